@@ -1,0 +1,5 @@
+"""`python -m bench` is the console script `bench`."""
+
+from bench.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""Measured results beside the published ones: frame, statistics, verdicts, claims."""

@@ -1,0 +1,161 @@
+"""Measured beside published: printed rows joined with cells by their settings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.analysis.frame import Done
+from bench.analysis.protocol import differences, stated_settings
+from bench.analysis.statistics import Interval, t_interval
+from bench.analysis.verdicts import Verdict, judge_value
+from bench.config.record import Cell
+from bench.config.suite import Comparison, Suite
+from bench.published.reader import Paper, PublishedValue
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One printed value beside what was measured for it, under one reading."""
+
+    artifact: str
+    row: dict[str, Any]  # the printed row's own settings
+    metric: str
+    reading: str | None
+    reading_settings: dict[str, Any]
+    published: PublishedValue
+    measured: Interval | None
+    tolerance: float
+    differences: list[str] = field(default_factory=list)
+    verdict: Verdict = Verdict.MISSING
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the cells follow the published protocol."""
+        return not self.differences
+
+    @property
+    def reading_text(self) -> str:
+        """The reading in words, empty if there is only one."""
+        told = [f"{k} {v}" for k, v in self.reading_settings.items()]
+        return ", ".join(([self.reading] if self.reading else []) + told)
+
+    def record(self) -> dict[str, Any]:
+        """Return the row of `bench compare --json`."""
+        m = self.measured
+        return {
+            "artifact": f"{self.published.paper}/{self.artifact}",
+            "row": self.row,
+            "metric": self.metric,
+            "reading": self.reading_text or None,
+            "published": self.published.value,
+            "published_std": self.published.std,
+            "measured": m.mean if m else None,
+            "n": m.n if m else 0,
+            "std": m.std if m else None,
+            "low": m.low if m else None,
+            "high": m.high if m else None,
+            "tolerance": self.tolerance,
+            "comparable": self.comparable,
+            "differences": self.differences,
+            "verdict": str(self.verdict),
+        }
+
+
+def compare(suite: Suite, cells: Sequence[Cell], done: Done, paper: Paper) -> list[Compared]:
+    """Return every printed value that the suite speaks of, beside what was measured."""
+    metrics = {cell.id: finished.metrics for cell, finished in done}
+    rows: list[Compared] = []
+    for comparison in suite.compare:
+        artifact = paper.artifact(comparison.artifact)
+        stated = stated_settings(suite, paper, artifact)
+        for value in artifact.values:
+            if _is_spoken_of(value, comparison):
+                rows += _compare_value(value, comparison, suite, cells, metrics, stated)
+    return rows
+
+
+def _is_spoken_of(value: PublishedValue, comparison: Comparison) -> bool:
+    return all(
+        value.row_settings.get(key) in (allowed if isinstance(allowed, list) else [allowed])
+        for key, allowed in comparison.rows.items()
+    )
+
+
+def _compare_value(
+    value: PublishedValue,
+    comparison: Comparison,
+    suite: Suite,
+    cells: Sequence[Cell],
+    metrics: dict[str, dict[str, float]],
+    stated: dict[str, Any],
+) -> list[Compared]:
+    """Return one row a reading of the cells that belong to the printed value."""
+    wanted = dict(comparison.where) | {
+        suite.renamed.get(key, key): v
+        for key, v in value.row_settings.items()
+        if key not in comparison.unmatched
+    }
+    own = [
+        c for c in cells if all(k in c.settings and c.settings[k] == v for k, v in wanted.items())
+    ]
+    result = []
+    for reading, group in _readings(own, {*wanted, "seed", comparison.argmax}).items():
+        settings = dict(reading)
+        numbers = _numbers(group, comparison, metrics)
+        measured = t_interval(numbers) if numbers else None
+        faults = differences(group[0], stated) if group else []
+        result.append(
+            Compared(
+                artifact=comparison.artifact,
+                row=value.row_settings,
+                metric=comparison.metric,
+                reading=comparison.reading,
+                reading_settings=settings,
+                published=value,
+                measured=measured,
+                tolerance=comparison.tolerance,
+                differences=faults,
+                verdict=judge_value(
+                    value.value,
+                    value.half_unit,
+                    comparison.tolerance,
+                    measured,
+                    comparable=not faults,
+                ),
+            )
+        )
+    return result
+
+
+def _readings(
+    cells: Sequence[Cell], known: set[str | None]
+) -> dict[tuple[tuple[str, Any], ...], list[Cell]]:
+    """Group cells by every setting that varies among them and that the row leaves open."""
+    if not cells:
+        return {(): []}
+    first = cells[0].settings
+    varied = [
+        name
+        for name in first
+        if name not in known and any(cell.settings.get(name) != first[name] for cell in cells)
+    ]
+    groups: dict[tuple[tuple[str, Any], ...], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(tuple((name, cell.settings[name]) for name in varied), []).append(cell)
+    return groups
+
+
+def _numbers(
+    cells: Sequence[Cell], comparison: Comparison, metrics: dict[str, dict[str, float]]
+) -> list[float]:
+    """Return one number a seed: the metric, or where along `argmax` it is largest."""
+    found = [(c, metrics[c.id].get(comparison.metric)) for c in cells if c.id in metrics]
+    pairs = [(cell, value) for cell, value in found if value is not None]
+    if comparison.argmax is None:
+        return [value for _, value in pairs]
+    best = []
+    for seed in dict.fromkeys(cell.seed for cell in cells):
+        own = [(value, cell) for cell, value in pairs if cell.seed == seed]
+        if own and len(own) == sum(cell.seed == seed for cell in cells):  # the whole axis is done
+            best.append(float(max(own, key=lambda pair: pair[0])[1].settings[comparison.argmax]))
+    return best

@@ -1,0 +1,66 @@
+"""Whether a cell follows the published protocol: computed setting by setting, never declared."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from bench.config.record import Cell
+from bench.config.suite import Suite
+from bench.errors import SuiteError
+from bench.published.reader import Artifact, Paper
+
+
+def stated_settings(suite: Suite, paper: Paper, artifact: Artifact) -> dict[str, Any]:
+    """Return what the paper states for an artifact, under this suite's names."""
+    stated = dict(paper.protocol(suite.protocol).stated) if suite.protocol else {}
+    return {
+        suite.renamed.get(key, key): value for key, value in (stated | artifact.setting).items()
+    }
+
+
+def differences(cell: Cell, stated: dict[str, Any]) -> list[str]:
+    """Return each setting in which the cell departs from what the paper states.
+
+    A stated list means: any of its values. Settings that the paper does not state, and stated
+    ones that no cell has as a field (prose), cannot differ.
+    """
+    settings = cell.settings
+    return [
+        f"{name} {settings[name]}, published {_told(value)}"
+        for name, value in stated.items()
+        if name in settings and not _agrees(settings[name], value)
+    ]
+
+
+def check_scale(suite: Suite, scale: str, cells: Sequence[Cell], paper: Paper) -> None:
+    """Refuse a scale whose declared protocol is not what its cells have.
+
+    Raises:
+        SuiteError: `published` is declared and every cell departs from the paper, or `reduced`
+            and none does.
+    """
+    declared = suite.scales[scale].protocol
+    artifacts = [paper.artifact(name) for name in suite.reproduces]
+    stated = [stated_settings(suite, paper, artifact) for artifact in artifacts]
+    faults = [differences(cell, s) for cell in cells for s in stated]
+    if declared == "published" and all(faults):
+        raise SuiteError(
+            f"{suite.name}: scales.{scale}.protocol: declared 'published', but {faults[0][0]}"
+        )
+    checked = any(name in cells[0].settings for s in stated for name in s)
+    if declared == "reduced" and checked and not any(faults):
+        raise SuiteError(
+            f"{suite.name}: scales.{scale}.protocol: declared 'reduced', but every stated setting "
+            "is the published one"
+        )
+
+
+def _agrees(mine: Any, published: Any) -> bool:
+    if isinstance(published, list):
+        return any(_agrees(mine, value) for value in published)
+    if mine is None or isinstance(mine, bool) or isinstance(published, bool):
+        return mine is published
+    return bool(mine == published)
+
+
+def _told(value: Any) -> str:
+    return " or ".join(map(str, value)) if isinstance(value, list) else str(value)

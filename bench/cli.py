@@ -1,0 +1,240 @@
+"""The command line: parse, build, call, print. Work is imported by the verb that needs it."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bench import __version__
+from bench.errors import BenchError, Interrupted
+
+if TYPE_CHECKING:
+    from bench.select import Selection
+
+app = typer.Typer(
+    help="Reproduce the tables, figures and claims of five papers on contrastive learning.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+SuiteName = Annotated[str, typer.Argument(help="A suite's name, or the path of its file.")]
+SuiteNames = Annotated[list[str], typer.Argument(help="Suites, by name or path.")]
+Scale = Annotated[str | None, typer.Option(help="paper, quick, smoke, ...; default: the suite's.")]
+Where = Annotated[list[str] | None, typer.Option(help="Only these cells: K=64,128. May repeat.")]
+Seeds = Annotated[str | None, typer.Option(help="These seeds instead of the suite's: 0,1,2.")]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Workers; default: one a GPU, or a core.")]
+
+
+def _version(value: bool) -> None:
+    if value:
+        print(f"bench {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _settings(
+    context: typer.Context,
+    suites: Annotated[Path, typer.Option(help="Folder of suite files.")] = Path("suites"),
+    results: Annotated[
+        Path, typer.Option(envvar="BENCH_RESULTS", help="Folder of results.")
+    ] = Path("results"),
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    context.obj = (suites, results)
+
+
+def _select(
+    context: typer.Context,
+    name: str,
+    scale: str | None = None,
+    where: list[str] | None = None,
+    seeds: str | None = None,
+) -> "Selection":
+    from bench.select import select
+
+    return select(name, *context.obj, scale=scale, where=where, seeds=seeds)
+
+
+@app.command()
+def suites(context: typer.Context, as_json: AsJson = False) -> None:
+    """List every suite: its artifacts, scales, cells and how many are done."""
+    from bench.verbs import describe_suites, print_suites
+
+    _answer(describe_suites(*context.obj), print_suites, as_json)
+
+
+@app.command()
+def plan(
+    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
+    seeds: Seeds = None, jobs: Jobs = None, as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Show the grid, what is missing and how long it will take; run nothing."""
+    from bench.verbs import describe_plan, print_plan
+
+    selection = _select(context, suite, scale, where, seeds)
+    _answer(describe_plan(selection, jobs), print_plan, as_json)
+
+
+@app.command()
+def run(
+    context: typer.Context, suite: SuiteNames, scale: Scale = None, where: Where = None,
+    seeds: Seeds = None, jobs: Jobs = None,
+    executor: Annotated[str, typer.Option(help="local (workers) or inline (this process).")] = "local",
+    retry_failed: Annotated[bool, typer.Option(help="Try failed cells again.")] = False,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Run what is missing of one or more suites."""
+    from bench.verbs import print_counts, run_selections
+
+    chosen = [_select(context, name, scale, where, seeds) for name in suite]
+    counts = run_selections(chosen, executor, jobs, retry_failed=retry_failed)
+    _answer(counts, print_counts, as_json)
+    raise typer.Exit(1 if counts["failed"] else 0)
+
+
+@app.command()
+def resume(
+    context: typer.Context, suite: SuiteNames, scale: Scale = None, where: Where = None,
+    seeds: Seeds = None, jobs: Jobs = None,
+    executor: Annotated[str, typer.Option(help="local (workers) or inline (this process).")] = "local",
+    retry_failed: Annotated[bool, typer.Option(help="Try failed cells again.")] = False,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Run what is missing of suites begun before; an error if nothing was begun."""
+    from bench.verbs import check_begun
+
+    for name in suite:
+        check_begun(_select(context, name, scale, where, seeds))
+    run(context, suite, scale, where, seeds, jobs, executor, retry_failed, as_json)
+
+
+@app.command()
+def status(
+    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
+    seeds: Seeds = None,
+    watch: Annotated[bool, typer.Option(help="Follow until nothing runs or waits.")] = False,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Count cells by state, with the reasons of failures and the time left."""
+    from bench.verbs import describe_status, print_status, watch_status
+
+    selection = _select(context, suite, scale, where, seeds)
+    if watch and not as_json:
+        watch_status(selection)
+    _answer(describe_status(selection), print_status, as_json)
+
+
+@app.command()
+def compare(
+    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
+    seeds: Seeds = None, as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Print measured beside published, with verdicts; exit status 1 if a value differs."""
+    from bench.verbs import describe_comparison, print_comparison
+
+    evidence = _select(context, suite, scale, where, seeds).evidence()
+    records = describe_comparison(evidence)
+    _answer(records, lambda _: print_comparison(evidence), as_json)
+    raise typer.Exit(any(record["verdict"] == "differs" for record in records))
+
+
+@app.command()
+def claims(
+    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
+    seeds: Seeds = None, as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Print the paper's claims that a suite tests, with verdicts; exit status 1 if one fails."""
+    from bench.verbs import print_claims
+
+    evidence = _select(context, suite, scale, where, seeds).evidence()
+    records = [judged.record() for judged in evidence.judged]
+    _answer(records, lambda _: print_claims(evidence), as_json)
+    raise typer.Exit(any(record["verdict"] == "fails" for record in records))
+
+
+@app.command()
+def report(
+    context: typer.Context,
+    suite: Annotated[list[str] | None, typer.Argument(help="Suites; default: all.")] = None,
+    scale: Scale = None,
+    to: Annotated[Path, typer.Option(help="Folder to write into.")] = Path("reports"),
+    as_json: AsJson = False,
+) -> None:
+    """Write a Markdown page with tables and figures for each suite that has results."""
+    from bench.verbs import all_suites, print_pages, write_reports
+
+    names = suite or all_suites(context.obj[0])
+    chosen = [_select(context, name, scale) for name in names]
+    _answer(write_reports(chosen, to, all_asked=not suite), print_pages, as_json)
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    suite: SuiteNames,
+    to: Annotated[Path, typer.Option(help="Folder to write into.")],
+    scale: Scale = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a suite's finished cells to CSV tables that reading verbs take as --results."""
+    from bench.verbs import export_selections, print_export
+
+    chosen = [_select(context, name, scale) for name in suite]
+    _answer(export_selections(chosen, to), print_export, as_json)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of suite files, for editors."""
+    from bench.config.schema import suite_schema
+
+    print(json.dumps(suite_schema(), indent=1))
+
+
+@app.command()
+def doctor(context: typer.Context, as_json: AsJson = False) -> None:
+    """Say what this machine can do, and whether suites and results are sound."""
+    from bench.doctor import examine, print_findings
+
+    findings = examine(*context.obj)
+    _answer(findings, print_findings, as_json)
+    raise typer.Exit(any(finding["state"] == "bad" for finding in findings))
+
+
+def _answer(record: Any, show: Any, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(record, indent=1, allow_nan=False))
+    else:
+        show(record)
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one line and exit status 2."""
+    try:
+        status = app(standalone_mode=False)
+    except BenchError as error:
+        status = _complain(str(error))
+    except typer.TyperException as error:
+        status = _complain(" ".join(error.format_message().split()))
+    except (typer.Abort, KeyboardInterrupt, Interrupted):
+        print(
+            "bench: interrupted; what was finished is kept, `bench resume` goes on", file=sys.stderr
+        )
+        status = 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 141
+    sys.exit(status or 0)
+
+
+def _complain(text: str) -> int:
+    print(f"bench: {text}", file=sys.stderr)
+    return 2

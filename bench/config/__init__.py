@@ -1,0 +1,1 @@
+"""Cell records (one per experiment), suite files, and suite files -> cells."""

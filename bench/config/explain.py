@@ -1,0 +1,107 @@
+"""pydantic's complaints as one line each: file, key path, value found, rule or near match."""
+
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from bench.errors import choices
+
+_TYPE_NAMES = {
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "finite_number": "a finite number",
+}
+
+
+def explain(
+    error: ValidationError,
+    path: Path,
+    places: dict[str, str] | None = None,
+    root: type[BaseModel] | None = None,
+) -> str:
+    """Return one line for the first complaint.
+
+    Args:
+        error: what pydantic found.
+        path: the file.
+        places: key path of each setting, where the record was put together from several.
+        root: the record that the file as a whole is, to name the keys allowed at a place.
+    """
+    found = _worst(error)
+    steps = [str(step) for step in found["loc"]]
+    # Tags of unions ('flat', 'bool', 'list[...]') are not keys of the file.
+    keys = [s for s in steps if "[" not in s and s not in ("bool", "int", "float", "str")]
+    if places is not None:  # a list of cells was validated: the first step is its index
+        keys = keys[1:]
+        keys = [places.get(keys[0], keys[0])] if keys else []
+    place = ".".join(keys)
+    head = f"{path}: {place}: " if place else f"{path}: "
+    return head + _complaint(found, steps, root)
+
+
+def _worst(error: ValidationError) -> Any:
+    """Unknown keys first: a misspelt key is why another one is missing."""
+    errors = error.errors(include_url=False)
+    unknown = [e for e in errors if e["type"] == "extra_forbidden"]
+    return (unknown or errors)[0]
+
+
+def _complaint(found: Any, steps: list[str], root: type[BaseModel] | None) -> str:
+    kind, value, context = found["type"], found["input"], found.get("ctx", {})
+    if kind == "extra_forbidden":
+        allowed = _fields_at(root, steps[:-1])
+        return f"unknown key. {choices(steps[-1], allowed)}" if allowed else "unknown key."
+    if kind == "missing":
+        return "is missing."
+    if kind == "literal_error":
+        return f"found {value!r}, expected {context['expected']}."
+    if kind == "union_tag_invalid":
+        return f"found {context['tag']!r}, expected one of {context['expected_tags']}."
+    if kind == "union_tag_not_found":
+        return f"needs the key {context['discriminator']}."
+    if kind == "too_short":
+        return "is empty; it needs at least one value."
+    if kind == "value_error":
+        return f"{context['error']}."
+    if kind == "string_pattern_mismatch":
+        return f"found {value!r}, expected lower-case words joined by hyphens."
+    if kind in _TYPE_NAMES:
+        return f"found {value!r}, expected {_TYPE_NAMES[kind]}."
+    rule = found["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
+    return f"found {value!r}, expected a value {rule}."
+
+
+def _fields_at(root: type[BaseModel] | None, steps: list[str]) -> list[str]:
+    """Return the keys that the record at the end of these steps allows, or none if not known."""
+    if root is None:
+        return []
+    here: Any = root
+    for step in steps:
+        records = _records(here)
+        by_tag = [r for r in records if step in _tags(r)]
+        if by_tag:
+            here = by_tag[0]
+            continue
+        fields = [r.model_fields[step].annotation for r in records if step in r.model_fields]
+        if fields:
+            here = fields[0]
+        # An index of a list or a key of a mapping: stay at the record they hold.
+    records = _records(here)
+    return list(records[0].model_fields) if records else []
+
+
+def _records(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [record for part in get_args(annotation) for record in _records(part)]
+
+
+def _tags(record: type[BaseModel]) -> tuple[Any, ...]:
+    field = record.model_fields.get("check")
+    return get_args(field.annotation) if field else ()

@@ -1,0 +1,75 @@
+"""The frozen record every piece of configuration is made of."""
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, NonNegativeInt
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+class Record(BaseModel):
+    """A frozen, fully typed piece of configuration; unknown keys and NaN are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Cell(Record, ABC):
+    """One point of a grid with one seed; two cells that may differ in result differ in a field.
+
+    A cell holds science alone. Paths, devices, worker counts and launcher options never enter it,
+    since its id is a hash of every field.
+    """
+
+    experiment: str
+    version: int
+    precision: Literal["float32"] = "float32"
+    seed: NonNegativeInt
+
+    stacks_over: ClassVar[frozenset[str]] = frozenset()
+    """Fields in which cells may differ and still train as one stacked batch."""
+    stack_limit: ClassVar[int] = 1
+    """The largest stack that pays (measured by benchmarks/stacking.py)."""
+
+    @cached_property
+    def id(self) -> str:
+        """16 hex digits over every field, defaults included."""
+        return identity(self.model_dump(mode="json"))
+
+    @property
+    def former_ids(self) -> list[str]:
+        """The ids that this cell had under earlier versions of its experiment."""
+        fields = self.model_dump(mode="json")
+        return [identity(fields | {"version": v}) for v in range(1, self.version)]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Every field that a suite sets: all but the experiment, its version and the precision."""
+        return {
+            k: v
+            for k, v in self.model_dump().items()
+            if k not in ("experiment", "version", "precision")
+        }
+
+    @property
+    def stack_key(self) -> str:
+        """Cells with equal keys may be stacked."""
+        return self.model_dump_json(exclude=set(self.stacks_over))
+
+    @property
+    @abstractmethod
+    def multiply_adds(self) -> float:
+        """Multiply-adds of the whole cell: the unit in which run times are predicted."""
+
+    @classmethod
+    def setting_names(cls) -> list[str]:
+        """Return the names a suite may set, the seed left out (it has a key of its own)."""
+        return [k for k in cls.model_fields if k not in ("experiment", "version", "seed")]
+
+
+def identity(fields: dict[str, Any]) -> str:
+    """Return 16 hex digits of the SHA-256 of the canonical JSON of `fields`."""
+    return hashlib.sha256(_CANONICAL.encode(fields).encode()).hexdigest()[:16]

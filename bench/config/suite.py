@@ -1,0 +1,133 @@
+"""What a suite file may say, as records. Grids become cells in `grid.py`."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, NonNegativeInt, model_validator
+
+from bench.config.checks import Check
+from bench.config.record import Record
+
+Scalar = bool | int | float | str | None
+Settings = dict[str, Scalar]
+Axes = dict[str, Annotated[list[Scalar], Field(min_length=1)]]
+Seeds = Annotated[list[NonNegativeInt], Field(min_length=1)]
+Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+Exclusions = list[dict[str, Scalar | list[Scalar]]]
+
+
+class Assumption(Record):
+    """A setting that the paper leaves open: the value chosen here, and why."""
+
+    value: Scalar
+    why: str
+
+
+class Block(Record):
+    """One grid of a suite: settings that stay, axes that multiply, axes that go together."""
+
+    experiment: str | None = None
+    fixed: Settings = {}
+    grid: Axes = {}
+    zip: list[Axes] = []
+    exclude: Exclusions = []
+
+    @model_validator(mode="after")
+    def _coupled_axes_have_one_length(self) -> Self:
+        for group in self.zip:
+            lengths = {name: len(values) for name, values in group.items()}
+            if len(set(lengths.values())) > 1:
+                told = ", ".join(f"{name} has {n}" for name, n in lengths.items())
+                raise ValueError(f"zip: coupled axes need equally many values; {told}")
+        return self
+
+
+class Scale(Record):
+    """The same suite at another size, as what it changes."""
+
+    what: str
+    protocol: Literal["published", "reduced"]
+    fixed: Settings = {}
+    grid: Axes = {}
+    seeds: Seeds | None = None
+
+
+class Layout(Record):
+    """How the paper prints the table: which settings are rows and which one is the column."""
+
+    rows: list[str]
+    columns: str | None = None
+
+
+class Comparison(Record):
+    """How the printed rows of an artifact map on cells.
+
+    A printed row and a cell belong together where every setting that both name is equal. Axes
+    that the row does not name are readings, each compared by itself.
+    """
+
+    artifact: str
+    metric: str  # of the cells' summaries
+    tolerance: Annotated[float, Field(ge=0)]  # in the metric's unit
+    why: str  # of the tolerance
+    reading: str | None = None  # what the metric means, where the paper allows several
+    rows: dict[str, Scalar | list[Scalar]] = {}  # only the printed rows with these values
+    where: dict[str, Scalar] = {}  # only the cells with these settings
+    unmatched: list[str] = []  # keys of the printed rows that name no setting of a cell
+    argmax: str | None = None  # compare the value of this axis at which the metric is largest
+    layout: Layout | None = None
+
+
+class Figure(Record):
+    """A picture of the suite's results."""
+
+    name: Name
+    title: str
+    draw: Literal["lines", "history", "scatter"]
+    y: str  # a metric; for scatter an array of points
+    x: str  # a setting; for history `step`; for scatter the array of labels
+    by: str | None = None  # one line a value
+    panels: str | None = None  # one panel a value of this setting
+    artifact: str | None = None  # its printed values are drawn beside
+    log_x: bool = False
+    reference: str | None = None  # a setting or metric drawn dashed
+    where: dict[str, Scalar] = {}  # only cells with these settings
+    y_label: str
+    x_label: str
+
+
+class Suite(Record):
+    """A named grid that regenerates artifacts of one paper."""
+
+    name: Name
+    title: str
+    paper: str
+    reproduces: Annotated[list[str], Field(min_length=1)]
+    protocol: str | None = None  # the paper's protocol that `published` scales follow
+    renamed: dict[str, str] = {}  # keys of the published facts -> the settings they mean here
+    experiment: str
+    scale: str  # the default
+    scales: Annotated[dict[str, Scale], Field(min_length=1)]
+    seeds: Seeds
+    fixed: Settings = {}
+    assumed: dict[str, Assumption] = {}
+    grid: Axes = {}
+    zip: list[Axes] = []
+    exclude: Exclusions = []
+    grids: list[Block] = []
+    compare: list[Comparison] = []
+    claims: dict[str, Annotated[list[Check], Field(min_length=1)]] = {}
+    figures: list[Figure] = []
+    notes: list[str] = []
+
+    @model_validator(mode="after")
+    def _its_parts_agree(self) -> Self:
+        if self.scale not in self.scales:
+            raise ValueError(
+                f"scale: '{self.scale}' is none of the scales {', '.join(self.scales)}"
+            )
+        if self.grids and (self.grid or self.zip or self.exclude):
+            raise ValueError("grids: a suite has either grids or one grid, zip and exclude")
+        doubled = [s for s in set(self.seeds) if self.seeds.count(s) > 1]
+        if doubled:
+            raise ValueError(f"seeds: {doubled[0]} twice")
+        return self

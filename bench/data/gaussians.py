@@ -1,0 +1,49 @@
+"""Correlated Gaussians whose mutual information is known."""
+
+import math
+
+import numpy as np
+
+Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+
+# Covariances of z and of the noise in mutual-information, App. E; X and Y are z + noise.
+VINCE_COVARIANCE = np.array([[1.0, -0.5], [-0.5, 1.0]]) + np.array([[1.0, 0.9], [0.9, 1.0]])
+
+
+def correlation_for(mi: float, d: int) -> float:
+    """Return rho at which d independent pairs have `mi` nats (EqCo, Eq. 15)."""
+    return math.sqrt(-math.expm1(-2 * mi / d))
+
+
+def normal_pairs(generator: np.random.Generator, count: int, d: int) -> tuple[Array, Array]:
+    """Return X and eps of EqCo's Eq. 14, standard normal, shape (count, d) each."""
+    x, eps = generator.standard_normal((2, count, d), dtype=np.float32)
+    return x, eps
+
+
+def correlate(x: Array, eps: Array, rho: float) -> Array:
+    """Return Y = rho X + sqrt(1 - rho^2) eps (EqCo, Eq. 14)."""
+    return np.float32(rho) * x + np.float32(math.sqrt(1 - rho**2)) * eps
+
+
+def log_density_ratio(
+    x: Array, y: Array, rho: float
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """Return log p(y|x)/p(y) of pairs drawn by Eq. 14, summed over the last axis, in float64."""
+    x64, y64 = x.astype(np.float64), y.astype(np.float64)
+    variance = 1 - rho**2
+    inner = y64**2 / 2 - (y64 - rho * x64) ** 2 / (2 * variance)
+    return np.asarray(inner.sum(-1) - y64.shape[-1] / 2 * math.log(variance))
+
+
+def vince_pairs(generator: np.random.Generator, count: int) -> tuple[Array, Array]:
+    """Return X and Y of mutual-information, App. E, shape (count, 1) each."""
+    factor = np.linalg.cholesky(VINCE_COVARIANCE)
+    pairs = (generator.standard_normal((count, 2)) @ factor.T).astype(np.float32)
+    return pairs[:, :1], pairs[:, 1:]
+
+
+def vince_mi() -> float:
+    """Return the true mutual information of `vince_pairs` in nats (App. E)."""
+    c = VINCE_COVARIANCE
+    return float(-0.5 * np.log(1 - c[0, 1] * c[1, 0] / (c[0, 0] * c[1, 1])))

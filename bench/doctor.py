@@ -1,0 +1,90 @@
+"""What this machine can do, and whether suites, published facts and results are sound."""
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from bench.analysis.check import check_suite
+from bench.config.grid import expand
+from bench.config.load import load_suite, suite_paths
+from bench.errors import BenchError
+from bench.launch.slots import cores, visible_gpus
+from bench.published.reader import PAPERS, load_paper
+from bench.report.tables import Entry
+from bench.report.terminal import print_rows
+from bench.store.store import Store
+
+PACKAGES = ("torch", "submitit", "numpy", "pandas", "scikit-learn", "matplotlib", "pydantic")
+
+Finding = dict[str, Any]
+
+
+def examine(suites: Path, results: Path) -> list[Finding]:
+    """Return findings {what, state: ok or bad, detail}."""
+    gpus = visible_gpus()
+    return [
+        _finding("python", True, f"{sys.version.split()[0]} on {platform.platform()}"),
+        *(_package(name) for name in PACKAGES),
+        _finding("cores", True, f"{cores()} usable of {os.cpu_count()}"),
+        _finding(
+            "gpus", True, f"{len(gpus)} visible ({', '.join(gpus)})" if gpus else "none visible"
+        ),
+        _finding("slurm", True, shutil.which("sbatch") or "no sbatch on the path"),
+        _checked("published facts", _published),
+        _checked("suites", lambda: _suites(suites)),
+        _checked("results", lambda: _results(results)),
+    ]
+
+
+def print_findings(findings: Sequence[Finding]) -> None:
+    """Print one line a finding."""
+    rows = [[Entry(f["state"]), Entry(f["what"]), Entry(f["detail"])] for f in findings]
+    print_rows("", ["", "what", "found"], rows)
+
+
+def _finding(what: str, fine: bool, detail: str) -> Finding:
+    return {"what": what, "state": "ok" if fine else "bad", "detail": detail}
+
+
+def _package(name: str) -> Finding:
+    try:
+        return _finding(name, True, version(name))
+    except PackageNotFoundError:
+        return _finding(name, False, "not installed")
+
+
+def _checked(what: str, look: Callable[[], str]) -> Finding:
+    try:
+        return _finding(what, True, look())
+    except BenchError as error:
+        return _finding(what, False, str(error))
+
+
+def _published() -> str:
+    papers = [load_paper(name) for name in PAPERS]
+    values = sum(len(paper.values) for paper in papers)
+    return f"{len(papers)} papers, {values} values, {sum(len(p.claims) for p in papers)} claims"
+
+
+def _suites(folder: Path) -> str:
+    paths = suite_paths(folder)
+    for path in paths.values():
+        suite = load_suite(path)
+        check_suite(suite, path)
+        for scale in suite.scales:
+            expand(suite, scale, path)
+    return f"{len(paths)} in {folder}, all sound"
+
+
+def _results(folder: Path) -> str:
+    new = not folder.exists()
+    Store(folder).check_writable()
+    free = shutil.disk_usage(folder).free / 1e9
+    if new:
+        folder.rmdir()
+    return f"{folder} can be written ({free:.0f} GB free)"

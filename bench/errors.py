@@ -1,0 +1,64 @@
+"""What can go wrong, as a tree.
+
+BenchError                a user's mistake: one clear line, exit status 2
+|-- SuiteError            a suite file: unknown key, wrong type, empty axis, unknown artifact
+|-- PublishedError        a question about a paper, artifact or claim that does not exist
+|-- StoreError            the results folder: not writable, a record that cannot be read
+`-- LaunchError           a run that cannot start: no GPU of that number, nothing begun to resume
+CellFailure               one cell could not be computed; the others go on
+|-- Diverged              a loss or estimate is not finite
+`-- DataFailure           a data set is missing, torn or too small for the cell
+Interrupted               the work was told to stop; it can be resumed
+"""
+
+from difflib import get_close_matches
+from typing import ClassVar
+
+
+class BenchError(Exception):
+    """A user's mistake, told in one line: the place, the value found, the rule or the remedy."""
+
+
+class SuiteError(BenchError):
+    """A suite file does not say what a suite must say."""
+
+
+class PublishedError(BenchError):
+    """A paper, artifact or claim that the published values do not hold."""
+
+
+class StoreError(BenchError):
+    """The results folder cannot be used as asked."""
+
+
+class LaunchError(BenchError):
+    """A run cannot start."""
+
+
+class CellFailure(Exception):
+    """One cell cannot be computed; `reason` is one of the store's failure reasons."""
+
+    reason: ClassVar[str] = "code"
+
+
+class Diverged(CellFailure):
+    """A loss or an estimate became infinite or not a number."""
+
+    reason = "diverged"
+
+
+class DataFailure(CellFailure):
+    """The cell's data cannot be had."""
+
+    reason = "data"
+
+
+class Interrupted(BaseException):
+    """The process was told to stop (SIGTERM, SIGINT, or its launcher is gone)."""
+
+
+def choices(found: str, allowed: list[str]) -> str:
+    """Return the end of an error line: the near match, if any, and all that is allowed."""
+    near = get_close_matches(found, allowed, n=1)
+    hint = f"Did you mean '{near[0]}'? " if near else ""
+    return f"{hint}Allowed here: {', '.join(allowed)}."

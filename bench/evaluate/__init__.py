@@ -1,0 +1,1 @@
+"""Numbers taken from frozen encoders."""

@@ -1,0 +1,48 @@
+"""One look: colour-blind safe colours fixed by name, readable in print."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+import seaborn as sns
+
+_PALETTE = sns.color_palette("colorblind", 10)
+# A name keeps its colour whatever else is drawn.
+COLOURS: dict[str, Any] = {
+    "infonce": _PALETTE[0],
+    "eqco": _PALETTE[1],
+    "vince": _PALETTE[2],
+    "bank": _PALETTE[3],
+    "batch": _PALETTE[4],
+}
+MARKERS = {"infonce": "o", "eqco": "s", "vince": "^", "bank": "D", "batch": "v"}
+GREY = "0.35"
+
+_RC = {
+    "svg.hashsalt": "bench",  # the same figure is the same file
+    "svg.fonttype": "none",
+    "figure.dpi": 150,
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "axes.grid": True,
+    "grid.color": "0.9",
+    "axes.axisbelow": True,
+}
+
+
+@contextmanager
+def look() -> Iterator[None]:
+    """Draw in the project's style within the block."""
+    with mpl.rc_context(_RC):
+        yield
+
+
+def colours(names: Sequence[Any]) -> dict[Any, Any]:
+    """Return a colour for each name: its own, or along a sequence for values of a setting."""
+    if any(str(name) in COLOURS for name in names):
+        return {name: COLOURS.get(str(name), GREY) for name in names}
+    return dict(zip(names, sns.color_palette("viridis", len(names)), strict=True))

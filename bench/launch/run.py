@@ -1,0 +1,55 @@
+"""`bench run`: what is missing, cut into units, given to an executor."""
+
+import time
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from bench.config.record import Cell
+from bench.launch.predict import predict
+from bench.launch.progress import Progress
+from bench.launch.slots import slots
+from bench.launch.units import make_units
+from bench.store.store import CellState, State, Store
+
+Executor = Literal["local", "inline"]
+POLL_S = 0.1
+EXECUTORS: tuple[str, ...] = get_args(Executor)
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    store: Store,
+    *,
+    title: str,
+    executor: Executor = "local",
+    jobs: int | None = None,
+    retry_failed: bool = False,
+) -> list[CellState]:
+    """Compute every cell that is not done; return the states at the end.
+
+    Failed cells are left alone unless `retry_failed`. Cells that another process computes are
+    waited for, and taken over if that process dies.
+    """
+    store.check_writable()
+    before = store.states(cells)
+    leave = (State.DONE,) if retry_failed else (State.DONE, State.FAILED)
+    todo = [cell for cell, state in zip(cells, before, strict=True) if state.state not in leave]
+    if todo:
+        places = [None] if executor == "inline" else slots(jobs)
+        units = make_units(todo, len(places))
+        expected = predict(cells, before, store).core_s
+        with (
+            store.announce(todo, retry_failed=retry_failed) as launch,
+            Progress(title, len(cells) - len(todo), expected, len(places)) as report,
+        ):
+            if executor == "inline":
+                from bench.launch.worker import drain
+
+                while not report(store.states(todo)):
+                    drain(units, store, launch)
+                    time.sleep(POLL_S)
+            else:
+                from bench.launch.local import run_local
+
+                run_local(todo, units, store, launch, slots=places, report=report)
+    return store.states(cells)

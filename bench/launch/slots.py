@@ -1,0 +1,29 @@
+"""How many workers a machine takes: one a GPU, or one a core."""
+
+import os
+import shutil
+import subprocess
+
+
+def visible_gpus() -> list[str]:
+    """Return the CUDA devices that may be used, as CUDA_VISIBLE_DEVICES names them."""
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if chosen is not None:
+        return [name.strip() for name in chosen.split(",") if name.strip()]
+    if shutil.which("nvidia-smi") is None:
+        return []
+    command = ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    return answer.stdout.split() if answer.returncode == 0 else []
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def slots(jobs: int | None) -> list[str | None]:
+    """Return one entry a worker: `jobs` of them, else one a GPU, else one a core."""
+    gpus = visible_gpus()
+    count = jobs or len(gpus) or cores()
+    return [gpus[i % len(gpus)] if gpus else None for i in range(count)]

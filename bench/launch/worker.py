@@ -1,0 +1,180 @@
+"""A worker: takes units of work that nobody holds, computes them, writes what came of them."""
+
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from bench.config.record import Cell
+from bench.errors import CellFailure, Interrupted
+from bench.launch.units import Unit
+from bench.store.attempts import Attempt
+from bench.store.folder import CellFolder
+from bench.store.owner import HEARTBEAT_S, Owner
+from bench.store.provenance import describe
+from bench.store.store import Launch, Store
+
+if TYPE_CHECKING:
+    from bench.experiments import Result
+
+THREADS = 1  # of torch in a worker: a result does not depend on how many workers there are
+WATCH_EVERY_S = 1.0
+
+Claim = tuple[Cell, CellFolder, Attempt]
+Claims = dict[str, Claim]  # by cell id; a claim leaves when its attempt ends
+
+
+def drain(units: Sequence[Unit], store: Store, launch: Launch, gpu: str | None = None) -> None:
+    """Compute every cell of the units that is neither done nor held by a living process.
+
+    Args:
+        units: stacks of cells, in the order in which to try them.
+        store: where results go.
+        launch: who asked; when it is gone, the worker stops.
+        gpu: the CUDA device to use, as CUDA_VISIBLE_DEVICES names it.
+
+    Raises:
+        Interrupted: the process was told to stop; claims are given up, checkpoints stay.
+    """
+    os.environ["CUDA_VISIBLE_DEVICES"] = gpu or ""
+    import torch
+
+    torch.set_num_threads(THREADS)
+    device = "cuda" if gpu and torch.cuda.is_available() else "cpu"
+    owner = Owner.me()
+    with _stoppable():
+        for unit in units:
+            claims: Claims = {}
+            with _watched(claims, launch, owner):
+                try:
+                    _claim(unit, store, launch, owner, claims)
+                    for stack in _by_checkpoint(claims):
+                        _compute(stack, claims, device)
+                except (Interrupted, KeyboardInterrupt):
+                    for _, folder, attempt in claims.values():
+                        attempt.end("done" if folder.is_done else "interrupted")
+                    raise
+
+
+def _claim(unit: Unit, store: Store, launch: Launch, owner: Owner, claims: Claims) -> None:
+    for cell in unit:
+        folder = store.folder(cell)
+        attempt = folder.claim(cell, owner, launch.name, retry_before=launch.retry_before)
+        if attempt is not None:
+            claims[cell.id] = (cell, folder, attempt)
+
+
+def _by_checkpoint(claims: Claims) -> list[list[Claim]]:
+    """Return stacks of cells that have come equally far."""
+    from bench.train.stack import checkpoint_step
+
+    groups: dict[int, list[Claim]] = defaultdict(list)
+    for claim in claims.values():
+        groups[checkpoint_step(claim[1])].append(claim)
+    return list(groups.values())
+
+
+def _compute(stack: list[Claim], claims: Claims, device: str) -> None:
+    """Compute a stack and write its outcomes; if it fails as a whole, each cell by itself."""
+    from bench.experiments import EXPERIMENTS
+
+    cells, folders = [cell for cell, _, _ in stack], [folder for _, folder, _ in stack]
+    began = time.time()
+    try:
+        outcomes = EXPERIMENTS[cells[0].experiment](cells, folders, device)
+    except Exception as error:
+        if len(stack) > 1:
+            for claim in stack:
+                _compute([claim], claims, device)
+            return
+        outcomes = [error]
+    origin = describe(device, THREADS) | {
+        "began": began,
+        "wall_s": (time.time() - began) / len(stack),
+        "stack": len(stack),
+        "peak_memory_gb": _peak_memory_gb(),
+    }
+    for claim, outcome in zip(stack, outcomes, strict=True):
+        _write(claim, outcome, origin)
+        del claims[claim[0].id]
+
+
+def _write(claim: Claim, outcome: "Result | Exception", origin: dict[str, Any]) -> None:
+    """Write what came of a cell, unless somebody took its claim over."""
+    _, folder, attempt = claim
+    if not attempt.is_mine():
+        return
+    if isinstance(outcome, Exception):
+        _fail(folder, attempt, outcome)
+    else:
+        origin = origin | {"attempt": attempt.number}
+        folder.finish(outcome.metrics, outcome.arrays, origin)
+        attempt.end("done")
+
+
+def _fail(folder: CellFolder, attempt: Attempt, error: Exception) -> None:
+    reason = error.reason if isinstance(error, CellFailure) else "code"
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        reason = "oom"
+    lines = str(error).strip().splitlines()
+    message = lines[0] if lines else ""
+    if not isinstance(error, CellFailure):
+        message = f"{type(error).__name__}: {message}"
+    folder.write_traceback(attempt, traceback.format_exception(error))
+    attempt.end("failed", reason, message)
+
+
+def _peak_memory_gb() -> float:
+    """Peak resident memory of this process so far, in GB (10^9 bytes)."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak * (1 if sys.platform == "darwin" else 1024) / 1e9, 3)
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Turn SIGTERM into `Interrupted` while a worker works in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise Interrupted(f"signal {number}")
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _watched(claims: Claims, launch: Launch, owner: Owner) -> Iterator[None]:
+    """Give signs of life for the claims held, and stop the worker when its launcher is gone."""
+    over = threading.Event()
+
+    def watch() -> None:
+        touched = time.monotonic()
+        while not over.wait(WATCH_EVERY_S):
+            if launch.owner != owner and not launch.is_alive():
+                os.kill(owner.pid, signal.SIGTERM)
+                return
+            if time.monotonic() - touched > HEARTBEAT_S:
+                touched = time.monotonic()
+                for _, _, attempt in list(claims.values()):
+                    attempt.touch()
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

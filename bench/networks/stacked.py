@@ -1,0 +1,61 @@
+"""Multi-layer perceptrons of many cells as one batched computation.
+
+Shapes: E encoders in the stack, B inputs each, D dimensions. Encoder e sees input e only, so
+that every number of a cell is what it would be if the cell trained alone.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+
+class StackedMLP(nn.Module):
+    """E perceptrons of one shape with ReLU between their layers."""
+
+    def __init__(
+        self,
+        widths: Sequence[int],
+        generators: Sequence[np.random.Generator],
+        *,
+        output_relu: bool = False,
+        device: str = "cpu",
+    ) -> None:
+        """Initialise as torch initialises nn.Linear: U(-1/sqrt(fan_in), 1/sqrt(fan_in)).
+
+        Args:
+            widths: input, hidden and output widths.
+            generators: one for each encoder.
+            output_relu: ReLU after the last layer too.
+            device: where the parameters live.
+        """
+        super().__init__()
+        self.output_relu = output_relu
+        self.weights = nn.ParameterList()
+        self.biases = nn.ParameterList()
+        for fan_in, fan_out in zip(widths[:-1], widths[1:], strict=True):
+            drawn = [_uniform(g, (fan_in + 1, fan_out), fan_in**-0.5) for g in generators]
+            both = torch.from_numpy(np.stack(drawn)).to(device)
+            self.weights.append(nn.Parameter(both[:, :-1].contiguous()))
+            self.biases.append(nn.Parameter(both[:, -1:].contiguous()))
+
+    def forward(self, x_EBD: Tensor) -> Tensor:
+        """Return the embeddings, shape (E, B, D_out), of inputs of shape (E, B, D_in)."""
+        last = len(self.weights) - 1
+        for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            # BLAS multiplies thin matrices by another kernel alone than in a batch, with other
+            # rounding; scaling by hand keeps a cell's numbers free of its neighbours.
+            thin = x_EBD.shape[-1] == 1
+            x_EBD = bias + x_EBD * weight if thin else torch.baddbmm(bias, x_EBD, weight)
+            if layer < last or self.output_relu:
+                x_EBD = x_EBD.relu()
+        return x_EBD
+
+
+def _uniform(
+    generator: np.random.Generator, shape: tuple[int, int], limit: float
+) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    return ((generator.random(shape, dtype=np.float32) * 2 - 1) * np.float32(limit)).astype(
+        np.float32
+    )

@@ -1,0 +1,159 @@
+"""Finished cells as CSV files, one pair an experiment, and back as read-only records.
+
+    <folder>/<experiment>.csv          a row a cell: id, settings, metric.*, origin.*
+    <folder>/<experiment>.history.csv  a row a history record: id, step, metrics
+
+Numbers are written so that they read back as the same float.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.config.record import Cell
+from bench.errors import StoreError
+from bench.store.files import write_whole
+from bench.store.folder import CellFolder
+from bench.store.store import Store
+
+Row = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What is kept of a finished cell: the same from a folder and from an exported table."""
+
+    metrics: dict[str, float]
+    origin: dict[str, Any]  # flat: commit, dirty, packages, processor, device, wall_s, ...
+    history: list[dict[str, float]]
+    arrays: dict[str, np.ndarray[Any, Any]]
+
+
+class Results:
+    """Finished cells of a results folder, from the cells' folders or from exported tables."""
+
+    def __init__(self, root: Path) -> None:
+        """Name the folder.
+
+        Raises:
+            StoreError: there is no such folder.
+        """
+        if not root.is_dir():
+            raise StoreError(f"{root}: no such results folder; `bench run` makes one")
+        self.root, self.store = root, Store(root)
+        self._tables: dict[str, dict[str, Finished]] = {}
+
+    def find(self, cell: Cell) -> Finished | None:
+        """Return the finished cell; None if it is not there."""
+        folder = self.store.folder(cell)
+        metrics = folder.metrics()
+        if metrics is not None:
+            return Finished(
+                metrics, flatten(folder.provenance()), folder.history(), folder.arrays()
+            )
+        if cell.experiment not in self._tables:
+            self._tables[cell.experiment] = _read_export(self.root, cell.experiment)
+        return self._tables[cell.experiment].get(cell.id)
+
+
+def flatten(record: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested provenance as one level: packages.torch, machine.processor, ..."""
+    flat: dict[str, Any] = {}
+    for key, value in record.items():
+        if isinstance(value, dict):
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def export_cells(cells: Sequence[Cell], store: Store, folder: Path) -> int:
+    """Add the finished ones of the cells to the tables in `folder`; return how many there were."""
+    kinds: dict[str, list[Cell]] = {}
+    for cell in cells:
+        kinds.setdefault(cell.experiment, []).append(cell)
+    return sum(_export_kind(kind, own, store, folder) for kind, own in kinds.items())
+
+
+def _export_kind(kind: str, cells: Sequence[Cell], store: Store, folder: Path) -> int:
+    main, side = folder / f"{kind}.csv", folder / f"{kind}.history.csv"
+    rows = {row["id"]: row for row in _read_table(main)}
+    lines: dict[str, list[Row]] = {}
+    for line in _read_table(side):
+        lines.setdefault(line["id"], []).append(line)
+    count = 0
+    for cell in cells:
+        cell_folder = store.folder(cell)
+        metrics = cell_folder.metrics()
+        if metrics is None:
+            continue
+        count += 1
+        rows[cell.id] = _row(cell, metrics, cell_folder)
+        lines[cell.id] = [
+            {"id": cell.id} | {k: json.dumps(v) for k, v in line.items()}
+            for line in cell_folder.history()
+        ]
+    if count:
+        ordered = sorted(rows)
+        _write_table(main, [rows[name] for name in ordered])
+        _write_table(side, [line for name in ordered for line in lines.get(name, [])])
+    return count
+
+
+def _row(cell: Cell, metrics: dict[str, float], folder: CellFolder) -> Row:
+    fields = cell.model_dump(mode="json") | {
+        **{f"metric.{k}": v for k, v in metrics.items()},
+        **{f"origin.{k}": v for k, v in flatten(folder.provenance()).items()},
+    }
+    return {"id": cell.id} | {k: json.dumps(v) for k, v in fields.items()}
+
+
+def _read_export(root: Path, experiment: str) -> dict[str, Finished]:
+    histories: dict[str, list[dict[str, float]]] = {}
+    for line in _read_table(root / f"{experiment}.history.csv"):
+        values = {k: json.loads(v) for k, v in line.items() if k != "id" and v}
+        histories.setdefault(line["id"], []).append(values)
+    return {
+        row["id"]: Finished(
+            metrics=_with_prefix(row, "metric."),
+            origin=_with_prefix(row, "origin."),
+            history=histories.get(row["id"], []),
+            arrays={},
+        )
+        for row in _read_table(root / f"{experiment}.csv")
+    }
+
+
+def _with_prefix(row: Row, prefix: str) -> dict[str, Any]:
+    return {
+        k.removeprefix(prefix): json.loads(v) for k, v in row.items() if k.startswith(prefix) and v
+    }
+
+
+def _read_table(path: Path) -> list[Row]:
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    except FileNotFoundError:
+        return []
+    except (UnicodeDecodeError, csv.Error) as fault:
+        raise StoreError(f"{path}: cannot be read as CSV ({fault})") from fault
+    if rows and "id" not in rows[0]:
+        raise StoreError(f"{path}: has no column 'id'; it is no exported table")
+    return rows
+
+
+def _write_table(path: Path, rows: Sequence[Row]) -> None:
+    if not rows:
+        return
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    lines = [names] + [[row.get(name, "") for name in names] for row in rows]
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(lines)
+    write_whole(path, buffer.getvalue().encode())

@@ -1,0 +1,69 @@
+"""Files that appear whole: a reader finds the old one or the new one, never a half."""
+
+import json
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+from bench.errors import StoreError
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write by temporary file, fsync and rename; create the folder if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = _write_partial(path, content)
+    os.replace(partial, path)
+    _sync_folder(path.parent)
+
+
+def write_new(path: Path, content: bytes) -> bool:
+    """Write a file that must not exist yet; return False if somebody else was first.
+
+    The content is complete at the moment the name appears: a hard link is made to a finished
+    temporary file, which fails if the name is taken.
+    """
+    partial = _write_partial(path, content)
+    try:
+        os.link(partial, path)
+    except FileExistsError:
+        return False
+    finally:
+        partial.unlink()
+    return True
+
+
+def to_json(record: Any) -> bytes:
+    """Return canonical JSON: sorted keys, one key a line, a newline at the end."""
+    return (json.dumps(record, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
+
+
+def read_json(path: Path) -> Any:
+    """Return the file's JSON, None if there is no such file.
+
+    Raises:
+        StoreError: the file is not JSON.
+    """
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (ValueError, OSError) as fault:
+        raise StoreError(f"{path}: cannot be read ({fault})") from fault
+
+
+def _write_partial(path: Path, content: bytes) -> Path:
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    with partial.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    return partial
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

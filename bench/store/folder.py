@@ -1,0 +1,115 @@
+"""The folder of one cell: the names of its files, what is in them, and how they are written."""
+
+import io
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.config.record import Cell
+from bench.store.attempts import Attempt, begin_attempt, last_attempt
+from bench.store.files import read_json, to_json, write_whole
+from bench.store.owner import Owner
+
+
+class CellFolder:
+    """One cell on disk."""
+
+    def __init__(self, path: Path) -> None:
+        """Name the folder; nothing is read or written yet."""
+        self.path = path
+        self.cell_file = path / "cell.json"
+        self.attempts = path / "attempts"
+        self.history_file = path / "history.jsonl"
+        self.checkpoint_file = path / "checkpoint.pt"
+        self.arrays_file = path / "arrays.npz"
+        self.provenance_file = path / "provenance.json"
+        self.summary_file = path / "summary.json"
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the cell has its result."""
+        return self.summary_file.exists()
+
+    def claim(
+        self, cell: Cell, owner: Owner, launch: str, *, retry_before: float = 0.0
+    ) -> Attempt | None:
+        """Begin an attempt at the cell; None if it is done, failed, or a living process holds it.
+
+        Failures that ended before `retry_before` are tried again.
+        """
+        if self.is_done:
+            return None
+        attempt = begin_attempt(self.attempts, owner, launch, retry_before=retry_before)
+        if attempt is None:
+            return None
+        if self.is_done:  # finished between the look and the claim
+            attempt.end("done")
+            return None
+        for leftover in self.path.glob(".*"):  # half-written files of a killed owner
+            leftover.unlink()
+        if not self.cell_file.exists():
+            write_whole(self.cell_file, to_json(cell.model_dump(mode="json")))
+        return attempt
+
+    def last_attempt(self) -> Attempt | None:
+        """Return the latest attempt."""
+        return last_attempt(self.attempts)
+
+    def finish(
+        self,
+        metrics: dict[str, float],
+        arrays: dict[str, np.ndarray[Any, Any]],
+        provenance: dict[str, Any],
+    ) -> None:
+        """Write the result; the summary comes last, and with it the cell is done."""
+        if arrays:
+            buffer = io.BytesIO()
+            np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+            write_whole(self.arrays_file, buffer.getvalue())
+        write_whole(self.provenance_file, to_json(provenance))
+        write_whole(self.summary_file, to_json({"metrics": metrics}))
+        self.checkpoint_file.unlink(missing_ok=True)
+
+    def metrics(self) -> dict[str, float] | None:
+        """Return the metrics of the summary; None if the cell is not done."""
+        summary = read_json(self.summary_file)
+        return None if summary is None else summary["metrics"]
+
+    def provenance(self) -> dict[str, Any]:
+        """Return where the result comes from; empty if the cell is not done."""
+        return read_json(self.provenance_file) or {}
+
+    def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Return the arrays kept; empty if there are none."""
+        if not self.arrays_file.exists():
+            return {}
+        with np.load(self.arrays_file, allow_pickle=False) as archive:
+            return dict(archive)
+
+    def append_history(self, line: dict[str, float]) -> None:
+        """Add one record of metrics; `step` is among them."""
+        with self.history_file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, sort_keys=True) + "\n")
+
+    def history(self) -> list[dict[str, float]]:
+        """Return the records so far; a last line that a kill tore is left out."""
+        try:
+            lines = self.history_file.read_text(encoding="utf-8").splitlines(keepends=True)
+        except FileNotFoundError:
+            return []
+        return [json.loads(line) for line in lines if line.endswith("\n")]
+
+    def rewind_history(self, step: int) -> None:
+        """Forget what was recorded after `step`: training goes on from there."""
+        kept = [line for line in self.history() if line["step"] <= step]
+        text = "".join(json.dumps(line, sort_keys=True) + "\n" for line in kept)
+        write_whole(self.history_file, text.encode())
+
+    def write_traceback(self, attempt: Attempt, lines: Iterable[str]) -> Path:
+        """Keep the traceback of a failed attempt; return its file."""
+        path = attempt.path.with_suffix(".log")
+        write_whole(path, "".join(lines).encode())
+        return path

@@ -1,0 +1,153 @@
+"""The results folder as a whole: which cells are done, running, queued, failed, missing."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from uuid import uuid4
+
+from bench.config.record import Cell
+from bench.errors import StoreError
+from bench.store.files import read_json, to_json, write_whole
+from bench.store.folder import CellFolder
+from bench.store.owner import Owner
+
+
+class State(StrEnum):
+    """What the store can say of a cell."""
+
+    DONE = "done"
+    RUNNING = "running"
+    QUEUED = "queued"
+    FAILED = "failed"
+    MISSING = "missing"
+    STALE = "stale"
+
+
+@dataclass(frozen=True)
+class CellState:
+    """A state, and for a failure its reason, message and log."""
+
+    state: State
+    attempts: int = 0
+    reason: str | None = None
+    message: str | None = None
+    log: str | None = None
+
+
+class Store:
+    """The results of any number of suites, shared by any number of processes."""
+
+    def __init__(self, root: Path) -> None:
+        """Name the folder; it is made when something is first written."""
+        self.root = root
+        self.launches = root / "launches"
+
+    def folder(self, cell: Cell) -> CellFolder:
+        """Return the cell's folder, whether it exists or not."""
+        return CellFolder(self.root / cell.experiment / cell.id)
+
+    def check_writable(self) -> None:
+        """Raise a StoreError unless files can be written and hard-linked here."""
+        probe = self.root / f".probe-{uuid4().hex}"
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            probe.write_bytes(b"")
+            os.link(probe, probe.with_suffix(".link"))
+        except OSError as fault:
+            told = fault.strerror or str(fault)
+            raise StoreError(f"{self.root}: results cannot be written here ({told})") from fault
+        finally:
+            probe.with_suffix(".link").unlink(missing_ok=True)
+            if self.root.is_dir():
+                probe.unlink(missing_ok=True)
+
+    def states(self, cells: Sequence[Cell]) -> list[CellState]:
+        """Return the state of each cell.
+
+        Folders are listed once an experiment, so that thousands of cells cost little.
+        """
+        present = {name: self._ids(name) for name in {cell.experiment for cell in cells}}
+        queued = self.queued()
+        return [self._state(cell, present[cell.experiment], queued) for cell in cells]
+
+    def _ids(self, experiment: str) -> set[str]:
+        try:
+            return set(os.listdir(self.root / experiment))
+        except (FileNotFoundError, NotADirectoryError):
+            return set()
+
+    def _state(self, cell: Cell, present: set[str], queued: dict[str, float]) -> CellState:
+        waiting = CellState(State.QUEUED if cell.id in queued else State.MISSING)
+        if cell.id not in present:
+            former = any(name in present for name in cell.former_ids)
+            return CellState(State.STALE) if former and waiting.state != State.QUEUED else waiting
+        folder = self.folder(cell)
+        if folder.is_done:
+            return CellState(State.DONE)
+        last = folder.last_attempt()
+        if last is None:
+            return waiting
+        if last.state == "running":
+            return CellState(State.RUNNING, last.number)
+        if last.state == "failed" and last.record["ended"] >= queued.get(cell.id, 0.0):
+            record, log = last.record, last.path.with_suffix(".log")
+            told = str(log) if log.exists() else None
+            return CellState(State.FAILED, last.number, record["reason"], record["message"], told)
+        return CellState(waiting.state, last.number)
+
+    def queued(self) -> dict[str, float]:
+        """Return the ids that living launchers have announced, and from when they retry failures."""
+        ids: dict[str, float] = {}
+        for path in self.launches.glob("*.json"):
+            launch = read_json(path)
+            if launch and Owner.of(launch["owner"]).is_alive(path):
+                for name in launch["cells"]:
+                    ids[name] = max(ids.get(name, 0.0), launch["retry_before"])
+        return ids
+
+    @contextmanager
+    def announce(self, cells: Sequence[Cell], *, retry_failed: bool) -> Iterator["Launch"]:
+        """Tell other processes that these cells wait in this one's queue."""
+        for path in self.launches.glob("*.json"):
+            record = read_json(path)
+            if record and not Owner.of(record["owner"]).is_alive(path):
+                path.unlink(missing_ok=True)  # its launcher was killed
+        retry_before = time.time() if retry_failed else 0.0
+        launch = Launch(self.launches / f"{uuid4().hex[:12]}.json", Owner.me(), retry_before)
+        record = {
+            "owner": launch.owner.record(),
+            "cells": sorted(cell.id for cell in cells),
+            "retry_before": retry_before,
+        }
+        write_whole(launch.path, to_json(record))
+        try:
+            yield launch
+        finally:
+            launch.path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A running `bench run`: its announcement and the folder of its workers' logs."""
+
+    path: Path
+    owner: Owner
+    retry_before: float  # failures older than this are tried again
+
+    @property
+    def name(self) -> str:
+        """12 hex digits."""
+        return self.path.stem
+
+    @property
+    def logs(self) -> Path:
+        """Where its workers write."""
+        return self.path.with_suffix("")
+
+    def is_alive(self) -> bool:
+        """Whether the launcher still runs."""
+        return self.path.exists() and self.owner.is_alive(self.path)

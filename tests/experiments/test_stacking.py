@@ -1,0 +1,123 @@
+"""What every trained experiment owes the store: results that depend on the cell alone."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench.config.cells import CELLS
+from bench.config.record import Cell
+from bench.experiments import EXPERIMENTS, Result
+from bench.store.folder import CellFolder
+from bench.train import stack as stack_module
+
+GAUSSIAN_MI: dict[str, Any] = {
+    "experiment": "gaussian-mi", "d": 20, "K": 64, "steps": 250, "optimizer": "adam", "lr": 5e-4,
+    "eval_repeats": 3, "hidden_layers": 1, "hidden_units": 256, "activation": "relu",
+    "embedding_dim": 256, "output_relu": True, "tau": 1.0, "margin_count": "negatives",
+    "bound_constant": "one-plus-alpha",
+}  # fmt: skip
+VINCE: dict[str, Any] = {
+    "experiment": "vince-gaussian", "dataset_size": 200, "K": 20, "epochs": 6, "batch_size": 64,
+    "optimizer": "adam", "lr": 0.03, "weight_decay": 0.0, "layers": 5, "hidden_units": 10,
+    "embedding_dim": 10, "towers": "two", "normalised": True, "tau": 1.0, "bank_rate": 0.5,
+    "eval_repeats": 2,
+}  # fmt: skip
+SPIRALS: dict[str, Any] = {
+    "experiment": "spirals", "points": 400, "turns": 1.0, "arms": "rotated", "layers": 5,
+    "hidden_units": 32, "normalised": True, "tau": 0.07, "optimizer": "sgd", "lr": 0.03,
+    "momentum": 0.9, "weight_decay": 1e-5, "batch_size": 64, "iterations": 300,
+}  # fmt: skip
+STACKS: dict[str, list[dict[str, Any]]] = {
+    "gaussian-mi": [
+        GAUSSIAN_MI | {"mi_true": mi, "loss": loss, "alpha": alpha, "seed": seed}
+        for seed in (0, 1)
+        for mi in (2.0, 10.0)
+        for loss, alpha in (("infonce", None), ("eqco", 512.0))
+    ],
+    "vince": [
+        VINCE | {"method": method, "valid_percent": share, "seed": seed}
+        for seed in (0, 1)
+        for method, share in (("infonce", 100.0), ("vince", 50.0), ("vince", 10.0))
+    ],
+    "vince-shared-tower": [
+        VINCE | {"towers": "shared", "method": "vince", "valid_percent": 25.0, "seed": seed}
+        for seed in (0, 1)
+    ],
+    "spirals-bank": [
+        SPIRALS | {"source": "bank", "K": 100, "bank_rate": 0.5, "eta": eta, "seed": seed}
+        for seed in (0, 1)
+        for eta in (0.0, 0.4, 5.0)
+    ],
+    "spirals-batch": [
+        SPIRALS | {"source": "batch", "eta": eta, "seed": seed}
+        for seed in (0, 1)
+        for eta in (0.0, 0.4)
+    ],
+}
+
+
+def make(name: str) -> list[Cell]:
+    return [CELLS[s["experiment"]].model_validate(s) for s in STACKS[name]]
+
+
+def compute(cells: Sequence[Cell], root: Path) -> list[dict[str, bytes]]:
+    """Return the bytes of each cell's metrics, arrays and history."""
+    folders = [CellFolder(root / cell.id) for cell in cells]
+    for folder in folders:
+        folder.path.mkdir(parents=True, exist_ok=True)
+    outcomes = EXPERIMENTS[cells[0].experiment](cells, folders, "cpu")
+    found = []
+    for folder, outcome in zip(folders, outcomes, strict=True):
+        assert isinstance(outcome, Result)
+        assert all(np.isfinite(value) for value in outcome.metrics.values())
+        arrays = {name: array.tobytes() for name, array in outcome.arrays.items()}
+        metrics = repr(sorted(outcome.metrics.items())).encode()
+        found.append(arrays | {"metrics": metrics, "history": folder.history_file.read_bytes()})
+    return found
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_all_cells_may_be_stacked(name: str) -> None:
+    assert len({cell.stack_key for cell in make(name)}) == 1
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_a_cell_alone_gives_the_bytes_it_gives_in_a_stack(name: str, tmp_path: Path) -> None:
+    cells = make(name)
+    together = compute(cells, tmp_path / "together")
+    assert len({found["metrics"] for found in together}) == len(cells)  # they do differ
+    for i in (0, len(cells) - 1):
+        assert compute([cells[i]], tmp_path / f"alone{i}") == [together[i]]
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_a_stopped_run_ends_as_an_uninterrupted_one(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped twice, the second time in another stack than the first."""
+    cells = make(name)
+    whole = compute(cells, tmp_path / "whole")
+    monkeypatch.setattr(stack_module, "CHECKPOINT_EVERY_S", 0.0)
+    with pytest.raises(KeyboardInterrupt), monkeypatch.context() as patch:
+        stop_at_checkpoint(1, patch)
+        compute(cells, tmp_path / "stopped")
+    assert stack_module.checkpoint_step(CellFolder(tmp_path / "stopped" / cells[0].id)) > 0
+    half = len(cells) // 2
+    assert compute(cells[half:], tmp_path / "stopped") == whole[half:]
+    assert compute(cells[:half], tmp_path / "stopped") == whole[:half]
+
+
+def stop_at_checkpoint(number: int, patch: pytest.MonkeyPatch) -> None:
+    """Interrupt training right after a checkpoint and some steps more were made."""
+    save, measured = stack_module._save, []
+
+    def save_and_count(*args: Any) -> None:
+        if len(measured) == number:
+            raise KeyboardInterrupt
+        measured.append(1)
+        save(*args)
+
+    patch.setattr(stack_module, "_save", save_and_count)
