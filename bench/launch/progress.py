@@ -14,6 +14,7 @@ from bench.store.store import CellState, State
 
 SHOWN = (State.DONE, State.RUNNING, State.QUEUED, State.FAILED, State.MISSING)
 PLAIN_EVERY_S = 30.0
+NEWS_EVERY_S = 5.0
 
 
 class Progress:
@@ -62,7 +63,8 @@ class Progress:
             self.last_counts[State.DONE] + self.last_counts[State.FAILED]
         )
         now = time.monotonic()
-        if not self.last_at or news or now - self.last_at > PLAIN_EVERY_S:
+        waited = now - self.last_at
+        if not self.last_at or waited > PLAIN_EVERY_S or (news and waited > NEWS_EVERY_S):
             self.console.print(self.last_line, highlight=False, soft_wrap=True)
             self.last_at, self.last_counts = now, counts
 

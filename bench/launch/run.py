@@ -7,6 +7,7 @@ from typing import Literal, get_args
 from bench.config.record import Cell
 from bench.launch.predict import predict
 from bench.launch.progress import Progress
+from bench.launch.signals import stoppable
 from bench.launch.slots import slots
 from bench.launch.units import make_units
 from bench.store.store import CellState, State, Store
@@ -39,6 +40,7 @@ def run_cells(
         units = make_units(todo, len(places))
         expected = predict(cells, before, store).core_s
         with (
+            stoppable(),
             store.announce(todo, retry_failed=retry_failed) as launch,
             Progress(title, len(cells) - len(todo), expected, len(places)) as report,
         ):

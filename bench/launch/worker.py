@@ -10,11 +10,11 @@ import traceback
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from bench.config.record import Cell
 from bench.errors import CellFailure, Interrupted
+from bench.launch.signals import stoppable
 from bench.launch.units import Unit
 from bench.store.attempts import Attempt
 from bench.store.folder import CellFolder
@@ -50,7 +50,7 @@ def drain(units: Sequence[Unit], store: Store, launch: Launch, gpu: str | None =
     torch.set_num_threads(THREADS)
     device = "cuda" if gpu and torch.cuda.is_available() else "cpu"
     owner = Owner.me()
-    with _stoppable():
+    with stoppable():
         for unit in units:
             claims: Claims = {}
             with _watched(claims, launch, owner):
@@ -136,23 +136,6 @@ def _peak_memory_gb() -> float:
     """Peak resident memory of this process so far, in GB (10^9 bytes)."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak * (1 if sys.platform == "darwin" else 1024) / 1e9, 3)
-
-
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """Turn SIGTERM into `Interrupted` while a worker works in the main thread."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise Interrupted(f"signal {number}")
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

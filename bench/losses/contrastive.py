@@ -36,7 +36,9 @@ def infonce(
         )
     logit_N = (pos_N - margin) / tau
     tau_NM = tau.unsqueeze(-1) if isinstance(tau, Tensor) else tau
-    return torch.logaddexp(logit_N, (neg_NM / tau_NM).logsumexp(dim=-1)) - logit_N
+    # log(1 + e^x) of the difference: no cancellation, so small losses keep their digits in bf16.
+    excess_N = (neg_NM / tau_NM).logsumexp(dim=-1) - logit_N
+    return torch.nn.functional.softplus(excess_N, threshold=50)
 
 
 def eqco_margin(alpha: float, negatives: float, tau: float) -> float:

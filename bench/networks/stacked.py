@@ -5,6 +5,7 @@ that every number of a cell is what it would be if the cell trained alone.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -34,7 +35,7 @@ class StackedMLP(nn.Module):
         self.output_relu = output_relu
         self.weights = nn.ParameterList()
         self.biases = nn.ParameterList()
-        for fan_in, fan_out in zip(widths[:-1], widths[1:], strict=True):
+        for fan_in, fan_out in pairwise(widths):
             drawn = [_uniform(g, (fan_in + 1, fan_out), fan_in**-0.5) for g in generators]
             both = torch.from_numpy(np.stack(drawn)).to(device)
             self.weights.append(nn.Parameter(both[:, :-1].contiguous()))

@@ -16,7 +16,7 @@ PACKAGES = ("torch", "numpy", "scipy", "scikit-learn")
 
 @cache
 def _code() -> dict[str, Any]:
-    """Return the commit of the code that runs, if it runs from a checkout, and whether it was changed."""
+    """Return the commit of the code that runs from a checkout, and whether it was changed."""
     here = Path(__file__).resolve().parents[2]
 
     def git(*words: str) -> str | None:

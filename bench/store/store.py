@@ -100,7 +100,7 @@ class Store:
         return CellState(waiting.state, last.number)
 
     def queued(self) -> dict[str, float]:
-        """Return the ids that living launchers have announced, and from when they retry failures."""
+        """Return the ids that living launchers announced, and since when they retry failures."""
         ids: dict[str, float] = {}
         for path in self.launches.glob("*.json"):
             launch = read_json(path)
