@@ -53,6 +53,12 @@ class GaussianMI(MarginCell):
     stack_limit: ClassVar[int] = 10
 
     @property
+    def blocks(self) -> tuple[int, ...]:
+        """Inputs, activations, similarities, weights and biases."""
+        hidden, out, pairs = self.hidden_units, self.embedding_dim, self.K
+        return (self.d * pairs, pairs * hidden, pairs * out, pairs**2, self.d * hidden, hidden, out)
+
+    @property
     def multiply_adds(self) -> float:
         """Forward and backward of both encoders and the K x K critic; a third of it to evaluate."""
         towers = 2 * self.K * self.hidden_units * (2 * self.d + 3 * self.embedding_dim)
@@ -128,6 +134,11 @@ class VinceGaussian(Cell):
         return self
 
     @property
+    def blocks(self) -> tuple[int, ...]:
+        """Batches, the last one of an epoch, and the bank; widths are padded."""
+        return (self.batch_size, self.dataset_size % self.batch_size, self.dataset_size)
+
+    @property
     def multiply_adds(self) -> float:
         """Encoders on the data, and the distances to the bank where nearest ones are ranked."""
         encoder = self.hidden_units * (
@@ -174,6 +185,11 @@ class Spirals(Cell):
         if self.K is not None and self.points // 2 < self.K:
             raise ValueError(f"K = {self.K} negatives, but only {self.points // 2} training points")
         return self
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Batches of 2-d points, hidden layers, and the bank."""
+        return (2 * self.batch_size, self.hidden_units, self.points)
 
     @property
     def multiply_adds(self) -> float:

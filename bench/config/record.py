@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt
 
+NUMBERS_A_LINE = 16  # float32 numbers in a cache line of 64 bytes
+
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -55,9 +57,20 @@ class Cell(Record, ABC):
         }
 
     @property
+    def blocks(self) -> tuple[int, ...]:
+        """How many numbers one cell fills in each tensor of a stack."""
+        return ()
+
+    @property
     def stack_key(self) -> str:
-        """Cells with equal keys may be stacked."""
-        return self.model_dump_json(exclude=set(self.stacks_over))
+        """Cells with equal keys may be stacked.
+
+        A cell gets the same bits in any stack only if its part of every tensor fills whole cache
+        lines, for matrix products and vectorised functions round by alignment. Other cells are
+        computed alone.
+        """
+        aligned = all(numbers % NUMBERS_A_LINE == 0 for numbers in self.blocks)
+        return self.model_dump_json(exclude=set(self.stacks_over)) if aligned else self.id
 
     @property
     @abstractmethod

@@ -45,7 +45,12 @@ class Encoders:
         self.train_x, self.train_y = self.samples(0)
         widths = (1, *[first.hidden_units] * (first.layers - 1), first.embedding_dim)
         self.nets = [
-            StackedMLP(widths, [stream(c.seed, Purpose.INIT, tower) for c in cells], device=device)
+            StackedMLP(
+                widths,
+                [stream(c.seed, Purpose.INIT, tower) for c in cells],
+                pad=True,
+                device=device,
+            )
             for tower in ((0, 1) if first.towers == "two" else (0,))
         ]
         parameters = [p for net in self.nets for p in net.parameters()]

@@ -36,9 +36,11 @@ def infonce(
         )
     logit_N = (pos_N - margin) / tau
     tau_NM = tau.unsqueeze(-1) if isinstance(tau, Tensor) else tau
-    # log(1 + e^x) of the difference: no cancellation, so small losses keep their digits in bf16.
+    # log(1 + e^x) of a difference: no cancellation, so that small losses keep their digits. Of
+    # torch's functions for it only logsigmoid rounds alike at every place of a tensor (softplus
+    # and logaddexp do not), which keeps a stacked cell's numbers free of its neighbours.
     excess_N = (neg_NM / tau_NM).logsumexp(dim=-1) - logit_N
-    return torch.nn.functional.softplus(excess_N, threshold=50)
+    return -torch.nn.functional.logsigmoid(-excess_N)
 
 
 def eqco_margin(alpha: float, negatives: float, tau: float) -> float:

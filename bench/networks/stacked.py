@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bench.config.record import NUMBERS_A_LINE
+
 
 class StackedMLP(nn.Module):
     """E perceptrons of one shape with ReLU between their layers."""
@@ -21,6 +23,7 @@ class StackedMLP(nn.Module):
         generators: Sequence[np.random.Generator],
         *,
         output_relu: bool = False,
+        pad: bool = False,
         device: str = "cpu",
     ) -> None:
         """Initialise as torch initialises nn.Linear: U(-1/sqrt(fan_in), 1/sqrt(fan_in)).
@@ -29,6 +32,7 @@ class StackedMLP(nn.Module):
             widths: input, hidden and output widths.
             generators: one for each encoder.
             output_relu: ReLU after the last layer too.
+            pad: widen hidden and output layers to whole cache lines by units that are and stay 0.
             device: where the parameters live.
         """
         super().__init__()
@@ -38,14 +42,23 @@ class StackedMLP(nn.Module):
         for fan_in, fan_out in pairwise(widths):
             drawn = [_uniform(g, (fan_in + 1, fan_out), fan_in**-0.5) for g in generators]
             both = torch.from_numpy(np.stack(drawn)).to(device)
-            self.weights.append(nn.Parameter(both[:, :-1].contiguous()))
-            self.biases.append(nn.Parameter(both[:, -1:].contiguous()))
+            weight, bias = both[:, :-1], both[:, -1:]
+            if pad:
+                more_in = -fan_in % NUMBERS_A_LINE if len(self.weights) else 0
+                more_out = -fan_out % NUMBERS_A_LINE
+                weight = nn.functional.pad(weight, (0, more_out, 0, more_in))
+                bias = nn.functional.pad(bias, (0, more_out))
+            self.weights.append(nn.Parameter(weight.contiguous()))
+            self.biases.append(nn.Parameter(bias.contiguous()))
 
     def forward(self, x_EBD: Tensor) -> Tensor:
-        """Return the embeddings, shape (E, B, D_out), of inputs of shape (E, B, D_in)."""
+        """Return the embeddings, shape (E, B, D_out), of inputs of shape (E, B, D_in).
+
+        With `pad`, D_out is the next multiple of 16, and what is beyond the width asked for is 0.
+        """
         last = len(self.weights) - 1
         for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            # BLAS multiplies thin matrices by another kernel alone than in a batch, with other
+            # BLAS takes another kernel for one thin matrix than for a batch of them, with other
             # rounding; scaling by hand keeps a cell's numbers free of its neighbours.
             thin = x_EBD.shape[-1] == 1
             x_EBD = bias + x_EBD * weight if thin else torch.baddbmm(bias, x_EBD, weight)

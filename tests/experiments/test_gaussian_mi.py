@@ -24,7 +24,7 @@ SMALL: dict[str, Any] = {
     "hidden_layers": 1,
     "hidden_units": 32,
     "activation": "relu",
-    "embedding_dim": 24,
+    "embedding_dim": 16,
     "output_relu": True,
     "tau": 1.0,
     "margin_count": "negatives",

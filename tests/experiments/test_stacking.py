@@ -20,13 +20,13 @@ GAUSSIAN_MI: dict[str, Any] = {
     "bound_constant": "one-plus-alpha",
 }  # fmt: skip
 VINCE: dict[str, Any] = {
-    "experiment": "vince-gaussian", "dataset_size": 200, "K": 20, "epochs": 6, "batch_size": 64,
+    "experiment": "vince-gaussian", "dataset_size": 208, "K": 19, "epochs": 6, "batch_size": 64,
     "optimizer": "adam", "lr": 0.03, "weight_decay": 0.0, "layers": 5, "hidden_units": 10,
     "embedding_dim": 10, "towers": "two", "normalised": True, "tau": 1.0, "bank_rate": 0.5,
     "eval_repeats": 2,
 }  # fmt: skip
 SPIRALS: dict[str, Any] = {
-    "experiment": "spirals", "points": 400, "turns": 1.0, "arms": "rotated", "layers": 5,
+    "experiment": "spirals", "points": 416, "turns": 1.0, "arms": "rotated", "layers": 5,
     "hidden_units": 32, "normalised": True, "tau": 0.07, "optimizer": "sgd", "lr": 0.03,
     "momentum": 0.9, "weight_decay": 1e-5, "batch_size": 64, "iterations": 300,
 }  # fmt: skip
@@ -82,6 +82,24 @@ def compute(cells: Sequence[Cell], root: Path) -> list[dict[str, bytes]]:
 @pytest.mark.parametrize("name", STACKS)
 def test_all_cells_may_be_stacked(name: str) -> None:
     assert len({cell.stack_key for cell in make(name)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("gaussian-mi", {"K": 65}),
+        ("gaussian-mi", {"embedding_dim": 10}),
+        ("vince", {"batch_size": 60}),
+        ("vince", {"dataset_size": 200}),
+        ("spirals-bank", {"hidden_units": 20}),
+        ("spirals-batch", {"batch_size": 10}),
+    ],
+)
+def test_cells_that_fill_no_whole_cache_lines_are_not_stacked(
+    name: str, change: dict[str, Any]
+) -> None:
+    cells = [CELLS[s["experiment"]].model_validate(s | change) for s in STACKS[name]]
+    assert len({cell.stack_key for cell in cells}) == len(cells)
 
 
 @pytest.mark.parametrize("name", STACKS)
