@@ -30,9 +30,12 @@ Seeds = Annotated[str | None, typer.Option(help="These seeds instead of the suit
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Workers; default: one a GPU, or a core.")]
 
+Executor = Annotated[str, typer.Option(help="local (workers) or inline (this process).")]
+RetryFailed = Annotated[bool, typer.Option(help="Try failed cells again.")]
 
-def _version(value: bool) -> None:
-    if value:
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
         print(f"bench {__version__}")
         raise typer.Exit
 
@@ -44,8 +47,11 @@ def _settings(
     results: Annotated[
         Path, typer.Option(envvar="BENCH_RESULTS", help="Folder of results.")
     ] = Path("results"),
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     context.obj = (suites, results)
@@ -87,8 +93,7 @@ def plan(
 def run(
     context: typer.Context, suite: SuiteNames, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, jobs: Jobs = None,
-    executor: Annotated[str, typer.Option(help="local (workers) or inline (this process).")] = "local",
-    retry_failed: Annotated[bool, typer.Option(help="Try failed cells again.")] = False,
+    executor: Executor = "local", retry_failed: RetryFailed = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Run what is missing of one or more suites."""
@@ -104,8 +109,7 @@ def run(
 def resume(
     context: typer.Context, suite: SuiteNames, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, jobs: Jobs = None,
-    executor: Annotated[str, typer.Option(help="local (workers) or inline (this process).")] = "local",
-    retry_failed: Annotated[bool, typer.Option(help="Try failed cells again.")] = False,
+    executor: Executor = "local", retry_failed: RetryFailed = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Run what is missing of suites begun before; an error if nothing was begun."""

@@ -30,7 +30,7 @@ def load_suite(path: Path) -> Suite:
         twin = path.with_stem(suite.name)
         also = f"; {twin} bears that name" if twin.exists() else ""
         raise SuiteError(
-            f"{path}: name: found '{suite.name}', expected '{path.stem}', the name of the file{also}"
+            f"{path}: name: found '{suite.name}', expected the file's name '{path.stem}'{also}"
         )
     return suite
 

@@ -90,7 +90,7 @@ class Encoders:
         self.loss = loss_S.detach()
 
     def batch(self, step: int) -> Tensor:
-        """Return the rows of a step's batch for each cell, shape (S, B), in epochs of all points."""
+        """Return the rows of a step's batch for each cell, shape (S, B); an epoch has all rows."""
         size = min(self.first.batch_size, self.train_count)
         epoch, place = divmod(step, self.train_count // size)
         orders = [

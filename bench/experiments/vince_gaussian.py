@@ -36,7 +36,7 @@ def run(
 
 
 class Encoders:
-    """The encoders g_theta (of x) and g_phi (of y) of a stack of cells, their banks, their optimiser."""
+    """The encoders g_theta (of x) and g_phi (of y) of a stack of cells, banks and optimiser."""
 
     def __init__(self, cells: Sequence[VinceGaussian], device: str) -> None:
         """Draw data and weights from the seeds; the bank begins with the representations of y."""

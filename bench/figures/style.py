@@ -19,7 +19,7 @@ COLOURS: dict[str, Any] = {
 MARKERS = {"infonce": "o", "eqco": "s", "vince": "^", "bank": "D", "batch": "v"}
 GREY = "0.35"
 
-_RC = {
+_RC: dict[Any, Any] = {
     "svg.hashsalt": "bench",  # the same figure is the same file
     "svg.fonttype": "none",
     "figure.dpi": 150,

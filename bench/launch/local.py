@@ -10,7 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import submitit
 
@@ -27,6 +27,7 @@ KILLS_ALLOWED = 3  # of one cell within one launch
 DEATHS_ALLOWED = 5  # of workers in a row that finish nothing
 NO_LIMIT_MIN = 60 * 24 * 365
 
+Worker = submitit.LocalJob[None]
 Report = Callable[[list[CellState]], bool]
 
 
@@ -52,7 +53,7 @@ def run_local(
     Raises:
         LaunchError: workers die before they can do anything.
     """
-    workers: list[submitit.Job[Any] | None] = [None] * len(slots)
+    workers: list[Worker | None] = [None] * len(slots)
     queue = _Queue(cells, store, launch)
     try:
         while True:
@@ -108,7 +109,7 @@ class _Queue:
         waiting = [unit for unit in units if any(cell.id in free for cell in unit)]
         return [waiting[i:] + waiting[:i] for i in range(len(waiting))]
 
-    def note_end(self, worker: submitit.Job[Any]) -> None:
+    def note_end(self, worker: Worker) -> None:
         """Count a worker's death and give up cells that killed too many workers."""
         if worker.paths.result_pickle.exists() and worker.exception() is None:
             return
@@ -135,13 +136,13 @@ class _Queue:
             attempt.end("failed", "oom", f"its worker was killed {len(killed)} times (memory?)")
 
 
-def _start(units: list[Unit], store: Store, launch: Launch, gpu: str | None) -> submitit.Job[Any]:
+def _start(units: list[Unit], store: Store, launch: Launch, gpu: str | None) -> Worker:
     executor = submitit.LocalExecutor(folder=launch.logs)
     executor.update_parameters(timeout_min=NO_LIMIT_MIN)
-    return executor.submit(drain, units, store, launch, gpu)
+    return cast("Worker", executor.submit(drain, units, store, launch, gpu))
 
 
-def _stop(workers: Sequence[submitit.Job[Any]]) -> None:
+def _stop(workers: Sequence[Worker]) -> None:
     """Tell workers to stop (SIGTERM reaches them through submitit's controller) and wait."""
     processes = [worker._process for worker in workers if worker._process is not None]
     for process in processes:
@@ -154,7 +155,7 @@ def _stop(workers: Sequence[submitit.Job[Any]]) -> None:
             process.kill()
 
 
-def _last_line(worker: submitit.Job[Any]) -> str:
+def _last_line(worker: Worker) -> str:
     path = Path(worker.paths.stderr)
     lines = path.read_text(errors="replace").strip().splitlines() if path.exists() else []
     return lines[-1] if lines else ""

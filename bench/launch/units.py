@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 
 from bench.config.record import Cell
 
@@ -27,7 +28,7 @@ def make_units(cells: Sequence[Cell], slots: int) -> list[Unit]:
 def _split(group: list[Cell], parts: int) -> list[Unit]:
     """Return the group in so many parts of (nearly) one size."""
     bounds = [round(i * len(group) / parts) for i in range(parts + 1)]
-    return [group[low:high] for low, high in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [group[low:high] for low, high in pairwise(bounds)]
 
 
 def _work(unit: Unit) -> float:

@@ -88,6 +88,7 @@ def _compute(stack: list[Claim], claims: Claims, device: str) -> None:
 
     cells, folders = [cell for cell, _, _ in stack], [folder for _, folder, _ in stack]
     began = time.time()
+    outcomes: Sequence[Result | Exception]
     try:
         outcomes = EXPERIMENTS[cells[0].experiment](cells, folders, device)
     except Exception as error:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 
@@ -128,21 +128,24 @@ class Paper:
 
     def artifact(self, name: str) -> Artifact:
         """Return an artifact by id, or raise a PublishedError that names the near ones."""
-        return self._one(self.artifacts, name, "artifact")
+        return _named(self.artifacts, name, f"paper '{self.id}' has no artifact")
 
     def claim(self, name: str) -> Claim:
         """Return a claim by id, or raise a PublishedError that names the near ones."""
-        return self._one(self.claims, name, "claim")
+        return _named(self.claims, name, f"paper '{self.id}' has no claim")
 
     def protocol(self, name: str) -> Protocol:
         """Return a protocol by id, or raise a PublishedError that names the near ones."""
-        return self._one(self.protocols, name, "protocol")
+        return _named(self.protocols, name, f"paper '{self.id}' has no protocol")
 
-    def _one(self, table: dict[str, Any], name: str, kind: str) -> Any:
-        if name not in table:
-            known = choices(name, list(table))
-            raise PublishedError(f"paper '{self.id}' has no {kind} '{name}'. {known}")
-        return table[name]
+
+Entry = TypeVar("Entry")
+
+
+def _named(table: dict[str, Entry], name: str, complaint: str) -> Entry:
+    if name not in table:
+        raise PublishedError(f"{complaint} '{name}'. {choices(name, list(table))}")
+    return table[name]
 
 
 @cache

@@ -41,7 +41,8 @@ class Attempt:
 
     def is_mine(self) -> bool:
         """Whether this is still the highest attempt: nobody took the claim for dead."""
-        return last_attempt(self.path.parent).record["attempt"] == self.number  # type: ignore[union-attr]
+        last = last_attempt(self.path.parent)
+        return last is not None and last.number == self.number
 
     def end(self, state: Ending, reason: str | None = None, message: str | None = None) -> None:
         """Record how it ended and so give up the claim."""
