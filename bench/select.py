@@ -59,9 +59,9 @@ def select(
     """
     path = find_suite(name, suites)
     suite = load_suite(path)
-    paper = check_suite(suite, path)
     chosen = scale or suite.scale
     cells = expand(suite, chosen, path, seeds=_seeds(seeds), where=_where(where or []))
+    paper = check_suite(suite, path)
     return Selection(suite, path, chosen, cells, paper, results)
 
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from bench.errors import choices
 
-_TYPE_NAMES = {
+_RULES = {
     "int_type": "a whole number",
     "float_type": "a number",
     "string_type": "text",
@@ -16,6 +16,16 @@ _TYPE_NAMES = {
     "dict_type": "a mapping",
     "model_type": "a mapping",
     "finite_number": "a finite number",
+    "literal_error": "{expected}",
+    "union_tag_invalid": "one of {expected_tags}",
+    "string_pattern_mismatch": "lower-case words joined by hyphens",
+}
+_ANYTHING = "one number, text, true, false or null"
+_PLAIN = {
+    "missing": "is missing.",
+    "too_short": "is empty; it needs at least one value.",
+    "union_tag_not_found": "needs the key {discriminator}.",
+    "value_error": "{error}.",
 }
 
 
@@ -46,10 +56,11 @@ def explain(
 
 
 def _worst(error: ValidationError) -> Any:
-    """Unknown keys first: a misspelt key is why another one is missing."""
+    """Unknown keys first, since a misspelt key is why another one is missing; then NaN."""
     errors = error.errors(include_url=False)
-    unknown = [e for e in errors if e["type"] == "extra_forbidden"]
-    return (unknown or errors)[0]
+    first = ("extra_forbidden", "finite_number")
+    telling = [e for kind in first for e in errors if e["type"] == kind]
+    return (telling or errors)[0]
 
 
 def _complaint(found: Any, steps: list[str], root: type[BaseModel] | None) -> str:
@@ -57,24 +68,16 @@ def _complaint(found: Any, steps: list[str], root: type[BaseModel] | None) -> st
     if kind == "extra_forbidden":
         allowed = _fields_at(root, steps[:-1])
         return f"unknown key. {choices(steps[-1], allowed)}" if allowed else "unknown key."
-    if kind == "missing":
-        return "is missing."
-    if kind == "literal_error":
-        return f"found {value!r}, expected {context['expected']}."
+    if kind in _PLAIN:
+        return _PLAIN[kind].format(**context)
     if kind == "union_tag_invalid":
-        return f"found {context['tag']!r}, expected one of {context['expected_tags']}."
-    if kind == "union_tag_not_found":
-        return f"needs the key {context['discriminator']}."
-    if kind == "too_short":
-        return "is empty; it needs at least one value."
-    if kind == "value_error":
-        return f"{context['error']}."
-    if kind == "string_pattern_mismatch":
-        return f"found {value!r}, expected lower-case words joined by hyphens."
-    if kind in _TYPE_NAMES:
-        return f"found {value!r}, expected {_TYPE_NAMES[kind]}."
-    rule = found["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
-    return f"found {value!r}, expected a value {rule}."
+        value = context["tag"]
+    one_of_several = kind == "bool_type" and steps[-1] == "bool"  # what a setting may be
+    rule = _ANYTHING if one_of_several else _RULES.get(kind)
+    if rule is None:
+        told = found["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
+        rule = f"a value {told}"
+    return f"found {value!r}, expected {rule.format(**context)}."
 
 
 def _fields_at(root: type[BaseModel] | None, steps: list[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeInt, model_validator
+from pydantic import AfterValidator, Field, NonNegativeInt, model_validator
 
 from bench.config.checks import Check
 from bench.config.record import Record
@@ -10,6 +10,17 @@ from bench.config.record import Record
 Scalar = bool | int | float | str | None
 Settings = dict[str, Scalar]
 Axes = dict[str, Annotated[list[Scalar], Field(min_length=1)]]
+
+
+def _check_one_length(group: Axes) -> Axes:
+    lengths = {name: len(values) for name, values in group.items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name} has {n}" for name, n in lengths.items())
+        raise ValueError(f"coupled axes need equally many values; {told}")
+    return group
+
+
+Coupled = Annotated[Axes, AfterValidator(_check_one_length)]
 Seeds = Annotated[list[NonNegativeInt], Field(min_length=1)]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Exclusions = list[dict[str, Scalar | list[Scalar]]]
@@ -28,17 +39,8 @@ class Block(Record):
     experiment: str | None = None
     fixed: Settings = {}
     grid: Axes = {}
-    zip: list[Axes] = []
+    zip: list[Coupled] = []
     exclude: Exclusions = []
-
-    @model_validator(mode="after")
-    def _coupled_axes_have_one_length(self) -> Self:
-        for group in self.zip:
-            lengths = {name: len(values) for name, values in group.items()}
-            if len(set(lengths.values())) > 1:
-                told = ", ".join(f"{name} has {n}" for name, n in lengths.items())
-                raise ValueError(f"zip: coupled axes need equally many values; {told}")
-        return self
 
 
 class Scale(Record):
@@ -111,7 +113,7 @@ class Suite(Record):
     fixed: Settings = {}
     assumed: dict[str, Assumption] = {}
     grid: Axes = {}
-    zip: list[Axes] = []
+    zip: list[Coupled] = []
     exclude: Exclusions = []
     grids: list[Block] = []
     compare: list[Comparison] = []

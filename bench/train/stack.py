@@ -2,6 +2,7 @@
 
 import io
 import math
+import os
 import time
 from collections.abc import Sequence
 from typing import Protocol, TypedDict
@@ -13,7 +14,7 @@ from bench.store.files import write_whole
 from bench.store.folder import CellFolder
 from bench.train.state import CellState, StackState
 
-CHECKPOINT_EVERY_S = 30.0
+CHECKPOINT_EVERY_S = float(os.environ.get("BENCH_CHECKPOINT_S", "30"))
 
 
 class Checkpoint(TypedDict):
