@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.analysis.check import check_suite
+from bench.analysis.protocol import check_scale
 from bench.config.grid import expand
 from bench.config.load import find_suite, load_suite
 from bench.config.record import Cell
@@ -62,6 +63,8 @@ def select(
     chosen = scale or suite.scale
     cells = expand(suite, chosen, path, seeds=_seeds(seeds), where=_where(where or []))
     paper = check_suite(suite, path)
+    if not where:
+        check_scale(suite, chosen, cells, paper)
     return Selection(suite, path, chosen, cells, paper, results)
 
 

@@ -98,6 +98,7 @@ def _compare_value(
     own = [
         c for c in cells if all(k in c.settings and c.settings[k] == v for k, v in wanted.items())
     ]
+    tolerance = comparison.tolerance + comparison.printed_spreads * (value.std or 0.0)
     result = []
     for reading, group in _readings(own, {*wanted, "seed", comparison.argmax}).items():
         settings = dict(reading)
@@ -113,12 +114,12 @@ def _compare_value(
                 reading_settings=settings,
                 published=value,
                 measured=measured,
-                tolerance=comparison.tolerance,
+                tolerance=tolerance,
                 differences=faults,
                 verdict=judge_value(
                     value.value,
                     value.half_unit,
-                    comparison.tolerance,
+                    tolerance,
                     measured,
                     comparable=not faults,
                 ),

@@ -121,7 +121,8 @@ class VinceGaussian(Cell):
     towers: Literal["two", "shared"]  # encoders g_theta and g_phi, or one for both
     normalised: bool  # embeddings of unit length
     tau: PositiveFloat
-    bank_rate: Fraction  # M[i] <- rate M[i] + (1 - rate) g(y_i)
+    bank_rate: Fraction  # M[i] <- rate M[i] + (1 - rate) g(y_i); the bank ranks the negatives
+    negatives_from: Literal["encoder", "bank"]  # their representation: g(y_j), or M[j] as stored
     eval_repeats: PositiveInt
 
     stacks_over: ClassVar[frozenset[str]] = frozenset({"method", "valid_percent", "seed"})

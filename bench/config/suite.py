@@ -70,6 +70,7 @@ class Comparison(Record):
     artifact: str
     metric: str  # of the cells' summaries
     tolerance: Annotated[float, Field(ge=0)]  # in the metric's unit
+    printed_spreads: Annotated[float, Field(ge=0)] = 0  # of the row, added to the tolerance
     why: str  # of the tolerance
     reading: str | None = None  # what the metric means, where the paper allows several
     rows: dict[str, Scalar | list[Scalar]] = {}  # only the printed rows with these values

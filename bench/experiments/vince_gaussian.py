@@ -82,8 +82,12 @@ class Encoders:
         rows_SB = self.batch(step)
         pick = rows_SB[..., None]
         query = self.embed(self.train_x.gather(1, pick), tower=0)
-        key = self.embed(self.train_y.gather(1, pick), tower=1)
-        loss_S = self.losses(query, key, rows_SB, self.bank, Purpose.TRAIN, step).mean(dim=1)
+        if self.first.negatives_from == "encoder":  # all of them at once: cheaper than the drawn
+            keys = self.embed(self.train_y, tower=1)
+            key = keys.gather(1, pick.expand(-1, -1, keys.shape[-1]))
+        else:
+            keys, key = self.bank, self.embed(self.train_y.gather(1, pick), tower=1)
+        loss_S = self.losses(query, key, rows_SB, keys, Purpose.TRAIN, step).mean(dim=1)
         self.adam.zero_grad()
         loss_S.sum().backward()  # cells share no parameter: each gets its own gradient
         self.adam.step()
@@ -110,26 +114,28 @@ class Encoders:
         query: Tensor,
         key: Tensor,
         rows_SB: Tensor,
-        bank: Tensor,
+        keys_SND: Tensor,
         purpose: Purpose,
         step: int,
         *,
         restricted: bool = True,
     ) -> Tensor:
-        """Return InfoNCE of each pair against negatives from the bank, shape (S, B).
+        """Return InfoNCE of each pair against drawn negatives, shape (S, B).
 
-        The bank is ranked by L2 distance to the representation of y_1, its own entry left out;
-        K negatives are drawn independently from the nearest `valid_percent` (from everything if
-        not `restricted`), as q_T of Cor. 4.1.1 is a product of independent draws.
+        The bank (in evaluation: the representations themselves) is ranked by L2 distance to the
+        representation of y_1, its own entry left out; K negatives are drawn independently from
+        the nearest `valid_percent` (from everything if not `restricted`), as q_T of Cor. 4.1.1
+        is a product of independent draws.
         """
+        ranked = self.bank if purpose == Purpose.TRAIN else keys_SND
         sims = []
         for i, cell in enumerate(self.cells):
             share = cell.valid_percent if restricted else 100.0
-            eligible = nearest(bank[i], key[i].detach(), rows_SB[i], share)
+            eligible = nearest(ranked[i], key[i].detach(), rows_SB[i], share)
             generator = stream(cell.seed, Purpose.NEGATIVES, purpose, step)
             shape = (eligible.shape[0], cell.K)
             drawn = torch.from_numpy(generator.integers(eligible.shape[1], size=shape))
-            negatives = bank[i][eligible.gather(1, drawn.to(self.device))]
+            negatives = keys_SND[i][eligible.gather(1, drawn.to(self.device))]
             sims.append(torch.einsum("bd,bkd->bk", query[i], negatives))
         return infonce((query * key).sum(-1), torch.stack(sims), tau=self.first.tau)
 

@@ -14,7 +14,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from bench.analysis.claims import Judged, judge_claims
 from bench.analysis.compare import Compared, compare
 from bench.analysis.frame import finished_cells
-from bench.analysis.protocol import check_scale
 from bench.config.checks import Check
 from bench.config.record import Cell
 from bench.config.suite import Suite
@@ -51,7 +50,6 @@ class Evidence:
 
 def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: Results) -> Evidence:
     """Read the finished cells and judge them."""
-    check_scale(suite, scale, cells, paper)
     done = finished_cells(cells, results)
     return Evidence(
         suite=suite,

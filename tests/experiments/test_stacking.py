@@ -23,6 +23,7 @@ VINCE: dict[str, Any] = {
     "experiment": "vince-gaussian", "dataset_size": 208, "K": 19, "epochs": 6, "batch_size": 64,
     "optimizer": "adam", "lr": 0.03, "weight_decay": 0.0, "layers": 5, "hidden_units": 10,
     "embedding_dim": 10, "towers": "two", "normalised": True, "tau": 1.0, "bank_rate": 0.5,
+    "negatives_from": "encoder",
     "eval_repeats": 2,
 }  # fmt: skip
 SPIRALS: dict[str, Any] = {
@@ -43,7 +44,14 @@ STACKS: dict[str, list[dict[str, Any]]] = {
         for method, share in (("infonce", 100.0), ("vince", 50.0), ("vince", 10.0))
     ],
     "vince-shared-tower": [
-        VINCE | {"towers": "shared", "method": "vince", "valid_percent": 25.0, "seed": seed}
+        VINCE
+        | {
+            "towers": "shared",
+            "negatives_from": "bank",
+            "method": "vince",
+            "valid_percent": 25.0,
+            "seed": seed,
+        }
         for seed in (0, 1)
     ],
     "spirals-bank": [
