@@ -16,6 +16,7 @@ import submitit
 
 from bench.config.record import Cell
 from bench.errors import Interrupted, LaunchError
+from bench.launch.signals import deaf_to_ctrl_c
 from bench.launch.units import Unit
 from bench.launch.worker import drain
 from bench.store.attempts import all_attempts
@@ -139,7 +140,8 @@ class _Queue:
 def _start(units: list[Unit], store: Store, launch: Launch, gpu: str | None) -> Worker:
     executor = submitit.LocalExecutor(folder=launch.logs)
     executor.update_parameters(timeout_min=NO_LIMIT_MIN)
-    return cast("Worker", executor.submit(drain, units, store, launch, gpu))
+    with deaf_to_ctrl_c():  # which reaches the whole process group: the launcher stops its workers
+        return cast("Worker", executor.submit(drain, units, store, launch, gpu))
 
 
 def _stop(workers: Sequence[Worker]) -> None:

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 from bench.config.record import Cell
+from bench.errors import Interrupted
 from bench.launch.predict import predict
 from bench.launch.progress import Progress
 from bench.launch.signals import stoppable
 from bench.launch.slots import slots
 from bench.launch.units import make_units
-from bench.store.store import CellState, State, Store
+from bench.store.store import CellState, Launch, State, Store
 
 Executor = Literal["local", "inline"]
 POLL_S = 0.1
@@ -37,21 +38,36 @@ def run_cells(
     todo = [cell for cell, state in zip(cells, before, strict=True) if state.state not in leave]
     if todo:
         places = [None] if executor == "inline" else slots(jobs)
-        units = make_units(todo, len(places))
         expected = predict(cells, before, store).core_s
         with (
             stoppable(),
             store.announce(todo, retry_failed=retry_failed) as launch,
             Progress(title, len(cells) - len(todo), expected, len(places)) as report,
         ):
-            if executor == "inline":
-                from bench.launch.worker import drain
-
-                while not report(store.states(todo)):
-                    drain(units, store, launch)
-                    time.sleep(POLL_S)
-            else:
-                from bench.launch.local import run_local
-
-                run_local(todo, units, store, launch, slots=places, report=report)
+            try:
+                _execute(todo, store, launch, places, report, inline=executor == "inline")
+            except KeyboardInterrupt:
+                raise Interrupted from None
     return store.states(cells)
+
+
+def _execute(
+    todo: Sequence[Cell],
+    store: Store,
+    launch: Launch,
+    places: Sequence[str | None],
+    report: Progress,
+    *,
+    inline: bool,
+) -> None:
+    units = make_units(todo, len(places))
+    if not inline:
+        from bench.launch.local import run_local
+
+        run_local(todo, units, store, launch, slots=places, report=report)
+        return
+    from bench.launch.worker import drain
+
+    while not report(store.states(todo)):
+        drain(units, store, launch)
+        time.sleep(POLL_S)

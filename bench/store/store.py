@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -61,9 +61,9 @@ class Store:
             told = fault.strerror or str(fault)
             raise StoreError(f"{self.root}: results cannot be written here ({told})") from fault
         finally:
-            probe.with_suffix(".link").unlink(missing_ok=True)
-            if self.root.is_dir():
-                probe.unlink(missing_ok=True)
+            for path in (probe, probe.with_suffix(".link")):
+                with suppress(OSError):
+                    path.unlink()
 
     def states(self, cells: Sequence[Cell]) -> list[CellState]:
         """Return the state of each cell.

@@ -76,7 +76,8 @@ MISTAKES = {
     ),
     "coupled axes of different length": (
         changed("alpha: [null, 512]", "alpha: [512]"),
-        "suites/small.yaml: zip.0: coupled axes need equally many values; loss has 2, alpha has 1.\n",
+        "suites/small.yaml: zip.0: coupled axes need equally many values; loss has 2, alpha has "
+        "1.\n",
     ),
     "settings that do not go together": (
         changed("alpha: [null, 512]", "alpha: [512, 512]"),

@@ -1,0 +1,61 @@
+"""The published facts, counted and read as printed."""
+
+import pytest
+
+from bench.errors import PublishedError
+from bench.published.reader import PAPERS, Printed, load_paper, values_frame
+
+
+def test_everything_is_there() -> None:
+    papers = [load_paper(name) for name in PAPERS]
+    assert [paper.id for paper in papers] == list(PAPERS)
+    assert sum(len(paper.values) for paper in papers) == 892
+    assert sum(len(paper.claims) for paper in papers) == 141
+    assert sum(len(paper.protocols) for paper in papers) == 73
+    assert sum(len(paper.equations) for paper in papers) == 163
+    assert sum(len(paper.figures) for paper in papers) == 29
+
+
+def test_frame_has_a_row_a_value() -> None:
+    frame = values_frame()
+    assert len(frame) == 892
+    assert list(frame.columns) == [
+        "paper", "artifact", "row", "settings", "metric", "value", "std", "decimals", "unit",
+        "source", "note",
+    ]  # fmt: skip
+    assert frame["value"].notna().sum() == 869
+    table_9 = frame[(frame["paper"] == "eqco") & (frame["artifact"] == "table-9")]
+    assert table_9["value"].sum() == pytest.approx(166.0)
+    assert set(table_9["unit"]) == {"nats"}
+
+
+def test_a_row_knows_its_own_and_the_artifacts_settings() -> None:
+    value = load_paper("eqco").artifact("table-9").values[7]
+    assert value.row_settings == {"mi_true": 2.0, "loss": "eqco", "alpha": 512, "K": 512}
+    assert value.settings["d"] == 20
+    assert (value.value, value.decimals, value.half_unit) == (1.9, 1, 0.05)
+
+
+def test_decimals_are_those_printed() -> None:
+    values = load_paper("mutual-information").artifact("table-3").values
+    assert [(v.value, v.decimals) for v in values[:3]] == [(0.02041, 5), (0.01345, 5), (0.01241, 5)]
+    assert values[-1].decimals == 8
+    assert isinstance(values[1].std, Printed)
+
+
+def test_a_figure_without_printed_points_is_an_artifact() -> None:
+    figure = load_paper("mutual-information").artifact("figure-6")
+    assert (figure.kind, figure.values) == ("figure", [])
+
+
+def test_an_unknown_name_is_told_with_the_near_one() -> None:
+    with pytest.raises(PublishedError) as error:
+        load_paper("eqco").claim("theorem-1-analytc")
+    assert str(error.value).startswith(
+        "paper 'eqco' has no claim 'theorem-1-analytc'. Did you mean 'theorem-1-analytic'? "
+    )
+
+
+def test_an_unknown_paper_is_told() -> None:
+    with pytest.raises(PublishedError, match=r"^no paper 'dlc'\. Did you mean 'dcl'\? "):
+        load_paper("dlc")

@@ -1,0 +1,68 @@
+"""The import graph, as DESIGN draws it: a new arrow needs a new word here, seen in review."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+BENCH = Path(__file__).parents[1] / "bench"
+
+# What a layer may import beside itself, config and errors.
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "config": set(),
+    "published": set(),
+    "store": set(),
+    "losses": set(),
+    "networks": set(),
+    "data": set(),
+    "evaluate": set(),
+    "train": {"store"},
+    "experiments": {"train", "evaluate", "losses", "networks", "data", "store"},
+    "launch": {"experiments", "train", "store"},
+    "analysis": {"store", "published"},
+    "figures": {"analysis", "published"},
+    "report": {"figures", "analysis", "published", "store"},
+    "select": {"report", "analysis", "published", "store"},
+    "doctor": {"launch", "report", "analysis", "published", "store"},
+    "verbs": {"select", "launch", "report", "store"},
+    "cli": {"verbs", "select", "doctor"},
+    "__main__": {"cli"},
+    "__init__": set(),
+}
+FILES = sorted(BENCH.rglob("*.py"))
+TORCH = {"losses", "networks", "train", "experiments", "launch"}
+
+
+def layer_of(file: Path) -> str:
+    return file.relative_to(BENCH).parts[0].removesuffix(".py")
+
+
+def modules_imported_by(file: Path) -> set[str]:
+    tree = ast.parse(file.read_text())
+    found = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    return found | {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(BENCH)))
+def test_imports_point_down(file: Path) -> None:
+    layer = layer_of(file)
+    allowed = MAY_IMPORT[layer] | {layer, "config", "errors"}
+    imported = {
+        module.split(".")[1] for module in modules_imported_by(file) if module.startswith("bench.")
+    }
+    assert imported <= allowed
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(BENCH)))
+def test_only_launch_and_what_is_right_of_it_import_torch(file: Path) -> None:
+    modules = {module.split(".")[0] for module in modules_imported_by(file)}
+    assert "torch" not in modules or layer_of(file) in TORCH
+
+
+def test_the_graph_has_no_circle() -> None:
+    left = dict(MAY_IMPORT)
+    while left:
+        ready = {layer for layer, below in left.items() if not below & set(left)}
+        assert ready, f"a circle among {sorted(left)}"
+        left = {layer: below for layer, below in left.items() if layer not in ready}
