@@ -1,0 +1,148 @@
+"""Printed rows joined with cells by their settings, readings apart, comparability computed."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.analysis.check import check_suite
+from bench.analysis.compare import Compared, compare
+from bench.analysis.protocol import check_scale, differences, stated_settings
+from bench.config.grid import expand
+from bench.config.load import load_suite, suite_paths
+from bench.errors import SuiteError
+from bench.published.reader import load_paper
+from bench.store.export import Finished
+
+SUITES = Path(__file__).parents[2] / "suites"
+
+
+def compared(name: str, scale: str, metric: Any, seeds: int = 3, **update: Any) -> list[Compared]:
+    path = SUITES / f"{name}.yaml"
+    suite = load_suite(path).model_copy(update=update)
+    cells = expand(suite, scale, path, seeds=range(seeds))
+    done = [(cell, Finished(metric(cell), {}, [], {})) for cell in cells]
+    return compare(suite, cells, done, check_suite(suite, path))
+
+
+def printed_value(cell: Any) -> float:
+    """Return what Table 9 prints for a cell, looked up without the code under test."""
+    for value in load_paper("eqco").artifact("table-9").values:
+        row = value.row_settings
+        if (row["mi_true"], row["loss"], row["K"]) == (cell.mi_true, cell.loss, cell.K):
+            assert value.value is not None
+            return value.value
+    raise AssertionError(cell)
+
+
+def test_every_printed_value_meets_its_own_cells() -> None:
+    rows = compared("eqco-table-9", "paper", lambda c: {"mi_lower_bound": printed_value(c)})
+    assert len(rows) == 40
+    for row in rows:
+        assert row.measured is not None
+        assert (row.measured.mean, row.measured.n) == (row.published.value, 3)
+        assert (str(row.verdict), row.comparable) == ("reproduced", True)
+
+
+def test_a_value_off_by_more_than_tolerance_and_rounding_differs() -> None:
+    rows = compared("eqco-table-9", "paper", lambda c: {"mi_lower_bound": printed_value(c) + 0.151})
+    assert {str(row.verdict) for row in rows} == {"differs"}
+
+
+def test_rows_outside_the_scale_are_missing() -> None:
+    rows = compared("eqco-table-9", "quick", lambda c: {"mi_lower_bound": printed_value(c)}, 2)
+    assert {row.row["K"] for row in rows if str(row.verdict) == "reproduced"} == {64, 128}
+    assert {row.row["K"] for row in rows if str(row.verdict) == "missing"} == {256, 512}
+
+
+def test_another_protocol_is_not_comparable_and_says_why() -> None:
+    path = SUITES / "eqco-table-9.yaml"
+    suite = load_suite(path)
+    paper = load_paper("eqco")
+    (cell, *_) = expand(suite, "smoke", path)
+    stated = stated_settings(suite, paper, paper.artifact("table-9"))
+    assert differences(cell, stated) == [
+        "hidden_units 32, published 256",
+        "steps 50, published 5000",
+        "K 8, published 64 or 128 or 256 or 512",
+        "eval_repeats 5, published 1000",
+    ]
+    (published, *_) = expand(suite, "paper", path)
+    assert differences(published, stated) == []
+
+
+def test_axes_that_a_row_leaves_open_are_readings() -> None:
+    rows = compared(
+        "mutual-information-figure-6",
+        "paper",
+        lambda c: {"linear_top1": 100 - abs(c.eta - (0.4 if c.source == "bank" else 2))},
+    )
+    found = {row.reading_text: row for row in rows}
+    assert set(found) == {
+        "source bank, K 4096, bank_rate 0.5",
+        "source batch, K None, bank_rate None",
+    }
+    bank = found["source bank, K 4096, bank_rate 0.5"]
+    batch = found["source batch, K None, bank_rate None"]
+    assert bank.measured is not None
+    assert batch.measured is not None
+    assert (bank.measured.mean, str(bank.verdict)) == (0.4, "reproduced")
+    assert (batch.measured.mean, str(batch.verdict)) == (2, "not comparable")
+    assert batch.differences == ["K None, published 4096", "bank_rate None, published 0.5"]
+
+
+def test_the_place_of_the_maximum_needs_the_whole_axis() -> None:
+    rows = compared(
+        "mutual-information-figure-6",
+        "paper",
+        lambda c: {} if c.eta == 5 and c.seed == 0 else {"linear_top1": float(-c.eta)},
+    )
+    assert {row.measured.n for row in rows if row.measured} == {2}
+
+
+def test_printed_spreads_widen_the_tolerance() -> None:
+    rows = compared("mutual-information-table-3", "paper", lambda c: {"vince_bound_train": 0.0}, 5)
+    own = {row.row.get("valid_percent"): row for row in rows if row.metric == "vince_bound_train"}
+    assert own[None].tolerance == pytest.approx(0.002)
+    assert own[5].tolerance == pytest.approx(8e-6)
+    assert [str(own[p].verdict) for p in (90, 5)] == ["differs", "reproduced"]
+
+
+@pytest.mark.parametrize("path", suite_paths(SUITES).values(), ids=str)
+def test_shipped_suites_agree_with_their_papers(path: Path) -> None:
+    suite = load_suite(path)
+    paper = check_suite(suite, path)
+    for scale in suite.scales:
+        check_scale(suite, scale, expand(suite, scale, path), paper)
+
+
+@pytest.mark.parametrize(
+    ("scale", "declared", "message"),
+    [
+        ("smoke", "published", "eqco-table-9: scales.smoke.protocol: declared 'published', but "
+         "hidden_units 32, published 256"),
+        ("paper", "reduced", "eqco-table-9: scales.paper.protocol: declared 'reduced', but every "
+         "stated setting is the published one"),
+    ],
+)  # fmt: skip
+def test_a_protocol_that_is_not_what_it_says(scale: str, declared: str, message: str) -> None:
+    path = SUITES / "eqco-table-9.yaml"
+    suite = load_suite(path)
+    changed = suite.scales[scale].model_copy(update={"protocol": declared})
+    suite = suite.model_copy(update={"scales": suite.scales | {scale: changed}})
+    with pytest.raises(SuiteError) as error:
+        check_scale(suite, scale, expand(suite, scale, path), load_paper("eqco"))
+    assert str(error.value) == message
+
+
+def test_a_row_key_that_names_no_setting_is_told() -> None:
+    path = SUITES / "mutual-information-figure-6.yaml"
+    suite = load_suite(path)
+    (comparison,) = suite.compare
+    suite = suite.model_copy(update={"compare": [comparison.model_copy(update={"unmatched": []})]})
+    with pytest.raises(SuiteError) as error:
+        check_suite(suite, path)
+    assert str(error.value).startswith(
+        f"{path}: compare.0: the rows of text-g have the key 'quantity', which names no setting; "
+        "rename it under renamed or list it under unmatched. "
+    )

@@ -1,0 +1,69 @@
+"""Intervals and verdicts where the answer is known."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from bench.analysis.statistics import Interval, t_interval
+from bench.analysis.verdicts import Verdict, judge_value
+
+
+def test_interval_is_scipys() -> None:
+    values = [1.0, 2.0, 4.0, 8.0]
+    expected = stats.t.interval(0.95, 3, loc=np.mean(values), scale=stats.sem(values))
+    found = t_interval(values)
+    assert (found.low, found.high) == pytest.approx(expected)
+    assert (found.n, found.mean, found.std) == (4, 3.75, pytest.approx(np.std(values, ddof=1)))
+
+
+def test_one_value_has_no_interval() -> None:
+    assert t_interval([3.0]) == Interval(1, 3.0, None, None, None)
+
+
+def test_no_value_is_refused() -> None:
+    with pytest.raises(ValueError, match="^an interval needs at least one value$"):
+        t_interval([])
+
+
+def test_it_covers_as_often_as_it_says() -> None:
+    draws = np.random.default_rng(0).standard_normal((4000, 3))
+    covered = [bool(i.low <= 0 <= i.high) for i in map(t_interval, draws.tolist())]  # type: ignore[operator]
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.015)
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=8), st.floats(-1e3, 1e3))
+def test_a_shift_shifts_it(values: list[float], shift: float) -> None:
+    one, other = t_interval(values), t_interval([v + shift for v in values])
+    assert one.low is not None
+    assert other.low is not None
+    assert math.isclose(other.low, one.low + shift, rel_tol=1e-6, abs_tol=1e-6)
+
+
+def interval(low: float, high: float) -> Interval:
+    return Interval(3, (low + high) / 2, 0.1, low, high)
+
+
+@pytest.mark.parametrize(
+    ("measured", "comparable", "verdict"),
+    [
+        (interval(1.86, 2.04), True, Verdict.REPRODUCED),
+        (interval(1.85, 2.15), True, Verdict.REPRODUCED),  # 2.0 +- (0.1 + half of the last digit)
+        (interval(1.84, 2.0), True, Verdict.CONSISTENT),
+        (interval(1.0, 3.0), True, Verdict.CONSISTENT),
+        (interval(2.16, 2.3), True, Verdict.DIFFERS),
+        (interval(1.0, 1.84), True, Verdict.DIFFERS),
+        (Interval(1, 2.0, None, None, None), True, Verdict.SINGLE_RUN),
+        (interval(1.9, 2.1), False, Verdict.NOT_COMPARABLE),
+        (None, True, Verdict.MISSING),
+    ],
+)
+def test_verdicts(measured: Interval | None, comparable: bool, verdict: Verdict) -> None:
+    assert judge_value(2.0, 0.05, 0.1, measured, comparable=comparable) == verdict
+
+
+def test_no_printed_number_is_missing() -> None:
+    assert judge_value(None, 0.05, 0.1, interval(1, 2), comparable=True) == Verdict.MISSING
