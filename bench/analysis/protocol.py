@@ -10,10 +10,16 @@ from bench.published.reader import Artifact, Paper
 
 
 def stated_settings(suite: Suite, paper: Paper, artifact: Artifact) -> dict[str, Any]:
-    """Return what the paper states for an artifact, under this suite's names."""
+    """Return what the paper states for every row of an artifact, under this suite's names.
+
+    What the rows state themselves is left out: a cell belongs to a row only if it agrees there.
+    """
     stated = dict(paper.protocol(suite.protocol).stated) if suite.protocol else {}
+    of_rows = {key for value in artifact.values for key in value.row_settings}
     return {
-        suite.renamed.get(key, key): value for key, value in (stated | artifact.setting).items()
+        suite.renamed.get(key, key): value
+        for key, value in (stated | artifact.setting).items()
+        if key not in of_rows
     }
 
 

@@ -121,23 +121,23 @@ def test_noise_larger_than_the_effect_is_inconclusive() -> None:
 
 def test_one_seed_is_inconclusive() -> None:
     check = {"check": "flat", "over": "K", "within": 0.1, "where": EQCO}
-    judged = judge(check, lambda c: 1.0, seeds=1)
+    judged = judge(check, lambda _: 1.0, seeds=1)
     assert str(judged.verdict) == "inconclusive"
     assert judged.record()["n"] == 1
 
 
 def test_a_seed_with_a_missing_cell_does_not_count() -> None:
     check = {"check": "flat", "over": "K", "within": 0.1, "where": EQCO}
-    judged = judge(check, lambda c: 1.0, keep=lambda c: c.seed != 0 or c.K != 64)
+    judged = judge(check, lambda _: 1.0, keep=lambda c: c.seed != 0 or c.K != 64)
     assert judged.effect is not None
     assert judged.effect.n == 2
 
 
 def test_what_is_missing_is_told() -> None:
     check = {"check": "flat", "over": "K", "within": 0.1, "where": EQCO}
-    nothing = judge(check, lambda c: 1.0, keep=lambda c: c.K != 64)
+    nothing = judge(check, lambda _: 1.0, keep=lambda c: c.K != 64)
     assert (str(nothing.verdict), nothing.lacking) == (
         "not tested", "no seed has all of its cells done",
     )  # fmt: skip
-    nowhere = judge(check | {"where": {"loss": "dcl"}}, lambda c: 1.0)
+    nowhere = judge(check | {"where": {"loss": "dcl"}}, lambda _: 1.0)
     assert nowhere.lacking == "no cell of this scale has the settings that the check names"

@@ -40,7 +40,7 @@ def test_every_printed_value_meets_its_own_cells() -> None:
     assert len(rows) == 40
     for row in rows:
         assert row.measured is not None
-        assert (row.measured.mean, row.measured.n) == (row.published.value, 3)
+        assert (row.measured.mean, row.measured.n) == (pytest.approx(row.published.value), 3)
         assert (str(row.verdict), row.comparable) == ("reproduced", True)
 
 
@@ -64,7 +64,6 @@ def test_another_protocol_is_not_comparable_and_says_why() -> None:
     assert differences(cell, stated) == [
         "hidden_units 32, published 256",
         "steps 50, published 5000",
-        "K 8, published 64 or 128 or 256 or 512",
         "eval_repeats 5, published 1000",
     ]
     (published, *_) = expand(suite, "paper", path)
@@ -86,7 +85,7 @@ def test_axes_that_a_row_leaves_open_are_readings() -> None:
     batch = found["source batch, K None, bank_rate None"]
     assert bank.measured is not None
     assert batch.measured is not None
-    assert (bank.measured.mean, str(bank.verdict)) == (0.4, "reproduced")
+    assert (bank.measured.mean, str(bank.verdict)) == (pytest.approx(0.4), "reproduced")
     assert (batch.measured.mean, str(batch.verdict)) == (2, "not comparable")
     assert batch.differences == ["K None, published 4096", "bank_rate None, published 0.5"]
 
@@ -101,7 +100,7 @@ def test_the_place_of_the_maximum_needs_the_whole_axis() -> None:
 
 
 def test_printed_spreads_widen_the_tolerance() -> None:
-    rows = compared("mutual-information-table-3", "paper", lambda c: {"vince_bound_train": 0.0}, 5)
+    rows = compared("mutual-information-table-3", "paper", lambda _: {"vince_bound_train": 0.0}, 5)
     own = {row.row.get("valid_percent"): row for row in rows if row.metric == "vince_bound_train"}
     assert own[None].tolerance == pytest.approx(0.002)
     assert own[5].tolerance == pytest.approx(8e-6)

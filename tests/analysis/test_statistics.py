@@ -25,7 +25,7 @@ def test_one_value_has_no_interval() -> None:
 
 
 def test_no_value_is_refused() -> None:
-    with pytest.raises(ValueError, match="^an interval needs at least one value$"):
+    with pytest.raises(ValueError, match=r"^an interval needs at least one value$"):
         t_interval([])
 
 
