@@ -30,6 +30,7 @@ class Selection:
     cells: list[Cell]
     paper: Paper
     results: Path
+    whole: bool  # all cells of the scale, not only some
 
     @cached_property
     def store(self) -> Store:
@@ -41,6 +42,8 @@ class Selection:
         from bench.report.page import gather
         from bench.store.export import Results
 
+        if self.whole:
+            check_scale(self.suite, self.scale, self.cells, self.paper)
         return gather(self.suite, self.scale, self.cells, self.paper, Results(self.results))
 
 
@@ -63,9 +66,8 @@ def select(
     chosen = scale or suite.scale
     cells = expand(suite, chosen, path, seeds=_seeds(seeds), where=_where(where or []))
     paper = check_suite(suite, path)
-    if not where:
-        check_scale(suite, chosen, cells, paper)
-    return Selection(suite, path, chosen, cells, paper, results)
+
+    return Selection(suite, path, chosen, cells, paper, results, whole=not where)
 
 
 def _seeds(text: str | None) -> list[int] | None:

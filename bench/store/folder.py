@@ -20,13 +20,41 @@ class CellFolder:
     def __init__(self, path: Path) -> None:
         """Name the folder; nothing is read or written yet."""
         self.path = path
-        self.cell_file = path / "cell.json"
-        self.attempts = path / "attempts"
-        self.history_file = path / "history.jsonl"
-        self.checkpoint_file = path / "checkpoint.pt"
-        self.arrays_file = path / "arrays.npz"
-        self.provenance_file = path / "provenance.json"
-        self.summary_file = path / "summary.json"
+
+    @property
+    def cell_file(self) -> Path:
+        """The resolved cell."""
+        return self.path / "cell.json"
+
+    @property
+    def attempts(self) -> Path:
+        """The records of executions."""
+        return self.path / "attempts"
+
+    @property
+    def history_file(self) -> Path:
+        """Metrics while it trained, one JSON object a line."""
+        return self.path / "history.jsonl"
+
+    @property
+    def checkpoint_file(self) -> Path:
+        """Where to go on."""
+        return self.path / "checkpoint.pt"
+
+    @property
+    def arrays_file(self) -> Path:
+        """Arrays worth keeping."""
+        return self.path / "arrays.npz"
+
+    @property
+    def provenance_file(self) -> Path:
+        """Where the result comes from."""
+        return self.path / "provenance.json"
+
+    @property
+    def summary_file(self) -> Path:
+        """The metrics; that it exists is what "done" means."""
+        return self.path / "summary.json"
 
     @property
     def is_done(self) -> bool:

@@ -1,0 +1,231 @@
+"""The command line's contract: statuses, JSON, speed, no torch."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from bench.config.load import suite_paths
+from bench.config.yaml_file import load_yaml
+from bench.errors import SuiteError
+from bench.published.reader import load_paper
+from tests.conftest import SUITE, Workspace
+
+SHIPPED = Path(__file__).parents[1] / "suites"
+
+
+@pytest.fixture
+def done(workspace: Workspace) -> Workspace:
+    answer = workspace.call("run", "small", "--executor", "inline")
+    assert (answer.status, answer.out) == (0, "16 done, 0 failed, 0 missing\n")
+    return workspace
+
+
+def test_suites(done: Workspace) -> None:
+    assert done.call("suites", "--json").json == [
+        {
+            "name": "small",
+            "title": "A small grid of gaussian-mi",
+            "paper": "eqco",
+            "artifacts": ["table-9"],
+            "scales": {"tiny": {"cells": 16, "done": 16}, "long": {"cells": 16, "done": 0}},
+        }
+    ]
+    assert "tiny 16/16, long 0/16" in done.call("suites").out
+
+
+def test_one_broken_suite_hides_no_other(workspace: Workspace) -> None:
+    workspace.suite("name: [", "broken")
+    answer = workspace.call("suites", "--json")
+    assert [suite["name"] for suite in answer.json] == ["small"]
+    assert answer.err.startswith("bench: suites/broken.yaml: line ")
+
+
+def test_plan_before_and_after(workspace: Workspace) -> None:
+    before = workspace.call("plan", "small", "--jobs", "2", "--json").json
+    assert (len(before["cells"]), before["missing"]) == (16, 16)
+    assert before["predicted"]["wall_s"] is None
+    assert before["cells"][1]["axes"] == {
+        "loss": "infonce", "alpha": None, "mi_true": 2.0, "K": 8, "seed": 1
+    }  # fmt: skip
+    assert before["cells"][1]["config"]["steps"] == 100
+    assert not (workspace.root / "results").exists()  # nothing is run or written
+
+    workspace.call("run", "small", "--executor", "inline", "--where", "K=8")
+    after = workspace.call("plan", "small", "--jobs", "2", "--json").json
+    assert after["missing"] == 8
+    predicted = after["predicted"]
+    assert predicted["based_on_cells"] == 8
+    assert 0 < predicted["wall_s"] <= predicted["core_s"]
+    assert predicted["peak_memory_gb"] > 0.1
+    assert "16 cells, 8 to run. Predicted: " in workspace.call("plan", "small").out
+
+
+def test_status(done: Workspace) -> None:
+    assert done.call("status", "small", "--json").json == {
+        "suite": "small", "scale": "tiny", "cells": 16, "done": 16, "running": 0, "queued": 0,
+        "failed": 0, "missing": 0, "stale": 0, "attempts": 0, "failures": [], "left_core_s": None,
+    }  # fmt: skip
+    told = "small at scale tiny: 16 cells: 16 done\n"
+    assert done.call("status", "small").out == told
+    assert done.call("status", "small", "--watch").out == told
+
+
+def test_compare(done: Workspace) -> None:
+    answer = done.call("compare", "small", "--json")
+    assert (answer.status, len(answer.json)) == (0, 40)
+    assert {row["verdict"] for row in answer.json} == {"missing"}  # other K than printed
+    assert "16 of 16 cells done" in done.call("compare", "small").out
+
+
+def test_compare_says_no_with_status_1(workspace: Workspace) -> None:
+    """Cells of the published settings that were trained by a wrong learning rate would differ."""
+    text = SUITE
+    for old, new in (
+        ("K: [8, 16]", "K: [64]"), ("steps: 100", "steps: 5000"),
+        ("hidden_units: 32", "hidden_units: 256"),
+        ("eval_repeats: 3", "eval_repeats: 1000"), ("reduced}", "published}"),
+        (", fixed: {steps: 3000}", ""),
+    ):  # fmt: skip
+        text = text.replace(old, new)
+    workspace.suite(text.replace('"more steps", protocol: reduced', '"same", protocol: published'))
+    for cell in workspace.call("plan", "small", "--json").json["cells"]:
+        folder = workspace.root / "results" / "gaussian-mi" / cell["id"]
+        folder.mkdir(parents=True)
+        value = 1.7 if cell["axes"]["mi_true"] == 2 else 0.0
+        (folder / "summary.json").write_text(json.dumps({"metrics": {"mi_lower_bound": value}}))
+    answer = workspace.call("compare", "small", "--json")
+    assert answer.status == 1
+    verdicts = {
+        (row["row"]["mi_true"], row["row"]["loss"]): row["verdict"]
+        for row in answer.json
+        if row["row"]["K"] == 64
+    }
+    assert verdicts[2.0, "infonce"] == "reproduced"
+    assert verdicts[2.0, "eqco"] == "differs"  # 1.9 printed
+    assert verdicts[10.0, "infonce"] == "differs"
+    assert verdicts[4.0, "infonce"] == "missing"
+
+
+def test_claims(done: Workspace) -> None:
+    answer = done.call("claims", "small", "--json")
+    assert (answer.status, answer.json[0]["verdict"], answer.json[0]["n"]) == (0, "holds", 2)
+    assert answer.json[0]["sentence"] == load_paper("eqco").claim("toy-mi-steady").claim
+    assert done.call("claims", "small").out.count("holds") == 1
+
+
+def test_a_claim_that_fails_is_status_1(done: Workspace) -> None:
+    never = "equal, value: -100"
+    done.suite(SUITE.replace("flat", never).replace("over: K, ", ""))
+    answer = done.call("claims", "small", "--json")
+    assert (answer.status, answer.json[0]["verdict"]) == (1, "fails")
+
+
+def test_report_and_export(done: Workspace) -> None:
+    answer = done.call("report", "small", "--json")
+    page = done.root / "reports" / "small" / "tiny" / "index.md"
+    assert answer.json == {"pages": ["reports/small/tiny/index.md"]}
+    first = {p.name: p.read_bytes() for p in page.parent.iterdir()}
+    assert set(first) == {"index.md", "compare.csv", "estimates.svg", "estimates.png"}
+    assert done.call("export", "small", "--to", "table", "--json").json["cells"] == 16
+    done.call("--results", "table", "report", "--to", "again")
+    again = done.root / "again" / "small" / "tiny"
+    assert first == {p.name: p.read_bytes() for p in again.iterdir()}  # also: drawn alike twice
+
+
+def test_report_of_all_leaves_out_what_has_no_results(workspace: Workspace) -> None:
+    (workspace.root / "results").mkdir()
+    answer = workspace.call("report", "--json")
+    assert answer.json == {"pages": []}
+
+
+def test_reading_verbs_need_results(workspace: Workspace) -> None:
+    answer = workspace.call("compare", "small")
+    assert (answer.status, answer.err) == (
+        2, "bench: results: no such results folder; `bench run` makes one\n",
+    )  # fmt: skip
+
+
+def test_schema_accepts_what_is_shipped_and_refuses_mistakes(workspace: Workspace) -> None:
+    schema = workspace.call("schema").json
+    jsonschema.Draft202012Validator.check_schema(schema)
+    check = jsonschema.Draft202012Validator(schema)
+    for path in suite_paths(SHIPPED).values():
+        check.validate(load_yaml(path, SuiteError))
+    good = load_yaml(SHIPPED / "eqco-table-9.yaml", SuiteError)
+    for wrong in (
+        good | {"sede": 1},
+        good | {"fixed": good["fixed"] | {"taau": 1}},
+        good | {"grid": {"K": [64, "many"]}},
+        good | {"experiment": "gausian-mi"},
+        {key: value for key, value in good.items() if key != "paper"},
+    ):
+        assert not check.is_valid(wrong)
+
+
+def test_doctor(workspace: Workspace) -> None:
+    answer = workspace.call("doctor", "--json")
+    assert answer.status == 0
+    found = {finding["what"]: finding["detail"] for finding in answer.json}
+    assert found["published facts"] == "5 papers, 892 values, 141 claims"
+    assert found["suites"] == "1 in suites, all sound"
+    assert not (workspace.root / "results").exists()
+    workspace.suite("name: [", "broken")
+    sick = workspace.call("doctor")
+    assert sick.status == 1
+    assert "suites/broken.yaml: line" in sick.out
+
+
+def test_version_and_help(workspace: Workspace) -> None:
+    assert workspace.call("--version").out.startswith("bench 0.")
+    help_text = workspace.call("--help").out
+    for verb in ("suites", "plan", "run", "resume", "status", "compare", "report", "doctor"):
+        assert f" {verb} " in help_text
+
+
+def test_help_is_fast() -> None:
+    """Under 0.3 s of this process's own time, the best of five: other load does not count."""
+    code = (
+        "import sys, time; sys.argv = ['bench', '--help']\n"
+        "import bench.cli\n"
+        "try:\n    bench.cli.main()\n"
+        "finally:\n    print(time.process_time(), file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", code]
+    answers = [
+        subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(5)
+    ]
+    assert min(float(answer.stderr.split()[-1]) for answer in answers) < 0.3
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--help"], ["status", "small"], ["compare", "small"], ["report", "small"], ["suites"]],
+)
+def test_reading_never_imports_torch(done: Workspace, words: list[str]) -> None:
+    code = (
+        f"import sys; sys.argv = ['bench', *{words!r}]\n"
+        "import bench.cli\n"
+        "try:\n    bench.cli.main()\n"
+        "except SystemExit as stop:\n    assert not stop.code\n"
+        "assert 'torch' not in sys.modules"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_status_of_10_000_cells_answers_within_a_second(workspace: Workspace) -> None:
+    workspace.suite(SUITE.replace("seeds: [0, 1]", f"seeds: {list(range(1250))}"))
+    for cell in workspace.call("plan", "small", "--json").json["cells"]:
+        folder = workspace.root / "results" / "gaussian-mi" / cell["id"]
+        folder.mkdir(parents=True)
+        (folder / "summary.json").write_text('{"metrics": {}}')
+    began = time.process_time()
+    assert workspace.call("status", "small").out == "small at scale tiny: 10000 cells: 10000 done\n"
+    assert time.process_time() - began < 1
