@@ -60,7 +60,10 @@ def test_flat_ignores_other_cells() -> None:
 
 def test_flatter_takes_the_smallest_difference() -> None:
     check = {"check": "flatter", "over": "K", "where": EQCO, "than": INFONCE}
-    steeper = lambda c: c.K / 100 if c.loss == "infonce" else c.K / 1000  # noqa: E731
+
+    def steeper(cell: Any) -> float:
+        return float(cell.K / (100 if cell.loss == "infonce" else 1000))
+
     holds = judge(check, steeper)
     assert holds.effect is not None
     assert holds.effect.mean == pytest.approx(4.48 - 0.448)

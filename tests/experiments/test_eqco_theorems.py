@@ -14,7 +14,7 @@ from bench.experiments import Result, gradient_norm, optimal_bound
 
 def bound_of(**settings: Any) -> dict[str, float]:
     base = {"experiment": "optimal-bound", "mi_true": 1.0, "d": 2, "samples": 4000, "seed": 0}
-    (outcome,) = optimal_bound.run([OptimalBound(**(base | settings))], [], "cpu")
+    (outcome,) = optimal_bound.run([OptimalBound.model_validate(base | settings)], [], "cpu")
     assert isinstance(outcome, Result)
     return outcome.metrics
 
@@ -68,7 +68,7 @@ def norm_of(**settings: Any) -> dict[str, float]:
         "experiment": "gradient-norm", "tau": 0.5, "d": 4, "positive_cosine": 0.3, "draws": 50,
         "seed": 0,
     }  # fmt: skip
-    (outcome,) = gradient_norm.run([GradientNorm(**(base | settings))], [], "cpu")
+    (outcome,) = gradient_norm.run([GradientNorm.model_validate(base | settings)], [], "cpu")
     assert isinstance(outcome, Result)
     return outcome.metrics
 

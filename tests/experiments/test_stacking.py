@@ -139,7 +139,8 @@ def test_a_stopped_run_ends_as_an_uninterrupted_one(
 
 def stop_at_checkpoint(number: int, patch: pytest.MonkeyPatch) -> None:
     """Interrupt training right after a checkpoint and some steps more were made."""
-    save, measured = stack_module._save, []
+    save = stack_module._save
+    measured: list[int] = []
 
     def save_and_count(*args: Any) -> None:
         if len(measured) == number:

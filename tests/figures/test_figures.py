@@ -1,0 +1,149 @@
+"""Figures by the numbers they draw."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure as Canvas
+
+from bench.analysis.statistics import t_interval
+from bench.config.cells import GaussianMI
+from bench.config.grid import expand
+from bench.config.load import load_suite
+from bench.config.suite import Figure
+from bench.figures.curves import draw_history, draw_lines, draw_scatter, summarise
+from bench.figures.panels import draw_figure
+from bench.figures.style import COLOURS, MARKERS, colours
+from bench.published.reader import load_paper
+from bench.store.export import Finished
+from tests.analysis.test_compare import SUITES
+
+FRAME = pd.DataFrame(
+    [
+        {"K": k, "loss": loss, "m": base + k / 100 + seed / 10, "true": 2.0}
+        for loss, base in (("eqco", 1.0), ("infonce", 0.0))
+        for k in (256, 64)
+        for seed in (0, 1, 2)
+    ]
+)
+
+
+def new_axes() -> Any:
+    return Canvas().subplots()
+
+
+def drawn(line: Any, axis: str) -> list[float]:
+    """Return the numbers that a line draws along an axis."""
+    return [float(v) for v in (line.get_xdata() if axis == "x" else line.get_ydata())]
+
+
+def test_lines_are_means_over_seeds_in_order() -> None:
+    ax = draw_lines(FRAME, new_axes(), x="K", y="m", by="loss")
+    for container, base in zip(ax.containers, (1.0, 0.0), strict=True):
+        line, _, (bars,) = container
+        assert drawn(line, "x") == [64, 256]
+        assert drawn(line, "y") == pytest.approx([base + 0.74, base + 2.66])
+        low, high = bars.get_segments()[0][:, 1]
+        expected = t_interval([base + 0.64, base + 0.74, base + 0.84])
+        assert (low, high) == pytest.approx((expected.low, expected.high))
+
+
+def test_a_method_keeps_its_colour_whatever_else_is_drawn() -> None:
+    both = draw_lines(FRAME, new_axes(), x="K", y="m", by="loss")
+    alone = draw_lines(FRAME[FRAME["loss"] == "infonce"], new_axes(), x="K", y="m", by="loss")
+    colour = both.containers[1][0].get_color()
+    assert colour == alone.containers[0][0].get_color() == COLOURS["infonce"]
+    assert len({str(c) for c in COLOURS.values()}) == len(COLOURS) == len(set(MARKERS.values()))
+
+
+def test_published_points_are_drawn_as_printed() -> None:
+    published = pd.DataFrame([{"K": 64, "loss": "eqco", "value": 1.9}])
+    ax = draw_lines(FRAME, new_axes(), x="K", y="m", by="loss", published=published)
+    (points,) = [line for line in ax.lines if line.get_label() == "eqco (published)"]
+    assert (drawn(points, "x"), drawn(points, "y")) == ([64], [1.9])
+    assert points.get_markerfacecolor() == "none"
+
+
+def test_a_reference_that_all_lines_share_is_drawn_once() -> None:
+    ax = draw_lines(FRAME, new_axes(), x="K", y="m", by="loss", reference="true")
+    (dashed,) = [line for line in ax.lines if line.get_linestyle() == "--"]
+    assert drawn(dashed, "y") == [2.0, 2.0]
+
+
+def test_a_reference_of_each_line_takes_its_colour() -> None:
+    frame = FRAME.assign(true=np.where(FRAME["loss"] == "eqco", 1.0, 3.0))
+    ax = draw_lines(frame, new_axes(), x="K", y="m", by="loss", reference="true")
+    dashed = [line for line in ax.lines if line.get_linestyle() == "--"]
+    assert [drawn(line, "y")[0] for line in dashed] == [1.0, 3.0]
+    assert [line.get_color() for line in dashed] == [COLOURS["eqco"], COLOURS["infonce"]]
+
+
+def test_one_seed_has_no_bar() -> None:
+    summary = summarise(FRAME.iloc[:1], "K", "m")
+    assert summary[["low", "mean", "high"]].nunique(axis=1).tolist() == [1]
+
+
+def test_history_is_a_mean_with_a_band() -> None:
+    frame = pd.DataFrame([{"step": s, "m": s * f, "K": 8} for s in (1, 2) for f in (1.0, 3.0)])
+    ax = draw_history(frame, new_axes(), x="step", y="m", by="K")
+    assert drawn(ax.lines[0], "y") == [2.0, 4.0]
+    assert len(ax.collections) == 1
+
+
+def test_scatter_draws_each_class() -> None:
+    points, labels = np.arange(8.0).reshape(4, 2), np.array([0, 1, 0, 1])
+    ax = draw_scatter(points, labels, new_axes())
+    assert [drawn(line, "x") for line in ax.lines] == [[0, 4], [2, 6]]
+
+
+def test_values_of_a_setting_take_a_sequence_of_colours() -> None:
+    found = colours([64, 128, 256])
+    assert len({tuple(c) for c in found.values()}) == 3
+
+
+def finished(cell: GaussianMI) -> Finished:
+    history = [{"step": s, "mi_lower_bound": s / 100} for s in (100, 200)]
+    return Finished({"mi_lower_bound": cell.mi_true - 64 / cell.K}, {}, history, {})
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_suites_figure_has_a_panel_a_value(number: int) -> None:
+    path = SUITES / "eqco-table-9.yaml"
+    suite = load_suite(path)
+    done = [(c, finished(c)) for c in expand(suite, "quick", path)]  # type: ignore[arg-type]
+    canvas = draw_figure(suite.figures[number], suite, done, load_paper("eqco"))
+    assert canvas is not None
+    titles = [ax.get_title() for ax in canvas.axes]
+    assert titles == [f"mi_true = {mi}" for mi in (2, 4, 6, 8, 10)]
+    if number == 0:
+        printed = [line for line in canvas.axes[4].lines if "published" in str(line.get_label())]
+        assert [drawn(line, "y") for line in printed] == [
+            [4.1, 4.7, 5.4, 6.0], [6.1, 6.0, 6.0, 6.0],
+        ]  # fmt: skip
+
+
+def test_scatter_of_a_suite_takes_the_first_seed() -> None:
+    path = SUITES / "mutual-information-figure-6.yaml"
+    suite = load_suite(path)
+    figure: Figure = suite.figures[3]
+    labels = np.array([0, 1])
+    done = [
+        (
+            c,
+            Finished(
+                {}, {}, [], {"representation": np.full((2, 2), float(c.seed)), "label": labels}
+            ),
+        )
+        for c in expand(suite, "smoke", path)
+    ]
+    canvas = draw_figure(figure, suite, done, load_paper("mutual-information"))
+    assert canvas is not None
+    assert [ax.get_title() for ax in canvas.axes] == ["eta = 0", "eta = 0.4", "eta = 5"]
+    assert {x for ax in canvas.axes for line in ax.lines for x in drawn(line, "x")} == {0.0}
+
+
+def test_no_results_no_figure() -> None:
+    suite = load_suite(SUITES / "eqco-table-9.yaml")
+    paper = load_paper("eqco")
+    assert [draw_figure(figure, suite, [], paper) for figure in suite.figures] == [None, None]
