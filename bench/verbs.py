@@ -249,7 +249,7 @@ def print_comparison(evidence: Any) -> None:
         print()
         print_table(table)
     print(f"\n{LEGEND}\n{summary_line(evidence.compared)}")
-    departures = sorted({d for row in evidence.compared for d in row.differences})
+    departures = sorted({d for row in evidence.compared for d in row.departures})
     if departures:
         print(f"departs from the published protocol: {'; '.join(departures)}")
 

@@ -25,6 +25,7 @@ class Compared:
     published: PublishedValue
     measured: Interval | None
     tolerance: float
+    argmax: str | None = None  # the axis, if the value is where the metric is largest
     differences: list[str] = field(default_factory=list)
     verdict: Verdict = Verdict.MISSING
 
@@ -34,9 +35,20 @@ class Compared:
         return not self.differences
 
     @property
+    def departures(self) -> list[str]:
+        """Each difference from the published protocol, with the reading that has it."""
+        of = ", ".join(f"{k} {v}" for k, v in self.reading_settings.items() if v is not None)
+        return [f"{of}: {told}" if of else told for told in self.differences]
+
+    @property
+    def what(self) -> str:
+        """What is measured."""
+        return f"{self.argmax} of the largest {self.metric}" if self.argmax else self.metric
+
+    @property
     def reading_text(self) -> str:
         """The reading in words, empty if there is only one."""
-        told = [f"{k} {v}" for k, v in self.reading_settings.items()]
+        told = [f"{k} {v}" for k, v in self.reading_settings.items() if v is not None]
         return ", ".join(([self.reading] if self.reading else []) + told)
 
     def record(self) -> dict[str, Any]:
@@ -115,6 +127,7 @@ def _compare_value(
                 published=value,
                 measured=measured,
                 tolerance=tolerance,
+                argmax=comparison.argmax,
                 differences=faults,
                 verdict=judge_value(
                     value.value,

@@ -31,7 +31,7 @@ def differences(cell: Cell, stated: dict[str, Any]) -> list[str]:
     """
     settings = cell.settings
     return [
-        f"{name} {settings[name]}, published {_told(value)}"
+        f"{name} {_told(settings[name])}, published {_told(value)}"
         for name, value in stated.items()
         if name in settings and not _agrees(settings[name], value)
     ]
@@ -69,4 +69,6 @@ def _agrees(mine: Any, published: Any) -> bool:
 
 
 def _told(value: Any) -> str:
+    if value is None:
+        return "not used"
     return " or ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,5 +1,6 @@
 """Lines over a setting or over training, with intervals over seeds and published points."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,14 @@ def summarise(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[x, "mean", "low", "high", "n"])
 
 
-def draw_lines(
+def draw_lines(  # noqa: PLR0913
     frame: pd.DataFrame,
     ax: Axes,
     *,
     x: str,
     y: str,
     by: str | None = None,
+    names: Sequence[Any] | None = None,
     published: pd.DataFrame | None = None,
     reference: str | None = None,
 ) -> Axes:
@@ -38,10 +40,11 @@ def draw_lines(
         x: the setting along the axis.
         y: the metric.
         by: the setting that tells lines apart.
+        names: all values of `by` in the figure, so that panels share their colours.
         published: printed values with the columns x, by and value; drawn as open markers.
         reference: a column drawn dashed: grey if it is the same for all lines.
     """
-    names = list(dict.fromkeys(frame[by])) if by else [""]
+    names = names or _values(frame, by)
     palette = colours(names)
     shared = reference is not None and frame.groupby(x)[reference].nunique().max() == 1
     for name in names:
@@ -68,9 +71,17 @@ def draw_lines(
     return ax
 
 
-def draw_history(frame: pd.DataFrame, ax: Axes, *, x: str, y: str, by: str | None = None) -> Axes:
+def draw_history(
+    frame: pd.DataFrame,
+    ax: Axes,
+    *,
+    x: str,
+    y: str,
+    by: str | None = None,
+    names: Sequence[Any] | None = None,
+) -> Axes:
     """Draw a metric over training: one line a value of `by`, a band for the 95 % t-interval."""
-    names = list(dict.fromkeys(frame[by])) if by else [""]
+    names = names or _values(frame, by)
     palette = colours(names)
     for name in names:
         line = summarise(frame[frame[by] == name] if by else frame, x, y)
@@ -87,6 +98,10 @@ def draw_scatter(points: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], ax:
         ax.plot(own[:, 0], own[:, 1], ls="", marker=".", ms=2, color=colour, label=f"class {label}")
     ax.set_aspect("equal")
     return ax
+
+
+def _values(frame: pd.DataFrame, by: str | None) -> list[Any]:
+    return sorted(set(frame[by])) if by else [""]
 
 
 def _label(by: str | None, name: Any) -> str:

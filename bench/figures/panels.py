@@ -54,29 +54,30 @@ def _curves(figure: Figure, suite: Suite, frame: pd.DataFrame, paper: Paper) -> 
     values = sorted(set(frame[figure.panels])) if figure.panels else [None]
     canvas, axes = _grid(values, figure)
     printed = _published(figure, suite, paper)
+    names = sorted(set(frame[figure.by])) if figure.by else None
+    at = set(frame[figure.x]) | (set() if printed is None else set(printed[figure.x]))
     for value, ax in zip(values, axes, strict=True):
         part = frame if value is None else frame[frame[figure.panels] == value]
         shown = None
         if printed is not None:
             shown = printed if value is None else printed[printed[figure.panels] == value]
         if figure.draw == "history":
-            draw_history(part, ax, x=figure.x, y=figure.y, by=figure.by)
+            draw_history(part, ax, x=figure.x, y=figure.y, by=figure.by, names=names)
         else:
             draw_lines(
-                part, ax, x=figure.x, y=figure.y, by=figure.by, published=shown,
+                part, ax, x=figure.x, y=figure.y, by=figure.by, names=names, published=shown,
                 reference=figure.reference,
             )  # fmt: skip
-        _scale_axis(ax, figure, part)
+        _scale_axis(ax, figure, sorted(at))
     axes[0].set_ylabel(figure.y_label)
     _legend(canvas, axes)
     return canvas
 
 
-def _scale_axis(ax: Axes, figure: Figure, frame: pd.DataFrame) -> None:
+def _scale_axis(ax: Axes, figure: Figure, ticks: list[float]) -> None:
     ax.set_xlabel(figure.x_label)
     if not figure.log_x:
         return
-    ticks = sorted(set(frame[figure.x]))
     if min(ticks) > 0:
         ax.set_xscale("log", base=2)
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks], rotation=45 if len(ticks) > 5 else 0)
@@ -126,7 +127,7 @@ def _grid(values: Sequence[Any], figure: Figure) -> tuple[Canvas, list[Axes]]:
     width = PANEL_IN * columns if len(values) > 1 else 2 * PANEL_IN
     canvas = Canvas(figsize=(width, PANEL_IN * rows), layout="constrained")
     share: Callable[..., Any] = canvas.subplots
-    axes = share(rows, columns, squeeze=False, sharey=figure.draw != "scatter").flat
+    axes = share(rows, columns, squeeze=False, sharey=True, sharex=figure.draw == "scatter").flat
     shown = list(axes)[: len(values)]
     for ax in list(axes)[len(values) :]:
         ax.remove()

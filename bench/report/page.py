@@ -17,7 +17,7 @@ from bench.analysis.frame import finished_cells
 from bench.config.checks import Check
 from bench.config.record import Cell
 from bench.config.suite import Suite
-from bench.published.reader import Artifact, Paper
+from bench.published.reader import Artifact, Claim, Paper
 from bench.report.tables import LEGEND, make_tables, summary_line, to_markdown
 from bench.store.export import Finished, Results
 from bench.store.files import write_whole
@@ -107,8 +107,8 @@ def render(evidence: Evidence, figures: Sequence[Any], missing_figures: Sequence
         },
         markdown=to_markdown,
         legend=LEGEND,
-        differences=sorted({d for row in evidence.compared for d in row.differences}),
-        judged=evidence.judged,
+        differences=sorted({d for row in evidence.compared for d in row.departures}),
+        judged=_by_claim(evidence.judged),
         words=words,
         effect=effect_text,
         shown=lambda value: "none" if value is None else str(value),
@@ -120,6 +120,11 @@ def render(evidence: Evidence, figures: Sequence[Any], missing_figures: Sequence
         origins=_origins(evidence.done),
     )
     return _without_blank_runs(text)
+
+
+def _by_claim(judged: Sequence[Judged]) -> list[tuple[Claim, list[Judged]]]:
+    claims = {j.claim.id: j.claim for j in judged}
+    return [(claim, [j for j in judged if j.claim.id == name]) for name, claim in claims.items()]
 
 
 def words(check: Check) -> str:

@@ -58,7 +58,7 @@ def make_tables(rows: Sequence[Compared], layouts: dict[str, Layout | None]) -> 
 def _table(title: str, rows: Sequence[Compared], layout: Layout | None) -> Table:
     if layout is None or layout.columns is None:
         names = layout.rows if layout else list(dict.fromkeys(k for row in rows for k in row.row))
-        heads = [*names, rows[0].metric]
+        heads = [*names, rows[0].what]
         return Table(title, heads, [[*_keys(row, names), entry(row)] for row in rows])
     columns = list(dict.fromkeys(row.row.get(layout.columns) for row in rows))
     lines: dict[tuple[Any, ...], dict[Any, Compared]] = {}

@@ -119,7 +119,7 @@ def test_a_suites_figure_has_a_panel_a_value(number: int) -> None:
     if number == 0:
         printed = [line for line in canvas.axes[4].lines if "published" in str(line.get_label())]
         assert [drawn(line, "y") for line in printed] == [
-            [4.1, 4.7, 5.4, 6.0], [6.1, 6.0, 6.0, 6.0],
+            [6.1, 6.0, 6.0, 6.0], [4.1, 4.7, 5.4, 6.0],
         ]  # fmt: skip
 
 
