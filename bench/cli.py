@@ -72,7 +72,8 @@ def _select(
 @app.command()
 def suites(context: typer.Context, as_json: AsJson = False) -> None:
     """List every suite: its artifacts, scales, cells and how many are done."""
-    from bench.verbs import describe_suites, print_suites
+    from bench.show import print_suites
+    from bench.verbs import describe_suites
 
     _answer(describe_suites(*context.obj), print_suites, as_json)
 
@@ -83,7 +84,8 @@ def plan(
     seeds: Seeds = None, jobs: Jobs = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Show the grid, what is missing and how long it will take; run nothing."""
-    from bench.verbs import describe_plan, print_plan
+    from bench.show import print_plan
+    from bench.verbs import describe_plan
 
     selection = _select(context, suite, scale, where, seeds)
     _answer(describe_plan(selection, jobs), print_plan, as_json)
@@ -97,7 +99,8 @@ def run(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Run what is missing of one or more suites."""
-    from bench.verbs import print_counts, run_selections
+    from bench.show import print_counts
+    from bench.verbs import run_selections
 
     chosen = [_select(context, name, scale, where, seeds) for name in suite]
     counts = run_selections(chosen, executor, jobs, retry_failed=retry_failed)
@@ -128,7 +131,8 @@ def status(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Count cells by state, with the reasons of failures and the time left."""
-    from bench.verbs import describe_status, print_status, watch_status
+    from bench.show import print_status
+    from bench.verbs import describe_status, watch_status
 
     selection = _select(context, suite, scale, where, seeds)
     if watch and not as_json:
@@ -142,7 +146,8 @@ def compare(
     seeds: Seeds = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Print measured beside published, with verdicts; exit status 1 if a value differs."""
-    from bench.verbs import describe_comparison, print_comparison
+    from bench.show import print_comparison
+    from bench.verbs import describe_comparison
 
     evidence = _select(context, suite, scale, where, seeds).evidence()
     records = describe_comparison(evidence)
@@ -156,7 +161,7 @@ def claims(
     seeds: Seeds = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Print the paper's claims that a suite tests, with verdicts; exit status 1 if one fails."""
-    from bench.verbs import print_claims
+    from bench.show import print_claims
 
     evidence = _select(context, suite, scale, where, seeds).evidence()
     records = [judged.record() for judged in evidence.judged]
@@ -173,7 +178,8 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write a Markdown page with tables and figures for each suite that has results."""
-    from bench.verbs import all_suites, print_pages, write_reports
+    from bench.show import print_pages
+    from bench.verbs import all_suites, write_reports
 
     names = suite or all_suites(context.obj[0])
     chosen = [_select(context, name, scale) for name in names]
@@ -189,7 +195,8 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Add a suite's finished cells to CSV tables that reading verbs take as --results."""
-    from bench.verbs import export_selections, print_export
+    from bench.show import print_export
+    from bench.verbs import export_selections
 
     chosen = [_select(context, name, scale) for name in suite]
     _answer(export_selections(chosen, to), print_export, as_json)

@@ -26,7 +26,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "select": {"report", "analysis", "published", "store"},
     "doctor": {"launch", "report", "analysis", "published", "store"},
     "verbs": {"select", "launch", "report", "store"},
-    "cli": {"verbs", "select", "doctor"},
+    "show": {"launch", "report", "store"},
+    "cli": {"verbs", "show", "select", "doctor"},
     "__main__": {"cli"},
     "__init__": set(),
 }

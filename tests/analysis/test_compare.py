@@ -114,7 +114,7 @@ def test_shipped_suites_agree_with_their_papers(path: Path) -> None:
     suite = load_suite(path)
     paper = check_suite(suite, path)
     for scale in suite.scales:
-        check_scale(suite, scale, expand(suite, scale, path), paper)
+        check_scale(suite, scale, expand(suite, scale, path), paper)  # raises where it is not so
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,133 @@
+"""How what the verbs found out is shown to a person."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from bench.launch.progress import duration
+from bench.report.tables import LEGEND, Entry, make_tables, summary_line
+from bench.report.terminal import console, print_rows, print_table
+from bench.store.store import State
+
+MOST_SHOWN = 40  # cells that `plan` lists
+
+Record = dict[str, Any]
+
+
+def print_suites(records: Sequence[Record]) -> None:
+    """Print one line a suite."""
+    rows = [
+        [
+            Entry(r["name"]),
+            Entry(r["paper"]),
+            Entry(", ".join(r["artifacts"])),
+            Entry(", ".join(f"{k} {v['done']}/{v['cells']}" for k, v in r["scales"].items())),
+            Entry(r["title"]),
+        ]
+        for r in records
+    ]
+    print_rows("", ["suite", "paper", "artifacts", "cells done", "title"], rows)
+
+
+def print_plan(record: Record) -> None:
+    """Print the grid and the prediction."""
+    cells = record["cells"]
+    heads = ["id", "state", *cells[0]["axes"]]
+    rows = [
+        [Entry(c["id"]), Entry(c["state"]), *(Entry(_told(v)) for v in c["axes"].values())]
+        for c in cells[:MOST_SHOWN]
+    ]
+    print_rows(f"{record['suite']} at scale {record['scale']}", heads, rows)
+    if len(cells) > MOST_SHOWN:
+        print(f"... and {len(cells) - MOST_SHOWN} more (--json lists all)")
+    print(
+        f"{len(cells)} cells, {record['missing']} to run. {_told_prediction(record['predicted'])}"
+    )
+
+
+def _told(value: Any) -> str:
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _told_prediction(p: Record) -> str:
+    if p["wall_s"] is None:
+        return "Time and memory are not known before cells of this kind have run."
+    memory = "" if p["peak_memory_gb"] is None else f", {p['peak_memory_gb']:.1f} GB a worker"
+    return (
+        f"Predicted: {duration(p['wall_s'])} on {p['slots']} worker(s){memory} "
+        f"(from {p['based_on_cells']} finished cells)."
+    )
+
+
+def print_counts(record: Record) -> None:
+    """Print how a run ended."""
+    print(f"{record['done']} done, {record['failed']} failed, {record['missing']} missing")
+    _print_failures(record["failures"])
+
+
+def _print_failures(failures: Sequence[Record]) -> None:
+    for failure in failures[:10]:
+        log = f" (log: {failure['log']})" if failure["log"] else ""
+        print(f"  {failure['id']} failed: {failure['reason']}: {failure['message']}{log}")
+    if len(failures) > 10:
+        print(f"  ... and {len(failures) - 10} more")
+
+
+def print_status(record: Record) -> None:
+    """Print the cells by state."""
+    told = ", ".join(f"{record[state]} {state}" for state in State if record[state])
+    left = record["left_core_s"]
+    more = f"; about {duration(left)} of work left" if left else ""
+    print(f"{record['suite']} at scale {record['scale']}: {record['cells']} cells: {told}{more}")
+    _print_failures(record["failures"])
+
+
+def print_comparison(evidence: Any) -> None:
+    """Print the tables in the paper's layout, and the verdicts."""
+    suite = evidence.suite
+    what = suite.scales[evidence.scale].what
+    print(f"{suite.name} at scale {evidence.scale}: {what}")
+    print(f"{len(evidence.done)} of {len(evidence.cells)} cells done")
+    if not evidence.compared:
+        print("The paper prints no value for this suite; `bench claims` judges its sentences.")
+        return
+    layouts = {c.artifact: c.layout for c in reversed(suite.compare)}
+    for table in make_tables(evidence.compared, layouts):
+        print()
+        print_table(table)
+    print(f"\n{LEGEND}\n{summary_line(evidence.compared)}")
+    departures = sorted({d for row in evidence.compared for d in row.departures})
+    if departures:
+        print(f"departs from the published protocol: {'; '.join(departures)}")
+
+
+def print_claims(evidence: Any) -> None:
+    """Print each check of each claim."""
+    from bench.report.page import effect_text, words
+
+    rows = [
+        [
+            Entry(str(j.verdict)),
+            Entry(j.claim.id),
+            Entry(words(j.check).replace("`", "")),
+            Entry(effect_text(j)),
+            Entry(f"{j.threshold:.3g}"),
+            Entry(str(j.effect.n) if j.effect else j.lacking or ""),
+        ]
+        for j in evidence.judged
+    ]
+    heads = ["verdict", "claim", "check", "effect [95 % interval]", "threshold", "n"]
+    print_rows(f"{evidence.suite.name} at scale {evidence.scale}", heads, rows)
+
+
+def print_pages(record: Record) -> None:
+    """Print the path of each page."""
+    for page in record["pages"]:
+        print(page)
+    if not record["pages"]:
+        print("no suite has results yet", file=sys.stderr)
+
+
+def print_export(record: Record) -> None:
+    """Print how many cells were exported."""
+    console().print(f"{record['cells']} cells in {record['folder']}")
