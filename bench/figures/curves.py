@@ -63,7 +63,7 @@ def draw_lines(  # noqa: PLR0913
             points = published[published[by] == name] if by else published
             ax.plot(
                 points[x], points["value"], ls="", marker=marker, ms=8, mfc="none",
-                mec=palette[name], label=f"{_label(by, name)} (published)", zorder=4,
+                mec=palette[name], label=f"{_label(by, name)} (published)" if by else "published", zorder=4,
             )  # fmt: skip
     if reference and shared:
         dashed = summarise(frame, x, reference)
@@ -105,4 +105,6 @@ def _values(frame: pd.DataFrame, by: str | None) -> list[Any]:
 
 
 def _label(by: str | None, name: Any) -> str:
+    if by is None:
+        return "measured"
     return str(name) if isinstance(name, str) else f"{by} = {name:g}"
