@@ -63,7 +63,8 @@ def draw_lines(  # noqa: PLR0913
             points = published[published[by] == name] if by else published
             ax.plot(
                 points[x], points["value"], ls="", marker=marker, ms=8, mfc="none",
-                mec=palette[name], label=f"{_label(by, name)} (published)" if by else "published", zorder=4,
+                mec=palette[name], label=f"{_label(by, name)} (published)" if by else "published",
+                zorder=4,
             )  # fmt: skip
     if reference and shared:
         dashed = summarise(frame, x, reference)
