@@ -181,7 +181,7 @@ def report(
     from bench.show import print_pages
     from bench.verbs import all_suites, write_reports
 
-    names = suite or all_suites(context.obj[0])
+    names = suite or all_suites(context.obj[0], scale)
     chosen = [_select(context, name, scale) for name in names]
     _answer(write_reports(chosen, to, all_asked=not suite), print_pages, as_json)
 
@@ -231,6 +231,7 @@ def main() -> None:
     """Run the command line; a user's mistake is one line and exit status 2."""
     try:
         status = app(standalone_mode=False)
+        sys.stdout.flush()
     except BenchError as error:
         status = _complain(str(error))
     except typer.TyperException as error:
@@ -240,9 +241,12 @@ def main() -> None:
             "bench: interrupted; what was finished is kept, `bench resume` goes on", file=sys.stderr
         )
         status = 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 141
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(141)
+        where = f"{error.filename}: " if error.filename else ""
+        status = _complain(f"{where}{error.strerror or error}")
     sys.exit(status or 0)
 
 

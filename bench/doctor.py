@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.analysis.check import check_suite
+from bench.analysis.protocol import check_scale
 from bench.config.grid import expand
 from bench.config.load import load_suite, suite_paths
 from bench.errors import BenchError
@@ -75,9 +76,9 @@ def _suites(folder: Path) -> str:
     paths = suite_paths(folder)
     for path in paths.values():
         suite = load_suite(path)
-        check_suite(suite, path)
+        paper = check_suite(suite, path)
         for scale in suite.scales:
-            expand(suite, scale, path)
+            check_scale(suite, scale, expand(suite, scale, path), paper)
     return f"{len(paths)} in {folder}, all sound"
 
 

@@ -30,7 +30,6 @@ class Selection:
     cells: list[Cell]
     paper: Paper
     results: Path
-    whole: bool  # all cells of the scale, not only some
 
     @cached_property
     def store(self) -> Store:
@@ -42,8 +41,6 @@ class Selection:
         from bench.report.page import gather
         from bench.store.export import Results
 
-        if self.whole:
-            check_scale(self.suite, self.scale, self.cells, self.paper)
         return gather(self.suite, self.scale, self.cells, self.paper, Results(self.results))
 
 
@@ -66,8 +63,10 @@ def select(
     chosen = scale or suite.scale
     cells = expand(suite, chosen, path, seeds=_seeds(seeds), where=_where(where or []))
     paper = check_suite(suite, path)
+    if not where:  # some of the cells say nothing of the scale
+        check_scale(suite, chosen, cells, paper)
 
-    return Selection(suite, path, chosen, cells, paper, results, whole=not where)
+    return Selection(suite, path, chosen, cells, paper, results)
 
 
 def _seeds(text: str | None) -> list[int] | None:
@@ -85,8 +84,12 @@ def _where(texts: list[str]) -> dict[str, list[Scalar]]:
     """Return setting -> allowed values of texts such as `K=64,128`."""
     rules: dict[str, list[Scalar]] = {}
     for text in texts:
-        name, equals, values = text.partition("=")
-        if not equals or not name or not values:
-            raise BenchError(f"--where {text}: expected SETTING=VALUE[,VALUE...], such as K=64,128")
-        rules[name.strip()] = [scalar(value.strip()) for value in values.split(",")]
+        name, _, values = text.partition("=")
+        if not name.strip() or not values or "=" in values:
+            raise BenchError(
+                f"--where {text}: expected one SETTING=VALUE[,VALUE...], such as K=64,128; "
+                "give --where again for another setting"
+            )
+        found = [scalar(value.strip()) for value in values.split(",")]
+        rules.setdefault(name.strip(), []).extend(found)
     return rules

@@ -89,7 +89,7 @@ def print_comparison(evidence: Any) -> None:
     print(f"{suite.name} at scale {evidence.scale}: {what}")
     print(f"{len(evidence.done)} of {len(evidence.cells)} cells done")
     if not evidence.compared:
-        print("The paper prints no value for this suite; `bench claims` judges its sentences.")
+        print("The suite compares no printed value; `bench claims` judges the paper's sentences.")
         return
     layouts = {c.artifact: c.layout for c in reversed(suite.compare)}
     for table in make_tables(evidence.compared, layouts):

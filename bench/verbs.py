@@ -22,9 +22,10 @@ WATCH_EVERY_S = 2.0
 Record = dict[str, Any]
 
 
-def all_suites(folder: Path) -> list[str]:
-    """Return the names of all suites."""
-    return list(suite_paths(folder))
+def all_suites(folder: Path, scale: str | None) -> list[str]:
+    """Return the names of all suites that have the scale."""
+    found = suite_paths(folder)
+    return [n for n, path in found.items() if scale is None or scale in load_suite(path).scales]
 
 
 def describe_suites(suites: Path, results: Path) -> list[Record]:
@@ -150,7 +151,7 @@ def watch_status(selection: Selection) -> None:
     states = selection.store.states(selection.cells)
     core_s = predict(selection.cells, states, selection.store).core_s
     with Progress(
-        f"{selection.suite.name} ({selection.scale})", 0, core_s, len(slots(None))
+        f"{selection.suite.name} ({selection.scale})", Counter(), core_s, len(slots(None))
     ) as show:
         while not show(states):
             if not any(s.state in (State.RUNNING, State.QUEUED) for s in states):

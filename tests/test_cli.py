@@ -229,3 +229,67 @@ def test_status_of_10_000_cells_answers_within_a_second(workspace: Workspace) ->
     began = time.process_time()
     assert workspace.call("status", "small").out == "small at scale tiny: 10000 cells: 10000 done\n"
     assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ("over: K, ", "over: KK, ", "claims.toy-mi-steady.0.over: found 'KK'. Did you mean 'K'? "),
+        ("metric: mi_lower_bound, over", "metric: mi_lower, over",
+         "claims.toy-mi-steady.0.metric: found 'mi_lower'. Did you mean 'mi_lower_bound'? "
+         "Allowed here: mi_lower_bound, mi_lower_bound_std.\n"),
+        ("where: {loss:", "where: {lss:", "claims.toy-mi-steady.0.where.lss: found 'lss'. Did you "),
+        ("y: mi_lower_bound", "y: mi", "figures.0.y: found 'mi'. "),
+        ("    metric: mi_lower_bound\n", "    metric: mi\n", "compare.0.metric: found 'mi'. "),
+    ],
+)  # fmt: skip
+def test_names_in_claims_and_figures_are_checked(
+    workspace: Workspace, old: str, new: str, error: str
+) -> None:
+    assert old in SUITE
+    workspace.suite(SUITE.replace(old, new))
+    answer = workspace.call("plan", "small")
+    assert answer.status == 2
+    assert answer.err.startswith(f"bench: suites/small.yaml: {error}")
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"metrics": {"m": "x"}}', '{"metrics": {"m": NaN}}']
+)
+def test_a_damaged_summary_is_one_line_with_the_remedy(done: Workspace, content: str) -> None:
+    path = next((done.root / "results").rglob("summary.json"))
+    path.write_text(content)
+    answer = done.call("claims", "small")
+    assert answer.status == 2
+    assert answer.err.startswith(f"bench: {path.relative_to(done.root)}: ")
+    assert f"remove {path.parent.relative_to(done.root)} to have it computed again" in answer.err
+    assert answer.err.count("\n") == 1
+
+
+def test_a_fault_of_the_system_is_one_line(done: Workspace) -> None:
+    answer = done.call("report", "small", "--to", "suites/small.yaml")
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
+    assert answer.err.startswith("bench: suites/small.yaml")
+
+
+def test_a_bad_environment_is_told_before_anything_starts(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCH_CHECKPOINT_S", "abc")
+    answer = workspace.call("run", "small")
+    assert (answer.status, answer.err) == (
+        2, "bench: BENCH_CHECKPOINT_S=abc: expected a number of seconds, such as 30\n",
+    )  # fmt: skip
+    assert workspace.attempts() == []
+
+
+def test_a_suite_whose_protocol_is_not_what_it_says_is_not_even_planned(
+    workspace: Workspace,
+) -> None:
+    workspace.suite(SUITE.replace('"seconds", protocol: reduced', '"seconds", protocol: published'))
+    answer = workspace.call("plan", "small")
+    assert (answer.status, answer.err) == (
+        2,
+        "bench: small: scales.tiny.protocol: declared 'published', but hidden_units 32, "
+        "published 256\n",
+    )

@@ -33,13 +33,47 @@ def check_suite(suite: Suite, path: Path) -> Paper:
         except PublishedError as error:
             raise SuiteError(f"{path}: {place}: {error}") from None
     _check_row_keys(suite, paper, path)
+    _check_names(suite, path)
     return paper
+
+
+def _check_names(suite: Suite, path: Path) -> None:
+    """Every metric and setting that a comparison, check or figure names is one of the cells'."""
+    kinds = [CELLS[k] for k in _kinds(suite)]
+    settings = [*dict.fromkeys(n for kind in kinds for n in kind.setting_names()), "experiment"]
+    metrics = list(dict.fromkeys(n for kind in kinds for n in kind.metrics))
+    named: list[tuple[str, str | None, list[str]]] = []
+    for i, comparison in enumerate(suite.compare):
+        named.append((f"compare.{i}.metric", comparison.metric, metrics))
+        named.append((f"compare.{i}.argmax", comparison.argmax, settings))
+        named += [(f"compare.{i}.where.{name}", name, settings) for name in comparison.where]
+    for claim, checks in suite.claims.items():
+        for i, check in enumerate(checks):
+            place = f"claims.{claim}.{i}"
+            named.append((f"{place}.metric", check.metric, metrics))
+            named.append((f"{place}.over", getattr(check, "over", None), settings))
+            named.append((f"{place}.bound", getattr(check, "bound", None), metrics))
+            for key in ("where", "than"):
+                cells = getattr(check, key, None) or {}
+                named += [(f"{place}.{key}.{name}", name, settings) for name in cells]
+    for i, figure in enumerate(suite.figures):
+        named += [(f"figures.{i}.{k}", getattr(figure, k), settings) for k in ("by", "panels")]
+        if figure.draw == "lines":
+            named.append((f"figures.{i}.x", figure.x, settings))
+            named.append((f"figures.{i}.y", figure.y, metrics))
+            named.append((f"figures.{i}.reference", figure.reference, settings + metrics))
+    for place, name, known in named:
+        if name is not None and name not in known:
+            raise SuiteError(f"{path}: {place}: found '{name}'. {choices(name, known)}")
+
+
+def _kinds(suite: Suite) -> set[str]:
+    return {suite.experiment, *(b.experiment for b in suite.grids if b.experiment)}
 
 
 def _check_row_keys(suite: Suite, paper: Paper, path: Path) -> None:
     """Every key of a printed row names a setting, or the suite says that it names none."""
-    kinds = {suite.experiment, *(b.experiment for b in suite.grids if b.experiment)}
-    settings = sorted({name for kind in kinds for name in CELLS[kind].setting_names()})
+    settings = sorted({name for kind in _kinds(suite) for name in CELLS[kind].setting_names()})
     for i, comparison in enumerate(suite.compare):
         for value in paper.artifact(comparison.artifact).values:
             for key in value.row_settings:

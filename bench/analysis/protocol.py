@@ -47,10 +47,11 @@ def check_scale(suite: Suite, scale: str, cells: Sequence[Cell], paper: Paper) -
     declared = suite.scales[scale].protocol
     artifacts = [paper.artifact(name) for name in suite.reproduces]
     stated = [stated_settings(suite, paper, artifact) for artifact in artifacts]
-    faults = [differences(cell, s) for cell in cells for s in stated]
+    faults = (differences(cell, s) for cell in cells for s in stated)  # looked at one by one
     if declared == "published" and all(faults):
+        fault = differences(cells[0], stated[0])[0]
         raise SuiteError(
-            f"{suite.name}: scales.{scale}.protocol: declared 'published', but {faults[0][0]}"
+            f"{suite.name}: scales.{scale}.protocol: declared 'published', but {fault}"
         )
     checked = any(name in cells[0].settings for s in stated for name in s)
     if declared == "reduced" and checked and not any(faults):

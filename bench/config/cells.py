@@ -49,6 +49,7 @@ class GaussianMI(MarginCell):
         "one-plus-alpha", "alpha"
     ]  # eqco's log(1 + alpha) - L or log(alpha) - L
 
+    metrics: ClassVar[tuple[str, ...]] = ("mi_lower_bound", "mi_lower_bound_std")
     stacks_over: ClassVar[frozenset[str]] = frozenset({"mi_true", "loss", "alpha", "seed"})
     stack_limit: ClassVar[int] = 10
 
@@ -76,6 +77,8 @@ class OptimalBound(MarginCell):
     K: PositiveInt  # negatives per query
     samples: PositiveInt  # Monte Carlo queries
 
+    metrics: ClassVar[tuple[str, ...]] = ("mi_lower_bound", "mi_lower_bound_approximate")
+
     @property
     def multiply_adds(self) -> float:
         """Density ratios of all queries with all their negatives."""
@@ -92,6 +95,12 @@ class GradientNorm(MarginCell):
     d: Annotated[int, Field(ge=2)]  # dimensions of the unit sphere the keys are drawn from
     positive_cosine: Annotated[float, Field(ge=-1, le=1)]  # q . k_0, kept fixed as the theorem does
     draws: Annotated[int, Field(ge=2)]
+
+    metrics: ClassVar[tuple[str, ...]] = (
+        "gradient_norm",
+        "gradient_norm_std",
+        "gradient_norm_bound",
+    )
 
     @property
     def multiply_adds(self) -> float:
@@ -125,6 +134,13 @@ class VinceGaussian(Cell):
     negatives_from: Literal["encoder", "bank"]  # their representation: g(y_j), or M[j] as stored
     eval_repeats: PositiveInt
 
+    metrics: ClassVar[tuple[str, ...]] = (
+        "mi_true",
+        "vince_bound_train",
+        "vince_bound_fresh",
+        "infonce_bound_train",
+        "infonce_bound_fresh",
+    )
     stacks_over: ClassVar[frozenset[str]] = frozenset({"method", "valid_percent", "seed"})
     stack_limit: ClassVar[int] = 18
 
@@ -173,6 +189,7 @@ class Spirals(Cell):
     batch_size: Annotated[int, Field(ge=2)]
     iterations: PositiveInt
 
+    metrics: ClassVar[tuple[str, ...]] = ("linear_top1", "final_loss")
     stacks_over: ClassVar[frozenset[str]] = frozenset({"eta", "seed"})
     stack_limit: ClassVar[int] = 10
 

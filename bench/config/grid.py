@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from bench.config.explain import explain
 from bench.config.record import Cell
-from bench.config.resolve import matches, resolve, scale_of
+from bench.config.resolve import Point, matches, resolve, scale_of
 from bench.config.suite import Scalar, Suite
 from bench.errors import SuiteError, choices
 
@@ -42,6 +42,7 @@ def expand(
     for name in rules:
         if name not in known:
             raise SuiteError(f"--where {name}: unknown setting. {choices(name, known)}")
+    _check_values(rules, [point for grid in grids for point in grid.points()])
     cells: list[Cell] = []
     with _without_garbage_collection():
         for grid in grids:
@@ -55,6 +56,18 @@ def expand(
     if len(grids) > 1:  # grids of one suite may overlap
         cells = list({cell.id: cell for cell in cells}.values())
     return cells
+
+
+def _check_values(rules: dict[str, list[Scalar]], points: list[Point]) -> None:
+    """Refuse a chosen value that no cell has."""
+    for name, wanted in rules.items():
+        there = list(dict.fromkeys(point[name] for point in points if name in point))
+        for value in wanted:
+            if value not in there:
+                known = ", ".join("null" if v is None else str(v) for v in there)
+                raise SuiteError(
+                    f"--where {name}: no cell has the value {value}. There are: {known}."
+                )
 
 
 @contextmanager

@@ -45,6 +45,8 @@ def suite_paths(folder: Path) -> dict[str, Path]:
         raise SuiteError(f"{folder}: no such folder; --suites names the folder of suite files")
     paths: dict[str, Path] = {}
     for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
+        if not path.is_file():
+            continue
         if path.stem in paths:
             raise SuiteError(
                 f"{path}: a second suite named '{path.stem}', beside {paths[path.stem]}"

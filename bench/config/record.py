@@ -31,6 +31,8 @@ class Cell(Record, ABC):
     precision: Literal["float32"] = "float32"
     seed: NonNegativeInt
 
+    metrics: ClassVar[tuple[str, ...]] = ()
+    """What a finished cell's summary holds."""
     stacks_over: ClassVar[frozenset[str]] = frozenset()
     """Fields in which cells may differ and still train as one stacked batch."""
     stack_limit: ClassVar[int] = 1

@@ -20,12 +20,14 @@ NEWS_EVERY_S = 5.0
 class Progress:
     """Counts of cells by state, the time spent and the time left, on standard error."""
 
-    def __init__(self, title: str, already: int, core_s: float | None, slots: int) -> None:
+    def __init__(
+        self, title: str, already: Counter[State], core_s: float | None, slots: int
+    ) -> None:
         """Name the run.
 
         Args:
             title: the suites.
-            already: cells that were done before.
+            already: cells that were over before, by state.
             core_s: the predicted work that is left, None if not known.
             slots: workers.
         """
@@ -69,7 +71,7 @@ class Progress:
             self.last_at, self.last_counts = now, counts
 
     def _line(self, counts: Counter[State]) -> str:
-        shown = counts + Counter({State.DONE: self.already})
+        shown = counts + self.already
         parts = [f"{shown[state]} {state}" for state in SHOWN if shown[state]]
         spent = time.monotonic() - self.began
         left = ""

@@ -1,9 +1,11 @@
 """`bench run`: what is missing, cut into units, given to an executor."""
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, get_args
 
+from bench.config.environment import seconds_between_checkpoints
 from bench.config.record import Cell
 from bench.errors import Interrupted
 from bench.launch.predict import predict
@@ -33,16 +35,18 @@ def run_cells(
     waited for, and taken over if that process dies.
     """
     store.check_writable()
+    seconds_between_checkpoints()
     before = store.states(cells)
     leave = (State.DONE,) if retry_failed else (State.DONE, State.FAILED)
     todo = [cell for cell, state in zip(cells, before, strict=True) if state.state not in leave]
     if todo:
         places = [None] if executor == "inline" else slots(jobs)
+        over = Counter(state.state for state in before if state.state in leave)
         expected = predict(cells, before, store).core_s
         with (
             stoppable(),
             store.announce(todo, retry_failed=retry_failed) as launch,
-            Progress(title, len(cells) - len(todo), expected, len(places)) as report,
+            Progress(title, over, expected, len(places)) as report,
         ):
             try:
                 _execute(todo, store, launch, places, report, inline=executor == "inline")

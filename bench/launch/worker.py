@@ -58,6 +58,9 @@ def drain(units: Sequence[Unit], store: Store, launch: Launch, gpu: str | None =
                     _claim(unit, store, launch, owner, claims)
                     for stack in _by_checkpoint(claims):
                         _compute(stack, claims, device)
+                except Exception as error:  # a fault of ours: tell it, poison no worker
+                    for _, folder, attempt in claims.values():
+                        _fail(folder, attempt, error)
                 except (Interrupted, KeyboardInterrupt):
                     for _, folder, attempt in claims.values():
                         attempt.end("done" if folder.is_done else "interrupted")

@@ -111,7 +111,7 @@ def render(evidence: Evidence, figures: Sequence[Any], missing_figures: Sequence
         judged=_by_claim(evidence.judged),
         words=words,
         effect=effect_text,
-        shown=lambda value: "none" if value is None else str(value),
+        used=lambda name: _used(name, evidence.cells),
         published_scale=suite.scales[evidence.scale].protocol == "published",
         figures=figures,
         missing_figures=missing_figures,
@@ -120,6 +120,12 @@ def render(evidence: Evidence, figures: Sequence[Any], missing_figures: Sequence
         origins=_origins(evidence.done),
     )
     return _without_blank_runs(text)
+
+
+def _used(name: str, cells: Sequence[Cell]) -> str:
+    """Return the values that a setting has in these cells."""
+    values = dict.fromkeys(c.settings[name] for c in cells if name in c.settings)
+    return ", ".join(_plain(value) for value in values)
 
 
 def _by_claim(judged: Sequence[Judged]) -> list[tuple[Claim, list[Judged]]]:
@@ -147,8 +153,12 @@ def effect_text(judged: Judged) -> str:
 
 def _plain(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{k} = {v}" for k, v in value.items())
-    return " to ".join(map(str, value)) if isinstance(value, list) else str(value)
+        return ", ".join(f"{k} = {_plain(v)}" for k, v in value.items())
+    if isinstance(value, list):
+        return " to ".join(map(str, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "null" if value is None else str(value)
 
 
 def _counts(evidence: Evidence) -> str:

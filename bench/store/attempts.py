@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from bench.errors import StoreError
 from bench.store.files import read_json, to_json, write_new, write_whole
 from bench.store.owner import Owner
+
+_KEYS = {"attempt", "owner", "launch", "state", "ended", "reason", "message"}
 
 Ending = Literal["done", "failed", "interrupted"]
 
@@ -67,6 +70,9 @@ def all_attempts(folder: Path) -> list[Attempt]:
     except FileNotFoundError:
         return []
     found = [(folder / name, read_json(folder / name)) for name in names]
+    for path, record in found:
+        if record is not None and not (isinstance(record, dict) and set(record) >= _KEYS):
+            raise StoreError(f"{path}: is no record of an attempt; remove {folder.parent}")
     return [Attempt(path, record) for path, record in found if record is not None]
 
 

@@ -116,24 +116,34 @@ def _row(cell: Cell, metrics: dict[str, float], folder: CellFolder) -> Row:
 
 def _read_export(root: Path, experiment: str) -> dict[str, Finished]:
     histories: dict[str, list[dict[str, float]]] = {}
-    for line in _read_table(root / f"{experiment}.history.csv"):
-        values = {k: json.loads(v) for k, v in line.items() if k != "id" and v}
+    main, side = root / f"{experiment}.csv", root / f"{experiment}.history.csv"
+    for line in _read_table(side):
+        values = {k: _number(v, side) for k, v in line.items() if k != "id" and v}
         histories.setdefault(line["id"], []).append(values)
     return {
         row["id"]: Finished(
-            metrics=_with_prefix(row, "metric."),
-            origin=_with_prefix(row, "origin."),
+            metrics=_with_prefix(row, "metric.", main),
+            origin=_with_prefix(row, "origin.", main),
             history=histories.get(row["id"], []),
             arrays={},
         )
-        for row in _read_table(root / f"{experiment}.csv")
+        for row in _read_table(main)
     }
 
 
-def _with_prefix(row: Row, prefix: str) -> dict[str, Any]:
+def _with_prefix(row: Row, prefix: str, path: Path) -> dict[str, Any]:
     return {
-        k.removeprefix(prefix): json.loads(v) for k, v in row.items() if k.startswith(prefix) and v
+        k.removeprefix(prefix): _number(v, path)
+        for k, v in row.items()
+        if k.startswith(prefix) and v
     }
+
+
+def _number(text: str, path: Path) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as fault:
+        raise StoreError(f"{path}: cannot be read: {text!r} ({fault})") from fault
 
 
 def _read_table(path: Path) -> list[Row]:
@@ -142,7 +152,7 @@ def _read_table(path: Path) -> list[Row]:
             rows = list(csv.DictReader(file))
     except FileNotFoundError:
         return []
-    except (UnicodeDecodeError, csv.Error) as fault:
+    except (OSError, UnicodeDecodeError, csv.Error) as fault:
         raise StoreError(f"{path}: cannot be read as CSV ({fault})") from fault
     if rows and "id" not in rows[0]:
         raise StoreError(f"{path}: has no column 'id'; it is no exported table")

@@ -49,7 +49,8 @@ def read_json(path: Path) -> Any:
     except FileNotFoundError:
         return None
     except (ValueError, OSError) as fault:
-        raise StoreError(f"{path}: cannot be read ({fault})") from fault
+        told = f"{path}: cannot be read ({fault}); remove {path.parent} to have it computed again"
+        raise StoreError(told) from fault
 
 
 def _write_partial(path: Path, content: bytes) -> Path:

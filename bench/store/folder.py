@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bench.config.record import Cell
+from bench.errors import StoreError
 from bench.store.attempts import Attempt, begin_attempt, last_attempt
 from bench.store.files import read_json, to_json, write_whole
 from bench.store.owner import Owner
@@ -104,7 +106,15 @@ class CellFolder:
     def metrics(self) -> dict[str, float] | None:
         """Return the metrics of the summary; None if the cell is not done."""
         summary = read_json(self.summary_file)
-        return None if summary is None else summary["metrics"]
+        if summary is None:
+            return None
+        metrics = summary.get("metrics") if isinstance(summary, dict) else None
+        if not isinstance(metrics, dict) or not all(map(_is_finite, metrics.values())):
+            raise StoreError(
+                f"{self.summary_file}: holds no finite metrics; remove {self.path} to have it "
+                "computed again"
+            )
+        return metrics
 
     def provenance(self) -> dict[str, Any]:
         """Return where the result comes from; empty if the cell is not done."""
@@ -123,12 +133,21 @@ class CellFolder:
             file.write(json.dumps(line, sort_keys=True) + "\n")
 
     def history(self) -> list[dict[str, float]]:
-        """Return the records so far; a last line that a kill tore is left out."""
+        """Return the records so far, up to the first line that is torn."""
         try:
-            lines = self.history_file.read_text(encoding="utf-8").splitlines(keepends=True)
+            text = self.history_file.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
             return []
-        return [json.loads(line) for line in lines if line.endswith("\n")]
+        records = []
+        for line in text.splitlines(keepends=True):
+            try:
+                record = json.loads(line) if line.endswith("\n") else None
+            except ValueError:
+                break
+            if not isinstance(record, dict) or "step" not in record:
+                break
+            records.append(record)
+        return records
 
     def rewind_history(self, step: int) -> None:
         """Forget what was recorded after `step`: training goes on from there."""
@@ -141,3 +160,7 @@ class CellFolder:
         path = attempt.path.with_suffix(".log")
         write_whole(path, "".join(lines).encode())
         return path
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)

@@ -2,24 +2,25 @@
 
 import io
 import math
-import os
 import time
 from collections.abc import Sequence
 from typing import Protocol, TypedDict
 
 import torch
 
+from bench.config.environment import seconds_between_checkpoints
 from bench.errors import Diverged
 from bench.store.files import write_whole
 from bench.store.folder import CellFolder
 from bench.train.state import CellState, StackState
 
-CHECKPOINT_EVERY_S = float(os.environ.get("BENCH_CHECKPOINT_S", "30"))
+CHECKPOINT_EVERY_S = seconds_between_checkpoints()
 
 
 class Checkpoint(TypedDict):
     """A cell after some steps."""
 
+    cell: str  # its id
     step: int
     state: CellState
 
@@ -96,12 +97,22 @@ def _resume(trainee: Trainee, folders: Sequence[CellFolder]) -> int:
 def _save(trainee: Trainee, folders: Sequence[CellFolder], step: int) -> None:
     for folder, state in zip(folders, trainee.stack.split(), strict=True):
         buffer = io.BytesIO()
-        torch.save({"step": step, "state": state}, buffer)
+        torch.save({"cell": folder.path.name, "step": step, "state": state}, buffer)
         write_whole(folder.checkpoint_file, buffer.getvalue())
 
 
 def _load(folder: CellFolder) -> Checkpoint | None:
-    if not folder.checkpoint_file.exists():
+    """Return the checkpoint; None if there is none that can be gone on from.
+
+    One that is torn, of another cell, or whose history is not there is worth nothing: the cell
+    begins anew.
+    """
+    try:
+        saved: Checkpoint = torch.load(folder.checkpoint_file, weights_only=True)
+        mine, step = saved["cell"] == folder.path.name, saved["step"]
+    except FileNotFoundError:
         return None
-    saved: Checkpoint = torch.load(folder.checkpoint_file, weights_only=True)
-    return saved
+    except Exception:  # torch raises many kinds for a torn file
+        return None
+    recorded = {line["step"] for line in folder.history()}
+    return saved if mine and step in recorded else None

@@ -238,11 +238,9 @@ def test_a_file_too_large(workspace: Workspace) -> None:
     ("words", "expected"),
     [
         (("--scale", "papr"), "suites/small.yaml: no scale 'papr'. Allowed here: tiny, long.\n"),
-        (("--where", "K"), "--where K: expected SETTING=VALUE[,VALUE...], such as K=64,128\n"),
-        (
-            ("--where", "K=99"),
-            "suites/small.yaml: scale 'tiny': no cell is left by --where and exclude\n",
-        ),
+        (("--where", "K"), "--where K: expected one SETTING=VALUE[,VALUE...], such as K=64,128; "),
+        (("--where", "K=99"), "--where K: no cell has the value 99. There are: 8, 16.\n"),
+        (("--where", "K=8,loss=eqco"), "--where K=8,loss=eqco: expected one SETTING=VALUE"),
         (("--where", "k=8"), "--where k: unknown setting. "),
         (
             ("--seeds", "0,x"),

@@ -149,3 +149,26 @@ def stop_at_checkpoint(number: int, patch: pytest.MonkeyPatch) -> None:
         save(*args)
 
     patch.setattr(stack_module, "_save", save_and_count)
+
+
+@pytest.mark.parametrize("damage", ["empty", "torn", "another cell's", "no history"])
+def test_a_checkpoint_that_is_worth_nothing_is_not_gone_on_from(
+    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = make("spirals-batch")
+    whole = compute(cells, tmp_path / "whole")
+    monkeypatch.setattr(stack_module, "CHECKPOINT_EVERY_S", 0.0)
+    with monkeypatch.context() as patch:
+        stop_at_checkpoint(1, patch)
+        with pytest.raises(KeyboardInterrupt):
+            compute(cells, tmp_path / "stopped")
+    folder, other = (CellFolder(tmp_path / "stopped" / cell.id) for cell in cells[:2])
+    content = folder.checkpoint_file.read_bytes()
+    if damage == "no history":
+        folder.history_file.unlink()
+    else:
+        damaged = {"empty": b"", "torn": content[:1000]}
+        folder.checkpoint_file.write_bytes(damaged.get(damage, other.checkpoint_file.read_bytes()))
+    assert stack_module.checkpoint_step(folder) == 0
+    assert stack_module.checkpoint_step(other) > 0
+    assert compute(cells[:1], tmp_path / "stopped") == whole[:1]

@@ -1,0 +1,22 @@
+"""Settings of a run that come from the environment and move no number."""
+
+import math
+import os
+
+from bench.errors import BenchError
+
+
+def seconds_between_checkpoints() -> float:
+    """Return BENCH_CHECKPOINT_S, 30 s by default.
+
+    Raises:
+        BenchError: it is no number of seconds.
+    """
+    text = os.environ.get("BENCH_CHECKPOINT_S", "30")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not seconds >= 0:
+        raise BenchError(f"BENCH_CHECKPOINT_S={text}: expected a number of seconds, such as 30")
+    return seconds
