@@ -238,7 +238,7 @@ def test_status_of_10_000_cells_answers_within_a_second(workspace: Workspace) ->
         ("metric: mi_lower_bound, over", "metric: mi_lower, over",
          "claims.toy-mi-steady.0.metric: found 'mi_lower'. Did you mean 'mi_lower_bound'? "
          "Allowed here: mi_lower_bound, mi_lower_bound_std.\n"),
-        ("where: {loss:", "where: {lss:", "claims.toy-mi-steady.0.where.lss: found 'lss'. Did you "),
+        ("where: {loss:", "where: {lss:", "claims.toy-mi-steady.0.where.lss: found 'lss'. "),
         ("y: mi_lower_bound", "y: mi", "figures.0.y: found 'mi'. "),
         ("    metric: mi_lower_bound\n", "    metric: mi\n", "compare.0.metric: found 'mi'. "),
     ],
