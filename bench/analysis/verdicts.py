@@ -1,8 +1,12 @@
 """What comparing a measured value with a published one says."""
 
-from enum import StrEnum
+from __future__ import annotations
 
-from bench.analysis.statistics import Interval
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bench.analysis.statistics import Interval
 
 
 class Verdict(StrEnum):

@@ -1,13 +1,17 @@
 """Compared values as a table in the paper's layout, for the terminal and for Markdown."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, log10
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bench.analysis.compare import Compared
 from bench.analysis.verdicts import Verdict
 from bench.config.suite import Layout
+
+if TYPE_CHECKING:
+    from bench.analysis.compare import Compared
 
 MARKS = {
     Verdict.REPRODUCED: "=",

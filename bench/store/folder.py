@@ -1,19 +1,22 @@
 """The folder of one cell: the names of its files, what is in them, and how they are written."""
 
+from __future__ import annotations
+
 import io
 import json
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from bench.config.record import Cell
 from bench.errors import StoreError
 from bench.store.attempts import Attempt, begin_attempt, last_attempt
 from bench.store.files import read_json, to_json, write_whole
 from bench.store.owner import Owner
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class CellFolder:
@@ -96,6 +99,8 @@ class CellFolder:
     ) -> None:
         """Write the result; the summary comes last, and with it the cell is done."""
         if arrays:
+            import numpy as np  # here alone, so that `bench status` need not load it
+
             buffer = io.BytesIO()
             np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
             write_whole(self.arrays_file, buffer.getvalue())
@@ -124,6 +129,8 @@ class CellFolder:
         """Return the arrays kept; empty if there are none."""
         if not self.arrays_file.exists():
             return {}
+        import numpy as np
+
         with np.load(self.arrays_file, allow_pickle=False) as archive:
             return dict(archive)
 
