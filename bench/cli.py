@@ -47,6 +47,9 @@ def _settings(
     results: Annotated[
         Path, typer.Option(envvar="BENCH_RESULTS", help="Folder of results.")
     ] = Path("results"),
+    data: Annotated[
+        Path | None, typer.Option(envvar="BENCH_DATA", help="Folder of data sets: ./datasets.")
+    ] = None,
     _version: Annotated[
         bool,
         typer.Option(
@@ -55,6 +58,8 @@ def _settings(
     ] = False,
 ) -> None:
     context.obj = (suites, results)
+    if data is not None:
+        os.environ["BENCH_DATA"] = str(data)  # for workers too
 
 
 def _select(
@@ -200,6 +205,30 @@ def export(
 
     chosen = [_select(context, name, scale) for name in suite]
     _answer(export_selections(chosen, to), print_export, as_json)
+
+
+@app.command()
+def methods(
+    name: Annotated[str | None, typer.Argument(help="One method, with sources.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the methods as coordinates, or one of them with the source of each coordinate."""
+    from bench.show import print_methods
+    from bench.verbs import describe_methods
+
+    _answer(describe_methods(name), print_methods, as_json)
+
+
+@app.command()
+def datasets(
+    get: Annotated[str | None, typer.Option(help="Download this one.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the data sets, whether they are there and how to get them."""
+    from bench.show import print_datasets
+    from bench.verbs import describe_datasets
+
+    _answer(describe_datasets(get), print_datasets, as_json)
 
 
 @app.command()

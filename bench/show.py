@@ -131,3 +131,41 @@ def print_pages(record: Record) -> None:
 def print_export(record: Record) -> None:
     """Print how many cells were exported."""
     console().print(f"{record['cells']} cells in {record['folder']}")
+
+
+def print_methods(records: Sequence[Record]) -> None:
+    """Print the coordinates of all methods side by side, or those of one with their sources."""
+    if len(records) == 1:
+        (record,) = records
+        rows = [
+            [Entry(name), Entry(_value(c["value"])), Entry(c["source"])]
+            for name, c in record["coordinates"].items()
+        ]
+        print_rows(record["what"], ["coordinate", record["name"], "source"], rows)
+        return
+    names = list(dict.fromkeys(name for r in records for name in r["coordinates"]))
+    rows = [
+        [Entry(name), *(Entry(_value(r["coordinates"].get(name, {}).get("value"))) for r in records)]
+        for name in names
+    ]
+    print_rows("", ["coordinate", *(r["name"] for r in records)], rows)
+    print("`bench methods NAME` tells where each coordinate comes from.")
+
+
+def _value(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else _told(value)
+
+
+def print_datasets(records: Sequence[Record]) -> None:
+    """Print one line a data set."""
+    heads = ["data set", "what", "images", "classes", "MB", "there", "how"]
+    rows = [
+        [
+            *(Entry(str(r.get(key, ""))) for key in ("name", "what", "images", "classes")),
+            Entry(str(r.get("size_mb", ""))),
+            Entry("yes" if r["present"] else "no"),
+            Entry(r["how"]),
+        ]
+        for r in records
+    ]
+    print_rows("", heads, rows)

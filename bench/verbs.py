@@ -4,11 +4,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from bench.config.environment import data_root
 from bench.config.grid import expand
 from bench.config.load import load_suite, suite_paths
+from bench.config.presets import PRESETS
+from bench.config.record import Cell
 from bench.errors import BenchError, LaunchError, choices
 from bench.launch.predict import predict
 from bench.launch.progress import Progress
@@ -102,6 +106,7 @@ def run_selections(
     if executor not in EXECUTORS:
         raise LaunchError(f"--executor {executor}: unknown. {choices(executor, list(EXECUTORS))}")
     cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
+    _check_data(cells)
     title = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
     states = run_cells(
         cells,
@@ -118,6 +123,45 @@ def run_selections(
         "missing": len(states) - counts[State.DONE] - counts[State.FAILED],
         "failures": _failures([c.id for c in cells], states),
     }
+
+
+def _check_data(cells: Sequence[Cell]) -> None:
+    """Raise a BenchError if a data set that the cells need is not there."""
+    names = {name for cell in cells if (name := cell.settings.get("dataset"))}
+    if names:
+        from bench.data.catalogue import check_present  # loads torch
+
+        for name in sorted(names):
+            check_present(name, data_root())
+
+
+def describe_methods(name: str | None) -> list[Record]:
+    """Return every preset, or one, with its coordinates and their sources."""
+    if name is not None and name not in PRESETS:
+        raise BenchError(f"no method '{name}'. {choices(name, list(PRESETS))}")
+    return [
+        {
+            "name": label,
+            "what": preset.what,
+            "coordinates": {k: c._asdict() for k, c in preset.coordinates.items()},
+        }
+        for label, preset in PRESETS.items()
+        if name in (None, label)
+    ]
+
+
+def describe_datasets(get: str | None) -> list[Record]:
+    """Return every data set known and every folder of images there; download one first."""
+    from bench.data.catalogue import CATALOGUE, download, image_folders
+
+    root = data_root()
+    if get is not None:
+        download(get, root)
+    known = [asdict(info) | {"present": info.present(root)} for info in CATALOGUE.values()]
+    return known + [
+        {"name": name, "what": "images", "how": str(path), "present": True}
+        for name, path in image_folders(root).items()
+    ]
 
 
 def _failures(ids: Sequence[str], states: Sequence[CellState]) -> list[Record]:

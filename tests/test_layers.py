@@ -16,23 +16,26 @@ MAY_IMPORT: dict[str, set[str]] = {
     "losses": set(),
     "networks": set(),
     "data": set(),
-    "evaluate": set(),
-    "train": {"store"},
-    "experiments": {"train", "evaluate", "losses", "networks", "data", "store"},
-    "launch": {"experiments", "train", "store"},
+    "evaluate": {"data", "networks", "losses"},
+    "methods": {"losses", "networks", "data"},
+    "train": {"methods", "evaluate", "losses", "networks", "data", "store"},
+    "experiments": {"train", "evaluate", "methods", "losses", "networks", "data", "store"},
+    "launch": {"experiments", "train", "data", "store"},
     "analysis": {"store", "published"},
     "figures": {"analysis", "published"},
     "report": {"figures", "analysis", "published", "store"},
     "select": {"report", "analysis", "published", "store"},
     "doctor": {"launch", "report", "analysis", "published", "store"},
-    "verbs": {"select", "launch", "report", "store"},
+    "verbs": {"select", "launch", "report", "data", "store"},
     "show": {"launch", "report", "store"},
     "cli": {"verbs", "show", "select", "doctor"},
     "__main__": {"cli"},
     "__init__": set(),
 }
 FILES = sorted(BENCH.rglob("*.py"))
-TORCH = {"losses", "networks", "train", "experiments", "launch"}
+TORCH = {
+    "losses", "networks", "data", "methods", "evaluate", "train", "experiments", "launch",
+}  # fmt: skip
 
 
 def layer_of(file: Path) -> str:

@@ -9,7 +9,18 @@ import numpy as np
 
 from bench.analysis.frame import Done
 from bench.analysis.statistics import Interval, t_interval
-from bench.config.checks import Below, Check, Equal, Flat, Flatter, Ordered, Peak, Where
+from bench.config.checks import (
+    Below,
+    Change,
+    Check,
+    Equal,
+    Exceeds,
+    Flat,
+    Flatter,
+    Ordered,
+    Peak,
+    Where,
+)
 from bench.config.record import Cell
 from bench.config.suite import Suite
 from bench.published.reader import Claim, Paper
@@ -137,52 +148,83 @@ def _rule(check: Check) -> tuple[Effect, float, bool]:
         return lambda m: _largest_excess(m, check), 0.0, True
     if isinstance(check, Ordered):
         return lambda m: _smallest_step(m, check), 0.0, False
+    if isinstance(check, Exceeds):
+        return lambda m: _smallest_gain(m, check), check.by, False
+    if isinstance(check, Change):
+        return lambda m: _smallest_change(m, check), check.by, False
     return lambda m: _lead(m, check), 0.0, False
 
 
-def _ranges(measured: Measured, where: Where, over: str) -> dict[Any, float]:
-    """Return the metric's range over the axis for each point of the other settings."""
-    groups: dict[Any, list[float]] = {}
+def _series(measured: Measured, where: Where, over: str, *others: str) -> dict[Any, list[Any]]:
+    """Return the points (axis value, metric) in order, for each point of the other settings."""
+    key_of = _grouping(measured, {*where, over, *others})
+    groups: dict[Any, list[Any]] = {}
     for settings, value in measured:
         if _fits(settings, where):
-            groups.setdefault(_others(settings, {*where, over}), []).append(value)
-    return {key: max(values) - min(values) for key, values in groups.items() if len(values) > 1}
+            groups.setdefault(key_of(settings), []).append((settings[over], value))
+    return {key: sorted(points) for key, points in groups.items() if len(points) > 1}
 
 
-def _others(settings: dict[str, Any], names: Iterable[str]) -> Any:
-    """Return the settings that tell groups apart: all but the named ones and the metrics."""
-    return tuple(
-        (k, v) for k, v in settings.items() if k not in names and not k.startswith("metric.")
-    )
+def _grouping(measured: Measured, named: Iterable[str]) -> Callable[[dict[str, Any]], Any]:
+    """Return the key that tells groups of cells apart: the settings that are not named.
+
+    Settings that follow from the named ones (a learning rate from the batch size, alpha from the
+    loss) are left out, or no two cells would differ in the named ones alone.
+    """
+    named = sorted(named)
+    seen: dict[str, dict[Any, Any]] = {}
+    free: set[str] = set()
+    for settings, _ in measured:
+        point = tuple(settings.get(name) for name in named)
+        others = {k: v for k, v in settings.items() if k not in named and "metric." not in k}
+        for name, value in others.items():
+            if seen.setdefault(name, {}).setdefault(point, value) != value:
+                free.add(name)
+    keys = sorted(free)
+    return lambda settings: tuple(settings.get(name) for name in keys)
 
 
 def _largest_range(measured: Measured, check: Flat) -> float | None:
-    return max(_ranges(measured, check.where, check.over).values(), default=None)
+    ranges = [_range(points) for points in _series(measured, check.where, check.over).values()]
+    return max(ranges, default=None)
+
+
+def _range(points: list[Any]) -> float:
+    values = [value for _, value in points]
+    return float(max(values) - min(values))
 
 
 def _range_difference(measured: Measured, check: Flatter) -> float | None:
-    dropped = {*check.where, *check.than}
-    mine = _by_rest(_ranges(measured, check.where, check.over), dropped)
-    theirs = _by_rest(_ranges(measured, check.than, check.over), dropped)
-    shared = [theirs[key] - mine[key] for key in mine if key in theirs]
+    mine = _series(measured, check.where, check.over, *check.than)
+    theirs = _series(measured, check.than, check.over, *check.where)
+    shared = [_range(theirs[key]) - _range(mine[key]) for key in mine if key in theirs]
     return min(shared, default=None)
 
 
-def _by_rest(ranges: dict[Any, float], dropped: set[str]) -> dict[Any, float]:
-    return {
-        tuple(item for item in key if item[0] not in dropped): value
-        for key, value in ranges.items()
-    }
+def _pairs(measured: Measured, check: Equal | Exceeds) -> list[tuple[float, float]]:
+    """Return the metric of each cell beside that of its counterpart in `than`."""
+    than = check.than or {}
+    key_of = _grouping(measured, {*check.where, *than})
+    theirs = {key_of(s): v for s, v in measured if _fits(s, than)}
+    mine = [(v, key_of(s)) for s, v in measured if _fits(s, check.where)]
+    return [(value, theirs[key]) for value, key in mine if key in theirs]
 
 
 def _largest_difference(measured: Measured, check: Equal) -> float | None:
-    mine = [(s, v) for s, v in measured if _fits(s, check.where)]
     if check.than is None:
-        return max((abs(v - (check.value or 0.0)) for _, v in mine), default=None)
-    dropped = {*check.where, *check.than}
-    theirs = {_others(s, dropped): v for s, v in measured if _fits(s, check.than)}
-    pairs = [(v, theirs[key]) for s, v in mine if (key := _others(s, dropped)) in theirs]
-    return max((abs(a - b) for a, b in pairs), default=None)
+        mine = [v for s, v in measured if _fits(s, check.where)]
+        return max((abs(v - (check.value or 0.0)) for v in mine), default=None)
+    return max((abs(a - b) for a, b in _pairs(measured, check)), default=None)
+
+
+def _smallest_gain(measured: Measured, check: Exceeds) -> float | None:
+    return min((a - b for a, b in _pairs(measured, check)), default=None)
+
+
+def _smallest_change(measured: Measured, check: Change) -> float | None:
+    sign = 1 if check.direction == "rising" else -1
+    series = _series(measured, check.where, check.over).values()
+    return min((sign * (points[-1][1] - points[0][1]) for points in series), default=None)
 
 
 def _largest_excess(measured: Measured, check: Below) -> float | None:
@@ -191,16 +233,9 @@ def _largest_excess(measured: Measured, check: Below) -> float | None:
 
 
 def _smallest_step(measured: Measured, check: Ordered) -> float | None:
-    groups: dict[Any, list[tuple[Any, float]]] = {}
-    for settings, value in measured:
-        key = _others(settings, {*check.where, check.over})
-        groups.setdefault(key, []).append((settings[check.over], value))
     sign = 1 if check.direction == "rising" else -1
-    steps = [
-        sign * np.diff([v for _, v in sorted(points)])
-        for points in groups.values()
-        if len(points) > 1
-    ]
+    series = _series(measured, check.where, check.over).values()
+    steps = [sign * np.diff([value for _, value in points]) for points in series]
     return float(min(step.min() for step in steps)) if steps else None
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
+from bench.config.pretrain import Pretrain
 from bench.config.record import Cell
 
 Fraction = Annotated[float, Field(ge=0, lt=1)]
@@ -223,4 +224,5 @@ CELLS: dict[str, type[Cell]] = {
     "gradient-norm": GradientNorm,
     "vince-gaussian": VinceGaussian,
     "spirals": Spirals,
+    "pretrain": Pretrain,
 }

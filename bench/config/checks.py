@@ -81,4 +81,30 @@ class Peak(CheckRecord):
     near: Annotated[list[float], Field(min_length=2, max_length=2)]
 
 
-Check = Annotated[Flat | Flatter | Equal | Below | Ordered | Peak, Field(discriminator="check")]
+class Exceeds(CheckRecord):
+    """The metric exceeds that of the cells of `than` by more than `by`, wherever both are.
+
+    Effect: the smallest difference over all other settings.
+    """
+
+    check: Literal["exceeds"]
+    than: Where
+    by: Margin = 0.0
+
+
+class Change(CheckRecord):
+    """The metric rises (or falls) by more than `by` from one end of the axis to the other.
+
+    Effect: the smallest change in the stated direction over all other settings.
+    """
+
+    check: Literal["change"]
+    over: str
+    direction: Literal["rising", "falling"]
+    by: Margin = 0.0
+
+
+Check = Annotated[
+    Flat | Flatter | Equal | Below | Ordered | Peak | Exceeds | Change,
+    Field(discriminator="check"),
+]

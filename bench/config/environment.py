@@ -2,6 +2,7 @@
 
 import math
 import os
+from pathlib import Path
 
 from bench.errors import BenchError
 
@@ -20,3 +21,8 @@ def seconds_between_checkpoints() -> float:
     if not seconds >= 0:
         raise BenchError(f"BENCH_CHECKPOINT_S={text}: expected a number of seconds, such as 30")
     return seconds
+
+
+def data_root() -> Path:
+    """Return BENCH_DATA, the folder of the data sets, by default `datasets` right here."""
+    return Path(os.environ.get("BENCH_DATA") or "datasets")

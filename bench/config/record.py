@@ -36,7 +36,9 @@ class Cell(Record, ABC):
     stacks_over: ClassVar[frozenset[str]] = frozenset()
     """Fields in which cells may differ and still train as one stacked batch."""
     stack_limit: ClassVar[int] = 1
-    """The largest stack that pays (measured by benchmarks/stacking.py)."""
+    """The largest stack that pays."""
+    shares_work: ClassVar[bool] = False
+    """Whether cells of one stack share work that is then done once."""
 
     @cached_property
     def id(self) -> str:

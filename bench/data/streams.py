@@ -14,6 +14,7 @@ class Purpose(IntEnum):
     DATA = 3
     ORDER = 4
     NEGATIVES = 5
+    VIEWS = 6
 
 
 def stream(seed: int, purpose: Purpose, *key: int) -> np.random.Generator:

@@ -4,13 +4,21 @@
 outcome for each.
 """
 
-from bench.experiments import gaussian_mi, gradient_norm, optimal_bound, spirals, vince_gaussian
+from bench.experiments import (
+    gaussian_mi,
+    gradient_norm,
+    optimal_bound,
+    pretrain,
+    spirals,
+    vince_gaussian,
+)
 from bench.experiments.outcome import Failure, Outcome, Result, Run
 
 EXPERIMENTS: dict[str, Run] = {
     "gaussian-mi": gaussian_mi.run,
     "optimal-bound": optimal_bound.run,
     "gradient-norm": gradient_norm.run,
+    "pretrain": pretrain.run,
     "vince-gaussian": vince_gaussian.run,
     "spirals": spirals.run,
 }

@@ -16,6 +16,7 @@ class Result:
 
     metrics: dict[str, float]
     arrays: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+    origin: dict[str, Any] = field(default_factory=dict)  # provenance beside the worker's
 
 
 Failure = CellFailure

@@ -13,14 +13,16 @@ def make_units(cells: Sequence[Cell], slots: int) -> list[Unit]:
     """Return the cells in stacks, the longest unit first so that slots end together.
 
     A stack holds at most the kind's `stack_limit`; where there are fewer stacks than slots, they
-    are cut smaller.
+    are cut smaller, unless their cells share work.
     """
     groups: dict[str, list[Cell]] = defaultdict(list)
     for cell in cells:
         groups[cell.stack_key].append(cell)
     units = []
     for group in groups.values():
-        wanted = max(-(-len(group) // group[0].stack_limit), -(-slots // len(groups)))
+        wanted = -(-len(group) // group[0].stack_limit)
+        if not group[0].shares_work:
+            wanted = max(wanted, -(-slots // len(groups)))
         units += _split(group, min(wanted, len(group)))
     return sorted(units, key=_work, reverse=True)
 

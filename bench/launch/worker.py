@@ -119,7 +119,7 @@ def _write(claim: Claim, outcome: "Result | Exception", origin: dict[str, Any]) 
     if isinstance(outcome, Exception):
         _fail(folder, attempt, outcome)
     else:
-        origin = origin | {"attempt": attempt.number}
+        origin = origin | outcome.origin | {"attempt": attempt.number}
         folder.finish(outcome.metrics, outcome.arrays, origin)
         attempt.end("done")
 

@@ -1,9 +1,43 @@
 """Contrastive objectives over similarities, one value per query, in nats."""
 
 import math
+from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+
+def check_similarities(pos_N: Tensor, neg_NM: Tensor, **temperatures: float | Tensor) -> None:
+    """Check that each named temperature is above 0 and shapes are (..., N) and (..., N, M >= 1).
+
+    Raises:
+        ValueError: one of them is not so.
+    """
+    for name, value in temperatures.items():
+        if not (bool((value > 0).all()) if isinstance(value, Tensor) else value > 0):
+            raise ValueError(f"{name} must be above 0, found {value}")
+    if neg_NM.shape[:-1] != pos_N.shape or neg_NM.shape[-1] == 0:
+        raise ValueError(
+            f"needs shapes (..., N) and (..., N, M >= 1), found {tuple(pos_N.shape)} and "
+            f"{tuple(neg_NM.shape)}"
+        )
+
+
+def at_least_float32(x: Tensor) -> Tensor:
+    """Return `x`, in float32 if its type is narrower: bf16 logits of 100 stand 0.5 apart."""
+    return x if x.dtype == torch.float64 else x.float()
+
+
+def excess(
+    pos_N: Tensor, neg_NM: Tensor, tau: float | Tensor, margin: float | Tensor = 0.0
+) -> Tensor:
+    """Return log U - (pos - m)/tau, shape (..., N): the log-odds of a negative for the positive.
+
+    U = sum_i e^{neg_i/tau} (DCL, Eq. 2). DCL is this number, InfoNCE its softplus, q_B its sigmoid.
+    """
+    tau_NM = tau.unsqueeze(-1) if isinstance(tau, Tensor) else tau
+    return (neg_NM / tau_NM).logsumexp(dim=-1) - (pos_N - margin) / tau
 
 
 def infonce(
@@ -27,20 +61,139 @@ def infonce(
     Raises:
         ValueError: tau is not above 0, or the shapes do not agree.
     """
-    if not bool((torch.as_tensor(tau) > 0).all()):
-        raise ValueError(f"tau must be above 0, found {tau}")
-    if neg_NM.shape[:-1] != pos_N.shape or neg_NM.shape[-1] == 0:
-        raise ValueError(
-            f"needs shapes (..., N) and (..., N, M >= 1), found {tuple(pos_N.shape)} and "
-            f"{tuple(neg_NM.shape)}"
-        )
-    logit_N = (pos_N - margin) / tau
-    tau_NM = tau.unsqueeze(-1) if isinstance(tau, Tensor) else tau
+    check_similarities(pos_N, neg_NM, tau=tau)
     # log(1 + e^x) of a difference: no cancellation, so that small losses keep their digits. Of
     # torch's functions for it only logsigmoid rounds alike at every place of a tensor (softplus
     # and logaddexp do not), which keeps a stacked cell's numbers free of its neighbours.
-    excess_N = (neg_NM / tau_NM).logsumexp(dim=-1) - logit_N
-    return -torch.nn.functional.logsigmoid(-excess_N)
+    return -logsigmoid(-excess(pos_N, neg_NM, tau, margin))
+
+
+def dcl(pos_N: Tensor, neg_NM: Tensor, *, tau: float | Tensor) -> Tensor:
+    """Return the decoupled contrastive loss: InfoNCE without the positive in its denominator.
+
+    DCL, arXiv:2110.06848, Eq. 6: -pos/tau + log sum_i e^{neg_i/tau}. May be negative. Every
+    gradient is that of InfoNCE divided by q_B (Prop. 2).
+
+    Args:
+        pos_N: similarity of each query with its positive, shape (..., N).
+        neg_NM: similarities with its M >= 1 negatives, shape (..., N, M); -inf marks an entry
+            that is no negative, and each query needs one that is.
+        tau: temperature > 0, unit-free; a tensor of shape (..., 1) for one value a stacked cell.
+
+    Returns:
+        Loss of each query in nats, shape (..., N), computed in float32 or wider.
+
+    Raises:
+        ValueError: tau is not above 0, or the shapes do not agree.
+    """
+    check_similarities(pos_N, neg_NM, tau=tau)
+    return excess(at_least_float32(pos_N), at_least_float32(neg_NM), tau)
+
+
+def dclw(
+    pos_N: Tensor,
+    neg_NM: Tensor,
+    *,
+    tau: float | Tensor,
+    weight: Literal["vmf", "exp"],
+    sigma: float,
+    delta: float | None = None,
+    through_weight: bool,
+) -> Tensor:
+    """Return DCL with the positive term weighted: -w pos/tau + log sum_i e^{neg_i/tau}.
+
+    DCL, Eq. 7, as read in `published`: w stands on the positive term alone.
+
+    Args:
+        pos_N, neg_NM, tau: as for `dcl`.
+        weight: "vmf", w = 2 - e^{pos/sigma} / mean_N e^{pos/sigma} (eq-7-vmf), of mean 1 over the
+            N queries given; "exp", w = delta e^{-sigma pos} (App. 8).
+        sigma: width > 0 for "vmf", rate > 0 for "exp".
+        delta: factor > 0 of "exp", which needs it; None for "vmf".
+        through_weight: whether w has a gradient, which the paper leaves open.
+
+    Returns:
+        Loss of each query in nats, shape (..., N), computed in float32 or wider.
+
+    Raises:
+        ValueError: as for `dcl`; sigma, delta or weight is none of the above.
+    """
+    check_similarities(pos_N, neg_NM, tau=tau, sigma=sigma)
+    pos_N, neg_NM = at_least_float32(pos_N), at_least_float32(neg_NM)
+    w_N = positive_weight(pos_N if through_weight else pos_N.detach(), weight, sigma, delta)
+    return excess(w_N * pos_N, neg_NM, tau)
+
+
+def positive_weight(
+    pos_N: Tensor, weight: Literal["vmf", "exp"], sigma: float, delta: float | None
+) -> Tensor:
+    """Return DCLW's weight of each query's positive, shape (..., N); see `dclw`."""
+    if weight == "vmf" and delta is None:
+        return 2 - pos_N.shape[-1] * torch.softmax(pos_N / sigma, dim=-1)
+    if weight == "exp" and delta is not None and delta > 0:
+        return delta * torch.exp(-sigma * pos_N)
+    raise ValueError(
+        f"weight must be vmf without delta or exp with delta above 0, found {weight} with {delta}"
+    )
+
+
+def dual_temperature(
+    pos_N: Tensor,
+    neg_NM: Tensor,
+    *,
+    tau: float | Tensor,
+    tau_beta: float | Tensor,
+    form: Literal["released", "printed"],
+    margin: float | Tensor = 0.0,
+) -> Tensor:
+    """Return InfoNCE times the detached w = W_beta/W_alpha: tau_beta sets how much a query counts.
+
+    Dual temperature, Algorithm 1, with the negatives given in place of the batch's keys: W_alpha
+    and W_beta are 1 - P(positive) at tau and at tau_beta. "released" weights InfoNCE at tau, so
+    that its gradient is W_beta times that of log U - pos/tau; "printed" weights InfoNCE at
+    temperature 1, where W_alpha does not cancel.
+
+    EqCo's margin is a prior, the factor e^{m/tau} on every negative (EqCo, Eq. 10), and a prior is
+    the same at each temperature: what is subtracted from the positive is m at tau, m tau_beta/tau
+    at tau_beta, m/tau at 1. So alpha = n K counts each negative n times, and tau_beta = tau still
+    gives w = 1.
+
+    Args:
+        pos_N, neg_NM: as for `dcl`.
+        tau: temperature > 0 of the loss and of the weights among negatives (tau_alpha).
+        tau_beta: temperature > 0 of the query's weight.
+        form: as the authors' code has it, or as the paper prints it.
+        margin: m at tau, as for `infonce`.
+
+    Returns:
+        Loss of each query in nats, shape (..., N), computed in float32 or wider.
+
+    Raises:
+        ValueError: as for `dcl`, tau_beta as tau; form is none of the two.
+    """
+    check_similarities(pos_N, neg_NM, tau=tau, tau_beta=tau_beta)
+    if form not in ("released", "printed"):
+        raise ValueError(f"form must be released or printed, found {form}")
+    pos_N, neg_NM, prior = at_least_float32(pos_N), at_least_float32(neg_NM), margin / tau
+    x_N = excess(pos_N, neg_NM, tau, margin)
+    with torch.no_grad():
+        log_beta_N = logsigmoid(excess(pos_N, neg_NM, tau_beta, prior * tau_beta))
+    if form == "released":
+        return log_beta_N.exp() * softplus_over_sigmoid(x_N)
+    # w overflows for a perfect positive at a small tau: it stops at the root of the largest number.
+    largest = math.log(torch.finfo(x_N.dtype).max) / 2
+    w_N = (log_beta_N - logsigmoid(x_N.detach())).clamp(max=largest).exp()
+    return -w_N * logsigmoid(-excess(pos_N, neg_NM, 1.0, prior))
+
+
+def softplus_over_sigmoid(x: Tensor) -> Tensor:
+    """Return log(1 + e^x) / sg(sigmoid(x)), whose gradient is 1, where both would underflow too.
+
+    InfoNCE over its own detached 1 - P(positive), of x = `excess`; below -40 the quotient is 1.
+    """
+    low = x.detach().clamp(min=-40)
+    quotient = -logsigmoid(-low) / logsigmoid(low).exp()
+    return quotient + (x - x.detach())
 
 
 def eqco_margin(alpha: float, negatives: float, tau: float) -> float:

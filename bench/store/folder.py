@@ -162,6 +162,11 @@ class CellFolder:
         text = "".join(json.dumps(line, sort_keys=True) + "\n" for line in kept)
         write_whole(self.history_file, text.encode())
 
+    def copy_history(self, other: CellFolder) -> None:
+        """Take over what another folder recorded."""
+        if other.history_file.exists():
+            write_whole(self.history_file, other.history_file.read_bytes())
+
     def write_traceback(self, attempt: Attempt, lines: Iterable[str]) -> Path:
         """Keep the traceback of a failed attempt; return its file."""
         path = attempt.path.with_suffix(".log")

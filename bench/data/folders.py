@@ -1,0 +1,213 @@
+"""Any folder of images, `<root>/<name>/train/<class>/*` and `test` (or `val`), in memory."""
+
+import os
+import uuid
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from PIL import Image
+from torch import Tensor
+
+from bench.data.images import (
+    DataError,
+    DataMissing,
+    DataTorn,
+    Images,
+    Split,
+    channel_statistics,
+    fingerprint_of,
+)
+
+ENDINGS = (".jpg", ".jpeg", ".png", ".webp")
+LARGEST = 2 * 10**9  # bytes of pixels that one process keeps in memory
+Pixels = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Files:
+    """Images on disk and their labels, int64 (n,); labels count the sorted class names."""
+
+    paths: list[Path]
+    labels: Tensor
+
+
+def list_files(folder: Path, classes: Sequence[str]) -> Files:
+    """Return the images of `<folder>/<class>/`, by class and then by name; hidden files are none.
+
+    Raises:
+        DataMissing: there is no image at all.
+    """
+    paths: list[Path] = []
+    labels: list[int] = []
+    for label, name in enumerate(classes):
+        own = folder / name
+        names = sorted(os.listdir(own)) if own.is_dir() else []
+        kept = [n for n in names if n.lower().endswith(ENDINGS) and not n.startswith(".")]
+        paths.extend(own / n for n in kept)
+        labels.extend([label] * len(kept))
+    if not paths:
+        raise DataMissing(f"{folder}: no images. Put them there as <class>/*.jpg (png, webp).")
+    return Files(paths, torch.tensor(labels))
+
+
+def class_names(folder: Path) -> list[str]:
+    """Return the sorted names of the folders in a folder, hidden ones left out."""
+    with os.scandir(folder) as entries:
+        return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
+
+
+def held_out_folder(folder: Path) -> Path:
+    """Return `<folder>/test`, or `<folder>/val` where only that exists."""
+    named = folder / "test"
+    return folder / "val" if not named.is_dir() and (folder / "val").is_dir() else named
+
+
+def read_image(path: Path | str) -> Image.Image:
+    """Return the decoded image in RGB; a rotation noted in EXIF is not applied.
+
+    Raises:
+        DataTorn: it cannot be read or decoded.
+    """
+    try:
+        with Image.open(path) as image:
+            return image.convert("RGB")
+    except Exception as fault:  # decoders raise a dozen kinds
+        raise DataTorn(f"{os.fspath(path)}: not a readable image") from fault
+
+
+def centre_crop(image: Image.Image, resize: int, size: int) -> Image.Image:
+    """Return the central square of `size` pixels after the shorter side has become `resize`.
+
+    Bilinear with antialiasing; the longer side and the offset are rounded as torchvision does.
+    """
+    width, height = image.size
+    short = min(width, height)
+    if short != resize:
+        width, height = resize * width // short, resize * height // short
+        image = image.resize((width, height), Image.Resampling.BILINEAR)
+    left, top = round((width - size) / 2), round((height - size) / 2)
+    return image.crop((left, top, left + size, top + size))
+
+
+def check_folder(name: str, root: Path) -> None:
+    """Raise DataMissing, with where to put what, unless the folders of `folder:<name>` exist."""
+    folder = root / name
+    for part in (folder, folder / "train", held_out_folder(folder)):
+        if not part.is_dir():
+            where = f"{name}/train/<class>/*.jpg and {name}/test/<class>/*.jpg"
+            told = f"no folder {part}. Put the images into {root} as {where}"
+            raise DataMissing(f"folder:{name}: {told}.")
+
+
+def load_folder(name: str, root: Path) -> Images:
+    """Return the data set `folder:<name>` below `root`; decoded once, then read from a cache.
+
+    Images are square: the side is the most common shorter side (of equally common ones the
+    smallest); others are resized to it on their shorter side, and the centre is kept.
+
+    Raises:
+        DataMissing: a part of it has no images.
+        DataTorn: a file is no image.
+        DataError: a class is tested but not trained on, or the set is too large for memory.
+    """
+    check_folder(name, root)
+    folder, title = root / name, f"folder:{name}"
+    train, test, classes = _list_both(folder)
+    paths = train.paths + test.paths
+    fingerprint = fingerprint_of(_signatures(title, folder, paths))
+    cache = root / ".cache" / f"{name}-{fingerprint}.npz"
+    array = _read_cache(cache, len(paths))
+    if array is None:
+        array = _decode(title, paths)
+        _write_cache(cache, array)
+    pixels = torch.from_numpy(array)
+    mean, std = channel_statistics(pixels[: len(train.paths)])
+    return Images(
+        name=title,
+        classes=classes,
+        image_size=pixels.shape[-1],
+        mean=mean,
+        std=std,
+        fingerprint=fingerprint,
+        train=Split(pixels[: len(train.paths)], train.labels),
+        test=Split(pixels[len(train.paths) :], test.labels),
+    )
+
+
+def _list_both(folder: Path) -> tuple[Files, Files, int]:
+    """Return the files of both parts and the number of classes."""
+    trained, held_out = folder / "train", held_out_folder(folder)
+    classes = class_names(trained)
+    for unknown in sorted(set(class_names(held_out)) - set(classes)):
+        raise DataError(f"{held_out / unknown}: no such class in {trained}")
+    return list_files(trained, classes), list_files(held_out, classes), len(classes)
+
+
+def _signatures(title: str, folder: Path, paths: list[Path]) -> Iterator[bytes]:
+    """Yield path below the folder, size and CRC-32 of each file: equal on every machine."""
+    total, start = 0, len(folder.as_posix()) + 1
+    for path in paths:
+        content = path.read_bytes()
+        total += len(content)
+        _check_size(title, total)  # before terabytes are read
+        yield f"{path.as_posix()[start:]} {len(content)} {zlib.crc32(content)}".encode()
+
+
+def _check_size(title: str, size: int) -> None:
+    if size > LARGEST:
+        told = f"more than the {LARGEST / 1e9:g} GB that are kept in memory"
+        raise DataError(f"{title}: {told}. Store fewer or smaller images.")
+
+
+def _decode(title: str, paths: list[Path]) -> Pixels:
+    """Return all images as uint8 (n, 3, size, size)."""
+    size = _common_side(paths)
+    _check_size(title, 3 * size**2 * len(paths))
+    pixels = np.empty((len(paths), 3, size, size), dtype=np.uint8)
+    for row, path in zip(pixels, paths, strict=True):
+        row[:] = np.asarray(centre_crop(read_image(path), size, size)).transpose(2, 0, 1)
+    return pixels
+
+
+def _common_side(paths: list[Path]) -> int:
+    sides: Counter[int] = Counter()
+    for path in paths:
+        try:
+            with Image.open(path) as image:  # reads the header alone
+                sides[min(image.size)] += 1
+        except Exception as fault:
+            raise DataTorn(f"{path}: not a readable image") from fault
+    return min(sides, key=lambda side: (-sides[side], side))
+
+
+def _read_cache(file: Path, count: int) -> Pixels | None:
+    """Return the cached pixels, None if there are none or they are torn (zip files hold CRCs)."""
+    try:
+        with file.open("rb") as opened, np.load(opened) as arrays:
+            pixels: npt.NDArray[Any] = arrays["pixels"]
+    except Exception:  # what a torn file raises depends on where it is torn
+        return None
+    return pixels if pixels.dtype == np.uint8 and len(pixels) == count else None
+
+
+def _write_cache(file: Path, pixels: Pixels) -> None:
+    """Write the cache whole or not at all; a folder that cannot be written has none."""
+    partial = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
+    with suppress(OSError):
+        file.parent.mkdir(exist_ok=True)
+        try:
+            with partial.open("wb") as opened:
+                np.savez(opened, pixels=pixels)
+                opened.flush()
+                os.fsync(opened.fileno())
+            os.replace(partial, file)
+        finally:
+            partial.unlink(missing_ok=True)

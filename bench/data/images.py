@@ -1,0 +1,118 @@
+"""Images in memory: the records that hold them, their statistics, and the embedded digits.
+
+Axes: n images, 3 channels, H rows, W columns.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.data.streams import Purpose, stream
+from bench.errors import BenchError
+
+IMAGENET_MEAN = (0.485, 0.456, 0.406)  # of torchvision's models, the field's constants
+IMAGENET_STD = (0.229, 0.224, 0.225)
+DIGITS_SEED = 1797  # of the split of `digits`, the same for every cell
+Triple = tuple[float, float, float]
+
+
+class DataError(BenchError):
+    """A data set cannot be had: the place and the remedy, in one line."""
+
+
+class DataMissing(DataError):
+    """A data set is not where it should be."""
+
+
+class DataTorn(DataError):
+    """A file of a data set is damaged or not what it should be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Images on one device: pixels uint8 (n, 3, H, W), labels int64 (n,), -1 = unlabelled."""
+
+    pixels: Tensor
+    labels: Tensor
+
+    def to(self, device: torch.device | str) -> "Split":
+        """Return the same images on another device."""
+        return Split(self.pixels.to(device), self.labels.to(device))
+
+
+@dataclass(frozen=True, eq=False)
+class Images:
+    """A data set in memory; mean and std are of each channel, of pixels in [0, 1]."""
+
+    name: str
+    classes: int
+    image_size: int  # pixels a side, as stored
+    mean: Triple
+    std: Triple
+    fingerprint: str  # 16 hex digits
+    train: Split
+    test: Split
+    unlabeled: Split | None = None
+
+
+def fingerprint_of(parts: Iterable[bytes]) -> str:
+    """Return 16 hex digits over the parts and where each ends."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.hexdigest()[:16]
+
+
+def channel_statistics(pixels: Tensor) -> tuple[Triple, Triple]:
+    """Return mean and population std of each channel of uint8 (n, 3, H, W), in [0, 1].
+
+    They come from exact counts, so that no order of summing moves a digit.
+    """
+    levels = np.arange(256) / 255
+    moments = []
+    for channel in range(3):
+        counts = torch.bincount(pixels[:, channel].flatten(), minlength=256).numpy()
+        mean = float(counts @ levels / counts.sum())
+        moments.append((mean, float(np.sqrt(counts @ (levels - mean) ** 2 / counts.sum()))))
+    (r, r_std), (g, g_std), (b, b_std) = moments
+    return (r, g, b), (r_std, g_std, b_std)
+
+
+def load_digits() -> Images:
+    """Return scikit-learn's 1797 digits, 8x8 with levels 0 to 16, as 16x16 colour images.
+
+    Levels are scaled to 0 to 255, grey is repeated in all channels, and the images are resized
+    bilinearly (pixel centres aligned), each step rounded to whole levels. A quarter of each class
+    is the test set.
+    """
+    from sklearn.datasets import load_digits as load  # slow to import
+
+    bunch = load()
+    grey = torch.from_numpy(bunch.images * 255 / 16).round().float()[:, None]
+    large = torch.nn.functional.interpolate(grey, size=(16, 16), mode="bilinear").round()
+    pixels = large.to(torch.uint8).repeat(1, 3, 1, 1)
+    labels = torch.from_numpy(bunch.target.astype(np.int64))
+    held_out = torch.from_numpy(_quarter_of_each_class(bunch.target))
+    train = Split(pixels[~held_out], labels[~held_out])
+    test = Split(pixels[held_out], labels[held_out])
+    mean, std = channel_statistics(train.pixels)
+    tensors = (train.pixels, train.labels, test.pixels, test.labels)
+    fingerprint = fingerprint_of(tensor.numpy().tobytes() for tensor in tensors)
+    return Images("digits", 10, 16, mean, std, fingerprint, train, test)
+
+
+def _quarter_of_each_class(
+    labels: np.ndarray[tuple[int], np.dtype[np.int64]],
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Return which images are held out; raw bits, for NumPy promises only those for ever."""
+    keys = stream(DIGITS_SEED, Purpose.DATA).bit_generator.random_raw(len(labels))
+    held_out = np.zeros(len(labels), dtype=np.bool_)
+    for label in np.unique(labels):
+        own = np.flatnonzero(labels == label)
+        held_out[own[np.argsort(keys[own])][: round(len(own) / 4)]] = True
+    return held_out

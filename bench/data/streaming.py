@@ -1,0 +1,219 @@
+"""Images too many for memory: listed once, then decoded and cropped by worker processes.
+
+Axes: V views, B images of a batch, U numbers that choose a crop.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files as package_files
+from pathlib import Path
+from typing import Any, SupportsInt
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from PIL import Image
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from bench.data.folders import Files, centre_crop, class_names, list_files, read_image
+from bench.data.images import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    DataMissing,
+    DataTorn,
+    Triple,
+    fingerprint_of,
+)
+
+Numbers = npt.NDArray[np.floating[Any]]
+Box = Callable[[Numbers, int, int], tuple[SupportsInt, SupportsInt, SupportsInt, SupportsInt]]
+WHERE = "train/<wnid>/*.JPEG and val/<wnid>/*.JPEG"
+
+
+@dataclass(frozen=True, eq=False)
+class ImageFiles:
+    """A data set on disk; mean and std are of each channel, of pixels in [0, 1]."""
+
+    name: str
+    classes: int
+    image_size: int  # pixels a side at which it is trained on
+    mean: Triple
+    std: Triple
+    fingerprint: str  # 16 hex digits over the names and sizes of all files
+    train: Files
+    test: Files
+
+
+def imagenet_folder(name: str, root: Path) -> Path:
+    """Return where the images of imagenet1k or imagenet100 are: a part may come from the whole.
+
+    Raises:
+        DataMissing: there is no such folder, or it lacks a part.
+    """
+    candidates = [root / name] if name == "imagenet1k" else [root / name, root / "imagenet1k"]
+    folder = next((c for c in candidates if c.is_dir()), candidates[0])
+    for part in (folder, folder / "train", folder / "val"):
+        if not part.is_dir():
+            instead = ", or have all of imagenet1k beside it" if name != "imagenet1k" else ""
+            place = f"Put the images into {folder} as {WHERE}{instead}"
+            raise DataMissing(f"{name}: no folder {part}. {place}.")
+    return folder
+
+
+def load_files(name: str, root: Path) -> ImageFiles:
+    """Return the list of imagenet1k's or imagenet100's files; the validation set is the test set.
+
+    Raises:
+        DataMissing: a folder is not there.
+        DataTorn: classes are missing.
+    """
+    folder = imagenet_folder(name, root)
+    classes = _classes(name, folder)
+    train, test = list_files(folder / "train", classes), list_files(folder / "val", classes)
+    start = len(folder.as_posix()) + 1
+    signatures = (
+        f"{path.as_posix()[start:]} {path.stat().st_size}".encode()
+        for path in train.paths + test.paths
+    )
+    return ImageFiles(
+        name=name,
+        classes=len(classes),
+        image_size=224,
+        mean=IMAGENET_MEAN,
+        std=IMAGENET_STD,
+        fingerprint=fingerprint_of(signatures),
+        train=train,
+        test=test,
+    )
+
+
+def _classes(name: str, folder: Path) -> list[str]:
+    """Return the sorted WordNet ids: those of the folder, or ImageNet-100's as CMC lists them."""
+    found = class_names(folder / "train")
+    if name == "imagenet1k":
+        wanted, count = found, 1000
+    else:
+        text = (package_files("bench.data") / "imagenet100_classes.txt").read_text("ascii")
+        wanted, count = sorted(text.split()), 100
+    for part in ("train", "val"):
+        have = len(set(wanted) & set(class_names(folder / part)))
+        if have != count:
+            told = f"{have} of the {count} classes of {name}"
+            raise DataTorn(f"{folder / part}: {told}. It must hold them as {WHERE}.")
+    return wanted
+
+
+class _Rows(Dataset[Tensor | DataTorn]):
+    """Decodes one step at a time; file names as bytes, which forked workers share untouched."""
+
+    def __init__(self, files: Sequence[Path], cut: Callable[..., npt.NDArray[np.uint8]]) -> None:
+        self.names = np.array([os.fsencode(file) for file in files])
+        self.cut = cut
+
+    def __getitem__(self, step: tuple[npt.NDArray[np.int64], Any]) -> Tensor | DataTorn:
+        """Return uint8 (V, B, 3, size, size); an error is handed over, for workers garble it."""
+        rows, numbers = step
+        try:
+            views = [
+                self.cut(read_image(os.fsdecode(self.names[row])), numbers[:, place])
+                for place, row in enumerate(rows)
+            ]
+        except DataTorn as error:
+            return error
+        return torch.from_numpy(np.stack(views, axis=1))
+
+
+def _cut(image: Image.Image, numbers: Numbers, *, box: Box, size: int) -> npt.NDArray[np.uint8]:
+    """Return the crops of one image, (V, 3, size, size), for numbers (V, U)."""
+    crops = np.empty((len(numbers), 3, size, size), dtype=np.uint8)
+    for crop, own in zip(crops, numbers, strict=True):
+        top, left, height, width = (int(edge) for edge in box(own, image.height, image.width))
+        part = image.crop((left, top, left + width, top + height))
+        resized = part.resize((size, size), Image.Resampling.BILINEAR)
+        crop[:] = np.asarray(resized).transpose(2, 0, 1)
+    return crops
+
+
+def _centre(image: Image.Image, _: object, *, resize: int, size: int) -> npt.NDArray[np.uint8]:
+    return np.asarray(centre_crop(image, resize, size)).transpose(2, 0, 1)[None]
+
+
+class CropStream:
+    """Random crops of images on disk, decoded by worker processes, in an order that is given."""
+
+    def __init__(self, files: Sequence[Path], labels: Tensor, size: int, workers: int) -> None:
+        """Remember the files; none is opened.
+
+        Args:
+            files: n images.
+            labels: int64 (n,), kept for the caller, never read here.
+            size: side of the crops in pixels.
+            workers: processes that decode; 0 decodes here. Bytes do not depend on it.
+
+        Raises:
+            ValueError: files and labels differ in number.
+        """
+        if len(files) != len(labels):
+            raise ValueError(f"found {len(files)} files and {len(labels)} labels")
+        self.files, self.labels, self.size, self.workers = files, labels, size, workers
+
+    def batches(
+        self,
+        order: npt.NDArray[np.int64],
+        crops: Callable[[int], Numbers],
+        box: Box,
+        *,
+        start: int = 0,
+    ) -> Iterator[Tensor]:
+        """Yield uint8 (V, B, 3, size, size) for each step of `order` from `start` on.
+
+        Crops are resized bilinearly with antialiasing, as torchvision's resized_crop does with
+        PIL images: in integers, so that every machine gets the same bytes.
+
+        Args:
+            order: which files each step shows, (steps, B).
+            crops: step -> numbers (V, B, U); called here, in order, ahead of the step.
+            box: numbers (U,), height, width -> top, left, height, width of a crop in pixels;
+                called in the workers.
+            start: the first step, for a run that is resumed.
+
+        Raises:
+            DataTorn: a file is no image.
+        """
+        steps = ((order[step], crops(step)) for step in range(start, len(order)))
+        rows = _Rows(self.files, partial(_cut, box=box, size=self.size))
+        return _decoded(rows, steps, self.workers)
+
+
+def centre_crops(
+    files: Sequence[Path], size: int = 224, resize: int = 256, *, workers: int, batch: int = 256
+) -> Iterator[Tensor]:
+    """Yield the central crops of the files in their order, uint8 (at most `batch`, 3, size, size).
+
+    The shorter side is first resized to `resize` pixels, bilinearly with antialiasing.
+
+    Raises:
+        DataTorn: a file is no image.
+    """
+    rows = _Rows(files, partial(_centre, resize=resize, size=size))
+    steps = (np.arange(i, min(i + batch, len(files))) for i in range(0, len(files), batch))
+    for views in _decoded(rows, ((own, own[None]) for own in steps), workers):
+        yield views[0]
+
+
+def _decoded(rows: _Rows, steps: Iterable[Any], workers: int) -> Iterator[Tensor]:
+    """Yield what the rows hold at each step; the generator keeps torch's global state untouched."""
+    loader = DataLoader(
+        rows,
+        batch_size=None,
+        sampler=steps,
+        num_workers=workers,
+        generator=torch.Generator(),
+    )
+    for views in loader:
+        if isinstance(views, DataTorn):
+            raise views
+        yield views

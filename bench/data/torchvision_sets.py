@@ -1,0 +1,102 @@
+"""CIFAR-10, CIFAR-100 and STL-10 as torchvision reads, checks and downloads them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from bench.data.images import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    DataError,
+    DataTorn,
+    Images,
+    Split,
+    fingerprint_of,
+)
+
+CLASSES = {"cifar10": "CIFAR10", "cifar100": "CIFAR100", "stl10": "STL10"}
+# Mean and std over all pixels of CIFAR's 50,000 training images (Krizhevsky, 2009), to four digits;
+# for STL-10 the field uses ImageNet's.
+STATISTICS = {
+    "cifar10": ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)),
+    "cifar100": ((0.5071, 0.4865, 0.4409), (0.2673, 0.2564, 0.2762)),
+    "stl10": (IMAGENET_MEAN, IMAGENET_STD),
+}
+
+
+def load_torchvision(name: str, root: Path) -> Images:
+    """Return one of `CLASSES` from `root`, its checksums tested; nothing is downloaded.
+
+    Raises:
+        DataTorn: a file is missing or differs from the published one.
+    """
+    source = _source(name)
+    splits = ("train", "test", "unlabeled") if name == "stl10" else (True, False)
+    try:
+        train, test, *rest = [_split(source(root, split)) for split in splits]
+    except RuntimeError as fault:
+        raise DataTorn(f"{_torn_file(source, root)}: {_remedy(name)}") from fault
+    mean, std = STATISTICS[name]
+    return Images(
+        name=name,
+        classes=100 if name == "cifar100" else 10,
+        image_size=train.pixels.shape[-1],
+        mean=mean,
+        std=std,
+        fingerprint=fingerprint_of(f"{f} {md5}".encode() for f, md5 in _checksums(source)),
+        train=train,
+        test=test,
+        unlabeled=rest[0] if rest else None,
+    )
+
+
+def download_torchvision(name: str, root: Path) -> None:
+    """Fetch one of `CLASSES` into `root` and test its checksums; what is whole is kept.
+
+    Raises:
+        DataError: the network or the disk fails.
+    """
+    source = _source(name)
+    try:
+        source(root, download=True)
+    except (OSError, RuntimeError) as fault:
+        reason = " ".join(str(fault).split())
+        told = f"{name}: download failed ({reason}). Put {source.url} into {root} by hand"
+        raise DataError(f"{told} and run this again.") from fault
+
+
+def _source(name: str) -> Any:
+    from torchvision import datasets  # type: ignore[import-untyped, unused-ignore] # slow to import
+
+    return getattr(datasets, CLASSES[name])
+
+
+def _split(read: Any) -> Split:
+    """Return torchvision's arrays as a split: CIFAR holds channels last, STL-10 first."""
+    pixels = read.data if hasattr(read, "labels") else read.data.transpose(0, 3, 1, 2)
+    labels = read.labels if hasattr(read, "labels") else read.targets
+    return Split(
+        torch.from_numpy(np.ascontiguousarray(pixels)),
+        torch.from_numpy(np.asarray(labels).astype(np.int64)),
+    )
+
+
+def _checksums(source: Any) -> list[tuple[str, str]]:
+    """Return file name and MD5 of all data files, and CIFAR's class names."""
+    meta = getattr(source, "meta", None)
+    names = [(meta["filename"], meta["md5"])] if meta else []
+    return [*map(tuple, source.train_list + source.test_list), *names]
+
+
+def _torn_file(source: Any, root: Path) -> Path:
+    from torchvision.datasets.utils import check_integrity  # type: ignore[import-untyped, unused-ignore]
+
+    folder = root / str(source.base_folder)
+    torn = [f for f, md5 in _checksums(source) if not check_integrity(folder / f, md5)]
+    return folder / torn[0] if torn else folder
+
+
+def _remedy(name: str) -> str:
+    return f"missing or torn. 'bench datasets --get {name}' fetches it again."

@@ -1,0 +1,108 @@
+"""Colour jitter, grayscale and solarize of N images of P pixels in [0, 1], each in its own way.
+
+For equal parameters they equal torchvision's functional transforms to 1e-5 in float32.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+_LUMA = (0.2989, 0.587, 0.114)  # ITU-R BT.601 as torchvision rounds it
+HUE = 3  # of brightness, contrast, saturation, hue
+
+
+@dataclass(frozen=True, slots=True)
+class JitterPlan:
+    """What to do with which image, worked out on the CPU so that no device is waited for.
+
+    Brightness, contrast and saturation are x -> clamp(M x + s mean(gray)), with a matrix M of the
+    channels and a number s an image. The images are sorted by the place of hue among the four, so
+    that hue comes before step k for one run of them.
+    """
+
+    index_N: Tensor  # the jittered images, in sorted order
+    matrix_3N33: Tensor  # M of the three steps
+    to_mean_3N11: Tensor  # s of the three steps
+    hue_N: Tensor  # shift in turns
+    bounds: list[int]  # hue comes before step k for the images bounds[k] to bounds[k + 1]
+
+    def to(self, device: torch.device) -> "JitterPlan":
+        """Return the plan with its tensors on a device."""
+        return JitterPlan(
+            self.index_N.to(device, non_blocking=True),
+            self.matrix_3N33.to(device, non_blocking=True),
+            self.to_mean_3N11.to(device, non_blocking=True),
+            self.hue_N.to(device, non_blocking=True),
+            self.bounds,
+        )
+
+
+def plan_jitter(on_N: Tensor, factors_N4: Tensor, order_N4: Tensor) -> JitterPlan:
+    """Return the plan of which images are jittered, by how much and in which order, on the CPU.
+
+    Args:
+        on_N: bool.
+        factors_N4: factors of brightness, contrast, saturation; shift of the hue, in turns.
+        order_N4: the places' operations, 0 to 3 in the order of the factors.
+    """
+    place_N = (order_N4 == HUE).int().argmax(1)
+    index_N = torch.where(on_N, place_N, 4).argsort(stable=True)[: int(on_N.sum())]
+    order, factors = order_N4[index_N], factors_N4[index_N]
+    step_N3 = order[order != HUE].view(-1, 3)
+    factor_3N11 = factors.gather(1, step_N3).T[..., None, None]
+    is_contrast, is_saturation = ((step_N3 == op).T[..., None, None] for op in (1, 2))
+    gray_33 = torch.tensor(_LUMA).expand(3, 3)
+    rest_3N11 = 1 - factor_3N11
+    matrix = factor_3N11 * torch.eye(3) + rest_3N11 * is_saturation * gray_33
+    counts = place_N[index_N].bincount(minlength=4).cumsum(0)
+    return JitterPlan(
+        index_N, matrix, rest_3N11 * is_contrast, factors[:, HUE], [0, *counts.tolist()]
+    )
+
+
+def jitter_(images: Tensor, plan: JitterPlan) -> Tensor:
+    """Jitter the plan's images of (N, 3, S, S) in place (torchvision, ColorJitter)."""
+    if len(plan.index_N) == 0:
+        return images
+    some = images.index_select(0, plan.index_N).flatten(2)
+    for step in range(4):
+        run = slice(plan.bounds[step], plan.bounds[step + 1])
+        some[run] = shift_hue(some[run], plan.hue_N[run])
+        if step < 3:
+            gray_N11 = luma(some.mean(2, keepdim=True))
+            offset_N11 = plan.to_mean_3N11[step] * gray_N11
+            some = torch.baddbmm(offset_N11, plan.matrix_3N33[step], some).clamp_(0.0, 1.0)
+    return images.index_copy_(0, plan.index_N, some.view(-1, *images.shape[1:]))
+
+
+def shift_hue(images_NCP: Tensor, turns_N: Tensor) -> Tensor:
+    """Return (N, 3, P) with the hue of HSV turned by -1/2 to 1/2 of the circle.
+
+    Without branches, which cost most here: with c = max - min, the hue is +-(1 + (g + b - r - min)
+    / c) / 6 turns from red, on the side of the sign of g - b, and a channel whose own hue is d
+    turns away from it has the value min + 6 c clamp(1/3 - d, 0, 1/6).
+    """
+    red, green, blue = images_NCP.unbind(1)
+    low_NP = torch.minimum(torch.minimum(red, green), blue)
+    chroma_NP = torch.maximum(torch.maximum(red, green), blue).sub_(low_NP)
+    hue_NP = (green + blue).sub_(red).sub_(low_NP)
+    hue_NP.div_(chroma_NP.clamp(min=1e-20)).add_(1.0).div_(6.0)
+    hue_NP.copysign_(green - blue).add_(turns_N[:, None])
+    own_C1 = torch.arange(3, device=images_NCP.device)[:, None] / 3
+    away_NCP = hue_NP[:, None] - own_C1
+    away_NCP.sub_(away_NCP.round()).abs_()
+    ramp_NCP = away_NCP.neg_().add_(1 / 3).clamp_(0.0, 1 / 6)
+    return ramp_NCP.mul_(chroma_NP.mul_(6.0)[:, None]).add_(low_NP[:, None])
+
+
+def luma(images: Tensor) -> Tensor:
+    """Return the weighted sum of the channels of (N, 3, ...), with one channel left."""
+    red, green, blue = images.split(1, dim=1)
+    gray: Tensor = (red * _LUMA[0]).add_(green, alpha=_LUMA[1]).add_(blue, alpha=_LUMA[2])
+    return gray
+
+
+def solarize(images: Tensor, threshold: float = 0.5) -> Tensor:
+    """Return the images with the values at or above the threshold inverted."""
+    return (images - (images >= threshold).to(images.dtype)).abs_()  # 1 - x is |x - 1|

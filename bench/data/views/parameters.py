@@ -1,0 +1,153 @@
+"""The random numbers of both views of a batch, drawn on the CPU from one generator."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.data.views.crops import Floats, crop_box, draw_crop_numbers
+from bench.data.views.recipes import Recipe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Affine:
+    """A warp, a brightness and noise for V views of B images."""
+
+    matrix: Tensor  # float32 (V, B, 2, 3), for `warp`
+    brightness: Tensor  # float32 (V, B), a factor
+    noise: Tensor  # float32 (V, B, S, S), added to every channel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewParameters:
+    """What happens to each of B images in each of V = 2 views, all on the CPU.
+
+    Every image has every number, whether its chance says it is used or not.
+    """
+
+    crop_numbers: Floats  # (V, B, U), for `crop_box`
+    box: Tensor | None  # int64 (V, B, 4): top, left, height, width in pixels; None: all of it
+    flip: Tensor  # bool (V, B)
+    jitter: Tensor  # bool (V, B)
+    factors: Tensor  # float32 (V, B, 4): brightness, contrast, saturation; hue shift in turns
+    order: Tensor  # int64 (V, B, 4): which of the four comes first, second, ...
+    grayscale: Tensor  # bool (V, B)
+    grayscale_first: bool  # before the jitter
+    blur: Tensor  # bool (V, B)
+    sigma: Tensor  # float32 (V, B), pixels
+    solarize: Tensor  # bool (V, B)
+    affine: Affine | None
+
+
+# The columns of an image's uniform numbers: the same whatever the recipe, so that two view sets
+# that share an operation draw it alike from equal generators.
+_COLUMNS = 14
+
+
+def draw_parameters(
+    recipes: tuple[Recipe, ...],
+    rng: np.random.Generator,
+    batch: int,
+    source: tuple[int, int],
+    size: int,
+) -> ViewParameters:
+    """Return the parameters of a view for each recipe; the crop numbers are drawn first.
+
+    Args:
+        recipes: one a view.
+        rng: the only source of randomness.
+        batch: images.
+        source: height and width of the images that are cropped, in pixels.
+        size: height and width of the views, in pixels.
+    """
+    numbers = crop_numbers(recipes, rng, batch)
+    crops = any(r.crop for r in recipes)
+    uniform = rng.random((len(recipes), batch, _COLUMNS))
+    chances = np.array([[r.flip, r.jitter_p, r.grayscale, r.blur, r.solarize] for r in recipes])
+    flip, jitter, grayscale, blur, solarize = torch.from_numpy(
+        uniform[..., :5] < chances[:, None]
+    ).unbind(-1)
+    sigma = np.array([r.blur_sigma for r in recipes])
+    return ViewParameters(
+        crop_numbers=numbers,
+        box=torch.from_numpy(np.stack(crop_box(numbers, *source), -1)) if crops else None,
+        flip=flip,
+        jitter=jitter,
+        factors=_single(_between(*_factor_ranges(recipes), uniform[..., 6:10])),
+        order=torch.from_numpy(uniform[..., 10:14].argsort(-1)),
+        grayscale=grayscale,
+        grayscale_first=recipes[0].grayscale_first,
+        blur=blur,
+        sigma=_single(_between(sigma[:, :1], sigma[:, 1:], uniform[..., 5])),
+        solarize=solarize,
+        affine=draw_affine(recipes, rng, batch, size) if any(r.affine for r in recipes) else None,
+    )
+
+
+def crop_numbers(recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: int) -> Floats:
+    """Return the numbers (V, batch, U) that `crop_box` turns into boxes.
+
+    For a recipe that does not crop it is the whole image, up to the aspect ratios 3/4 and 4/3.
+    """
+    return draw_crop_numbers(rng, [r.crop or (1.0, 1.0) for r in recipes], batch)
+
+
+def draw_affine(
+    recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: int, size: int
+) -> Affine:
+    """Return warps, brightness and noise, each range times the recipe's `affine`.
+
+    Rotation +-20 degrees, scale 0.7 to 1.2, aspect ratio 1/1.18 to 1.18 (log-uniform), shear +-0.2,
+    translation +-0.15 of the size, brightness 0.7 to 1.3, noise of sigma 0 to 0.1.
+    """
+    strength = np.array([r.affine for r in recipes])[:, None]
+    u = np.moveaxis(rng.random((len(recipes), batch, 8)), -1, 0)
+    turn, aspect, shear, right, down, light = strength * (2 * u[:6] - 1)
+    noise = rng.standard_normal((len(recipes), batch, size, size), dtype=np.float32)
+    noise *= (0.1 * strength * u[6]).astype(np.float32)[..., None, None]
+    matrix = affine_matrix(
+        angle=np.deg2rad(20) * turn,
+        scale=1 + strength * (0.5 * u[7] - 0.3),
+        aspect=np.exp(np.log(1.18) * aspect),
+        shear=0.2 * shear,
+        shift=0.15 * np.stack([right, down], -1),
+    )
+    return Affine(
+        matrix=_single(matrix), brightness=_single(1 + 0.3 * light), noise=torch.from_numpy(noise)
+    )
+
+
+def affine_matrix(
+    *, angle: Floats, scale: Floats, aspect: Floats, shear: Floats, shift: Floats
+) -> Floats:
+    """Return the matrices (..., 2, 3) that map places of the view to places of the image.
+
+    The image is sheared (x - shear y), stretched by sqrt(aspect) across and its inverse down,
+    scaled, turned clockwise by `angle` (radians) about its middle and shifted by `shift` (..., 2)
+    of its size (right, down); without `aspect` as torchvision's `affine` does it.
+    """
+    cos, sin, wide = np.cos(angle), np.sin(angle), np.sqrt(aspect)
+    # Inverse of turn @ diag(wide, 1 / wide) @ shear, over the scale.
+    first = np.stack([cos / wide - shear * sin * wide, sin / wide + shear * cos * wide], -1)
+    second = np.stack([-sin * wide, cos * wide], -1)
+    inverse = np.stack([first, second], -2) / scale[..., None, None]
+    moved = inverse @ (2 * shift)[..., None]  # in half sizes
+    return np.concatenate([inverse, -moved], -1)
+
+
+def _factor_ranges(recipes: tuple[Recipe, ...]) -> tuple[Floats, Floats]:
+    """Return the least and greatest factors, (V, 1, 4) each, as torchvision's ColorJitter."""
+    strengths = np.array([r.jitter for r in recipes])[:, None]
+    middle = np.array([1.0, 1.0, 1.0, 0.0])
+    low = middle - strengths
+    low[..., :3] = low[..., :3].clip(min=0)
+    return low, middle + strengths
+
+
+def _between(low: Floats, high: Floats, uniform: Floats) -> Floats:
+    return low + (high - low) * uniform
+
+
+def _single(numbers: Floats) -> Tensor:
+    return torch.from_numpy(numbers.astype(np.float32))

@@ -1,0 +1,118 @@
+"""The named view sets: two recipes each, with where their numbers come from."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bench.errors import choices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How one view is drawn; the operations act in the order of the fields.
+
+    Only `grayscale_first` has grayscale before the jitter. The blur's kernel is 10 % of the image
+    size made odd, 3 pixels at least (SimCLR, arXiv:2002.05709, App. A: 23 pixels at 224).
+    """
+
+    crop: tuple[float, float] | None = None  # kept share of the area; None: the whole image
+    flip: float = 0.0  # probability, left to right
+    jitter: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)  # the last is hue, in turns
+    jitter_p: float = 0.0
+    grayscale: float = 0.0  # probability
+    grayscale_first: bool = False
+    blur: float = 0.0  # probability
+    blur_sigma: tuple[float, float] = (0.1, 2.0)  # pixels
+    solarize: float = 0.0  # probability; threshold 0.5
+    affine: float = 0.0  # 1: as PROTOTYPE of the digit images; 0: none
+
+    def __post_init__(self) -> None:
+        """Check every range.
+
+        Raises:
+            ValueError: a probability, share, strength or width is outside its range.
+        """
+        chances = (self.flip, self.jitter_p, self.grayscale, self.blur, self.solarize)
+        share = self.crop or (1.0, 1.0)
+        fine = (
+            all(0 <= p <= 1 for p in chances)
+            and 0 < share[0] <= share[1] <= 1
+            and min(self.jitter) >= 0
+            and self.jitter[3] <= 0.5
+            and 0 < self.blur_sigma[0] <= self.blur_sigma[1]
+            and 0 <= self.affine <= 3
+        )
+        if not fine:
+            raise ValueError(f"a number is out of its range in {self}")
+
+
+def _scaled(recipe: Recipe, by: float) -> Recipe:
+    brightness, contrast, saturation, hue = (by * s for s in recipe.jitter)
+    return dataclasses.replace(recipe, jitter=(brightness, contrast, saturation, hue))
+
+
+# SimCLR, arXiv:2002.05709, App. A, as DCL, arXiv:2110.06848, App. 4 restates it.
+_SIMCLR = Recipe(
+    crop=(0.08, 1.0), flip=0.5, jitter=(0.8, 0.8, 0.8, 0.2), jitter_p=0.8, grayscale=0.2, blur=0.5
+)
+# MoCo, arXiv:1911.05722, Sec. 3.3, in the order of the released code.
+_MOCO = Recipe(
+    crop=(0.2, 1.0), flip=0.5, jitter=(0.4, 0.4, 0.4, 0.4), jitter_p=1.0,
+    grayscale=0.2, grayscale_first=True,
+)  # fmt: skip
+# MoCo v2, arXiv:2003.04297, Sec. 3, and the released code.
+_MOCO_V2 = Recipe(
+    crop=(0.2, 1.0), flip=0.5, jitter=(0.4, 0.4, 0.4, 0.1), jitter_p=0.8, grayscale=0.2, blur=0.5
+)
+# BYOL, arXiv:2006.07733, Table 6: the first view T, the second T'.
+_BYOL = Recipe(
+    crop=(0.08, 1.0), flip=0.5, jitter=(0.4, 0.4, 0.2, 0.1), jitter_p=0.8, grayscale=0.2, blur=1.0
+)
+# Wang and Isola, arXiv:2005.10242, App. B, STL-10, and the released code.
+_HYPERSPHERE = Recipe(
+    crop=(0.08, 1.0), flip=0.5, jitter=(0.4, 0.4, 0.4, 0.4), jitter_p=1.0, grayscale=0.2
+)
+# Whole sets: `strength` multiplies the jitter alone, as SimCLR's s does.
+_SETS: dict[str, tuple[Recipe, Recipe]] = {
+    "simclr": (_SIMCLR, _SIMCLR),
+    # SimCLR, App. B.9: jitter of half the strength, no blur.
+    "simclr-cifar": (
+        dataclasses.replace(_SIMCLR, jitter=(0.4, 0.4, 0.4, 0.1), blur=0.0),
+        dataclasses.replace(_SIMCLR, jitter=(0.4, 0.4, 0.4, 0.1), blur=0.0),
+    ),
+    "moco-v1": (_MOCO, _MOCO),
+    "moco-v2": (_MOCO_V2, _MOCO_V2),
+    "byol": (_BYOL, dataclasses.replace(_BYOL, blur=0.1, solarize=0.2)),
+    "hypersphere": (_HYPERSPHERE, _HYPERSPHERE),
+    "none": (Recipe(), Recipe()),
+}
+# One transform alone: `strength` multiplies what it does. At 1 it is SimCLR's (solarize: BYOL's;
+# affine: this project's own, for digits, whose class a flip would change).
+_SINGLES: dict[str, Callable[[float], Recipe]] = {
+    "crop": lambda s: Recipe(crop=(1 - 0.92 * s, 1.0)),
+    "flip": lambda s: Recipe(flip=0.5 * s),
+    "jitter": lambda s: Recipe(jitter=(0.8 * s, 0.8 * s, 0.8 * s, 0.2 * s), jitter_p=0.8),
+    "grayscale": lambda s: Recipe(grayscale=0.2 * s),
+    "blur": lambda s: Recipe(blur=0.5, blur_sigma=(0.1, 0.1 + 1.9 * s)),
+    "solarize": lambda s: Recipe(solarize=0.2 * s),
+    "affine": lambda s: Recipe(affine=s),
+}
+
+
+def view_names() -> list[str]:
+    """Return the names of all view sets."""
+    return [*_SETS, *_SINGLES]
+
+
+def recipes_of(name: str, strength: float) -> tuple[Recipe, Recipe]:
+    """Return the recipes of both views of a set; strength 1 is the published one.
+
+    Raises:
+        ValueError: unknown name, or a strength that takes a number out of its range.
+    """
+    if name in _SINGLES:
+        return (single := _SINGLES[name](strength)), single
+    if name not in _SETS:
+        raise ValueError(f"views: '{name}' is no view set. {choices(name, view_names())}")
+    first, second = _SETS[name]
+    return _scaled(first, strength), _scaled(second, strength)

@@ -1,0 +1,119 @@
+"""What a frozen encoder says of images, and what an accuracy is.
+
+Shapes: n training images, m test images, B a batch, D dimensions, C classes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from bench.errors import Diverged
+
+
+class Accuracy(NamedTuple):
+    """Share of the test images in percent, 0 to 100."""
+
+    top1: float
+    top5: float
+    """The label is among the five best classes; with five classes or fewer among all of them."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """Features of labelled images, all on one device."""
+
+    train: Tensor  # float32 (n, D)
+    train_labels: Tensor  # int64 (n,)
+    test: Tensor  # float32 (m, D)
+    test_labels: Tensor  # int64 (m,)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if the shapes do not agree, or a part is empty."""
+        shapes = [tuple(t.shape) for t in vars(self).values()]
+        (n, d), (m, _) = (*shapes[0], 0)[:2], (*shapes[2], 0)[:2]
+        if shapes != [(n, d), (n,), (m, d), (m,)] or n * m * d == 0:
+            raise ValueError(
+                f"needs shapes (n, D), (n,), (m, D) and (m,), none of them 0, found {shapes}"
+            )
+
+
+def extract(
+    encoder: nn.Module,
+    pixels: Tensor,
+    *,
+    prepare: Callable[[Tensor], Tensor],
+    batch_size: int = 512,
+) -> Tensor:
+    """Return the encoder's outputs in evaluation mode, float32 (n, D), on the encoder's device.
+
+    Every module is afterwards in the mode it was in before; no gradient is kept.
+
+    Args:
+        encoder: from float (B, 3, H, W) to (B, D).
+        pixels: uint8 (n, 3, H, W) on any device.
+        prepare: makes of a uint8 batch, on the encoder's device, the encoder's input.
+        batch_size: images encoded at once.
+
+    Raises:
+        Diverged: a feature is infinite or not a number.
+    """
+    modes = [(module, module.training) for module in encoder.modules()]
+    device = next((p.device for p in encoder.parameters()), pixels.device)
+    encoder.eval()
+    try:
+        with torch.no_grad():
+            batches = [encoder(prepare(b.to(device))).float() for b in pixels.split(batch_size)]
+    finally:
+        for module, training in modes:
+            module.training = training
+    features = torch.cat(batches)
+    if not bool(torch.isfinite(features).all()):
+        raise Diverged("a feature of the frozen encoder is infinite or not a number")
+    return features
+
+
+def accuracy(scores_mC: Tensor, labels: Tensor) -> Accuracy:
+    """Return how often the label is the best and among the five best of (m, C) scores.
+
+    Of equal scores the lower class counts as the better one; a score that is not a number is
+    worse than any.
+    """
+    own_m1 = scores_mC.gather(1, labels[:, None])
+    higher_mC = torch.arange(scores_mC.shape[1], device=labels.device) >= labels[:, None]
+    behind_mC = (scores_mC < own_m1) | ((scores_mC == own_m1) & higher_mC)
+    return of_positions((~behind_mC).sum(dim=1))
+
+
+def of_positions(position_m: Tensor) -> Accuracy:
+    """Return the accuracies of how many classes stood before the label's, shape (m,)."""
+    top1, top5 = (100 * (position_m < best).double().mean().item() for best in (1, 5))
+    return Accuracy(top1, top5)
+
+
+def check_labels(features: Features, classes: int) -> None:
+    """Raise ValueError unless every label is a class, 0 to classes - 1."""
+    both = torch.cat([features.train_labels, features.test_labels])
+    low, high = int(both.min()), int(both.max())
+    if low < 0 or high >= classes:
+        raise ValueError(f"labels must be 0 to {classes - 1}, found {low} to {high}")
+
+
+def normalise(features: Features, how: str) -> Features:
+    """Return the features as they are (none), of unit length (l2), or standardised.
+
+    Standardised: each dimension less its mean over the training part, divided by its standard
+    deviation (ddof 0) there, by 1 where it does not vary.
+    """
+    train, test = features.train, features.test
+    if how == "l2":
+        train, test = (nn.functional.normalize(x, dim=1) for x in (train, test))
+    elif how == "standardise":
+        mean, std = train.mean(dim=0), train.std(dim=0, correction=0)
+        std = torch.where(std > 1e-6 * mean.abs(), std, 1.0)
+        train, test = (train - mean) / std, (test - mean) / std
+    elif how != "none":
+        raise ValueError(f"features are normalised by none, l2 or standardise, found {how}")
+    return Features(train, features.train_labels, test, features.test_labels)

@@ -1,0 +1,73 @@
+"""Accuracy from a few labels a class, over several draws of them.
+
+Shapes: n training images, D dimensions, C classes.
+"""
+
+import numpy as np
+import torch
+
+from bench.evaluate.features import Features, accuracy, check_labels, normalise
+from bench.evaluate.knn import knn_top1
+from bench.evaluate.linear import logistic_scores
+
+ITERATIONS = 1000  # at most; a few dozen reach the optimum
+
+
+def few_shot(
+    features: Features,
+    *,
+    labels_a_class: int,
+    draws: int,
+    classes: int,
+    generator: np.random.Generator,
+) -> dict[str, float]:
+    """Return mean and standard deviation over the draws of accuracies on the whole test part.
+
+    A draw takes `labels_a_class` training images of each class; more draws go on where fewer
+    end. On them: logistic regression (scikit-learn, C = 1, features standardised on the drawn
+    images), and the label of the nearest one by the cosine.
+
+    Returns:
+        few_shot_linear_top1, few_shot_nn_top1 and each with _std (ddof 1; 0 for one draw), in
+        percent.
+
+    Raises:
+        ValueError: a label is no class, a number is below 1, or a class has too few images.
+    """
+    check_labels(features, classes)
+    if labels_a_class < 1 or draws < 1:
+        raise ValueError(
+            f"labels_a_class and draws must be 1 or more, found {labels_a_class} and {draws}"
+        )
+    linear, nn = [], []
+    for _ in range(draws):
+        drawn = _drawn(features, labels_a_class, classes, generator)
+        scores = logistic_scores(
+            normalise(drawn, "standardise"), classes, C=1.0, iterations=ITERATIONS
+        )
+        linear.append(accuracy(scores, drawn.test_labels).top1)
+        nn.append(knn_top1(drawn, k=[1], tau=[None], classes=classes)[1, None].top1)
+    return _mean_and_std("few_shot_linear_top1", linear) | _mean_and_std("few_shot_nn_top1", nn)
+
+
+def _drawn(
+    features: Features, labels_a_class: int, classes: int, generator: np.random.Generator
+) -> Features:
+    """Return the features with a balanced draw as their training part, ordered by class."""
+    labels = features.train_labels.cpu().numpy()
+    of_class = [np.flatnonzero(labels == c) for c in range(classes)]
+    for c, images in enumerate(of_class):
+        if len(images) < labels_a_class:
+            raise ValueError(
+                f"labels_a_class is {labels_a_class}, but class {c} has {len(images)} images"
+            )
+    chosen = [generator.choice(images, labels_a_class, replace=False) for images in of_class]
+    index = torch.from_numpy(np.concatenate(chosen)).to(features.train.device)
+    return Features(
+        features.train[index], features.train_labels[index], features.test, features.test_labels
+    )
+
+
+def _mean_and_std(name: str, values: list[float]) -> dict[str, float]:
+    std = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    return {name: float(np.mean(values)), f"{name}_std": std}

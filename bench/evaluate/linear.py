@@ -1,0 +1,222 @@
+"""A linear classifier on frozen features, trained afterwards or along with the encoder.
+
+Shapes: n training images, m test images, B images of a batch, D dimensions, C classes.
+"""
+
+import math
+import warnings
+from typing import Literal, Protocol
+
+import numpy as np
+import torch
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from torch import Tensor, nn
+
+from bench.config.linear_protocols import LinearProtocol
+from bench.errors import Diverged
+from bench.evaluate.features import Accuracy, Features, accuracy, check_labels, normalise
+
+INIT_STD = 0.01  # of the weights; biases begin at 0 (unigrad, released-code-linear-eval)
+
+
+class OptimiserFactory(Protocol):
+    """What makes an optimiser of named parameters."""
+
+    def __call__(
+        self,
+        parameters: list[tuple[str, nn.Parameter]],
+        /,
+        *,
+        optimizer: Literal["sgd", "lars", "adam"],
+        lr: float,
+        momentum: float,
+        weight_decay: float,
+        exempt: bool,
+    ) -> torch.optim.Optimizer:
+        """Return it; `exempt` leaves biases out of weight decay and of LARS adaptation."""
+
+
+class Classifier:
+    """A linear layer whose gradient is written out, which takes half the time of autograd."""
+
+    def __init__(
+        self, dim: int, classes: int, generator: np.random.Generator, device: str | torch.device
+    ) -> None:
+        """Draw the weights from a normal distribution; the biases are 0."""
+        drawn = torch.from_numpy(generator.normal(0, INIT_STD, (classes, dim))).float()
+        self.weight = nn.Parameter(drawn.to(device))
+        self.bias = nn.Parameter(torch.zeros(classes, device=device))
+        self.range_C = torch.arange(classes, device=device)
+
+    def named_parameters(self) -> list[tuple[str, nn.Parameter]]:
+        """Return weight (C, D) and bias (C,) with their names."""
+        return [("weight", self.weight), ("bias", self.bias)]
+
+    @torch.no_grad()
+    def scores(self, features_BD: Tensor) -> Tensor:
+        """Return the logits, shape (B, C)."""
+        return torch.addmm(self.bias, features_BD, self.weight.T)
+
+    @torch.no_grad()
+    def set_gradient(self, features_BD: Tensor, labels_B: Tensor) -> None:
+        """Set the gradient of the mean cross-entropy over the images with a label (not -1)."""
+        labelled_B1 = (labels_B >= 0)[:, None]
+        error_BC = self.scores(features_BD).softmax(dim=1)
+        error_BC -= (labels_B[:, None] == self.range_C).float()
+        error_BC *= labelled_B1 / labelled_B1.sum().clamp(min=1)
+        self.weight.grad, self.bias.grad = error_BC.T @ features_BD, error_BC.sum(dim=0)
+
+
+def linear_top1(
+    features: Features,
+    *,
+    protocol: LinearProtocol,
+    classes: int,
+    generator: np.random.Generator,
+    optimiser: OptimiserFactory,
+) -> Accuracy:
+    """Return the test accuracy, in percent, of a linear classifier after its last epoch.
+
+    The features were extracted before, so the classifier sees a training image always alike:
+    protocols that augment its images are followed in everything but that.
+
+    Args:
+        features: float32, on the device on which the classifier is trained.
+        protocol: how; a batch larger than the training part is the whole of it.
+        classes: C.
+        generator: draws what a plateau holds out, the weights, and the order of the images.
+        optimiser: makes SGD, LARS and Adam; not asked for lbfgs.
+
+    Raises:
+        ValueError: a label is no class.
+        Diverged: the classifier's weights are infinite or not a number.
+    """
+    check_labels(features, classes)
+    ready = normalise(features, protocol.normalise)
+    if protocol.optimizer == "lbfgs":
+        scores = logistic_scores(ready, classes, C=protocol.C, iterations=protocol.epochs)
+        return accuracy(scores, ready.test_labels)
+    watched = ready
+    if protocol.schedule == "plateau":
+        watched = hold_out(ready, protocol.held_out, generator)
+    classifier = Classifier(ready.train.shape[1], classes, generator, ready.train.device)
+    steps = optimiser(
+        classifier.named_parameters(),
+        optimizer=protocol.optimizer,
+        lr=protocol.base_lr,
+        momentum=protocol.momentum,
+        weight_decay=protocol.weight_decay,
+        exempt=False,
+    )
+    _fit(classifier, watched, protocol, generator, steps)
+    if not bool(torch.isfinite(classifier.weight).all()):
+        raise Diverged("a weight of the linear classifier is infinite or not a number")
+    return accuracy(classifier.scores(ready.test), ready.test_labels)
+
+
+def _fit(
+    classifier: Classifier,
+    features: Features,
+    protocol: LinearProtocol,
+    generator: np.random.Generator,
+    steps: torch.optim.Optimizer,
+) -> None:
+    """Train on the training part; the test part is what a plateau watches, else unused."""
+    n = len(features.train)
+    size = min(protocol.batch_size, n)
+    plateau = Plateau(protocol.patience, protocol.plateau_drops)
+    for epoch in range(protocol.epochs):
+        for group in steps.param_groups:
+            group["lr"] = protocol.lr_at(epoch, size, plateau.drops)
+        order = torch.from_numpy(generator.permutation(n)).to(features.train.device)
+        for batch in order.split(size):
+            classifier.set_gradient(features.train[batch], features.train_labels[batch])
+            steps.step()
+        if protocol.schedule == "plateau":
+            plateau.see(accuracy(classifier.scores(features.test), features.test_labels).top1)
+
+
+class Plateau:
+    """Counts how often a value has not grown for `patience` epochs, up to `most` times."""
+
+    def __init__(self, patience: int, most: int) -> None:
+        """Begin with no value seen."""
+        self.patience, self.most = patience, most
+        self.best, self.waited, self.drops = -math.inf, 0, 0
+
+    def see(self, value: float) -> None:
+        """Take the value of an epoch; after a drop the waiting begins anew."""
+        self.waited = 0 if value > self.best else self.waited + 1
+        self.best = max(value, self.best)
+        if self.waited >= self.patience and self.drops < self.most:
+            self.drops, self.waited = self.drops + 1, 0
+
+
+def hold_out(features: Features, share: float, generator: np.random.Generator) -> Features:
+    """Return the training part alone, a share of it, at least one image, as the test part."""
+    order = torch.from_numpy(generator.permutation(len(features.train)))
+    held, kept = order.to(features.train.device).tensor_split([max(1, round(share * len(order)))])
+    x, y = features.train, features.train_labels
+    return Features(x[kept], y[kept], x[held], y[held])
+
+
+def logistic_scores(features: Features, classes: int, *, C: float, iterations: int) -> Tensor:
+    """Return the test part's probabilities (m, classes) by scikit-learn's LogisticRegression.
+
+    A class without a training image has probability 0. Fitted on the CPU in float64; where the
+    iterations end before the optimum, what they reached counts.
+    """
+    x, y, test = (t.cpu().numpy() for t in (features.train, features.train_labels, features.test))
+    model = LogisticRegression(C=C, max_iter=iterations)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(x.astype(np.float64), y)
+    scores_mC = torch.zeros(len(test), classes, dtype=torch.float64)
+    scores_mC[:, model.classes_] = torch.from_numpy(model.predict_proba(test.astype(np.float64)))
+    return scores_mC.to(features.test.device)
+
+
+class OnlineLinear:
+    """A linear classifier trained along with the encoder, on features without their gradient.
+
+    SGD with momentum 0.9 at a constant rate; the encoder learns nothing from it.
+    """
+
+    def __init__(
+        self,
+        feature_dim: int,
+        classes: int,
+        generator: np.random.Generator,
+        device: str | torch.device,
+        *,
+        lr: float = 0.1,
+    ) -> None:
+        """Draw the weights; `lr` holds for the mean cross-entropy of a batch of any size."""
+        self.classifier = Classifier(feature_dim, classes, generator, device)
+        parameters = [p for _, p in self.classifier.named_parameters()]
+        self.sgd = torch.optim.SGD(parameters, lr=lr, momentum=0.9, fused=True)
+
+    def step(self, features_BD: Tensor, labels_B: Tensor) -> None:
+        """Do one step on the images that have a label (-1: none)."""
+        self.classifier.set_gradient(features_BD.detach().float(), labels_B)
+        self.sgd.step()
+
+    def top1(self, features_mD: Tensor, labels_m: Tensor) -> float:
+        """Return the accuracy on labelled images, in percent."""
+        return accuracy(self.classifier.scores(features_mD.detach().float()), labels_m).top1
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return the weights and their momentum, for a checkpoint."""
+        state = {name: p.detach() for name, p in self.classifier.named_parameters()}
+        for name, p in self.classifier.named_parameters():
+            buffer = self.sgd.state[p].get("momentum_buffer")
+            state[f"{name}_momentum"] = torch.zeros_like(p) if buffer is None else buffer
+        return state
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Go on from `state_dict`."""
+        for name, p in self.classifier.named_parameters():
+            p.data.copy_(state[name])
+            buffer = state[f"{name}_momentum"].to(p.device).clone()
+            self.sgd.state[p]["momentum_buffer"] = buffer

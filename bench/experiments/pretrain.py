@@ -1,0 +1,114 @@
+"""Contrastive pretraining on images, and evaluations of the frozen encoder."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+
+from bench.config.environment import data_root
+from bench.config.pretrain import EVALUATIONS, Pretrain
+from bench.data.catalogue import load_images
+from bench.data.images import DataError, Images
+from bench.errors import CellFailure, DataFailure
+from bench.experiments.evaluations import Evaluator
+from bench.experiments.outcome import Outcome, Result
+from bench.experiments.trained import TrainedFolder
+from bench.methods.method import Online
+from bench.store.folder import CellFolder
+from bench.store.provenance import describe
+from bench.train.batches import DeviceBatches, chosen_split, normaliser
+from bench.train.loop import Training, train
+
+
+def run(cells: Sequence[Pretrain], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
+    """Train the encoder that the cells share, unless it is there, and evaluate it for each."""
+    home = TrainedFolder.of(cells[0], folders[0])
+    try:
+        images = load_images(cells[0].dataset, data_root())
+        evaluator = Evaluator(cells, images, device)
+        with deterministic(device):
+            online = _trained(cells[0], images, home, evaluator, device)
+            outcomes: list[Outcome] = [
+                Result(
+                    (home.metrics() or {}) | _evaluate(cell, home, evaluator, online),
+                    arrays=home.arrays(),
+                    origin={"dataset": images.fingerprint, "trained": home.provenance()},
+                )
+                for cell in cells
+            ]
+    except DataError as error:
+        return [DataFailure(str(error))] * len(cells)
+    except CellFailure as failure:  # of the training or of an encoder: of all cells alike
+        return [failure] * len(cells)
+    for folder in folders:
+        folder.copy_history(home)
+    return outcomes
+
+
+def _trained(
+    cell: Pretrain, images: Images, home: TrainedFolder, evaluator: Evaluator, device: str
+) -> Online:
+    """Return the trained encoder, from its file or by training it."""
+    if not home.is_done:
+        with home.held() as beat:
+            if not home.is_done:  # while it was waited for
+                _train(cell, images, home, evaluator, device, beat)
+    online = Online(cell)
+    home.load_encoder(online, device)
+    return online.to(device).to(memory_format=torch.channels_last)
+
+
+def _train(
+    cell: Pretrain,
+    images: Images,
+    home: TrainedFolder,
+    evaluator: Evaluator,
+    device: str,
+    beat: Callable[[], None],
+) -> None:
+    began = time.time()
+    split = chosen_split(cell, images).to(device)
+    batches = DeviceBatches(cell, split, normaliser(images, device))
+    training = Training(cell, batches, images.classes, device)
+    train(training, home, evaluator.knn_while_training, beat)
+    history = home.history()
+    metrics = {k: v for k, v in history[-1].items() if k not in ("step", "epoch", "lr", "knn_top1")}
+    watched = [line["knn_top1"] for line in history if "knn_top1" in line]
+    if watched:
+        metrics["knn_top1_best"] = max(watched)
+    if training.head is not None:
+        metrics["online_linear_top1"] = evaluator.online_top1(training.head, training.online)
+    home.write_encoder(training.online)
+    arrays = {"q_b_histogram": training.probes.distribution().cpu().numpy()}
+    origin = describe(device, torch.get_num_threads())
+    origin |= {"began": began, "wall_s": time.time() - began, "dataset": images.fingerprint}
+    home.finish(metrics, arrays, origin)
+
+
+def _evaluate(
+    cell: Pretrain, home: TrainedFolder, evaluator: Evaluator, online: Online
+) -> dict[str, float]:
+    """Return the metrics of every evaluation that the cell asks for, done now or before."""
+    metrics: dict[str, float] = {}
+    for name in EVALUATIONS:
+        known = home.evaluation(cell, name)
+        if known is None:
+            known = evaluator.evaluate(name, cell, online)
+            home.write_evaluation(cell, name, known)
+        metrics |= known
+    return metrics
+
+
+@contextmanager
+def deterministic(device: str) -> Iterator[None]:
+    """On a GPU take deterministic kernels alone within the block."""
+    if device == "cpu":
+        yield
+        return
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)

@@ -1,0 +1,82 @@
+"""Trained encoders: each stands once in the store, whatever is evaluated of it.
+
+`<results>/trained/<training id>/` is a cell's folder of its own: checkpoint, history, arrays,
+provenance, summary, the weights (`encoder.pt`), and one file an evaluation.
+"""
+
+import io
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from bench.config.pretrain import Pretrain
+from bench.store.attempts import begin_attempt
+from bench.store.files import read_json, to_json, write_whole
+from bench.store.folder import CellFolder
+from bench.store.owner import HEARTBEAT_S, Owner
+
+POLL_S = 1.0
+
+
+class TrainedFolder(CellFolder):
+    """The folder of a trained encoder."""
+
+    @staticmethod
+    def of(cell: Pretrain, folder: CellFolder) -> "TrainedFolder":
+        """Return the folder of the encoder that a cell, kept in `folder`, speaks of."""
+        return TrainedFolder(folder.path.parents[1] / "trained" / cell.training_id)
+
+    @property
+    def encoder_file(self) -> Path:
+        """The weights of the online network."""
+        return self.path / "encoder.pt"
+
+    def evaluation_file(self, name: str) -> Path:
+        """Return the file of an evaluation, by its id."""
+        return self.path / "evaluations" / f"{name}.json"
+
+    def evaluation(self, cell: Pretrain, name: str) -> dict[str, float] | None:
+        """Return what an evaluation found; None if it was not done under the cell's protocol."""
+        record = read_json(self.evaluation_file(cell.evaluation_id(name)))
+        return None if record is None else dict(record["metrics"])
+
+    def write_evaluation(self, cell: Pretrain, name: str, metrics: dict[str, float]) -> None:
+        """Keep what an evaluation found, with its protocol."""
+        record = {"evaluation": name, "protocol": cell.evaluation(name), "metrics": metrics}
+        write_whole(self.evaluation_file(cell.evaluation_id(name)), to_json(record))
+
+    def write_encoder(self, online: nn.Module) -> None:
+        """Keep the weights."""
+        buffer = io.BytesIO()
+        torch.save(online.state_dict(), buffer)
+        write_whole(self.encoder_file, buffer.getvalue())
+
+    def load_encoder(self, online: nn.Module, device: str) -> None:
+        """Fill in the weights."""
+        online.load_state_dict(
+            torch.load(self.encoder_file, weights_only=True, map_location=device)
+        )
+
+    @contextmanager
+    def held(self) -> Iterator[Callable[[], None]]:
+        """Claim the training, waiting while another living process has it; yield a heartbeat."""
+        attempt = begin_attempt(self.attempts, Owner.me(), "")
+        while attempt is None:
+            time.sleep(POLL_S)
+            attempt = begin_attempt(self.attempts, Owner.me(), "")
+        claim, beaten = attempt, time.monotonic()
+
+        def beat() -> None:
+            nonlocal beaten
+            if time.monotonic() - beaten > HEARTBEAT_S:
+                claim.touch()
+                beaten = time.monotonic()
+
+        try:
+            yield beat
+        finally:
+            claim.end("done" if self.is_done else "interrupted")

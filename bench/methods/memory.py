@@ -1,0 +1,49 @@
+"""Keys remembered beyond their batch, first in, first out."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+
+class Memory(nn.Module):
+    """The last `size` keys; what it holds is in its buffers, and so in every checkpoint."""
+
+    keys: Tensor
+    place: Tensor
+    held: Tensor
+
+    def __init__(self, size: int, dim: int, *, start: np.random.Generator | None) -> None:
+        """Start with random unit vectors from the generator `start`, or empty without one."""
+        super().__init__()
+        drawn = np.zeros((size, dim)) if start is None else start.standard_normal((size, dim))
+        norm = np.maximum(np.linalg.norm(drawn, axis=1, keepdims=True), 1e-12)
+        self.register_buffer("keys", torch.from_numpy((drawn / norm).astype(np.float32)))
+        self.register_buffer("place", torch.tensor(0))
+        self.register_buffer("held", torch.tensor(0 if start is None else size))
+        self.size = size
+
+    def content(self) -> Tensor:
+        """Return the keys held, shape (M, D); M < `size` until it is full."""
+        held = int(self.held)
+        return self.keys if held == self.size else self.keys[:held]
+
+    def newest_first(self) -> Tensor:
+        """Return the keys held in the order of their age, the newest first."""
+        held, place = int(self.held), int(self.place)
+        ages = torch.arange(held, device=self.keys.device)
+        return self.keys[(place - 1 - ages) % self.size]
+
+    @torch.no_grad()
+    def remember(self, keys_ND: Tensor, draw: np.random.Generator) -> None:
+        """Put keys in the place of the oldest; of more keys than fit, `size` random ones.
+
+        EqCo, Sec. 2.3: with K below N the bank holds K random keys of the previous batch.
+        """
+        keys_ND = keys_ND.detach().to(self.keys.dtype)
+        if len(keys_ND) > self.size:
+            chosen = np.sort(draw.permutation(len(keys_ND))[: self.size])
+            keys_ND = keys_ND[torch.from_numpy(chosen).to(keys_ND.device)]
+        rows = torch.arange(len(keys_ND), device=self.keys.device)
+        self.keys[(self.place + rows) % self.size] = keys_ND
+        self.place.copy_((self.place + len(keys_ND)) % self.size)
+        self.held.copy_(torch.clamp(self.held + len(keys_ND), max=self.size))

@@ -1,0 +1,88 @@
+"""Which network makes the keys, and whether gradients flow through them (UniGrad, Sec. 3)."""
+
+import copy
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+
+class Target(Protocol):
+    """Makes keys of views."""
+
+    def keys(self, views: Tensor, projection_ND: Tensor) -> Tensor:
+        """Return the keys of some views, whose projections by the online network are known."""
+
+    def after_step(self, online: nn.Sequential, momentum: float) -> None:
+        """Follow the online network after an optimiser step."""
+
+
+class Shared(nn.Module):
+    """The online network itself: gradients flow through queries and keys (SimCLR)."""
+
+    def keys(self, views: Tensor, projection_ND: Tensor) -> Tensor:
+        """Return the projections."""
+        return projection_ND
+
+    def after_step(self, online: nn.Sequential, momentum: float) -> None:
+        """Nothing follows."""
+
+
+class StopGradient(Shared):
+    """The online network, its output taken as a constant."""
+
+    def keys(self, views: Tensor, projection_ND: Tensor) -> Tensor:
+        """Return the projections without their history."""
+        return projection_ND.detach()
+
+
+class Momentum(nn.Module):
+    """A slowly following copy: theta_k = beta theta_k + (1 - beta) theta_q (MoCo, Eq. 2).
+
+    Parameters follow; batch-norm statistics are the copy's own.
+    """
+
+    def __init__(self, online: nn.Sequential, *, shuffle: bool, autocast: bool) -> None:
+        """Copy the network that maps views to projections.
+
+        Args:
+            online: backbone and projector; their parameters are followed, in order.
+            shuffle: encode keys in another order than queries, so that batch normalisation over
+                parts of a batch sees other images beside a key than beside its query.
+            autocast: compute in bfloat16 where torch holds it safe.
+        """
+        super().__init__()
+        self.network = copy.deepcopy(online)
+        self.network.requires_grad_(False)
+        self.shuffle, self.autocast = shuffle, autocast
+
+    @torch.no_grad()
+    def keys(self, views: Tensor, projection_ND: Tensor) -> Tensor:
+        """Return the copy's projections, of unit length."""
+        if not self.shuffle:
+            return self._project(views)
+        order = interleaved(len(views)).to(views.device)
+        keys = self._project(views[order])
+        return torch.empty_like(keys).index_copy_(0, order, keys)
+
+    def _project(self, views: Tensor) -> Tensor:
+        with torch.autocast(views.device.type, torch.bfloat16, enabled=self.autocast):
+            projection = self.network(views)
+        return nn.functional.normalize(projection.float(), dim=1)
+
+    @torch.no_grad()
+    def after_step(self, online: nn.Sequential, momentum: float) -> None:
+        """Move towards the online network."""
+        own: list[Tensor] = list(self.network.parameters())
+        theirs: list[Tensor] = list(online.parameters())
+        torch._foreach_lerp_(own, theirs, 1 - momentum)
+
+
+def interleaved(n: int) -> Tensor:
+    """Return a permutation of n places that deals neighbours to different parts of the batch.
+
+    The batch itself is in random order, so that any fixed permutation that separates neighbours
+    shuffles as well as a random one.
+    """
+    width = max(1, round(n**0.5))
+    return torch.cat([torch.arange(begin, n, width) for begin in range(width)])

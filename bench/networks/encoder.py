@@ -1,0 +1,86 @@
+"""Encoders by name, and the first values of any network, from one explicit generator."""
+
+import math
+
+import numpy as np
+import torch
+from torch import nn
+
+from bench.config.flops import Stem, architecture
+from bench.networks.resnet import BasicBlock, Bottleneck, ResNet
+
+FloatArray = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+
+
+def make_encoder(
+    arch: str,
+    *,
+    stem: Stem,
+    width: int,
+    bn_groups: int,
+    generator: np.random.Generator,
+    zero_init_residual: bool = False,
+) -> ResNet:
+    """Return an encoder of images of shape (B, 3, H, W) to features of shape (B, feature_dim).
+
+    Args:
+        arch: `resnet18`; `resnet50` (stride at the 3x3 convolution), `resnet50-2x` and `-4x` (all
+            channels 2 and 4 times as many, arXiv:2002.05709, App. B.8); `small`, three residual
+            blocks of width, 2 width and 4 width channels for small images on a CPU.
+        stem: `imagenet` (7x7, stride 2, max-pooling) or `cifar` (3x3, stride 1, no pooling).
+        width: channels of the first stage before 2x and 4x, all others in proportion; the
+            published networks have 64, `small` is meant for 16.
+        bn_groups: parts of the batch with statistics of their own; 1 is plain batch norm.
+        generator: draws every weight.
+        zero_init_residual: begin with the last scale of each residual branch at 0.
+
+    Raises:
+        ValueError: no such architecture or stem, or width or bn_groups below 1.
+    """
+    if stem not in ("imagenet", "cifar"):
+        raise ValueError(f"stem must be one of imagenet, cifar, found {stem!r}")
+    if width < 1:
+        raise ValueError(f"width must be at least 1, found {width}")
+    encoder = ResNet(architecture(arch), stem=stem, width=width, bn_groups=bn_groups)
+    initialise(encoder, generator, zero_init_residual=zero_init_residual)
+    return encoder
+
+
+def initialise(
+    module: nn.Module, generator: np.random.Generator, *, zero_init_residual: bool = False
+) -> None:
+    """Give every parameter of `module` its first value, on the CPU.
+
+    Convolutions: normal with variance 2 / fan_out (arXiv:1502.01852, Eq. 14), no bias. Linear
+    layers: weight and bias uniform in +/- 1/sqrt(fan_in), as torch. Batch norm: scale 1, shift 0,
+    running statistics 0 and 1.
+
+    Args:
+        module: its convolutions and linear layers may stand on the device `meta`.
+        generator: gives all numbers, in the order of the modules.
+        zero_init_residual: scale 0 in the last batch norm of each block (arXiv:1706.02677,
+            Sec. 5.1).
+
+    Raises:
+        ValueError: a layer of a kind for which no rule is known.
+    """
+    for layer in module.modules():
+        if isinstance(layer, nn.Conv2d) and layer.bias is None:
+            fan_out = layer.out_channels * math.prod(layer.kernel_size)
+            drawn = generator.standard_normal(layer.weight.shape, dtype=np.float32)
+            layer.weight = _parameter(drawn, math.sqrt(2 / fan_out))
+        elif isinstance(layer, nn.Linear):
+            for name, parameter in list(layer.named_parameters(recurse=False)):
+                drawn = generator.random(parameter.shape, dtype=np.float32) * 2 - 1
+                setattr(layer, name, _parameter(drawn, layer.in_features**-0.5))
+        elif isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d):
+            layer.reset_parameters()
+        elif any(True for _ in layer.parameters(recurse=False)):
+            raise ValueError(f"no rule for the first values of {type(layer).__name__}")
+    if zero_init_residual:
+        for block in [m for m in module.modules() if isinstance(m, BasicBlock | Bottleneck)]:
+            nn.init.zeros_(block.get_parameter(f"{block.last_bn}.weight"))
+
+
+def _parameter(drawn: FloatArray, scale: float) -> nn.Parameter:
+    return nn.Parameter(torch.from_numpy(drawn * np.float32(scale)))

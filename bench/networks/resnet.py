@@ -1,0 +1,126 @@
+"""Residual networks (arXiv:1512.03385) for images of any size, pooled to one vector.
+
+Shapes: B images, 3 colours, H and W pixels, D feature dimensions. The names of the parameters are
+torchvision's, and so are the numbers of the same weights.
+"""
+
+from collections import OrderedDict
+from typing import Literal
+
+from torch import Tensor, nn
+from torch.nn.functional import relu
+
+from bench.config.flops import Architecture, Stem
+from bench.networks.batchnorm import batch_norm_2d
+
+
+class BasicBlock(nn.Module):
+    """Two 3x3 convolutions beside a shortcut."""
+
+    expansion = 1  # channels behind the block, over `inner`
+    last_conv = "conv2"
+    last_bn = "bn2"
+
+    def __init__(self, channels: int, inner: int, stride: int, bn_groups: int) -> None:
+        """Lead `channels` channels to `inner`."""
+        super().__init__()
+        self.conv1 = _conv(channels, inner, 3, stride)
+        self.bn1 = batch_norm_2d(inner, bn_groups)
+        self.conv2 = _conv(inner, inner, 3)
+        self.bn2 = batch_norm_2d(inner, bn_groups)
+        self.downsample = _shortcut(channels, inner, stride, bn_groups)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (B, inner, H / stride, W / stride) of (B, channels, H, W)."""
+        out = relu(self.bn1(self.conv1(x)), inplace=True)
+        out = self.bn2(self.conv2(out))
+        out += self.downsample(x) if self.downsample is not None else x
+        return relu(out, inplace=True)
+
+
+class Bottleneck(nn.Module):
+    """1x1, 3x3 and 1x1 convolutions beside a shortcut; the 3x3 one carries the stride."""
+
+    expansion = 4
+    last_conv = "conv3"
+    last_bn = "bn3"
+
+    def __init__(self, channels: int, inner: int, stride: int, bn_groups: int) -> None:
+        """Lead `channels` channels through `inner` to 4 inner."""
+        super().__init__()
+        self.conv1 = _conv(channels, inner, 1)
+        self.bn1 = batch_norm_2d(inner, bn_groups)
+        self.conv2 = _conv(inner, inner, 3, stride)
+        self.bn2 = batch_norm_2d(inner, bn_groups)
+        self.conv3 = _conv(inner, 4 * inner, 1)
+        self.bn3 = batch_norm_2d(4 * inner, bn_groups)
+        self.downsample = _shortcut(channels, 4 * inner, stride, bn_groups)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (B, 4 inner, H / stride, W / stride) of (B, channels, H, W)."""
+        out = relu(self.bn1(self.conv1(x)), inplace=True)
+        out = relu(self.bn2(self.conv2(out)), inplace=True)
+        out = self.bn3(self.conv3(out))
+        out += self.downsample(x) if self.downsample is not None else x
+        return relu(out, inplace=True)
+
+
+class ResNet(nn.Sequential):
+    """An encoder of images: stem, stages of residual blocks, mean over the pixels.
+
+    Takes images of shape (B, 3, H, W) to features of shape (B, `feature_dim`).
+    """
+
+    def __init__(
+        self, architecture: Architecture, *, stem: Stem, width: int, bn_groups: int
+    ) -> None:
+        """Build the layers; the convolutions get their values from `initialise`.
+
+        Args:
+            architecture: blocks a stage and their kind.
+            stem: 7x7 at stride 2 and max-pooling, or 3x3 at stride 1 without.
+            width: channels of the stem and of the first stage before widening; all others follow.
+            bn_groups: parts of the batch with statistics of their own.
+        """
+        imagenet, width = stem == "imagenet", width * architecture.widening
+        layers = OrderedDict[str, nn.Module](
+            conv1=_conv(3, width, 7, 2) if imagenet else _conv(3, width, 3),
+            bn1=batch_norm_2d(width, bn_groups),
+            relu=nn.ReLU(inplace=True),
+            maxpool=nn.MaxPool2d(3, 2, padding=1) if imagenet else nn.Identity(),
+        )
+        block = Bottleneck if architecture.bottleneck else BasicBlock
+        channels = width
+        for i, blocks in enumerate(architecture.blocks):
+            inner = width * 2**i
+            stage = nn.Sequential()
+            for j in range(blocks):
+                stride = 2 if i > 0 and j == 0 else 1
+                stage.append(block(channels, inner, stride, bn_groups))
+                channels = inner * block.expansion
+            layers[f"layer{i + 1}"] = stage
+        super().__init__(layers | {"avgpool": nn.AdaptiveAvgPool2d(1), "flatten": nn.Flatten()})
+        self.feature_dim = channels
+
+    def probed_layers(self) -> dict[str, nn.Parameter]:
+        """Return the weights of the last convolutions of the last two residual blocks, by name.
+
+        DCL, App. 9, Table 18 and Figure 5, taken by the word: blocks, not stages, so for resnet18
+        layer4.0.conv2 and layer4.1.conv2.
+        """
+        kinds = BasicBlock | Bottleneck
+        blocks = [(name, m) for name, m in self.named_modules() if isinstance(m, kinds)]
+        names = [f"{name}.{block.last_conv}" for name, block in blocks[-2:]]
+        return {name: self.get_parameter(f"{name}.weight") for name in names}
+
+
+def _conv(channels: int, outer: int, kernel: Literal[1, 3, 7], stride: int = 1) -> nn.Conv2d:
+    padding = kernel // 2
+    # On meta, where making a layer draws nothing from the global generator.
+    return nn.Conv2d(channels, outer, kernel, stride, padding, bias=False, device="meta")
+
+
+def _shortcut(channels: int, outer: int, stride: int, bn_groups: int) -> nn.Sequential | None:
+    if channels == outer and stride == 1:
+        return None
+    return nn.Sequential(_conv(channels, outer, 1, stride), batch_norm_2d(outer, bn_groups))

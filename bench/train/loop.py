@@ -1,0 +1,192 @@
+"""The loop of `pretrain`: flat, resumable at every step, the same bits however often stopped."""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from bench.config.environment import seconds_between_checkpoints
+from bench.config.pretrain import Pretrain
+from bench.data.streams import Purpose, stream
+from bench.errors import Diverged
+from bench.evaluate.linear import OnlineLinear
+from bench.methods.method import Online, make_method
+from bench.store.folder import CellFolder
+from bench.train.batches import Batches
+from bench.train.checkpoints import load_checkpoint, save_checkpoint
+from bench.train.optimisers import make_optimiser
+from bench.train.probes import Probes
+from bench.train.schedules import Plateau, learning_rate, momentum_at
+
+Watch = Callable[[nn.Module], float]
+"""From the backbone to its kNN accuracy in percent."""
+
+
+class Training:
+    """A cell in the middle of its training: all that its next step depends on."""
+
+    def __init__(self, cell: Pretrain, batches: Batches, classes: int, device: str) -> None:
+        """Initialise from the cell's seed."""
+        self.cell, self.batches, self.device = cell, batches, device
+        self.shares = cell.N // cell.batch_size  # batches whose gradients make one step
+        self.steps_an_epoch = batches.per_epoch // self.shares
+        self.steps = cell.epochs * self.steps_an_epoch
+        online = Online(cell)
+        self.method = make_method(cell, online)
+        self.online = online.to(device).to(memory_format=torch.channels_last)
+        for module in self.method.modules.values():
+            module.to(device)
+        self.optimiser = make_optimiser(
+            self.online.named_parameters(),
+            optimizer=cell.optimizer,
+            lr=cell.lr,
+            momentum=cell.sgd_momentum,
+            weight_decay=cell.weight_decay,
+            exempt=cell.exempt,
+        )
+        self.probes = Probes(cell, list(self.online.backbone.probed_layers().values())).to(device)
+        self.head: OnlineLinear | None = None
+        if cell.online_linear:
+            draw = stream(cell.seed, Purpose.INIT, 4)
+            self.head = OnlineLinear(
+                self.online.backbone.feature_dim, classes=classes, generator=draw, device=device
+            )
+        self.plateau: Plateau | None = None
+        if cell.plateau_patience is not None:
+            self.plateau = Plateau(
+                patience=cell.plateau_patience,
+                drops=cell.plateau_drops or 1,
+                factor=cell.lr_drop_factor,
+            )
+
+    def step(self, step: int) -> None:
+        """Do one optimiser step on N queries.
+
+        Raises:
+            Diverged: the loss is not finite; the weights are as they were before the step.
+        """
+        epoch, place = divmod(step, self.steps_an_epoch)
+        self.optimiser.zero_grad(set_to_none=True)
+        for share in range(self.shares):
+            self._accumulate(epoch, place * self.shares + share, step)
+        self.probes.add_gradients()
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.rate(step)
+        self.optimiser.step()
+        if self.cell.momentum is not None:
+            beta = momentum_at(
+                step,
+                momentum=self.cell.momentum,
+                steps=self.steps,
+                schedule=self.cell.momentum_schedule,
+            )
+            network = nn.Sequential(self.online.backbone, self.online.projector)
+            self.method.target.after_step(network, beta)
+
+    def _accumulate(self, epoch: int, place: int, step: int) -> None:
+        """Add the gradients of one batch."""
+        batch = self.batches.batch(epoch, place)
+        draw = stream(self.cell.seed, Purpose.NEGATIVES, epoch, place)
+        compared = self.method.compare(self.online, batch.views, draw)
+        losses = [self.method.objective(pair) for pair in compared.pairs]
+        loss = torch.cat(losses).mean()
+        value = loss.item()
+        if not math.isfinite(value):
+            raise Diverged(f"step {step + 1}: loss is {value}")
+        (loss / self.shares).backward()
+        self.probes.add(compared.pairs, losses, sum(map(len, losses)) * self.shares)
+        self.method.remember(compared, draw)
+        if self.head is not None:
+            self.head.step(compared.first.features, batch.labels)
+
+    def rate(self, step: int) -> float:
+        """Return the learning rate of a step."""
+        cell = self.cell
+        drops = [int(epoch) for epoch in (cell.lr_drop_epochs or "").split(",") if epoch]
+        return learning_rate(
+            step,
+            lr=cell.lr * (self.plateau.scale if self.plateau else 1),
+            steps=self.steps,
+            warmup_steps=cell.warmup_epochs * self.steps_an_epoch,
+            schedule=cell.lr_schedule if cell.lr_schedule != "plateau" else "constant",
+            drops=[epoch * self.steps_an_epoch for epoch in drops],
+            factor=cell.lr_drop_factor,
+        )
+
+    def parts(self) -> dict[str, Any]:
+        """Return everything with a state, by name."""
+        parts = {"online": self.online, "optimiser": self.optimiser, "probes": self.probes}
+        return parts | self.method.modules | ({"head": self.head} if self.head else {})
+
+    def state(self) -> dict[str, Any]:
+        """Return what the next step depends on."""
+        state = {name: part.state_dict() for name, part in self.parts().items()}
+        return state | ({"plateau": self.plateau.state()} if self.plateau else {})
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` returned."""
+        for name, part in self.parts().items():
+            part.load_state_dict(state[name])
+        if self.plateau is not None:
+            self.plateau.load(state["plateau"])
+
+
+def train(training: Training, folder: CellFolder, watch: Watch, beat: Callable[[], None]) -> None:
+    """Train to the end, from the checkpoint if there is one.
+
+    After every epoch a line goes into the history; every BENCH_CHECKPOINT_S seconds a checkpoint
+    is written, after any step.
+
+    Args:
+        training: the cell.
+        folder: where its checkpoint and history are kept.
+        watch: kNN accuracy of the backbone, asked every `knn_every_epochs`.
+        beat: called between steps, to give signs of life.
+
+    Raises:
+        Diverged: a loss is not finite.
+    """
+    begun = _resume(training, folder)
+    between, saved_at = seconds_between_checkpoints(), time.monotonic()
+    training.online.train()
+    for step in range(begun, training.steps):
+        training.step(step)
+        done = step + 1
+        if done % training.steps_an_epoch == 0:
+            _record(training, folder, watch, done)
+        if time.monotonic() - saved_at >= between and done != training.steps:
+            save_checkpoint(folder, done, training.state())
+            saved_at = time.monotonic()
+        beat()
+
+
+def _record(training: Training, folder: CellFolder, watch: Watch, done: int) -> None:
+    """Write an epoch's line; the sums of the last epoch are kept."""
+    epoch, every = done // training.steps_an_epoch, training.cell.knn_every_epochs
+    line = {"step": done, "epoch": epoch, "lr": training.rate(done - 1), **training.probes.line()}
+    bad = [name for name, value in line.items() if not math.isfinite(value)]
+    if bad:
+        raise Diverged(f"step {done}: {bad[0]} is {line[bad[0]]}")
+    if every and (epoch % every == 0 or epoch == training.cell.epochs):
+        line["knn_top1"] = watch(training.online.backbone)
+        if training.plateau is not None:
+            training.plateau.update(line["knn_top1"])
+    folder.append_history(line)
+    if done != training.steps:
+        training.probes.reset()
+
+
+def _resume(training: Training, folder: CellFolder) -> int:
+    """Load the checkpoint; begin anew if its history is not there."""
+    saved = load_checkpoint(folder, training.device)
+    step = saved["step"] if saved else 0
+    lines = [line for line in folder.history() if line["step"] <= step]
+    if saved is None or len(lines) != step // training.steps_an_epoch:
+        folder.rewind_history(0)
+        return 0
+    folder.rewind_history(step)
+    training.load(saved["state"])
+    return step

@@ -1,0 +1,133 @@
+"""Optimisers by name: SGD and Adam are torch's, LARS stands here."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, overload
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+OptimiserName = Literal["sgd", "lars", "adam"]
+
+
+def make_optimiser(
+    parameters: Iterable[tuple[str, nn.Parameter]],
+    *,
+    optimizer: OptimiserName,
+    lr: float,
+    momentum: float,
+    weight_decay: float,
+    exempt: bool,
+    lars_trust: float = 0.001,
+) -> Optimizer:
+    """Return an optimiser whose state is plain tensors and numbers.
+
+    Args:
+        parameters: as `named_parameters` gives them, already on their device.
+        optimizer: `sgd` (v <- momentum v + g + weight_decay w; w <- w - lr v), `lars` (see LARS)
+            or `adam` (beta_1 = momentum, beta_2 = 0.999, decay added to the gradient).
+        lr: for the first step; the loop writes that of each later step into the groups.
+        momentum: in [0, 1).
+        weight_decay: coefficient of w in the gradient.
+        exempt: leave biases and batch norm (parameters with one axis) out of weight decay and of
+            the adaptation of LARS.
+        lars_trust: LARS's trust coefficient.
+
+    Raises:
+        ValueError: no such optimiser, no parameters, or a number that the optimiser refuses.
+    """
+    if optimizer not in ("sgd", "lars", "adam"):
+        raise ValueError(f"optimizer must be one of sgd, lars, adam, found {optimizer!r}")
+    everything = [parameter for _, parameter in parameters]
+    spared: dict[str, Any] = {"params": [p for p in everything if exempt and p.ndim <= 1]}
+    spared |= {"weight_decay": 0.0} | ({"trust": None} if optimizer == "lars" else {})
+    others = {"params": [p for p in everything if not (exempt and p.ndim <= 1)]}
+    groups = [group for group in (others, spared) if group["params"]]
+    if optimizer == "lars":
+        return LARS(groups, lr=lr, momentum=momentum, weight_decay=weight_decay, trust=lars_trust)
+    # Fused is the fastest on CPU too: 0.12 ms for SGD on 60 small tensors, foreach 0.4, loop 0.7.
+    # It takes for granted that a moment has its parameter's memory format.
+    if optimizer == "sgd":
+        return torch.optim.SGD(
+            groups, lr=lr, momentum=momentum, weight_decay=weight_decay, fused=True
+        )
+    return torch.optim.Adam(
+        groups, lr=lr, betas=(momentum, 0.999), weight_decay=weight_decay, fused=True
+    )
+
+
+class LARS(Optimizer):
+    """Layer-wise adaptive rates (arXiv:1708.03888, Alg. 1).
+
+    r = trust |w| / (|g| + weight_decay |w|), or 1 where that is 0 or has no value;
+    v <- momentum v + lr r (g + weight_decay w); w <- w - v.
+
+    Momentum comes after the scaling, so that v carries the learning rates of its own steps. This
+    is the paper's form; SimCLR's released code divides by |g + weight_decay w| instead.
+    A group whose trust is None is not adapted (r = 1).
+    """
+
+    def __init__(
+        self,
+        params: Iterable[nn.Parameter] | Iterable[dict[str, Any]],
+        *,
+        lr: float,
+        momentum: float = 0.9,
+        weight_decay: float = 0.0,
+        trust: float | None = 0.001,
+    ) -> None:
+        """Take parameters or groups of them, which may have their own weight_decay and trust.
+
+        Raises:
+            ValueError: lr or weight_decay below 0, momentum outside [0, 1), trust not above 0.
+        """
+        if not (lr >= 0 and 0 <= momentum < 1 and weight_decay >= 0):
+            raise ValueError(
+                "needs lr >= 0, 0 <= momentum < 1 and weight_decay >= 0, found "
+                f"{lr}, {momentum} and {weight_decay}"
+            )
+        if trust is not None and not trust > 0:
+            raise ValueError(f"trust must be above 0, found {trust}")
+        defaults = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "trust": trust}
+        super().__init__(params, defaults)
+
+    @overload
+    def step(self, closure: None = None) -> None: ...
+    @overload
+    def step(self, closure: Callable[[], float]) -> float: ...
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+        """Move every parameter that has a gradient by one step."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            weights = [p for p in group["params"] if p.grad is not None]
+            if weights:
+                self._move(weights, group)
+        return loss
+
+    def _move(self, weights: list[Tensor], group: dict[str, Any]) -> None:
+        grads = [p.grad for p in weights if p.grad is not None]
+        moves = torch._foreach_add(grads, weights, alpha=group["weight_decay"])
+        if group["trust"] is not None:
+            ratios = _trust_ratios(weights, grads, group["weight_decay"], group["trust"])
+            torch._foreach_mul_(moves, ratios)
+        for p in weights:
+            if not self.state[p]:
+                self.state[p]["momentum_buffer"] = torch.zeros_like(p)
+        buffers = [self.state[p]["momentum_buffer"] for p in weights]
+        torch._foreach_mul_(buffers, group["momentum"])
+        torch._foreach_add_(buffers, moves, alpha=group["lr"])
+        torch._foreach_sub_(weights, buffers)
+
+
+def _trust_ratios(
+    weights: list[Tensor], grads: list[Tensor], weight_decay: float, trust: float
+) -> list[Tensor]:
+    """Return one number a tensor, on its device, without waiting for it."""
+    w = torch.stack(torch._foreach_norm(weights))
+    g = torch.stack(torch._foreach_norm(grads))
+    ratio = trust * w / (g + weight_decay * w)
+    return list(torch.where((ratio > 0) & ratio.isfinite(), ratio, 1.0).unbind())

@@ -1,0 +1,102 @@
+"""What is recorded while a method trains, for every objective alike.
+
+Values are gathered on the device without waiting for it; a line of history is read off once an
+epoch. Shapes: N queries, K negatives of one query, D dimensions.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from bench.config.pretrain import Pretrain
+from bench.losses import histogram, mi_bound, q_b
+from bench.methods.objectives import Pair, margin_of
+
+PER_QUERY = (
+    "loss", "mi_lower_bound", "q_b", "grad_norm_q", "positive_similarity", "negative_similarity",
+)  # fmt: skip
+LAYERS = ("grad_norm_block_before", "grad_norm_last_block")  # last convolutions of the last blocks
+BINS = 20  # of the histogram of q_B over [0, 1]
+
+
+class Probes(nn.Module):
+    """Sums over an epoch; they are buffers, and so go on after a stop."""
+
+    sums: Tensor
+    layer_sums: Tensor
+    histogram: Tensor
+
+    def __init__(self, cell: Pretrain, weights: Sequence[nn.Parameter]) -> None:
+        """Probe the cell's objective, and the gradients of the LAYERS' weights."""
+        super().__init__()
+        self.tau, self.margin = cell.tau, margin_of(cell)
+        self._weights = tuple(weights)
+        self.register_buffer("sums", torch.zeros(3, len(PER_QUERY), dtype=torch.float64))
+        self.register_buffer("layer_sums", torch.zeros(3, len(LAYERS), dtype=torch.float64))
+        self.register_buffer("histogram", torch.zeros(BINS, dtype=torch.float64))
+
+    @torch.no_grad()
+    def add(self, pairs: Sequence[Pair], losses: Iterable[Tensor], shares: int) -> None:
+        """Take note of a batch after its backward pass.
+
+        Args:
+            pairs: its directions.
+            losses: the loss of each query, (N,) for each direction.
+            shares: how many queries the differentiated loss is the mean of.
+        """
+        for pair, loss_N in zip(pairs, losses, strict=True):
+            pos_N, neg_NK = pair.pos_N.detach(), pair.neg_NK.detach()
+            q_N = q_b(pos_N, neg_NK, tau=self.tau)
+            bound_N = mi_bound(
+                pos_N, neg_NK, tau=self.tau, margin=self.margin, count=neg_NK.shape[1]
+            )
+            gradient = pair.probed_ND.grad
+            norm_N = torch.zeros_like(pos_N) if gradient is None else gradient.norm(dim=1) * shares
+            values = torch.stack(
+                [loss_N.detach(), bound_N, q_N, norm_N, pos_N, neg_NK.mean(dim=1)]
+            ).double()
+            self._sum(self.sums, values)
+            self.histogram += histogram(q_N, bins=BINS)
+
+    @torch.no_grad()
+    def add_gradients(self) -> None:
+        """Take note of the layers' gradients before an optimiser step."""
+        norms = torch.stack(
+            torch._foreach_norm([w.grad for w in self._weights if w.grad is not None])
+        )
+        self._sum(self.layer_sums, norms.double()[:, None])
+
+    @staticmethod
+    def _sum(sums: Tensor, values: Tensor) -> None:
+        """Add count, sum and sum of squares of values, shape (quantities, n)."""
+        sums[0] += values.shape[1]
+        sums[1] += values.sum(dim=1)
+        sums[2] += values.square().sum(dim=1)
+
+    def line(self) -> dict[str, float]:
+        """Return means and standard deviations (over queries, or over steps for layers)."""
+        told: dict[str, float] = {}
+        for names, sums, spread in (
+            (PER_QUERY, self.sums, ("q_b", "grad_norm_q")),
+            (LAYERS, self.layer_sums, LAYERS),
+        ):
+            mean = sums[1] / sums[0]
+            std = (sums[2] / sums[0] - mean**2).clamp(min=0).sqrt()
+            for name, m, s in zip(names, mean.tolist(), std.tolist(), strict=True):
+                told[name] = m
+                if name in spread:
+                    told[f"{name}_std"] = s
+                if name in spread and name != "grad_norm_q":
+                    told[f"{name}_cv"] = s / m if m > 0 else 0.0
+        mode = int(self.histogram.argmax())
+        return told | {"q_b_mode": (mode + 0.5) / BINS}
+
+    def distribution(self) -> Tensor:
+        """Return the histogram of q_B, its bins summing to 1, shape (BINS,)."""
+        return self.histogram / self.histogram.sum()
+
+    def reset(self) -> None:
+        """Begin an epoch."""
+        for buffer in (self.sums, self.layer_sums, self.histogram):
+            buffer.zero_()

@@ -1,0 +1,116 @@
+"""Learning rate and target momentum as functions of the step; the rate on a plateau."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+
+def learning_rate(
+    step: int,
+    *,
+    lr: float,
+    steps: int,
+    warmup_steps: int,
+    schedule: Literal["constant", "cosine", "step"],
+    drops: Sequence[float] = (),
+    factor: float = 0.1,
+) -> float:
+    """Return the learning rate of a step, counted from 0.
+
+    Warm-up: lr step / warmup_steps, so step 0 stands still and step `warmup_steps` is the first at
+    full lr. Then `constant`: lr; `cosine` (arXiv:1608.03983, Eq. 5, no restart):
+    lr (1 + cos(pi t)) / 2 with t = (step - warmup_steps) / (steps - warmup_steps), which is 0 at
+    `steps`, one past the last step; `step`: lr factor^(number of drops at or before this step).
+
+    Args:
+        step: 0 to steps; the last one taken is steps - 1.
+        lr: peak rate.
+        steps: of the whole training, warm-up included.
+        warmup_steps: 0 begins at full lr.
+        schedule: what follows the warm-up.
+        drops: steps of the drops, counted from the beginning of training.
+        factor: what each drop multiplies the rate by.
+
+    Raises:
+        ValueError: step outside 0..steps, warmup_steps outside 0..steps, or no such schedule.
+    """
+    if not (0 <= step <= steps and 0 <= warmup_steps <= steps):
+        raise ValueError(f"step {step} and warmup_steps {warmup_steps} must be in 0..{steps}")
+    if schedule not in ("constant", "cosine", "step"):
+        raise ValueError(f"schedule must be one of constant, cosine, step, found {schedule!r}")
+    if step < warmup_steps:
+        return lr * step / warmup_steps
+    if schedule == "cosine":
+        progress = (step - warmup_steps) / max(1, steps - warmup_steps)
+        return lr * (1 + math.cos(math.pi * progress)) / 2
+    passed = sum(step >= drop for drop in drops) if schedule == "step" else 0
+    return lr * factor**passed
+
+
+def momentum_at(
+    step: int, *, momentum: float, steps: int, schedule: Literal["fixed", "cosine"]
+) -> float:
+    """Return the target network's momentum at a step, counted from 0.
+
+    BYOL, arXiv:2006.07733, Sec. 3.3: 1 - (1 - momentum) (cos(pi step / steps) + 1) / 2, which
+    rises from `momentum` at step 0 to 1 at `steps`, one past the last step.
+
+    Raises:
+        ValueError: step outside 0..steps, or no such schedule.
+    """
+    if not 0 <= step <= steps:
+        raise ValueError(f"step must be in 0..{steps}, found {step}")
+    if schedule not in ("fixed", "cosine"):
+        raise ValueError(f"schedule must be one of fixed, cosine, found {schedule!r}")
+    if schedule == "fixed":
+        return momentum
+    return 1 - (1 - momentum) * (math.cos(math.pi * step / max(1, steps)) + 1) / 2
+
+
+class Plateau:
+    """A factor on the learning rate that drops when a value stops rising.
+
+    For a value that should fall, give its negative.
+    """
+
+    def __init__(self, *, patience: int, factor: float, drops: int) -> None:
+        """Begin at 1, at full rate.
+
+        Args:
+            patience: epochs without a new best value before a drop, >= 1.
+            factor: what a drop multiplies the rate by.
+            drops: how many there may be.
+
+        Raises:
+            ValueError: patience < 1, factor outside (0, 1), or drops < 0.
+        """
+        if patience < 1 or not 0 < factor < 1 or drops < 0:
+            raise ValueError(
+                "needs patience >= 1, 0 < factor < 1 and drops >= 0, found "
+                f"{patience}, {factor} and {drops}"
+            )
+        self._patience, self._factor, self._drops = patience, factor, drops
+        self._best, self._waited, self._dropped = -math.inf, 0, 0
+
+    @property
+    def scale(self) -> float:
+        """What the learning rate is to be multiplied by."""
+        return self._factor**self._dropped
+
+    def update(self, value: float) -> float:
+        """Take in an epoch's value and return the new `scale`; NaN is no improvement."""
+        improved = value > self._best
+        self._best = value if improved else self._best
+        self._waited = 0 if improved else self._waited + 1
+        if self._waited == self._patience and self._dropped < self._drops:
+            self._dropped, self._waited = self._dropped + 1, 0
+        return self.scale
+
+    def state(self) -> dict[str, float]:
+        """Return what `load` needs to go on; best is -inf before the first value."""
+        return {"best": self._best, "waited": self._waited, "dropped": self._dropped}
+
+    def load(self, state: Mapping[str, float]) -> None:
+        """Go on from what `state` returned."""
+        self._best = state["best"]
+        self._waited, self._dropped = int(state["waited"]), int(state["dropped"])

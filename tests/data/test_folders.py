@@ -1,0 +1,214 @@
+"""A folder of images: what is read, what is noticed, and the cache that changes nothing."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from bench.data import folders
+from bench.data.folders import centre_crop, load_folder
+from bench.data.images import DataError, DataMissing, DataTorn, Images
+
+
+def write_image(file: Path, seed: int, size: tuple[int, int] = (6, 6)) -> None:
+    """Write noise; uncompressed, so that all files of one size (width, height) are as long."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    noise = np.random.default_rng(seed).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
+    Image.fromarray(noise).save(file, compress_level=0)
+
+
+def pixels_of(file: Path) -> torch.Tensor:
+    with Image.open(file) as image:
+        return torch.from_numpy(np.array(image.convert("RGB"))).permute(2, 0, 1)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for i, where in enumerate(["train/cat/1", "train/cat/2", "train/ant/1", "test/cat/1"]):
+        write_image(tmp_path / "mine" / f"{where}.png", i)
+    return tmp_path
+
+
+def same(a: Images, b: Images) -> bool:
+    pairs = [(a.train.pixels, b.train.pixels), (a.test.pixels, b.test.pixels)]
+    return all(torch.equal(*pair) for pair in pairs)
+
+
+def test_a_folder_is_read_by_class_and_name(root: Path) -> None:
+    images = load_folder("mine", root)
+    mine = root / "mine"
+    files = ["train/ant/1.png", "train/cat/1.png", "train/cat/2.png"]
+    assert torch.equal(images.train.pixels, torch.stack([pixels_of(mine / f) for f in files]))
+    assert torch.equal(images.test.pixels[0], pixels_of(mine / "test/cat/1.png"))
+    assert images.train.labels.tolist() == [0, 1, 1]
+    assert images.test.labels.tolist() == [1]
+    assert (images.name, images.classes, images.image_size) == ("folder:mine", 2, 6)
+    assert images.mean == pytest.approx((images.train.pixels / 255).mean(dim=(0, 2, 3)).tolist())
+
+
+def test_val_stands_in_for_test(root: Path) -> None:
+    expected = load_folder("mine", root)
+    (root / "mine" / "test").rename(root / "mine" / "val")
+    assert same(load_folder("mine", root), expected)
+
+
+def test_only_images_are_read_in_any_mode(root: Path) -> None:
+    folder = root / "mine" / "train" / "ant"
+    for name in ("._1.png", "notes.txt"):
+        (folder / name).write_bytes(b"no image")
+    (root / "mine" / "train" / ".hidden").mkdir()
+    Image.new("L", (6, 6), 7).save(folder / "2.PNG")
+    Image.new("RGBA", (6, 6), (1, 2, 3, 0)).save(folder / "3.webp", lossless=True, exact=True)
+    Image.new("CMYK", (6, 6)).save(folder / "4.jpeg")
+    images = load_folder("mine", root)
+    assert images.classes == 2
+    assert [row[:, 0, 0].tolist() for row in images.train.pixels[1:4]] == [
+        [7, 7, 7],
+        [1, 2, 3],
+        [255, 255, 255],
+    ]
+
+
+def test_the_most_common_shorter_side_is_everyones(root: Path) -> None:
+    """Of equally common sides the smaller: 6 (three images) against 9 (three)."""
+    write_image(root / "mine/train/dog/1.png", 5, (9, 13))
+    write_image(root / "mine/train/dog/2.png", 6, (9, 9))
+    write_image(root / "mine/train/dog/3.png", 7, (18, 9))
+    (root / "mine/train/cat/2.png").unlink()
+    images = load_folder("mine", root)
+    assert images.train.pixels.shape == (5, 3, 6, 6)
+    with Image.open(root / "mine/train/dog/2.png") as image:
+        shrunk = np.array(image.resize((6, 6), Image.Resampling.BILINEAR))
+    assert torch.equal(images.train.pixels[3], torch.from_numpy(shrunk).permute(2, 0, 1))
+
+
+@pytest.mark.parametrize("size", [(9, 13), (13, 9), (40, 7), (6, 6), (8, 8), (5, 31)])
+@pytest.mark.parametrize(("resize", "crop"), [(6, 6), (8, 7)])
+def test_centre_crop_is_torchvisions(size: tuple[int, int], resize: int, crop: int) -> None:
+    functional = pytest.importorskip("torchvision.transforms.functional")
+    noise = np.random.default_rng(0).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
+    image = Image.fromarray(noise)
+    expected = functional.center_crop(functional.resize(image, resize), crop)
+    assert np.array_equal(np.asarray(centre_crop(image, resize, crop)), np.asarray(expected))
+
+
+def test_fingerprint_is_the_contents_not_the_times(root: Path, tmp_path: Path) -> None:
+    first = load_folder("mine", root).fingerprint
+    shutil.copytree(root / "mine", tmp_path / "elsewhere" / "other")
+    for file in (tmp_path / "elsewhere").rglob("*.png"):
+        os.utime(file, (1, 1))
+    assert load_folder("other", tmp_path / "elsewhere").fingerprint == first
+
+
+def test_a_changed_picture_is_noticed(root: Path) -> None:
+    """Same length, same time, other pixels; then another name for the same picture."""
+    first, file = load_folder("mine", root), root / "mine/train/cat/1.png"
+    before = file.stat()
+    write_image(file, 99)
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert file.stat().st_size == before.st_size
+    second = load_folder("mine", root)
+    assert torch.equal(second.train.pixels[1], pixels_of(file))
+    file.rename(file.with_name("0.png"))
+    assert len({first.fingerprint, second.fingerprint, load_folder("mine", root).fingerprint}) == 3
+
+
+def test_images_are_decoded_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = load_folder("mine", root)
+    assert [file.name for file in (root / ".cache").iterdir()] == [f"mine-{first.fingerprint}.npz"]
+    monkeypatch.delattr(folders, "_decode")
+    assert same(load_folder("mine", root), first)
+
+
+@pytest.mark.parametrize("fault", ["short", "flipped", "empty", "header", "other"])
+def test_a_torn_cache_is_made_again(root: Path, fault: str) -> None:
+    first = load_folder("mine", root)
+    (cache,) = (root / ".cache").iterdir()
+    whole = cache.read_bytes()
+    middle = len(whole) // 2
+    torn = {
+        "short": whole[:middle],
+        "flipped": whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :],
+        "empty": b"",
+        "header": b"PK\x03\x04" + whole[8:],
+    }
+    if fault == "other":
+        np.savez(cache, pixels=np.zeros((2, 3, 6, 6), dtype=np.uint8))
+    else:
+        cache.write_bytes(torn[fault])
+    assert same(load_folder("mine", root), first)
+    assert cache.read_bytes() == whole
+
+
+def test_a_folder_that_cannot_be_written_has_no_cache(root: Path) -> None:
+    (root / ".cache").write_bytes(b"in the way")
+    assert load_folder("mine", root).train.pixels.shape == (3, 3, 6, 6)
+
+
+def test_nothing_is_left_of_a_cache_half_written(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    load_folder("mine", root)
+    assert list((root / ".cache").iterdir()) == []
+
+
+def raises(error: type[DataError], told: str) -> "pytest.RaisesExc[DataError]":
+    return pytest.raises(error, match=f"^{re.escape(told)}$")
+
+
+@pytest.mark.parametrize("content", [b"", b"no image", b"\x89PNG\r\n\x1a\n"])
+def test_what_is_no_image_is_told_by_name(root: Path, content: bytes) -> None:
+    file = root / "mine/train/cat/3.jpg"
+    file.write_bytes(content)
+    with raises(DataTorn, f"{file}: not a readable image"):
+        load_folder("mine", root)
+
+
+def test_a_truncated_image_is_told_by_name(root: Path) -> None:
+    file = root / "mine/test/cat/1.png"
+    file.write_bytes(file.read_bytes()[:-40])
+    with raises(DataTorn, f"{file}: not a readable image"):
+        load_folder("mine", root)
+
+
+def test_a_part_that_is_missing_or_empty(root: Path) -> None:
+    mine = root / "mine"
+    (mine / "test/cat/1.png").unlink()
+    with raises(
+        DataMissing, f"{mine}/test: no images. Put them there as <class>/*.jpg (png, webp)."
+    ):
+        load_folder("mine", root)
+    shutil.rmtree(mine / "test")
+    where = "mine/train/<class>/*.jpg and mine/test/<class>/*.jpg"
+    told = f"folder:mine: no folder {mine}/test. Put the images into {root} as {where}."
+    with raises(DataMissing, told):
+        load_folder("mine", root)
+
+
+def test_a_class_that_is_tested_but_not_trained_on(root: Path) -> None:
+    write_image(root / "mine/test/cow/1.png", 0)
+    with raises(DataError, f"{root}/mine/test/cow: no such class in {root}/mine/train"):
+        load_folder("mine", root)
+
+
+@pytest.mark.parametrize("limit", [300, 431])
+def test_too_large_for_memory(root: Path, monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    """4 images of 108 bytes are 432 as pixels, and more than 300 as files."""
+    for file in (root / "mine").rglob("*.png"):
+        Image.new("RGB", (6, 6)).save(file)
+    assert 300 < sum(f.stat().st_size for f in (root / "mine").rglob("*.png")) < 431
+    monkeypatch.setattr(folders, "LARGEST", limit)
+    kept = f"more than the {limit / 1e9:g} GB that are kept in memory"
+    with raises(DataError, f"folder:mine: {kept}. Store fewer or smaller images."):
+        load_folder("mine", root)
+    monkeypatch.setattr(folders, "LARGEST", 432)
+    load_folder("mine", root)

@@ -1,0 +1,91 @@
+"""The protocols have the numbers that the papers print."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from bench.config.linear_protocols import LINEAR_PROTOCOLS, LinearProtocol
+from bench.config.yaml_file import load_yaml
+from bench.published.reader import PAPERS
+
+
+def stated(paper: str, protocol: str) -> dict[str, Any]:
+    protocols = load_yaml(PAPERS[paper])["protocols"]
+    found: dict[str, Any] = next(p for p in protocols if p["id"] == protocol)["stated"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "paper", "protocol"),
+    [
+        ("openselfsup", "dcl", "linear-eval-openselfsup"),
+        ("simsiam", "dcl", "linear-eval-simsiam"),
+        ("unigrad", "unigrad", "linear-eval"),
+        ("unigrad-released", "unigrad", "released-code-linear-eval"),
+        ("mutual-information", "mutual-information", "linear-transfer"),
+    ],
+)
+def test_numbers_are_the_printed_ones(name: str, paper: str, protocol: str) -> None:
+    ours = LINEAR_PROTOCOLS[name].model_dump()
+    printed = stated(paper, protocol)
+    for field in ("batch_size", "epochs", "weight_decay"):
+        assert ours[field] == printed[field]
+    assert ours["base_lr"] == printed.get("base_lr", printed.get("lr"))
+    assert ours["momentum"] == printed.get("momentum", printed.get("sgd_momentum"))
+    assert ours["optimizer"] in printed["optimizer"].lower()
+
+
+def test_schedules_are_the_printed_ones() -> None:
+    steps = stated("dcl", "linear-eval-openselfsup")
+    ours = LINEAR_PROTOCOLS["openselfsup"]
+    assert list(ours.lr_drops) == steps["lr_decay_epochs"]
+    assert 1 / ours.factor == pytest.approx(steps["lr_decay_factor"])
+    plateau = LINEAR_PROTOCOLS["mutual-information"]
+    assert (plateau.schedule, plateau.plateau_drops, plateau.patience) == ("plateau", 2, 10)
+    assert stated("mutual-information", "linear-transfer")["lr_drops"].startswith(
+        "2 with patience 10"
+    )
+    for name, paper, protocol in (
+        ("simsiam", "dcl", "linear-eval-simsiam"),
+        ("unigrad", "unigrad", "linear-eval"),
+        ("unigrad-released", "unigrad", "released-code-linear-eval"),
+    ):
+        printed = stated(paper, protocol)
+        assert LINEAR_PROTOCOLS[name].schedule == "cosine"
+        assert "cosine" in printed.get("schedule", printed.get("lr_schedule"))
+
+
+def test_rates_by_hand() -> None:
+    """1.6 at batch 4096, as the released code of unigrad says; MoCo's 30, 3 and 0.3."""
+    released = LINEAR_PROTOCOLS["unigrad-released"]
+    assert released.lr_at(0, 4096) == pytest.approx(1.6)
+    assert released.lr_at(45, 4096) == pytest.approx(0.8)
+    assert released.lr_at(90, 4096) == pytest.approx(0, abs=1e-12)
+    moco = LINEAR_PROTOCOLS["moco"]
+    rates = [moco.lr_at(epoch, 100) for epoch in (0, 59, 60, 79, 80, 99)]
+    assert rates == pytest.approx([30, 30, 3, 3, 0.3, 0.3])
+    plateau = LINEAR_PROTOCOLS["mutual-information"]
+    assert [plateau.lr_at(29, 256, drops) for drops in (0, 1, 2)] == pytest.approx(
+        [0.01, 0.001, 0.0001]
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"schedule": "step"}, "lr_drops and schedule step need each other"),
+        ({"lr_drops": (3,)}, "lr_drops and schedule step need each other"),
+        ({"schedule": "plateau"}, "plateau_drops and schedule plateau need each other"),
+        ({"plateau_drops": 1}, "plateau_drops and schedule plateau need each other"),
+    ],
+)
+def test_drops_and_schedule_need_each_other(fields: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        LinearProtocol(optimizer="sgd", epochs=5, **fields)
+    assert raised.value.errors()[0]["msg"] == f"Value error, {said}"
+
+
+def test_the_table_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        LINEAR_PROTOCOLS["moco"].base_lr = 3.0  # type: ignore[misc]

@@ -1,0 +1,143 @@
+"""Schedules at their end points, against their equations, in their domains."""
+
+import json
+import math
+import re
+from typing import Any
+
+import pytest
+
+from bench.config.learning_rate import scaled_lr
+from bench.train.schedules import Plateau, learning_rate, momentum_at
+
+
+def rate(step: int, **change: Any) -> float:
+    settings = {"lr": 0.4, "steps": 110, "warmup_steps": 10, "schedule": "cosine"} | change
+    return learning_rate(step, **settings)
+
+
+@pytest.mark.parametrize("schedule", ["constant", "cosine", "step"])
+def test_warm_up_is_linear_from_zero(schedule: str) -> None:
+    assert [rate(k, schedule=schedule) for k in range(11)] == pytest.approx(
+        [0.04 * k for k in range(11)]
+    )
+
+
+@pytest.mark.parametrize("schedule", ["constant", "cosine", "step"])
+def test_without_warm_up_it_begins_at_full_rate(schedule: str) -> None:
+    assert rate(0, schedule=schedule, warmup_steps=0) == 0.4
+
+
+def test_cosine_at_hand_values() -> None:
+    assert rate(10 + 25) == pytest.approx(0.2 * (1 + math.sqrt(0.5)))
+    assert rate(10 + 50) == pytest.approx(0.2)
+    assert rate(10 + 100) == pytest.approx(0.0, abs=1e-16)
+    assert rate(109) > 0
+
+
+def test_cosine_falls_and_its_mean_is_half() -> None:
+    rates = [rate(step) for step in range(10, 111)]
+    assert rates == sorted(rates, reverse=True)
+    assert sum(rates) / len(rates) == pytest.approx(0.2)
+
+
+def test_constant_stays() -> None:
+    assert {rate(step, schedule="constant") for step in range(10, 111)} == {0.4}
+
+
+def test_each_drop_counts_from_its_own_step() -> None:
+    rates = [rate(k, schedule="step", drops=(60, 80.5), factor=0.1) for k in (59, 60, 80, 81, 110)]
+    assert rates == pytest.approx([0.4, 0.04, 0.04, 0.004, 0.004], rel=1e-12)
+
+
+def test_drops_belong_to_the_step_schedule() -> None:
+    assert rate(100, schedule="constant", drops=(60,)) == 0.4
+
+
+def test_warm_up_for_all_of_the_training() -> None:
+    assert rate(10, steps=10) == 0.4
+
+
+@pytest.mark.parametrize(
+    ("step", "change", "text"),
+    [
+        (-1, {}, "step -1 and warmup_steps 10 must be in 0..110"),
+        (111, {}, "step 111 and warmup_steps 10 must be in 0..110"),
+        (0, {"warmup_steps": 111}, "step 0 and warmup_steps 111 must be in 0..110"),
+        (0, {"schedule": "poly"}, "schedule must be one of constant, cosine, step, found 'poly'"),
+    ],
+)
+def test_rate_out_of_its_domain(step: int, change: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        rate(step, **change)
+
+
+def test_momentum_rises_to_one() -> None:
+    """BYOL, Sec. 3.3, at its quarter points."""
+    values = [momentum_at(k, momentum=0.996, steps=100, schedule="cosine") for k in (0, 50, 100)]
+    assert values == pytest.approx([0.996, 0.998, 1.0], rel=1e-12)
+    quarter = momentum_at(25, momentum=0.9, steps=100, schedule="cosine")
+    assert quarter == pytest.approx(1 - 0.1 * (math.sqrt(0.5) + 1) / 2, rel=1e-12)
+    assert momentum_at(70, momentum=0.996, steps=100, schedule="fixed") == 0.996
+
+
+def test_momentum_out_of_its_domain() -> None:
+    with pytest.raises(ValueError, match=r"^step must be in 0\.\.100, found 101$"):
+        momentum_at(101, momentum=0.9, steps=100, schedule="fixed")
+    with pytest.raises(ValueError, match="^schedule must be one of fixed, cosine, found 'sine'$"):
+        momentum_at(1, momentum=0.9, steps=100, schedule="sine")  # type: ignore[arg-type]
+
+
+def test_plateau_drops_after_patience() -> None:
+    plateau = Plateau(patience=2, factor=0.1, drops=2)
+    values = [1.0, 2.0, 2.0, 1.5, 1.9, 3.0, 3.0, math.nan, 3.0, 3.0, 3.0, 3.0]
+    # The best comes at 2.0 and 3.0; an equal value is no improvement, and NaN is none.
+    expected = [1, 1, 1, 0.1, 0.1, 0.1, 0.1, 0.01, 0.01, 0.01, 0.01, 0.01]
+    assert [plateau.update(value) for value in values] == pytest.approx(expected)
+    assert plateau.scale == pytest.approx(0.01)
+
+
+def test_plateau_goes_on_where_it_was_stopped() -> None:
+    values = [1.0, 3.0, 2.0, 2.0, 2.0, 2.0, 4.0, 4.0, 4.0, 4.0]
+    whole = Plateau(patience=2, factor=0.5, drops=5)
+    expected = [whole.update(value) for value in values]
+    for stop in range(1, len(values)):
+        first, second = (Plateau(patience=2, factor=0.5, drops=5) for _ in range(2))
+        before = [first.update(value) for value in values[:stop]]
+        second.load(json.loads(json.dumps(first.state(), allow_nan=False)))
+        assert before + [second.update(value) for value in values[stop:]] == expected
+
+
+def test_plateau_before_its_first_value() -> None:
+    fresh, other = (Plateau(patience=1, factor=0.5, drops=1) for _ in range(2))
+    other.update(3.0)
+    other.load(fresh.state())
+    assert [other.update(2.0), other.update(2.0)] == [1.0, 0.5]
+
+
+@pytest.mark.parametrize(("patience", "factor", "drops"), [(0, 0.1, 1), (1, 1.0, 1), (1, 0.1, -1)])
+def test_plateau_out_of_its_domain(patience: int, factor: float, drops: int) -> None:
+    text = (
+        "needs patience >= 1, 0 < factor < 1 and drops >= 0, found "
+        f"{patience}, {factor} and {drops}"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        Plateau(patience=patience, factor=factor, drops=drops)
+
+
+def test_scaled_lr() -> None:
+    assert scaled_lr(0.03, 512, "none") == 0.03
+    assert scaled_lr(0.3, 4096, "linear") == pytest.approx(4.8)  # SimCLR's default
+    assert scaled_lr(0.075, 4096, "sqrt", per=1) == pytest.approx(4.8)  # its other rule, there
+    assert scaled_lr(0.1, 1024, "sqrt") == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(("N", "per"), [(0, 256), (256, 0)])
+def test_scaled_lr_out_of_its_domain(N: int, per: int) -> None:
+    with pytest.raises(ValueError, match=f"^N and per must be above 0, found {N} and {per}$"):
+        scaled_lr(0.1, N, "linear", per=per)
+
+
+def test_scaled_lr_of_an_unknown_rule() -> None:
+    with pytest.raises(ValueError, match="^rule must be one of none, linear, sqrt, found 'cubic'$"):
+        scaled_lr(0.1, 256, "cubic")  # type: ignore[arg-type]
