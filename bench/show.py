@@ -145,7 +145,10 @@ def print_methods(records: Sequence[Record]) -> None:
         return
     names = list(dict.fromkeys(name for r in records for name in r["coordinates"]))
     rows = [
-        [Entry(name), *(Entry(_value(r["coordinates"].get(name, {}).get("value"))) for r in records)]
+        [
+            Entry(name),
+            *(Entry(_value(r["coordinates"].get(name, {}).get("value"))) for r in records),
+        ]
         for name in names
     ]
     print_rows("", ["coordinate", *(r["name"] for r in records)], rows)

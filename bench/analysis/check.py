@@ -5,7 +5,7 @@ from pathlib import Path
 from bench.config.cells import CELLS
 from bench.config.suite import Suite
 from bench.errors import PublishedError, SuiteError, choices
-from bench.published.reader import Paper, load_paper
+from bench.published.reader import NO_PAPER, Paper, load_paper
 
 
 def check_suite(suite: Suite, path: Path) -> Paper:
@@ -15,6 +15,9 @@ def check_suite(suite: Suite, path: Path) -> Paper:
         SuiteError: with the place in the file, for a paper, artifact, claim, protocol or row key
             that does not exist.
     """
+    if suite.paper is None:
+        _check_names(suite, path)
+        return NO_PAPER
     try:
         paper = load_paper(suite.paper)
     except PublishedError as error:
@@ -25,6 +28,8 @@ def check_suite(suite: Suite, path: Path) -> Paper:
     ]
     names += [(f"claims.{name}", "claim", name) for name in suite.claims]
     names += [("protocol", "protocol", suite.protocol)] if suite.protocol else []
+    names += [(f"protocols.{name}", "artifact", name) for name in suite.protocols]
+    names += [(f"protocols.{k}", "protocol", name) for k, name in suite.protocols.items()]
     for i, figure in enumerate(suite.figures):
         names += [(f"figures.{i}.artifact", "artifact", figure.artifact)] if figure.artifact else []
     for place, kind, name in names:
@@ -45,7 +50,9 @@ def _check_names(suite: Suite, path: Path) -> None:
     named: list[tuple[str, str | None, list[str]]] = []
     for i, comparison in enumerate(suite.compare):
         named.append((f"compare.{i}.metric", comparison.metric, metrics))
-        named.append((f"compare.{i}.argmax", comparison.argmax, settings))
+        named += [
+            (f"compare.{i}.{k}", getattr(comparison, k), settings) for k in ("argmax", "std_over")
+        ]
         named += [(f"compare.{i}.where.{name}", name, settings) for name in comparison.where]
     for claim, checks in suite.claims.items():
         for i, check in enumerate(checks):
@@ -56,6 +63,10 @@ def _check_names(suite: Suite, path: Path) -> None:
             for key in ("where", "than"):
                 cells = getattr(check, key, None) or {}
                 named += [(f"{place}.{key}.{name}", name, settings) for name in cells]
+    for i, table in enumerate(suite.tables):
+        named.append((f"tables.{i}.metric", table.metric, metrics))
+        axes = [*table.rows, table.columns, *table.where]
+        named += [(f"tables.{i}", name, settings) for name in axes]
     for i, figure in enumerate(suite.figures):
         named += [(f"figures.{i}.{k}", getattr(figure, k), settings) for k in ("by", "panels")]
         if figure.draw == "lines":

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import stdev
 from typing import Any
 
 from bench.analysis.frame import Done
@@ -25,7 +26,7 @@ class Compared:
     published: PublishedValue
     measured: Interval | None
     tolerance: float
-    argmax: str | None = None  # the axis, if the value is where the metric is largest
+    reduced: str = ""  # how the metric is reduced over an axis, if it is
     differences: list[str] = field(default_factory=list)
     verdict: Verdict = Verdict.MISSING
 
@@ -43,7 +44,7 @@ class Compared:
     @property
     def what(self) -> str:
         """What is measured."""
-        return f"{self.argmax} of the largest {self.metric}" if self.argmax else self.metric
+        return f"{self.reduced} {self.metric}".strip()
 
     @property
     def reading_text(self) -> str:
@@ -76,17 +77,21 @@ class Compared:
 def compare(suite: Suite, cells: Sequence[Cell], done: Done, paper: Paper) -> list[Compared]:
     """Return every printed value that the suite speaks of, beside what was measured."""
     metrics = {cell.id: finished.metrics for cell, finished in done}
+    known = {name for cell in cells[:1] for name in cell.metrics}
     rows: list[Compared] = []
     for comparison in suite.compare:
         artifact = paper.artifact(comparison.artifact)
         stated = stated_settings(suite, paper, artifact)
         for value in artifact.values:
-            if _is_spoken_of(value, comparison):
+            if _is_spoken_of(value, comparison, known):
                 rows += _compare_value(value, comparison, suite, cells, metrics, stated)
     return rows
 
 
-def _is_spoken_of(value: PublishedValue, comparison: Comparison) -> bool:
+def _is_spoken_of(value: PublishedValue, comparison: Comparison, known: set[str]) -> bool:
+    """Whether the comparison takes the printed row; one of another metric of ours it does not."""
+    if value.metric in known and value.metric != comparison.metric:
+        return False
     return all(
         value.row_settings.get(key) in (allowed if isinstance(allowed, list) else [allowed])
         for key, allowed in comparison.rows.items()
@@ -112,7 +117,8 @@ def _compare_value(
     ]
     tolerance = comparison.tolerance + comparison.printed_spreads * (value.std or 0.0)
     result = []
-    for reading, group in _readings(own, {*wanted, "seed", comparison.argmax}).items():
+    axis = comparison.argmax or comparison.std_over
+    for reading, group in _readings(own, {*wanted, "seed", axis}).items():
         settings = dict(reading)
         numbers = _numbers(group, comparison, metrics)
         measured = t_interval(numbers) if numbers else None
@@ -127,7 +133,7 @@ def _compare_value(
                 published=value,
                 measured=measured,
                 tolerance=tolerance,
-                argmax=comparison.argmax,
+                reduced=_reduction(comparison),
                 differences=faults,
                 verdict=judge_value(
                     value.value,
@@ -159,17 +165,29 @@ def _readings(
     return groups
 
 
+def _reduction(comparison: Comparison) -> str:
+    if comparison.argmax:
+        return f"{comparison.argmax} of the largest"
+    return f"standard deviation over {comparison.std_over} of" if comparison.std_over else ""
+
+
 def _numbers(
     cells: Sequence[Cell], comparison: Comparison, metrics: dict[str, dict[str, float]]
 ) -> list[float]:
-    """Return one number a seed: the metric, or where along `argmax` it is largest."""
+    """Return one number a seed: the metric, or what is made of it over an axis."""
     found = [(c, metrics[c.id].get(comparison.metric)) for c in cells if c.id in metrics]
-    pairs = [(cell, value) for cell, value in found if value is not None]
-    if comparison.argmax is None:
-        return [value for _, value in pairs]
-    best = []
+    pairs = [(value, cell) for cell, value in found if value is not None]
+    axis = comparison.argmax or comparison.std_over
+    if axis is None:
+        return [value for value, _ in pairs]
+    numbers = []
     for seed in dict.fromkeys(cell.seed for cell in cells):
-        own = [(value, cell) for cell, value in pairs if cell.seed == seed]
-        if own and len(own) == sum(cell.seed == seed for cell in cells):  # the whole axis is done
-            best.append(float(max(own, key=lambda pair: pair[0])[1].settings[comparison.argmax]))
-    return best
+        own = [(value, cell) for value, cell in pairs if cell.seed == seed]
+        if not own or len(own) < sum(cell.seed == seed for cell in cells):
+            continue  # the axis is not done as a whole
+        if comparison.argmax:
+            best = max(own, key=lambda pair: pair[0])[1]
+            numbers.append(float(best.settings[axis]))
+        elif len(own) > 1:
+            numbers.append(stdev(value for value, _ in own))
+    return numbers

@@ -14,7 +14,8 @@ def stated_settings(suite: Suite, paper: Paper, artifact: Artifact) -> dict[str,
 
     What the rows state themselves is left out: a cell belongs to a row only if it agrees there.
     """
-    stated = dict(paper.protocol(suite.protocol).stated) if suite.protocol else {}
+    name = suite.protocols.get(artifact.id, suite.protocol)
+    stated = dict(paper.protocol(name).stated) if name else {}
     of_rows = {key for value in artifact.values for key in value.row_settings}
     return {
         suite.renamed.get(key, key): value
@@ -47,6 +48,8 @@ def check_scale(suite: Suite, scale: str, cells: Sequence[Cell], paper: Paper) -
     declared = suite.scales[scale].protocol
     artifacts = [paper.artifact(name) for name in suite.reproduces]
     stated = [stated_settings(suite, paper, artifact) for artifact in artifacts]
+    if not stated:
+        return
     faults = (differences(cell, s) for cell in cells for s in stated)  # looked at one by one
     if declared == "published" and all(faults):
         fault = differences(cells[0], stated[0])[0]

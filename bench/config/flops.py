@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-Stem = Literal["imagenet", "cifar"]
+Stem = Literal["imagenet", "cifar", "half"]
 
 
 class Architecture(NamedTuple):
@@ -46,7 +46,8 @@ def multiply_adds(arch: str, stem: Stem, width: int, image_size: int) -> float:
 
     Args:
         arch: a name in `ARCHITECTURES`.
-        stem: 7x7 at stride 2 with max-pooling (`imagenet`) or 3x3 at stride 1 (`cifar`).
+        stem: 7x7 at stride 2 with max-pooling (`imagenet`), or 3x3 at stride 1 (`cifar`) or 2
+            (`half`).
         width: channels of the first stage before 2x and 4x.
         image_size: height and width of the image, pixels.
 
@@ -64,6 +65,7 @@ def _convolutions(architecture: Architecture, stem: Stem, width: int, size: int)
         yield size**2 * 49 * 3 * width
         size = _half(size)
     else:
+        size = _half(size) if stem == "half" else size
         yield size**2 * 9 * 3 * width
     channels = width
     for stage, blocks in enumerate(architecture.blocks):

@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from bench.config.flops import multiply_adds
+from bench.config.flops import Stem, multiply_adds
 from bench.config.learning_rate import scaled_lr
 from bench.config.linear_protocols import LINEAR_PROTOCOLS
 from bench.config.presets import PRESETS
@@ -88,7 +88,7 @@ class Pretrain(Cell):
 
     # encoder
     arch: Literal["small", "resnet18", "resnet50", "resnet50-2x", "resnet50-4x"]
-    stem: Literal["imagenet", "cifar"]
+    stem: Stem
     width: PositiveInt = 64  # channels of the first stage, before 2x and 4x; 64 is the published
     projector_layers: NonNegativeInt
     projector_hidden_dim: PositiveInt | None = None

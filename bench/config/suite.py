@@ -77,7 +77,19 @@ class Comparison(Record):
     where: dict[str, Scalar] = {}  # only the cells with these settings
     unmatched: list[str] = []  # keys of the printed rows that name no setting of a cell
     argmax: str | None = None  # compare the value of this axis at which the metric is largest
+    std_over: str | None = None  # compare the metric's standard deviation over this axis
     layout: Layout | None = None
+
+
+class MeasuredTable(Record):
+    """A table of what was measured, at any scale: means over seeds with their intervals."""
+
+    title: str
+    metric: str
+    rows: Annotated[list[str], Field(min_length=1)]  # settings
+    columns: str | None = None
+    where: dict[str, Scalar] = {}
+    decimals: Annotated[int, Field(ge=0, le=6)] = 2
 
 
 class Figure(Record):
@@ -103,9 +115,10 @@ class Suite(Record):
 
     name: Name
     title: str
-    paper: str
-    reproduces: Annotated[list[str], Field(min_length=1)]
+    paper: str | None = None  # null: settings that no paper ran
+    reproduces: list[str] = []
     protocol: str | None = None  # the paper's protocol that `published` scales follow
+    protocols: dict[str, str] = {}  # artifact -> its protocol, where it is another one
     renamed: dict[str, str] = {}  # keys of the published facts -> the settings they mean here
     experiment: str
     scale: str  # the default
@@ -119,11 +132,14 @@ class Suite(Record):
     grids: list[Block] = []
     compare: list[Comparison] = []
     claims: dict[str, Annotated[list[Check], Field(min_length=1)]] = {}
+    tables: list[MeasuredTable] = []
     figures: list[Figure] = []
     notes: list[str] = []
 
     @model_validator(mode="after")
     def _its_parts_agree(self) -> Self:
+        if (self.paper is None) == bool(self.reproduces):
+            raise ValueError("reproduces: a suite with a paper names artifacts, one without none")
         if self.scale not in self.scales:
             raise ValueError(
                 f"scale: '{self.scale}' is none of the scales {', '.join(self.scales)}"

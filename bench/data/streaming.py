@@ -28,7 +28,7 @@ from bench.data.images import (
     fingerprint_of,
 )
 
-Numbers = npt.NDArray[np.floating[Any]]
+Numbers = npt.NDArray[np.float64]
 Box = Callable[[Numbers, int, int], tuple[SupportsInt, SupportsInt, SupportsInt, SupportsInt]]
 WHERE = "train/<wnid>/*.JPEG and val/<wnid>/*.JPEG"
 

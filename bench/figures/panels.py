@@ -93,7 +93,7 @@ def _published(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame | Non
     rows = [
         {suite.renamed.get(k, k): v for k, v in value.settings.items()} | {"value": value.value}
         for value in paper.artifact(figure.artifact).values
-        if value.value is not None
+        if value.value is not None and value.metric in (None, figure.y)
     ]
     needed = [name for name in (figure.x, figure.by, figure.panels) if name]
     frame = pd.DataFrame([row for row in rows if all(name in row for name in needed)])

@@ -1,6 +1,7 @@
 """Encoders by name, and the first values of any network, from one explicit generator."""
 
 import math
+from typing import get_args
 
 import numpy as np
 import torch
@@ -27,7 +28,8 @@ def make_encoder(
         arch: `resnet18`; `resnet50` (stride at the 3x3 convolution), `resnet50-2x` and `-4x` (all
             channels 2 and 4 times as many, arXiv:2002.05709, App. B.8); `small`, three residual
             blocks of width, 2 width and 4 width channels for small images on a CPU.
-        stem: `imagenet` (7x7, stride 2, max-pooling) or `cifar` (3x3, stride 1, no pooling).
+        stem: `imagenet` (7x7, stride 2, max-pooling), `cifar` (3x3, stride 1, no pooling) or
+            `half` (3x3, stride 2, no pooling).
         width: channels of the first stage before 2x and 4x, all others in proportion; the
             published networks have 64, `small` is meant for 16.
         bn_groups: parts of the batch with statistics of their own; 1 is plain batch norm.
@@ -37,8 +39,8 @@ def make_encoder(
     Raises:
         ValueError: no such architecture or stem, or width or bn_groups below 1.
     """
-    if stem not in ("imagenet", "cifar"):
-        raise ValueError(f"stem must be one of imagenet, cifar, found {stem!r}")
+    if stem not in get_args(Stem):
+        raise ValueError(f"stem must be one of {', '.join(get_args(Stem))}, found {stem!r}")
     if width < 1:
         raise ValueError(f"width must be at least 1, found {width}")
     encoder = ResNet(architecture(arch), stem=stem, width=width, bn_groups=bn_groups)

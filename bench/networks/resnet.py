@@ -8,10 +8,28 @@ from collections import OrderedDict
 from typing import Literal
 
 from torch import Tensor, nn
-from torch.nn.functional import relu
+from torch.nn.functional import avg_pool2d, relu
 
 from bench.config.flops import Architecture, Stem
 from bench.networks.batchnorm import batch_norm_2d
+
+NARROW = 16  # channels
+
+
+class SubsampledConv(nn.Conv2d):
+    """A 1x1 convolution at stride 2, taken at stride 1 of every other pixel: the same numbers.
+
+    oneDNN's own at stride 2 writes beyond its memory when it finds the gradient of the weight for
+    channels-last images of fewer than 8 (AVX2) or 16 (AVX-512) channels: uxlfoundation/oneDNN#6035.
+    """
+
+    def __init__(self, channels: int, outer: int) -> None:
+        """Lead `channels` channels to `outer`, without a bias."""
+        super().__init__(channels, outer, 1, bias=False, device="meta")
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (B, outer, ceil(H / 2), ceil(W / 2)) of (B, channels, H, W)."""
+        return super().forward(avg_pool2d(x, 1, 2))
 
 
 class BasicBlock(nn.Module):
@@ -78,13 +96,14 @@ class ResNet(nn.Sequential):
 
         Args:
             architecture: blocks a stage and their kind.
-            stem: 7x7 at stride 2 and max-pooling, or 3x3 at stride 1 without.
+            stem: 7x7 at stride 2 and max-pooling (`imagenet`); 3x3 without, at stride 1 (`cifar`)
+                or 2 (`half`: for small images on a CPU).
             width: channels of the stem and of the first stage before widening; all others follow.
             bn_groups: parts of the batch with statistics of their own.
         """
         imagenet, width = stem == "imagenet", width * architecture.widening
         layers = OrderedDict[str, nn.Module](
-            conv1=_conv(3, width, 7, 2) if imagenet else _conv(3, width, 3),
+            conv1=_conv(3, width, 7 if imagenet else 3, 1 if stem == "cifar" else 2),
             bn1=batch_norm_2d(width, bn_groups),
             relu=nn.ReLU(inplace=True),
             maxpool=nn.MaxPool2d(3, 2, padding=1) if imagenet else nn.Identity(),
@@ -123,4 +142,6 @@ def _conv(channels: int, outer: int, kernel: Literal[1, 3, 7], stride: int = 1) 
 def _shortcut(channels: int, outer: int, stride: int, bn_groups: int) -> nn.Sequential | None:
     if channels == outer and stride == 1:
         return None
-    return nn.Sequential(_conv(channels, outer, 1, stride), batch_norm_2d(outer, bn_groups))
+    narrow = stride > 1 and channels < NARROW
+    conv = SubsampledConv(channels, outer) if narrow else _conv(channels, outer, 1, stride)
+    return nn.Sequential(conv, batch_norm_2d(outer, bn_groups))

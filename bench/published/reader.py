@@ -139,6 +139,9 @@ class Paper:
         return _named(self.protocols, name, f"paper '{self.id}' has no protocol")
 
 
+NO_PAPER = Paper("", "", "", 0, {}, {}, {}, {}, {})
+"""Of suites that cross settings which no paper ran."""
+
 Entry = TypeVar("Entry")
 
 

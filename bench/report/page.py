@@ -17,7 +17,8 @@ from bench.analysis.frame import finished_cells
 from bench.config.checks import Check
 from bench.config.record import Cell
 from bench.config.suite import Suite
-from bench.published.reader import Artifact, Claim, Paper
+from bench.published.reader import Artifact, Claim, Paper, Protocol
+from bench.report.measured import measured_table
 from bench.report.tables import LEGEND, make_tables, summary_line, to_markdown
 from bench.store.export import Finished, Results
 from bench.store.files import write_whole
@@ -32,6 +33,7 @@ ORIGINS = {
     "machine.processor": "processor",
     "machine.cores": "cores",
     "device": "device",
+    "dataset": "fingerprint of the data set",
 }
 
 
@@ -92,6 +94,7 @@ def render(evidence: Evidence, figures: Sequence[Any], missing_figures: Sequence
         keep_trailing_newline=True,
         autoescape=False,
     )
+    published = suite.scales[evidence.scale].protocol == "published"
     names = list(dict.fromkeys([*suite.reproduces, *(c.artifact for c in suite.compare)]))
     artifacts = [paper.artifact(name) for name in names]
     layouts = {c.artifact: c.layout for c in reversed(suite.compare)}
@@ -102,9 +105,11 @@ def render(evidence: Evidence, figures: Sequence[Any], missing_figures: Sequence
         artifacts=artifacts,
         counts=_counts(evidence),
         tables={
-            name: make_tables([r for r in evidence.compared if r.artifact == name], layouts)
-            for name in names
+            name: make_tables(rows, layouts)
+            for name, rows in _rows_by_artifact(names, evidence.compared)
+            if published or any(row.comparable and row.measured for row in rows)
         },
+        measured=[t for asked in suite.tables if (t := measured_table(asked, evidence.done))],
         markdown=to_markdown,
         legend=LEGEND,
         differences=sorted({d for row in evidence.compared for d in row.departures}),
@@ -112,14 +117,26 @@ def render(evidence: Evidence, figures: Sequence[Any], missing_figures: Sequence
         words=words,
         effect=effect_text,
         used=lambda name: _used(name, evidence.cells),
-        published_scale=suite.scales[evidence.scale].protocol == "published",
+        published_scale=published,
         figures=figures,
         missing_figures=missing_figures,
-        unstated=paper.protocol(suite.protocol).unstated if suite.protocol else [],
+        unstated=[u for protocol in _protocols(suite, paper) for u in protocol.unstated],
         errata=_errata(suite, paper, artifacts),
         origins=_origins(evidence.done),
     )
     return _without_blank_runs(text)
+
+
+def _rows_by_artifact(
+    names: Sequence[str], compared: Sequence[Compared]
+) -> list[tuple[str, list[Compared]]]:
+    return [(name, [row for row in compared if row.artifact == name]) for name in names]
+
+
+def _protocols(suite: Suite, paper: Paper) -> list[Protocol]:
+    """Return the paper's protocols that the suite follows."""
+    names = [suite.protocol, *suite.protocols.values()]
+    return [paper.protocol(name) for name in dict.fromkeys(names) if name]
 
 
 def _used(name: str, cells: Sequence[Cell]) -> str:
@@ -172,8 +189,7 @@ def _errata(suite: Suite, paper: Paper, artifacts: Sequence[Artifact]) -> list[t
     """Return what is recorded as contradictory, misprinted or open about these artifacts."""
     notes = [(f"{a.id}", a.note) for a in artifacts if a.note]
     notes += [(f"{a.id}, row {v.row + 1}", v.note) for a in artifacts for v in a.values if v.note]
-    if suite.protocol and (note := paper.protocol(suite.protocol).note):
-        notes.append((f"protocol {suite.protocol}", note))
+    notes += [(f"protocol {p.id}", p.note) for p in _protocols(suite, paper) if p.note]
     return [(place, " ".join(note.split())) for place, note in notes]
 
 
@@ -182,6 +198,8 @@ def _origins(done: Sequence[tuple[Cell, Finished]]) -> dict[str, str]:
         return {}
     told = {}
     for key, name in ORIGINS.items():
+        if not any(key in finished.origin for _, finished in done):
+            continue
         counts = Counter(str(finished.origin.get(key)) for _, finished in done)
         told[name] = ", ".join(
             value if len(counts) == 1 else f"{value} ({n} cells)" for value, n in counts.items()

@@ -69,13 +69,13 @@ def _table(title: str, rows: Sequence[Compared], layout: Layout | None) -> Table
     for row in rows:
         key = tuple(row.row.get(name) for name in layout.rows)
         lines.setdefault(key, {})[row.row.get(layout.columns)] = row
-    heads = [*layout.rows, *(f"{layout.columns} = {_told(value)}" for value in columns)]
+    heads = [*layout.rows, *(f"{layout.columns} = {told(value)}" for value in columns)]
     return Table(
         title,
         heads,
         [
             [
-                *(Entry(_told(value)) for value in key),
+                *(Entry(told(value)) for value in key),
                 *(entry(line[c]) if c in line else Entry("") for c in columns),
             ]
             for key, line in lines.items()
@@ -84,10 +84,11 @@ def _table(title: str, rows: Sequence[Compared], layout: Layout | None) -> Table
 
 
 def _keys(row: Compared, names: Sequence[str]) -> list[Entry]:
-    return [Entry(_told(row.row.get(name))) for name in names]
+    return [Entry(told(row.row.get(name))) for name in names]
 
 
-def _told(value: Any) -> str:
+def told(value: Any) -> str:
+    """Return a setting's value for a table's head or row."""
     if value is None:
         return ""
     return f"{value:g}" if isinstance(value, int | float) else str(value)

@@ -4,13 +4,16 @@ Values are gathered on the device without waiting for it; a line of history is r
 epoch. Shapes: N queries, K negatives of one query, D dimensions.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import logsigmoid
 
 from bench.config.pretrain import Pretrain
-from bench.losses import histogram, mi_bound, q_b
+from bench.losses import histogram, mi_lower_bound
+from bench.losses.contrastive import excess
 from bench.methods.objectives import Pair, margin_of
 
 PER_QUERY = (
@@ -47,10 +50,11 @@ class Probes(nn.Module):
         """
         for pair, loss_N in zip(pairs, losses, strict=True):
             pos_N, neg_NK = pair.pos_N.detach(), pair.neg_NK.detach()
-            q_N = q_b(pos_N, neg_NK, tau=self.tau)
-            bound_N = mi_bound(
-                pos_N, neg_NK, tau=self.tau, margin=self.margin, count=neg_NK.shape[1]
-            )
+            odds_N = excess(pos_N, neg_NK, self.tau)  # one pass over the negatives for both
+            q_N = logsigmoid(odds_N).exp()
+            candidates = 1 + neg_NK.shape[1] * math.exp(self.margin / self.tau)
+            loss_NCE_N = -logsigmoid(-odds_N - self.margin / self.tau)
+            bound_N = mi_lower_bound(loss_NCE_N, candidates=candidates)
             gradient = pair.probed_ND.grad
             norm_N = torch.zeros_like(pos_N) if gradient is None else gradient.norm(dim=1) * shares
             values = torch.stack(

@@ -75,7 +75,7 @@ def test_only_images_are_read_in_any_mode(root: Path) -> None:
 
 
 def test_the_most_common_shorter_side_is_everyones(root: Path) -> None:
-    """Of equally common sides the smaller: 6 (three images) against 9 (three)."""
+    """Three images of 6 and three of 9: the smaller; one more of 9: that."""
     write_image(root / "mine/train/dog/1.png", 5, (9, 13))
     write_image(root / "mine/train/dog/2.png", 6, (9, 9))
     write_image(root / "mine/train/dog/3.png", 7, (18, 9))
@@ -85,6 +85,8 @@ def test_the_most_common_shorter_side_is_everyones(root: Path) -> None:
     with Image.open(root / "mine/train/dog/2.png") as image:
         shrunk = np.array(image.resize((6, 6), Image.Resampling.BILINEAR))
     assert torch.equal(images.train.pixels[3], torch.from_numpy(shrunk).permute(2, 0, 1))
+    write_image(root / "mine/train/dog/4.png", 8, (9, 10))
+    assert load_folder("mine", root).image_size == 9
 
 
 @pytest.mark.parametrize("size", [(9, 13), (13, 9), (40, 7), (6, 6), (8, 8), (5, 31)])
@@ -183,9 +185,8 @@ def test_a_truncated_image_is_told_by_name(root: Path) -> None:
 def test_a_part_that_is_missing_or_empty(root: Path) -> None:
     mine = root / "mine"
     (mine / "test/cat/1.png").unlink()
-    with raises(
-        DataMissing, f"{mine}/test: no images. Put them there as <class>/*.jpg (png, webp)."
-    ):
+    told = f"{mine}/test: no images. Put them there as <class>/*.jpg (png, webp)."
+    with raises(DataMissing, told):
         load_folder("mine", root)
     shutil.rmtree(mine / "test")
     where = "mine/train/<class>/*.jpg and mine/test/<class>/*.jpg"
@@ -200,15 +201,22 @@ def test_a_class_that_is_tested_but_not_trained_on(root: Path) -> None:
         load_folder("mine", root)
 
 
-@pytest.mark.parametrize("limit", [300, 431])
+@pytest.mark.parametrize("limit", [200, 431])
 def test_too_large_for_memory(root: Path, monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
-    """4 images of 108 bytes are 432 as pixels, and more than 300 as files."""
+    """4 images of 108 bytes are 432 as pixels; as files they are above 200 before all is read."""
     for file in (root / "mine").rglob("*.png"):
         Image.new("RGB", (6, 6)).save(file)
-    assert 300 < sum(f.stat().st_size for f in (root / "mine").rglob("*.png")) < 431
+    assert 200 < sum(f.stat().st_size for f in (root / "mine").rglob("*.png")) < 431
     monkeypatch.setattr(folders, "LARGEST", limit)
+    if limit == 200:
+        monkeypatch.setattr(folders, "_common_side", None)
     kept = f"more than the {limit / 1e9:g} GB that are kept in memory"
     with raises(DataError, f"folder:mine: {kept}. Store fewer or smaller images."):
         load_folder("mine", root)
+
+
+def test_the_limit_itself_is_allowed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for file in (root / "mine").rglob("*.png"):
+        Image.new("RGB", (6, 6)).save(file)
     monkeypatch.setattr(folders, "LARGEST", 432)
-    load_folder("mine", root)
+    assert load_folder("mine", root).image_size == 6

@@ -71,9 +71,7 @@ def test_features_that_are_not_finite() -> None:
     net.load_state_dict(
         {k: v * torch.nan if k == "1.bias" else v for k, v in net.state_dict().items()}
     )
-    with pytest.raises(
-        Diverged, match=r"^a feature of the frozen encoder is infinite or not a num"
-    ):
+    with pytest.raises(Diverged, match=r"^a feature of the frozen encoder is infinite or not a"):
         extract(net, pixels(6), prepare=prepare)
 
 

@@ -7,11 +7,12 @@ from pydantic import ValidationError
 
 from bench.config.linear_protocols import LINEAR_PROTOCOLS, LinearProtocol
 from bench.config.yaml_file import load_yaml
+from bench.errors import PublishedError
 from bench.published.reader import PAPERS
 
 
 def stated(paper: str, protocol: str) -> dict[str, Any]:
-    protocols = load_yaml(PAPERS[paper])["protocols"]
+    protocols = load_yaml(PAPERS[paper], PublishedError)["protocols"]
     found: dict[str, Any] = next(p for p in protocols if p["id"] == protocol)["stated"]
     return found
 
@@ -53,7 +54,7 @@ def test_schedules_are_the_printed_ones() -> None:
     ):
         printed = stated(paper, protocol)
         assert LINEAR_PROTOCOLS[name].schedule == "cosine"
-        assert "cosine" in printed.get("schedule", printed.get("lr_schedule"))
+        assert "cosine" in printed.get("schedule", printed.get("lr_schedule", ""))
 
 
 def test_rates_by_hand() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
@@ -156,6 +156,7 @@ def test_finite_at_small_tau(name: str, dtype: torch.dtype) -> None:
     assert bool(pos.grad.isfinite().all() and neg.grad.isfinite().all())
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(["dcl", "vmf", "exp"]),
     st.integers(1, 6),
@@ -175,6 +176,7 @@ def test_invariances(name: str, n: int, m: int, tau: float, seed: int) -> None:
     assert_close(loss_named(name, pos, masked, tau), loss)
 
 
+@settings(deadline=None)
 @given(st.floats(0.01, 2.0), st.floats(-1.0, 1.0), st.integers(0, 10_000))
 def test_a_shift_of_all_similarities_changes_nothing(tau: float, shift: float, seed: int) -> None:
     """Of the weights, the von Mises-Fisher one is free of it as well."""

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
@@ -139,6 +139,7 @@ def test_printed_weight_stops_at_the_root_of_the_largest_number() -> None:
     assert_close(wide, loop(pos.double(), neg.double(), 0.01, 1.0, "printed"), rtol=1e-9, atol=0.0)
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(FORMS),
     st.integers(1, 5),

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
@@ -38,6 +38,7 @@ def test_q_b_is_the_factor_of_infonces_gradient() -> None:
     assert not found.requires_grad
 
 
+@settings(deadline=None)
 @given(st.floats(0.2, 1.0), st.floats(0.01, 0.5), st.integers(0, 10_000))
 def test_q_b_in_easy_cases(tau: float, step: float, seed: int) -> None:
     """qb-easy-cases: it falls with a nearer positive, farther negatives, fewer negatives."""
@@ -145,3 +146,13 @@ def test_running_sums_are_float64() -> None:
     running.add(torch.tensor([2.0**24]))
     running.add(torch.tensor([1.0]))
     assert running.sums.tolist() == [2, 2**24 + 1, 2**48 + 1]
+
+
+def test_no_probe_waits_for_the_device() -> None:
+    """On torch's device without values whatever would read one fails."""
+    pos, neg = torch.empty(4, device="meta"), torch.empty(4, 5, device="meta")
+    running = Running(device="meta")
+    running.add(q_b(pos, neg, tau=0.1))
+    running.add(mi_bound(pos, neg, tau=0.1, margin=0.2))
+    assert running.mean().shape == running.std().shape == ()
+    assert histogram(pos, bins=20).shape == (20,)

@@ -44,8 +44,8 @@ def test_parts_are_normalised_apart(spatial: bool) -> None:
         (out * weight).sum().backward()
         (expected * weight).sum().backward()
         assert_close(x.grad, y.grad)
-    assert_close(layer.weight.grad, sum(one.weight.grad for one in plain))  # type: ignore[misc]
-    assert_close(layer.bias.grad, sum(one.bias.grad for one in plain))  # type: ignore[misc]
+    assert_close(layer.weight.grad, sum(one.weight.grad for one in plain))
+    assert_close(layer.bias.grad, sum(one.bias.grad for one in plain))
     for name in ("running_mean", "running_var"):
         mean = torch.stack([one.get_buffer(name) for one in plain]).mean(dim=0)
         assert_close(layer.get_buffer(name), mean)
@@ -74,11 +74,11 @@ def test_memory_format_is_kept() -> None:
 @pytest.mark.parametrize("spatial", [True, False])
 def test_a_batch_that_does_not_divide(spatial: bool) -> None:
     layer, _ = grouped(spatial)
-    with pytest.raises(ValueError, match="^a batch of 5 does not divide into 3 bn_groups$"):
+    with pytest.raises(ValueError, match=r"^a batch of 5 does not divide into 3 bn_groups$"):
         layer(inputs(spatial, 0)[:5])
 
 
 @pytest.mark.parametrize("make", [batch_norm_1d, batch_norm_2d])
 def test_groups_out_of_their_domain(make: type[nn.Module]) -> None:
-    with pytest.raises(ValueError, match="^bn_groups must be at least 1, found 0$"):
+    with pytest.raises(ValueError, match=r"^bn_groups must be at least 1, found 0$"):
         make(4, 0)

@@ -1,6 +1,7 @@
 """Heads: what stands in them, what they compute, where their numbers come from."""
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -41,7 +42,7 @@ def test_layers(layers: int, bn: HeadNorm, expected: str) -> None:
     assert spelled(made) == expected
     widths = [m.weight.shape for m in made if isinstance(m, nn.Linear)]
     ends = [6, *[5] * (layers - 1), 4]
-    assert widths == [torch.Size([o, i]) for i, o in zip(ends[:-1], ends[1:], strict=True)]
+    assert widths == [torch.Size([o, i]) for i, o in pairwise(ends)]
     assert made.out_dim == 4
 
 
@@ -70,6 +71,8 @@ def test_no_layers_is_the_identity() -> None:
 def test_computes_what_it_says() -> None:
     made = head(2).double()
     first, second = made[0], made[2]
+    assert isinstance(first, nn.Linear)
+    assert isinstance(second, nn.Linear)
     x = torch.from_numpy(np.random.default_rng(1).standard_normal((3, 6)))
     hidden = (x @ first.weight.T + first.bias).clamp(min=0)
     assert_close(made(x.clone()), hidden @ second.weight.T + second.bias)
@@ -92,7 +95,7 @@ def test_linear_layers_are_uniform_as_torchs() -> None:
         400, layers=1, hidden_dim=None, out_dim=300, bn="none", bn_groups=1,
         generator=np.random.default_rng(0),
     )  # fmt: skip
-    for parameter in (made[0].weight, made[0].bias):
+    for parameter in made.parameters():
         assert parameter.abs().max().item() == pytest.approx(1 / 20, rel=0.02)
         assert parameter.abs().max().item() <= 1 / 20
         assert parameter.std().item() == pytest.approx(1 / 20 / 3**0.5, rel=0.1)

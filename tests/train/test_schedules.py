@@ -12,8 +12,8 @@ from bench.train.schedules import Plateau, learning_rate, momentum_at
 
 
 def rate(step: int, **change: Any) -> float:
-    settings = {"lr": 0.4, "steps": 110, "warmup_steps": 10, "schedule": "cosine"} | change
-    return learning_rate(step, **settings)
+    settings: dict[str, Any] = {"lr": 0.4, "steps": 110, "warmup_steps": 10, "schedule": "cosine"}
+    return learning_rate(step, **(settings | change))
 
 
 @pytest.mark.parametrize("schedule", ["constant", "cosine", "step"])
@@ -84,7 +84,7 @@ def test_momentum_rises_to_one() -> None:
 def test_momentum_out_of_its_domain() -> None:
     with pytest.raises(ValueError, match=r"^step must be in 0\.\.100, found 101$"):
         momentum_at(101, momentum=0.9, steps=100, schedule="fixed")
-    with pytest.raises(ValueError, match="^schedule must be one of fixed, cosine, found 'sine'$"):
+    with pytest.raises(ValueError, match=r"^schedule must be one of fixed, cosine, found 'sine'$"):
         momentum_at(1, momentum=0.9, steps=100, schedule="sine")  # type: ignore[arg-type]
 
 
@@ -139,5 +139,7 @@ def test_scaled_lr_out_of_its_domain(N: int, per: int) -> None:
 
 
 def test_scaled_lr_of_an_unknown_rule() -> None:
-    with pytest.raises(ValueError, match="^rule must be one of none, linear, sqrt, found 'cubic'$"):
+    with pytest.raises(
+        ValueError, match=r"^rule must be one of none, linear, sqrt, found 'cubic'$"
+    ):
         scaled_lr(0.1, 256, "cubic")  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ Ints = NDArray[np.int64]
 
 TRIES = 10
 NUMBERS = 2 * TRIES + 2  # area and aspect ratio of each try, then where the box lies
+WHOLE = (2.0, 2.0)  # shares with which no try fits, so that the box is the image's middle or all
 _RATIO = (3 / 4, 4 / 3)  # width / height
 
 

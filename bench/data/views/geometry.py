@@ -43,7 +43,9 @@ def resized_crops(pixels: Tensor, box_VB4: Tensor, flip_VB: Tensor, size: int) -
     across = resize_weights(left, width, size, W, flip_VB.flatten())
     lines = pixels.transpose(1, 2).to(torch.float32, memory_format=torch.contiguous_format)
     lines = lines.div_(255).view(B, H, C * W)
-    rows = torch.cat([torch.bmm(weights, lines) for weights in down])
+    rows = lines.new_empty(V, B, size, C * W)
+    for weights, row in zip(down, rows, strict=True):
+        torch.bmm(weights, lines, out=row)
     crops = torch.bmm(rows.view(V * B, size * C, W), across.mT)
     return crops.view(V * B, size, C, size).transpose(1, 2).contiguous()
 

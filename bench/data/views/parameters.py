@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.data.views.crops import Floats, crop_box, draw_crop_numbers
+from bench.data.views.crops import WHOLE, Floats, crop_box, draw_crop_numbers
 from bench.data.views.recipes import Recipe
 
 
@@ -26,6 +26,7 @@ class ViewParameters:
     Every image has every number, whether its chance says it is used or not.
     """
 
+    source: tuple[int, int]  # height and width of the images, in pixels
     crop_numbers: Floats  # (V, B, U), for `crop_box`
     box: Tensor | None  # int64 (V, B, 4): top, left, height, width in pixels; None: all of it
     flip: Tensor  # bool (V, B)
@@ -70,6 +71,7 @@ def draw_parameters(
     ).unbind(-1)
     sigma = np.array([r.blur_sigma for r in recipes])
     return ViewParameters(
+        source=source,
         crop_numbers=numbers,
         box=torch.from_numpy(np.stack(crop_box(numbers, *source), -1)) if crops else None,
         flip=flip,
@@ -88,9 +90,9 @@ def draw_parameters(
 def crop_numbers(recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: int) -> Floats:
     """Return the numbers (V, batch, U) that `crop_box` turns into boxes.
 
-    For a recipe that does not crop it is the whole image, up to the aspect ratios 3/4 and 4/3.
+    Of a recipe that does not crop, the box is the whole image, up to the aspect ratios 3/4 and 4/3.
     """
-    return draw_crop_numbers(rng, [r.crop or (1.0, 1.0) for r in recipes], batch)
+    return draw_crop_numbers(rng, [r.crop or WHOLE for r in recipes], batch)
 
 
 def draw_affine(

@@ -39,7 +39,7 @@ class Views:
         """Return both views, float32 (B, 3, size, size) in [0, 1], on the images' device.
 
         Args:
-            pixels: uint8 (B, 3, H, W) of the height and width that the parameters were drawn for.
+            pixels: uint8 (B, 3, H, W), H and W as the parameters were drawn for.
             parameters: from `draw`.
             cropped: in place of pixels (None): uint8 (2, B, 3, size, size), cropped and resized by
                 `crop_box` already; the rest, flips included, is done here.
@@ -52,7 +52,7 @@ class Views:
             _check("cropped", cropped, (2, B, 3, S, S))
             images = mirror(cropped, parameters)
         elif pixels is not None:
-            _check("pixels", pixels, (B, 3, *pixels.shape[2:4]))
+            _check("pixels", pixels, (B, 3, *parameters.source))
             images = cut(pixels, parameters, S)
         else:
             raise ValueError("needs pixels or cropped")

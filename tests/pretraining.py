@@ -1,0 +1,54 @@
+"""Small `pretrain` cells on digits, and what to train them with."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from bench.config.pretrain import Pretrain
+from bench.config.presets import PRESETS
+from bench.data.catalogue import load_images
+from bench.data.images import Images
+from bench.train.batches import DeviceBatches, chosen_split, normaliser
+from bench.train.loop import Training
+
+METHODS = sorted(PRESETS)
+
+SMALL: dict[str, Any] = {
+    "experiment": "pretrain", "method": "simclr", "dataset": "digits", "train_images": 96,
+    "image_size": 8, "views": "affine", "arch": "small", "stem": "half", "width": 4,
+    "feature_dim": 8, "epochs": 2, "batch_size": 16, "optimizer": "sgd", "lr": 0.05,
+    "weight_decay": 1e-4, "lr_schedule": "cosine", "knn_k": 5, "seed": 0,
+}  # fmt: skip
+# Presets are published at sizes that no small batch has.
+SIZES: dict[str, dict[str, Any]] = {
+    "moco": {"K": 40, "bn_groups": 2},
+    "moco-v2": {"K": 40, "bn_groups": 2, "projector_hidden_dim": 16},
+    "nnclr": {"support_size": 40, "projector_hidden_dim": 16, "predictor_hidden_dim": 16},
+    "hypersphere": {},
+}
+
+
+def small_cell(method: str = "simclr", **changes: Any) -> Pretrain:
+    sizes = SIZES.get(method, {"projector_hidden_dim": 16})
+    return Pretrain.model_validate(SMALL | {"method": method} | sizes | changes)
+
+
+def digits() -> Images:
+    return load_images("digits", Path())
+
+
+def training_of(cell: Pretrain) -> Training:
+    images = digits()
+    batches = DeviceBatches(cell, chosen_split(cell, images), normaliser(images, "cpu"))
+    return Training(cell, batches, images.classes, "cpu")
+
+
+def weights(training: Training) -> dict[str, torch.Tensor]:
+    """Return every tensor that a training holds, by name."""
+    parts = {"online": training.online, "probes": training.probes, **training.method.modules}
+    return {
+        f"{part}.{name}": value.clone()
+        for part, module in parts.items()
+        for name, value in module.state_dict().items()
+    }
