@@ -82,6 +82,12 @@ def check_present(name: str, root: Path) -> None:
         raise DataMissing(f"{name}: not found in {root}. {remedy}.")
 
 
+def image_folders(root: Path) -> dict[str, Path]:
+    """Return the folders of images below `root`, by the name a suite gives them."""
+    found = sorted(root.glob("*/train"))
+    return {f"{PREFIX}{path.parent.name}": path.parent for path in found if path.is_dir()}
+
+
 def load_images(name: str, root: Path) -> Images:
     """Return a data set that fits in memory; nothing is downloaded.
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -65,7 +66,7 @@ def test_wide_networks_have_the_published_parameters(arch: str, wide: int) -> No
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-@pytest.mark.parametrize("stem", ["imagenet", "cifar"])
+@pytest.mark.parametrize("stem", get_args(Stem))
 def test_feature_dim_is_what_comes_out(arch: str, stem: Stem) -> None:
     mine = encoder(arch, stem, width=4)
     assert mine(images(2, 33)).shape == (2, mine.feature_dim)
@@ -73,7 +74,7 @@ def test_feature_dim_is_what_comes_out(arch: str, stem: Stem) -> None:
     assert mine.feature_dim == expected.get(arch, 512)
 
 
-def test_cifar_stem_keeps_the_size() -> None:
+def test_stems_halve_the_size_twice_once_or_not() -> None:
     def sizes(stem: Stem) -> list[int]:
         found = []
         x = images(2, 32)
@@ -84,11 +85,12 @@ def test_cifar_stem_keeps_the_size() -> None:
 
     # conv1, bn1, relu, maxpool, four stages, mean
     assert sizes("cifar") == [32, 32, 32, 32, 32, 16, 8, 4, 1]
+    assert sizes("half") == [16, 16, 16, 16, 16, 8, 4, 2, 1]
     assert sizes("imagenet") == [16, 16, 16, 8, 8, 4, 2, 1, 1]
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-@pytest.mark.parametrize(("stem", "size"), [("imagenet", 65), ("cifar", 17)])
+@pytest.mark.parametrize(("stem", "size"), [("imagenet", 65), ("cifar", 17), ("half", 17)])
 def test_multiply_adds_are_those_of_the_layers(arch: str, stem: Stem, size: int) -> None:
     counted = 0.0
 
@@ -208,7 +210,7 @@ def test_numbers_come_from_the_generator_alone() -> None:
             "arch must be one of small, resnet18, resnet50, resnet50-2x, resnet50-4x, "
             "found 'resnet'",
         ),
-        ({"stem": "patch"}, "stem must be one of imagenet, cifar, found 'patch'"),
+        ({"stem": "patch"}, "stem must be one of imagenet, cifar, half, found 'patch'"),
         ({"width": 0}, "width must be at least 1, found 0"),
         ({"bn_groups": 0}, "bn_groups must be at least 1, found 0"),
     ],

@@ -22,13 +22,13 @@ def rng(key: int = 0) -> np.random.Generator:
 
 def some_of(parameters: ViewParameters, images: list[int]) -> ViewParameters:
     """Return the parameters of some images of the batch."""
-    found: dict[str, Any] = {
+    found = {
         field.name: getattr(parameters, field.name) for field in dataclasses.fields(parameters)
     }
-    return dataclasses.replace(
-        parameters,
-        **{name: v[:, images] for name, v in found.items() if isinstance(v, Tensor | np.ndarray)},
-    )
+    chosen: dict[str, Any] = {
+        name: v[:, images] for name, v in found.items() if isinstance(v, Tensor | np.ndarray)
+    }
+    return dataclasses.replace(parameters, **chosen)
 
 
 # A solarized pixel within rounding of the threshold may fall on the other side of it: the seeds
