@@ -20,7 +20,7 @@ def stated_settings(suite: Suite, paper: Paper, artifact: Artifact) -> dict[str,
     return {
         suite.renamed.get(key, key): value
         for key, value in (stated | artifact.setting).items()
-        if key not in of_rows
+        if key not in of_rows and value is not None  # null: the paper does not say
     }
 
 

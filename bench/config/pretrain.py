@@ -199,12 +199,11 @@ class Pretrain(Cell):
         for name, (other, value) in ONLY_WITH.items():
             if (getattr(self, name) is not None) != (getattr(self, other) == value):
                 raise ValueError(f"{name} is needed with {other} '{value}' and with nothing else")
-        if (self.alpha is None) == (self.loss == "eqco") or not (
-            self.alpha is None or self.loss in ("eqco", "dual-temperature")
-        ):
+        takes = {"eqco": (True,), "dual-temperature": (True, False)}.get(self.loss, (False,))
+        if (self.alpha is not None) not in takes:
             raise ValueError(
-                "alpha is needed with loss 'eqco', allowed with 'dual-temperature', and has no "
-                f"meaning with '{self.loss}'"
+                "alpha is needed with loss 'eqco', allowed with 'dual-temperature' and has no "
+                "meaning with others"
             )
         self._check_heads()
         self._check_negatives()

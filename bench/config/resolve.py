@@ -85,7 +85,7 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[Grid]:
     change = {
         f"scales.{scale}.fixed": chosen.fixed,
         f"scales.{scale}.grid": chosen.grid,
-    }
+    } | {f"scales.{scale}.zip.{i}": group for i, group in enumerate(chosen.zip)}
     known = list(dict.fromkeys(name for kind in kinds for name in kind.setting_names()))
     for place, settings in ({"fixed": suite.fixed, "assumed": suite.assumed} | change).items():
         _check_known(settings, place, known, path)
@@ -157,6 +157,11 @@ def _changed(
     """Return the grid with what the scale changes."""
     names = kind.setting_names()
     place = f"{path}: scales.{scale}"
+    for i, group in enumerate(chosen.zip):  # in the place of every axis that it names
+        own = {name: values for name, values in group.items() if name in names}
+        axes = [axis for axis in axes if not own.keys() & axis[1].keys()]
+        axes += [(f"scales.{scale}.zip.{i}", own)] if own else []
+        fixed = {name: placed for name, placed in fixed.items() if name not in own}
     for name, value in chosen.fixed.items():
         if any(name in group for _, group in axes):
             raise SuiteError(f"{place}.fixed.{name}: is an axis; set it under grid")

@@ -50,6 +50,7 @@ class Scale(Record):
     protocol: Literal["published", "reduced"]
     fixed: Settings = {}
     grid: Axes = {}
+    zip: list[Coupled] = []
     seeds: Seeds | None = None
 
 
@@ -97,9 +98,9 @@ class Figure(Record):
 
     name: Name
     title: str
-    draw: Literal["lines", "history", "scatter"]
-    y: str  # a metric; for scatter an array of points
-    x: str  # a setting; for history `step`; for scatter the array of labels
+    draw: Literal["lines", "history", "scatter", "distribution"]
+    y: str  # a metric; for scatter an array of points; for distribution one of shares in bins
+    x: str  # a setting; for history `step`; for scatter the array of labels; else the bins' unit
     by: str | None = None  # one line a value
     panels: str | None = None  # one panel a value of this setting
     artifact: str | None = None  # its printed values are drawn beside

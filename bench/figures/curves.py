@@ -101,6 +101,16 @@ def draw_scatter(points: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], ax:
     return ax
 
 
+def draw_distribution(shares: dict[Any, Sequence[np.ndarray[Any, Any]]], ax: Axes) -> Axes:
+    """Draw shares in equal bins of [0, 1], means over seeds, as one outline a name."""
+    palette = colours(list(shares))
+    for name, found in shares.items():
+        mean = np.mean(found, axis=0)
+        edges = np.linspace(0, 1, len(mean) + 1)
+        ax.stairs(mean, edges, color=palette[name], lw=1.2, label=str(name))
+    return ax
+
+
 def _values(frame: pd.DataFrame, by: str | None) -> list[Any]:
     return sorted(set(frame[by])) if by else [""]
 

@@ -11,7 +11,12 @@ from matplotlib.figure import Figure as Canvas
 
 from bench.analysis.frame import Done, history_frame
 from bench.config.suite import Figure, Suite
-from bench.figures.curves import draw_history, draw_lines, draw_scatter
+from bench.figures.curves import (
+    draw_distribution,
+    draw_history,
+    draw_lines,
+    draw_scatter,
+)
 from bench.figures.style import look
 from bench.published.reader import Paper
 
@@ -26,6 +31,8 @@ def draw_figure(figure: Figure, suite: Suite, done: Done, paper: Paper) -> Canva
     with look():
         if figure.draw == "scatter":
             return _scatter(figure, own)
+        if figure.draw == "distribution":
+            return _distribution(figure, own)
         frame = history_frame(own) if figure.draw == "history" else _wide(own)
         if frame.empty or figure.y not in frame or figure.x not in frame:
             return None
@@ -118,6 +125,24 @@ def _scatter(figure: Figure, done: Done) -> Canvas | None:
     for (_, finished), ax in zip(chosen, axes, strict=True):
         draw_scatter(finished.arrays[figure.y], finished.arrays[figure.x], ax)
         ax.set(xticks=[], yticks=[])
+    return canvas
+
+
+def _distribution(figure: Figure, done: Done) -> Canvas | None:
+    """Draw an array of shares, one outline a value of `by`."""
+    shares: dict[Any, list[Any]] = {}
+    for cell, finished in done:
+        if figure.y in finished.arrays:
+            name = cell.settings[figure.by] if figure.by else ""
+            shares.setdefault(name, []).append(finished.arrays[figure.y])
+    if not shares:
+        return None
+    canvas, axes = _grid([None], figure)
+    names = sorted(shares)
+    told = {name: f"{figure.by} = {name}" if figure.by else "measured" for name in names}
+    draw_distribution({told[name]: shares[name] for name in names}, axes[0])
+    axes[0].set(xlabel=figure.x_label, ylabel=figure.y_label)
+    _legend(canvas, axes)
     return canvas
 
 

@@ -15,8 +15,22 @@ COLOURS: dict[str, Any] = {
     "vince": _PALETTE[2],
     "bank": _PALETTE[3],
     "batch": _PALETTE[4],
+    "dcl": _PALETTE[3],
+    "dclw": _PALETTE[4],
+    "dual-temperature": _PALETTE[9],
+    "align-uniform": _PALETTE[5],
 }
-MARKERS = {"infonce": "o", "eqco": "s", "vince": "^", "bank": "D", "batch": "v"}
+MARKERS = {
+    "infonce": "o",
+    "eqco": "s",
+    "vince": "^",
+    "bank": "D",
+    "batch": "v",
+    "dcl": "s",
+    "dclw": "D",
+    "dual-temperature": "v",
+    "align-uniform": "P",
+}
 GREY = "0.35"
 
 _RC: dict[Any, Any] = {

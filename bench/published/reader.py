@@ -23,7 +23,17 @@ if TYPE_CHECKING:
 DATA = Path(__file__).parent / "data"
 PAPERS = {path.stem.replace("_", "-"): path for path in sorted(DATA.glob("*.yaml"))}
 
-_NOT_SETTINGS = {"value", "std", "note", "source", "unit", "candidates", "value_at_least", "metric"}
+_NOT_SETTINGS = {
+    "value",
+    "std",
+    "note",
+    "source",
+    "unit",
+    "candidates",
+    "value_at_least",
+    "metric",
+    "stated_gain",
+}
 
 
 class Printed(float):

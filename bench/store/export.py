@@ -1,7 +1,8 @@
-"""Finished cells as CSV files, one pair an experiment, and back as read-only records.
+"""Finished cells as tables, one set an experiment, and back as read-only records.
 
     <folder>/<experiment>.csv          a row a cell: id, settings, metric.*, origin.*
     <folder>/<experiment>.history.csv  a row a history record: id, step, metrics
+    <folder>/<experiment>.arrays.npz   the arrays kept, named id/array, if there are any
 
 Numbers are written so that they read back as the same float.
 """
@@ -9,6 +10,7 @@ Numbers are written so that they read back as the same float.
 import csv
 import io
 import json
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,7 @@ from bench.store.folder import CellFolder
 from bench.store.store import Store
 
 Row = dict[str, str]
+Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Finished:
     metrics: dict[str, float]
     origin: dict[str, Any]  # flat: commit, dirty, packages, processor, device, wall_s, ...
     history: list[dict[str, float]]
-    arrays: dict[str, np.ndarray[Any, Any]]
+    arrays: Arrays
 
 
 class Results:
@@ -82,8 +85,9 @@ def export_cells(cells: Sequence[Cell], store: Store, folder: Path) -> int:
 
 
 def _export_kind(kind: str, cells: Sequence[Cell], store: Store, folder: Path) -> int:
-    main, side = folder / f"{kind}.csv", folder / f"{kind}.history.csv"
+    main, side, deep = _paths(folder, kind)
     rows = {row["id"]: row for row in _read_table(main)}
+    arrays = _read_arrays(deep)
     lines: dict[str, list[Row]] = {}
     for line in _read_table(side):
         lines.setdefault(line["id"], []).append(line)
@@ -95,6 +99,7 @@ def _export_kind(kind: str, cells: Sequence[Cell], store: Store, folder: Path) -
             continue
         count += 1
         rows[cell.id] = _row(cell, metrics, cell_folder)
+        arrays[cell.id] = cell_folder.arrays()
         lines[cell.id] = [
             {"id": cell.id} | {k: json.dumps(v) for k, v in line.items()}
             for line in cell_folder.history()
@@ -103,7 +108,40 @@ def _export_kind(kind: str, cells: Sequence[Cell], store: Store, folder: Path) -
         ordered = sorted(rows)
         _write_table(main, [rows[name] for name in ordered])
         _write_table(side, [line for name in ordered for line in lines.get(name, [])])
+        _write_arrays(deep, arrays)
     return count
+
+
+def _paths(folder: Path, kind: str) -> tuple[Path, Path, Path]:
+    """Return the files of an experiment: cells, histories, arrays."""
+    return (
+        folder / f"{kind}.csv",
+        folder / f"{kind}.history.csv",
+        folder / f"{kind}.arrays.npz",
+    )
+
+
+def _read_arrays(path: Path) -> dict[str, Arrays]:
+    """Return the arrays of each cell, by its id."""
+    found: dict[str, Arrays] = {}
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            for name in archive.files:
+                owner, _, own = name.partition("/")
+                found.setdefault(owner, {})[own] = archive[name]
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, zipfile.BadZipFile) as fault:
+        raise StoreError(f"{path}: cannot be read ({fault})") from fault
+    return found
+
+
+def _write_arrays(path: Path, arrays: dict[str, Arrays]) -> None:
+    flat = {f"{i}/{name}": value for i in sorted(arrays) for name, value in arrays[i].items()}
+    if flat:
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **flat)  # type: ignore[arg-type]
+        write_whole(path, buffer.getvalue())
 
 
 def _row(cell: Cell, metrics: dict[str, float], folder: CellFolder) -> Row:
@@ -116,7 +154,8 @@ def _row(cell: Cell, metrics: dict[str, float], folder: CellFolder) -> Row:
 
 def _read_export(root: Path, experiment: str) -> dict[str, Finished]:
     histories: dict[str, list[dict[str, float]]] = {}
-    main, side = root / f"{experiment}.csv", root / f"{experiment}.history.csv"
+    main, side, deep = _paths(root, experiment)
+    arrays = _read_arrays(deep)
     for line in _read_table(side):
         values = {k: _number(v, side) for k, v in line.items() if k != "id" and v}
         histories.setdefault(line["id"], []).append(values)
@@ -125,7 +164,7 @@ def _read_export(root: Path, experiment: str) -> dict[str, Finished]:
             metrics=_with_prefix(row, "metric.", main),
             origin=_with_prefix(row, "origin.", main),
             history=histories.get(row["id"], []),
-            arrays={},
+            arrays=arrays.get(row["id"], {}),
         )
         for row in _read_table(main)
     }

@@ -76,17 +76,18 @@ def test_features_that_are_not_finite() -> None:
 
 
 def test_accuracy_by_hand() -> None:
-    """Label 2 stands first, third, sixth and first among equals with 3 but not with 1."""
+    """Label 2 stands first, third, fifth, sixth, and before its equal 3 but not its equal 1."""
     scores = torch.tensor(
         [
             [0.0, 0.0, 9.0, 0.0, 0.0, 0.0],
             [0.0, 5.0, 4.0, 5.0, 0.0, 0.0],
+            [1.0, 1.0, 0.5, 1.0, 1.0, 0.0],
             [1.0, 1.0, 0.0, 1.0, 1.0, 1.0],
             [0.0, 0.0, 7.0, 7.0, 0.0, 0.0],
             [0.0, 7.0, 7.0, 0.0, 0.0, 0.0],
         ]
     )
-    assert accuracy(scores, torch.full((5,), 2)) == Accuracy(40, 80)
+    assert accuracy(scores, torch.full((6,), 2)) == Accuracy(200 / 6, 500 / 6)
 
 
 def test_scores_that_are_not_numbers_are_no_success() -> None:

@@ -96,6 +96,10 @@ def test_of_equal_votes_the_nearest_wins(labels: list[int], k: int, winner: int)
         assert on_a_line(labels, label, k, None).top1 == 100 * (label == winner)
 
 
+def test_many_votes_are_counted_exactly() -> None:
+    assert on_a_line([0] * 2100 + [1] * 2101, 1, 4201, None) == (100, 100)
+
+
 def test_weights_by_hand() -> None:
     """exp(-1/2) against exp(-2) + exp(-9/2) at tau 1; against 0.96 + 0.91 of 0.99 at tau 50."""
     assert math.exp(-0.5) > math.exp(-2) + math.exp(-4.5)

@@ -246,6 +246,10 @@ def test_uniformity_couples_anchors_and_dcl_does_not() -> None:
             "weight must be vmf without delta or exp with delta above 0, found exp",
         ),
         (
+            {"weight": "exp", "delta": 0.0},
+            "weight must be vmf without delta or exp with delta above 0, found exp",
+        ),
+        (
             {"weight": "cos"},
             "weight must be vmf without delta or exp with delta above 0, found cos",
         ),

@@ -40,7 +40,7 @@ def kernel_size(size: int) -> int:
 
 def one_view(pixels: Tensor, p: ViewParameters, view: int, n: int, size: int) -> Tensor:
     """Return view `view` of image `n` (3, H, W) in float32, all but affine."""
-    image = functional.to_dtype(pixels, torch.float32, scale=True)
+    image: Tensor = functional.to_dtype(pixels, torch.float32, scale=True)
     if p.box is not None:
         box = p.box[view, n].tolist()
         image = functional.resized_crop(image, *box, size=[size, size], antialias=True)
