@@ -5,8 +5,8 @@ from typing import Any
 
 import torch
 
-from bench.config.pretrain import Pretrain
 from bench.config.presets import PRESETS
+from bench.config.pretrain import Pretrain
 from bench.data.catalogue import load_images
 from bench.data.images import Images
 from bench.train.batches import DeviceBatches, chosen_split, normaliser

@@ -72,9 +72,9 @@ def _convolutions(architecture: Architecture, stem: Stem, width: int, size: int)
         inner = width * 2**stage
         outer = inner * 4 if architecture.bottleneck else inner
         for block in range(blocks):
-            before, halves = size, stage > 0 and block == 0
-            size = _half(size) if halves else size
-            shortcut = channels * outer if halves or channels != outer else 0
+            before = size
+            size = _half(size) if stage > 0 and block == 0 else size
+            shortcut = channels * outer if channels != outer else 0
             if architecture.bottleneck:
                 yield before**2 * channels * inner + size**2 * (9 * inner + outer) * inner
             else:

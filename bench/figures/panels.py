@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from bench.analysis.frame import Done, history_frame
+from bench.config.cells import CELLS
 from bench.config.suite import Figure, Suite
 from bench.figures.curves import (
     draw_distribution,
@@ -97,10 +98,11 @@ def _scale_axis(ax: Axes, figure: Figure, ticks: list[float]) -> None:
 def _published(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame | None:
     if figure.artifact is None:
         return None
+    ours = CELLS[suite.experiment].metrics
     rows = [
         {suite.renamed.get(k, k): v for k, v in value.settings.items()} | {"value": value.value}
         for value in paper.artifact(figure.artifact).values
-        if value.value is not None and value.metric in (None, figure.y)
+        if value.value is not None and (value.metric == figure.y or value.metric not in ours)
     ]
     needed = [name for name in (figure.x, figure.by, figure.panels) if name]
     frame = pd.DataFrame([row for row in rows if all(name in row for name in needed)])

@@ -13,24 +13,17 @@ COLOURS: dict[str, Any] = {
     "infonce": _PALETTE[0],
     "eqco": _PALETTE[1],
     "vince": _PALETTE[2],
-    "bank": _PALETTE[3],
-    "batch": _PALETTE[4],
     "dcl": _PALETTE[3],
     "dclw": _PALETTE[4],
+    "bank": _PALETTE[5],
+    "batch": _PALETTE[6],
+    "align-uniform": _PALETTE[8],
     "dual-temperature": _PALETTE[9],
-    "align-uniform": _PALETTE[5],
 }
 MARKERS = {
-    "infonce": "o",
-    "eqco": "s",
-    "vince": "^",
-    "bank": "D",
-    "batch": "v",
-    "dcl": "s",
-    "dclw": "D",
-    "dual-temperature": "v",
-    "align-uniform": "P",
-}
+    "infonce": "o", "eqco": "s", "vince": "^", "dcl": "D", "dclw": "v", "bank": "<", "batch": ">",
+    "align-uniform": "P", "dual-temperature": "X",
+}  # fmt: skip
 GREY = "0.35"
 
 _RC: dict[Any, Any] = {

@@ -15,13 +15,11 @@ from bench.losses.contrastive import (
     infonce,
     infonce_gradient_in_batch,
 )
-from bench.losses.probes import Running, coefficient_of_variation, histogram, mi_bound, q_b
+from bench.losses.probes import histogram, mi_bound, q_b
 
 __all__ = [
-    "Running",
     "align",
     "align_uniform",
-    "coefficient_of_variation",
     "dcl",
     "dclw",
     "dual_temperature",

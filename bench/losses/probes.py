@@ -70,39 +70,3 @@ def histogram(values_N: Tensor, *, bins: int = 20) -> Tensor:
     edges = torch.linspace(0, 1, bins + 1, dtype=values_N.dtype, device=values_N.device)
     at_least = (values_N.unsqueeze(-1) >= edges[:-1]).logical_and(values_N.unsqueeze(-1) <= 1)
     return -pad(at_least.sum(dim=-2), (0, 1)).diff(dim=-1)
-
-
-def coefficient_of_variation(mean: Tensor, std: Tensor) -> Tensor:
-    """Return C_v = std/mean (DCL, Fig. 1 and 5), unit-free; a larger one means more dispersion."""
-    return std / mean
-
-
-class Running:
-    """Mean and standard deviation of all values added, kept on their device in float64.
-
-    `sums` holds the number of values, their sum and that of their squares: it is the whole state,
-    changed in place, and no method waits for the device.
-    """
-
-    def __init__(self, device: torch.device | str = "cpu") -> None:
-        """Start with no value; then mean and standard deviation are nan."""
-        self.sums = torch.zeros(3, dtype=torch.float64, device=device)
-
-    def add(self, values: Tensor) -> None:
-        """Count all entries of a tensor of any shape and type."""
-        values = values.detach().double()
-        self.sums[0] += values.numel()
-        self.sums[1] += values.sum()
-        self.sums[2] += values.square().sum()
-
-    def mean(self) -> Tensor:
-        """Return the mean, a float64 scalar."""
-        return self.sums[1] / self.sums[0]
-
-    def std(self) -> Tensor:
-        """Return the standard deviation with ddof 0: the values are all there are, no sample."""
-        return (self.sums[2] / self.sums[0] - self.mean().square()).clamp(min=0).sqrt()
-
-    def reset(self) -> None:
-        """Forget all values."""
-        self.sums.zero_()

@@ -87,11 +87,11 @@ class QueueNegatives(nn.Module):
         own_ND: Tensor | None,
         draw: np.random.Generator,
     ) -> tuple[Tensor, Tensor]:
-        """See `Negatives`; a queue that is still empty gives -inf, which is no negative."""
+        """See `Negatives`; a queue still empty gives one negative opposite to each query."""
         pos_N = (query_ND * positive_ND).sum(dim=1)
         keys_MD = self.memory.content()
         if len(keys_MD) == 0:
-            return pos_N, torch.full_like(pos_N[:, None], -torch.inf)
+            return pos_N, torch.full_like(pos_N[:, None], -1.0)
         neg_NM = query_ND @ keys_MD.T
         if neg_NM.shape[1] > self.K:
             neg_NM = neg_NM.gather(1, drawn(self.K, neg_NM, draw))

@@ -11,6 +11,7 @@ from bench.config.pretrain import Pretrain
 from bench.data.images import Images, Split
 from bench.data.streams import Purpose, stream
 from bench.data.views import make_views
+from bench.errors import DataFailure
 
 
 class Batch(NamedTuple):
@@ -73,22 +74,22 @@ def chosen_split(cell: Pretrain, images: Images) -> Split:
     """Return the images to train on: labels are -1 where there are none.
 
     Raises:
-        ValueError: fewer images than asked for, or than one step takes.
+        DataFailure: fewer images than asked for, or than one step takes.
     """
     split = images.train
     if cell.pretrain_on == "train+unlabeled":
         if images.unlabeled is None:
-            raise ValueError(f"{images.name} has no unlabelled images: pretrain_on must be train")
+            raise DataFailure(f"{images.name} has no unlabelled images: pretrain_on must be train")
         more = images.unlabeled
         split = Split(
             torch.cat([split.pixels, more.pixels]), torch.cat([split.labels, more.labels])
         )
     if cell.train_images is not None:
         if cell.train_images > len(split.labels):
-            raise ValueError(f"train_images {cell.train_images}: there are {len(split.labels)}")
+            raise DataFailure(f"train_images {cell.train_images}: there are {len(split.labels)}")
         order = stream(0, Purpose.DATA, cell.train_images).permutation(len(split.labels))
         rows = torch.from_numpy(np.sort(order[: cell.train_images]))
         split = Split(split.pixels[rows], split.labels[rows])
     if len(split.labels) < cell.N:
-        raise ValueError(f"a step takes N = {cell.N} images, but there are {len(split.labels)}")
+        raise DataFailure(f"a step takes N = {cell.N} images, but there are {len(split.labels)}")
     return split

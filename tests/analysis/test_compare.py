@@ -114,7 +114,7 @@ def test_printed_spreads_widen_the_tolerance() -> None:
 def test_shipped_suites_agree_with_their_papers(path: Path) -> None:
     suite = load_suite(path)
     paper = check_suite(suite, path)
-    assert paper.id == suite.paper
+    assert paper.id == (suite.paper or "")
     for scale in suite.scales:
         check_scale(suite, scale, expand(suite, scale, path), paper)  # raises where it is not so
 

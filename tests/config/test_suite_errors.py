@@ -31,7 +31,7 @@ MISTAKES = {
     "unknown check": (
         changed("check: flat", "check: flatt"),
         "suites/small.yaml: claims.toy-mi-steady.0: found 'flatt', expected one of 'flat', "
-        "'flatter', 'equal', 'below', 'ordered', 'peak'.\n",
+        "'flatter', 'equal', 'below', 'ordered', 'peak', 'exceeds', 'change'.\n",
     ),
     "wrong type": (
         changed("steps: 100", "steps: many"),
@@ -88,8 +88,12 @@ MISTAKES = {
         "suites/small.yaml: lr: is missing.\n",
     ),
     "missing key": (
+        changed("scale: tiny\n", ""),
+        "suites/small.yaml: scale: is missing.\n",
+    ),
+    "artifacts without a paper": (
         changed("paper: eqco\n", ""),
-        "suites/small.yaml: paper: is missing.\n",
+        "suites/small.yaml: reproduces: a suite with a paper names artifacts, one without none.\n",
     ),
     "unknown experiment": (
         changed("experiment: gaussian-mi", "experiment: gausian-mi"),

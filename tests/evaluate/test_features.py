@@ -87,7 +87,7 @@ def test_accuracy_by_hand() -> None:
             [0.0, 7.0, 7.0, 0.0, 0.0, 0.0],
         ]
     )
-    assert accuracy(scores, torch.full((6,), 2)) == Accuracy(200 / 6, 500 / 6)
+    assert_close(accuracy(scores, torch.full((6,), 2)), Accuracy(200 / 6, 500 / 6))
 
 
 def test_scores_that_are_not_numbers_are_no_success() -> None:

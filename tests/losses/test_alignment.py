@@ -1,4 +1,4 @@
-"""Alignment and uniformity by loops and by hand, as a loss and as metrics."""
+"""Alignment and uniformity by loops and by hand, as a loss and as metrics, beside DCL."""
 
 import math
 import re
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from bench.losses import align, align_uniform, alignment, uniformity
+from bench.losses import align, align_uniform, alignment, dcl, uniformity
 
 
 def unit(n: int, d: int = 5, seed: int = 0) -> Tensor:
@@ -110,6 +110,51 @@ def test_autocast_does_not_narrow_distances() -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         found = align_uniform(x, x, align_weight=0.0, uniform_weight=1.0)
     assert_close(found, align_uniform(x, x, align_weight=0.0, uniform_weight=1.0))
+
+
+def test_narrow_embeddings_are_computed_wide() -> None:
+    a, b = (unit(40, seed=s).bfloat16() for s in (1, 2))
+    for measure in (
+        lambda x, y: align_uniform(x, y, align_weight=1.0, uniform_weight=1.0),
+        lambda x, _: uniformity(x).float(),
+        align,
+    ):
+        assert_close(measure(a, b), measure(a.float(), b.float()), rtol=1e-6, atol=0)
+
+
+def test_exponentials_of_cosine_and_of_distance() -> None:
+    """exp-equivalence: the same up to a factor at half the temperature, not at the same one."""
+    a, b = unit(6, seed=1), unit(6, seed=2)
+    pos, neg = (a * b).sum(dim=1), a @ b.roll(1, dims=0).T
+    far_pos, far_neg = (a - b).square().sum(dim=1), torch.cdist(a, b.roll(1, dims=0)).square()
+    by_distance = dcl(-far_pos, -far_neg, tau=0.4)
+    assert_close(by_distance, dcl(pos, neg, tau=0.2))
+    assert not torch.allclose(by_distance, dcl(pos, neg, tau=0.4), atol=0.1)
+
+
+def test_uniformity_couples_anchors_and_dcl_does_not() -> None:
+    """negative-negative-coupling: three points, tau = 1 (t = 1/2), points 0 and 1 drawn together.
+
+    The weight of <x_2, x_1> in the gradient of anchor 2 falls in eq-a5-uniform-n3 (read off the
+    component that x_1 alone has), and stays 1/2 in eq-a5-dclneg-n3.
+    """
+
+    def sizes(angle: float) -> tuple[float, float]:
+        x = torch.eye(3, dtype=torch.float64)
+        x[1] = torch.tensor([math.cos(angle), math.sin(angle), 0], dtype=x.dtype)
+        x.requires_grad_()
+        loss = align_uniform(x, x, uniform_t=0.5, align_weight=0.0, uniform_weight=1.0)
+        (uniform,) = torch.autograd.grad(loss.mean(), x)
+        sim = x @ x.T
+        own = torch.eye(3, dtype=torch.bool)
+        rows = dcl(torch.zeros(3), sim.masked_fill(own, -torch.inf), tau=1.0)
+        (decoupled,) = torch.autograd.grad(rows.sum(), sim)
+        return uniform[2, 1].item() / math.sin(angle), decoupled[2, 1].item()
+
+    apart, together = sizes(math.pi / 2), sizes(0.1)
+    assert together[0] / apart[0] == pytest.approx(3 / (2 + math.exp(math.cos(0.1))), rel=1e-9)
+    assert together[1] == pytest.approx(1 / 2)
+    assert apart[1] == pytest.approx(1 / 2)
 
 
 @pytest.mark.parametrize(

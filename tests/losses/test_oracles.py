@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import torch
-from lightly.loss import DCLLoss, DCLWLoss, NTXentLoss  # type: ignore[import-untyped]
-from pytorch_metric_learning import losses as metric_learning  # type: ignore[import-untyped]
+from lightly.loss import DCLLoss, DCLWLoss, NTXentLoss
+from pytorch_metric_learning import losses as metric_learning
 from torch import Tensor
 from torch.nn.functional import normalize
 from torch.testing import assert_close

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lightly.loss import DCLLoss, DCLWLoss, NTXentLoss  # type: ignore[import-untyped]
+from lightly.loss import DCLLoss, DCLWLoss, NTXentLoss
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 from torch.testing import assert_close

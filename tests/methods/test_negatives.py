@@ -48,7 +48,7 @@ def test_drawn_negatives_are_distinct_and_every_one_is_as_likely() -> None:
 
 def test_K_of_the_batch_are_drawn_for_each_query() -> None:
     query, positive = units(1), units(2)
-    pos, neg = BatchNegatives(both_views=False, K=2).similarities(query, positive, None, draw())
+    _, neg = BatchNegatives(both_views=False, K=2).similarities(query, positive, None, draw())
     everything = off_diagonal(query @ positive.T)
     assert neg.shape == (N, 2)
     assert all(value in everything[i] for i in range(N) for value in neg[i])
@@ -86,11 +86,11 @@ def test_a_queue_smaller_than_the_batch_keeps_random_keys_of_it() -> None:
     assert seen == set(range(N))
 
 
-def test_an_empty_queue_grows_and_is_no_negative_before() -> None:
+def test_an_empty_queue_grows_and_holds_the_opposite_before() -> None:
     queue = QueueNegatives(8, D, K=8, start=None)
     pos, neg = queue.similarities(units(1), units(2), None, draw())
     assert_close(pos, (units(1) * units(2)).sum(dim=1))
-    assert neg.tolist() == [[-torch.inf]] * N
+    assert neg.tolist() == [[-1]] * N
     queue.remember([units(3)], draw())
     _, neg = queue.similarities(units(1), units(2), None, draw())
     assert_close(neg, units(1) @ units(3).T)

@@ -88,13 +88,13 @@ def test_momentum_out_of_its_domain() -> None:
         momentum_at(1, momentum=0.9, steps=100, schedule="sine")  # type: ignore[arg-type]
 
 
-def test_plateau_drops_after_patience() -> None:
-    plateau = Plateau(patience=2, factor=0.1, drops=2)
-    values = [1.0, 2.0, 2.0, 1.5, 1.9, 3.0, 3.0, math.nan, 3.0, 3.0, 3.0, 3.0]
+def test_plateau_drops_after_patience_and_again() -> None:
+    plateau = Plateau(patience=2, factor=0.1, drops=3)
+    values = [1.0, 2.0, 2.0, 1.5, 1.9, 1.9, 3.0, 3.0, math.nan, 3.0, 3.0, 3.0]
     # The best comes at 2.0 and 3.0; an equal value is no improvement, and NaN is none.
-    expected = [1, 1, 1, 0.1, 0.1, 0.1, 0.1, 0.01, 0.01, 0.01, 0.01, 0.01]
+    expected = [1, 1, 1, 0.1, 0.1, 0.01, 0.01, 0.01, 0.001, 0.001, 0.001, 0.001]
     assert [plateau.update(value) for value in values] == pytest.approx(expected)
-    assert plateau.scale == pytest.approx(0.01)
+    assert plateau.scale == pytest.approx(0.001)
 
 
 def test_plateau_goes_on_where_it_was_stopped() -> None:

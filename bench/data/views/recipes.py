@@ -24,7 +24,7 @@ class Recipe:
     blur: float = 0.0  # probability
     blur_sigma: tuple[float, float] = (0.1, 2.0)  # pixels
     solarize: float = 0.0  # probability; threshold 0.5
-    affine: float = 0.0  # 1: as PROTOTYPE of the digit images; 0: none
+    affine: float = 0.0  # strength of a warp, brightness and noise: see `draw_affine`
 
     def __post_init__(self) -> None:
         """Check every range.
@@ -68,7 +68,7 @@ _MOCO_V2 = Recipe(
 _BYOL = Recipe(
     crop=(0.08, 1.0), flip=0.5, jitter=(0.4, 0.4, 0.2, 0.1), jitter_p=0.8, grayscale=0.2, blur=1.0
 )
-# Wang and Isola, arXiv:2005.10242, App. B, STL-10, and the released code.
+# Wang and Isola, arXiv:2005.10242, STL-10, in the order of the released code.
 _HYPERSPHERE = Recipe(
     crop=(0.08, 1.0), flip=0.5, jitter=(0.4, 0.4, 0.4, 0.4), jitter_p=1.0, grayscale=0.2
 )
@@ -110,9 +110,12 @@ def recipes_of(name: str, strength: float) -> tuple[Recipe, Recipe]:
     Raises:
         ValueError: unknown name, or a strength that takes a number out of its range.
     """
-    if name in _SINGLES:
-        return (single := _SINGLES[name](strength)), single
-    if name not in _SETS:
+    if name not in view_names():
         raise ValueError(f"views: '{name}' is no view set. {choices(name, view_names())}")
-    first, second = _SETS[name]
-    return _scaled(first, strength), _scaled(second, strength)
+    try:
+        if name in _SINGLES:
+            return (single := _SINGLES[name](strength)), single
+        first, second = _SETS[name]
+        return _scaled(first, strength), _scaled(second, strength)
+    except ValueError as error:
+        raise ValueError(f"views: strength {strength} is out of the range of '{name}'") from error

@@ -46,8 +46,10 @@ def test_a_box_lies_in_its_image_and_no_crop_is_all_of_it() -> None:
         assert (left + w).max() <= width
     whole = np.stack(crop_box(numbers[1], 30, 40), -1)
     middle = np.stack(crop_box(numbers[1], 30, 50), -1)
+    tall = np.stack(crop_box(numbers[1], 50, 30), -1)
     assert (whole == [0, 0, 30, 40]).all()
     assert (middle == [0, 5, 30, 40]).all()
+    assert (tall == [5, 0, 40, 30]).all()
 
 
 def test_a_box_of_one_sample_is_the_box_in_the_batch() -> None:

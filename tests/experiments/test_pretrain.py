@@ -1,0 +1,156 @@
+"""The experiment as a whole: one training for many evaluations, on embedded images and folders."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from bench.config.pretrain import EVALUATIONS, Pretrain
+from bench.errors import CellFailure, DataFailure, Diverged
+from bench.experiments import Outcome, Result
+from bench.experiments.pretrain import run
+from bench.experiments.trained import TrainedFolder
+from bench.store.folder import CellFolder
+from tests.pretraining import small_cell
+
+
+def folder_of(root: Path, cell: Pretrain) -> CellFolder:
+    return CellFolder(root / "pretrain" / cell.id)
+
+
+def outcomes(root: Path, *cells: Pretrain) -> list[Outcome]:
+    return run(cells, [folder_of(root, cell) for cell in cells], "cpu")
+
+
+def metrics(root: Path, cell: Pretrain) -> dict[str, float]:
+    (outcome,) = outcomes(root, cell)
+    assert isinstance(outcome, Result), outcome
+    return outcome.metrics
+
+
+FULL: dict[str, Any] = {
+    "few_shot": 2, "few_shot_draws": 2, "linear": "logistic", "online_linear": True,
+    "knn_every_epochs": 1,
+}  # fmt: skip
+
+
+def test_a_cell_gives_every_metric_it_names(tmp_path: Path) -> None:
+    found = metrics(tmp_path, small_cell(**FULL))
+    assert set(found) == set(Pretrain.metrics)
+    assert all(np.isfinite(value) for value in found.values())
+    assert 10 < found["knn_top1"] <= 100
+
+
+def test_a_new_protocol_uses_the_trained_encoder_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = small_cell(**FULL)
+    first = metrics(tmp_path, cell)
+    monkeypatch.setattr("bench.experiments.pretrain._train", lambda *_: pytest.fail("trained"))
+    evaluated: list[str] = []
+    from bench.experiments.evaluations import Evaluator
+
+    ask = Evaluator.evaluate
+
+    def noted(self: Evaluator, name: str, *rest: Any) -> dict[str, float]:
+        evaluated.append(name)
+        return ask(self, name, *rest)
+
+    monkeypatch.setattr(Evaluator, "evaluate", noted)
+    second = metrics(tmp_path, small_cell(**FULL | {"knn_k": 9}))
+    assert evaluated == ["knn"]
+    assert {k: v for k, v in first.items() if k[:3] != "knn"} == {
+        k: v for k, v in second.items() if k[:3] != "knn"
+    }
+    home = TrainedFolder.of(cell, folder_of(tmp_path, cell))
+    protocols = [json.loads(p.read_text()) for p in home.path.glob("evaluations/*.json")]
+    assert len(protocols) == len(EVALUATIONS) + 1
+    assert sorted(p["protocol"]["knn_k"] for p in protocols if "knn_k" in p["protocol"]) == [5, 9]
+
+
+def test_cells_that_share_an_encoder_give_what_they_give_alone(tmp_path: Path) -> None:
+    cells = [small_cell(knn_k=k, knn_tau=tau) for k in (1, 5) for tau in (0.1, None)]
+    together = outcomes(tmp_path / "together", *cells)
+    for cell, outcome in zip(cells, together, strict=True):
+        assert isinstance(outcome, Result)
+        assert outcome.metrics == metrics(tmp_path / "alone" / cell.id, cell)
+
+
+def test_the_projector_is_another_layer(tmp_path: Path) -> None:
+    cells = [small_cell(features=layer) for layer in ("backbone", "projector")]
+    first, second = outcomes(tmp_path, *cells)
+    assert isinstance(first, Result)
+    assert isinstance(second, Result)
+    assert first.metrics["uniformity"] != second.metrics["uniformity"]
+
+
+def test_provenance_names_data_and_training(tmp_path: Path) -> None:
+    (outcome,) = outcomes(tmp_path, small_cell())
+    assert isinstance(outcome, Result)
+    assert outcome.origin["dataset"] == "8abf809f7259e6ba"
+    assert outcome.origin["trained"]["wall_s"] > 0
+
+
+def test_histories_are_copied_to_the_cells(tmp_path: Path) -> None:
+    cell = small_cell(epochs=3)
+    outcomes(tmp_path, cell)
+    assert [line["epoch"] for line in folder_of(tmp_path, cell).history()] == [1, 2, 3]
+
+
+def test_missing_data_is_a_failure_of_that_reason(tmp_path: Path) -> None:
+    (outcome,) = outcomes(tmp_path, small_cell(dataset="folder:nowhere"))
+    assert isinstance(outcome, DataFailure)
+    assert str(outcome).startswith("folder:nowhere: no folder datasets/nowhere.")
+
+
+def test_too_few_images_are_a_failure(tmp_path: Path) -> None:
+    (outcome,) = outcomes(tmp_path, small_cell(train_images=8, knn_k=1))
+    assert isinstance(outcome, DataFailure)
+    assert str(outcome) == "a step takes N = 16 images, but there are 8"
+
+
+def test_a_diverged_training_fails_all_its_cells_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[int] = []
+
+    def diverges(*_: Any) -> None:
+        tries.append(1)
+        raise Diverged("step 3: loss is nan")
+
+    monkeypatch.setattr("bench.experiments.pretrain.train", diverges)
+    found = outcomes(tmp_path, small_cell(knn_k=3), small_cell(knn_k=4))
+    assert [str(outcome) for outcome in found] == ["step 3: loss is nan"] * 2
+    assert all(isinstance(outcome, CellFailure) for outcome in found)
+    assert tries == [1]
+
+
+def test_a_folder_of_images_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Colour images with every operation of SimCLR's views; classes are told apart by colour."""
+    draw = np.random.default_rng(0)
+    for split, count in (("train", 24), ("test", 8)):
+        for label, colour in enumerate(((200, 30, 30), (30, 30, 200))):
+            for i in range(count):
+                noise = draw.integers(-30, 31, size=(12, 12, 3))
+                pixels = np.clip(np.array(colour) + noise, 0, 255).astype(np.uint8)
+                path = tmp_path / "sets" / "colours" / split / str(label) / f"{i}.png"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                Image.fromarray(pixels).save(path)
+    monkeypatch.setenv("BENCH_DATA", str(tmp_path / "sets"))
+    cell = small_cell(
+        dataset="folder:colours", views="simclr", train_images=None, image_size=12, epochs=1
+    )
+    assert metrics(tmp_path, cell)["knn_top1"] > 90
+
+
+def test_results_do_not_depend_on_the_global_random_state(tmp_path: Path) -> None:
+    cell = small_cell(loss="dcl", K=7, few_shot=2, few_shot_draws=2)
+    torch.manual_seed(1)
+    first = metrics(tmp_path / "a", cell)
+    torch.manual_seed(2)
+    np.random.seed(3)  # noqa: NPY002
+    assert metrics(tmp_path / "b", cell) == first
