@@ -11,10 +11,11 @@ from typing import Any
 
 from bench.analysis.check import check_suite
 from bench.analysis.protocol import check_scale
+from bench.config.environment import cores
 from bench.config.grid import expand
 from bench.config.load import load_suite, suite_paths
 from bench.errors import BenchError
-from bench.launch.slots import cores, visible_gpus
+from bench.launch.slots import visible_gpus
 from bench.published.reader import PAPERS, load_paper
 from bench.report.tables import Entry
 from bench.report.terminal import print_rows

@@ -7,10 +7,8 @@ import torch
 
 from bench.config.presets import PRESETS
 from bench.config.pretrain import Pretrain
-from bench.data.catalogue import load_images
-from bench.data.images import Images
-from bench.train.batches import DeviceBatches, chosen_split, normaliser
 from bench.train.loop import Training
+from bench.train.sources import open_source
 
 METHODS = sorted(PRESETS)
 
@@ -34,14 +32,8 @@ def small_cell(method: str = "simclr", **changes: Any) -> Pretrain:
     return Pretrain.model_validate(SMALL | {"method": method} | sizes | changes)
 
 
-def digits() -> Images:
-    return load_images("digits", Path())
-
-
 def training_of(cell: Pretrain) -> Training:
-    images = digits()
-    batches = DeviceBatches(cell, chosen_split(cell, images), normaliser(images, "cpu"))
-    return Training(cell, batches, images.classes, "cpu")
+    return Training(cell, open_source(cell, Path(), "cpu"), "cpu")
 
 
 def weights(training: Training) -> dict[str, torch.Tensor]:

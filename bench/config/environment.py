@@ -26,3 +26,8 @@ def seconds_between_checkpoints() -> float:
 def data_root() -> Path:
     """Return BENCH_DATA, the folder of the data sets, by default `datasets` right here."""
     return Path(os.environ.get("BENCH_DATA") or "datasets")
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

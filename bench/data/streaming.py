@@ -162,7 +162,7 @@ class CropStream:
 
     def batches(
         self,
-        order: npt.NDArray[np.int64],
+        order: Sequence[npt.NDArray[np.int64]] | npt.NDArray[np.int64],
         crops: Callable[[int], Numbers],
         box: Box,
         *,
@@ -174,7 +174,7 @@ class CropStream:
         PIL images: in integers, so that every machine gets the same bytes.
 
         Args:
-            order: which files each step shows, (steps, B).
+            order: which files each step shows, (B,) each.
             crops: step -> numbers (V, B, U); called here, in order, ahead of the step.
             box: numbers (U,), height, width -> top, left, height, width of a crop in pixels;
                 called in the workers.

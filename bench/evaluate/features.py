@@ -3,7 +3,7 @@
 Shapes: n training images, m test images, B a batch, D dimensions, C classes.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -42,10 +42,7 @@ class Features:
 
 def extract(
     encoder: nn.Module,
-    pixels: Tensor,
-    *,
-    prepare: Callable[[Tensor], Tensor],
-    batch_size: int = 512,
+    images: Iterable[Tensor],
 ) -> Tensor:
     """Return the encoder's outputs in evaluation mode, float32 (n, D), on the encoder's device.
 
@@ -53,19 +50,16 @@ def extract(
 
     Args:
         encoder: from float (B, 3, H, W) to (B, D).
-        pixels: uint8 (n, 3, H, W) on any device.
-        prepare: makes of a uint8 batch, on the encoder's device, the encoder's input.
-        batch_size: images encoded at once.
+        images: the encoder's input in batches, on its device.
 
     Raises:
         Diverged: a feature is infinite or not a number.
     """
     modes = [(module, module.training) for module in encoder.modules()]
-    device = next((p.device for p in encoder.parameters()), pixels.device)
     encoder.eval()
     try:
         with torch.no_grad():
-            batches = [encoder(prepare(b.to(device))).float() for b in pixels.split(batch_size)]
+            batches = [encoder(batch).float() for batch in images]
     finally:
         for module, training in modes:
             module.training = training

@@ -3,37 +3,32 @@
 from collections.abc import Callable, Sequence
 from functools import cache
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from bench.config.linear_protocols import LINEAR_PROTOCOLS
 from bench.config.pretrain import Pretrain
-from bench.data.images import Images, Split
 from bench.data.streams import Purpose, stream
-from bench.data.views import make_views
 from bench.evaluate.features import Accuracy, Features, extract
 from bench.evaluate.few_shot import few_shot
 from bench.evaluate.knn import knn_top1
 from bench.evaluate.linear import OnlineLinear, linear_top1
 from bench.losses import align, uniformity
 from bench.methods.method import Online
-from bench.train.batches import chosen_split, normaliser
 from bench.train.optimisers import make_optimiser
+from bench.train.sources import Part, Source
 
+PARTS: tuple[Part, Part] = ("train", "test")
 PAIRS_A_BATCH = 512  # of views, for alignment
 
 
 class Evaluator:
     """Evaluates one encoder for cells that share it: features are extracted once."""
 
-    def __init__(self, cells: Sequence[Pretrain], images: Images, device: str) -> None:
-        """Hold the labelled images: those trained on, and the test images."""
-        self.cells, self.images, self.device = cells, images, device
-        split = chosen_split(cells[0], images)
-        labelled = split.labels >= 0
-        self.train = Split(split.pixels[labelled], split.labels[labelled])
-        self.normalise = normaliser(images, device)
-        self.size = cells[0].image_size
+    def __init__(self, cells: Sequence[Pretrain], source: Source) -> None:
+        """Take the labelled images of a source: those trained on, and the test images."""
+        self.cells, self.source, self.classes = cells, source, source.meta.classes
         self._features = cache(self._extract)
         self._votes = cache(self._vote)
 
@@ -46,37 +41,24 @@ class Evaluator:
             k=[cell.knn_k],
             tau=[cell.knn_tau],
             metric=cell.knn_metric,
-            classes=self.images.classes,
+            classes=self.classes,
         )
         return found[cell.knn_k, cell.knn_tau].top1
 
     def online_top1(self, head: OnlineLinear, online: Online) -> float:
         """Return the accuracy of the classifier that was trained beside the encoder, in percent."""
-        test = self.images.test
-        features = extract(online.backbone, test.pixels, prepare=self.prepare)
-        return head.top1(features, test.labels.to(features.device))
+        features = extract(online.backbone, self.source.plain("test"))
+        return head.top1(features, self.source.labels["test"])
 
     def evaluate(self, name: str, cell: Pretrain, online: Online) -> dict[str, float]:
         """Return the metrics of an evaluation; none if the cell does not ask for it."""
         return _EVALUATIONS[name](self, cell, online)
 
-    def prepare(self, pixels: Tensor) -> Tensor:
-        """Return uint8 images as the encoder takes them, resized where they are not of its size."""
-        values = pixels.float() / 255
-        if values.shape[-1] != self.size or values.shape[-2] != self.size:
-            values = nn.functional.interpolate(
-                values, size=(self.size, self.size), mode="bilinear", antialias=True
-            ).clamp(0, 1)
-        return self.normalise(values)
-
     def _of(self, encoder: nn.Module) -> Features:
-        train, test = (
-            extract(encoder, split.pixels, prepare=self.prepare)
-            for split in (self.train, self.images.test)
-        )
-        device = train.device
-        labels = (self.train.labels.to(device), self.images.test.labels.to(device))
-        return Features(train, labels[0], test, labels[1])
+        train, test = (extract(encoder, self.source.plain(part)) for part in PARTS)
+        labels = {part: self.source.labels[part] for part in PARTS}
+        labelled = {part: own[own >= 0] for part, own in labels.items()}
+        return Features(train, labelled["train"], test, labelled["test"])
 
     def _extract(self, layer: str, online: Online) -> Features:
         return self._of(encoder_of(layer, online))
@@ -91,7 +73,7 @@ class Evaluator:
             k=sorted({c.knn_k for c in alike}),
             tau=sorted({c.knn_tau for c in alike}, key=lambda tau: tau or 0.0),
             metric=alike[0].knn_metric,
-            classes=self.images.classes,
+            classes=self.classes,
         )
 
     def knn(self, cell: Pretrain, online: Online) -> dict[str, float]:
@@ -106,7 +88,7 @@ class Evaluator:
         found = linear_top1(
             self._features(cell.features, online),
             protocol=LINEAR_PROTOCOLS[cell.linear],
-            classes=self.images.classes,
+            classes=self.classes,
             generator=stream(cell.seed, Purpose.EVALUATE, 0),
             optimiser=make_optimiser,
         )
@@ -121,19 +103,21 @@ class Evaluator:
             labels_a_class=cell.few_shot,
             draws=cell.few_shot_draws,
             generator=stream(cell.seed, Purpose.EVALUATE, 1),
-            classes=self.images.classes,
+            classes=self.classes,
         )
 
     def geometry(self, cell: Pretrain, online: Online) -> dict[str, float]:
         """Alignment of two views, uniformity of the test images (arXiv:2005.10242, Sec. 4.1)."""
         encoder = encoder_of(cell.features, online)
-        views = make_views(cell.views, size=cell.image_size, strength=cell.view_strength)
+        rows = np.arange(len(self.source.labels["test"]))
+        order = np.split(rows, range(PAIRS_A_BATCH, len(rows), PAIRS_A_BATCH))
+        pairs = self.source.pairs(
+            "test", order, lambda step: stream(cell.seed, Purpose.EVALUATE, 2, step)
+        )
         sides: tuple[list[Tensor], list[Tensor]] = ([], [])
-        for i, batch in enumerate(self.images.test.pixels.split(PAIRS_A_BATCH)):
-            draw = stream(cell.seed, Purpose.EVALUATE, 2, i)
-            drawn = views.draw(draw, len(batch), batch.shape[-2], batch.shape[-1])
-            for side, view in zip(sides, views.apply(batch.to(self.device), drawn), strict=True):
-                side.append(extract(encoder, view, prepare=self.normalise))
+        for pair in pairs:
+            for side, view in zip(sides, pair, strict=True):
+                side.append(extract(encoder, [view]))
         test = nn.functional.normalize(self._features(cell.features, online).test, dim=1)
         a, b = (nn.functional.normalize(torch.cat(side), dim=1) for side in sides)
         return {"alignment": float(align(a, b)), "uniformity": float(uniformity(test))}

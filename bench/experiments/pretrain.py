@@ -8,8 +8,7 @@ import torch
 
 from bench.config.environment import data_root
 from bench.config.pretrain import EVALUATIONS, Pretrain
-from bench.data.catalogue import load_images
-from bench.data.images import DataError, Images
+from bench.data.images import DataError
 from bench.errors import CellFailure, DataFailure
 from bench.experiments.evaluations import Evaluator
 from bench.experiments.outcome import Outcome, Result
@@ -17,23 +16,23 @@ from bench.experiments.trained import TrainedFolder
 from bench.methods.method import Online
 from bench.store.folder import CellFolder
 from bench.store.provenance import describe
-from bench.train.batches import DeviceBatches, chosen_split, normaliser
 from bench.train.loop import Training, train
+from bench.train.sources import Source, open_source
 
 
 def run(cells: Sequence[Pretrain], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
     """Train the encoder that the cells share, unless it is there, and evaluate it for each."""
     home = TrainedFolder.of(cells[0], folders[0])
     try:
-        images = load_images(cells[0].dataset, data_root())
-        evaluator = Evaluator(cells, images, device)
+        source = open_source(cells[0], data_root(), device)
+        evaluator = Evaluator(cells, source)
         with deterministic(device):
-            online = _trained(cells[0], images, home, evaluator, device)
+            online = _trained(cells[0], source, home, evaluator, device)
             outcomes: list[Outcome] = [
                 Result(
                     (home.metrics() or {}) | _evaluate(cell, home, evaluator, online),
                     arrays=home.arrays(),
-                    origin={"dataset": images.fingerprint, "trained": home.provenance()},
+                    origin={"dataset": source.meta.fingerprint, "trained": home.provenance()},
                 )
                 for cell in cells
             ]
@@ -47,13 +46,13 @@ def run(cells: Sequence[Pretrain], folders: Sequence[CellFolder], device: str) -
 
 
 def _trained(
-    cell: Pretrain, images: Images, home: TrainedFolder, evaluator: Evaluator, device: str
+    cell: Pretrain, source: Source, home: TrainedFolder, evaluator: Evaluator, device: str
 ) -> Online:
     """Return the trained encoder, from its file or by training it."""
     if not home.is_done:
         with home.held() as beat:
             if not home.is_done:  # while it was waited for
-                _train(cell, images, home, evaluator, device, beat)
+                _train(cell, source, home, evaluator, device, beat)
     online = Online(cell)
     home.load_encoder(online, device)
     return online.to(device).to(memory_format=torch.channels_last)
@@ -61,16 +60,14 @@ def _trained(
 
 def _train(
     cell: Pretrain,
-    images: Images,
+    source: Source,
     home: TrainedFolder,
     evaluator: Evaluator,
     device: str,
     beat: Callable[[], None],
 ) -> None:
     began = time.time()
-    split = chosen_split(cell, images).to(device)
-    batches = DeviceBatches(cell, split, normaliser(images, device))
-    training = Training(cell, batches, images.classes, device)
+    training = Training(cell, source, device)
     train(training, home, evaluator.knn_while_training, beat)
     history = home.history()
     metrics = {k: v for k, v in history[-1].items() if k not in ("step", "epoch", "lr", "knn_top1")}
@@ -82,7 +79,7 @@ def _train(
     home.write_encoder(training.online)
     arrays = {"q_b_histogram": training.probes.distribution().cpu().numpy()}
     origin = describe(device, torch.get_num_threads())
-    origin |= {"began": began, "wall_s": time.time() - began, "dataset": images.fingerprint}
+    origin |= {"began": began, "wall_s": time.time() - began, "dataset": source.meta.fingerprint}
     home.finish(metrics, arrays, origin)
 
 

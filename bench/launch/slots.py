@@ -4,6 +4,8 @@ import os
 import shutil
 import subprocess
 
+from bench.config.environment import cores
+
 
 def visible_gpus() -> list[str]:
     """Return the CUDA devices that may be used, as CUDA_VISIBLE_DEVICES names them."""
@@ -15,11 +17,6 @@ def visible_gpus() -> list[str]:
     command = ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     return answer.stdout.split() if answer.returncode == 0 else []
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def slots(jobs: int | None) -> list[str | None]:

@@ -20,6 +20,7 @@ from bench.train.checkpoints import load_checkpoint, save_checkpoint
 from bench.train.optimisers import make_optimiser
 from bench.train.probes import Probes
 from bench.train.schedules import Plateau, learning_rate, momentum_at
+from bench.train.sources import Source
 
 Watch = Callable[[nn.Module], float]
 """From the backbone to its kNN accuracy in percent."""
@@ -28,11 +29,11 @@ Watch = Callable[[nn.Module], float]
 class Training:
     """A cell in the middle of its training: all that its next step depends on."""
 
-    def __init__(self, cell: Pretrain, batches: Batches, classes: int, device: str) -> None:
+    def __init__(self, cell: Pretrain, source: Source, device: str) -> None:
         """Initialise from the cell's seed."""
-        self.cell, self.batches, self.device = cell, batches, device
+        self.cell, self.batches, self.device = cell, Batches(cell, source), device
         self.shares = cell.N // cell.batch_size  # batches whose gradients make one step
-        self.steps_an_epoch = batches.per_epoch // self.shares
+        self.steps_an_epoch = self.batches.per_epoch // self.shares
         self.steps = cell.epochs * self.steps_an_epoch
         online = Online(cell)
         self.method = make_method(cell, online)
@@ -52,7 +53,10 @@ class Training:
         if cell.online_linear:
             draw = stream(cell.seed, Purpose.INIT, 4)
             self.head = OnlineLinear(
-                self.online.backbone.feature_dim, classes=classes, generator=draw, device=device
+                self.online.backbone.feature_dim,
+                classes=source.meta.classes,
+                generator=draw,
+                device=device,
             )
         self.plateau: Plateau | None = None
         if cell.plateau_patience is not None:

@@ -20,12 +20,8 @@ def encoder() -> nn.Sequential:
     return net
 
 
-def prepare(pixels: Tensor) -> Tensor:
-    return pixels.float() / 255
-
-
-def pixels(n: int) -> Tensor:
-    return torch.arange(n * 12).mul(7).remainder(256).to(torch.uint8).reshape(n, 3, 2, 2)
+def images(n: int) -> Tensor:
+    return torch.arange(n * 12).mul(7).remainder(256).float().reshape(n, 3, 2, 2) / 255
 
 
 def features(train: Tensor, test: Tensor) -> Features:
@@ -35,10 +31,10 @@ def features(train: Tensor, test: Tensor) -> Features:
 
 def test_features_are_those_of_evaluation_mode_whatever_the_batch() -> None:
     net = encoder().eval()
-    expected = net(prepare(pixels(7))).detach()
+    expected = net(images(7)).detach()
     net.train()
     for batch_size in (1, 3, 7, 100):
-        found = extract(net, pixels(7), prepare=prepare, batch_size=batch_size)
+        found = extract(net, images(7).split(batch_size))
         assert_close(found, expected)
         assert not found.requires_grad
 
@@ -47,7 +43,7 @@ def test_every_module_keeps_its_mode_and_its_statistics() -> None:
     net = encoder().train()
     net[2].eval()  # a frozen batch norm
     before = {name: value.clone() for name, value in net.state_dict().items()}
-    extract(net, pixels(6), prepare=prepare)
+    extract(net, images(6).split(4))
     assert [m.training for m in net] == [True, True, False, True]
     assert net.training
     assert_close(net.state_dict(), before)
@@ -56,12 +52,12 @@ def test_every_module_keeps_its_mode_and_its_statistics() -> None:
 def test_the_mode_is_kept_when_encoding_fails() -> None:
     net = encoder().train()
     with pytest.raises(RuntimeError, match="mat1"):
-        extract(net, pixels(6), prepare=lambda x: prepare(x)[:, :1])
+        extract(net, [images(6)[:, :1]])
     assert all(m.training for m in net.modules())
 
 
 def test_low_precision_outputs_become_float32_and_an_encoder_needs_no_parameters() -> None:
-    found = extract(nn.Flatten(), pixels(3), prepare=lambda x: prepare(x).bfloat16())
+    found = extract(nn.Flatten(), [images(3).bfloat16()])
     assert found.dtype == torch.float32
     assert found.shape == (3, 12)
 
@@ -72,7 +68,7 @@ def test_features_that_are_not_finite() -> None:
         {k: v * torch.nan if k == "1.bias" else v for k, v in net.state_dict().items()}
     )
     with pytest.raises(Diverged, match=r"^a feature of the frozen encoder is infinite or not a"):
-        extract(net, pixels(6), prepare=prepare)
+        extract(net, images(6).split(4))
 
 
 def test_accuracy_by_hand() -> None:

@@ -121,6 +121,14 @@ def test_small_tau_neither_overflows_nor_forgets() -> None:
     assert on_a_line([4, 2, 2], 2, 3, 1e-4) == (0, 100)
 
 
+def test_small_tau_still_weighs() -> None:
+    """Two votes of e^-0.1 beat one of 1, though exp(0.9 / 1e-3) is no float."""
+    cosine = torch.tensor([0.9, 0.8999, 0.8999])
+    bank = torch.stack([cosine, (1 - cosine**2).sqrt()], dim=1)
+    parts = Features(bank, torch.tensor([4, 2, 2]), torch.tensor([[1.0, 0.0]]), torch.tensor([2]))
+    assert knn_top1(parts, k=[3], tau=[1e-3], classes=8)[3, 1e-3] == (100, 100)
+
+
 @pytest.mark.parametrize("metric", METRICS)
 def test_blocks_change_nothing(metric: Metric, monkeypatch: pytest.MonkeyPatch) -> None:
     both, ks, taus = clouds(2), [3, 50], [None, 0.2]

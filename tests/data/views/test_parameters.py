@@ -73,6 +73,9 @@ def test_jitter_factors_are_uniform_in_torchvisions_ranges() -> None:
             factors = parameters.factors[..., op].flatten().numpy()
             uniform = stats.uniform(low, high - low)
             assert stats.kstest(factors, uniform.cdf).pvalue > LEAST_P
+            near = 0.003 * (high - low)
+            assert low - 1e-6 <= factors.min() < low + near
+            assert high - near < factors.max() <= high + 1e-6
 
 
 def test_the_order_of_the_jitter_is_uniform_and_independent_of_the_factors() -> None:
@@ -98,6 +101,9 @@ CHANCES = {
     "hypersphere": [(0.5, 1.0, 0.2, 0.0, 0.0)] * 2,
     "none": [(0.0, 0.0, 0.0, 0.0, 0.0)] * 2,
     "flip": [(0.5, 0.0, 0.0, 0.0, 0.0)] * 2,
+    "jitter": [(0.0, 0.8, 0.0, 0.0, 0.0)] * 2,
+    "grayscale": [(0.0, 0.0, 0.2, 0.0, 0.0)] * 2,
+    "blur": [(0.0, 0.0, 0.0, 0.5, 0.0)] * 2,
     "solarize": [(0.0, 0.0, 0.0, 0.0, 0.2)] * 2,
 }
 
@@ -105,6 +111,7 @@ CHANCES = {
 @pytest.mark.parametrize("name", CHANCES)
 def test_chances(name: str) -> None:
     p = make_views(name, size=8).draw(rng(), BATCH, 8, 8)
+    assert p.grayscale_first == (name == "moco-v1")
     for view, chances in enumerate(CHANCES[name]):
         for on, chance in zip(
             (p.flip, p.jitter, p.grayscale, p.blur, p.solarize), chances, strict=True
@@ -124,6 +131,8 @@ def test_blur_widths_and_crop_shares() -> None:
     p = make_views("moco-v2", size=8).draw(rng(), BATCH, 64, 64)
     uniform = stats.uniform(0.1, 1.9)
     assert stats.kstest(p.sigma.flatten().numpy(), uniform.cdf).pvalue > LEAST_P
+    less = make_views("blur", size=8, strength=0.5).draw(rng(), BATCH, 8, 8)
+    assert 1.04 < less.sigma.max() <= 1.05
     share = p.crop_numbers[..., :10]
     assert 0.2 <= share.min() < 0.201
     weaker = make_views("crop", size=8, strength=0.5).draw(rng(), BATCH, 64, 64)
@@ -136,6 +145,16 @@ def test_affine_ranges() -> None:
     assert p is not None
     inverse = p.matrix[..., :2].flatten(0, 1).double()
     scale = inverse.det().rsqrt()
+    # Into view places: the first column is scale sqrt(aspect) (cos, sin), its shear is minus the
+    # share of it in the second.
+    first, second = inverse.inverse().unbind(2)
+    angle = torch.rad2deg(torch.atan2(first[:, 1], first[:, 0]))
+    assert 19.9 < angle.abs().max() <= 20 + 1e-4
+    aspect = (first.norm(dim=1) / scale).square()
+    assert 1.179 < aspect.max() <= 1.18 + 1e-5
+    assert 1.179 < 1 / aspect.min() <= 1.18 + 1e-5
+    shear = -(first * second).sum(1) / first.square().sum(1)
+    assert 0.199 < shear.abs().max() <= 0.2 + 1e-5
     assert 0.7 <= scale.min() < 0.701
     assert 1.199 < scale.max() <= 1.2
     shift = -0.5 * torch.linalg.solve(inverse, p.matrix[..., 2].flatten(0, 1).double())

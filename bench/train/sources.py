@@ -1,0 +1,207 @@
+"""Images for training and evaluation: in memory on the device, or streamed from disk.
+
+A source gives views of any rows of its training or test part, a batch at a time, and the same
+images as they are, for feature extraction. Shapes: B images of a batch, H x W pixels.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bench.config.environment import cores
+from bench.config.pretrain import Pretrain
+from bench.data.catalogue import load_images, streams
+from bench.data.images import Images, Split
+from bench.data.streaming import CropStream, ImageFiles, centre_crops, load_files
+from bench.data.streams import Purpose, stream
+from bench.data.views import crop_box, make_views
+from bench.errors import DataFailure
+
+Part = Literal["train", "test"]
+Rows = np.ndarray[tuple[int], np.dtype[np.int64]]
+Draw = Callable[[int], np.random.Generator]  # of a step
+EVALUATED_AT_ONCE = 512
+SHORTER_SIDE = 256 / 224  # of an image on disk, before its centre is taken, in sides of the crop
+
+
+class Meta(NamedTuple):
+    """What a data set is, wherever its images are."""
+
+    classes: int
+    fingerprint: str
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+
+
+class Source(Protocol):
+    """Where the images of a cell come from."""
+
+    meta: Meta
+    labels: dict[Part, Tensor]  # int64, -1 = unlabelled
+
+    def pairs(
+        self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield both views of each step's rows, from step `start` on.
+
+        They are normalised float32 (B, 3, size, size) on the device.
+        """
+
+    def plain(self, part: Part) -> Iterator[Tensor]:
+        """Yield the labelled images as they are, normalised (B, 3, size, size), in order."""
+
+
+class InMemory:
+    """Images that live on the device as uint8; everything is made there."""
+
+    def __init__(self, cell: Pretrain, images: Images, device: str) -> None:
+        """Move the images to the device.
+
+        Raises:
+            DataFailure: fewer images than the cell asks for, or than one step takes.
+        """
+        self.meta = Meta(images.classes, images.fingerprint, images.mean, images.std)
+        self.parts = {
+            "train": chosen_split(cell, images).to(device),
+            "test": images.test.to(device),
+        }
+        self.labels: dict[Part, Tensor] = {
+            "train": self.parts["train"].labels,
+            "test": self.parts["test"].labels,
+        }
+        self.views = make_views(cell.views, size=cell.image_size, strength=cell.view_strength)
+        self.size, self.normalise = cell.image_size, normaliser(self.meta, device)
+
+    def pairs(
+        self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """See `Source`."""
+        pixels = self.parts[part].pixels
+        height, width = pixels.shape[-2:]
+        for step in range(start, len(order)):
+            rows = torch.from_numpy(order[step]).to(pixels.device)
+            parameters = self.views.draw(draw(step), len(rows), height, width)
+            a, b = self.views.apply(pixels[rows], parameters)
+            yield self.normalise(a), self.normalise(b)
+
+    def plain(self, part: Part) -> Iterator[Tensor]:
+        """See `Source`; images of another size than the views' are resized."""
+        split = self.parts[part]
+        for pixels in split.pixels[split.labels >= 0].split(EVALUATED_AT_ONCE):
+            values = pixels.float() / 255
+            if values.shape[-2:] != (self.size, self.size):
+                values = nn.functional.interpolate(
+                    values, size=(self.size, self.size), mode="bilinear", antialias=True
+                ).clamp(0, 1)
+            yield self.normalise(values)
+
+
+class OnDisk:
+    """Images that worker processes decode and crop; the rest is made on the device."""
+
+    def __init__(self, cell: Pretrain, files: ImageFiles, device: str) -> None:
+        """List the files.
+
+        Raises:
+            DataFailure: fewer images than the cell asks for, or than one step takes.
+        """
+        self.meta = Meta(files.classes, files.fingerprint, files.mean, files.std)
+        if cell.pretrain_on != "train":
+            raise DataFailure(f"{files.name} has no unlabelled images: pretrain_on must be train")
+        rows = chosen_rows(cell, len(files.train.paths))
+        self.paths = {
+            "train": [files.train.paths[row] for row in rows],
+            "test": list(files.test.paths),
+        }
+        self.labels: dict[Part, Tensor] = {
+            "train": files.train.labels[torch.from_numpy(rows)].to(device),
+            "test": files.test.labels.to(device),
+        }
+        self.views = make_views(cell.views, size=cell.image_size, strength=cell.view_strength)
+        self.size, self.normalise = cell.image_size, normaliser(self.meta, device)
+        self.device, self.workers = device, cores()
+
+    def pairs(
+        self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """See `Source`."""
+        stream_of = CropStream(self.paths[part], self.labels[part].cpu(), self.size, self.workers)
+
+        def crops(step: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+            return self.views.crop_numbers(draw(step), len(order[step]))
+
+        cropped = stream_of.batches(order, crops, crop_box, start=start)
+        for step, crop in enumerate(cropped, start):
+            parameters = self.views.draw(draw(step), len(order[step]), self.size, self.size)
+            a, b = self.views.apply(None, parameters, cropped=crop.to(self.device))
+            yield self.normalise(a), self.normalise(b)
+
+    def plain(self, part: Part) -> Iterator[Tensor]:
+        """See `Source`; the shorter side is resized, the centre taken, as the field does."""
+        resize = round(self.size * SHORTER_SIDE)
+        for pixels in centre_crops(self.paths[part], self.size, resize, workers=self.workers):
+            yield self.normalise(pixels.to(self.device).float() / 255)
+
+
+def open_source(cell: Pretrain, root: Path, device: str) -> Source:
+    """Return the cell's images.
+
+    Raises:
+        DataError: the data set is missing or torn.
+        DataFailure: it is too small for the cell.
+    """
+    if streams(cell.dataset):
+        return OnDisk(cell, load_files(cell.dataset, root), device)
+    return InMemory(cell, load_images(cell.dataset, root), device)
+
+
+def normaliser(meta: Meta, device: str) -> Callable[[Tensor], Tensor]:
+    """Return the function that takes pixels in [0, 1] to mean 0 and variance 1 a channel."""
+    shape = (1, 3, 1, 1)
+    mean = torch.tensor(meta.mean, device=device).view(shape)
+    scale = 1 / torch.tensor(meta.std, device=device).view(shape)
+
+    def normalise(pixels: Tensor) -> Tensor:
+        return ((pixels - mean) * scale).contiguous(memory_format=torch.channels_last)
+
+    return normalise
+
+
+def chosen_split(cell: Pretrain, images: Images) -> Split:
+    """Return the images to train on.
+
+    Raises:
+        DataFailure: fewer images than asked for, or than one step takes.
+    """
+    split = images.train
+    if cell.pretrain_on == "train+unlabeled":
+        if images.unlabeled is None:
+            raise DataFailure(f"{images.name} has no unlabelled images: pretrain_on must be train")
+        more = images.unlabeled
+        split = Split(
+            torch.cat([split.pixels, more.pixels]), torch.cat([split.labels, more.labels])
+        )
+    rows = torch.from_numpy(chosen_rows(cell, len(split.labels)))
+    return (
+        split if len(rows) == len(split.labels) else Split(split.pixels[rows], split.labels[rows])
+    )
+
+
+def chosen_rows(cell: Pretrain, there: int) -> Rows:
+    """Return the rows to train on, in order: all, or the first of a random order.
+
+    Raises:
+        DataFailure: fewer rows than asked for, or than one step takes.
+    """
+    wanted = there if cell.train_images is None else cell.train_images
+    if wanted > there:
+        raise DataFailure(f"train_images {wanted}: there are {there}")
+    if wanted < cell.N:
+        raise DataFailure(f"a step takes N = {cell.N} images, but there are {wanted}")
+    if wanted == there:
+        return np.arange(there)
+    return np.sort(stream(0, Purpose.DATA, wanted).permutation(there)[:wanted])
