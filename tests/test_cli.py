@@ -300,3 +300,35 @@ def test_a_suite_whose_protocol_is_not_what_it_says_is_not_even_planned(
         "bench: small: scales.tiny.protocol: declared 'published', but hidden_units 32, "
         "published 256\n",
     )
+
+
+def test_methods_are_listed_with_their_sources(workspace: Workspace) -> None:
+    every = workspace.call("methods", "--json").json
+    assert [m["name"] for m in every] == [
+        "simclr", "moco", "moco-v2", "simo", "simmoco", "simco", "nnclr", "hypersphere",
+    ]  # fmt: skip
+    (simo,) = workspace.call("methods", "simo", "--json").json
+    assert simo["coordinates"]["momentum"] == {"value": 0.999, "source": "EqCo, App. B.1"}
+    assert "EqCo, App. B.1" in workspace.call("methods", "simo").out
+    assert "moco-v2" in workspace.call("methods").out
+
+
+def test_an_unknown_method_is_told(workspace: Workspace) -> None:
+    answer = workspace.call("methods", "simmo")
+    assert answer.status == 2
+    assert answer.err.startswith("bench: no method 'simmo'. Did you mean 'simo'? Allowed here: ")
+
+
+def test_data_sets_are_listed_with_the_folders_there(workspace: Workspace) -> None:
+    (workspace.root / "sets" / "mine" / "train").mkdir(parents=True)
+    found = {d["name"]: d for d in workspace.call("--data", "sets", "datasets", "--json").json}
+    assert found["digits"]["present"]
+    assert not found["cifar10"]["present"]
+    assert found["folder:mine"]["present"]
+    assert "folder:mine" in workspace.call("--data", "sets", "datasets").out
+
+
+def test_a_data_set_that_must_be_put_there_by_hand_is_told(workspace: Workspace) -> None:
+    answer = workspace.call("--data", "sets", "datasets", "--get", "imagenet1k")
+    assert answer.status == 2
+    assert answer.err.startswith("bench: imagenet1k: no folder sets/imagenet1k. Put the images ")

@@ -15,25 +15,28 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-def test_the_example_suite_is_a_suite(tmp_path: Path) -> None:
-    found = re.search(r"```yaml\n(.*?)```", README, re.DOTALL)
-    assert found is not None
-    path = tmp_path / "my-k-sweep.yaml"
-    path.write_text(found.group(1))
+EXAMPLES = {
+    found.group(1): found.group(0).removeprefix("```yaml\n").removesuffix("```")
+    for found in re.finditer(r"```yaml\nname: (.*?)\n.*?```", README, re.DOTALL)
+}
+
+
+# my-k-sweep: 2 MI x 2 K x 3 losses x 3 seeds, less 2 K x 3 seeds; my-crossing: 2 x 3 x 3.
+@pytest.mark.parametrize(("name", "cells"), [("my-k-sweep", 30), ("my-crossing", 18)])
+def test_the_example_suites_are_suites(tmp_path: Path, name: str, cells: int) -> None:
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(EXAMPLES[name])
     suite = load_suite(path)
     paper = check_suite(suite, path)
     for scale in suite.scales:
         check_scale(suite, scale, expand(suite, scale, path), paper)
-    # 2 MI x 2 K x 3 losses x 3 seeds, less 2 K x 3 seeds
-    assert len(expand(suite, "short", path)) == 30
+    assert len(expand(suite, suite.scale, path)) == cells
 
 
 def test_the_error_it_shows_is_the_error(workspace: Workspace) -> None:
-    found = re.search(r"```yaml\n(.*?)```", README, re.DOTALL)
     shown = re.search(r"^    (bench: suites/my-k-sweep.*), \.\.\.$", README, re.MULTILINE)
-    assert found is not None
     assert shown is not None
-    text = found.group(1).replace("  K: [64, 128]", "  taau: [1]\n  K: [64, 128]")
+    text = EXAMPLES["my-k-sweep"].replace("  K: [64, 128]", "  taau: [1]\n  K: [64, 128]")
     workspace.suite(text, "my-k-sweep")
     assert workspace.call("plan", "my-k-sweep").err.startswith(shown.group(1))
 

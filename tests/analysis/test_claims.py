@@ -110,6 +110,47 @@ def test_ordered_fails_on_one_wrong_step() -> None:
     assert str(judge(check, dip).verdict) == "fails"
 
 
+def test_exceeds_takes_the_smallest_difference() -> None:
+    """EqCo over InfoNCE, cell by cell: 0.5 everywhere but 0.2 at one K."""
+    check = {"check": "exceeds", "where": EQCO, "than": INFONCE}
+
+    def gain(c: Any) -> float:
+        return float(c.K + (c.loss == "eqco") * (0.2 if c.K == 128 else 0.5))
+
+    judged = judge(check, lambda c: gain(c) + noise(c))
+    assert str(judged.verdict) == "holds"
+    assert judged.effect is not None
+    assert judged.effect.mean == pytest.approx(0.2)
+    assert str(judge(check | {"by": 0.3}, lambda c: gain(c) + noise(c)).verdict) == "fails"
+    assert str(judge(check, lambda c: -gain(c) + noise(c)).verdict) == "fails"
+
+
+@pytest.mark.parametrize(("direction", "verdict"), [("rising", "holds"), ("falling", "fails")])
+def test_change_looks_at_the_ends_alone(direction: str, verdict: str) -> None:
+    check = {"check": "change", "over": "K", "direction": direction, "by": 2.0, "where": EQCO}
+    dip = lambda c: c.K / 100 - 9 * (c.K == 256) + noise(c)  # noqa: E731
+    judged = judge(check, dip)
+    assert str(judged.verdict) == verdict
+    assert judged.effect is not None
+    assert abs(judged.effect.mean) == pytest.approx(4.48, abs=0.01)  # from K = 64 to K = 512
+
+
+def test_settings_that_follow_from_the_axis_split_no_group() -> None:
+    """The learning rate goes with the batch size: over the batch size it is not another setting."""
+    path = TABLE_9.with_name("dcl-table-1.yaml")
+    suite = load_suite(path)
+    cells = expand(suite, "cpu", path)
+    assert len({cell.settings["lr"] for cell in cells}) > 1
+    check = ADAPTER.validate_python(
+        {"check": "ordered", "metric": "m", "over": "batch_size", "direction": "rising"}
+    )
+    done = [(c, Finished({"m": c.settings["batch_size"]}, {}, [], {})) for c in cells]
+    asked = suite.model_copy(update={"claims": {"batch-flat-small-scale": [check]}})
+    (judged,) = judge_claims(asked, "cpu", cells, done, load_paper("dcl"))
+    assert judged.effect is not None
+    assert judged.effect.mean == 16  # from 16 to 32
+
+
 def test_peak() -> None:
     check = {"check": "peak", "over": "K", "near": [100, 300], "where": EQCO | {"mi_true": 8}}
     assert str(judge(check, lambda c: -abs(c.K - 128) + noise(c)).verdict) == "holds"

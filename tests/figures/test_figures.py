@@ -147,3 +147,24 @@ def test_no_results_no_figure() -> None:
     suite = load_suite(SUITES / "eqco-table-9.yaml")
     paper = load_paper("eqco")
     assert [draw_figure(figure, suite, [], paper) for figure in suite.figures] == [None, None]
+
+
+def test_a_distribution_is_the_mean_over_seeds() -> None:
+    path = SUITES / "dcl-figure-1.yaml"
+    suite = load_suite(path)
+    figure = next(f for f in suite.figures if f.draw == "distribution")
+    cells = expand(suite, "smoke", path)
+    share = {0: np.array([1.0, 0.0]), 1: np.array([0.0, 1.0])}
+    done = [(c, Finished({}, {}, [], {"q_b_histogram": share[c.seed]})) for c in cells]
+    canvas = draw_figure(figure, suite, done, load_paper("dcl"))
+    assert canvas is not None
+    (ax,) = canvas.axes
+    assert [p.get_data().values.tolist() for p in ax.patches] == [[0.5, 0.5]] * 2  # type: ignore[attr-defined]
+    labels = [patch.get_label() for patch in ax.patches]
+    assert labels == ["batch_size = 16", "batch_size = 64"]
+    assert (
+        draw_figure(
+            figure, suite, [(c, Finished({}, {}, [], {})) for c in cells], load_paper("dcl")
+        )
+        is None
+    )

@@ -102,6 +102,53 @@ def test_killed_at_random_moments_it_ends_as_if_it_was_not(workspace: Workspace,
     assert not list((workspace.root / "results").rglob("checkpoint.pt"))
 
 
+DIGITS = """
+name: digits
+title: "A few epochs on digits"
+experiment: pretrain
+scale: tiny
+scales: {tiny: {what: "seconds", protocol: reduced}}
+seeds: [0]
+fixed: {method: moco-v2, dataset: digits, train_images: 128, image_size: 8, views: affine, K: 40,
+  arch: small, stem: half, width: 4, projector_hidden_dim: 16, feature_dim: 8, bn_groups: 2,
+  epochs: 60, batch_size: 16, optimizer: sgd, lr: 0.05, lr_schedule: cosine, weight_decay: 1e-4}
+grid: {loss: [infonce, dcl], knn_k: [3, 7]}
+"""
+
+
+def test_pretraining_killed_at_random_moments_ends_as_if_it_was_not(workspace: Workspace) -> None:
+    """Four cells, two encoders: each is trained once, and resumed from its checkpoint."""
+    workspace.suite(DIGITS, "digits")
+    draw = random.Random(3)
+    trained = workspace.root / "results" / "trained"
+    for _ in range(2):
+        process = workspace.start("run", "digits", "--jobs", "2", BENCH_CHECKPOINT_S="0.1")
+        wait_for(lambda: any(trained.glob("*/checkpoint.pt")))
+        time.sleep(draw.uniform(0, 2))
+        process.kill()
+        end(process)
+        wait_for(lambda: not workers_of(workspace.root))
+    assert any(trained.glob("*/history.jsonl"))
+    status, out, err = end(workspace.start("run", "digits", "--jobs", "2"))
+    assert (status, out) == (0, "4 done, 0 failed, 0 missing\n"), err
+    whole = workspace.call("--results", "whole", "run", "digits", "--executor", "inline", "--json")
+    assert whole.json["done"] == 4
+    assert workspace.summaries() == workspace.summaries("whole")
+    assert len(list(trained.glob("*/encoder.pt"))) == 2
+    assert not list(trained.glob("*/checkpoint.pt"))
+
+
+def test_a_data_set_that_is_missing_is_told_before_anything_runs(workspace: Workspace) -> None:
+    workspace.suite(DIGITS.replace("dataset: digits", "dataset: cifar10"), "digits")
+    answer = workspace.call("--data", "sets", "run", "digits")
+    assert answer.status == 2
+    assert answer.err == (
+        "bench: cifar10: not found in sets. 'bench datasets --get cifar10' downloads it there "
+        "(170 MB).\n"
+    )
+    assert not (workspace.root / "results").exists()
+
+
 def test_a_killed_worker_is_replaced_in_the_same_run(workspace: Workspace) -> None:
     workspace.suite(LONG)
     process = workspace.start("run", "small", "--jobs", "2", "--json")

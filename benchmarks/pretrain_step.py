@@ -1,0 +1,190 @@
+"""Time a step of SimCLR at 32x32: against the bare network, and against lightly's training.
+
+(a) The bare network's forward and backward on ready input of the same shape and type is the limit:
+what the step adds are views, projector, loss, probes and optimiser. (b) The same training written
+with lightly's transform, torch's loader and lightly's loss: a peer. The share of the probes is
+told too. Images are random; times are the best of the repeats, taken in turn.
+
+    python -m benchmarks.pretrain_step [--device cuda] [--precision bf16] [--batches 32 256]
+        [--arch resnet18] [--width 64] [--repeats 3] [--workers 0]
+"""
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, Dataset
+
+from bench.config.pretrain import Pretrain
+from bench.data.images import Images, Split
+from bench.methods.method import Online
+from bench.train.loop import Training
+from bench.train.sources import InMemory
+
+CLASSES = 10
+
+
+def make_cell(batch_size: int, arguments: argparse.Namespace) -> Pretrain:
+    """Return SimCLR as the suite dcl-table-1 has it for CIFAR-10."""
+    return Pretrain.model_validate(
+        {
+            "experiment": "pretrain", "method": "simclr", "dataset": "cifar10", "image_size": 32,
+            "views": "simclr-cifar", "arch": arguments.arch, "stem": "cifar",
+            "width": arguments.width, "epochs": 1000, "batch_size": batch_size, "tau": 0.1,
+            "optimizer": "sgd", "lr": 0.03, "weight_decay": 1e-4, "lr_schedule": "cosine",
+            "precision": arguments.precision, "seed": 0,
+        }
+    )  # fmt: skip
+
+
+def make_images(count: int) -> Images:
+    """Return random images."""
+    pixels = np.random.default_rng(0).integers(0, 256, (count, 3, 32, 32), dtype=np.uint8)
+    split = Split(torch.from_numpy(pixels), torch.zeros(count, dtype=torch.int64))
+    half = (0.5, 0.5, 0.5)
+    return Images("random", CLASSES, 32, half, half, "", split, split, None)
+
+
+def ours(cell: Pretrain, images: Images, device: str) -> Callable[[], None]:
+    """Return a step of the engine."""
+    training = Training(cell, InMemory(cell, images, device), device)
+    training.online.train()
+    steps = iter(range(training.steps))
+    return lambda: training.step(next(steps))
+
+
+def without_probes(cell: Pretrain, images: Images, device: str) -> Callable[[], None]:
+    """Return a step of the engine that records nothing."""
+    training = Training(cell, InMemory(cell, images, device), device)
+    training.online.train()
+    nothing: Any = lambda *_: None  # noqa: E731
+    training.probes.add = training.probes.add_gradients = nothing  # type: ignore[method-assign]
+    steps = iter(range(training.steps))
+    return lambda: training.step(next(steps))
+
+
+def bare(cell: Pretrain, device: str) -> Callable[[], None]:
+    """Return forward and backward of the backbone on both views, ready on the device."""
+    online = Online(cell).to(device).to(memory_format=torch.channels_last).train()
+    views = torch.randn(2 * cell.batch_size, 3, 32, 32, device=device)
+    views = views.contiguous(memory_format=torch.channels_last)
+
+    def step() -> None:
+        with torch.autocast(device, torch.bfloat16, enabled=cell.precision == "bf16"):
+            out = online.backbone(views)
+        online.zero_grad(set_to_none=True)
+        out.float().sum().backward()
+
+    return step
+
+
+class Pictures(Dataset[Any]):
+    """The images as pictures, as a loader of files gives them, under a transform."""
+
+    def __init__(self, images: Images, transform: Any) -> None:
+        """Keep both."""
+        self.pixels = images.train.pixels.permute(0, 2, 3, 1).numpy()
+        self.transform = transform
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.pixels)
+
+    def __getitem__(self, row: int) -> Any:
+        """Return both views of one."""
+        return self.transform(Image.fromarray(self.pixels[row]))
+
+
+def peer(cell: Pretrain, images: Images, device: str, workers: int) -> Callable[[], None]:
+    """Return a step of the same training written with lightly's transform and loss."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from lightly.loss import NTXentLoss
+        from lightly.transforms.simclr_transform import SimCLRTransform
+    transform = SimCLRTransform(input_size=32, cj_strength=0.5, gaussian_blur=0.0)
+    loader: DataLoader[Any] = DataLoader(
+        Pictures(images, transform), cell.batch_size, shuffle=True, drop_last=True,
+        num_workers=workers, persistent_workers=workers > 0,
+    )  # fmt: skip
+    online = Online(cell).to(device).train()
+    network = nn.Sequential(online.backbone, online.projector)
+    loss = NTXentLoss(temperature=cell.tau)
+    sgd = torch.optim.SGD(network.parameters(), lr=cell.lr, momentum=0.9, weight_decay=1e-4)
+    batches = _endless(loader)
+
+    def step() -> None:
+        a, b = (view.to(device) for view in next(batches))
+        with torch.autocast(device, torch.bfloat16, enabled=cell.precision == "bf16"):
+            z = network(torch.cat([a, b]))
+        value: Tensor = loss(*z.float().chunk(2))
+        sgd.zero_grad()
+        value.backward()
+        sgd.step()
+
+    return step
+
+
+def _endless(loader: DataLoader[Any]) -> Iterator[Any]:
+    while True:
+        yield from loader
+
+
+def best_times(steps: dict[str, Callable[[], None]], repeats: int, device: str) -> dict[str, float]:
+    """Return the best time of each step in seconds, after one to warm up, taken in turn."""
+    times: dict[str, list[float]] = {name: [] for name in steps}
+    for repeat in range(repeats + 1):
+        for name, step in steps.items():
+            began = time.perf_counter()
+            step()
+            if device == "cuda":
+                torch.cuda.synchronize()
+            if repeat:
+                times[name].append(time.perf_counter() - began)
+    return {name: min(own) for name, own in times.items()}
+
+
+def main() -> None:
+    """Print one line a batch size."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--precision", default="float32", choices=["float32", "bf16"])
+    parser.add_argument("--batches", type=int, nargs="+", default=[32, 128])
+    parser.add_argument("--arch", default="resnet18")
+    parser.add_argument("--width", type=int, default=64)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=0, help="of lightly's loader")
+    arguments = parser.parse_args()
+    if arguments.device == "cpu":
+        torch.set_num_threads(1)
+    device = arguments.device
+    print(f"{arguments.arch}, width {arguments.width}, {arguments.precision}, {device}")
+    print("batch  step_ms  bare/step  images/s against lightly  probes' share of the step")
+    for batch in arguments.batches:
+        cell = make_cell(batch, arguments)
+        images = make_images(max(2 * batch, 512))
+        best = best_times(
+            {
+                "ours": ours(cell, images, device),
+                "unprobed": without_probes(cell, images, device),
+                "bare": bare(cell, device),
+                "lightly": peer(cell, images, device, arguments.workers),
+            },
+            arguments.repeats,
+            device,
+        )
+        print(
+            f"{batch:5d}  {1e3 * best['ours']:7.1f}  {best['bare'] / best['ours']:9.3f}  "
+            f"{best['lightly'] / best['ours']:24.2f}  {1 - best['unprobed'] / best['ours']:.3f}"
+        )
+
+
+if __name__ == "__main__":
+    main()
