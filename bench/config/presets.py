@@ -4,9 +4,11 @@ A suite may override any coordinate. Nothing in the code depends on a preset's n
 that does not enter a cell's id.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, get_args
 
+from bench.config.learning_rate import Rule, scaled_lr
 from bench.config.suite import Scalar
+from bench.errors import choices
 
 SIMCLR = "arXiv:2002.05709"
 MOCO = "arXiv:1911.05722"
@@ -154,3 +156,54 @@ PRESETS: dict[str, Preset] = {
     "nnclr": _NNCLR,
     "hypersphere": _HYPERSPHERE,
 }
+
+ONLY_WITH: dict[str, tuple[str, Any]] = {
+    "momentum": ("target", "momentum"),
+    "negative_views": ("negatives", "batch"),
+    "queue_start": ("negatives", "queue"),
+    "support_size": ("neighbours", "nearest"),
+    "weight": ("loss", "dclw"),
+    "through_weight": ("loss", "dclw"),
+    "sigma": ("loss", "dclw"),
+    "delta": ("weight", "exp"),
+    "tau_beta": ("loss", "dual-temperature"),
+    "form": ("loss", "dual-temperature"),
+    "align_alpha": ("loss", "align-uniform"),
+    "uniform_t": ("loss", "align-uniform"),
+    "align_weight": ("loss", "align-uniform"),
+    "uniform_weight": ("loss", "align-uniform"),
+    "lr_drop_epochs": ("lr_schedule", "step"),
+    "plateau_patience": ("lr_schedule", "plateau"),
+    "plateau_drops": ("lr_schedule", "plateau"),
+}
+"""Fields that belong to one value of another: field -> (the other, its value); there iff equal."""
+LOSS_OPTIONS: dict[str, dict[str, Any]] = {
+    "dclw": {"weight": "vmf", "sigma": 0.5, "through_weight": False},  # DCL, Sec. 3
+    "dual-temperature": {"form": "released"},
+}
+"""What a loss takes where neither suite nor preset says it."""
+
+
+def filled(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with what the preset says, N and the learning rate; explicit ones win.
+
+    Where a setting overrides an axis of the preset, what the preset needed for it is dropped.
+
+    Raises:
+        ValueError: `method` names no preset.
+    """
+    method = settings.get("method")
+    if not isinstance(method, str) or method not in PRESETS:
+        raise ValueError(f"method '{method}' is unknown. {choices(str(method), list(PRESETS))}")
+    options = LOSS_OPTIONS.get(str(settings.get("loss")), {})
+    merged = PRESETS[method].settings | options | settings
+    for name, (other, value) in ONLY_WITH.items():
+        if name not in settings and merged.get(name) is not None and merged.get(other) != value:
+            merged[name] = None
+    if merged.get("N") is None:
+        merged["N"] = merged.get("batch_size")
+    if "lr" not in merged and isinstance(merged.get("base_lr"), int | float):
+        rule = merged.setdefault("lr_scaling", "none")
+        if isinstance(merged["N"], int) and rule in get_args(Rule):
+            merged["lr"] = scaled_lr(merged["base_lr"], merged["N"], rule)
+    return merged

@@ -19,7 +19,7 @@ from pydantic import (
 from bench.config.flops import Stem, multiply_adds
 from bench.config.learning_rate import scaled_lr
 from bench.config.linear_protocols import LINEAR_PROTOCOLS
-from bench.config.presets import PRESETS
+from bench.config.presets import ONLY_WITH, filled
 from bench.config.record import Cell, identity
 from bench.errors import choices
 
@@ -39,33 +39,8 @@ EVALUATIONS: dict[str, tuple[str, ...]] = {
     "geometry": ("features",),
 }
 """Evaluations of a trained encoder, and the fields that are their protocol."""
-# Fields that belong to one value of another: field -> (the other, its value), present iff equal.
-ONLY_WITH: dict[str, tuple[str, Any]] = {
-    "momentum": ("target", "momentum"),
-    "negative_views": ("negatives", "batch"),
-    "queue_start": ("negatives", "queue"),
-    "support_size": ("neighbours", "nearest"),
-    "weight": ("loss", "dclw"),
-    "through_weight": ("loss", "dclw"),
-    "sigma": ("loss", "dclw"),
-    "delta": ("weight", "exp"),
-    "tau_beta": ("loss", "dual-temperature"),
-    "form": ("loss", "dual-temperature"),
-    "align_alpha": ("loss", "align-uniform"),
-    "uniform_t": ("loss", "align-uniform"),
-    "align_weight": ("loss", "align-uniform"),
-    "uniform_weight": ("loss", "align-uniform"),
-    "lr_drop_epochs": ("lr_schedule", "step"),
-    "plateau_patience": ("lr_schedule", "plateau"),
-    "plateau_drops": ("lr_schedule", "plateau"),
-}
 # Images to train on, for predicted times alone.
 _TRAIN_IMAGES = {"digits": 1347, "imagenet1k": 1_281_167, "imagenet100": 126_689, "stl10": 5000}
-# What a loss takes where neither suite nor preset says it.
-_LOSS_OPTIONS: dict[str, dict[str, Any]] = {
-    "dclw": {"weight": "vmf", "sigma": 0.5, "through_weight": False},  # DCL, Sec. 3
-    "dual-temperature": {"form": "released"},
-}
 
 
 class Pretrain(Cell):
@@ -176,23 +151,7 @@ class Pretrain(Cell):
     @classmethod
     def _fill_from_preset(cls, settings: Any) -> Any:
         """Fill in what the preset says, N and the learning rate; explicit settings win."""
-        if not isinstance(settings, dict):
-            return settings
-        method = settings.get("method")
-        if not isinstance(method, str) or method not in PRESETS:
-            raise ValueError(f"method '{method}' is unknown. {choices(str(method), list(PRESETS))}")
-        preset = PRESETS[method].settings
-        merged = preset | _LOSS_OPTIONS.get(str(settings.get("loss")), {}) | settings
-        for name, (other, value) in ONLY_WITH.items():  # overriding an axis drops what it needed
-            if name not in settings and merged.get(name) is not None and merged.get(other) != value:
-                merged[name] = None
-        if merged.get("N") is None:
-            merged["N"] = merged.get("batch_size")
-        if "lr" not in merged and isinstance(merged.get("base_lr"), int | float):
-            rule = merged.setdefault("lr_scaling", "none")
-            if isinstance(merged["N"], int) and rule in ("none", "linear", "sqrt"):
-                merged["lr"] = scaled_lr(merged["base_lr"], merged["N"], rule)
-        return merged
+        return filled(settings) if isinstance(settings, dict) else settings
 
     @model_validator(mode="after")
     def _coordinates_agree(self) -> Self:

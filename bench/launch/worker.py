@@ -45,6 +45,7 @@ def drain(units: Sequence[Unit], store: Store, launch: Launch, gpu: str | None =
         Interrupted: the process was told to stop; claims are given up, checkpoints stay.
     """
     os.environ["CUDA_VISIBLE_DEVICES"] = gpu or ""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # deterministic matrix products
     import torch
 
     torch.set_num_threads(THREADS)

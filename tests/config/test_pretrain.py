@@ -5,8 +5,8 @@ from typing import Any, get_args
 import pytest
 from pydantic import ValidationError
 
-from bench.config.presets import PRESETS
-from bench.config.pretrain import EVALUATIONS, ONLY_WITH, Pretrain, ViewSet
+from bench.config.presets import ONLY_WITH, PRESETS
+from bench.config.pretrain import EVALUATIONS, Pretrain, ViewSet
 from bench.data.views import view_names
 from tests.pretraining import METHODS, SMALL, small_cell
 
