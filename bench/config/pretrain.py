@@ -123,7 +123,7 @@ class Pretrain(Cell):
     lr_drop_factor: Annotated[float, Field(gt=0, lt=1)] = 0.1
     plateau_patience: PositiveInt | None = None  # epochs without a better kNN
     plateau_drops: PositiveInt | None = None
-    knn_every_epochs: NonNegativeInt = 0  # kNN while it trains; 0: at the end alone
+    knn_every_epochs: NonNegativeInt = 0  # kNN (k 200, tau 0.1) while it trains; 0: never
     online_linear: bool = False  # a linear classifier beside, trained on detached features
 
     # evaluation

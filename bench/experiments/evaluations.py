@@ -20,6 +20,8 @@ from bench.train.optimisers import make_optimiser
 from bench.train.sources import Part, Source
 
 PARTS: tuple[Part, Part] = ("train", "test")
+# kNN while training belongs to the training, so its protocol is no setting of an evaluation.
+WATCH_K, WATCH_TAU = 200, 0.1  # cosine; unigrad, released-code-knn
 PAIRS_A_BATCH = 512  # of views, for alignment
 
 
@@ -33,17 +35,11 @@ class Evaluator:
         self._votes = cache(self._vote)
 
     def knn_while_training(self, backbone: nn.Module) -> float:
-        """Return the first cell's kNN accuracy from the backbone, in percent."""
-        cell = self.cells[0]
+        """Return the kNN accuracy from the backbone, in percent, by one protocol for all cells."""
         features = self._of(backbone)
-        found = knn_top1(
-            features,
-            k=[cell.knn_k],
-            tau=[cell.knn_tau],
-            metric=cell.knn_metric,
-            classes=self.classes,
-        )
-        return found[cell.knn_k, cell.knn_tau].top1
+        k = min(WATCH_K, len(features.train))
+        found = knn_top1(features, k=[k], tau=[WATCH_TAU], classes=self.classes)
+        return found[k, WATCH_TAU].top1
 
     def online_top1(self, head: OnlineLinear, online: Online) -> float:
         """Return the accuracy of the classifier that was trained beside the encoder, in percent."""

@@ -80,6 +80,16 @@ def test_cells_that_share_an_encoder_give_what_they_give_alone(tmp_path: Path) -
         assert outcome.metrics == metrics(tmp_path / "alone" / cell.id, cell)
 
 
+def test_what_is_watched_while_training_does_not_depend_on_an_evaluation(tmp_path: Path) -> None:
+    """Cells that share a training share its history, whichever of them was first."""
+    histories = []
+    for k in (1, 9):
+        cell = small_cell(knn_k=k, knn_every_epochs=1)
+        outcomes(tmp_path / str(k), cell)
+        histories.append(folder_of(tmp_path / str(k), cell).history())
+    assert histories[0] == histories[1]
+
+
 def test_the_projector_is_another_layer(tmp_path: Path) -> None:
     cells = [small_cell(features=layer) for layer in ("backbone", "projector")]
     first, second = outcomes(tmp_path, *cells)
