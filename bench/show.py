@@ -19,7 +19,7 @@ def print_suites(records: Sequence[Record]) -> None:
     rows = [
         [
             Entry(r["name"]),
-            Entry(r["paper"]),
+            Entry(r["paper"] or ""),
             Entry(", ".join(r["artifacts"])),
             Entry(", ".join(f"{k} {v['done']}/{v['cells']}" for k, v in r["scales"].items())),
             Entry(r["title"]),

@@ -32,8 +32,8 @@ def small_cell(method: str = "simclr", **changes: Any) -> Pretrain:
     return Pretrain.model_validate(SMALL | {"method": method} | sizes | changes)
 
 
-def training_of(cell: Pretrain) -> Training:
-    return Training(cell, open_source(cell, Path(), "cpu"), "cpu")
+def training_of(cell: Pretrain, device: str = "cpu") -> Training:
+    return Training(cell, open_source(cell, Path(), device), device)
 
 
 def weights(training: Training) -> dict[str, torch.Tensor]:

@@ -332,3 +332,11 @@ def test_a_data_set_that_must_be_put_there_by_hand_is_told(workspace: Workspace)
     answer = workspace.call("--data", "sets", "datasets", "--get", "imagenet1k")
     assert answer.status == 2
     assert answer.err.startswith("bench: imagenet1k: no folder sets/imagenet1k. Put the images ")
+
+
+def test_the_shipped_suites_are_listed(workspace: Workspace) -> None:
+    """Those without a paper too."""
+    answer = workspace.call("--suites", str(Path(__file__).parents[1] / "suites"), "suites")
+    assert answer.status == 0
+    assert "crossings" in answer.out
+    assert "dcl-table-1" in answer.out

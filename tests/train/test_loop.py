@@ -34,9 +34,11 @@ def falling(_: nn.Module) -> float:
     return 50.0
 
 
-def run(folder: Path, method: str, stop_after: int = -1, **changes: Any) -> Training:
+def run(
+    folder: Path, method: str, stop_after: int = -1, device: str = "cpu", **changes: Any
+) -> Training:
     """Train in a folder named like a cell; stop after so many steps of this attempt."""
-    training, steps = training_of(small_cell(method, **changes)), 0
+    training, steps = training_of(small_cell(method, **changes), device), 0
 
     def beat() -> None:
         nonlocal steps
@@ -78,6 +80,12 @@ def test_a_stopped_run_ends_like_another(method: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("changes", FURTHER.values(), ids=FURTHER)
 def test_so_it_is_with_every_option(changes: dict[str, Any], tmp_path: Path) -> None:
     assert_same_run(tmp_path, "simclr", [2, 3], **changes)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("method", METHODS)
+def test_so_it_is_on_a_gpu(method: str, tmp_path: Path) -> None:
+    assert_same_run(tmp_path, method, [2, 5], device="cuda")
 
 
 def test_without_its_history_a_checkpoint_is_worth_nothing(tmp_path: Path) -> None:
