@@ -107,10 +107,11 @@ def test_nnclr_compares_neighbours_with_predictions() -> None:
     assert_close(loss_of(method, a, b), torch.stack(losses).mean(), rtol=1e-5, atol=1e-5)
 
 
-def test_queries_of_a_shared_encoder_keep_their_own_gradient() -> None:
+@pytest.mark.parametrize("over", ["views-together", "each-view"])
+def test_queries_of_a_shared_encoder_keep_their_own_gradient(over: str) -> None:
     """The probed gradient is that of a query alone; the embedding's adds what came through keys."""
     a, b = embeddings()
-    found = compared(method_of("simclr", symmetric=False, tau=0.5), a, b)
+    found = compared(method_of("simclr", symmetric=False, tau=0.5, bn_over=over), a, b)
     (pair,) = found.pairs
     loss_N = infonce(pair.pos_N, pair.neg_NK, tau=0.5)
     loss_N.mean().backward()
