@@ -25,8 +25,8 @@ scale: one
 scales: {{one: {{what: "a benchmark", protocol: reduced}}}}
 seeds: {seeds}
 fixed: {{method: simclr, dataset: folder:random, image_size: 32, views: simclr-cifar,
-  arch: resnet18, stem: cifar, width: {width}, epochs: {epochs}, batch_size: 32, tau: 0.1, optimizer: sgd, lr: 0.03,
-  lr_schedule: cosine, weight_decay: 1e-4, knn_k: 20}}
+  arch: resnet18, stem: cifar, width: {width}, epochs: {epochs}, batch_size: 32, tau: 0.1,
+  optimizer: sgd, lr: 0.03, lr_schedule: cosine, weight_decay: 1e-4, knn_k: 20}}
 grid: {{loss: [infonce]}}
 """
 

@@ -37,7 +37,7 @@ def history_frame(done: Done) -> pd.DataFrame:
     """Return the training histories: id, seed, one column a setting, step, one a metric."""
     return pd.DataFrame(
         [
-            {"id": cell.id, **cell.settings, **line}
+            {"id": cell.id, **line, **cell.settings}  # a metric never hides a setting
             for cell, finished in done
             for line in finished.history
         ]

@@ -136,7 +136,7 @@ class Pretrain(Cell):
     few_shot_draws: PositiveInt = 10
 
     metrics: ClassVar[tuple[str, ...]] = (
-        "loss", "mi_lower_bound", "q_b", "q_b_std", "q_b_cv", "q_b_mode", "grad_norm_q",
+        "train_loss", "mi_lower_bound", "q_b", "q_b_std", "q_b_cv", "q_b_mode", "grad_norm_q",
         "grad_norm_q_std", "grad_norm_last_block", "grad_norm_last_block_std",
         "grad_norm_last_block_cv", "grad_norm_block_before", "grad_norm_block_before_std",
         "grad_norm_block_before_cv", "positive_similarity", "negative_similarity", "knn_top1",

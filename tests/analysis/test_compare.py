@@ -7,12 +7,14 @@ import pytest
 
 from bench.analysis.check import check_suite
 from bench.analysis.compare import Compared, compare
+from bench.analysis.frame import history_frame
 from bench.analysis.protocol import check_scale, differences, stated_settings
 from bench.config.grid import expand
 from bench.config.load import load_suite, suite_paths
 from bench.errors import SuiteError
 from bench.published.reader import load_paper
 from bench.store.export import Finished
+from tests.pretraining import small_cell
 
 SUITES = Path(__file__).parents[2] / "suites"
 
@@ -149,3 +151,10 @@ def test_a_row_key_that_names_no_setting_is_told() -> None:
         f"{path}: compare.0: the rows of text-g have the key 'quantity', which names no setting; "
         "rename it under renamed or list it under unmatched. "
     )
+
+
+def test_a_metric_of_the_history_never_hides_a_setting() -> None:
+    """`loss` is the name of an objective; a history with a metric of that name keeps it apart."""
+    cell = small_cell(loss="dcl")
+    frame = history_frame([(cell, Finished({}, {}, [{"step": 1, "loss": 0.5}], {}))])
+    assert frame["loss"].tolist() == ["dcl"]

@@ -150,7 +150,7 @@ def test_probes_are_the_means_of_an_epoch(tmp_path: Path) -> None:
     from bench.losses import infonce, mi_bound, q_b
 
     training = training_of(small_cell(alpha=20.0, loss="eqco", epochs=1))
-    found: dict[str, list[torch.Tensor]] = {"q_b": [], "mi_lower_bound": [], "loss": []}
+    found: dict[str, list[torch.Tensor]] = {"q_b": [], "mi_lower_bound": [], "train_loss": []}
     for step in range(training.steps):
         batch = training.batches.batch(0, step)
         training.online.train()
@@ -165,7 +165,7 @@ def test_probes_are_the_means_of_an_epoch(tmp_path: Path) -> None:
             given = (pair.pos_N, pair.neg_NK)
             found["q_b"].append(q_b(*given, tau=0.1))
             found["mi_lower_bound"].append(mi_bound(*given, tau=0.1, margin=margin))
-            found["loss"].append(infonce(*given, tau=0.1, margin=margin))
+            found["train_loss"].append(infonce(*given, tau=0.1, margin=margin))
         training.step(step)
     line = training.probes.line()
     for name, values in found.items():
