@@ -89,8 +89,11 @@ def _judge(check: Check, claim: Claim, scale: str, cells: list[Cell], done: Done
     lacking = "no cell of this scale has the settings that the check names"
     for seed in dict.fromkeys(cell.seed for cell in cells):
         own = [cell for cell in cells if cell.seed == seed and _is_spoken_of(check, cell)]
-        if any(cell.id not in metrics or check.metric not in metrics[cell.id] for cell in own):
+        if any(cell.id not in metrics for cell in own):
             lacking = "no seed has all of its cells done"
+            continue
+        if any(check.metric not in metrics[cell.id] for cell in own):
+            lacking = f"its cells do not measure {check.metric}"
             continue
         effect = effect_of(
             [(_known(c) | _prefixed(metrics[c.id]), metrics[c.id][check.metric]) for c in own]
@@ -171,17 +174,28 @@ def _grouping(measured: Measured, named: Iterable[str]) -> Callable[[dict[str, A
     Settings that follow from the named ones (a learning rate from the batch size, alpha from the
     loss) are left out, or no two cells would differ in the named ones alone.
     """
-    named = sorted(named)
-    seen: dict[str, dict[Any, Any]] = {}
-    free: set[str] = set()
-    for settings, _ in measured:
-        point = tuple(settings.get(name) for name in named)
-        others = {k: v for k, v in settings.items() if k not in named and "metric." not in k}
-        for name, value in others.items():
-            if seen.setdefault(name, {}).setdefault(point, value) != value:
-                free.add(name)
-    keys = sorted(free)
+    points = [settings for settings, _ in measured]
+    fixed = sorted(named)
+    names = {name for p in points for name in p if "metric." not in name} - set(fixed)
+    free = sorted(name for name in names if not _follows(name, fixed, points))
+    # First those that move with the named ones while all else stays, such as a learning rate that
+    # follows from data set and batch size together.
+    free.sort(key=lambda name: _follows(name, [n for n in free if n != name], points))
+    keys = list(free)
+    for name in free:
+        rest = [other for other in keys if other != name]
+        if _follows(name, fixed + rest, points):
+            keys = rest
     return lambda settings: tuple(settings.get(name) for name in keys)
+
+
+def _follows(name: str, from_names: list[str], points: list[dict[str, Any]]) -> bool:
+    """Return whether a setting is a function of others, over the points there are."""
+    seen: dict[Any, Any] = {}
+    return all(
+        seen.setdefault(tuple(p.get(n) for n in from_names), p.get(name)) == p.get(name)
+        for p in points
+    )
 
 
 def _largest_range(measured: Measured, check: Flat) -> float | None:

@@ -100,7 +100,7 @@ class Pretrain(Cell):
     through_weight: bool | None = None  # whether gradients flow through dclw's weight
     tau_beta: PositiveFloat | None = None
     form: Literal["released", "printed"] | None = None
-    align_alpha: PositiveFloat | None = None
+    align_alpha: Annotated[float, Field(ge=1)] | None = None
     uniform_t: PositiveFloat | None = None
     align_weight: NonNegativeFloat | None = None
     uniform_weight: NonNegativeFloat | None = None
@@ -123,7 +123,7 @@ class Pretrain(Cell):
     lr_drop_factor: Annotated[float, Field(gt=0, lt=1)] = 0.1
     plateau_patience: PositiveInt | None = None  # epochs without a better kNN
     plateau_drops: PositiveInt | None = None
-    knn_every_epochs: NonNegativeInt = 0  # kNN (k 200, tau 0.1) while it trains; 0: never
+    knn_every_epochs: NonNegativeInt = 0  # kNN (k 200, tau 0.1) of the test images; 0: never
     online_linear: bool = False  # a linear classifier beside, trained on detached features
 
     # evaluation
@@ -145,6 +145,7 @@ class Pretrain(Cell):
         "few_shot_nn_top1_std", "alignment", "uniformity",
     )  # fmt: skip
     stack_limit: ClassVar[int] = 1000
+    one_valued: ClassVar[frozenset[str]] = frozenset({"experiment", "version"})
     shares_work: ClassVar[bool] = True
 
     @model_validator(mode="before")
@@ -180,8 +181,12 @@ class Pretrain(Cell):
         if self.bn == "sync" and self.bn_groups != 1:
             raise ValueError("bn 'sync' normalises a batch as a whole: bn_groups must be 1")
         views = 2 if self.bn_over == "views-together" else 1
-        if self.batch_size * views % self.bn_groups:
-            raise ValueError(f"batch_size {self.batch_size} does not divide into {self.bn_groups}")
+        parts = self.batch_size * views / self.bn_groups
+        if parts != int(parts) or parts < 2:
+            raise ValueError(
+                f"batch_size {self.batch_size} does not divide into {self.bn_groups} bn_groups of "
+                "2 or more"
+            )
         if self.bn_over == "views-together" and self.target == "momentum":
             raise ValueError("bn_over 'views-together' needs queries and keys of one encoder")
 
@@ -200,14 +205,22 @@ class Pretrain(Cell):
                 f"K = {self.K} negatives, but a batch of {self.batch_size} images has {self.pool} "
                 f"(negative_views '{self.negative_views}')"
             )
-        if self.neighbours == "nearest" and self.negatives != "batch":
-            raise ValueError("neighbours 'nearest' needs negatives 'batch'")
-        if self.neighbours == "nearest" and self.negative_views != "keys":
-            raise ValueError("neighbours 'nearest' needs negative_views 'keys'")
+        given = (self.target, self.negatives, self.negative_views)
+        if self.neighbours == "nearest" and given != ("shared", "batch", "keys"):
+            raise ValueError(
+                "neighbours 'nearest' needs target 'shared', negatives 'batch' and negative_views "
+                "'keys'"
+            )
         if self.loss == "align-uniform" and (self.negatives != "batch" or self.K is not None):
             raise ValueError("loss 'align-uniform' compares all of the batch: negatives 'batch'")
 
     def _check_training(self) -> None:
+        if (self.base_lr is None) != (self.lr_scaling is None):
+            raise ValueError("base_lr and lr_scaling belong together; without them give lr")
+        if self.warmup_epochs > self.epochs:
+            raise ValueError(f"warmup_epochs {self.warmup_epochs}: there are {self.epochs} epochs")
+        if self.momentum_schedule == "cosine" and self.momentum is None:
+            raise ValueError("momentum_schedule 'cosine' needs target 'momentum'")
         if self.N % self.batch_size:
             raise ValueError(f"N = {self.N} is no multiple of batch_size {self.batch_size}")
         ruled = None
@@ -215,8 +228,8 @@ class Pretrain(Cell):
             ruled = scaled_lr(self.base_lr, self.N, self.lr_scaling)
         if ruled not in (None, self.lr):
             raise ValueError("lr and base_lr disagree; keep one of them")
-        if self.lr_schedule == "plateau" and not self.knn_every_epochs:
-            raise ValueError("lr_schedule 'plateau' watches kNN: knn_every_epochs must be above 0")
+        if self.lr_schedule == "plateau" and self.knn_every_epochs != 1:
+            raise ValueError("lr_schedule 'plateau' watches kNN: knn_every_epochs must be 1")
         if self.linear is not None and self.linear not in LINEAR_PROTOCOLS:
             known = choices(self.linear, list(LINEAR_PROTOCOLS))
             raise ValueError(f"linear '{self.linear}' is unknown. {known}")
@@ -272,6 +285,7 @@ class Pretrain(Cell):
     def multiply_adds(self) -> float:
         """Forward and backward of two views, and the keys' forward where it is another network."""
         images = self.train_images or _TRAIN_IMAGES.get(self.dataset, 50_000)
-        passes = 6 + 2 * (self.target == "momentum")
+        momentum = self.target == "momentum"
+        passes = (3 + momentum) * (2 if self.symmetric or not momentum else 1)
         one = multiply_adds(self.arch, self.stem, self.width, self.image_size)
         return float(self.epochs * images * passes * one)

@@ -37,6 +37,8 @@ class Cell(Record, ABC):
     """Fields in which cells may differ and still train as one stacked batch."""
     stack_limit: ClassVar[int] = 1
     """The largest stack that pays."""
+    one_valued: ClassVar[frozenset[str]] = frozenset({"experiment", "version", "precision"})
+    """Fields that cannot tell two cells of this kind apart."""
     shares_work: ClassVar[bool] = False
     """Whether cells of one stack share work that is then done once."""
 
@@ -53,12 +55,8 @@ class Cell(Record, ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Every field that a suite sets: all but the experiment, its version and the precision."""
-        return {
-            k: v
-            for k, v in self.model_dump().items()
-            if k not in ("experiment", "version", "precision")
-        }
+        """Every field that a suite may set to several values."""
+        return {k: v for k, v in self.model_dump().items() if k not in self.one_valued}
 
     @property
     def blocks(self) -> tuple[int, ...]:

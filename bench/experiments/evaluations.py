@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from bench.config.linear_protocols import LINEAR_PROTOCOLS
 from bench.config.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
+from bench.errors import DataFailure
 from bench.evaluate.features import Accuracy, Features, extract
 from bench.evaluate.few_shot import few_shot
 from bench.evaluate.knn import knn_top1
@@ -33,6 +34,18 @@ class Evaluator:
         self.cells, self.source, self.classes = cells, source, source.meta.classes
         self._features = cache(self._extract)
         self._votes = cache(self._vote)
+
+    def fault(self, cell: Pretrain) -> DataFailure | None:
+        """Return why an evaluation of the cell cannot be done with these images, if so."""
+        labels = self.source.labels["train"]
+        counts = torch.bincount(labels[labels >= 0].cpu(), minlength=self.classes)
+        there = int(counts.sum())
+        if cell.knn_k > there:
+            return DataFailure(f"knn_k {cell.knn_k}: there are {there} labelled training images")
+        least = int(counts.min())
+        if cell.few_shot is not None and cell.few_shot > least:
+            return DataFailure(f"few_shot {cell.few_shot}: a class has {least} labelled images")
+        return None
 
     def knn_while_training(self, backbone: nn.Module) -> float:
         """Return the kNN accuracy from the backbone, in percent, by one protocol for all cells."""

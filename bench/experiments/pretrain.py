@@ -26,23 +26,34 @@ def run(cells: Sequence[Pretrain], folders: Sequence[CellFolder], device: str) -
     try:
         source = open_source(cells[0], data_root(), device)
         evaluator = Evaluator(cells, source)
+        faults = [evaluator.fault(cell) for cell in cells]
+        if all(faults):
+            return [fault for fault in faults if fault]
         with deterministic(device):
             online = _trained(cells[0], source, home, evaluator, device)
-            outcomes: list[Outcome] = [
-                Result(
-                    (home.metrics() or {}) | _evaluate(cell, home, evaluator, online),
-                    arrays=home.arrays(),
-                    origin={"dataset": source.meta.fingerprint, "trained": home.provenance()},
-                )
-                for cell in cells
+            outcomes = [
+                fault or _outcome(cell, source, home, evaluator, online)
+                for fault, cell in zip(faults, cells, strict=True)
             ]
     except DataError as error:
         return [DataFailure(str(error))] * len(cells)
-    except CellFailure as failure:  # of the training or of an encoder: of all cells alike
+    except CellFailure as failure:  # of the training: of all cells alike
         return [failure] * len(cells)
     for folder in folders:
         folder.copy_history(home)
     return outcomes
+
+
+def _outcome(
+    cell: Pretrain, source: Source, home: TrainedFolder, evaluator: Evaluator, online: Online
+) -> Outcome:
+    """Return what one cell asks for; a failure of its own harms no other."""
+    try:
+        metrics = (home.metrics() or {}) | _evaluate(cell, home, evaluator, online)
+    except CellFailure as failure:
+        return failure
+    origin = {"dataset": source.meta.fingerprint, "trained": home.provenance()}
+    return Result(metrics, arrays=home.arrays(), origin=origin)
 
 
 def _trained(
@@ -53,6 +64,12 @@ def _trained(
         with home.held() as beat:
             if not home.is_done:  # while it was waited for
                 _train(cell, source, home, evaluator, device, beat)
+    trained_on = home.provenance().get("dataset")
+    if trained_on != source.meta.fingerprint:
+        raise DataFailure(
+            f"{cell.dataset} has changed since {home.path} was trained (fingerprint {trained_on}, "
+            f"now {source.meta.fingerprint}); remove that folder to train again"
+        )
     online = Online(cell)
     home.load_encoder(online, device)
     return online.to(device).to(memory_format=torch.channels_last)
@@ -99,12 +116,13 @@ def _evaluate(
 
 @contextmanager
 def deterministic(device: str) -> Iterator[None]:
-    """On a GPU take deterministic kernels within the block; torch warns where there is none."""
+    """On a GPU take deterministic kernels in full float32; torch warns where there is none."""
     if device == "cpu":
         yield
         return
     before = torch.are_deterministic_algorithms_enabled()
     torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.backends.cudnn.allow_tf32 = False  # as torch has it for matrix products
     try:
         yield
     finally:

@@ -5,6 +5,7 @@ provenance, summary, the weights (`encoder.pt`), and one file an evaluation.
 """
 
 import io
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ import torch
 from torch import nn
 
 from bench.config.pretrain import Pretrain
+from bench.errors import CellFailure
 from bench.store.attempts import begin_attempt
 from bench.store.files import read_json, to_json, write_whole
 from bench.store.folder import CellFolder
@@ -63,20 +65,36 @@ class TrainedFolder(CellFolder):
 
     @contextmanager
     def held(self) -> Iterator[Callable[[], None]]:
-        """Claim the training, waiting while another living process has it; yield a heartbeat."""
+        """Claim the training, waiting while another living process has it.
+
+        Yields a function to be called now and then, which stops a process whose claim was taken
+        for dead; signs of life are given in the background.
+        """
         attempt = begin_attempt(self.attempts, Owner.me(), "")
         while attempt is None:
             time.sleep(POLL_S)
             attempt = begin_attempt(self.attempts, Owner.me(), "")
-        claim, beaten = attempt, time.monotonic()
+        for leftover in self.path.glob(".*"):  # half-written files of a killed owner
+            leftover.unlink()
+        claim, looked, over = attempt, time.monotonic(), threading.Event()
 
-        def beat() -> None:
-            nonlocal beaten
-            if time.monotonic() - beaten > HEARTBEAT_S:
+        def live() -> None:
+            while not over.wait(HEARTBEAT_S):
                 claim.touch()
-                beaten = time.monotonic()
 
+        def check() -> None:
+            nonlocal looked
+            if time.monotonic() - looked > HEARTBEAT_S:
+                looked = time.monotonic()
+                if not claim.is_mine():
+                    raise CellFailure(f"another process took over the training in {self.path}")
+
+        thread = threading.Thread(target=live, daemon=True)
+        thread.start()
         try:
-            yield beat
+            yield check
         finally:
-            claim.end("done" if self.is_done else "interrupted")
+            over.set()
+            thread.join()
+            if claim.is_mine():
+                claim.end("done" if self.is_done else "interrupted")

@@ -32,6 +32,7 @@ class Training:
     def __init__(self, cell: Pretrain, source: Source, device: str) -> None:
         """Initialise from the cell's seed."""
         self.cell, self.batches, self.device = cell, Batches(cell, source), device
+        self.fingerprint = source.meta.fingerprint
         self.shares = cell.N // cell.batch_size  # batches whose gradients make one step
         self.steps_an_epoch = self.batches.per_epoch // self.shares
         self.steps = cell.epochs * self.steps_an_epoch
@@ -126,8 +127,9 @@ class Training:
         return parts | self.method.modules | ({"head": self.head} if self.head else {})
 
     def state(self) -> dict[str, Any]:
-        """Return what the next step depends on."""
-        state = {name: part.state_dict() for name, part in self.parts().items()}
+        """Return what the next step depends on, and the images' fingerprint."""
+        state: dict[str, Any] = {"images": self.fingerprint}
+        state |= {name: part.state_dict() for name, part in self.parts().items()}
         return state | ({"plateau": self.plateau.state()} if self.plateau else {})
 
     def load(self, state: dict[str, Any]) -> None:
@@ -148,7 +150,7 @@ def train(training: Training, folder: CellFolder, watch: Watch, beat: Callable[[
         training: the cell.
         folder: where its checkpoint and history are kept.
         watch: kNN accuracy of the backbone, asked every `knn_every_epochs`.
-        beat: called between steps, to give signs of life.
+        beat: called after every step.
 
     Raises:
         Diverged: a loss is not finite.
@@ -184,11 +186,12 @@ def _record(training: Training, folder: CellFolder, watch: Watch, done: int) -> 
 
 
 def _resume(training: Training, folder: CellFolder) -> int:
-    """Load the checkpoint; begin anew if its history is not there."""
+    """Load the checkpoint; begin anew if its history is not there, or the images are others."""
     saved = load_checkpoint(folder, training.device)
     step = saved["step"] if saved else 0
     lines = [line for line in folder.history() if line["step"] <= step]
-    if saved is None or len(lines) != step // training.steps_an_epoch:
+    known = saved is not None and saved["state"].get("images") == training.fingerprint
+    if saved is None or not known or len(lines) != step // training.steps_an_epoch:
         folder.rewind_history(0)
         return 0
     folder.rewind_history(step)

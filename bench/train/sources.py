@@ -18,7 +18,7 @@ from bench.data.catalogue import load_images, streams
 from bench.data.images import Images, Split
 from bench.data.streaming import CropStream, ImageFiles, centre_crops, load_files
 from bench.data.streams import Purpose, stream
-from bench.data.views import crop_box, make_views
+from bench.data.views import Views, crop_box, make_views
 from bench.errors import DataFailure
 
 Part = Literal["train", "test"]
@@ -73,7 +73,7 @@ class InMemory:
             "train": self.parts["train"].labels,
             "test": self.parts["test"].labels,
         }
-        self.views = make_views(cell.views, size=cell.image_size, strength=cell.view_strength)
+        self.views = views_of(cell)
         self.size, self.normalise = cell.image_size, normaliser(self.meta, device)
 
     def pairs(
@@ -121,7 +121,7 @@ class OnDisk:
             "train": files.train.labels[torch.from_numpy(rows)].to(device),
             "test": files.test.labels.to(device),
         }
-        self.views = make_views(cell.views, size=cell.image_size, strength=cell.view_strength)
+        self.views = views_of(cell)
         self.size, self.normalise = cell.image_size, normaliser(self.meta, device)
         self.device, self.workers = device, cores()
 
@@ -145,6 +145,18 @@ class OnDisk:
         resize = round(self.size * SHORTER_SIDE)
         for pixels in centre_crops(self.paths[part], self.size, resize, workers=self.workers):
             yield self.normalise(pixels.to(self.device).float() / 255)
+
+
+def views_of(cell: Pretrain) -> Views:
+    """Return the cell's views.
+
+    Raises:
+        DataFailure: the strength is out of the range of the set.
+    """
+    try:
+        return make_views(cell.views, size=cell.image_size, strength=cell.view_strength)
+    except ValueError as error:
+        raise DataFailure(str(error)) from error
 
 
 def open_source(cell: Pretrain, root: Path, device: str) -> Source:
