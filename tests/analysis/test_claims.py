@@ -151,6 +151,33 @@ def test_settings_that_follow_from_the_axis_split_no_group() -> None:
     assert judged.effect.mean == 16  # from 16 to 32
 
 
+def test_a_rate_that_follows_from_data_set_and_batch_size_splits_no_group() -> None:
+    """At the paper's scale the rate differs between data sets at one batch size."""
+    path = TABLE_9.with_name("dcl-table-1.yaml")
+    suite = load_suite(path)
+    cells = [c for c in expand(suite, "paper", path) if c.settings["batch_size"] <= 512]
+    check = ADAPTER.validate_python(
+        {"check": "flatter", "metric": "m", "over": "batch_size", "where": {"loss": "dcl"},
+         "than": {"loss": "infonce"}}
+    )  # fmt: skip
+
+    def metric(cell: Any) -> float:
+        wide = {"imagenet1k": 5.0}.get(cell.dataset, 9.0)
+        return float(cell.batch_size / 480 * (1.0 if cell.loss == "dcl" else wide))
+
+    done = [(c, Finished({"m": metric(c)}, {}, [], {})) for c in cells]
+    asked = suite.model_copy(update={"claims": {"batch-flat-small-scale": [check]}})
+    (judged,) = judge_claims(asked, "paper", cells, done, load_paper("dcl"))
+    assert judged.effect is not None
+    assert judged.effect.mean == pytest.approx(4.0)  # of ImageNet-1K, the smallest difference
+
+
+def test_a_metric_that_is_not_measured_is_told() -> None:
+    check = {"check": "flat", "metric": "other", "over": "K", "within": 0.1, "where": EQCO}
+    judged = judge(check, lambda _: 1.0)
+    assert judged.lacking == "its cells do not measure other"
+
+
 def test_peak() -> None:
     check = {"check": "peak", "over": "K", "near": [100, 300], "where": EQCO | {"mi_true": 8}}
     assert str(judge(check, lambda c: -abs(c.K - 128) + noise(c)).verdict) == "holds"

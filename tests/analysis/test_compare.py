@@ -153,6 +153,14 @@ def test_a_row_key_that_names_no_setting_is_told() -> None:
     )
 
 
+def test_precision_tells_cells_of_pretrain_apart() -> None:
+    """A float32 and a bf16 cell are two readings, not two seeds; toys have one precision alone."""
+    assert small_cell(precision="bf16").settings["precision"] == "bf16"
+    path = SUITES / "eqco-table-9.yaml"
+    toy = expand(load_suite(path), "smoke", path)[0]
+    assert "precision" not in toy.settings
+
+
 def test_a_metric_of_the_history_never_hides_a_setting() -> None:
     """`loss` is the name of an objective; a history with a metric of that name keeps it apart."""
     cell = small_cell(loss="dcl")

@@ -125,7 +125,29 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "groups": (
         {"bn": "plain", "bn_groups": 3},
-        "batch_size 16 does not divide into 3",
+        "batch_size 16 does not divide into 3 bn_groups of 2 or more",
+    ),
+    "groups of one": (
+        {"bn": "plain", "bn_groups": 16, "bn_over": "each-view"},
+        "batch_size 16 does not divide into 16 bn_groups of 2 or more",
+    ),
+    "neighbours": (
+        {
+            "neighbours": "nearest",
+            "support_size": 9,
+            "negative_views": "keys",
+            "target": "stop-gradient",
+        },
+        "neighbours 'nearest' needs target 'shared', negatives 'batch' and negative_views 'keys'",
+    ),
+    "warm-up": ({"warmup_epochs": 3}, "warmup_epochs 3: there are 2 epochs"),
+    "a rule without a rate": (
+        {"lr_scaling": "linear"},
+        "base_lr and lr_scaling belong together; without them give lr",
+    ),
+    "momentum schedule": (
+        {"momentum_schedule": "cosine"},
+        "momentum_schedule 'cosine' needs target 'momentum'",
     ),
     "together": (
         {"target": "momentum", "momentum": 0.9},
@@ -133,7 +155,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "plateau": (
         {"lr_schedule": "plateau", "plateau_patience": 2, "plateau_drops": 1},
-        "lr_schedule 'plateau' watches kNN: knn_every_epochs must be above 0",
+        "lr_schedule 'plateau' watches kNN: knn_every_epochs must be 1",
     ),
     "two rates": (
         {"base_lr": 0.1, "lr_scaling": "none"},

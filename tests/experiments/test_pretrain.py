@@ -123,6 +123,54 @@ def test_too_few_images_are_a_failure(tmp_path: Path) -> None:
     assert str(outcome) == "a step takes N = 16 images, but there are 8"
 
 
+def test_an_evaluation_that_fails_harms_its_cell_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def diverges(*_: Any, protocol: Any, **__: Any) -> Any:
+        raise Diverged("a weight of the linear classifier is infinite or not a number")
+
+    monkeypatch.setattr("bench.experiments.evaluations.linear_top1", diverges)
+    found = outcomes(tmp_path, small_cell(), small_cell(linear="moco"))
+    assert isinstance(found[0], Result)
+    assert str(found[1]).startswith("a weight of the linear classifier")
+
+
+def test_what_cannot_be_evaluated_is_told_before_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.experiments.pretrain._train", lambda *_: pytest.fail("trained"))
+    found = outcomes(tmp_path, small_cell(knn_k=97), small_cell(few_shot=80))
+    assert [str(outcome) for outcome in found] == [
+        "knn_k 97: there are 96 labelled training images",
+        "few_shot 80: a class has 6 labelled images",
+    ]
+
+
+def test_a_strength_out_of_range_is_told(tmp_path: Path) -> None:
+    (outcome,) = outcomes(tmp_path, small_cell(views="crop", view_strength=1.2))
+    assert isinstance(outcome, DataFailure)
+    assert str(outcome) == "views: strength 1.2 is out of the range of 'crop'"
+
+
+def test_images_that_changed_since_the_training_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCH_DATA", str(tmp_path / "sets"))
+    for i in range(32):
+        path = (
+            tmp_path / "sets" / "grey" / ("train" if i < 24 else "test") / str(i % 2) / f"{i}.png"
+        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.full((8, 8, 3), 7 * i, dtype=np.uint8)).save(path)
+    settings: dict[str, Any] = {"dataset": "folder:grey", "train_images": None, "epochs": 1}
+    metrics(tmp_path, small_cell(**settings))
+    path = tmp_path / "sets" / "grey" / "train" / "0" / "0.png"
+    Image.fromarray(np.full((8, 8, 3), 255, dtype=np.uint8)).save(path)
+    (outcome,) = outcomes(tmp_path, small_cell(**settings, knn_k=3))
+    assert isinstance(outcome, DataFailure)
+    assert str(outcome).startswith("folder:grey has changed since ")
+
+
 def test_a_diverged_training_fails_all_its_cells_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
