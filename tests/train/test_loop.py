@@ -107,6 +107,17 @@ def test_a_torn_checkpoint_begins_anew(tmp_path: Path) -> None:
     assert all(map(torch.equal, weights(resumed).values(), weights(whole).values()))
 
 
+def test_a_checkpoint_of_other_images_begins_anew(tmp_path: Path) -> None:
+    with pytest.raises(Interrupted):
+        run(tmp_path / "cell", "simclr", stop_after=8)
+    path = tmp_path / "cell" / "checkpoint.pt"
+    saved = torch.load(path, weights_only=True)
+    saved["state"]["images"] = "other"
+    torch.save(saved, path)
+    with pytest.raises(Interrupted):  # gone on from step 8 there would be 4 steps left, not 12
+        run(tmp_path / "cell", "simclr", stop_after=12)
+
+
 def test_a_loss_that_is_not_finite_stops_before_it_reaches_the_weights(tmp_path: Path) -> None:
     training = training_of(small_cell())
     before = [p.detach().clone() for p in training.online.parameters()]
