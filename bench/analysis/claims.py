@@ -152,7 +152,7 @@ def _rule(check: Check) -> tuple[Effect, float, bool]:
     if isinstance(check, Ordered):
         return lambda m: _smallest_step(m, check), 0.0, False
     if isinstance(check, Exceeds):
-        return lambda m: _smallest_gain(m, check), check.by, False
+        return lambda m: _gain(m, check), check.by, False
     if isinstance(check, Change):
         return lambda m: _smallest_change(m, check), check.by, False
     return lambda m: _lead(m, check), 0.0, False
@@ -231,8 +231,11 @@ def _largest_difference(measured: Measured, check: Equal) -> float | None:
     return max((abs(a - b) for a, b in _pairs(measured, check)), default=None)
 
 
-def _smallest_gain(measured: Measured, check: Exceeds) -> float | None:
-    return min((a - b for a, b in _pairs(measured, check)), default=None)
+def _gain(measured: Measured, check: Exceeds) -> float | None:
+    gains = [a - b for a, b in _pairs(measured, check)]
+    if check.mean and gains:
+        return float(np.mean(gains))
+    return min(gains, default=None)
 
 
 def _smallest_change(measured: Measured, check: Change) -> float | None:

@@ -152,7 +152,8 @@ def _by_claim(judged: Sequence[Judged]) -> list[tuple[Claim, list[Judged]]]:
 
 def words(check: Check) -> str:
     """Return a check in words."""
-    fields = check.model_dump(exclude={"check", "metric", "where"}, exclude_none=True)
+    hidden = {"check", "metric", "where"}
+    fields = check.model_dump(exclude=hidden, exclude_none=True, exclude_defaults=True)
     told = ", ".join(f"{name} {_plain(value)}" for name, value in fields.items())
     where = f" where {_plain(check.where)}" if check.where else ""
     return f"`{check.metric}` {check.check} ({told}){where}"

@@ -19,7 +19,8 @@ from bench.methods.objectives import Pair, margin_of
 PER_QUERY = (
     "train_loss", "mi_lower_bound", "q_b", "grad_norm_q", "positive_similarity", "negative_similarity",
 )  # fmt: skip
-LAYERS = ("grad_norm_block_before", "grad_norm_last_block")  # of their last convolutions
+# Of the last convolutions of the last two blocks (DCL, App. 9).
+LAYERS = ("grad_norm_block_before", "grad_norm_last_block")
 BINS = 20  # of the histogram of q_B over [0, 1]
 
 

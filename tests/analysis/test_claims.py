@@ -123,6 +123,9 @@ def test_exceeds_takes_the_smallest_difference() -> None:
     assert judged.effect.mean == pytest.approx(0.2)
     assert str(judge(check | {"by": 0.3}, lambda c: gain(c) + noise(c)).verdict) == "fails"
     assert str(judge(check, lambda c: -gain(c) + noise(c)).verdict) == "fails"
+    mean = judge(check | {"mean": True}, lambda c: gain(c) + noise(c))
+    assert mean.effect is not None
+    assert mean.effect.mean == pytest.approx(0.425)  # of 0.5, 0.2, 0.5 and 0.5
 
 
 @pytest.mark.parametrize(("direction", "verdict"), [("rising", "holds"), ("falling", "fails")])
