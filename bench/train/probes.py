@@ -17,7 +17,8 @@ from bench.losses.contrastive import excess
 from bench.methods.objectives import Pair, margin_of
 
 PER_QUERY = (
-    "train_loss", "mi_lower_bound", "q_b", "grad_norm_q", "positive_similarity", "negative_similarity",
+    "train_loss", "mi_lower_bound", "q_b", "grad_norm_q", "positive_similarity",
+    "negative_similarity",
 )  # fmt: skip
 # Of the last convolutions of the last two blocks (DCL, App. 9).
 LAYERS = ("grad_norm_block_before", "grad_norm_last_block")
