@@ -340,3 +340,22 @@ def test_the_shipped_suites_are_listed(workspace: Workspace) -> None:
     assert answer.status == 0
     assert "crossings" in answer.out
     assert "dcl-table-1" in answer.out
+
+
+def test_an_unknown_method_of_a_suite_is_told(workspace: Workspace) -> None:
+    text = """
+name: wrong
+title: "A misspelt method"
+experiment: pretrain
+scale: tiny
+scales: {tiny: {what: "seconds", protocol: reduced}}
+seeds: [0]
+fixed: {method: simcrl, dataset: digits}
+"""
+    workspace.suite(text, "wrong")
+    answer = workspace.call("plan", "wrong")
+    assert answer.status == 2
+    assert answer.err == (
+        "bench: suites/wrong.yaml: method 'simcrl' is unknown. Did you mean 'simclr'? Allowed "
+        "here: simclr, moco, moco-v2, simo, simmoco, simco, nnclr, hypersphere.\n"
+    )
