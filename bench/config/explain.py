@@ -69,7 +69,7 @@ def _complaint(found: Any, steps: list[str], root: type[BaseModel] | None) -> st
         allowed = _fields_at(root, steps[:-1])
         return f"unknown key. {choices(steps[-1], allowed)}" if allowed else "unknown key."
     if kind in _PLAIN:
-        return _PLAIN[kind].format(**context).removesuffix(".") + "."
+        return _PLAIN[kind].format(**context).rstrip(".") + "."
     if kind == "union_tag_invalid":
         value = context["tag"]
     one_of_several = kind == "bool_type" and steps[-1] == "bool"  # what a setting may be
