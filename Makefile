@@ -20,7 +20,7 @@ demo: $(STAMP)
 	$(BIN)/bench compare eqco-table-9 --scale quick
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=term --durations=10
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term --durations=10
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

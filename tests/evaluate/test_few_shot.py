@@ -1,7 +1,5 @@
 """Few labels: balanced draws, oracles where the draw is known, no global randomness."""
 
-import time
-
 import numpy as np
 import pytest
 import torch
@@ -86,18 +84,6 @@ def test_the_generator_alone_decides() -> None:
     assert result(0) == first
     assert result(1) != first
     assert result(0, draws=1)["few_shot_nn_top1_std"] == 0
-
-
-def test_ten_draws_take_less_than_half_a_second() -> None:
-    """The fastest of three, for other work may share the core."""
-    both, seconds = digits(), []
-    for seed in range(3):
-        begun = time.perf_counter()
-        few_shot(
-            both, labels_a_class=10, draws=10, classes=10, generator=np.random.default_rng(seed)
-        )
-        seconds.append(time.perf_counter() - begun)
-    assert min(seconds) < 0.5
 
 
 def test_too_few_images_of_a_class() -> None:
