@@ -117,6 +117,7 @@ def render(evidence: Evidence, figures: Sequence[Any], missing_figures: Sequence
         words=words,
         effect=effect_text,
         used=lambda name: _used(name, evidence.cells),
+        plain=_plain,
         published_scale=published,
         figures=figures,
         missing_figures=missing_figures,
