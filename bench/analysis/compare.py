@@ -117,8 +117,7 @@ def _compare_value(
     ]
     tolerance = comparison.tolerance + comparison.printed_spreads * (value.std or 0.0)
     result = []
-    axis = comparison.argmax or comparison.std_over
-    for reading, group in _readings(own, {*wanted, "seed", axis}).items():
+    for reading, group in _readings(own, {*wanted, "seed", comparison.over}).items():
         settings = dict(reading)
         numbers = _numbers(group, comparison, metrics)
         measured = t_interval(numbers) if numbers else None
@@ -177,8 +176,7 @@ def _numbers(
     """Return one number a seed: the metric, or what is made of it over an axis."""
     found = [(c, metrics[c.id].get(comparison.metric)) for c in cells if c.id in metrics]
     pairs = [(value, cell) for cell, value in found if value is not None]
-    axis = comparison.argmax or comparison.std_over
-    if axis is None:
+    if comparison.over is None:
         return [value for value, _ in pairs]
     numbers = []
     for seed in dict.fromkeys(cell.seed for cell in cells):
@@ -187,7 +185,7 @@ def _numbers(
             continue  # the axis is not done as a whole
         if comparison.argmax:
             best = max(own, key=lambda pair: pair[0])[1]
-            numbers.append(float(best.settings[axis]))
+            numbers.append(float(best.settings[comparison.over]))
         elif len(own) > 1:
             numbers.append(stdev(value for value, _ in own))
     return numbers

@@ -45,11 +45,6 @@ class Grid:
         settings = [{**head, **point, "seed": seed} for point in points for seed in seeds]
         return list(_list_of(self.kind).validate_python(settings))
 
-    @property
-    def axis_names(self) -> list[str]:
-        """The settings that this grid varies."""
-        return [name for axis in self.axes for name in axis[0]]
-
 
 @cache
 def _list_of(kind: type[Cell]) -> TypeAdapter[list[Cell]]:

@@ -81,6 +81,11 @@ class Comparison(Record):
     std_over: str | None = None  # compare the metric's standard deviation over this axis
     layout: Layout | None = None
 
+    @property
+    def over(self) -> str | None:
+        """The axis over which a seed's cells give one number, if any."""
+        return self.argmax or self.std_over
+
 
 class MeasuredTable(Record):
     """A table of what was measured, at any scale: means over seeds with their intervals."""

@@ -142,6 +142,4 @@ _EVALUATIONS: dict[str, Callable[[Evaluator, Pretrain, Online], dict[str, float]
 
 def encoder_of(layer: str, online: Online) -> nn.Module:
     """Return what maps images to the features of a layer: the backbone or the projector."""
-    if layer == "backbone":
-        return online.backbone
-    return nn.Sequential(online.backbone, online.projector)
+    return online.backbone if layer == "backbone" else online.embedding

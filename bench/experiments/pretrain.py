@@ -121,9 +121,11 @@ def deterministic(device: str) -> Iterator[None]:
         yield
         return
     before = torch.are_deterministic_algorithms_enabled()
+    tf32 = torch.backends.cudnn.allow_tf32
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.backends.cudnn.allow_tf32 = False  # as torch has it for matrix products
     try:
         yield
     finally:
         torch.use_deterministic_algorithms(before)
+        torch.backends.cudnn.allow_tf32 = tf32

@@ -4,7 +4,6 @@
 provenance, summary, the weights (`encoder.pt`), and one file an evaluation.
 """
 
-import io
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from bench.store.attempts import begin_attempt
 from bench.store.files import read_json, to_json, write_whole
 from bench.store.folder import CellFolder
 from bench.store.owner import HEARTBEAT_S, Owner
+from bench.train.checkpoints import write_tensors
 
 POLL_S = 1.0
 
@@ -53,9 +53,7 @@ class TrainedFolder(CellFolder):
 
     def write_encoder(self, online: nn.Module) -> None:
         """Keep the weights."""
-        buffer = io.BytesIO()
-        torch.save(online.state_dict(), buffer)
-        write_whole(self.encoder_file, buffer.getvalue())
+        write_tensors(self.encoder_file, online.state_dict())
 
     def load_encoder(self, online: nn.Module, device: str) -> None:
         """Fill in the weights."""

@@ -27,12 +27,6 @@ class Memory(nn.Module):
         held = int(self.held)
         return self.keys if held == self.size else self.keys[:held]
 
-    def newest_first(self) -> Tensor:
-        """Return the keys held in the order of their age, the newest first."""
-        held, place = int(self.held), int(self.place)
-        ages = torch.arange(held, device=self.keys.device)
-        return self.keys[(place - 1 - ages) % self.size]
-
     @torch.no_grad()
     def remember(self, keys_ND: Tensor, draw: np.random.Generator) -> None:
         """Put keys in the place of the oldest; of more keys than fit, `size` random ones.

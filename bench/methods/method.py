@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from bench.methods.negatives import BatchNegatives, Negatives, QueueNegatives
 from bench.methods.objectives import OBJECTIVES, Objective, Pair
 from bench.methods.targets import Momentum, Shared, StopGradient, Target
 from bench.networks.encoder import make_encoder
-from bench.networks.heads import make_head
+from bench.networks.heads import Head, make_head
 
 
 class Projected(NamedTuple):
@@ -32,33 +32,21 @@ class Online(nn.Module):
     def __init__(self, cell: Pretrain) -> None:
         """Initialise from the cell's seed."""
         super().__init__()
-        draws = [stream(cell.seed, Purpose.INIT, part) for part in range(3)]
         self.backbone = make_encoder(
             cell.arch,
             stem=cell.stem,
             width=cell.width,
             bn_groups=cell.bn_groups,
-            generator=draws[0],
+            generator=stream(cell.seed, Purpose.INIT, 0),
         )
-        self.projector = make_head(
-            self.backbone.feature_dim,
-            layers=cell.projector_layers,
-            hidden_dim=cell.projector_hidden_dim or cell.feature_dim,
-            out_dim=cell.feature_dim,
-            bn=cell.projector_bn or "none",
-            bn_groups=cell.bn_groups,
-            generator=draws[1],
-        )
-        self.predictor = make_head(
-            cell.feature_dim,
-            layers=cell.predictor_layers,
-            hidden_dim=cell.predictor_hidden_dim or cell.feature_dim,
-            out_dim=cell.feature_dim,
-            bn=cell.predictor_bn or "none",
-            bn_groups=cell.bn_groups,
-            generator=draws[2],
-        )
+        self.projector = _head(cell, "projector", self.backbone.feature_dim, 1)
+        self.predictor = _head(cell, "predictor", cell.feature_dim, 2)
         self.autocast = cell.precision == "bf16"
+
+    @property
+    def embedding(self) -> nn.Sequential:
+        """Backbone and projector: from views to projections, not yet of unit length."""
+        return nn.Sequential(self.backbone, self.projector)
 
     def forward(self, views: Tensor) -> Projected:
         """Return features, projections and predictions of views, shape (N, 3, H, W)."""
@@ -70,6 +58,18 @@ class Online(nn.Module):
         if prediction is projection:
             return Projected(features, unit, unit)
         return Projected(features, unit, nn.functional.normalize(prediction.float(), dim=1))
+
+
+def _head(cell: Pretrain, name: Literal["projector", "predictor"], in_dim: int, part: int) -> Head:
+    return make_head(
+        in_dim,
+        layers=getattr(cell, f"{name}_layers"),
+        hidden_dim=getattr(cell, f"{name}_hidden_dim"),
+        out_dim=cell.feature_dim,
+        bn=getattr(cell, f"{name}_bn") or "none",
+        bn_groups=cell.bn_groups,
+        generator=stream(cell.seed, Purpose.INIT, part),
+    )
 
 
 class Compared(NamedTuple):
@@ -175,8 +175,7 @@ def make_method(cell: Pretrain, online: Online) -> Method:
 
 def _target(cell: Pretrain, online: Online) -> Target:
     if cell.target == "momentum":
-        network = nn.Sequential(online.backbone, online.projector)
-        return Momentum(network, shuffle=cell.bn == "shuffling", autocast=online.autocast)
+        return Momentum(online.embedding, shuffle=cell.bn == "shuffling", autocast=online.autocast)
     return Shared() if cell.target == "shared" else StopGradient()
 
 

@@ -64,9 +64,7 @@ class BatchNegatives(nn.Module):
                 raise ValueError("negatives of both views need the keys of both views")
             parts.append(off_diagonal(query_ND @ own_ND.T))
         neg_NM = torch.cat(parts, dim=1)
-        if self.K is not None and neg_NM.shape[1] > self.K:
-            neg_NM = neg_NM.gather(1, drawn(self.K, neg_NM, draw))
-        return sim_NN.diagonal(), neg_NM
+        return sim_NN.diagonal(), at_most(self.K, neg_NM, draw)
 
     def remember(self, keys: Sequence[Tensor], draw: np.random.Generator) -> None:
         """Keep nothing: the batch ends with its step."""
@@ -92,10 +90,7 @@ class QueueNegatives(nn.Module):
         keys_MD = self.memory.content()
         if len(keys_MD) == 0:
             return pos_N, torch.full_like(pos_N[:, None], -1.0)
-        neg_NM = query_ND @ keys_MD.T
-        if neg_NM.shape[1] > self.K:
-            neg_NM = neg_NM.gather(1, drawn(self.K, neg_NM, draw))
-        return pos_N, neg_NM
+        return pos_N, at_most(self.K, query_ND @ keys_MD.T, draw)
 
     def remember(self, keys: Sequence[Tensor], draw: np.random.Generator) -> None:
         """Put the batch's keys in the place of the oldest."""
@@ -106,6 +101,13 @@ def off_diagonal(sim_NN: Tensor) -> Tensor:
     """Return a square matrix without its diagonal, shape (N, N - 1)."""
     n = len(sim_NN)
     return sim_NN.reshape(-1)[1:].view(n - 1, n + 1)[:, :-1].reshape(n, n - 1)
+
+
+def at_most(K: int | None, neg_NM: Tensor, draw: np.random.Generator) -> Tensor:
+    """Return K negatives of each query where there are more; all for None."""
+    if K is None or neg_NM.shape[1] <= K:
+        return neg_NM
+    return neg_NM.gather(1, drawn(K, neg_NM, draw))
 
 
 def drawn(K: int, neg_NM: Tensor, draw: np.random.Generator) -> Tensor:

@@ -20,7 +20,7 @@ import numpy as np
 
 from bench.config.record import Cell
 from bench.errors import StoreError
-from bench.store.files import write_whole
+from bench.store.files import to_npz, write_whole
 from bench.store.folder import CellFolder
 from bench.store.store import Store
 
@@ -139,9 +139,7 @@ def _read_arrays(path: Path) -> dict[str, Arrays]:
 def _write_arrays(path: Path, arrays: dict[str, Arrays]) -> None:
     flat = {f"{i}/{name}": value for i in sorted(arrays) for name, value in arrays[i].items()}
     if flat:
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, **flat)  # type: ignore[arg-type]
-        write_whole(path, buffer.getvalue())
+        write_whole(path, to_npz(flat))
 
 
 def _row(cell: Cell, metrics: dict[str, float], folder: CellFolder) -> Row:

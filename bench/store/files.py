@@ -1,12 +1,18 @@
 """Files that appear whole: a reader finds the old one or the new one, never a half."""
 
+from __future__ import annotations
+
+import io
 import json
 import os
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.errors import StoreError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -31,6 +37,15 @@ def write_new(path: Path, content: bytes) -> bool:
     finally:
         partial.unlink()
     return True
+
+
+def to_npz(arrays: dict[str, np.ndarray[Any, Any]]) -> bytes:
+    """Return arrays as a compressed npz archive: the same bytes for the same arrays."""
+    import numpy as np  # here alone, so that `bench status` need not load it
+
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
 
 
 def to_json(record: Any) -> bytes:

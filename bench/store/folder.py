@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 from collections.abc import Iterable
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bench.config.record import Cell
 from bench.errors import StoreError
 from bench.store.attempts import Attempt, begin_attempt, last_attempt
-from bench.store.files import read_json, to_json, write_whole
+from bench.store.files import read_json, to_json, to_npz, write_whole
 from bench.store.owner import Owner
 
 if TYPE_CHECKING:
@@ -99,11 +98,7 @@ class CellFolder:
     ) -> None:
         """Write the result; the summary comes last, and with it the cell is done."""
         if arrays:
-            import numpy as np  # here alone, so that `bench status` need not load it
-
-            buffer = io.BytesIO()
-            np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
-            write_whole(self.arrays_file, buffer.getvalue())
+            write_whole(self.arrays_file, to_npz(arrays))
         write_whole(self.provenance_file, to_json(provenance))
         write_whole(self.summary_file, to_json({"metrics": metrics}))
         self.checkpoint_file.unlink(missing_ok=True)

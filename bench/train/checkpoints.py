@@ -1,10 +1,13 @@
-"""Checkpoints: whole on disk, read with weights only, bound to one cell and its history."""
+"""Checkpoints, and lines of history that may go on: what both training loops share."""
 
 import io
+import math
+from pathlib import Path
 from typing import Any, TypedDict
 
 import torch
 
+from bench.errors import Diverged
 from bench.store.files import write_whole
 from bench.store.folder import CellFolder
 
@@ -19,9 +22,7 @@ class Checkpoint(TypedDict):
 
 def save_checkpoint(folder: CellFolder, step: int, state: dict[str, Any]) -> None:
     """Write where to go on from, in the place of the one before."""
-    buffer = io.BytesIO()
-    torch.save({"cell": folder.path.name, "step": step, "state": state}, buffer)
-    write_whole(folder.checkpoint_file, buffer.getvalue())
+    write_tensors(folder.checkpoint_file, {"cell": folder.path.name, "step": step, "state": state})
 
 
 def load_checkpoint(folder: CellFolder, device: str = "cpu") -> Checkpoint | None:
@@ -34,3 +35,16 @@ def load_checkpoint(folder: CellFolder, device: str = "cpu") -> Checkpoint | Non
     except Exception:  # torch raises many kinds for a torn file
         return None
     return saved if mine else None
+
+
+def write_tensors(path: Path, value: dict[str, Any]) -> None:
+    """Write tensors and plain numbers so that a reader finds the old file or the whole new one."""
+    buffer = io.BytesIO()
+    torch.save(value, buffer)
+    write_whole(path, buffer.getvalue())
+
+
+def divergence(line: dict[str, float], step: int) -> Diverged | None:
+    """Return how a line of history is not finite, if it is not."""
+    bad = [name for name, value in line.items() if not math.isfinite(value)]
+    return Diverged(f"step {step}: {bad[0]} is {line[bad[0]]}") if bad else None

@@ -16,7 +16,7 @@ from bench.evaluate.linear import OnlineLinear
 from bench.methods.method import Online, make_method
 from bench.store.folder import CellFolder
 from bench.train.batches import Batches
-from bench.train.checkpoints import load_checkpoint, save_checkpoint
+from bench.train.checkpoints import divergence, load_checkpoint, save_checkpoint
 from bench.train.optimisers import make_optimiser
 from bench.train.probes import Probes
 from bench.train.schedules import Plateau, learning_rate, momentum_at
@@ -88,8 +88,7 @@ class Training:
                 steps=self.steps,
                 schedule=self.cell.momentum_schedule,
             )
-            network = nn.Sequential(self.online.backbone, self.online.projector)
-            self.method.target.after_step(network, beta)
+            self.method.target.after_step(self.online.embedding, beta)
 
     def _accumulate(self, epoch: int, place: int, step: int) -> None:
         """Add the gradients of one batch."""
@@ -173,9 +172,8 @@ def _record(training: Training, folder: CellFolder, watch: Watch, done: int) -> 
     """Write an epoch's line; the sums of the last epoch are kept."""
     epoch, every = done // training.steps_an_epoch, training.cell.knn_every_epochs
     line = {"step": done, "epoch": epoch, "lr": training.rate(done - 1), **training.probes.line()}
-    bad = [name for name, value in line.items() if not math.isfinite(value)]
-    if bad:
-        raise Diverged(f"step {done}: {bad[0]} is {line[bad[0]]}")
+    if fault := divergence(line, done):
+        raise fault
     if every and (epoch % every == 0 or epoch == training.cell.epochs):
         line["knn_top1"] = watch(training.online.backbone)
         if training.plateau is not None:

@@ -1,28 +1,14 @@
 """The loop that trains a stack of cells together: history, divergence, checkpoints, resume."""
 
-import io
-import math
 import time
 from collections.abc import Sequence
-from typing import Protocol, TypedDict
-
-import torch
+from typing import Protocol
 
 from bench.config.environment import seconds_between_checkpoints
 from bench.errors import Diverged
-from bench.store.files import write_whole
 from bench.store.folder import CellFolder
-from bench.train.state import CellState, StackState
-
-CHECKPOINT_EVERY_S = seconds_between_checkpoints()
-
-
-class Checkpoint(TypedDict):
-    """A cell after some steps."""
-
-    cell: str  # its id
-    step: int
-    state: CellState
+from bench.train.checkpoints import Checkpoint, divergence, load_checkpoint, save_checkpoint
+from bench.train.state import StackState
 
 
 class Trainee(Protocol):
@@ -48,7 +34,7 @@ def train_stack(
 ) -> list[Diverged | None]:
     """Train to the end, from the checkpoints if there are any; the cells' must be of one step.
 
-    Every `record_every` steps one line goes into each cell's history; every CHECKPOINT_EVERY_S
+    Every `record_every` steps one line goes into each cell's history; every BENCH_CHECKPOINT_S
     seconds, at such a step, a checkpoint is written. The state after step s is a function of the
     cell alone, so a run that was stopped ends with the bytes of one that was not.
 
@@ -57,27 +43,22 @@ def train_stack(
     """
     begun = _resume(trainee, folders)
     failures: list[Diverged | None] = [None] * len(folders)
-    saved_at = time.monotonic()
+    between, saved_at = seconds_between_checkpoints(), time.monotonic()
     for step in range(begun, steps):
         trainee.step(step)
         done = step + 1
         if done % record_every and done != steps:
             continue
         for i, (folder, line) in enumerate(zip(folders, trainee.measure(), strict=True)):
-            failures[i] = failures[i] or _divergence(line, done)
+            failures[i] = failures[i] or divergence(line, done)
             if failures[i] is None:
                 folder.append_history({"step": done, **line})
         if all(failures):
             break
-        if time.monotonic() - saved_at > CHECKPOINT_EVERY_S and done != steps:
+        if time.monotonic() - saved_at >= between and done != steps:
             _save(trainee, folders, done)
             saved_at = time.monotonic()
     return failures
-
-
-def _divergence(line: dict[str, float], step: int) -> Diverged | None:
-    bad = [name for name, value in line.items() if not math.isfinite(value)]
-    return Diverged(f"step {step}: {bad[0]} is {line[bad[0]]}") if bad else None
 
 
 def _resume(trainee: Trainee, folders: Sequence[CellFolder]) -> int:
@@ -94,25 +75,13 @@ def _resume(trainee: Trainee, folders: Sequence[CellFolder]) -> int:
     return step
 
 
-def _save(trainee: Trainee, folders: Sequence[CellFolder], step: int) -> None:
+def _save(trainee: Trainee, folders: Sequence[CellFolder], done: int) -> None:
     for folder, state in zip(folders, trainee.stack.split(), strict=True):
-        buffer = io.BytesIO()
-        torch.save({"cell": folder.path.name, "step": step, "state": state}, buffer)
-        write_whole(folder.checkpoint_file, buffer.getvalue())
+        save_checkpoint(folder, done, state)
 
 
 def _load(folder: CellFolder) -> Checkpoint | None:
-    """Return the checkpoint; None if there is none that can be gone on from.
-
-    One that is torn, of another cell, or whose history is not there is worth nothing: the cell
-    begins anew.
-    """
-    try:
-        saved: Checkpoint = torch.load(folder.checkpoint_file, weights_only=True)
-        mine, step = saved["cell"] == folder.path.name, saved["step"]
-    except FileNotFoundError:
-        return None
-    except Exception:  # torch raises many kinds for a torn file
-        return None
+    """Return the checkpoint; None if there is none, or its history is not there."""
+    saved = load_checkpoint(folder)
     recorded = {line["step"] for line in folder.history()}
-    return saved if mine and step in recorded else None
+    return saved if saved is not None and saved["step"] in recorded else None

@@ -126,7 +126,7 @@ def test_a_stopped_run_ends_as_an_uninterrupted_one(
     """Stopped twice, the second time in another stack than the first."""
     cells = make(name)
     whole = compute(cells, tmp_path / "whole")
-    monkeypatch.setattr(stack_module, "CHECKPOINT_EVERY_S", 0.0)
+    monkeypatch.setenv("BENCH_CHECKPOINT_S", "0")
     with monkeypatch.context() as patch:
         stop_at_checkpoint(1, patch)
         with pytest.raises(KeyboardInterrupt):
@@ -157,7 +157,7 @@ def test_a_checkpoint_that_is_worth_nothing_is_not_gone_on_from(
 ) -> None:
     cells = make("spirals-batch")
     whole = compute(cells, tmp_path / "whole")
-    monkeypatch.setattr(stack_module, "CHECKPOINT_EVERY_S", 0.0)
+    monkeypatch.setenv("BENCH_CHECKPOINT_S", "0")
     with monkeypatch.context() as patch:
         stop_at_checkpoint(1, patch)
         with pytest.raises(KeyboardInterrupt):

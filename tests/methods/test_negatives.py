@@ -61,6 +61,12 @@ def test_both_views_need_own_keys() -> None:
         BatchNegatives(both_views=True, K=None).similarities(units(1), units(2), None, draw())
 
 
+def newest_first(memory: Memory) -> Tensor:
+    """Return the keys held in the order of their age."""
+    held, place = int(memory.held), int(memory.place)
+    return memory.keys[(place - 1 - torch.arange(held)) % memory.size]
+
+
 def test_a_queue_is_first_in_first_out_for_any_batch_size() -> None:
     memory = Memory(5, D, start=draw())
     fed: list[Tensor] = []
@@ -69,7 +75,7 @@ def test_a_queue_is_first_in_first_out_for_any_batch_size() -> None:
         memory.remember(keys, draw())
         fed += list(keys)
         newest = list(reversed(fed))[:5]
-        for mine, theirs in zip(memory.newest_first(), newest, strict=False):
+        for mine, theirs in zip(newest_first(memory), newest, strict=False):
             assert torch.equal(mine, theirs)
 
 
