@@ -43,7 +43,9 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _settings(
     context: typer.Context,
-    suites: Annotated[Path, typer.Option(help="Folder of suite files.")] = Path("suites"),
+    suites: Annotated[
+        Path, typer.Option(envvar="BENCH_SUITES", help="Folder of suite files.")
+    ] = Path("suites"),
     results: Annotated[
         Path, typer.Option(envvar="BENCH_RESULTS", help="Folder of results.")
     ] = Path("results"),
@@ -58,6 +60,7 @@ def _settings(
     ] = False,
 ) -> None:
     context.obj = (suites, results)
+    os.environ["BENCH_SUITES"] = str(suites)  # where own methods are looked for, by workers too
     if data is not None:
         os.environ["BENCH_DATA"] = str(data)  # for workers too
 

@@ -11,7 +11,7 @@ from typing import Any
 from bench.config.environment import data_root
 from bench.config.grid import expand
 from bench.config.load import load_suite, suite_paths
-from bench.config.presets import PRESETS
+from bench.config.presets import presets
 from bench.config.record import Cell
 from bench.errors import BenchError, LaunchError, choices
 from bench.launch.predict import predict
@@ -137,15 +137,15 @@ def _check_data(cells: Sequence[Cell]) -> None:
 
 def describe_methods(name: str | None) -> list[Record]:
     """Return every preset, or one, with its coordinates and their sources."""
-    if name is not None and name not in PRESETS:
-        raise BenchError(f"no method '{name}'. {choices(name, list(PRESETS))}")
+    if name is not None and name not in presets():
+        raise BenchError(f"no method '{name}'. {choices(name, list(presets()))}")
     return [
         {
             "name": label,
             "what": preset.what,
             "coordinates": {k: c._asdict() for k, c in preset.coordinates.items()},
         }
-        for label, preset in PRESETS.items()
+        for label, preset in presets().items()
         if name in (None, label)
     ]
 

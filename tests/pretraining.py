@@ -5,12 +5,12 @@ from typing import Any
 
 import torch
 
-from bench.config.presets import PRESETS
+from bench.config.presets import presets
 from bench.config.pretrain import Pretrain
 from bench.train.loop import Training
 from bench.train.sources import open_source
 
-METHODS = sorted(PRESETS)
+METHODS = sorted(presets())
 
 SMALL: dict[str, Any] = {
     "experiment": "pretrain", "method": "simclr", "dataset": "digits", "train_images": 96,
@@ -18,18 +18,23 @@ SMALL: dict[str, Any] = {
     "feature_dim": 8, "epochs": 2, "batch_size": 16, "optimizer": "sgd", "lr": 0.05,
     "weight_decay": 1e-4, "lr_schedule": "cosine", "knn_k": 5, "seed": 0,
 }  # fmt: skip
-# Presets are published at sizes that no small batch has.
-SIZES: dict[str, dict[str, Any]] = {
-    "moco": {"K": 40, "bn_groups": 2},
-    "moco-v2": {"K": 40, "bn_groups": 2, "projector_hidden_dim": 16},
-    "nnclr": {"support_size": 40, "projector_hidden_dim": 16, "predictor_hidden_dim": 16},
-    "hypersphere": {},
-}
+# Presets are published at sizes that no small batch has: in their place, where they have them.
+SIZES: dict[str, Any] = {
+    "K": 40, "bn_groups": 2, "support_size": 40, "projector_hidden_dim": 16,
+    "predictor_hidden_dim": 16, "clusters": 12, "neighbour_count": 3, "uniform_epochs": 1,
+    "anneal_epochs": 2, "inner_from_epoch": 0, "inner_to_epoch": 1, "ball_share": 0.5,
+    "inner_share": 0.1,
+}  # fmt: skip
+
+
+def sizes_of(method: str) -> dict[str, Any]:
+    """Return the small sizes of what a preset has."""
+    given = presets()[method].settings if method in presets() else {}
+    return {k: v for k, v in SIZES.items() if given.get(k) not in (None, 0) and given[k] != 1}
 
 
 def small_cell(method: str = "simclr", **changes: Any) -> Pretrain:
-    sizes = SIZES.get(method, {"projector_hidden_dim": 16})
-    return Pretrain.model_validate(SMALL | {"method": method} | sizes | changes)
+    return Pretrain.model_validate(SMALL | {"method": method} | sizes_of(method) | changes)
 
 
 def training_of(cell: Pretrain, device: str = "cpu") -> Training:

@@ -10,6 +10,7 @@ from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
 from bench.config.pretrain import Pretrain
 from bench.config.record import Cell
+from bench.config.supervised import Supervised
 
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 
@@ -225,4 +226,5 @@ CELLS: dict[str, type[Cell]] = {
     "vince-gaussian": VinceGaussian,
     "spirals": Spirals,
     "pretrain": Pretrain,
+    "supervised": Supervised,
 }

@@ -28,6 +28,11 @@ def data_root() -> Path:
     return Path(os.environ.get("BENCH_DATA") or "datasets")
 
 
+def suites_root() -> Path:
+    """Return BENCH_SUITES, the folder of the suites, by default `suites` right here."""
+    return Path(os.environ.get("BENCH_SUITES") or "suites")
+
+
 def cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

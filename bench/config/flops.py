@@ -20,6 +20,7 @@ class Architecture(NamedTuple):
 
 ARCHITECTURES: dict[str, Architecture] = {
     "small": Architecture((1, 1, 1)),
+    "resnet20": Architecture((3, 3, 3)),  # CIFAR's, Sec. 4.2: 16, 32 and 64 channels at width 16
     "resnet18": Architecture((2, 2, 2, 2)),
     "resnet50": Architecture((3, 4, 6, 3), bottleneck=True),
     "resnet50-2x": Architecture((3, 4, 6, 3), bottleneck=True, widening=2),

@@ -29,6 +29,7 @@ from bench.data.images import (
 )
 
 Numbers = npt.NDArray[np.float64]
+Pixels = npt.NDArray[np.uint8]
 Box = Callable[[Numbers, int, int], tuple[SupportsInt, SupportsInt, SupportsInt, SupportsInt]]
 WHERE = "train/<wnid>/*.JPEG and val/<wnid>/*.JPEG"
 
@@ -106,15 +107,15 @@ def _classes(name: str, folder: Path) -> list[str]:
     return wanted
 
 
-class _Rows(Dataset[Tensor | DataTorn]):
+class _Rows(Dataset[tuple[Tensor, ...] | DataTorn]):
     """Decodes one step at a time; file names as bytes, which forked workers share untouched."""
 
-    def __init__(self, files: Sequence[Path], cut: Callable[..., npt.NDArray[np.uint8]]) -> None:
+    def __init__(self, files: Sequence[Path], cut: Callable[..., list[Pixels]]) -> None:
         self.names = np.array([os.fsencode(file) for file in files])
         self.cut = cut
 
-    def __getitem__(self, step: tuple[npt.NDArray[np.int64], Any]) -> Tensor | DataTorn:
-        """Return uint8 (V, B, 3, size, size); an error is handed over, for workers garble it."""
+    def __getitem__(self, step: tuple[npt.NDArray[np.int64], Any]) -> tuple[Tensor, ...] | DataTorn:
+        """Return V times uint8 (B, 3, S, S); an error is handed over, for workers garble it."""
         rows, numbers = step
         try:
             views = [
@@ -123,34 +124,36 @@ class _Rows(Dataset[Tensor | DataTorn]):
             ]
         except DataTorn as error:
             return error
-        return torch.from_numpy(np.stack(views, axis=1))
+        return tuple(torch.from_numpy(np.stack(view)) for view in zip(*views, strict=True))
 
 
-def _cut(image: Image.Image, numbers: Numbers, *, box: Box, size: int) -> npt.NDArray[np.uint8]:
-    """Return the crops of one image, (V, 3, size, size), for numbers (V, U)."""
-    crops = np.empty((len(numbers), 3, size, size), dtype=np.uint8)
-    for crop, own in zip(crops, numbers, strict=True):
+def _cut(image: Image.Image, numbers: Numbers, *, box: Box, sizes: Sequence[int]) -> list[Pixels]:
+    """Return the crops of one image, V times (3, size, size), for numbers (V, U)."""
+    crops = []
+    for size, own in zip(sizes, numbers, strict=True):
         top, left, height, width = (int(edge) for edge in box(own, image.height, image.width))
         part = image.crop((left, top, left + width, top + height))
         resized = part.resize((size, size), Image.Resampling.BILINEAR)
-        crop[:] = np.asarray(resized).transpose(2, 0, 1)
+        crops.append(np.asarray(resized).transpose(2, 0, 1))
     return crops
 
 
-def _centre(image: Image.Image, _: object, *, resize: int, size: int) -> npt.NDArray[np.uint8]:
-    return np.asarray(centre_crop(image, resize, size)).transpose(2, 0, 1)[None]
+def _centre(image: Image.Image, _: object, *, resize: int, size: int) -> list[Pixels]:
+    return [np.asarray(centre_crop(image, resize, size)).transpose(2, 0, 1)]
 
 
 class CropStream:
     """Random crops of images on disk, decoded by worker processes, in an order that is given."""
 
-    def __init__(self, files: Sequence[Path], labels: Tensor, size: int, workers: int) -> None:
+    def __init__(
+        self, files: Sequence[Path], labels: Tensor, sizes: Sequence[int], workers: int
+    ) -> None:
         """Remember the files; none is opened.
 
         Args:
             files: n images.
             labels: int64 (n,), kept for the caller, never read here.
-            size: side of the crops in pixels.
+            sizes: side of the crops of each view in pixels.
             workers: processes that decode; 0 decodes here. Bytes do not depend on it.
 
         Raises:
@@ -158,7 +161,7 @@ class CropStream:
         """
         if len(files) != len(labels):
             raise ValueError(f"found {len(files)} files and {len(labels)} labels")
-        self.files, self.labels, self.size, self.workers = files, labels, size, workers
+        self.files, self.labels, self.sizes, self.workers = files, labels, sizes, workers
 
     def batches(
         self,
@@ -167,8 +170,8 @@ class CropStream:
         box: Box,
         *,
         start: int = 0,
-    ) -> Iterator[Tensor]:
-        """Yield uint8 (V, B, 3, size, size) for each step of `order` from `start` on.
+    ) -> Iterator[Sequence[Tensor]]:
+        """Yield V times uint8 (B, 3, S, S), S = `sizes`, for each step of `order` from `start` on.
 
         Crops are resized bilinearly with antialiasing, as torchvision's resized_crop does with
         PIL images: in integers, so that every machine gets the same bytes.
@@ -184,7 +187,7 @@ class CropStream:
             DataTorn: a file is no image.
         """
         steps = ((order[step], crops(step)) for step in range(start, len(order)))
-        rows = _Rows(self.files, partial(_cut, box=box, size=self.size))
+        rows = _Rows(self.files, partial(_cut, box=box, sizes=self.sizes))
         return _decoded(rows, steps, self.workers)
 
 
@@ -200,11 +203,11 @@ def centre_crops(
     """
     rows = _Rows(files, partial(_centre, resize=resize, size=size))
     steps = (np.arange(i, min(i + batch, len(files))) for i in range(0, len(files), batch))
-    for views in _decoded(rows, ((own, own[None]) for own in steps), workers):
-        yield views[0]
+    for (images,) in _decoded(rows, ((own, own[None]) for own in steps), workers):
+        yield images
 
 
-def _decoded(rows: _Rows, steps: Iterable[Any], workers: int) -> Iterator[Tensor]:
+def _decoded(rows: _Rows, steps: Iterable[Any], workers: int) -> Iterator[Sequence[Tensor]]:
     """Yield what the rows hold at each step; the generator keeps torch's global state untouched."""
     loader = DataLoader(
         rows,

@@ -15,6 +15,7 @@ class Purpose(IntEnum):
     ORDER = 4
     NEGATIVES = 5
     VIEWS = 6
+    LABELS = 7
 
 
 def stream(seed: int, purpose: Purpose, *key: int) -> np.random.Generator:

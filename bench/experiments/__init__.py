@@ -10,6 +10,7 @@ from bench.experiments import (
     optimal_bound,
     pretrain,
     spirals,
+    supervised,
     vince_gaussian,
 )
 from bench.experiments.outcome import Failure, Outcome, Result, Run
@@ -21,6 +22,7 @@ EXPERIMENTS: dict[str, Run] = {
     "pretrain": pretrain.run,
     "vince-gaussian": vince_gaussian.run,
     "spirals": spirals.run,
+    "supervised": supervised.run,
 }
 
 __all__ = ["EXPERIMENTS", "Failure", "Outcome", "Result"]

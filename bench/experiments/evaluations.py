@@ -15,15 +15,16 @@ from bench.evaluate.features import Accuracy, Features, extract
 from bench.evaluate.few_shot import few_shot
 from bench.evaluate.knn import knn_top1
 from bench.evaluate.linear import OnlineLinear, linear_top1
-from bench.losses import align, uniformity
-from bench.methods.method import Online
+from bench.losses import align, principal_component_ratio, q_b, uniformity
+from bench.methods.online import Online
 from bench.train.optimisers import make_optimiser
-from bench.train.sources import Part, Source
+from bench.train.sources import Part, Rows, Source
 
 PARTS: tuple[Part, Part] = ("train", "test")
 # kNN while training belongs to the training, so its protocol is no setting of an evaluation.
 WATCH_K, WATCH_TAU = 200, 0.1  # cosine; unigrad, released-code-knn
 PAIRS_A_BATCH = 512  # of views, for alignment
+REDRAWN = 3  # pairs of draws of keys
 
 
 class Evaluator:
@@ -42,17 +43,31 @@ class Evaluator:
         there = int(counts.sum())
         if cell.knn_k > there:
             return DataFailure(f"knn_k {cell.knn_k}: there are {there} labelled training images")
+        if cell.weights_K is not None and cell.weights_K > len(labels):
+            return DataFailure(f"weights_K {cell.weights_K}: there are {len(labels)} images")
         least = int(counts.min())
         if cell.few_shot is not None and cell.few_shot > least:
             return DataFailure(f"few_shot {cell.few_shot}: a class has {least} labelled images")
         return None
 
-    def knn_while_training(self, backbone: nn.Module) -> float:
-        """Return the kNN accuracy from the backbone, in percent, by one protocol for all cells."""
-        features = self._of(backbone)
-        k = min(WATCH_K, len(features.train))
-        found = knn_top1(features, k=[k], tau=[WATCH_TAU], classes=self.classes)
-        return found[k, WATCH_TAU].top1
+    def watch(self, cell: Pretrain, online: nn.Module) -> dict[str, float]:
+        """Return what is watched while training, by protocols that belong to the training.
+
+        The accuracy of the vote of WATCH_K neighbours by the backbone's features ("knn"), or of the
+        nearest neighbour by the outputs ("nn": mutual-information, `nn-evaluation`), in percent;
+        and the principal component ratio of the test images' outputs, if the cell asks for it.
+        """
+        assert isinstance(online, Online)
+        features = self._of(online.backbone if cell.watch == "knn" else online.embedding)
+        k, tau = min(WATCH_K, len(features.train)) if cell.watch == "knn" else 1, WATCH_TAU
+        found = knn_top1(features, k=[k], tau=[tau], classes=self.classes)
+        told = {"knn_top1": found[k, tau].top1}
+        if cell.components:
+            outputs = extract(online.embedding, self.source.plain("test"))
+            if cell.norm == "l2":
+                outputs = nn.functional.normalize(outputs, dim=1)
+            told["principal_component_ratio"] = float(principal_component_ratio(outputs))
+        return told
 
     def online_top1(self, head: OnlineLinear, online: Online) -> float:
         """Return the accuracy of the classifier that was trained beside the encoder, in percent."""
@@ -119,17 +134,50 @@ class Evaluator:
         """Alignment of two views, uniformity of the test images (arXiv:2005.10242, Sec. 4.1)."""
         encoder = encoder_of(cell.features, online)
         rows = np.arange(len(self.source.labels["test"]))
+        a, b = self._views(cell, encoder, "test", rows, 2)
+        if b is None:  # one view an image a step: another one
+            (b, _) = self._views(cell, encoder, "test", rows, 3)
+        assert b is not None
+        test = nn.functional.normalize(self._features(cell.features, online).test, dim=1)
+        return {"alignment": float(align(a, b)), "uniformity": float(uniformity(test))}
+
+    def _views(
+        self, cell: Pretrain, encoder: nn.Module, part: Part, rows: Rows, key: int
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return unit embeddings of one or two views of these images, keyed by seed and `key`."""
         order = np.split(rows, range(PAIRS_A_BATCH, len(rows), PAIRS_A_BATCH))
-        pairs = self.source.pairs(
-            "test", order, lambda step: stream(cell.seed, Purpose.EVALUATE, 2, step)
+        views = self.source.pairs(
+            part, order, lambda step: stream(cell.seed, Purpose.EVALUATE, key, step)
         )
         sides: tuple[list[Tensor], list[Tensor]] = ([], [])
-        for pair in pairs:
-            for side, view in zip(sides, pair, strict=True):
+        for shown in views:
+            for side, view in zip(sides, shown, strict=False):  # of multi-crop, the global ones
                 side.append(extract(encoder, [view]))
-        test = nn.functional.normalize(self._features(cell.features, online).test, dim=1)
-        a, b = (nn.functional.normalize(torch.cat(side), dim=1) for side in sides)
-        return {"alignment": float(align(a, b)), "uniformity": float(uniformity(test))}
+        a, *b = (nn.functional.normalize(torch.cat(side), dim=1) for side in sides if side)
+        return a, (b[0] if b else None)
+
+    def weights(self, cell: Pretrain, online: Online) -> dict[str, float]:
+        """How alike the weights r_+ of the test images are between two draws of keys.
+
+        dual-temperature, supplement, Sec. E, Figure 2: the cosine of the vectors of 1 - P(positive)
+        with other views as positives and other images as negatives, the mean over REDRAWN pairs.
+        """
+        if cell.weights_K is None or cell.tau is None:
+            return {}
+        encoder, test = online.embedding, np.arange(len(self.source.labels["test"]))
+        train = np.arange(len(self.source.labels["train"]))
+        query, _ = self._views(cell, encoder, "test", test, 10)
+        similarities = []
+        for repeat in range(REDRAWN):
+            pair = []
+            for side in (2 * repeat, 2 * repeat + 1):
+                positive, _ = self._views(cell, encoder, "test", test, 11 + side)
+                draw = stream(cell.seed, Purpose.EVALUATE, 4, side)
+                rows = np.sort(draw.permutation(train)[: cell.weights_K])
+                keys, _ = self._views(cell, encoder, "train", rows, 11 + side)
+                pair.append(q_b((query * positive).sum(dim=1), query @ keys.T, tau=cell.tau))
+            similarities.append(torch.cosine_similarity(pair[0], pair[1], dim=0))
+        return {"weight_similarity": float(torch.stack(similarities).mean())}
 
 
 _EVALUATIONS: dict[str, Callable[[Evaluator, Pretrain, Online], dict[str, float]]] = {
@@ -137,6 +185,7 @@ _EVALUATIONS: dict[str, Callable[[Evaluator, Pretrain, Online], dict[str, float]
     "linear": Evaluator.linear,
     "few-shot": Evaluator.few_shot,
     "geometry": Evaluator.geometry,
+    "weights": Evaluator.weights,
 }
 
 

@@ -3,21 +3,25 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import torch
 
+from bench.config.coordinates import EVALUATIONS
 from bench.config.environment import data_root
-from bench.config.pretrain import EVALUATIONS, Pretrain
+from bench.config.pretrain import Pretrain
 from bench.data.images import DataError
 from bench.errors import CellFailure, DataFailure
 from bench.experiments.evaluations import Evaluator
 from bench.experiments.outcome import Outcome, Result
 from bench.experiments.trained import TrainedFolder
-from bench.methods.method import Online
+from bench.methods.online import Online
 from bench.store.folder import CellFolder
 from bench.store.provenance import describe
 from bench.train.loop import Training, train
 from bench.train.sources import Source, open_source
+
+NO_METRICS = ("step", "epoch", "lr", "knn_top1")  # of a line of history
 
 
 def run(cells: Sequence[Pretrain], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
@@ -85,16 +89,17 @@ def _train(
 ) -> None:
     began = time.time()
     training = Training(cell, source, device)
-    train(training, home, evaluator.knn_while_training, beat)
+    train(training, home, partial(evaluator.watch, cell), beat)
     history = home.history()
-    metrics = {k: v for k, v in history[-1].items() if k not in ("step", "epoch", "lr", "knn_top1")}
+    metrics = {k: v for k, v in history[-1].items() if k not in NO_METRICS}
     watched = [line["knn_top1"] for line in history if "knn_top1" in line]
     if watched:
         metrics["knn_top1_best"] = max(watched)
     if training.head is not None:
         metrics["online_linear_top1"] = evaluator.online_top1(training.head, training.online)
     home.write_encoder(training.online)
-    arrays = {"q_b_histogram": training.probes.distribution().cpu().numpy()}
+    shares = training.probes.distribution()
+    arrays = {} if shares is None else {"q_b_histogram": shares.cpu().numpy()}
     origin = describe(device, torch.get_num_threads())
     origin |= {"began": began, "wall_s": time.time() - began, "dataset": source.meta.fingerprint}
     home.finish(metrics, arrays, origin)

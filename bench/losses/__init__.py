@@ -15,22 +15,48 @@ from bench.losses.contrastive import (
     infonce,
     infonce_gradient_in_batch,
 )
+from bench.losses.gradient_form import gradient_form
+from bench.losses.instance import ir, la, neighbour_gain
 from bench.losses.probes import histogram, mi_bound, q_b
+from bench.losses.siamese import (
+    barlow_twins,
+    correlation,
+    cosine_distance,
+    directpred,
+    moving_average,
+    predictor_matrix,
+    principal_component_ratio,
+    unigrad,
+    vicreg,
+)
 
 __all__ = [
     "align",
     "align_uniform",
+    "barlow_twins",
+    "correlation",
+    "cosine_distance",
     "dcl",
     "dclw",
+    "directpred",
     "dual_temperature",
     "eqco_margin",
+    "gradient_form",
     "gradient_norm_bound",
     "histogram",
     "in_batch",
     "infonce",
     "infonce_gradient_in_batch",
+    "ir",
+    "la",
     "mi_bound",
     "mi_lower_bound",
+    "moving_average",
+    "neighbour_gain",
+    "predictor_matrix",
+    "principal_component_ratio",
     "q_b",
     "uniformity",
+    "unigrad",
+    "vicreg",
 ]

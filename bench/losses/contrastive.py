@@ -145,6 +145,7 @@ def dual_temperature(
     tau_beta: float | Tensor,
     form: Literal["released", "printed"],
     margin: float | Tensor = 0.0,
+    scalar_NK: Tensor | None = None,
 ) -> Tensor:
     """Return InfoNCE times the detached w = W_beta/W_alpha: tau_beta sets how much a query counts.
 
@@ -164,6 +165,8 @@ def dual_temperature(
         tau_beta: temperature > 0 of the query's weight.
         form: as the authors' code has it, or as the paper prints it.
         margin: m at tau, as for `infonce`.
+        scalar_NK: similarities with other negatives, (..., N, K), from which W_beta is taken: a
+            dictionary of the scalar component alone (supplement, Sec. B).
 
     Returns:
         Loss of each query in nats, shape (..., N), computed in float32 or wider.
@@ -177,7 +180,8 @@ def dual_temperature(
     pos_N, neg_NM, prior = at_least_float32(pos_N), at_least_float32(neg_NM), margin / tau
     x_N = excess(pos_N, neg_NM, tau, margin)
     with torch.no_grad():
-        log_beta_N = logsigmoid(excess(pos_N, neg_NM, tau_beta, prior * tau_beta))
+        scalar = neg_NM if scalar_NK is None else at_least_float32(scalar_NK)
+        log_beta_N = logsigmoid(excess(pos_N, scalar, tau_beta, prior * tau_beta))
     if form == "released":
         return log_beta_N.exp() * softplus_over_sigmoid(x_N)
     # w overflows for a perfect positive at a small tau: it stops at the root of the largest number.

@@ -27,6 +27,11 @@ class Memory(nn.Module):
         held = int(self.held)
         return self.keys if held == self.size else self.keys[:held]
 
+    def by_age(self) -> Tensor:
+        """Return the keys held, the oldest first, shape (M, D)."""
+        held, place = int(self.held), int(self.place)
+        return self.keys[:held] if held < self.size else self.keys.roll(-place, dims=0)
+
     @torch.no_grad()
     def remember(self, keys_ND: Tensor, draw: np.random.Generator) -> None:
         """Put keys in the place of the oldest; of more keys than fit, `size` random ones.

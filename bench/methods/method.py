@@ -1,75 +1,37 @@
 """A method joins a target, negatives, neighbours and an objective; nothing depends on its name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bench.config.losses import LOSSES
 from bench.config.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
+from bench.data.views import CutMix, cutmix
+from bench.methods.bank import Bank
 from bench.methods.memory import Memory
-from bench.methods.negatives import BatchNegatives, Negatives, QueueNegatives
-from bench.methods.objectives import OBJECTIVES, Objective, Pair
-from bench.methods.targets import Momentum, Shared, StopGradient, Target
-from bench.networks.encoder import make_encoder
-from bench.networks.heads import Head, make_head
+from bench.methods.negatives import Anchor, Found, Negatives, QueueNegatives, positives
+from bench.methods.objectives import Objective, Pair
+from bench.methods.online import Online, Projected
+from bench.methods.samples import Previous, Samples, of_batch, of_queue
+from bench.methods.targets import Momentum, Target
+from bench.networks.towers import split_channels
+
+GLOBAL = 2  # views whose outputs are keys; what comes after them are queries alone
 
 
-class Projected(NamedTuple):
-    """What the online network makes of one view."""
+class Seen(NamedTuple):
+    """What a method is shown in a step."""
 
-    features: Tensor  # of the backbone, (N, F)
-    projection_ND: Tensor  # of unit length
-    prediction_ND: Tensor  # of unit length; the projection itself without a predictor
-
-
-class Online(nn.Module):
-    """The network that learns: backbone, projector, predictor."""
-
-    def __init__(self, cell: Pretrain) -> None:
-        """Initialise from the cell's seed."""
-        super().__init__()
-        self.backbone = make_encoder(
-            cell.arch,
-            stem=cell.stem,
-            width=cell.width,
-            bn_groups=cell.bn_groups,
-            generator=stream(cell.seed, Purpose.INIT, 0),
-        )
-        self.projector = _head(cell, "projector", self.backbone.feature_dim, 1)
-        self.predictor = _head(cell, "predictor", cell.feature_dim, 2)
-        self.autocast = cell.precision == "bf16"
-
-    @property
-    def embedding(self) -> nn.Sequential:
-        """Backbone and projector: from views to projections, not yet of unit length."""
-        return nn.Sequential(self.backbone, self.projector)
-
-    def forward(self, views: Tensor) -> Projected:
-        """Return features, projections and predictions of views, shape (N, 3, H, W)."""
-        with torch.autocast(views.device.type, torch.bfloat16, enabled=self.autocast):
-            features = self.backbone(views)
-            projection = self.projector(features)
-            prediction = self.predictor(projection)
-        unit = nn.functional.normalize(projection.float(), dim=1)
-        if prediction is projection:
-            return Projected(features, unit, unit)
-        return Projected(features, unit, nn.functional.normalize(prediction.float(), dim=1))
-
-
-def _head(cell: Pretrain, name: Literal["projector", "predictor"], in_dim: int, part: int) -> Head:
-    return make_head(
-        in_dim,
-        layers=getattr(cell, f"{name}_layers"),
-        hidden_dim=getattr(cell, f"{name}_hidden_dim"),
-        out_dim=cell.feature_dim,
-        bn=getattr(cell, f"{name}_bn") or "none",
-        bn_groups=cell.bn_groups,
-        generator=stream(cell.seed, Purpose.INIT, part),
-    )
+    views: Sequence[Tensor]  # of the same images, (N, 3, H, W) each
+    draw: np.random.Generator  # which negatives, where not all are taken
+    rows_N: Tensor | None = None  # which training images they are
+    epoch: int = 0
+    mixes: Sequence[CutMix] = ()  # for each view, what the online network sees in its place
 
 
 class Compared(NamedTuple):
@@ -77,70 +39,159 @@ class Compared(NamedTuple):
 
     pairs: list[Pair]  # one a direction
     keys: list[Tensor]  # of all views that keys were made of, (N, D) each
-    first: Projected  # what the online network made of the first view
+    projected: list[Projected]  # what the online network made of what it saw
+    correlation_DD: Tensor | None  # of all outputs up to this batch, where the method needs it
+
+    @property
+    def first(self) -> Projected:
+        """What the online network made of the first view."""
+        return self.projected[0]
 
 
 @dataclass(frozen=True)
 class Method:
     """Choices on the axes of a method, joined."""
 
+    cell: Pretrain
     target: Target
     negatives: Negatives
     support: Memory | None  # of nearest neighbours (NNCLR)
+    banks: nn.ModuleList | None  # one a tower
+    previous: Previous | None
     objective: Objective
-    symmetric: bool
-    together: bool  # both views are one batch for the online network
-    own_keys: bool  # negatives need the keys of an anchor's own view
 
     @property
     def modules(self) -> dict[str, nn.Module]:
         """What has a state beside the online network."""
-        parts = {"target": self.target, "negatives": self.negatives, "support": self.support}
+        parts = {
+            "target": self.target, "negatives": self.negatives, "support": self.support,
+            "banks": self.banks, "previous": self.previous,
+        }  # fmt: skip
         return {name: part for name, part in parts.items() if isinstance(part, nn.Module)}
 
-    def compare(
-        self, online: Online, views: Sequence[Tensor], draw: np.random.Generator
-    ) -> Compared:
-        """Return the similarities of each direction; nothing is remembered yet.
+    def begin_epoch(self, epoch: int) -> None:
+        """Cluster the banks anew, where clusters are asked for."""
+        if self.cell.clusters is None or epoch < self.cell.uniform_epochs:
+            return
+        for i, bank in enumerate(self.banks or []):
+            assert isinstance(bank, Bank)
+            bank.fit_clusters(stream(self.cell.seed, Purpose.NEGATIVES, epoch, 0, 1 + i))
 
-        Args:
-            online: the network that learns.
-            views: two views of the same images, (N, 3, H, W) each.
-            draw: which negatives, where not all are taken.
-        """
-        projected = self._project(online, views)
-        needed = {0, 1} if self.symmetric or self.own_keys else {1}
-        keys = {v: self._keys(views[v], projected, v) for v in sorted(needed)}
+    def compare(self, online: Online, seen: Seen) -> Compared:
+        """Return the similarities of each direction; nothing is remembered yet."""
+        projected = self._project(online, seen)
+        keys = {v: self._key(seen.views[v], projected, v) for v in self._keyed()}
+        samples = self._branch(projected, keys)
+        F_DD = self.previous.with_batch(samples) if self.previous else None
         pairs = []
-        for a in (0, 1) if self.symmetric else (0,):
+        for a in range(len(projected)) if self.cell.symmetric else (0,):
             query_ND = self._anchors(projected[a])
-            own = keys.get(a) if self.own_keys else None
-            pos_N, neg_NK = self.negatives.similarities(query_ND, keys[1 - a], own, draw)
-            probed = query_ND if query_ND.requires_grad else keys[1 - a]
-            pairs.append(Pair(query_ND, keys[1 - a], pos_N, neg_NK, probed))
-        return Compared(pairs, [keys[v] for v in sorted(needed)], projected[0])
+            key_ND = self._positive(keys, a, seen)
+            anchor = Anchor(
+                query_ND,
+                key_ND,
+                keys.get(a) if self.cell.negative_views == "both" else None,
+                seen.draw,
+                online.witness,
+                self._bank(1 - a) if self.banks is not None else None,
+                seen.rows_N,
+                seen.epoch,
+            )
+            probed = query_ND if query_ND.requires_grad else key_ND
+            found = self._found(anchor, samples, a)
+            pairs.append(
+                Pair(query_ND, key_ND, probed, found, self._samples(samples, key_ND, a, F_DD))
+            )
+        return Compared(pairs, list(keys.values()), projected, F_DD)
 
-    def remember(self, compared: Compared, draw: np.random.Generator) -> None:
+    def remember(self, compared: Compared, seen: Seen) -> None:
         """Take note of the batch's keys, after its backward pass."""
-        self.negatives.remember(compared.keys, draw)
+        self.negatives.remember(compared.keys, seen.draw)
         if self.support is not None:
-            self.support.remember(compared.first.projection_ND, draw)
+            self.support.remember(compared.first.projection_ND, seen.draw)
+        if self.previous is not None and compared.correlation_DD is not None:
+            self.previous.remember(compared.correlation_DD)
+        if self.banks is not None and seen.rows_N is not None:
+            for tower, projected in enumerate(compared.projected):
+                self._bank(tower).remember(seen.rows_N, projected.projection_ND.detach())
 
-    def _project(self, online: Online, views: Sequence[Tensor]) -> list[Projected]:
+    def _keyed(self) -> Sequence[int]:
+        """Return the views that keys are made of."""
+        if self.banks is not None:
+            return ()
+        own = self.cell.negative_views == "both"
+        return range(GLOBAL) if self.cell.symmetric or own else (1,)
+
+    def _project(self, online: Online, seen: Seen) -> list[Projected]:
         """Return what the online network makes of the views that it needs to see."""
-        if isinstance(self.target, Momentum) and not self.symmetric:
+        views = list(seen.views)
+        if self.cell.colour == "lab":
+            return [online(part, i) for i, part in enumerate(split_channels(views[0]))]
+        if seen.mixes:
+            views = [cutmix(view, mix) for view, mix in zip(views, seen.mixes, strict=True)]
+        if self.banks is not None or (
+            isinstance(self.target, Momentum) and not self.cell.symmetric
+        ):
             return [online(views[0])]
-        if not self.together:
+        if self.cell.bn_over == "each-view":
             return [online(view) for view in views]
-        both = online(torch.cat(list(views)))
-        halves = zip(*(part.chunk(2) for part in both), strict=True)
+        both = online(torch.cat(views))
+        halves = zip(*(part.chunk(len(views)) for part in both), strict=True)
         return [Projected(*half) for half in halves]
 
-    def _keys(self, view: Tensor, projected: list[Projected], v: int) -> Tensor:
+    def _key(self, view: Tensor, projected: list[Projected], v: int) -> Tensor:
         if self.support is not None:
             return _node(projected[v].prediction_ND)
         known = projected[v].projection_ND if v < len(projected) else view
         return self.target.keys(view, known)
+
+    def _positive(self, keys: Mapping[int, Tensor], a: int, seen: Seen) -> Tensor:
+        """Return the key of each query of a view: the other view's, or a local view's mean of both.
+
+        A mixed image has the keys of its two images mixed in the same shares (`cutmix-rule`).
+        """
+        if self.banks is not None:
+            assert seen.rows_N is not None
+            return self._bank(1 - a).of(seen.rows_N)
+        key_ND = keys[1 - a] if a < GLOBAL else (keys[0] + keys[1]) / 2
+        if not seen.mixes:
+            return key_ND
+        share_N1 = seen.mixes[a].share_N.to(key_ND)[:, None]
+        partner_N = seen.mixes[a].partner_N.to(key_ND.device)
+        return share_N1 * key_ND + (1 - share_N1) * key_ND[partner_N]
+
+    def _branch(self, projected: list[Projected], keys: Mapping[int, Tensor]) -> dict[int, Tensor]:
+        """Return the outputs, by view, that negatives are taken from, without gradient."""
+        if self.cell.negative_branch == "target":
+            return {v: key.detach() for v, key in keys.items()}
+        return {v: projected[v].projection_ND.detach() for v in range(GLOBAL)}
+
+    def _found(self, anchor: Anchor, branch: Mapping[int, Tensor], a: int) -> Found:
+        if self.cell.negative_branch == "target" or a >= GLOBAL:
+            return self.negatives.similarities(anchor)
+        own = branch[a] if self.cell.negative_views == "both" else None
+        found = self.negatives.similarities(anchor._replace(positive_ND=branch[1 - a], own_ND=own))
+        return found._replace(pos_N=positives(anchor))
+
+    def _samples(
+        self, branch: Mapping[int, Tensor], key_ND: Tensor, a: int, F_DD: Tensor | None
+    ) -> Samples:
+        """Return the sample set of an objective over features, where it has one."""
+        loss = LOSSES[self.cell.loss]
+        if F_DD is not None:
+            return Samples(correlation_DD=F_DD)
+        if "correlation_DD" not in loss.sees:
+            return Samples()
+        if isinstance(self.negatives, QueueNegatives):
+            return of_queue(key_ND, self.negatives.memory)
+        return of_batch(branch, a % GLOBAL, both_views=self.cell.negative_views == "both")
+
+    def _bank(self, tower: int) -> Bank:
+        """Return the bank of a tower's outputs; with one tower there is one bank."""
+        assert self.banks is not None
+        bank = self.banks[tower % len(self.banks)]
+        assert isinstance(bank, Bank)
+        return bank
 
     def _anchors(self, projected: Projected) -> Tensor:
         """Return the queries as tensors of their own, so that gradients through keys stay apart."""
@@ -156,36 +207,3 @@ def _node(values: Tensor) -> Tensor:
     if own.requires_grad:
         own.retain_grad()
     return own
-
-
-def make_method(cell: Pretrain, online: Online) -> Method:
-    """Return the method at the cell's coordinates."""
-    return Method(
-        target=_target(cell, online),
-        negatives=_negatives(cell),
-        support=None
-        if cell.support_size is None
-        else Memory(cell.support_size, cell.feature_dim, start=_start(cell, 1)),
-        objective=OBJECTIVES[cell.loss](cell),
-        symmetric=cell.symmetric,
-        together=cell.bn_over == "views-together",
-        own_keys=cell.negative_views == "both",
-    )
-
-
-def _target(cell: Pretrain, online: Online) -> Target:
-    if cell.target == "momentum":
-        return Momentum(online.embedding, shuffle=cell.bn == "shuffling", autocast=online.autocast)
-    return Shared() if cell.target == "shared" else StopGradient()
-
-
-def _negatives(cell: Pretrain) -> Negatives:
-    if cell.negatives == "batch":
-        return BatchNegatives(both_views=cell.negative_views == "both", K=cell.K)
-    start = _start(cell, 0) if cell.queue_start == "random" else None
-    size = cell.queue_size or cell.count
-    return QueueNegatives(size, cell.feature_dim, K=cell.count, start=start)
-
-
-def _start(cell: Pretrain, memory: int) -> np.random.Generator:
-    return stream(cell.seed, Purpose.INIT, 3, memory)

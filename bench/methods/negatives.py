@@ -1,37 +1,49 @@
 """Where negatives come from: who is compared with whom. Remembering is a separate call.
 
-A source answers `similarities(query, positive, others, draw)` with the similarity of each query to
-its positive, shape (N,), and to its K negatives, shape (N, K).
+A source answers `similarities(anchor)` with what each query is compared with.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bench.methods.bank import Bank
 from bench.methods.memory import Memory
+from bench.methods.witness import Dot, Witness
+
+
+class Anchor(NamedTuple):
+    """One direction of a batch: queries of one view, their positives, and what surrounds them."""
+
+    query_ND: Tensor
+    positive_ND: Tensor  # the key of each query
+    own_ND: Tensor | None  # the keys of the queries' own view; None where the method makes none
+    draw: np.random.Generator  # which K, where not all are taken
+    witness: Witness = Dot()
+    bank: Bank | None = None  # the one that the positives are entries of
+    rows_N: Tensor | None = None  # the queries' images, as rows of the bank
+    epoch: int = 0
+
+
+class Found(NamedTuple):
+    """Similarities of each query."""
+
+    pos_N: Tensor  # with its positive
+    neg_NK: Tensor  # with its K negatives
+    near_NL: Tensor | None = None  # with close neighbours
+    allowed_NL: Tensor | None = None  # which of these count; None: all
+    scalar_NK: Tensor | None = None  # with the negatives of the scalar component
+    globals_2NK: Tensor | None = None  # with two uniform samples
 
 
 class Negatives(Protocol):
     """A source of negatives."""
 
-    def similarities(
-        self,
-        query_ND: Tensor,
-        positive_ND: Tensor,
-        own_ND: Tensor | None,
-        draw: np.random.Generator,
-    ) -> tuple[Tensor, Tensor]:
-        """Return the similarities (N,) with the positives and (N, K) with the negatives.
-
-        Args:
-            query_ND: anchors of unit length.
-            positive_ND: the key of the other view of each anchor's image.
-            own_ND: the keys of the anchors' own view; None where the method makes none.
-            draw: which K of them, where not all are taken.
-        """
+    def similarities(self, anchor: Anchor) -> Found:
+        """Return what each query is compared with."""
 
     def remember(self, keys: Sequence[Tensor], draw: np.random.Generator) -> None:
         """Take note of a batch's keys, after all of its directions are computed."""
@@ -49,52 +61,110 @@ class BatchNegatives(nn.Module):
         super().__init__()
         self.both_views, self.K = both_views, K
 
-    def similarities(
-        self,
-        query_ND: Tensor,
-        positive_ND: Tensor,
-        own_ND: Tensor | None,
-        draw: np.random.Generator,
-    ) -> tuple[Tensor, Tensor]:
+    def similarities(self, anchor: Anchor) -> Found:
         """See `Negatives`."""
-        sim_NN = query_ND @ positive_ND.T
+        sim_NN = anchor.witness.scores(anchor.query_ND, anchor.positive_ND)
         parts = [off_diagonal(sim_NN)]
         if self.both_views:
-            if own_ND is None:
+            if anchor.own_ND is None:
                 raise ValueError("negatives of both views need the keys of both views")
-            parts.append(off_diagonal(query_ND @ own_ND.T))
+            parts.append(off_diagonal(anchor.witness.scores(anchor.query_ND, anchor.own_ND)))
         neg_NM = torch.cat(parts, dim=1)
-        return sim_NN.diagonal(), at_most(self.K, neg_NM, draw)
+        return Found(sim_NN.diagonal(), at_most(self.K, neg_NM, anchor.draw))
 
     def remember(self, keys: Sequence[Tensor], draw: np.random.Generator) -> None:
         """Keep nothing: the batch ends with its step."""
 
 
+class Onlookers(BatchNegatives):
+    """No negatives: the other images of the batch are looked at, for the probes alone."""
+
+    def __init__(self) -> None:
+        """Look at the keys of the other views."""
+        super().__init__(both_views=False, K=None)
+
+    @torch.no_grad()
+    def similarities(self, anchor: Anchor) -> Found:
+        """Return cosines, whatever the norm of the outputs is."""
+        query_ND, positive_ND = (
+            nn.functional.normalize(x, dim=1) for x in (anchor.query_ND, anchor.positive_ND)
+        )
+        return super().similarities(anchor._replace(query_ND=query_ND, positive_ND=positive_ND))
+
+
+class Scalar(NamedTuple):
+    """A dictionary of the scalar component of dual temperature (supplement, Sec. B)."""
+
+    K: int
+    size: int  # the newest keys, of which K are taken
+    drawn: Literal["earliest", "random", "newest"]
+
+
 class QueueNegatives(nn.Module):
-    """The keys of earlier batches (MoCo), all of them or K drawn for each query."""
+    """The keys of earlier batches (MoCo), all of them or K for each query."""
 
-    def __init__(self, size: int, dim: int, *, K: int, start: np.random.Generator | None) -> None:
-        """Keep `size` keys; begin with random unit vectors, or empty if `start` is None."""
-        super().__init__()
-        self.memory, self.K = Memory(size, dim, start=start), K
-
-    def similarities(
+    def __init__(
         self,
-        query_ND: Tensor,
-        positive_ND: Tensor,
-        own_ND: Tensor | None,
-        draw: np.random.Generator,
-    ) -> tuple[Tensor, Tensor]:
+        size: int,
+        dim: int,
+        *,
+        K: int,
+        start: np.random.Generator | None,
+        drawn: Literal["uniform", "earliest", "newest"] = "uniform",
+        scalar: Scalar | None = None,
+    ) -> None:
+        """Keep `size` keys; begin with random unit vectors, or empty if `start` is None.
+
+        Args:
+            size: keys that the K are taken from, the newest.
+            dim: D.
+            K: negatives per query.
+            start: gives the first keys.
+            drawn: K at random for each query, or the same earliest or newest for all.
+            scalar: another dictionary of the same keys, for the scalar component.
+        """
+        super().__init__()
+        kept = max(size, scalar.size if scalar else 0)
+        self.memory = Memory(kept, dim, start=start)
+        self.size, self.K, self.drawn, self.scalar = size, K, drawn, scalar
+
+    def similarities(self, anchor: Anchor) -> Found:
         """See `Negatives`; a queue still empty gives one negative opposite to each query."""
-        pos_N = (query_ND * positive_ND).sum(dim=1)
+        query_ND, score = anchor.query_ND, anchor.witness
+        pos_N = positives(anchor)
         keys_MD = self.memory.content()
         if len(keys_MD) == 0:
-            return pos_N, torch.full_like(pos_N[:, None], -1.0)
-        return pos_N, at_most(self.K, query_ND @ keys_MD.T, draw)
+            return Found(pos_N, torch.full_like(pos_N[:, None], -1.0))
+        if self.scalar is None and self.drawn == "uniform":
+            return Found(pos_N, at_most(self.K, score.scores(query_ND, keys_MD), anchor.draw))
+        neg_NM = score.scores(query_ND, self.memory.by_age())  # oldest first
+        neg_NK = _by_age(neg_NM[:, -self.size :], self.K, self.drawn, anchor.draw)
+        if self.scalar is None:
+            return Found(pos_N, neg_NK)
+        own = neg_NM[:, -self.scalar.size :]
+        return Found(
+            pos_N,
+            neg_NK,
+            scalar_NK=_by_age(own, self.scalar.K, self.scalar.drawn, anchor.draw).detach(),
+        )
 
     def remember(self, keys: Sequence[Tensor], draw: np.random.Generator) -> None:
         """Put the batch's keys in the place of the oldest."""
         self.memory.remember(torch.cat(list(keys)), draw)
+
+
+def _by_age(neg_NM: Tensor, K: int, drawn: str, draw: np.random.Generator) -> Tensor:
+    """Return K of the negatives, which come oldest first."""
+    if drawn == "earliest":
+        return neg_NM[:, :K]
+    return neg_NM[:, -K:] if drawn == "newest" else at_most(K, neg_NM, draw)
+
+
+def positives(anchor: Anchor) -> Tensor:
+    """Return the similarity of each query with its positive, shape (N,)."""
+    if isinstance(anchor.witness, Dot) and not list(anchor.witness.parameters()):
+        return (anchor.query_ND * anchor.positive_ND).sum(dim=1)
+    return anchor.witness.own(anchor.query_ND, anchor.positive_ND[:, None])[:, 0]
 
 
 def off_diagonal(sim_NN: Tensor) -> Tensor:

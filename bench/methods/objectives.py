@@ -1,13 +1,16 @@
 """Objectives by name: from a cell to a function of one direction's queries and keys."""
 
 from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from torch import Tensor
 
+from bench import losses
+from bench.config.losses import LOSSES, Seen
 from bench.config.pretrain import Pretrain
-from bench.losses import align_uniform, dcl, dclw, dual_temperature, eqco_margin, infonce
+from bench.losses import eqco_margin, neighbour_gain
+from bench.methods.negatives import Found
+from bench.methods.samples import Samples
 
 
 class Pair(NamedTuple):
@@ -15,76 +18,65 @@ class Pair(NamedTuple):
 
     query_ND: Tensor
     key_ND: Tensor
-    pos_N: Tensor
-    neg_NK: Tensor
     probed_ND: Tensor  # what gradient norms are taken of: the side that learns from the other
+    found: Found  # similarities
+    samples: Samples = Samples()
+
+    @property
+    def pos_N(self) -> Tensor:
+        """Similarities with the positives."""
+        return self.found.pos_N
+
+    @property
+    def neg_NK(self) -> Tensor:
+        """Similarities with the negatives."""
+        return self.found.neg_NK
 
 
-Value = TypeVar("Value")
 Objective = Callable[[Pair], Tensor]
-"""From a pair to the loss of each query, shape (N,), in nats (align-uniform: its own unit)."""
+"""From a pair to the loss of each query, shape (N,), in nats (over features: its own unit)."""
 
 
-def _infonce(cell: Pretrain) -> Objective:
+def make_objective(cell: Pretrain) -> Objective:
+    """Return the cell's objective: its function in `bench.losses` with the cell's settings."""
+    loss = LOSSES[cell.loss]
+    function: Callable[..., Tensor] = getattr(losses, loss.function)
+    own = [name for name in (*loss.needs, *loss.may) if name != "alpha"]  # alpha is the margin
+    settings = {loss.named.get(name, name): getattr(cell, name) for name in own}
     margin = margin_of(cell)
-    return lambda pair: infonce(pair.pos_N, pair.neg_NK, tau=cell.tau, margin=margin)
+
+    def seen(name: Seen, pair: Pair) -> Tensor | float | None:
+        if name == "margin":
+            return margin
+        part = pair.found if name in Found._fields else pair.samples
+        return getattr(part, name)  # type: ignore[no-any-return]
+
+    def objective(pair: Pair) -> Tensor:
+        more = settings | {name: seen(name, pair) for name in loss.sees}
+        if loss.over == "features":
+            return function(pair.query_ND, pair.key_ND, **more)
+        value_N = function(pair.found.pos_N, pair.found.neg_NK, **more)
+        return value_N if pair.found.near_NL is None else value_N - _gain(cell, pair.found)
+
+    return objective
 
 
-def _dcl(cell: Pretrain) -> Objective:
-    return lambda pair: dcl(pair.pos_N, pair.neg_NK, tau=cell.tau)
-
-
-def _dclw(cell: Pretrain) -> Objective:
-    weighted = partial(
-        dclw,
+def _gain(cell: Pretrain, found: Found) -> Tensor:
+    """Return what the close neighbours take off the loss."""
+    assert cell.tau is not None
+    assert cell.neighbour_sum is not None
+    assert found.near_NL is not None
+    return neighbour_gain(
+        found.pos_N,
+        found.near_NL,
         tau=cell.tau,
-        weight=given(cell.weight),
-        sigma=given(cell.sigma),
-        delta=cell.delta,
-        through_weight=given(cell.through_weight),
+        where=cell.neighbour_sum,
+        allowed_NL=found.allowed_NL,
     )
-    return lambda pair: weighted(pair.pos_N, pair.neg_NK)
-
-
-def _dual_temperature(cell: Pretrain) -> Objective:
-    weighted = partial(
-        dual_temperature,
-        tau=cell.tau,
-        tau_beta=given(cell.tau_beta),
-        form=given(cell.form),
-        margin=margin_of(cell),
-    )
-    return lambda pair: weighted(pair.pos_N, pair.neg_NK)
-
-
-def _align_uniform(cell: Pretrain) -> Objective:
-    weighted = partial(
-        align_uniform,
-        align_alpha=given(cell.align_alpha),
-        uniform_t=given(cell.uniform_t),
-        align_weight=given(cell.align_weight),
-        uniform_weight=given(cell.uniform_weight),
-    )
-    return lambda pair: weighted(pair.query_ND, pair.key_ND)
-
-
-OBJECTIVES: dict[str, Callable[[Pretrain], Objective]] = {
-    "infonce": _infonce,
-    "eqco": _infonce,  # the margin is what alpha says
-    "dcl": _dcl,
-    "dclw": _dclw,
-    "dual-temperature": _dual_temperature,
-    "align-uniform": _align_uniform,
-}
 
 
 def margin_of(cell: Pretrain) -> float:
     """Return EqCo's margin of a cell, 0 without alpha (EqCo, Eq. 5)."""
-    return 0.0 if cell.alpha is None else eqco_margin(cell.alpha, cell.count, cell.tau)
-
-
-def given(value: Value | None) -> Value:
-    """Return a field that its record has checked to be there."""
-    if value is None:
-        raise ValueError("the cell lacks a field that one of its others needs")
-    return value
+    if cell.alpha is None or cell.tau is None:
+        return 0.0
+    return eqco_margin(cell.alpha, cell.count, cell.tau)

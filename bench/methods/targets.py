@@ -1,6 +1,7 @@
 """Which network makes the keys, and whether gradients flow through them (UniGrad, Sec. 3)."""
 
 import copy
+from collections.abc import Callable
 from typing import Protocol
 
 import torch
@@ -42,7 +43,14 @@ class Momentum(nn.Module):
     Parameters follow; batch-norm statistics are the copy's own.
     """
 
-    def __init__(self, online: nn.Sequential, *, shuffle: bool, autocast: bool) -> None:
+    def __init__(
+        self,
+        online: nn.Sequential,
+        *,
+        shuffle: bool,
+        autocast: bool,
+        normalised: Callable[[Tensor], Tensor],
+    ) -> None:
         """Copy the network that maps views to projections.
 
         Args:
@@ -50,15 +58,16 @@ class Momentum(nn.Module):
             shuffle: encode keys in another order than queries, so that batch normalisation over
                 parts of a batch sees other images beside a key than beside its query.
             autocast: compute in bfloat16 where torch holds it safe.
+            normalised: how outputs are normalised before they are compared.
         """
         super().__init__()
         self.network = copy.deepcopy(online)
         self.network.requires_grad_(False)
-        self.shuffle, self.autocast = shuffle, autocast
+        self.shuffle, self.autocast, self.normalised = shuffle, autocast, normalised
 
     @torch.no_grad()
     def keys(self, views: Tensor, projection_ND: Tensor) -> Tensor:
-        """Return the copy's projections, of unit length."""
+        """Return the copy's projections, normalised."""
         if not self.shuffle:
             return self._project(views)
         order = interleaved(len(views)).to(views.device)
@@ -68,7 +77,7 @@ class Momentum(nn.Module):
     def _project(self, views: Tensor) -> Tensor:
         with torch.autocast(views.device.type, torch.bfloat16, enabled=self.autocast):
             projection = self.network(views)
-        return nn.functional.normalize(projection.float(), dim=1)
+        return self.normalised(projection.float())
 
     @torch.no_grad()
     def after_step(self, online: nn.Sequential, momentum: float) -> None:

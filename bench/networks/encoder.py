@@ -21,6 +21,7 @@ def make_encoder(
     bn_groups: int,
     generator: np.random.Generator,
     zero_init_residual: bool = False,
+    in_channels: int = 3,
 ) -> ResNet:
     """Return an encoder of images of shape (B, 3, H, W) to features of shape (B, feature_dim).
 
@@ -35,6 +36,7 @@ def make_encoder(
         bn_groups: parts of the batch with statistics of their own; 1 is plain batch norm.
         generator: draws every weight.
         zero_init_residual: begin with the last scale of each residual branch at 0.
+        in_channels: of the images, 3 in RGB.
 
     Raises:
         ValueError: no such architecture or stem, or width or bn_groups below 1.
@@ -43,7 +45,9 @@ def make_encoder(
         raise ValueError(f"stem must be one of {', '.join(get_args(Stem))}, found {stem!r}")
     if width < 1:
         raise ValueError(f"width must be at least 1, found {width}")
-    encoder = ResNet(architecture(arch), stem=stem, width=width, bn_groups=bn_groups)
+    encoder = ResNet(
+        architecture(arch), stem=stem, width=width, bn_groups=bn_groups, in_channels=in_channels
+    )
     initialise(encoder, generator, zero_init_residual=zero_init_residual)
     return encoder
 

@@ -90,7 +90,13 @@ class ResNet(nn.Sequential):
     """
 
     def __init__(
-        self, architecture: Architecture, *, stem: Stem, width: int, bn_groups: int
+        self,
+        architecture: Architecture,
+        *,
+        stem: Stem,
+        width: int,
+        bn_groups: int,
+        in_channels: int = 3,
     ) -> None:
         """Build the layers; the convolutions get their values from `initialise`.
 
@@ -100,10 +106,11 @@ class ResNet(nn.Sequential):
                 or 2 (`half`: for small images on a CPU).
             width: channels of the stem and of the first stage before widening; all others follow.
             bn_groups: parts of the batch with statistics of their own.
+            in_channels: of the images.
         """
         imagenet, width = stem == "imagenet", width * architecture.widening
         layers = OrderedDict[str, nn.Module](
-            conv1=_conv(3, width, 7 if imagenet else 3, 1 if stem == "cifar" else 2),
+            conv1=_conv(in_channels, width, 7 if imagenet else 3, 1 if stem == "cifar" else 2),
             bn1=batch_norm_2d(width, bn_groups),
             relu=nn.ReLU(inplace=True),
             maxpool=nn.MaxPool2d(3, 2, padding=1) if imagenet else nn.Identity(),

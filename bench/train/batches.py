@@ -9,14 +9,17 @@ from torch import Tensor
 
 from bench.config.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
+from bench.data.views import CutMix, draw_cutmix
 from bench.train.sources import Rows, Source
 
 
 class Batch(NamedTuple):
-    """Two views of some images, normalised, (N, 3, H, W) each, and the images' labels."""
+    """Views of some images, normalised, (N, 3, H, W) each; which images, and their labels."""
 
-    views: tuple[Tensor, Tensor]
+    views: tuple[Tensor, ...]
     labels: Tensor
+    rows: Tensor
+    mixes: tuple[CutMix, ...]  # one a view, where the cell mixes images
 
 
 class Batches:
@@ -29,7 +32,7 @@ class Batches:
         self.per_epoch = len(self.labels) // cell.N * (cell.N // cell.batch_size)
         self._next: tuple[int, int] | None = None
         self._order: list[Rows] = []
-        self._pairs: Iterator[tuple[Tensor, Tensor]] = iter(())
+        self._pairs: Iterator[tuple[Tensor, ...]] = iter(())
 
     def batch(self, epoch: int, place: int) -> Batch:
         """Return one batch of an epoch, whatever was asked before; the next one is at hand."""
@@ -37,7 +40,14 @@ class Batches:
             self._begin(epoch, place)
         self._next = (epoch, place + 1)
         rows = torch.from_numpy(self._order[place]).to(self.labels.device)
-        return Batch(next(self._pairs), self.labels[rows])
+        views = next(self._pairs)
+        return Batch(views, self.labels[rows], rows, self._mixes(views, epoch, place))
+
+    def _mixes(self, views: tuple[Tensor, ...], epoch: int, place: int) -> tuple[CutMix, ...]:
+        if not self.cell.cutmix:
+            return ()
+        draw = stream(self.cell.seed, Purpose.VIEWS, epoch, place, 1)
+        return tuple(draw_cutmix(draw, len(view), view.shape[-1]) for view in views)
 
     def _begin(self, epoch: int, place: int) -> None:
         seed, size = self.cell.seed, self.cell.batch_size

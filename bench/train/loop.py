@@ -13,7 +13,9 @@ from bench.config.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
 from bench.errors import Diverged
 from bench.evaluate.linear import OnlineLinear
-from bench.methods.method import Online, make_method
+from bench.methods.make import make_method
+from bench.methods.method import Seen
+from bench.methods.online import Online
 from bench.store.folder import CellFolder
 from bench.train.batches import Batches
 from bench.train.checkpoints import divergence, load_checkpoint, save_checkpoint
@@ -22,8 +24,8 @@ from bench.train.probes import Probes
 from bench.train.schedules import Plateau, learning_rate, momentum_at
 from bench.train.sources import Source
 
-Watch = Callable[[nn.Module], float]
-"""From the backbone to its kNN accuracy in percent."""
+Watch = Callable[[nn.Module], dict[str, float]]
+"""From the network that learns to what is watched of it, kNN accuracy in percent among it."""
 
 
 class Training:
@@ -37,7 +39,7 @@ class Training:
         self.steps_an_epoch = self.batches.per_epoch // self.shares
         self.steps = cell.epochs * self.steps_an_epoch
         online = Online(cell)
-        self.method = make_method(cell, online)
+        self.method = make_method(cell, online, len(self.batches.labels))
         self.online = online.to(device).to(memory_format=torch.channels_last)
         for module in self.method.modules.values():
             module.to(device)
@@ -74,6 +76,8 @@ class Training:
             Diverged: the loss is not finite; the weights are as they were before the step.
         """
         epoch, place = divmod(step, self.steps_an_epoch)
+        if place == 0:
+            self.method.begin_epoch(epoch)
         self.optimiser.zero_grad(set_to_none=True)
         for share in range(self.shares):
             self._accumulate(epoch, place * self.shares + share, step)
@@ -94,7 +98,8 @@ class Training:
         """Add the gradients of one batch."""
         batch = self.batches.batch(epoch, place)
         draw = stream(self.cell.seed, Purpose.NEGATIVES, epoch, place)
-        compared = self.method.compare(self.online, batch.views, draw)
+        seen = Seen(batch.views, draw, batch.rows, epoch, batch.mixes)
+        compared = self.method.compare(self.online, seen)
         losses = [self.method.objective(pair) for pair in compared.pairs]
         loss = torch.cat(losses).mean()
         value = loss.item()
@@ -102,7 +107,7 @@ class Training:
             raise Diverged(f"step {step + 1}: loss is {value}")
         (loss / self.shares).backward()
         self.probes.add(compared.pairs, losses, sum(map(len, losses)) * self.shares)
-        self.method.remember(compared, draw)
+        self.method.remember(compared, seen)
         if self.head is not None:
             self.head.step(compared.first.features, batch.labels)
 
@@ -148,7 +153,7 @@ def train(training: Training, folder: CellFolder, watch: Watch, beat: Callable[[
     Args:
         training: the cell.
         folder: where its checkpoint and history are kept.
-        watch: kNN accuracy of the backbone, asked every `knn_every_epochs`.
+        watch: kNN accuracy and the like, asked every `knn_every_epochs`.
         beat: called after every step.
 
     Raises:
@@ -175,7 +180,7 @@ def _record(training: Training, folder: CellFolder, watch: Watch, done: int) -> 
     if fault := divergence(line, done):
         raise fault
     if every and (epoch % every == 0 or epoch == training.cell.epochs):
-        line["knn_top1"] = watch(training.online.backbone)
+        line |= watch(training.online)
         if training.plateau is not None:
             training.plateau.update(line["knn_top1"])
     folder.append_history(line)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
+from bench.config.losses import LOSSES
 from bench.config.pretrain import Pretrain
 from bench.losses import histogram, mi_lower_bound
 from bench.losses.contrastive import excess
@@ -36,6 +37,8 @@ class Probes(nn.Module):
         """Probe the cell's objective, and the gradients of the LAYERS' weights."""
         super().__init__()
         self.tau, self.margin = cell.tau, margin_of(cell)
+        self.untold = set() if cell.tau else {"q_b", "mi_lower_bound"}  # they need a temperature
+        self.value = "train_loss" if LOSSES[cell.loss].is_loss else "surrogate"
         self._weights = tuple(weights)
         self.register_buffer("sums", torch.zeros(3, len(PER_QUERY), dtype=torch.float64))
         self.register_buffer("layer_sums", torch.zeros(3, len(LAYERS), dtype=torch.float64))
@@ -52,10 +55,11 @@ class Probes(nn.Module):
         """
         for pair, loss_N in zip(pairs, losses, strict=True):
             pos_N, neg_NK = pair.pos_N.detach(), pair.neg_NK.detach()
-            odds_N = excess(pos_N, neg_NK, self.tau)  # one pass over the negatives for both
+            tau = self.tau or 1.0
+            odds_N = excess(pos_N, neg_NK, tau)  # one pass over the negatives for both
             q_N = logsigmoid(odds_N).exp()
-            candidates = 1 + neg_NK.shape[1] * math.exp(self.margin / self.tau)
-            loss_NCE_N = -logsigmoid(-odds_N - self.margin / self.tau)
+            candidates = 1 + neg_NK.shape[1] * math.exp(self.margin / tau)
+            loss_NCE_N = -logsigmoid(-odds_N - self.margin / tau)
             bound_N = mi_lower_bound(loss_NCE_N, candidates=candidates)
             gradient = pair.probed_ND.grad
             norm_N = torch.zeros_like(pos_N) if gradient is None else gradient.norm(dim=1) * shares
@@ -89,18 +93,21 @@ class Probes(nn.Module):
         ):
             mean = sums[1] / sums[0]
             std = (sums[2] / sums[0] - mean**2).clamp(min=0).sqrt()
-            for name, m, s in zip(names, mean.tolist(), std.tolist(), strict=True):
+            for known, m, s in zip(names, mean.tolist(), std.tolist(), strict=True):
+                if known in self.untold:
+                    continue
+                name = self.value if known == "train_loss" else known
                 told[name] = m
                 if name in spread:
                     told[f"{name}_std"] = s
                 if name in spread and name != "grad_norm_q":
                     told[f"{name}_cv"] = s / m if m > 0 else 0.0
         mode = int(self.histogram.argmax())
-        return told | {"q_b_mode": (mode + 0.5) / BINS}
+        return told if self.untold else told | {"q_b_mode": (mode + 0.5) / BINS}
 
-    def distribution(self) -> Tensor:
-        """Return the histogram of q_B, its bins summing to 1, shape (BINS,)."""
-        return self.histogram / self.histogram.sum()
+    def distribution(self) -> Tensor | None:
+        """Return the histogram of q_B, its bins summing to 1, shape (BINS,); None without tau."""
+        return None if self.untold else self.histogram / self.histogram.sum()
 
     def reset(self) -> None:
         """Begin an epoch."""

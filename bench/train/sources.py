@@ -18,7 +18,7 @@ from bench.data.catalogue import load_images, streams
 from bench.data.images import Images, Split
 from bench.data.streaming import CropStream, ImageFiles, centre_crops, load_files
 from bench.data.streams import Purpose, stream
-from bench.data.views import Views, crop_box, make_views
+from bench.data.views import Views, crop_box, make_views, scaled_lab
 from bench.errors import DataFailure
 
 Part = Literal["train", "test"]
@@ -45,10 +45,10 @@ class Source(Protocol):
 
     def pairs(
         self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0
-    ) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield both views of each step's rows, from step `start` on.
+    ) -> Iterator[tuple[Tensor, ...]]:
+        """Yield the V views of each step's rows, from step `start` on.
 
-        They are normalised float32 (B, 3, size, size) on the device.
+        They are float32 (B, 3, S, S) on the device, as an encoder sees them.
         """
 
     def plain(self, part: Part) -> Iterator[Tensor]:
@@ -74,19 +74,18 @@ class InMemory:
             "test": self.parts["test"].labels,
         }
         self.views = views_of(cell)
-        self.size, self.normalise = cell.image_size, normaliser(self.meta, device)
+        self.size, self.normalise = cell.image_size, normaliser(cell, self.meta, device)
 
     def pairs(
         self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0
-    ) -> Iterator[tuple[Tensor, Tensor]]:
+    ) -> Iterator[tuple[Tensor, ...]]:
         """See `Source`."""
-        pixels = self.parts[part].pixels
+        pixels, views = self.parts[part].pixels, self.views
         height, width = pixels.shape[-2:]
         for step in range(start, len(order)):
             rows = torch.from_numpy(order[step]).to(pixels.device)
-            parameters = self.views.draw(draw(step), len(rows), height, width)
-            a, b = self.views.apply(pixels[rows], parameters)
-            yield self.normalise(a), self.normalise(b)
+            parameters = views.draw(draw(step), len(rows), height, width)
+            yield tuple(map(self.normalise, views.apply(pixels[rows], parameters)))
 
     def plain(self, part: Part) -> Iterator[Tensor]:
         """See `Source`; images of another size than the views' are resized."""
@@ -122,23 +121,24 @@ class OnDisk:
             "test": files.test.labels.to(device),
         }
         self.views = views_of(cell)
-        self.size, self.normalise = cell.image_size, normaliser(self.meta, device)
+        self.size, self.normalise = cell.image_size, normaliser(cell, self.meta, device)
         self.device, self.workers = device, cores()
 
     def pairs(
         self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0
-    ) -> Iterator[tuple[Tensor, Tensor]]:
+    ) -> Iterator[tuple[Tensor, ...]]:
         """See `Source`."""
-        stream_of = CropStream(self.paths[part], self.labels[part].cpu(), self.size, self.workers)
+        views, labels = self.views, self.labels[part].cpu()
+        stream_of = CropStream(self.paths[part], labels, views.sizes, self.workers)
 
         def crops(step: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-            return self.views.crop_numbers(draw(step), len(order[step]))
+            return views.crop_numbers(draw(step), len(order[step]))
 
         cropped = stream_of.batches(order, crops, crop_box, start=start)
-        for step, crop in enumerate(cropped, start):
-            parameters = self.views.draw(draw(step), len(order[step]), self.size, self.size)
-            a, b = self.views.apply(None, parameters, cropped=crop.to(self.device))
-            yield self.normalise(a), self.normalise(b)
+        for step, crops_of in enumerate(cropped, start):
+            parameters = views.draw(draw(step), len(order[step]), self.size, self.size)
+            sent = [crop.to(self.device) for crop in crops_of]
+            yield tuple(map(self.normalise, views.apply(None, parameters, cropped=sent)))
 
     def plain(self, part: Part) -> Iterator[Tensor]:
         """See `Source`; the shorter side is resized, the centre taken, as the field does."""
@@ -148,15 +148,21 @@ class OnDisk:
 
 
 def views_of(cell: Pretrain) -> Views:
-    """Return the cell's views.
+    """Return the cell's views: those of its set, or the first of them alone.
 
     Raises:
-        DataFailure: the strength is out of the range of the set.
+        DataFailure: the set has no such strength or local size.
     """
     try:
-        return make_views(cell.views, size=cell.image_size, strength=cell.view_strength)
+        views = make_views(
+            cell.views,
+            size=cell.image_size,
+            strength=cell.view_strength,
+            local_size=cell.local_size,
+        )
     except ValueError as error:
         raise DataFailure(str(error)) from error
+    return views.first() if cell.one_view else views
 
 
 def open_source(cell: Pretrain, root: Path, device: str) -> Source:
@@ -171,8 +177,14 @@ def open_source(cell: Pretrain, root: Path, device: str) -> Source:
     return InMemory(cell, load_images(cell.dataset, root), device)
 
 
-def normaliser(meta: Meta, device: str) -> Callable[[Tensor], Tensor]:
-    """Return the function that takes pixels in [0, 1] to mean 0 and variance 1 a channel."""
+def normaliser(cell: Pretrain, meta: Meta, device: str) -> Callable[[Tensor], Tensor]:
+    """Return the function that takes pixels in [0, 1] to what an encoder sees.
+
+    With colour "rgb" that has mean 0 and variance 1 a channel; with "lab" it is `scaled_lab`, the
+    same for every data set.
+    """
+    if cell.colour == "lab":
+        return lambda pixels: scaled_lab(pixels).contiguous(memory_format=torch.channels_last)
     shape = (1, 3, 1, 1)
     mean = torch.tensor(meta.mean, device=device).view(shape)
     scale = 1 / torch.tensor(meta.std, device=device).view(shape)

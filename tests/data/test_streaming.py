@@ -11,10 +11,12 @@ import pytest
 import torch
 from PIL import Image
 
+from bench.data.folders import read_image
 from bench.data.images import DataTorn
 from bench.data.streaming import CropStream, centre_crops, load_files
 
 SIZES = [(40, 30), (25, 33), (20, 20), (64, 21), (31, 47)]  # width, height
+SIDES = (16, 12)  # of the two views
 ORDER = np.array([[4, 0, 2], [1, 1, 3], [0, 4, 3], [2, 3, 1]])
 
 
@@ -38,21 +40,22 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def crop_stream(files: list[Path], workers: int) -> CropStream:
-    return CropStream(files, torch.zeros(len(files), dtype=torch.int64), 16, workers)
+    return CropStream(files, torch.zeros(len(files), dtype=torch.int64), SIDES, workers)
 
 
 def test_crops_are_torchvisions(files: list[Path]) -> None:
     functional = pytest.importorskip("torchvision.transforms.functional")
     batches = list(crop_stream(files, 0).batches(ORDER, crops, box))
-    assert [batch.shape for batch in batches] == [(2, 3, 3, 16, 16)] * 4
+    assert len(batches) == 4
     for step, batch in enumerate(batches):
-        for view in range(2):
+        assert [crop.shape for crop in batch] == [(3, 3, side, side) for side in SIDES]
+        for view, side in enumerate(SIDES):
             for place, row in enumerate(ORDER[step]):
                 with Image.open(files[row]) as image:
                     rgb = image.convert("RGB")
                 edges = box(crops(step)[view, place], rgb.height, rgb.width)
-                expected = np.array(functional.resized_crop(rgb, *edges, [16, 16]))
-                found = batch[view, place].permute(1, 2, 0)
+                expected = np.array(functional.resized_crop(rgb, *edges, [side, side]))
+                found = batch[view][place].permute(1, 2, 0)
                 assert torch.equal(found, torch.from_numpy(expected))
 
 
@@ -61,8 +64,22 @@ def test_workers_and_resuming_change_no_byte(files: list[Path]) -> None:
     here = list(crop_stream(files, 0).batches(ORDER, crops, box))
     apart = list(crop_stream(files, 2).batches(ORDER, crops, box))
     resumed = list(crop_stream(files, 1).batches(ORDER, crops, box, start=2))
-    assert all(torch.equal(a, b) for a, b in zip(here, apart, strict=True))
-    assert all(torch.equal(a, b) for a, b in zip(here[2:], resumed, strict=True))
+    assert all(all(map(torch.equal, a, b)) for a, b in zip(here, apart, strict=True))
+    assert all(all(map(torch.equal, a, b)) for a, b in zip(here[2:], resumed, strict=True))
+
+
+def test_an_image_is_decoded_once_for_all_its_views(
+    files: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = []
+
+    def counted(name: str) -> Image.Image:
+        read.append(Path(name))
+        return read_image(Path(name))
+
+    monkeypatch.setattr("bench.data.streaming.read_image", counted)
+    list(crop_stream(files, 0).batches(ORDER, crops, box))
+    assert read == [files[row] for row in ORDER.ravel()]
 
 
 def numpy_state() -> bytes:
@@ -88,12 +105,12 @@ def test_a_torn_image_is_one_line(files: list[Path], tmp_path: Path, workers: in
 
 
 def one_crop(step: int) -> npt.NDArray[np.float64]:
-    return np.full((1, 1, 4), 0.5)
+    return np.full((2, 1, 4), 0.5)
 
 
 def test_labels_belong_to_the_files(files: list[Path]) -> None:
     with pytest.raises(ValueError, match=r"^found 5 files and 4 labels$"):
-        CropStream(files, torch.zeros(4), 16, 0)
+        CropStream(files, torch.zeros(4), [16], 0)
 
 
 @pytest.mark.parametrize("workers", [0, 2])

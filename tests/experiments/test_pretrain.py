@@ -34,13 +34,13 @@ def metrics(root: Path, cell: Pretrain) -> dict[str, float]:
 
 FULL: dict[str, Any] = {
     "few_shot": 2, "few_shot_draws": 2, "linear": "logistic", "online_linear": True,
-    "knn_every_epochs": 1,
+    "knn_every_epochs": 1, "components": True, "weights_K": 20,
 }  # fmt: skip
 
 
 def test_a_cell_gives_every_metric_it_names(tmp_path: Path) -> None:
     found = metrics(tmp_path, small_cell(**FULL))
-    assert set(found) == set(Pretrain.metrics)
+    assert set(found) == set(Pretrain.metrics) - {"surrogate"}  # of a gradient without a loss
     assert all(np.isfinite(value) for value in found.values())
     assert 10 < found["knn_top1"] <= 100
 

@@ -1,5 +1,7 @@
 """Who is compared with whom."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,14 @@ from torch.nn.functional import normalize
 from torch.testing import assert_close
 
 from bench.methods.memory import Memory
-from bench.methods.negatives import BatchNegatives, QueueNegatives, drawn, off_diagonal
+from bench.methods.negatives import (
+    Anchor,
+    BatchNegatives,
+    Negatives,
+    QueueNegatives,
+    drawn,
+    off_diagonal,
+)
 
 N, D = 6, 4
 
@@ -21,6 +30,11 @@ def units(key: int, n: int = N) -> Tensor:
     return normalize(torch.from_numpy(draw(key).standard_normal((n, D))), dim=1).float()
 
 
+def compared(source: Negatives, *anchor: Any) -> tuple[Tensor, Tensor]:
+    found = source.similarities(Anchor(*anchor))
+    return found.pos_N, found.neg_NK
+
+
 def test_off_diagonal_leaves_out_the_diagonal_alone() -> None:
     assert off_diagonal(torch.arange(9.0).view(3, 3)).tolist() == [[1, 2], [3, 5], [6, 7]]
 
@@ -28,7 +42,7 @@ def test_off_diagonal_leaves_out_the_diagonal_alone() -> None:
 @pytest.mark.parametrize("both", [False, True])
 def test_batch_negatives_are_the_other_images_keys(both: bool) -> None:
     query, positive, own = units(1), units(2), units(3)
-    pos, neg = BatchNegatives(both_views=both, K=None).similarities(query, positive, own, draw())
+    pos, neg = compared(BatchNegatives(both_views=both, K=None), query, positive, own, draw())
     for i in range(N):
         others = [positive[j] for j in range(N) if j != i]
         others += [own[j] for j in range(N) if j != i] if both else []
@@ -48,17 +62,17 @@ def test_drawn_negatives_are_distinct_and_every_one_is_as_likely() -> None:
 
 def test_K_of_the_batch_are_drawn_for_each_query() -> None:
     query, positive = units(1), units(2)
-    _, neg = BatchNegatives(both_views=False, K=2).similarities(query, positive, None, draw())
+    _, neg = compared(BatchNegatives(both_views=False, K=2), query, positive, None, draw())
     everything = off_diagonal(query @ positive.T)
     assert neg.shape == (N, 2)
     assert all(value in everything[i] for i in range(N) for value in neg[i])
-    _, again = BatchNegatives(both_views=False, K=2).similarities(query, positive, None, draw())
+    _, again = compared(BatchNegatives(both_views=False, K=2), query, positive, None, draw())
     assert torch.equal(neg, again)
 
 
 def test_both_views_need_own_keys() -> None:
     with pytest.raises(ValueError, match="need the keys of both views"):
-        BatchNegatives(both_views=True, K=None).similarities(units(1), units(2), None, draw())
+        compared(BatchNegatives(both_views=True, K=None), units(1), units(2), None, draw())
 
 
 def newest_first(memory: Memory) -> Tensor:
@@ -94,11 +108,11 @@ def test_a_queue_smaller_than_the_batch_keeps_random_keys_of_it() -> None:
 
 def test_an_empty_queue_grows_and_holds_the_opposite_before() -> None:
     queue = QueueNegatives(8, D, K=8, start=None)
-    pos, neg = queue.similarities(units(1), units(2), None, draw())
+    pos, neg = compared(queue, units(1), units(2), None, draw())
     assert_close(pos, (units(1) * units(2)).sum(dim=1))
     assert neg.tolist() == [[-1]] * N
     queue.remember([units(3)], draw())
-    _, neg = queue.similarities(units(1), units(2), None, draw())
+    _, neg = compared(queue, units(1), units(2), None, draw())
     assert_close(neg, units(1) @ units(3).T)
 
 
@@ -110,7 +124,7 @@ def test_a_queue_starts_with_random_unit_vectors() -> None:
 
 def test_K_are_drawn_from_a_larger_queue() -> None:
     queue = QueueNegatives(50, D, K=3, start=draw())
-    _, neg = queue.similarities(units(1), units(2), None, draw(1))
+    _, neg = compared(queue, units(1), units(2), None, draw(1))
     everything = units(1) @ queue.memory.content().T
     assert neg.shape == (N, 3)
     assert all(value in everything[i] for i in range(N) for value in neg[i])

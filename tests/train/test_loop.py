@@ -11,6 +11,7 @@ from torch.testing import assert_close
 
 from bench.data.streams import Purpose, stream
 from bench.errors import Diverged, Interrupted
+from bench.methods.method import Seen
 from bench.store.folder import CellFolder
 from bench.train.loop import Training, train
 from tests.pretraining import METHODS, small_cell, training_of, weights
@@ -29,9 +30,9 @@ FURTHER = {
 }  # fmt: skip
 
 
-def falling(_: nn.Module) -> float:
+def falling(_: nn.Module) -> dict[str, float]:
     """Stand in for kNN: no epoch is better than the first."""
-    return 50.0
+    return {"knn_top1": 50.0}
 
 
 def run(
@@ -135,7 +136,7 @@ def test_accumulated_gradients_are_the_mean_over_batches() -> None:
     losses = []
     for place in (0, 1):
         batch = both.batches.batch(0, place)
-        found = both.method.compare(online, batch.views, np.random.default_rng())
+        found = both.method.compare(online, Seen(batch.views, np.random.default_rng()))
         losses.append(torch.cat([both.method.objective(pair) for pair in found.pairs]).mean())
     mean = torch.stack(losses).mean()
     expected = torch.autograd.grad(mean, list(online.parameters()))
@@ -168,7 +169,7 @@ def test_probes_are_the_means_of_an_epoch(tmp_path: Path) -> None:
         state = {k: v.clone() for k, v in training.online.state_dict().items()}
         with torch.no_grad():
             pairs = training.method.compare(
-                training.online, batch.views, np.random.default_rng()
+                training.online, Seen(batch.views, np.random.default_rng())
             ).pairs
         training.online.load_state_dict(state)
         margin = 0.1 * float(np.log(20 / 30))

@@ -7,16 +7,19 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torch import Tensor
 from torch.testing import assert_close
 
+from bench.config.pretrain import Pretrain
 from bench.data import streaming
 from bench.data.images import Images, Split, load_digits
 from bench.data.streams import Purpose, stream
+from bench.data.views import crop_box, rgb_to_lab
 from bench.errors import DataFailure, Interrupted
 from bench.store.folder import CellFolder
 from bench.train.batches import Batches
 from bench.train.loop import Training, train
-from bench.train.sources import InMemory, chosen_rows, chosen_split, open_source
+from bench.train.sources import InMemory, Source, chosen_rows, chosen_split, open_source
 from tests.pretraining import small_cell, training_of, weights
 
 
@@ -126,8 +129,6 @@ def test_streamed_views_are_those_of_the_files(imagenet100: Path) -> None:
     ((a, b),) = source.pairs("train", [rows], lambda _: stream(0, Purpose.VIEWS))
     assert a.shape == b.shape == (2, 3, 16, 16)
     numbers = source.views.crop_numbers(draw, 2)  # type: ignore[attr-defined]
-    from bench.data.views import crop_box
-
     path = source.paths["train"][5]  # type: ignore[attr-defined]
     image = Image.open(path)
     top, left, height, width = map(int, crop_box(numbers[0, 0], image.height, image.width))
@@ -154,7 +155,7 @@ def test_a_streamed_run_resumes_to_the_same_bits(
                 raise Interrupted
 
         folder.mkdir(parents=True, exist_ok=True)
-        train(training, CellFolder(folder), lambda _: 0.0, beat)
+        train(training, CellFolder(folder), lambda _: {}, beat)
         return training
 
     whole = run(tmp_path / "a" / "cell", 0)
@@ -163,3 +164,76 @@ def test_a_streamed_run_resumes_to_the_same_bits(
     resumed = run(tmp_path / "b" / "cell", 0)
     first, second = weights(whole), weights(resumed)
     assert [name for name in first if not torch.equal(first[name], second[name])] == []
+
+
+def cell_with(**fields: Any) -> Pretrain:
+    """Return a cell of any settings, whether a method has them together or not."""
+    return small_cell().model_copy(update=fields)
+
+
+def sources_of(root: Path, **fields: Any) -> list[Source]:
+    """Return the images in memory, 16 x 16, and pictures on disk, of one cell's settings."""
+    return [
+        open_source(cell_with(**fields | {"dataset": name}), root, "cpu")
+        for name in ("digits", "imagenet100")
+    ]
+
+
+def epoch_of(source: Source, start: int = 0) -> list[tuple[Tensor, ...]]:
+    """Return three steps of four images each, from step `start` on."""
+    order = np.split(np.arange(12), 3)
+    return list(source.pairs("train", order, lambda step: stream(0, Purpose.VIEWS, step), start))
+
+
+MULTI: dict[str, Any] = {"views": "multi-crop", "image_size": 16, "local_size": 10}
+
+
+def test_multi_crop_has_two_global_and_six_local_views(imagenet100: Path) -> None:
+    sizes = [16] * 2 + [10] * 6
+    for source in sources_of(imagenet100, **MULTI):
+        for views in epoch_of(source):
+            assert [view.shape for view in views] == [(4, 3, size, size) for size in sizes]
+            assert all(view.is_contiguous(memory_format=torch.channels_last) for view in views)
+            assert not torch.equal(views[0], views[1])
+            assert not torch.equal(views[2], views[3])
+
+
+@pytest.mark.parametrize("name", ["multi-crop", "crop-flip", "lab-filters", "moco-v1-lab"])
+def test_any_step_is_the_same_from_any_start(imagenet100: Path, name: str) -> None:
+    settings = MULTI | {"views": name} | ({} if name == "multi-crop" else {"local_size": None})
+    for source in sources_of(imagenet100, **settings):
+        whole, later = epoch_of(source), epoch_of(source, start=2)
+        assert len(whole) == 3
+        assert len(later) == 1
+        assert all(map(torch.equal, whole[2], later[0]))
+
+
+def test_a_bank_is_shown_one_view(imagenet100: Path) -> None:
+    for settings in (MULTI, {"views": "simclr", "image_size": 16}):
+        for source in sources_of(imagenet100, **settings, target="bank"):
+            for views in epoch_of(source):
+                assert [view.shape for view in views] == [(4, 3, 16, 16)]
+
+
+def test_lab_images_are_the_rgb_ones_in_lab(imagenet100: Path) -> None:
+    """Views and plain images alike, in place of the normalisation by channel."""
+    shown = {"views": "simclr", "image_size": 16}
+    for rgb, lab in zip(
+        sources_of(imagenet100, **shown),
+        sources_of(imagenet100, **shown, colour="lab"),
+        strict=True,
+    ):
+        mean, std = (torch.tensor(v).view(1, 3, 1, 1) for v in (rgb.meta.mean, rgb.meta.std))
+        here = [*epoch_of(rgb)[0], next(rgb.plain("test"))]
+        there = [*epoch_of(lab)[0], next(lab.plain("test"))]
+        for images, found in zip(here, there, strict=True):
+            light, a, b = rgb_to_lab((images * std + mean).clamp(0, 1)).unbind(1)
+            expected = torch.stack([light / 50 - 1, a / 110, b / 110], 1)
+            assert_close(found, expected, rtol=0, atol=1e-4)
+            assert found.is_contiguous(memory_format=torch.channels_last)
+
+
+def test_what_a_set_does_not_have_is_told() -> None:
+    told = "views: local_size is needed with local views and with no others, 'simclr' has none"
+    with pytest.raises(DataFailure, match=f"^{told}$"):
+        open_source(cell_with(views="simclr", local_size=4), Path(), "cpu")

@@ -1,8 +1,22 @@
 """Random views of a batch of images: batched tensor code with parameters of each sample's own."""
 
 from bench.data.views.crops import crop_box
+from bench.data.views.cutmix import CutMix, cutmix, draw_cutmix
+from bench.data.views.lab import lab_to_rgb, rgb_to_lab, scaled_lab
 from bench.data.views.parameters import ViewParameters
 from bench.data.views.recipes import view_names
 from bench.data.views.views import Views, make_views
 
-__all__ = ["ViewParameters", "Views", "crop_box", "make_views", "view_names"]
+__all__ = [
+    "CutMix",
+    "ViewParameters",
+    "Views",
+    "crop_box",
+    "cutmix",
+    "draw_cutmix",
+    "lab_to_rgb",
+    "make_views",
+    "rgb_to_lab",
+    "scaled_lab",
+    "view_names",
+]

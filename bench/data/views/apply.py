@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from bench.data.views.colour import jitter_, luma, plan_jitter, solarize
-from bench.data.views.geometry import blur, resized_crops, warp
+from bench.data.views.geometry import blur, resized_crops, shifted, warp
+from bench.data.views.lab import keep_colour, keep_light
 from bench.data.views.parameters import ViewParameters
 
 
@@ -25,6 +26,13 @@ def mirror(crops: Tensor, parameters: ViewParameters) -> Tensor:
     """Return uint8 crops (V, B, 3, S, S) as images, some mirrored."""
     images = crops.flatten(0, 1).float().div_(255)
     return _change(images, parameters.flip, lambda some, _: some.flip(-1))
+
+
+def shift(images: Tensor, parameters: ViewParameters) -> Tensor:
+    """Return the images shifted, zeros coming in, if the parameters have that."""
+    if parameters.shift is None:
+        return images
+    return shifted(images, _sent(parameters.shift.flatten(0, 1), images))
 
 
 def colour(images: Tensor, parameters: ViewParameters) -> Tensor:
@@ -58,6 +66,14 @@ def move(images: Tensor, parameters: ViewParameters) -> Tensor:
     brightness, noise = affine.brightness.flatten(), affine.noise.flatten(0, 1)
     images.mul_(_sent(brightness, images)[:, None, None, None])
     return images.add_(_sent(noise, images)[:, None])
+
+
+def filtered(images: Tensor, parameters: ViewParameters) -> Tensor:
+    """Keep L of some and the colours a and b of others, in place."""
+    if parameters.keep is None:
+        return images
+    _change(images, parameters.keep == 1, lambda some, _: keep_light(some))
+    return _change(images, parameters.keep == 2, lambda some, _: keep_colour(some))
 
 
 def _change(images: Tensor, on_VB: Tensor, change: Callable[[Tensor, Tensor], Tensor]) -> Tensor:

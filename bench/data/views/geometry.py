@@ -1,8 +1,8 @@
-"""Crop, resize, blur and warp of many images at once, each with parameters of its own.
+"""Crop, resize, shift, blur and warp of many images at once, each with parameters of its own.
 
-Shapes: V views of B images, or N images, of 3 channels C, H x W in, S x S out. All but the warp are
-products of matrices, which devices do best. For equal parameters they equal torchvision's
-functional transforms to 1e-5 in float32, unless the caller has allowed TF32 products.
+Shapes: V views of B images, or N images, of 3 channels C, H x W in, S x S out. All but the
+shift and the warp are products of matrices, which devices do best. For equal parameters they equal
+torchvision's functional transforms to 1e-5 in float32, unless the caller has allowed TF32 products.
 """
 
 import torch
@@ -48,6 +48,18 @@ def resized_crops(pixels: Tensor, box_VB4: Tensor, flip_VB: Tensor, size: int) -
         torch.bmm(weights, lines, out=row)
     crops = torch.bmm(rows.view(V * B, size * C, W), across.mT)
     return crops.view(V * B, size, C, size).transpose(1, 2).contiguous()
+
+
+def shifted(images: Tensor, shift_N2: Tensor) -> Tensor:
+    """Return (N, 3, S, S) moved down and right by whole pixels, with zeros where nothing was."""
+    N, _, S, _ = images.shape
+    source_N2S = torch.arange(S, device=images.device) - shift_N2[..., None]
+    there_N2S = (source_N2S >= 0) & (source_N2S < S)
+    row_NS, column_NS = source_N2S.clamp(0, S - 1).unbind(1)
+    image_N11 = torch.arange(N, device=images.device)[:, None, None]
+    moved_NSSC = images[image_N11, :, row_NS[:, :, None], column_NS[:, None]]
+    moved_NSSC *= (there_N2S[:, 0, :, None] & there_N2S[:, 1, None])[..., None]
+    return moved_NSSC.permute(0, 3, 1, 2).contiguous()
 
 
 def blur_kernel(size: int) -> int:

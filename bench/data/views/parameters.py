@@ -1,6 +1,7 @@
-"""The random numbers of both views of a batch, drawn on the CPU from one generator."""
+"""The random numbers of all views of a batch, drawn on the CPU from one generator."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,10 +19,16 @@ class Affine:
     brightness: Tensor  # float32 (V, B), a factor
     noise: Tensor  # float32 (V, B, S, S), added to every channel
 
+    def of(self, run: slice) -> "Affine":
+        """Return the numbers of some of the views."""
+        return Affine(
+            matrix=self.matrix[run], brightness=self.brightness[run], noise=self.noise[run]
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewParameters:
-    """What happens to each of B images in each of V = 2 views, all on the CPU.
+    """What happens to each of B images in each of V views, all on the CPU.
 
     Every image has every number, whether its chance says it is used or not.
     """
@@ -30,6 +37,7 @@ class ViewParameters:
     crop_numbers: Floats  # (V, B, U), for `crop_box`
     box: Tensor | None  # int64 (V, B, 4): top, left, height, width in pixels; None: all of it
     flip: Tensor  # bool (V, B)
+    shift: Tensor | None  # int64 (V, B, 2): down and right, in pixels of the view, zeros come in
     jitter: Tensor  # bool (V, B)
     factors: Tensor  # float32 (V, B, 4): brightness, contrast, saturation; hue shift in turns
     order: Tensor  # int64 (V, B, 4): which of the four comes first, second, ...
@@ -39,6 +47,15 @@ class ViewParameters:
     sigma: Tensor  # float32 (V, B), pixels
     solarize: Tensor  # bool (V, B)
     affine: Affine | None
+    keep: Tensor | None  # int64 (V, B): 0 all of an image, 1 its L, 2 its a and b
+
+    def of(self, run: slice) -> "ViewParameters":
+        """Return the parameters of some of the views."""
+        numbers = {field.name: getattr(self, field.name) for field in fields(self)}
+        some: dict[str, Any] = {
+            k: v[run] for k, v in numbers.items() if isinstance(v, Tensor | np.ndarray)
+        }
+        return replace(self, **some, affine=None if self.affine is None else self.affine.of(run))
 
 
 # The columns of an image's uniform numbers: the same whatever the recipe, so that two view sets
@@ -60,7 +77,7 @@ def draw_parameters(
         rng: the only source of randomness.
         batch: images.
         source: height and width of the images that are cropped, in pixels.
-        size: height and width of the views, in pixels.
+        size: height and width of the views that are warped or shifted, in pixels.
     """
     numbers = crop_numbers(recipes, rng, batch)
     crops = any(r.crop for r in recipes)
@@ -70,11 +87,13 @@ def draw_parameters(
         uniform[..., :5] < chances[:, None]
     ).unbind(-1)
     sigma = np.array([r.blur_sigma for r in recipes])
+    affine = draw_affine(recipes, rng, batch, size) if any(r.affine for r in recipes) else None
     return ViewParameters(
         source=source,
         crop_numbers=numbers,
         box=torch.from_numpy(np.stack(crop_box(numbers, *source), -1)) if crops else None,
         flip=flip,
+        shift=draw_shift(recipes, rng, batch, size) if any(r.shift for r in recipes) else None,
         jitter=jitter,
         factors=_single(_between(*_factor_ranges(recipes), uniform[..., 6:10])),
         order=torch.from_numpy(uniform[..., 10:14].argsort(-1)),
@@ -83,7 +102,8 @@ def draw_parameters(
         blur=blur,
         sigma=_single(_between(sigma[:, :1], sigma[:, 1:], uniform[..., 5])),
         solarize=solarize,
-        affine=draw_affine(recipes, rng, batch, size) if any(r.affine for r in recipes) else None,
+        affine=affine,
+        keep=draw_filters(recipes, rng, batch) if any(r.lab_filter for r in recipes) else None,
     )
 
 
@@ -93,6 +113,21 @@ def crop_numbers(recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: i
     Of a recipe that does not crop, the box is the whole image, up to the aspect ratios 3/4 and 4/3.
     """
     return draw_crop_numbers(rng, [r.crop or WHOLE for r in recipes], batch)
+
+
+def draw_shift(
+    recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: int, size: int
+) -> Tensor:
+    """Return shifts down and right, (V, batch, 2), uniform in whole pixels up to the padding."""
+    reach = np.array([int(size * r.shift) for r in recipes])[:, None, None]
+    return torch.from_numpy(rng.integers(-reach, reach + 1, (len(recipes), batch, 2)))
+
+
+def draw_filters(recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: int) -> Tensor:
+    """Return what is kept of each image, (V, batch): 0 all, 1 its L, 2 its a and b."""
+    chance = np.array([r.lab_filter for r in recipes])[:, None]
+    u = rng.random((len(recipes), batch))
+    return torch.from_numpy(np.where(u < chance, np.where(u < chance / 2, 1, 2), 0))
 
 
 def draw_affine(

@@ -1,4 +1,4 @@
-"""The named view sets: two recipes each, with where their numbers come from."""
+"""The named view sets: a recipe for each view, with where their numbers come from."""
 
 import dataclasses
 from collections.abc import Callable
@@ -16,7 +16,9 @@ class Recipe:
     """
 
     crop: tuple[float, float] | None = None  # kept share of the area; None: the whole image
+    local: bool = False  # cropped to the set's local size, in place of its size
     flip: float = 0.0  # probability, left to right
+    shift: float = 0.0  # share of the size: zeros put on each side, then a crop of full size
     jitter: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)  # the last is hue, in turns
     jitter_p: float = 0.0
     grayscale: float = 0.0  # probability
@@ -25,6 +27,7 @@ class Recipe:
     blur_sigma: tuple[float, float] = (0.1, 2.0)  # pixels
     solarize: float = 0.0  # probability; threshold 0.5
     affine: float = 0.0  # strength of a warp, brightness and noise: see `draw_affine`
+    lab_filter: float = 0.0  # probability; keeps L or the colours a and b, by halves
 
     def __post_init__(self) -> None:
         """Check every range.
@@ -32,7 +35,10 @@ class Recipe:
         Raises:
             ValueError: a probability, share, strength or width is outside its range.
         """
-        chances = (self.flip, self.jitter_p, self.grayscale, self.blur, self.solarize)
+        chances = (
+            *(self.flip, self.jitter_p, self.grayscale, self.blur, self.solarize),
+            self.lab_filter,
+        )
         share = self.crop or (1.0, 1.0)
         fine = (
             all(0 <= p <= 1 for p in chances)
@@ -41,6 +47,7 @@ class Recipe:
             and self.jitter[3] <= 0.5
             and 0 < self.blur_sigma[0] <= self.blur_sigma[1]
             and 0 <= self.affine <= 3
+            and 0 <= self.shift < 1
         )
         if not fine:
             raise ValueError(f"a number is out of its range in {self}")
@@ -73,7 +80,7 @@ _HYPERSPHERE = Recipe(
     crop=(0.08, 1.0), flip=0.5, jitter=(0.4, 0.4, 0.4, 0.4), jitter_p=1.0, grayscale=0.2
 )
 # Whole sets: `strength` multiplies the jitter alone, as SimCLR's s does.
-_SETS: dict[str, tuple[Recipe, Recipe]] = {
+_SETS: dict[str, tuple[Recipe, ...]] = {
     "simclr": (_SIMCLR, _SIMCLR),
     # SimCLR, App. B.9: jitter of half the strength, no blur.
     "simclr-cifar": (
@@ -81,13 +88,23 @@ _SETS: dict[str, tuple[Recipe, Recipe]] = {
         dataclasses.replace(_SIMCLR, jitter=(0.4, 0.4, 0.4, 0.1), blur=0.0),
     ),
     "moco-v1": (_MOCO, _MOCO),
+    # mutual-information, pretrain-cmc-lab: no grayscale, jitter kept.
+    "moco-v1-lab": (dataclasses.replace(_MOCO, grayscale=0.0, grayscale_first=False),) * 2,
     "moco-v2": (_MOCO_V2, _MOCO_V2),
+    # unigrad, multi-crop: 2 global and 6 local views; colours as released-code-pretrain has them.
+    "multi-crop": (
+        *(dataclasses.replace(_MOCO_V2, crop=(0.4, 1.0)),) * 2,
+        *(dataclasses.replace(_MOCO_V2, crop=(0.05, 0.4), local=True),) * 6,
+    ),
     "byol": (_BYOL, dataclasses.replace(_BYOL, blur=0.1, solarize=0.2)),
     "hypersphere": (_HYPERSPHERE, _HYPERSPHERE),
+    # CIFAR's supervised standard: 4 pixels of zeros around 32 (ResNet, arXiv:1512.03385, Sec. 4.2).
+    "crop-flip": (Recipe(flip=0.5, shift=1 / 8),) * 2,
     "none": (Recipe(), Recipe()),
 }
 # One transform alone: `strength` multiplies what it does. At 1 it is SimCLR's (solarize: BYOL's;
-# affine: this project's own, for digits, whose class a flip would change).
+# affine: this project's own, for digits, whose class a flip would change; lab-filters:
+# mutual-information, fig-4-view-sets).
 _SINGLES: dict[str, Callable[[float], Recipe]] = {
     "crop": lambda s: Recipe(crop=(1 - 0.92 * s, 1.0)),
     "flip": lambda s: Recipe(flip=0.5 * s),
@@ -96,6 +113,7 @@ _SINGLES: dict[str, Callable[[float], Recipe]] = {
     "blur": lambda s: Recipe(blur=0.5, blur_sigma=(0.1, 0.1 + 1.9 * s)),
     "solarize": lambda s: Recipe(solarize=0.2 * s),
     "affine": lambda s: Recipe(affine=s),
+    "lab-filters": lambda s: Recipe(lab_filter=s),
 }
 
 
@@ -104,8 +122,8 @@ def view_names() -> list[str]:
     return [*_SETS, *_SINGLES]
 
 
-def recipes_of(name: str, strength: float) -> tuple[Recipe, Recipe]:
-    """Return the recipes of both views of a set; strength 1 is the published one.
+def recipes_of(name: str, strength: float) -> tuple[Recipe, ...]:
+    """Return the recipes of a set's views; strength 1 is the published one.
 
     Raises:
         ValueError: unknown name, or a strength that takes a number out of its range.
@@ -114,8 +132,7 @@ def recipes_of(name: str, strength: float) -> tuple[Recipe, Recipe]:
         raise ValueError(f"views: '{name}' is no view set. {choices(name, view_names())}")
     try:
         if name in _SINGLES:
-            return (single := _SINGLES[name](strength)), single
-        first, second = _SETS[name]
-        return _scaled(first, strength), _scaled(second, strength)
+            return (_SINGLES[name](strength),) * 2
+        return tuple(_scaled(recipe, strength) for recipe in _SETS[name])
     except ValueError as error:
         raise ValueError(f"views: strength {strength} is out of the range of '{name}'") from error

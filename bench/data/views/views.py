@@ -1,12 +1,14 @@
-"""Both views of a batch: parameters drawn on the CPU, applied on the device of the images."""
+"""The views of a batch: parameters drawn on the CPU, applied on the device of the images."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bench.data.views.apply import colour, cut, mirror, move, soften
+from bench.data.views.apply import colour, cut, filtered, mirror, move, shift, soften
 from bench.data.views.crops import Floats
 from bench.data.views.parameters import ViewParameters, crop_numbers, draw_parameters
 from bench.data.views.recipes import Recipe, recipes_of
@@ -14,51 +16,83 @@ from bench.data.views.recipes import Recipe, recipes_of
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """Two random views of each image, each drawn by its recipe."""
+    """V random views of each image, each drawn by its recipe."""
 
-    recipes: tuple[Recipe, Recipe]
+    recipes: tuple[Recipe, ...]
     size: int  # height and width of the views, in pixels
+    local_size: int | None = None  # of the views whose recipe is local
 
     @property
     def count(self) -> int:
         """How many views of an image there are."""
         return len(self.recipes)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Height and width of each view, in pixels."""
+        local = self.local_size or self.size
+        return tuple(local if recipe.local else self.size for recipe in self.recipes)
+
+    def first(self) -> "Views":
+        """Return the same set with its first view alone."""
+        return replace(self, recipes=self.recipes[:1])
+
     def draw(self, rng: np.random.Generator, batch: int, height: int, width: int) -> ViewParameters:
-        """Return the parameters of both views of `batch` images of height x width pixels."""
+        """Return the parameters of all views of `batch` images of height x width pixels."""
         return draw_parameters(self.recipes, rng, batch, (height, width), self.size)
 
     def crop_numbers(self, rng: np.random.Generator, batch: int) -> Floats:
-        """Return what `draw` draws first, (2, batch, U) for `crop_box`, for images of any size."""
+        """Return what `draw` draws first, (V, batch, U) for `crop_box`, for images of any size."""
         return crop_numbers(self.recipes, rng, batch)
 
     @torch.no_grad()
     def apply(
-        self, pixels: Tensor | None, parameters: ViewParameters, *, cropped: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Return both views, float32 (B, 3, size, size) in [0, 1], on the images' device.
+        self,
+        pixels: Tensor | None,
+        parameters: ViewParameters,
+        *,
+        cropped: Sequence[Tensor] | None = None,
+    ) -> tuple[Tensor, ...]:
+        """Return the V views, float32 (B, 3, S, S) in [0, 1] with S = `sizes`, on one device.
 
         Args:
             pixels: uint8 (B, 3, H, W), H and W as the parameters were drawn for.
             parameters: from `draw`.
-            cropped: in place of pixels (None): uint8 (2, B, 3, size, size), cropped and resized by
+            cropped: in place of pixels (None): V times uint8 (B, 3, S, S), cropped and resized by
                 `crop_box` already; the rest, flips included, is done here.
 
         Raises:
-            ValueError: not one of pixels and cropped, or its shape or type does not fit.
+            ValueError: not one of pixels and cropped, or a shape or type does not fit.
         """
-        B, S = parameters.flip.shape[1], self.size
+        B = parameters.flip.shape[1]
         if cropped is not None:
-            _check("cropped", cropped, (2, B, 3, S, S))
-            images = mirror(cropped, parameters)
+            if len(cropped) != self.count:
+                raise ValueError(f"cropped must be {self.count} views, found {len(cropped)}")
+            for images, size in zip(cropped, self.sizes, strict=True):
+                _check("cropped", images, (B, 3, size, size))
         elif pixels is not None:
             _check("pixels", pixels, (B, 3, *parameters.source))
-            images = cut(pixels, parameters, S)
-        else:
-            raise ValueError("needs pixels or cropped")
-        images = move(soften(colour(images, parameters), parameters), parameters)
-        first, second = images.clamp_(0.0, 1.0).view(2, B, 3, S, S)
-        return first, second
+        views: list[Tensor] = []
+        for run, size in self._runs():
+            own = parameters.of(run)
+            if cropped is not None:
+                images = mirror(torch.stack(list(cropped[run])), own)
+            elif pixels is not None:
+                images = cut(pixels, own, size)
+            else:
+                raise ValueError("needs pixels or cropped")
+            images = soften(colour(shift(images, own), own), own)
+            images = filtered(move(images, own), own).clamp_(0.0, 1.0)
+            views.extend(images.view(-1, B, 3, size, size))
+        return tuple(views)
+
+    def _runs(self) -> Iterator[tuple[slice, int]]:
+        """Yield the stretches of views of one size, which are made together, and their size."""
+        start = 0
+        for size, run in groupby(self.sizes):
+            stop = start + len(list(run))
+            yield slice(start, stop), size
+            start = stop
 
 
 def _check(name: str, images: Tensor, shape: tuple[int, ...]) -> None:
@@ -68,7 +102,9 @@ def _check(name: str, images: Tensor, shape: tuple[int, ...]) -> None:
         )
 
 
-def make_views(name: str, *, size: int, strength: float = 1.0) -> Views:
+def make_views(
+    name: str, *, size: int, strength: float = 1.0, local_size: int | None = None
+) -> Views:
     """Return the view set of a name, for views of size x size pixels.
 
     Args:
@@ -76,10 +112,20 @@ def make_views(name: str, *, size: int, strength: float = 1.0) -> Views:
         size: at least 2.
         strength: 1 is the published one. It multiplies the colour jitter of a whole set, and what
             a single transform does (the share that crop may lose, a probability, a width).
+        local_size: height and width of the local views of a set that has them, at least 2; None
+            for other sets.
 
     Raises:
-        ValueError: unknown name, or a size or strength out of its range.
+        ValueError: unknown name, a size or strength out of its range, or a local size too many or
+            too few.
     """
-    if size < 2:
-        raise ValueError(f"size must be at least 2 pixels, found {size}")
-    return Views(recipes_of(name, strength), size)
+    recipes = recipes_of(name, strength)
+    for what, side in (("size", size), ("local_size", local_size)):
+        if side is not None and side < 2:
+            raise ValueError(f"{what} must be at least 2 pixels, found {side}")
+    if any(recipe.local for recipe in recipes) != (local_size is not None):
+        raise ValueError(
+            f"views: local_size is needed with local views and with no others, '{name}' has "
+            f"{'some' if local_size is None else 'none'}"
+        )
+    return Views(recipes, size, local_size)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torchvision.transforms.v2 import functional
 
-from bench.data.views import ViewParameters
+from bench.data.views import ViewParameters, Views, make_views
 
 JITTER = [
     functional.adjust_brightness,
@@ -14,6 +14,11 @@ JITTER = [
     functional.adjust_saturation,
     functional.adjust_hue,
 ]
+
+
+def views_named(name: str, size: int) -> Views:
+    """Return a set by its name, its local views of half the size."""
+    return make_views(name, size=size, local_size=size // 2 if name == "multi-crop" else None)
 
 
 def jittered(image: Tensor, order: Tensor, factors: Tensor) -> Tensor:
@@ -39,7 +44,7 @@ def kernel_size(size: int) -> int:
 
 
 def one_view(pixels: Tensor, p: ViewParameters, view: int, n: int, size: int) -> Tensor:
-    """Return view `view` of image `n` (3, H, W) in float32, all but affine."""
+    """Return view `view` of image `n` (3, H, W) in float32, all but affine and Lab."""
     image: Tensor = functional.to_dtype(pixels, torch.float32, scale=True)
     if p.box is not None:
         box = p.box[view, n].tolist()
@@ -48,6 +53,10 @@ def one_view(pixels: Tensor, p: ViewParameters, view: int, n: int, size: int) ->
         image = functional.resize(image, [size, size], antialias=True)
     if p.flip[view, n]:
         image = functional.horizontal_flip(image)
+    if p.shift is not None:
+        (down, right), most = p.shift[view, n].tolist(), size // 8
+        image = functional.pad(image, [most] * 4)
+        image = functional.crop(image, most - down, most - right, size, size)
     if p.grayscale[view, n] and p.grayscale_first:
         image = functional.rgb_to_grayscale(image, 3)
     if p.jitter[view, n]:

@@ -11,7 +11,7 @@ from torchvision.transforms import InterpolationMode
 from torchvision.transforms.v2 import functional
 
 from bench.data.views import make_views
-from bench.data.views.geometry import blur, blur_kernel, resized_crops, warp
+from bench.data.views.geometry import blur, blur_kernel, resized_crops, shifted, warp
 from bench.data.views.parameters import affine_matrix
 from tests.data.views.reference import kernel_size, random_pixels
 
@@ -37,6 +37,17 @@ def test_blur_is_torchvisions(size: int) -> None:
     for image, s, mine in zip(images, sigma.tolist(), blur(images, sigma), strict=True):
         expected = functional.gaussian_blur(image, [kernel_size(size)] * 2, [s, s])
         assert_close(mine, expected, rtol=0, atol=1e-5)
+
+
+def test_shift_is_a_crop_of_the_padded_image() -> None:
+    """Every shift of 4 pixels at most, to the bit, zeros coming in."""
+    images = random_pixels(81, 3, 12, 12) / 255
+    shift = torch.cartesian_prod(*[torch.arange(-4, 5)] * 2)
+    for image, (down, right), mine in zip(
+        images, shift.tolist(), shifted(images, shift), strict=True
+    ):
+        padded = functional.pad(image, [4] * 4)
+        assert torch.equal(mine, functional.crop(padded, 4 - down, 4 - right, 12, 12))
 
 
 def test_the_kernel_is_the_published_one() -> None:

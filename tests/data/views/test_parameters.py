@@ -1,15 +1,24 @@
 """Drawn parameters follow torchvision's distributions; seeds are fixed, so nothing here is luck."""
 
+import dataclasses
+import hashlib
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 from scipy import stats
+from torch import Tensor
 from torchvision.transforms import RandomResizedCrop
 
-from bench.data.views import crop_box, make_views
+from bench.data.views import ViewParameters, crop_box, make_views, view_names
 from bench.data.views.crops import WHOLE, draw_crop_numbers
+from bench.data.views.parameters import Affine
+from bench.published.reader import load_paper
+from tests.data.views.reference import views_named
 
 BATCH = 4000  # two views: 8000 draws
 LEAST_P = 0.001  # of a test of equal distributions
@@ -91,12 +100,38 @@ def test_the_order_of_the_jitter_is_uniform_and_independent_of_the_factors() -> 
     assert stats.ks_2samp(hue[first_is_hue], hue[~first_is_hue]).pvalue > LEAST_P
 
 
+# Of the numbers that `test_what_is_drawn_does_not_change` draws.
+DIGESTS = {
+    "simclr": "ecc0b694",
+    "simclr-cifar": "c356d0c6",
+    "moco-v1": "a8c98755",
+    "moco-v1-lab": "bb39009a",
+    "moco-v2": "277c8e57",
+    "multi-crop": "a6ccae26",
+    "byol": "fff63076",
+    "hypersphere": "75749aa0",
+    "crop-flip": "25f818ac",
+    "none": "328c9e92",
+    "crop": "cd0c3fdc",
+    "flip": "12f48773",
+    "jitter": "d491822f",
+    "grayscale": "bb2029aa",
+    "blur": "eb1665e5",
+    "solarize": "50dc0bae",
+    "affine": "3388b7e6",
+    "lab-filters": "48296355",
+}
+
+
 # flip, jitter, grayscale, blur, solarize of the first and second view, as the papers print them.
 CHANCES = {
     "simclr": [(0.5, 0.8, 0.2, 0.5, 0.0)] * 2,
     "simclr-cifar": [(0.5, 0.8, 0.2, 0.0, 0.0)] * 2,
     "moco-v1": [(0.5, 1.0, 0.2, 0.0, 0.0)] * 2,
+    "moco-v1-lab": [(0.5, 1.0, 0.0, 0.0, 0.0)] * 2,
     "moco-v2": [(0.5, 0.8, 0.2, 0.5, 0.0)] * 2,
+    "multi-crop": [(0.5, 0.8, 0.2, 0.5, 0.0)] * 8,
+    "crop-flip": [(0.5, 0.0, 0.0, 0.0, 0.0)] * 2,
     "byol": [(0.5, 0.8, 0.2, 1.0, 0.0), (0.5, 0.8, 0.2, 0.1, 0.2)],
     "hypersphere": [(0.5, 1.0, 0.2, 0.0, 0.0)] * 2,
     "none": [(0.0, 0.0, 0.0, 0.0, 0.0)] * 2,
@@ -110,8 +145,9 @@ CHANCES = {
 
 @pytest.mark.parametrize("name", CHANCES)
 def test_chances(name: str) -> None:
-    p = make_views(name, size=8).draw(rng(), BATCH, 8, 8)
+    p = views_named(name, 8).draw(rng(), BATCH, 8, 8)
     assert p.grayscale_first == (name == "moco-v1")
+    assert len(p.flip) == len(CHANCES[name])
     for view, chances in enumerate(CHANCES[name]):
         for on, chance in zip(
             (p.flip, p.jitter, p.grayscale, p.blur, p.solarize), chances, strict=True
@@ -137,6 +173,67 @@ def test_blur_widths_and_crop_shares() -> None:
     assert 0.2 <= share.min() < 0.201
     weaker = make_views("crop", size=8, strength=0.5).draw(rng(), BATCH, 64, 64)
     assert 0.54 <= weaker.crop_numbers[..., :10].min() < 0.541
+
+
+def test_global_and_local_crops_keep_their_shares() -> None:
+    """unigrad, multi-crop: 0.4 to 1 and 0.05 to 0.4, in boxes of the same images."""
+    stated = load_paper("unigrad").protocol("multi-crop").stated
+    p = views_named("multi-crop", 64).draw(rng(), BATCH, 96, 96)
+    assert p.box is not None
+    area = (p.box[..., 2] * p.box[..., 3]).double() / 96**2
+    for view in range(8):
+        low, high = stated["global_scale" if view < stated["global_views"] else "local_scale"]
+        share = p.crop_numbers[view, :, :10].ravel()
+        assert stats.kstest(share, stats.uniform(low, high - low).cdf).pvalue > LEAST_P
+        assert low - 0.01 < area[view].min() < low + 0.02
+        assert high - 0.02 < area[view].max() <= high + 0.01
+    assert np.unique(p.crop_numbers[:, 0], axis=0).shape == p.crop_numbers[:, 0].shape
+
+
+def test_shifts_are_uniform_up_to_an_eighth() -> None:
+    p = make_views("crop-flip", size=32).draw(rng(), BATCH, 32, 32)
+    assert p.shift is not None
+    for axis in p.shift.unbind(-1):
+        for view in axis:
+            values, counts = view.unique(return_counts=True)
+            assert values.tolist() == list(range(-4, 5))
+            assert stats.chisquare(counts.numpy()).pvalue > LEAST_P
+    correlation = np.corrcoef(p.shift.permute(0, 2, 1).flatten(0, 1).numpy()) - np.eye(4)
+    assert np.abs(correlation).max() < 4 / math.sqrt(BATCH)
+
+
+@pytest.mark.parametrize("strength", [0.5, 1.0])
+def test_lab_filters_are_drawn_by_halves(strength: float) -> None:
+    p = make_views("lab-filters", size=8, strength=strength).draw(rng(), BATCH, 8, 8)
+    assert p.keep is not None
+    for view in p.keep:
+        for kept in (1, 2):
+            found = int((view == kept).sum())
+            assert stats.binomtest(found, BATCH, strength / 2).pvalue > LEAST_P
+    pairs = (3 * p.keep[0] + p.keep[1]).unique(return_counts=True)[1]
+    assert strength < 1 or stats.chisquare(pairs.numpy()).pvalue > LEAST_P
+
+
+def numbers_of(part: ViewParameters | Affine) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        if isinstance(value, Affine):
+            yield from numbers_of(value)
+        elif isinstance(value, Tensor | np.ndarray):
+            yield field.name, np.asarray(value)
+
+
+def test_what_is_drawn_does_not_change() -> None:
+    """A digest of each set's numbers to six digits: results of earlier runs rest on them."""
+    found = {}
+    for name in view_names():
+        p = views_named(name, 16).draw(rng(1), 32, 20, 26)
+        digest = hashlib.sha256()
+        for what, values in sorted(numbers_of(p)):
+            whole = np.rint(values * 1e6) if values.dtype.kind == "f" else values
+            digest.update(what.encode() + whole.astype(np.int64).tobytes())
+        found[name] = digest.hexdigest()[:8]
+    assert found == DIGESTS
 
 
 def test_affine_ranges() -> None:

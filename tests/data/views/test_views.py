@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from bench.data.views import ViewParameters, crop_box, make_views, view_names
-from tests.data.views.reference import one_view, random_pixels
+from bench.data.views import ViewParameters, crop_box, make_views, rgb_to_lab, view_names
+from tests.data.views.reference import one_view, random_pixels, views_named
 
-EXACT = [name for name in view_names() if name != "affine"]
+EXACT = [name for name in view_names() if name not in ("affine", "lab-filters")]
 
 
 def rng(key: int = 0) -> np.random.Generator:
@@ -38,21 +38,23 @@ def some_of(parameters: ViewParameters, images: list[int]) -> ViewParameters:
 def test_a_view_is_torchvisions(name: str, source: tuple[int, int], size: int) -> None:
     """Equal parameters, equal pixels to 1e-5: smaller, equal and larger than the crop."""
     pixels = random_pixels(24, 3, *source)
-    views = make_views(name, size=size)
+    views = views_named(name, size)
     parameters = views.draw(rng(), 24, *source)
-    both = views.apply(pixels, parameters)
-    for view, images in enumerate(both):
-        expected = [one_view(pixels[n], parameters, view, n, size) for n in range(24)]
+    found = views.apply(pixels, parameters)
+    for view, (images, own) in enumerate(zip(found, views.sizes, strict=True)):
+        expected = [one_view(pixels[n], parameters, view, n, own) for n in range(24)]
         assert_close(images, torch.stack(expected), rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", view_names())
 def test_range_shape_and_type(name: str) -> None:
     pixels = random_pixels(16, 3, 20, 20)
-    views = make_views(name, size=16)
-    assert views.count == 2
-    for images in views.apply(pixels, views.draw(rng(), 16, 20, 20)):
-        assert (images.shape, images.dtype) == ((16, 3, 16, 16), torch.float32)
+    views = views_named(name, 16)
+    sizes = (16, 16) + (8,) * 6 * (name == "multi-crop")
+    assert (views.count, views.sizes) == (len(sizes), sizes)
+    found = views.apply(pixels, views.draw(rng(), 16, 20, 20))
+    for images, size in zip(found, sizes, strict=True):
+        assert (images.shape, images.dtype) == ((16, 3, size, size), torch.float32)
         assert images.is_contiguous()
         assert images.min() >= 0
         assert images.max() <= 1
@@ -62,7 +64,7 @@ def test_range_shape_and_type(name: str) -> None:
 def test_equal_generators_give_equal_bytes(name: str) -> None:
     """And nothing global is read: its state may differ."""
     pixels = random_pixels(8, 3, 16, 16)
-    views = make_views(name, size=16)
+    views = views_named(name, 16)
     first = views.apply(pixels, views.draw(rng(5), 8, 16, 16))
     with torch.random.fork_rng():
         torch.manual_seed(99)
@@ -77,7 +79,7 @@ def test_equal_generators_give_equal_bytes(name: str) -> None:
 @pytest.mark.parametrize("name", EXACT)
 def test_a_view_depends_on_no_other_image(name: str) -> None:
     pixels = random_pixels(12, 3, 16, 16)
-    views = make_views(name, size=16)
+    views = views_named(name, 16)
     parameters = views.draw(rng(), 12, 16, 16)
     whole = views.apply(pixels, parameters)
     some = [7, 2, 11]
@@ -100,18 +102,20 @@ def test_crops_made_elsewhere_give_the_same_views(name: str) -> None:
     off = torch.zeros(2, 10, dtype=torch.bool)
     uncoloured = dataclasses.replace(parameters, jitter=off, grayscale=off, blur=off, solarize=off)
     unflipped = dataclasses.replace(uncoloured, flip=off)
-    cropped = torch.stack(plain.apply(pixels, unflipped)).mul(255).round().to(torch.uint8)
+    cropped = [crop.mul(255).round().byte() for crop in plain.apply(pixels, unflipped)]
     expected = views.apply(pixels, uncoloured)
     for a, b in zip(expected, views.apply(None, uncoloured, cropped=cropped), strict=True):
         assert_close(b, a, rtol=0, atol=0.51 / 255)
 
 
-def test_cropped_images_get_the_rest_of_the_view() -> None:
-    cropped = random_pixels(2, 6, 3, 16, 16)
-    views = make_views("simclr", size=16)
+@pytest.mark.parametrize("name", ["simclr", "multi-crop", "crop-flip"])
+def test_cropped_images_get_the_rest_of_the_view(name: str) -> None:
+    views = views_named(name, 16)
+    cropped = [random_pixels(6, 3, s, s, seed=v) for v, s in enumerate(views.sizes)]
     parameters = dataclasses.replace(views.draw(rng(), 6, 16, 16), box=None)
     for view, images in enumerate(views.apply(None, parameters, cropped=cropped)):
-        expected = [one_view(cropped[view, n], parameters, view, n, 16) for n in range(6)]
+        own = views.sizes[view]
+        expected = [one_view(cropped[view][n], parameters, view, n, own) for n in range(6)]
         assert_close(images, torch.stack(expected), rtol=0, atol=1e-5)
 
 
@@ -124,10 +128,46 @@ def test_none_is_the_image() -> None:
 
 def test_strength_zero_leaves_the_image() -> None:
     pixels = random_pixels(4, 3, 16, 16)
-    for name in ("crop", "flip", "jitter", "grayscale", "solarize", "affine"):
+    for name in ("crop", "flip", "jitter", "grayscale", "solarize", "affine", "lab-filters"):
         views = make_views(name, size=16, strength=0.0)
         for images in views.apply(pixels, views.draw(rng(), 4, 16, 16)):
             assert_close(images, pixels / 255, rtol=0, atol=2e-6)
+
+
+def test_the_first_view_of_a_set() -> None:
+    views = views_named("multi-crop", 16)
+    alone = views.first()
+    pixels = random_pixels(6, 3, 16, 16)
+    (images,) = alone.apply(pixels, alone.draw(rng(), 6, 16, 16))
+    assert images.shape == (6, 3, 16, 16)
+    assert alone.recipes == views.recipes[:1]
+
+
+def test_local_sizes_are_of_sets_with_local_views() -> None:
+    text = "views: local_size is needed with local views and with no others"
+    with pytest.raises(ValueError, match=f"^{text}, 'multi-crop' has some$"):
+        make_views("multi-crop", size=16)
+    with pytest.raises(ValueError, match=f"^{text}, 'simclr' has none$"):
+        make_views("simclr", size=16, local_size=8)
+    with pytest.raises(ValueError, match=r"^local_size must be at least 2 pixels, found 1$"):
+        make_views("multi-crop", size=16, local_size=1)
+
+
+def test_lab_filters_keep_the_light_or_the_colours() -> None:
+    """A kept L makes gray; kept colours have their a and b, where sRGB has them at L = 50."""
+    pixels = (96 + random_pixels(40, 3, 16, 16) // 4).to(torch.uint8)
+    views = make_views("lab-filters", size=16)
+    parameters = views.draw(rng(), 40, 16, 16)
+    lab = rgb_to_lab(pixels / 255)
+    assert parameters.keep is not None
+    for kept, images in zip(parameters.keep, views.apply(pixels, parameters), strict=True):
+        found = rgb_to_lab(images)
+        light, colours = kept == 1, kept == 2
+        assert bool((light | colours).all())
+        assert_close(found[light, 0], lab[light, 0], rtol=0, atol=1e-3)
+        assert_close(found[light, 1:], torch.zeros_like(lab[light, 1:]), rtol=0, atol=1e-3)
+        assert_close(found[colours, 0], torch.full_like(lab[colours, 0], 50), rtol=0, atol=1e-3)
+        assert_close(found[colours, 1:], lab[colours, 1:], rtol=0, atol=1e-3)
 
 
 def test_unknown_names_and_what_is_out_of_range() -> None:
@@ -137,7 +177,13 @@ def test_unknown_names_and_what_is_out_of_range() -> None:
         make_views("simcrl", size=32)
     with pytest.raises(ValueError, match=r"^size must be at least 2 pixels, found 1$"):
         make_views("simclr", size=1)
-    for name, strength in [("crop", 1.2), ("flip", 2.1), ("jitter", 2.6), ("simclr", -0.1)]:
+    for name, strength in [
+        ("crop", 1.2),
+        ("flip", 2.1),
+        ("jitter", 2.6),
+        ("simclr", -0.1),
+        ("lab-filters", 1.1),
+    ]:
         text = f"views: strength {strength} is out of the range of '{name}'"
         with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
             make_views(name, size=32, strength=strength)
@@ -149,8 +195,11 @@ def test_images_that_do_not_fit_the_parameters() -> None:
     text = "pixels must be uint8 of shape (2, 3, 8, 8), found torch.float32 (2, 3, 8, 8)"
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         views.apply(torch.zeros(2, 3, 8, 8), parameters)
-    text = "cropped must be uint8 of shape (2, 2, 3, 8, 8), found torch.uint8 (2, 3, 8, 8)"
+    crops = torch.zeros(2, 3, 8, 8, dtype=torch.uint8)
+    text = "cropped must be uint8 of shape (2, 3, 8, 8), found torch.uint8 (2, 3, 8, 4)"
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        views.apply(None, parameters, cropped=torch.zeros(2, 3, 8, 8, dtype=torch.uint8))
+        views.apply(None, parameters, cropped=[crops, crops[..., :4]])
+    with pytest.raises(ValueError, match=r"^cropped must be 2 views, found 1$"):
+        views.apply(None, parameters, cropped=[crops])
     with pytest.raises(ValueError, match=r"^needs pixels or cropped$"):
         views.apply(None, parameters)

@@ -1,0 +1,230 @@
+"""Which settings of `pretrain` belong together: tables first, then what no table can say."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from bench.config.agreement_of_negatives import CHECKS_OF_NEGATIVES, need
+from bench.config.learning_rate import scaled_lr
+from bench.config.linear_protocols import LINEAR_PROTOCOLS
+from bench.config.losses import LOSSES, losses_that
+from bench.errors import choices
+
+if TYPE_CHECKING:
+    from bench.config.pretrain import Pretrain
+
+
+class Belongs(NamedTuple):
+    """A setting has a meaning with some values of another, and may be needed with some of them."""
+
+    other: str
+    needed: tuple[str, ...]
+    allowed: tuple[str, ...] = ()
+
+    def told(self, name: str) -> str:
+        """Return the rule as a sentence without its stop."""
+        needed, allowed = (_or(values) for values in (self.needed, self.allowed))
+        if not self.allowed:
+            return f"{name} is needed with {self.other} {needed} and with nothing else"
+        if not self.needed:
+            return f"{name} has a meaning with {self.other} {allowed} alone"
+        return (
+            f"{name} is needed with {self.other} {needed}, allowed with {allowed} and has no "
+            "meaning with others"
+        )
+
+
+def _or(values: tuple[str, ...]) -> str:
+    return " or ".join(f"'{value}'" for value in values)
+
+
+def _of_losses() -> dict[str, Belongs]:
+    names = dict.fromkeys(n for loss in LOSSES.values() for n in (*loss.needs, *loss.may))
+    return {
+        name: Belongs("loss", tuple(losses_that("needs", name)), tuple(losses_that("may", name)))
+        for name in names
+        if name != "tau"
+    }
+
+
+BELONGS: dict[str, Belongs] = {
+    "local_size": Belongs("views", ("multi-crop",)),
+    "momentum": Belongs("target", ("momentum",)),
+    "bank_rate": Belongs("target", ("bank",)),
+    "bank_normalised": Belongs("target", ("bank",)),
+    "negative_views": Belongs("negatives", ("batch",)),
+    "queue_start": Belongs("negatives", ("queue",)),
+    "rho": Belongs("negatives", ("previous",)),
+    "centre": Belongs("negatives", ("bank",)),
+    "ball_share": Belongs("drawn", ("ball", "ring", "cave")),
+    "anneal_epochs": Belongs("drawn", (), ("ball", "ring", "cave")),
+    "support_size": Belongs("neighbours", ("nearest",)),
+    "neighbour_sum": Belongs("neighbours", ("s-neighbourhood", "k-neighbourhood")),
+    "neighbour_count": Belongs("neighbours", ("s-neighbourhood",), ("k-neighbourhood",)),
+    **_of_losses(),
+    "delta": Belongs("weight", ("exp",)),
+    "lr_drop_epochs": Belongs("lr_schedule", ("step",)),
+    "plateau_patience": Belongs("lr_schedule", ("plateau",)),
+    "plateau_drops": Belongs("lr_schedule", ("plateau",)),
+}
+"""Settings that have a meaning with some values of another one alone."""
+
+
+def check_agreement(cell: "Pretrain") -> None:
+    """Check that the settings belong together.
+
+    Raises:
+        ValueError: they do not; the first fault found, in one line.
+    """
+    for name, rule in BELONGS.items():
+        value, there = str(getattr(cell, rule.other)), getattr(cell, name) is not None
+        fine = value in (*rule.needed, *rule.allowed) if there else value not in rule.needed
+        if not fine:
+            raise ValueError(rule.told(name))
+    for check in (
+        _check_heads, _check_batch_norm, *CHECKS_OF_NEGATIVES, _check_objective, _check_gradient,
+        _check_mixtures, _check_training, _check_rate,
+    ):  # fmt: skip
+        check(cell)
+
+
+def _check_heads(cell: "Pretrain") -> None:
+    for head in ("projector", "predictor"):
+        layers = getattr(cell, f"{head}_layers")
+        for part in ("hidden_dim", "bn"):
+            if layers > 1 and getattr(cell, f"{head}_{part}") is None:
+                raise ValueError(f"{head}_{part} is needed with {layers} {head}_layers")
+    need(
+        cell.colour == "rgb" or (cell.target == "bank" and cell.predictor_layers == 0),
+        "colour 'lab' needs target 'bank' and no predictor",
+    )
+
+
+def _check_batch_norm(cell: "Pretrain") -> None:
+    if cell.bn == "shuffling" and (cell.bn_groups < 2 or cell.target != "momentum"):
+        raise ValueError("bn 'shuffling' needs bn_groups of 2 or more and target 'momentum'")
+    if cell.bn == "sync" and cell.bn_groups != 1:
+        raise ValueError("bn 'sync' normalises a batch as a whole: bn_groups must be 1")
+    views = 2 if cell.bn_over == "views-together" else 1
+    parts = cell.batch_size * views / cell.bn_groups
+    if parts != int(parts) or parts < 2:
+        raise ValueError(
+            f"batch_size {cell.batch_size} does not divide into {cell.bn_groups} bn_groups of "
+            "2 or more"
+        )
+    together = cell.bn_over == "views-together"
+    if together and cell.target in ("momentum", "bank"):
+        raise ValueError("bn_over 'views-together' needs queries and keys of one encoder")
+    need(not together or cell.norm != "bn", "norm 'bn' normalises views apart: bn_over 'each-view'")
+    need(
+        not together or cell.views != "multi-crop",
+        "views 'multi-crop' have two sizes: bn_over 'each-view'",
+    )
+
+
+def _check_objective(cell: "Pretrain") -> None:
+    loss = LOSSES[cell.loss]
+    need(
+        cell.tau is not None or "tau" not in loss.needs,
+        f"tau is needed with loss '{cell.loss}'",
+    )
+    similar = loss.over == "similarities"
+    need(
+        not similar or (cell.norm == "l2" and cell.negatives in ("batch", "queue", "bank")),
+        f"loss '{cell.loss}' compares outputs of norm 'l2' with negatives of a batch, queue or "
+        "bank",
+    )
+    need(
+        similar or (cell.target != "bank" and cell.witness == "dot"),
+        f"loss '{cell.loss}' compares outputs, not a witness of them, and with no bank",
+    )
+    if "correlation_DD" in loss.sees and loss.is_loss:
+        need(
+            cell.negatives in ("previous", "batch"),
+            f"loss '{cell.loss}' needs negatives 'previous', or 'batch' as their stand-in",
+        )
+    if cell.loss == "la":
+        need(cell.negatives == "bank", "loss 'la' needs negatives 'bank'")
+    if cell.loss == "align-uniform" and (cell.negatives != "batch" or cell.K is not None):
+        raise ValueError("loss 'align-uniform' compares all of the batch: negatives 'batch'")
+    need(
+        cell.witness == "dot" or cell.negatives in ("bank", "queue", "batch"),
+        "a witness compares with negatives of a batch, queue or bank",
+    )
+
+
+_SETS = {
+    "softmax": ("batch", "queue"),
+    "online": ("batch", "previous"),
+    "target": ("batch",),
+    "variance": ("batch",),
+}  # of negatives, for each form of a negative gradient
+
+
+def _check_gradient(cell: "Pretrain") -> None:
+    if cell.loss != "gradient":
+        return
+    predictor = cell.positive_gradient == "predictor"
+    form = str(cell.negative_gradient)
+    for names, there, told in (
+        (("eps", "form", "half_power"), predictor, "positive_gradient 'predictor'"),
+        (("var_weight", "gamma"), form == "variance", "negative_gradient 'variance'"),
+    ):
+        for name in names:
+            need(
+                (getattr(cell, name) is not None) == there,
+                f"{name} is needed with {told} and with nothing else",
+            )
+    need(
+        (cell.balance is None) == predictor,
+        "balance is dynamic with positive_gradient 'predictor', and needed with others",
+    )
+    need(
+        cell.negatives in _SETS[form] and (cell.K is None or cell.negatives == "queue"),
+        f"negative_gradient '{form}' needs all of negatives {_or(_SETS[form])}",
+    )
+    need(form != "softmax" or cell.tau is not None, "negative_gradient 'softmax' needs tau")
+    need(not predictor or form == "online", "positive_gradient 'predictor' needs 'online'")
+    need(
+        cell.predictor_layers == 0 and cell.target != "shared",
+        "loss 'gradient' gives no gradient through targets: target 'stop-gradient' or "
+        "'momentum', no predictor",
+    )
+
+
+def _check_mixtures(cell: "Pretrain") -> None:
+    need(
+        not cell.cutmix or cell.target == "momentum",
+        "cutmix needs target 'momentum', which sees the images unmixed",
+    )
+    need(cell.weights_K is None or cell.tau is not None, "weights_K needs tau")
+    if cell.cutmix or cell.views == "multi-crop":
+        told = "cutmix" if cell.cutmix else "views 'multi-crop'"
+        linear = [name for name, loss in LOSSES.items() if loss.linear]
+        need(
+            cell.loss in linear and cell.target != "shared" and cell.symmetric,
+            f"{told} mixes positives: it needs symmetric, a target without gradient and a loss "
+            f"out of {', '.join(linear)}",
+        )
+
+
+def _check_training(cell: "Pretrain") -> None:
+    if cell.warmup_epochs > cell.epochs:
+        raise ValueError(f"warmup_epochs {cell.warmup_epochs}: there are {cell.epochs} epochs")
+    if cell.N % cell.batch_size:
+        raise ValueError(f"N = {cell.N} is no multiple of batch_size {cell.batch_size}")
+    if cell.lr_schedule == "plateau" and cell.knn_every_epochs != 1:
+        raise ValueError("lr_schedule 'plateau' watches kNN: knn_every_epochs must be 1")
+    need(
+        not cell.components or cell.knn_every_epochs > 0,
+        "components are measured along with kNN: knn_every_epochs must be above 0",
+    )
+    if cell.linear is not None and cell.linear not in LINEAR_PROTOCOLS:
+        known = choices(cell.linear, list(LINEAR_PROTOCOLS))
+        raise ValueError(f"linear '{cell.linear}' is unknown. {known}")
+
+
+def _check_rate(cell: "Pretrain") -> None:
+    if (cell.base_lr is None) != (cell.lr_scaling is None):
+        raise ValueError("base_lr and lr_scaling belong together; without them give lr")
+    if cell.base_lr is not None and cell.lr_scaling is not None:
+        ruled = scaled_lr(cell.base_lr, cell.N, cell.lr_scaling)
+        need(ruled == cell.lr, "lr and base_lr disagree; keep one of them")

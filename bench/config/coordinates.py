@@ -1,0 +1,188 @@
+"""The settings of `pretrain`, axis by axis; `pretrain.py` puts them together.
+
+A setting that came after the first version is `later`: it enters a cell's id only where it is not
+at its default, so that results from before keep their ids.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+
+from bench.config.flops import Stem
+from bench.config.losses import LossName
+from bench.config.record import Record
+
+Fraction = Annotated[float, Field(ge=0, lt=1)]
+Share = Annotated[float, Field(gt=0, le=1)]
+BN = Literal["none", "hidden", "all"]  # of a head: nowhere, after hidden layers, after each layer
+ViewSet = Literal[
+    "simclr", "simclr-cifar", "moco-v1", "moco-v1-lab", "moco-v2", "byol", "hypersphere",
+    "multi-crop", "crop-flip", "affine", "none", "crop", "flip", "jitter", "grayscale", "blur",
+    "solarize", "lab-filters",
+]  # fmt: skip
+
+
+def later(default: Any = None) -> Any:
+    """Return a field that enters no id at its default."""
+    return Field(default=default, json_schema_extra={"later": True})
+
+
+class DataAndViews(Record):
+    """What is looked at, and how."""
+
+    dataset: Annotated[str, Field(min_length=1)]
+    pretrain_on: Literal["train", "train+unlabeled"] = "train"
+    train_images: PositiveInt | None = None  # the first so many of a fixed random order; null: all
+    image_size: Annotated[int, Field(ge=8)]  # pixels a side, of a view
+    views: ViewSet
+    view_strength: PositiveFloat = 1.0  # 1: the published one
+    local_size: PositiveInt | None = later()  # pixels a side of multi-crop's local views
+    cutmix: bool = later(False)  # the online network sees images with a patch of another one
+    colour: Literal["rgb", "lab"] = later("rgb")  # lab: L and ab have an encoder each
+
+
+class Encoder(Record):
+    """The network that learns."""
+
+    arch: Literal["small", "resnet18", "resnet50", "resnet50-2x", "resnet50-4x"]
+    stem: Stem
+    width: PositiveInt = 64  # channels of the first stage, before 2x and 4x; 64 is the published
+    zero_init_residual: bool = later(False)  # each residual branch begins at 0
+    projector_layers: NonNegativeInt
+    projector_hidden_dim: PositiveInt | None = None
+    projector_bn: BN | None = None
+    feature_dim: PositiveInt  # D, of queries and keys
+    predictor_layers: NonNegativeInt = 0
+    predictor_hidden_dim: PositiveInt | None = None
+    predictor_bn: BN | None = None
+    bn: Literal["plain", "shuffling", "sync"]
+    bn_groups: PositiveInt = 1  # parts of a batch that BN normalises apart, as several GPUs do
+    bn_over: Literal["views-together", "each-view"]  # what one batch of BN is
+    norm: Literal["l2", "bn", "none"] = later("l2")  # of outputs, before they are compared
+    witness: Literal["dot", "bilinear", "linear", "mlp-1", "mlp-2"] = later("dot")
+
+
+class Comparison(Record):
+    """Who is compared with whom."""
+
+    target: Literal["shared", "stop-gradient", "momentum", "bank"]
+    momentum: Fraction | None = None  # beta
+    momentum_schedule: Literal["fixed", "cosine"] = "fixed"
+    bank_rate: Fraction | None = later()  # M <- rate M + (1 - rate) v; 0: the last view
+    bank_normalised: bool | None = later()  # entries are brought to unit length
+    negatives: Literal["batch", "queue", "bank", "previous", "none"]
+    negative_views: Literal["both", "keys"] | None = None  # of the other images of the batch
+    negative_branch: Literal["target", "online"] = later("target")  # whose outputs negatives are
+    K: PositiveInt | None = None  # negatives per query; null: all of the batch
+    queue_size: PositiveInt | None = None  # keys kept, of which K are drawn per query; null: K
+    queue_start: Literal["random", "empty"] | None = None
+    rho: Fraction | None = later()  # decay of the correlation matrix F of all previous outputs
+    drawn: Literal["uniform", "nearest", "ball", "ring", "cave", "earliest", "newest"] | None = (
+        later()
+    )
+    ball_share: Share | None = later()  # of the bank, nearest first: negatives lie in it
+    inner_share: Share | None = later()  # the nearest of all: a ring's hole, a neighbourhood
+    clusters: PositiveInt | None = later()  # of K-means on the bank, fitted once an epoch
+    clusterings: PositiveInt | None = later()  # K-means with so many starts; their union counts
+    centre: Literal["view", "entry"] | None = later()  # what nearness is to
+    uniform_epochs: NonNegativeInt = later(0)  # that begin with uniform draws, no neighbours
+    anneal_epochs: PositiveInt | None = later()  # the ball shrinks from everything to its share
+    inner_from_epoch: NonNegativeInt | None = later()  # the inner share grows from 0 here ...
+    inner_to_epoch: PositiveInt | None = later()  # ... to itself here
+    neighbours: Literal["none", "nearest", "s-neighbourhood", "k-neighbourhood"] = "none"
+    neighbour_count: PositiveInt | None = later()  # drawn; null: all that are negatives too
+    neighbour_sum: Literal["inside", "outside"] | None = later()  # of the logarithm
+    support_size: PositiveInt | None = None
+    K_scalar: PositiveInt | None = later()  # negatives of the scalar component alone
+    scalar_size: PositiveInt | None = later()  # keys that these are drawn from, the newest
+    scalar_drawn: Literal["earliest", "random", "newest"] | None = later()
+
+
+class Objective(Record):
+    """What is made small; options belong to the losses that `losses.py` says."""
+
+    loss: LossName
+    tau: PositiveFloat | None = None  # also of the probes q_B and MI, where the loss has none
+    alpha: PositiveFloat | None = None  # EqCo's, Eq. 5; also with dual-temperature
+    weight: Literal["vmf", "exp"] | None = None
+    sigma: PositiveFloat | None = None
+    delta: PositiveFloat | None = None
+    through_weight: bool | None = None  # whether gradients flow through dclw's weight
+    tau_beta: PositiveFloat | None = None
+    form: Literal["released", "printed"] | None = None
+    align_alpha: Annotated[float, Field(ge=1)] | None = None
+    uniform_t: PositiveFloat | None = None
+    align_weight: NonNegativeFloat | None = None
+    uniform_weight: NonNegativeFloat | None = None
+    kappa: PositiveFloat | None = later()  # of the original IR
+    normaliser: Literal["sampled", "constant"] | None = later()  # what kappa stands before
+    balance: PositiveFloat | None = later()  # lambda; null with a gradient: dynamic
+    cov_weight: NonNegativeFloat | None = later()  # VICReg's lambda_1
+    var_weight: NonNegativeFloat | None = later()  # VICReg's lambda_2
+    gamma: PositiveFloat | None = later()  # VICReg's least standard deviation
+    eps: PositiveFloat | None = later()  # DirectPred's
+    positive_gradient: Literal["target", "predictor", "whitened"] | None = later()
+    negative_gradient: Literal["softmax", "online", "target", "variance"] | None = later()
+    gradient_scale: PositiveFloat | None = later()
+    half_power: bool | None = later()  # DirectPred's gradient with its term in F^(1/2)
+    symmetric: bool  # both views are queries
+
+
+class Optimisation(Record):
+    """How long, how fast."""
+
+    epochs: PositiveInt
+    batch_size: Annotated[int, Field(ge=2)]  # images encoded together
+    N: PositiveInt  # queries per optimiser step: gradients of N / batch_size batches are summed
+    optimizer: Literal["sgd", "lars", "adam"]
+    lr: PositiveFloat  # at N; the rate that is used
+    base_lr: PositiveFloat | None = None  # at 256, where lr comes from the rule
+    lr_scaling: Literal["none", "linear", "sqrt"] | None = None
+    sgd_momentum: Fraction = 0.9
+    weight_decay: NonNegativeFloat
+    exempt: bool = False  # biases and BN from weight decay and from LARS's adaptation
+    lr_schedule: Literal["constant", "cosine", "step", "plateau"]
+    warmup_epochs: NonNegativeInt = 0
+    lr_drop_epochs: Annotated[str, Field(pattern=r"^\d+(,\d+)*$")] | None = None  # such as 120,160
+    lr_drop_factor: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    plateau_patience: PositiveInt | None = None  # epochs without a better kNN
+    plateau_drops: PositiveInt | None = None
+    knn_every_epochs: NonNegativeInt = 0  # kNN (k 200, tau 0.1) of the test images; 0: never
+    watch: Literal["knn", "nn"] = later("knn")  # nn: the nearest neighbour of the outputs instead
+    components: bool = later(False)  # beside it the principal component ratio of the outputs
+    online_linear: bool = False  # a linear classifier beside, trained on detached features
+
+
+class Evaluation(Record):
+    """What is asked of the trained encoder."""
+
+    features: Literal["backbone", "projector"] = "backbone"
+    knn_k: PositiveInt = 200
+    knn_tau: PositiveFloat | None = 0.1  # null: a plain majority
+    knn_metric: Literal["cosine", "euclidean"] = "cosine"
+    linear: str | None = None  # a protocol's name
+    few_shot: PositiveInt | None = None  # labels a class
+    few_shot_draws: PositiveInt = 10
+    weights_K: PositiveInt | None = later()  # negatives of the weights r_+ of two draws
+
+
+EVALUATIONS: dict[str, tuple[str, ...]] = {
+    "knn": ("features", "knn_k", "knn_tau", "knn_metric"),
+    "linear": ("features", "linear"),
+    "few-shot": ("features", "few_shot", "few_shot_draws"),
+    "geometry": ("features",),
+    "weights": ("weights_K",),
+}
+"""Evaluations of a trained encoder, and the fields that are their protocol."""
+LABELS = frozenset({"method", "base_lr", "lr_scaling"})
+"""Fields that say where others come from, and so enter no id."""
+METRICS = (
+    "train_loss", "surrogate", "mi_lower_bound", "q_b", "q_b_std", "q_b_cv", "q_b_mode",
+    "grad_norm_q", "grad_norm_q_std", "grad_norm_last_block", "grad_norm_last_block_std",
+    "grad_norm_last_block_cv", "grad_norm_block_before", "grad_norm_block_before_std",
+    "grad_norm_block_before_cv", "positive_similarity", "negative_similarity", "knn_top1",
+    "knn_top5", "knn_top1_best", "linear_top1", "linear_top5", "online_linear_top1",
+    "few_shot_linear_top1", "few_shot_linear_top1_std", "few_shot_nn_top1",
+    "few_shot_nn_top1_std", "alignment", "uniformity", "principal_component_ratio",
+    "weight_similarity",
+)  # fmt: skip

@@ -1,0 +1,95 @@
+"""The objectives by name: the function that computes each, and the settings that it takes.
+
+A new objective is a function in `bench.losses`, a line in `LOSSES`, and a test. Its keyword
+arguments are settings of the cell of the same names; what else it sees is named in `sees`.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import AfterValidator, Field
+
+from bench.errors import choices
+
+Seen = Literal[
+    "margin", "scalar_NK", "globals_2NK", "correlation_DD", "samples_MD", "allowed_NM"
+]  # fmt: skip
+
+
+class Loss(NamedTuple):
+    """An objective: `function(pos_N, neg_NK, ...)`, or `function(online_ND, target_ND, ...)`."""
+
+    function: str  # its name in bench.losses
+    over: Literal["similarities", "features"]
+    needs: tuple[str, ...] = ()  # settings without which it means nothing
+    may: tuple[str, ...] = ()  # settings that it takes too
+    sees: tuple[Seen, ...] = ()  # what the method hands it beside, by keyword
+    closer: bool = False  # whether close neighbours may share the positive's place
+    linear: bool = False  # in the positive, which then may be a mixture (CutMix, multi-crop)
+    is_loss: bool = True  # False: only its gradient has a meaning, its value has none
+    named: Mapping[str, str] = {}  # settings that are keywords of another name
+
+
+LOSSES: dict[str, Loss] = {
+    "infonce": Loss("infonce", "similarities", ("tau",), closer=True),
+    "eqco": Loss("infonce", "similarities", ("tau", "alpha"), sees=("margin",), closer=True),
+    "dcl": Loss("dcl", "similarities", ("tau",), closer=True),
+    "dclw": Loss("dclw", "similarities", ("tau", "weight", "sigma", "through_weight"), ("delta",)),
+    "dual-temperature": Loss(
+        "dual_temperature",
+        "similarities",
+        ("tau", "tau_beta", "form"),
+        ("alpha",),
+        sees=("margin", "scalar_NK"),
+    ),
+    "ir": Loss("ir", "similarities", ("tau", "kappa", "normaliser"), closer=True),
+    "la": Loss("la", "similarities", ("tau", "normaliser"), sees=("globals_2NK",), closer=True),
+    "align-uniform": Loss(
+        "align_uniform",
+        "features",
+        ("align_alpha", "uniform_t", "align_weight", "uniform_weight"),
+    ),
+    "cosine": Loss("cosine_distance", "features", linear=True),
+    "directpred": Loss(
+        "directpred", "features", ("eps", "form"), sees=("correlation_DD",), linear=True
+    ),
+    "barlow-twins": Loss("barlow_twins", "features", ("balance",)),
+    "vicreg": Loss("vicreg", "features", ("cov_weight", "var_weight", "gamma")),
+    "unigrad": Loss("unigrad", "features", ("balance",), sees=("correlation_DD",), linear=True),
+    "gradient": Loss(
+        "gradient_form",
+        "features",
+        ("positive_gradient", "negative_gradient", "gradient_scale"),
+        ("tau", "balance", "eps", "form", "half_power", "var_weight", "gamma"),
+        sees=("correlation_DD", "samples_MD", "allowed_NM"),
+        linear=True,
+        is_loss=False,
+        named={
+            "positive_gradient": "positive",
+            "negative_gradient": "negative",
+            "gradient_scale": "scale",
+        },
+    ),
+}
+LOSS_OPTIONS: dict[str, dict[str, object]] = {
+    "dclw": {"weight": "vmf", "sigma": 0.5, "through_weight": False},  # DCL, Sec. 3
+    "dual-temperature": {"form": "released"},
+    "ir": {"kappa": 2876934.2 / 1281167, "normaliser": "sampled"},  # eq-1-kappa
+    "la": {"normaliser": "sampled"},  # la-original
+    "gradient": {"gradient_scale": 1.0},
+}
+"""What a loss takes where neither suite nor preset says it."""
+
+
+def _known(name: str) -> str:
+    if name not in LOSSES:
+        raise ValueError(f"loss '{name}' is unknown. {choices(name, list(LOSSES))}")
+    return name
+
+
+LossName = Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": list(LOSSES)})]
+
+
+def losses_that(part: Literal["needs", "may"], setting: str) -> list[str]:
+    """Return the names of the losses that need, or may take, a setting."""
+    return [name for name, loss in LOSSES.items() if setting in getattr(loss, part)]

@@ -1,0 +1,120 @@
+"""The cell of `supervised`: an image classifier trained by cross-entropy or one of its relatives.
+
+Fields that `pretrain` has too mean the same here.
+"""
+
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+
+from pydantic import (
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
+
+from bench.config.coordinates import Fraction, ViewSet
+from bench.config.flops import Stem, multiply_adds
+from bench.config.learning_rate import Rule, scaled_lr
+from bench.config.record import Cell, identity
+
+LABELS = frozenset({"base_lr", "lr_scaling"})
+"""Fields that say where the learning rate comes from, and so enter no id."""
+ONLY_WITH: dict[str, tuple[str, Any]] = {
+    "tau_beta": ("loss", "dual-temperature"),
+    "lr_drop_epochs": ("lr_schedule", "step"),
+}
+"""Fields that belong to one value of another: field -> (the other, its value); there iff equal."""
+_IMAGES = {"digits": 1347}  # to train on, for predicted times alone
+
+
+class Supervised(Cell):
+    """One classifier (DCL, App. 7; dual temperature, Sec. E), tested after every epoch."""
+
+    experiment: Literal["supervised"]
+    version: Literal[1] = 1
+
+    # data
+    dataset: Annotated[str, Field(min_length=1)]
+    train_images: PositiveInt | None = None  # the first so many of a fixed random order; null: all
+    image_size: Annotated[int, Field(ge=8)]  # pixels a side, of a view
+    label_noise: Literal["none", "symmetric", "asymmetric"] = "none"  # of the training images
+    eta: Annotated[float, Field(ge=0, le=1)] = 0.0  # probability that a label is made wrong
+    views: ViewSet  # an image is seen as the first view of its pair
+    view_strength: PositiveFloat = 1.0
+
+    # classifier: an encoder and one linear layer with a bias
+    arch: Literal["small", "resnet18", "resnet20", "resnet50"]
+    stem: Stem
+    width: PositiveInt  # channels of the first stage; 16 is resnet20's, 64 that of 18 and 50
+
+    # objective
+    loss: Literal["cross-entropy", "dcl", "dual-temperature"]
+    tau: PositiveFloat = 1.0  # of the logits, which are not normalised
+    tau_beta: PositiveFloat | None = None
+
+    # training
+    epochs: PositiveInt
+    batch_size: Annotated[int, Field(ge=2)]
+    optimizer: Literal["sgd", "lars", "adam"]
+    lr: PositiveFloat
+    base_lr: PositiveFloat | None = None  # at 256 images, where lr comes from the rule
+    lr_scaling: Rule | None = None
+    sgd_momentum: Fraction = 0.9
+    weight_decay: NonNegativeFloat
+    exempt: bool = False  # biases and BN from weight decay and from LARS's adaptation
+    lr_schedule: Literal["constant", "cosine", "step"]
+    warmup_epochs: NonNegativeInt = 0
+    lr_drop_epochs: Annotated[str, Field(pattern=r"^\d+(,\d+)*$")] | None = None  # such as 100,150
+    lr_drop_factor: Annotated[float, Field(gt=0, lt=1)] = 0.1
+
+    metrics: ClassVar[tuple[str, ...]] = (
+        "test_top1", "test_top1_best", "train_loss", "train_top1", "q_b", "q_b_first",
+    )  # fmt: skip
+    knn_every_epochs: ClassVar[int] = 0  # which the loop asks: never
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_the_rate(cls, settings: Any) -> Any:
+        """Write out the learning rate that a rule gives."""
+        if not isinstance(settings, dict) or "lr" in settings:
+            return settings
+        base, size = settings.get("base_lr"), settings.get("batch_size")
+        rule = settings.get("lr_scaling", "none")
+        if isinstance(base, int | float) and isinstance(size, int) and rule in get_args(Rule):
+            return settings | {"lr_scaling": rule, "lr": scaled_lr(base, size, rule)}
+        return settings
+
+    @model_validator(mode="after")
+    def _settings_agree(self) -> Self:
+        for name, (other, value) in ONLY_WITH.items():
+            if (getattr(self, name) is not None) != (getattr(self, other) == value):
+                raise ValueError(f"{name} is needed with {other} '{value}' and with nothing else")
+        if (self.eta > 0) != (self.label_noise != "none"):
+            raise ValueError(
+                "eta above 0 is needed with label_noise and has no meaning with 'none'"
+            )
+        if self.warmup_epochs > self.epochs:
+            raise ValueError(f"warmup_epochs {self.warmup_epochs}: there are {self.epochs} epochs")
+        if (self.base_lr is None) != (self.lr_scaling is None):
+            raise ValueError("base_lr and lr_scaling belong together; without them give lr")
+        ruled = None
+        if self.base_lr is not None and self.lr_scaling is not None:
+            ruled = scaled_lr(self.base_lr, self.batch_size, self.lr_scaling)
+        if ruled not in (None, self.lr):
+            raise ValueError("lr and base_lr disagree; keep one of them")
+        return self
+
+    @cached_property
+    def id(self) -> str:
+        """16 hex digits over every field but the labels."""
+        return identity({k: v for k, v in self.model_dump(mode="json").items() if k not in LABELS})
+
+    @property
+    def multiply_adds(self) -> float:
+        """Forward and backward of every training image; the test images are left out."""
+        images = self.train_images or _IMAGES.get(self.dataset, 50_000)
+        one = multiply_adds(self.arch, self.stem, self.width, self.image_size)
+        return float(3 * self.epochs * images * one)

@@ -1,0 +1,205 @@
+"""The unified gradient of the Siamese family (arXiv:2112.05141, Eq. 13 and Table 2)."""
+
+from typing import Literal, TypeVar, get_args
+
+import torch
+from torch import Tensor
+
+from bench.losses.contrastive import at_least_float32
+from bench.losses.siamese import Form, Predictor, matching, outputs, predictor
+
+Positive = Literal["target", "predictor", "whitened"]
+Negative = Literal["softmax", "online", "target", "variance"]
+T = TypeVar("T")
+
+
+def gradient_form(  # noqa: PLR0913
+    online_ND: Tensor,
+    target_ND: Tensor,
+    *,
+    positive: Positive,
+    negative: Negative,
+    balance: float | None,
+    scale: float = 1.0,
+    tau: float | None = None,
+    samples_MD: Tensor | None = None,
+    allowed_NM: Tensor | None = None,
+    correlation_DD: Tensor | None = None,
+    eps: float | None = None,
+    form: Form | None = None,
+    half_power: bool | None = None,
+    var_weight: float | None = None,
+    gamma: float | None = None,
+) -> Tensor:
+    """Return <sg(g), u1> of each query, whose gradient is g: no loss, its value means nothing.
+
+    g = scale (positive gradient + lambda negative gradient) (Eq. 13, with the constants the paper
+    drops there in `scale`: 2 in rows f to i), by rows of Table 2; built as in unigrad-loss-code.
+    Nothing in g has a gradient, so that a target of shared weights is as good as a detached one.
+
+    Args:
+        online_ND: u1, normalised as the method says, shape (N, D).
+        target_ND: u2 of the other view, shape (N, D).
+        positive: "target", -u2; "predictor", -W_h^T u2 with `predictor_matrix` of F (row d);
+            "whitened", -A u2, A = I - (1 - lambda) W_diag, W_diag the diagonal of mean v1 v2^T
+            over the batch (row f).
+        negative: "softmax", sum_v s_v v with s the softmax of u1.v/tau over the samples, and the
+            whole g over tau (rows a, b, Eq. 4); "online", F u1 (rows d, e, and j with F of the
+            batch); "target", sum_v (u2.v2/N) v1 over the batch (rows f, g, h); "variance", row i:
+            sum_v (u1'.v1'/N) v1' + u1/lambda - B u1', with ' for the centred (Eq. 11).
+        balance: lambda; above 0 for "variance". None for row d's own factor of each query, with
+            positive "predictor" and negative "online": g is then Eq. 26 or 27 times N.
+        scale: factor of g.
+        tau: temperature > 0 of "softmax".
+        samples_MD: v of "softmax", shape (M >= 1, D).
+        allowed_NM: bool, which samples count for which query, shape (N, M), at least one for each;
+            None for all.
+        correlation_DD: F of "predictor" and "online", symmetric, shape (D, D).
+        eps, form: as for `predictor_matrix`; "released" has F / lambda_max and eps^2 for F and
+            eps^2 lambda_max^2 in row d's factor and negative gradient (directpred-code).
+        half_power: whether these keep the F^(1/2) term (Eq. 26) or not (Eq. 27).
+        var_weight: lambda_2 of "variance"; lambda_1 = lambda D (N - 1)^2 / (2 N^2) by Eq. 11.
+        gamma: deviation that "variance" aims at.
+
+    Returns:
+        One number a query, shape (N,), in float32 or wider; the caller takes the mean.
+
+    Raises:
+        ValueError: a choice that does not exist, that lacks what it needs, or a shape or number
+            that is not as above.
+    """
+    least = 2 if negative == "variance" else 1
+    u1_ND, u2_ND = outputs(online_ND, target_ND, least=least)
+    check_choices(positive, negative, balance)
+    with torch.no_grad(), torch.autocast(u1_ND.device.type, enabled=False):
+        if balance is None:
+            h = needed_predictor(u1_ND, correlation_DD, eps, form)
+            g_ND = directpred_gradient(
+                u1_ND, u2_ND, h, need(half_power, "half_power", "balance None")
+            )
+        else:
+            if positive == "predictor":
+                g_ND = -u2_ND @ needed_predictor(u1_ND, correlation_DD, eps, form).W_DD
+            elif positive == "whitened":
+                g_ND = -(1 - (1 - balance) * (u1_ND * u2_ND).mean(dim=0)) * u2_ND
+            else:
+                g_ND = -u2_ND
+            if negative == "softmax":
+                tau = need(tau, "tau", negative)
+                g_ND = (g_ND + balance * softmax_mean(u1_ND, samples_MD, allowed_NM, tau)) / tau
+            elif negative == "online":
+                F_DD = need(correlation_DD, "correlation_DD", negative)
+                g_ND = g_ND + balance * (u1_ND @ matching(F_DD, u1_ND))
+            elif negative == "target":
+                sum_ND = torch.linalg.multi_dot([u2_ND, u2_ND.mT, u1_ND])
+                g_ND = g_ND + balance * sum_ND / len(u1_ND)
+            else:
+                g_ND = g_ND + vicreg_negative(u1_ND, balance, var_weight, gamma)
+    return (scale * g_ND * u1_ND).sum(dim=-1)
+
+
+def needed_predictor(
+    u1_ND: Tensor, correlation_DD: Tensor | None, eps: float | None, form: Form | None
+) -> Predictor:
+    """Return DirectPred's predictor for features of these shapes.
+
+    Raises:
+        ValueError: something is missing, or as for `predictor`.
+    """
+    F_DD = matching(need(correlation_DD, "correlation_DD", "predictor"), u1_ND)
+    return predictor(F_DD, eps=need(eps, "eps", "predictor"), form=need(form, "form", "predictor"))
+
+
+def directpred_gradient(u1_ND: Tensor, u2_ND: Tensor, h: Predictor, half_power: bool) -> Tensor:
+    """Return (-W^T u2 + lambda G u1) / |W u1| with lambda = u1.W^T u2 / u1.G u1, shape (N, D).
+
+    G = W^T W = F + 2 c F^(1/2) + c^2 I (Eq. 26, by Eq. 25) or F + c^2 I (Eq. 27).
+    """
+    d = u1_ND.shape[1]
+    G_DD = h.W_DD.mT @ h.W_DD if half_power else h.F_DD + (h.shift**2).expand(d).diag()
+    pull_ND, push_ND = u2_ND @ h.W_DD, u1_ND @ G_DD
+    factor_N1 = dots(u1_ND, pull_ND) / dots(u1_ND, push_ND)
+    length_N1: Tensor = (u1_ND @ h.W_DD.mT).norm(dim=-1, keepdim=True)
+    return (factor_N1 * push_ND - pull_ND) / length_N1
+
+
+def softmax_mean(
+    u1_ND: Tensor, samples_MD: Tensor | None, allowed_NM: Tensor | None, tau: float
+) -> Tensor:
+    """Return sum_v s_v v over each query's allowed samples, shape (N, D) (Eq. 4).
+
+    Raises:
+        ValueError: no samples, tau is not above 0, or the shapes do not agree.
+    """
+    v_MD = at_least_float32(need(samples_MD, "samples_MD", "softmax"))
+    if not tau > 0:
+        raise ValueError(f"tau must be above 0, found {tau}")
+    d = u1_ND.shape[1]
+    if v_MD.ndim != 2 or len(v_MD) == 0 or v_MD.shape[1] != d:
+        raise ValueError(f"needs samples of shape (M >= 1, {d}), found {tuple(v_MD.shape)}")
+    logit_NM = u1_ND @ v_MD.mT / tau
+    if allowed_NM is not None:
+        if allowed_NM.shape != logit_NM.shape or allowed_NM.dtype != torch.bool:
+            raise ValueError(
+                f"needs allowed of shape {tuple(logit_NM.shape)} and type torch.bool, found "
+                f"{tuple(allowed_NM.shape)} and {allowed_NM.dtype}"
+            )
+        logit_NM = logit_NM.masked_fill(~allowed_NM, -torch.inf)
+    return logit_NM.softmax(dim=-1) @ v_MD
+
+
+def vicreg_negative(
+    u1_ND: Tensor, balance: float, var_weight: float | None, gamma: float | None
+) -> Tensor:
+    """Return lambda times row i's negative gradient (Eq. 11), shape (N, D).
+
+    lambda sum_v (u1'.v1'/N) v1' + u1 - lambda B u1', with lambda_1 = lambda D (N - 1)^2 / (2 N^2).
+    A channel without deviation has no gradient from the variance, as in `vicreg`.
+
+    Raises:
+        ValueError: something is missing, or lambda is not above 0.
+    """
+    lambda_2, gamma = need(var_weight, "var_weight", "variance"), need(gamma, "gamma", "variance")
+    if not balance > 0:
+        raise ValueError(f"balance must be above 0 for negative variance, found {balance}")
+    n, d = u1_ND.shape
+    lambda_1 = balance * d * (n - 1) ** 2 / (2 * n**2)
+    centred_ND = u1_ND - u1_ND.mean(dim=0)
+    std_D = u1_ND.std(dim=0)
+    low_D = torch.where((gamma > std_D) & (std_D > 0), std_D.reciprocal(), 0.0)
+    B_D = n / (d * balance * (n - 1)) * (2 * lambda_1 * std_D.square() + lambda_2 / 2 * low_D)
+    sum_ND: Tensor = torch.linalg.multi_dot([centred_ND, centred_ND.mT, centred_ND]) / n
+    return balance * sum_ND + u1_ND - balance * B_D * centred_ND
+
+
+def dots(a_ND: Tensor, b_ND: Tensor) -> Tensor:
+    """Return the inner product of each row of one with that of the other, shape (N, 1)."""
+    return (a_ND * b_ND).sum(dim=-1, keepdim=True)
+
+
+def need(value: T | None, name: str, by: str) -> T:
+    """Return `value`.
+
+    Raises:
+        ValueError: it is None.
+    """
+    if value is None:
+        raise ValueError(f"{by} needs {name}")
+    return value
+
+
+def check_choices(positive: str, negative: str, balance: float | None) -> None:
+    """Check that there are such gradients and that a factor of each query's own fits them.
+
+    Raises:
+        ValueError: there are not, or it does not.
+    """
+    if positive not in get_args(Positive):
+        raise ValueError(f"positive must be target, predictor or whitened, found {positive}")
+    if negative not in get_args(Negative):
+        raise ValueError(f"negative must be softmax, online, target or variance, found {negative}")
+    if balance is None and (positive, negative) != ("predictor", "online"):
+        raise ValueError(
+            "balance may be None for positive predictor with negative online, found "
+            f"{positive} with {negative}"
+        )

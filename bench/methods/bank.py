@@ -1,0 +1,99 @@
+"""One remembered embedding of every training image, and clusters of them (mutual-information).
+
+Shapes: n entries (training images), D dimensions, N images of a batch, R clusterings.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+
+class Bank(nn.Module):
+    """The memory bank M; what it holds is in its buffers, and so in every checkpoint."""
+
+    entries: Tensor
+    clusters: Tensor
+
+    def __init__(
+        self,
+        images: int,
+        dim: int,
+        *,
+        rate: float,
+        renormalised: bool,
+        clusters: int | None,
+        clusterings: int,
+        start: np.random.Generator,
+    ) -> None:
+        """Start with random unit vectors, which the paper leaves open, and each image by itself.
+
+        Args:
+            images: n, at least 2.
+            dim: D.
+            rate: share of the old entry in the new one, in [0, 1); 0 remembers the last view.
+            renormalised: whether entries are brought to unit length after each update (open too).
+            clusters: k of K-means, 1 to n; None without clusterings.
+            clusterings: R, from different seeds; 0 without.
+            start: gives the entries, shape (n, D).
+
+        Raises:
+            ValueError: an argument out of its range, or one of clusters and clusterings alone.
+        """
+        super().__init__()
+        if images < 2 or dim < 1:
+            raise ValueError(f"needs images >= 2 and dim >= 1, found {images} and {dim}")
+        if not 0 <= rate < 1:
+            raise ValueError(f"rate must be at least 0 and below 1, found {rate}")
+        plain = clusters is None and clusterings == 0
+        if not (plain or (clusters is not None and 1 <= clusters <= images and clusterings >= 1)):
+            raise ValueError(
+                f"needs 1 to {images} clusters and clusterings >= 1, or None and 0, "
+                f"found {clusters} and {clusterings}"
+            )
+        self.rate, self.renormalised = rate, renormalised
+        self.k = clusters or 0
+        drawn = torch.from_numpy(start.standard_normal((images, dim), dtype=np.float32))
+        self.register_buffer("entries", normalize(drawn, dim=1))
+        alone = torch.arange(images)[:, None].repeat(1, clusterings)
+        self.register_buffer("clusters", alone)
+
+    def of(self, rows_N: Tensor) -> Tensor:
+        """Return a copy of the entries of these images, shape (N, D)."""
+        return self.entries[rows_N]
+
+    @torch.no_grad()
+    def remember(self, rows_N: Tensor, values_ND: Tensor) -> None:
+        """Mix the batch's embeddings into its entries: M[i] <- rate M[i] + (1 - rate) v.
+
+        `memory-bank-update-views`, Sec. 2.1.
+
+        Args:
+            rows_N: the images, each once.
+            values_ND: an embedding of a view of each.
+        """
+        values_ND = values_ND.to(self.entries.dtype)
+        mixed_ND = self.rate * self.entries[rows_N] + (1 - self.rate) * values_ND
+        self.entries[rows_N] = normalize(mixed_ND, dim=1) if self.renormalised else mixed_ND
+
+    @torch.no_grad()
+    def fit_clusters(self, draw: np.random.Generator) -> None:
+        """Cluster the entries anew, R times from different seeds (`la-close-set`).
+
+        K-means by Euclidean distance over all entries, faiss's 25 iterations, then each entry to
+        its nearest centre by exact search. Equal entries and generators give equal clusters.
+        """
+        import faiss  # slow to import, and needed with clusters only
+
+        faiss.omp_set_num_threads(torch.get_num_threads())
+        points = self.entries.cpu().numpy()
+        for r in range(self.clusters.shape[1]):
+            kmeans = faiss.Kmeans(
+                points.shape[1],
+                self.k,
+                seed=int(draw.integers(2**31)),
+                min_points_per_centroid=1,  # faiss warns below, ...
+                max_points_per_centroid=len(points),  # ... and leaves points out above
+            )
+            kmeans.train(points)
+            self.clusters[:, r] = torch.from_numpy(kmeans.assign(points)[1])

@@ -1,0 +1,128 @@
+"""Negatives and close neighbours out of a memory bank: uniform, BALL, RING, CAVE, LA, annealed."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bench.config.pretrain import Pretrain
+from bench.methods.bank import Bank
+from bench.methods.draws import (
+    BLOCK_NUMBERS,
+    Shares,
+    annealed,
+    count,
+    draw_between,
+    draw_from_cluster,
+    draw_uniform,
+    ranked,
+    same_cluster,
+)
+from bench.methods.negatives import Anchor, Found, positives
+
+
+class BankNegatives(nn.Module):
+    """The entries of other images, drawn as the cell says (mutual-information, Sec. 4)."""
+
+    def __init__(self, cell: Pretrain) -> None:
+        """Take the draws from the cell; the bank itself comes with each anchor."""
+        super().__init__()
+        assert cell.K is not None
+        self.cell, self.K = cell, cell.K
+        self.pairs_of_samples = cell.loss == "la" and cell.normaliser == "sampled"
+
+    def shares(self, epoch: int) -> Shares:
+        """Return the shares of the ball and of the inner ball in an epoch, annealed or not."""
+        cell = self.cell
+        outer, inner = cell.ball_share or 1.0, cell.inner_share or 0.0
+        if cell.anneal_epochs is not None:
+            outer = annealed(epoch, start=1.0, end=outer, from_epoch=0, to_epoch=cell.anneal_epochs)
+        begin, end = cell.inner_from_epoch, cell.inner_to_epoch
+        if begin is not None and end is not None:
+            inner = annealed(epoch, start=0.0, end=inner, from_epoch=begin, to_epoch=end)
+        return Shares(outer, inner)
+
+    def similarities(self, anchor: Anchor) -> Found:
+        """See `Negatives`; the anchor must bring its bank and rows."""
+        bank, rows_N = anchor.bank, anchor.rows_N
+        if bank is None or rows_N is None:
+            raise ValueError("negatives of a bank need the bank and the queries' rows")
+        chosen = self._chosen(anchor, bank, rows_N)
+
+        def scores(index_NM: Tensor) -> Tensor:
+            return anchor.witness.own(anchor.query_ND, bank.of(index_NM))
+
+        neg_NK = scores(chosen.negatives_NK)
+        if chosen.allowed_NL is not None:
+            near_NL: Tensor | None = neg_NK
+        else:
+            near_NL = None if chosen.near_NL is None else scores(chosen.near_NL)
+        samples = None
+        if self.pairs_of_samples:
+            n = len(bank.entries)
+            pair = [scores(draw_uniform(n, rows_N, self.K, anchor.draw)) for _ in range(2)]
+            samples = torch.stack(pair)
+        return Found(positives(anchor), neg_NK, near_NL, chosen.allowed_NL, globals_2NK=samples)
+
+    def remember(self, keys: Sequence[Tensor], draw: np.random.Generator) -> None:
+        """Keep nothing: the method's banks remember."""
+
+    def _chosen(self, anchor: Anchor, bank: Bank, rows_N: Tensor) -> "Chosen":
+        """Return who is compared with whom, in blocks, so that memory does not grow with n."""
+        n = len(bank.entries)
+        if anchor.epoch < self.cell.uniform_epochs:
+            return Chosen(draw_uniform(n, rows_N, self.K, anchor.draw))
+        shares = self.shares(anchor.epoch)
+        centre_ND = bank.of(rows_N) if self.cell.centre == "entry" else anchor.query_ND.detach()
+        size = max(1, BLOCK_NUMBERS // n)
+        blocks = [
+            self._block(bank, centre, rows, shares, anchor.draw)
+            for centre, rows in zip(centre_ND.split(size), rows_N.split(size), strict=True)
+        ]
+        negatives, near, allowed = zip(*blocks, strict=True)
+        return Chosen(torch.cat(negatives), _joined(near), _joined(allowed))
+
+    def _block(
+        self, bank: Bank, centre: Tensor, rows: Tensor, shares: Shares, draw: np.random.Generator
+    ) -> "Chosen":
+        """Return negatives and close neighbours of a block of queries."""
+        n, K, drawn = len(bank.entries), self.K, self.cell.drawn
+        inner, outer = count(shares.inner, n), count(shares.outer, n)
+        hole = inner if drawn == "ring" else 0
+        near = inner if self.cell.neighbours == "s-neighbourhood" else 0
+        wide = drawn == "uniform" or (drawn == "ball" and outer == n - 1)
+        ball = 0 if wide else K if drawn == "nearest" else max(outer, hole + 1)
+        order = (
+            ranked(bank.entries, centre, rows, min(max(ball, near), n - 1)) if ball + near else None
+        )
+        if order is None or wide:
+            index = draw_uniform(n, rows, K, draw)
+        elif drawn == "nearest":
+            index = order[:, :K]
+        else:
+            kept = order[:, :ball]
+            banned = same_cluster(bank, rows, kept) if drawn == "cave" else None
+            index = draw_between(kept, hole, K, draw, banned_Nm=banned)
+        L = self.cell.neighbour_count
+        if self.cell.neighbours == "k-neighbourhood":
+            if L is None:
+                return Chosen(index, index, same_cluster(bank, rows, index))
+            return Chosen(index, draw_from_cluster(bank, rows, L, draw))
+        if order is None or near == 0 or L is None:
+            return Chosen(index)
+        return Chosen(index, draw_between(order[:, :near], 0, L, draw, banned_Nm=None))
+
+
+class Chosen(NamedTuple):
+    """Rows of the bank for each query."""
+
+    negatives_NK: Tensor
+    near_NL: Tensor | None = None  # close neighbours
+    allowed_NL: Tensor | None = None  # which of them count; None: all
+
+
+def _joined(parts: Sequence[Tensor | None]) -> Tensor | None:
+    there = [part for part in parts if part is not None]
+    return torch.cat(there) if there else None

@@ -1,0 +1,113 @@
+"""From a cell's coordinates to its method: one small choice an axis."""
+
+import numpy as np
+from torch import nn
+
+from bench.config.losses import LOSSES
+from bench.config.pretrain import Pretrain
+from bench.data.streams import Purpose, stream
+from bench.errors import DataFailure
+from bench.methods.bank import Bank
+from bench.methods.bank_negatives import BankNegatives
+from bench.methods.memory import Memory
+from bench.methods.method import Method
+from bench.methods.negatives import (
+    BatchNegatives,
+    Negatives,
+    Onlookers,
+    QueueNegatives,
+    Scalar,
+)
+from bench.methods.objectives import make_objective
+from bench.methods.online import Online
+from bench.methods.samples import Previous
+from bench.methods.targets import Momentum, Shared, StopGradient, Target
+from bench.networks.towers import Towers
+
+
+def make_method(cell: Pretrain, online: Online, images: int) -> Method:
+    """Return the method at the cell's coordinates.
+
+    Args:
+        cell: the coordinates.
+        online: the network that learns.
+        images: how many training images there are.
+
+    Raises:
+        DataFailure: a bank of so few images has no such negatives or clusters.
+    """
+    return Method(
+        cell=cell,
+        target=_target(cell, online),
+        negatives=_negatives(cell),
+        support=None
+        if cell.support_size is None
+        else Memory(cell.support_size, cell.feature_dim, start=_start(cell, 1)),
+        banks=_banks(cell, online, images) if cell.target == "bank" else None,
+        previous=None if cell.rho is None else Previous(cell.feature_dim, cell.rho),
+        objective=make_objective(cell),
+    )
+
+
+def _target(cell: Pretrain, online: Online) -> Target:
+    if cell.target == "momentum":
+        return Momentum(
+            online.embedding,
+            shuffle=cell.bn == "shuffling",
+            autocast=online.autocast,
+            normalised=online.normalised,
+        )
+    return Shared() if cell.target == "shared" else StopGradient()
+
+
+def _negatives(cell: Pretrain) -> Negatives:
+    if cell.negatives == "bank":
+        return BankNegatives(cell)
+    if cell.negatives == "queue":
+        return _queue(cell)
+    if cell.negatives == "batch" and (cell.norm == "l2" or LOSSES[cell.loss].over != "features"):
+        return BatchNegatives(both_views=cell.negative_views == "both", K=cell.K)
+    return Onlookers()
+
+
+def _queue(cell: Pretrain) -> QueueNegatives:
+    scalar = None
+    if cell.K_scalar is not None and cell.scalar_size is not None and cell.scalar_drawn is not None:
+        scalar = Scalar(cell.K_scalar, cell.scalar_size, cell.scalar_drawn)
+    drawn = cell.drawn if cell.drawn in ("earliest", "newest") else "uniform"
+    return QueueNegatives(
+        cell.queue_size or cell.count,
+        cell.feature_dim,
+        K=cell.count,
+        start=_start(cell, 0) if cell.queue_start == "random" else None,
+        drawn=drawn,
+        scalar=scalar,
+    )
+
+
+def _banks(cell: Pretrain, online: Online, images: int) -> nn.ModuleList:
+    for name, least in (("clusters", cell.clusters), ("K", cell.K if _takes_nearest(cell) else 0)):
+        if (least or 0) >= images:
+            raise DataFailure(f"{name} {least}: the bank holds {images} images")
+    towers = len(online.backbone.towers) if isinstance(online.backbone, Towers) else 1
+    assert cell.bank_rate is not None
+    return nn.ModuleList(
+        Bank(
+            images,
+            cell.feature_dim,
+            rate=cell.bank_rate,
+            renormalised=bool(cell.bank_normalised),
+            clusters=cell.clusters,
+            clusterings=cell.clusterings or 0,
+            start=_start(cell, 2 + tower),
+        )
+        for tower in range(towers)
+    )
+
+
+def _takes_nearest(cell: Pretrain) -> bool:
+    return cell.drawn == "nearest"
+
+
+def _start(cell: Pretrain, memory: int) -> np.random.Generator:
+    return stream(cell.seed, Purpose.INIT, 3, memory)

@@ -1,0 +1,119 @@
+"""Witness functions: how similar two embeddings are (mutual-information, App. I).
+
+Shapes: N queries, M keys for all of them, K keys of one query, D dimensions.
+"""
+
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from bench.losses.contrastive import at_least_float32
+from bench.networks.heads import Head, make_head
+
+WitnessName = Literal["dot", "bilinear", "linear", "mlp-1", "mlp-2"]
+HIDDEN = 128  # units of a hidden layer, App. I
+
+
+class Witness(Protocol):
+    """A similarity of embeddings, unit-free, not yet divided by a temperature."""
+
+    def scores(self, query_ND: Tensor, keys_MD: Tensor) -> Tensor:
+        """Return the score of each query with each key, shape (N, M)."""
+
+    def own(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
+        """Return the score of each query with each of its own keys, shape (N, K)."""
+
+
+class Dot(nn.Module):
+    """g(x)^T g(y), design 1."""
+
+    def scores(self, query_ND: Tensor, keys_MD: Tensor) -> Tensor:
+        """See `Witness`."""
+        return query_ND @ keys_MD.T
+
+    def own(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
+        """See `Witness`."""
+        return torch.einsum("nd,nkd->nk", query_ND, keys_NKD)
+
+
+class Bilinear(Dot):
+    """g(x)^T W g(y), design 2; W starts as the identity, where it is the dot product."""
+
+    def __init__(self, dim: int) -> None:
+        """Start with the identity of `dim` dimensions."""
+        super().__init__()
+        self.weight_DD = nn.Parameter(torch.eye(dim))
+
+    def scores(self, query_ND: Tensor, keys_MD: Tensor) -> Tensor:
+        """See `Witness`."""
+        query_ND, keys_MD = at_least_float32(query_ND), at_least_float32(keys_MD)
+        return super().scores(query_ND @ self.weight_DD, keys_MD)
+
+    def own(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
+        """See `Witness`."""
+        query_ND, keys_NKD = at_least_float32(query_ND), at_least_float32(keys_NKD)
+        return super().own(query_ND @ self.weight_DD, keys_NKD)
+
+
+class Perceptron(nn.Module):
+    """A perceptron of [g(x); g(y)] to a number, designs 3 to 5.
+
+    The first layer's halves are applied apart and added, so that no pair is ever laid out: without
+    hidden layers the score is u.g(x) + w.g(y) + b. Of that one the query's part is the same for all
+    keys and leaves InfoNCE: queries have no gradient through it.
+    """
+
+    def __init__(self, head: Head) -> None:
+        """Take a perceptron of 2D dimensions to 1 without batch norm."""
+        super().__init__()
+        first, *rest = head
+        assert isinstance(first, nn.Linear)
+        self.first, self.rest = first, nn.Sequential(*rest)
+
+    def scores(self, query_ND: Tensor, keys_MD: Tensor) -> Tensor:
+        """See `Witness`."""
+        return self._joined(query_ND[:, None], keys_MD)
+
+    def own(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
+        """See `Witness`."""
+        return self._joined(query_ND[:, None], keys_NKD)
+
+    def _joined(self, query_N1D: Tensor, keys: Tensor) -> Tensor:
+        of_query, of_key = self.first.weight.tensor_split(2, dim=1)
+        x = linear(at_least_float32(query_N1D), of_query, self.first.bias)
+        score: Tensor = self.rest(x + linear(at_least_float32(keys), of_key))
+        return score.squeeze(-1)
+
+
+def make_witness(name: WitnessName, dim: int, generator: np.random.Generator) -> Dot | Perceptron:
+    """Return a witness of embeddings of `dim` dimensions (`witness-designs`).
+
+    Args:
+        name: `dot`; `bilinear`; `linear` on the concatenation; `mlp-1` and `mlp-2` with one and two
+            hidden layers of 128 ReLU units, depths that the paper leaves open.
+        dim: D.
+        generator: draws the weights of linear layers.
+
+    Raises:
+        ValueError: no such witness.
+    """
+    if name == "dot":
+        return Dot()
+    if name == "bilinear":
+        return Bilinear(dim)
+    layers = {"linear": 1, "mlp-1": 2, "mlp-2": 3}.get(name)
+    if layers is None:
+        raise ValueError(f"witness must be one of {', '.join(get_args(WitnessName))}, found {name}")
+    head = make_head(
+        2 * dim,
+        layers=layers,
+        hidden_dim=HIDDEN,
+        out_dim=1,
+        bn="none",
+        bn_groups=1,
+        generator=generator,
+    )
+    return Perceptron(head)

@@ -1,0 +1,200 @@
+"""A classifier in the middle of its training, for the loop that `pretrain` has.
+
+Shapes: N images of a batch, C classes.
+"""
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from bench.config.pretrain import Pretrain
+from bench.config.supervised import Supervised
+from bench.data.noise import with_noise
+from bench.data.streams import Purpose, stream
+from bench.errors import DataFailure, Diverged
+from bench.evaluate.features import accuracy, extract
+from bench.losses.classification import (
+    cross_entropy,
+    decoupled,
+    dual_temperature_cross_entropy,
+    one_against_rest,
+)
+from bench.losses.probes import q_b
+from bench.networks.encoder import initialise, make_encoder
+from bench.train.batches import Batches
+from bench.train.optimisers import make_optimiser
+from bench.train.schedules import learning_rate
+from bench.train.sources import Source
+
+PER_IMAGE = ("train_loss", "train_top1", "q_b")
+
+
+class SupervisedTraining:
+    """All that the next step of a cell depends on; what `bench.train.loop.train` drives."""
+
+    plateau = None  # of the learning rate: there is none
+
+    def __init__(self, cell: Supervised, source: Source, device: str) -> None:
+        """Initialise from the cell's seed; the labels that are wrong come from it alone.
+
+        Raises:
+            DataFailure: a training image has no label.
+        """
+        self.cell, self.source, self.device = cell, source, device
+        self.fingerprint = source.meta.fingerprint
+        self.batches = Batches(images_of(cell), source)
+        self.batches.labels = given_labels(cell, source)
+        self.steps_an_epoch = self.batches.per_epoch
+        self.steps = cell.epochs * self.steps_an_epoch
+        self.online = classifier(cell, source.meta.classes).to(device)
+        self.online.to(memory_format=torch.channels_last)
+        self.objective = objective_of(cell)
+        self.optimiser = make_optimiser(
+            self.online.named_parameters(),
+            optimizer=cell.optimizer,
+            lr=cell.lr,
+            momentum=cell.sgd_momentum,
+            weight_decay=cell.weight_decay,
+            exempt=cell.exempt,
+        )
+        self.probes = EpochMeans(self.test_top1).to(device)
+
+    def step(self, step: int) -> None:
+        """Do one optimiser step on the mean loss of a batch.
+
+        Raises:
+            Diverged: the loss is not finite; the weights are as they were before the step.
+        """
+        batch = self.batches.batch(*divmod(step, self.steps_an_epoch))
+        logits_NC = self.online(batch.views[0])
+        loss_N = self.objective(logits_NC, batch.labels)
+        loss = loss_N.mean()
+        value = loss.item()
+        if not math.isfinite(value):
+            raise Diverged(f"step {step + 1}: loss is {value}")
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.rate(step)
+        self.optimiser.step()
+        with torch.no_grad():
+            right_N = 100.0 * (logits_NC.argmax(dim=1) == batch.labels)
+            q_N = q_b(*one_against_rest(logits_NC, batch.labels), tau=self.cell.tau)
+            self.probes.add(torch.stack([loss_N, right_N, q_N]))
+
+    def rate(self, step: int) -> float:
+        """Return the learning rate of a step."""
+        cell = self.cell
+        drops = [int(epoch) for epoch in (cell.lr_drop_epochs or "").split(",") if epoch]
+        return learning_rate(
+            step,
+            lr=cell.lr,
+            steps=self.steps,
+            warmup_steps=cell.warmup_epochs * self.steps_an_epoch,
+            schedule=cell.lr_schedule,
+            drops=[epoch * self.steps_an_epoch for epoch in drops],
+            factor=cell.lr_drop_factor,
+        )
+
+    def test_top1(self) -> float:
+        """Return the accuracy on the whole test part, in percent."""
+        labels = self.source.labels["test"]
+        return accuracy(extract(self.online, self.source.plain("test")), labels[labels >= 0]).top1
+
+    def state(self) -> dict[str, Any]:
+        """Return what the next step depends on, and the images' fingerprint."""
+        return {"images": self.fingerprint} | {
+            name: part.state_dict() for name, part in self._parts().items()
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` returned."""
+        for name, part in self._parts().items():
+            part.load_state_dict(state[name])
+
+    def _parts(self) -> dict[str, Any]:
+        return {"online": self.online, "optimiser": self.optimiser, "probes": self.probes}
+
+
+def images_of(cell: Supervised) -> Pretrain:
+    """Return a cell of `pretrain` with the same images, views and order, for what gives batches.
+
+    Its other settings are the smallest there are; nothing reads them.
+    """
+    shared = ("dataset", "train_images", "image_size", "views", "view_strength", "epochs", "seed")
+    other: dict[str, Any] = {"method": "simclr", "arch": "small", "stem": "half", "tau": 1.0}
+    other |= {"projector_hidden_dim": 1, "feature_dim": 1, "weight_decay": 0.0}
+    other |= {"optimizer": "sgd", "lr": 1.0, "lr_schedule": "constant", "experiment": "pretrain"}
+    other |= {name: getattr(cell, name) for name in (*shared, "batch_size")}
+    return Pretrain.model_validate(other)
+
+
+class EpochMeans(nn.Module):
+    """Sums over an epoch; they are a buffer, and so go on after a stop."""
+
+    sums: Tensor
+
+    def __init__(self, test_top1: Callable[[], float]) -> None:
+        """Take what gives the test accuracy in percent, asked once an epoch."""
+        super().__init__()
+        self._test_top1 = test_top1
+        self.register_buffer("sums", torch.zeros(1 + len(PER_IMAGE), dtype=torch.float64))
+
+    def add(self, values: Tensor) -> None:
+        """Take note of a batch: PER_IMAGE of its images, shape (3, N)."""
+        self.sums[0] += values.shape[1]
+        self.sums[1:] += values.double().sum(dim=1)
+
+    def line(self) -> dict[str, float]:
+        """Return the epoch's means over images, and the test accuracy now."""
+        means = (self.sums[1:] / self.sums[0]).tolist()
+        return dict(zip(PER_IMAGE, means, strict=True)) | {"test_top1": self._test_top1()}
+
+    def reset(self) -> None:
+        """Begin an epoch."""
+        self.sums.zero_()
+
+
+def classifier(cell: Supervised, classes: int) -> nn.Sequential:
+    """Return the cell's network at its first values: `backbone`, then the linear `classifier`."""
+    backbone = make_encoder(
+        cell.arch,
+        stem=cell.stem,
+        width=cell.width,
+        bn_groups=1,
+        generator=stream(cell.seed, Purpose.INIT, 0),
+    )
+    linear = nn.Linear(backbone.feature_dim, classes, device="meta")
+    initialise(linear, stream(cell.seed, Purpose.INIT, 1))
+    return nn.Sequential(OrderedDict[str, nn.Module](backbone=backbone, classifier=linear))
+
+
+def objective_of(cell: Supervised) -> Callable[[Tensor, Tensor], Tensor]:
+    """Return the cell's loss of logits (N, C) and labels (N,), in nats, shape (N,)."""
+    if cell.tau_beta is not None:  # there with dual temperature alone
+        return partial(dual_temperature_cross_entropy, tau=cell.tau, tau_beta=cell.tau_beta)
+    return partial(cross_entropy if cell.loss == "cross-entropy" else decoupled, tau=cell.tau)
+
+
+def given_labels(cell: Supervised, source: Source) -> Tensor:
+    """Return the labels to train on, int64, the cell's noise on them.
+
+    Raises:
+        DataFailure: a training image has no label.
+    """
+    labels_n = source.labels["train"]
+    if bool((labels_n < 0).any()):
+        raise DataFailure(f"{cell.dataset}: a training image has no label")
+    return with_noise(
+        labels_n,
+        classes=source.meta.classes,
+        noise=cell.label_noise,
+        eta=cell.eta,
+        generator=stream(cell.seed, Purpose.LABELS),
+        dataset=cell.dataset,
+    )
