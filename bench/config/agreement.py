@@ -196,6 +196,10 @@ def _check_mixtures(cell: "Pretrain") -> None:
         "cutmix needs target 'momentum', which sees the images unmixed",
     )
     need(cell.weights_K is None or cell.tau is not None, "weights_K needs tau")
+    need(
+        cell.views != "multi-crop" or cell.negatives in ("previous", "none"),
+        "views 'multi-crop' need negatives 'previous' or 'none'",
+    )
     if cell.cutmix or cell.views == "multi-crop":
         told = "cutmix" if cell.cutmix else "views 'multi-crop'"
         linear = [name for name, loss in LOSSES.items() if loss.linear]

@@ -27,7 +27,8 @@ def make_encoder(
 
     Args:
         arch: `resnet18`; `resnet50` (stride at the 3x3 convolution), `resnet50-2x` and `-4x` (all
-            channels 2 and 4 times as many, arXiv:2002.05709, App. B.8); `small`, three residual
+            channels 2 and 4 times as many, arXiv:2002.05709, App. B.8); `resnet20` (CIFAR's of
+            three stages, arXiv:1512.03385, Sec. 4.2, at width 16); `small`, three residual
             blocks of width, 2 width and 4 width channels for small images on a CPU.
         stem: `imagenet` (7x7, stride 2, max-pooling), `cifar` (3x3, stride 1, no pooling) or
             `half` (3x3, stride 2, no pooling).

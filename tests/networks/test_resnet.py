@@ -70,7 +70,7 @@ def test_wide_networks_have_the_published_parameters(arch: str, wide: int) -> No
 def test_feature_dim_is_what_comes_out(arch: str, stem: Stem) -> None:
     mine = encoder(arch, stem, width=4)
     assert mine(images(2, 33)).shape == (2, mine.feature_dim)
-    expected = {"small": 16, "resnet18": 32, "resnet50": 128, "resnet50-2x": 256}
+    expected = {"small": 16, "resnet20": 16, "resnet18": 32, "resnet50": 128, "resnet50-2x": 256}
     assert mine.feature_dim == expected.get(arch, 512)
 
 
@@ -207,8 +207,8 @@ def test_numbers_come_from_the_generator_alone() -> None:
     [
         (
             {"arch": "resnet"},
-            "arch must be one of small, resnet18, resnet50, resnet50-2x, resnet50-4x, "
-            "found 'resnet'",
+            "arch must be one of small, resnet20, resnet18, resnet50, resnet50-2x, "
+            "resnet50-4x, found 'resnet'",
         ),
         ({"stem": "patch"}, "stem must be one of imagenet, cifar, half, found 'patch'"),
         ({"width": 0}, "width must be at least 1, found 0"),
