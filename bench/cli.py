@@ -213,13 +213,17 @@ def export(
 @app.command()
 def methods(
     name: Annotated[str | None, typer.Argument(help="One method, with sources.")] = None,
+    to: Annotated[Path | None, typer.Option(help="Write methods.md into this folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the methods as coordinates, or one of them with the source of each coordinate."""
-    from bench.show import print_methods
-    from bench.verbs import describe_methods
+    from bench.show import print_methods, print_pages
+    from bench.verbs import describe_methods, write_methods
 
-    _answer(describe_methods(name), print_methods, as_json)
+    if to is not None:
+        _answer(write_methods(to), print_pages, as_json)
+    else:
+        _answer(describe_methods(name), print_methods, as_json)
 
 
 @app.command()

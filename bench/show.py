@@ -143,16 +143,25 @@ def print_methods(records: Sequence[Record]) -> None:
         ]
         print_rows(record["what"], ["coordinate", record["name"], "source"], rows)
         return
-    names = list(dict.fromkeys(name for r in records for name in r["coordinates"]))
+    known = {r["name"]: r["coordinates"] for r in records}
     rows = [
-        [
-            Entry(name),
-            *(Entry(_value(r["coordinates"].get(name, {}).get("value"))) for r in records),
-        ]
-        for name in names
+        [Entry(r["name"]), Entry(r["like"] or ""), Entry(r["what"]), Entry(_changes(r, known))]
+        for r in records
     ]
-    print_rows("", ["coordinate", *(r["name"] for r in records)], rows)
-    print("`bench methods NAME` tells where each coordinate comes from.")
+    print_rows("", ["method", "like", "what", "but"], rows)
+    print("`bench methods NAME` tells every coordinate and where it comes from.")
+
+
+def _changes(record: Record, known: dict[str, Any]) -> str:
+    """Return the coordinates in which a method differs from the one that it is like."""
+    base = known.get(record["like"], {})
+    if not base:
+        return "see `bench methods " + record["name"] + "`"
+    return ", ".join(
+        f"{name} {'-' if c['value'] is None else _value(c['value'])}"
+        for name, c in record["coordinates"].items()
+        if c["value"] != base.get(name, {}).get("value")
+    )
 
 
 def _value(value: Any) -> str:

@@ -143,11 +143,24 @@ def describe_methods(name: str | None) -> list[Record]:
         {
             "name": label,
             "what": preset.what,
+            "family": preset.family,
+            "like": preset.like,
             "coordinates": {k: c._asdict() for k, c in preset.coordinates.items()},
         }
         for label, preset in presets().items()
         if name in (None, label)
     ]
+
+
+def write_methods(folder: Path) -> Record:
+    """Write every method as its coordinates on one page; return its path."""
+    from bench.config.presets import elsewhere
+    from bench.report.methods import methods_page
+    from bench.store.files import write_whole
+
+    page = folder / "methods.md"
+    write_whole(page, methods_page(describe_methods(None), elsewhere()).encode())
+    return {"pages": [str(page)]}
 
 
 def describe_datasets(get: str | None) -> list[Record]:

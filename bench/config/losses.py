@@ -19,7 +19,7 @@ Seen = Literal[
 class Loss(NamedTuple):
     """An objective: `function(pos_N, neg_NK, ...)`, or `function(online_ND, target_ND, ...)`."""
 
-    function: str  # its name in bench.losses
+    function: str  # its module in bench.losses, and its name there
     over: Literal["similarities", "features"]
     needs: tuple[str, ...] = ()  # settings without which it means nothing
     may: tuple[str, ...] = ()  # settings that it takes too
@@ -31,33 +31,41 @@ class Loss(NamedTuple):
 
 
 LOSSES: dict[str, Loss] = {
-    "infonce": Loss("infonce", "similarities", ("tau",), closer=True),
-    "eqco": Loss("infonce", "similarities", ("tau", "alpha"), sees=("margin",), closer=True),
-    "dcl": Loss("dcl", "similarities", ("tau",), closer=True),
-    "dclw": Loss("dclw", "similarities", ("tau", "weight", "sigma", "through_weight"), ("delta",)),
+    "infonce": Loss("contrastive.infonce", "similarities", ("tau",), closer=True),
+    "eqco": Loss(
+        "contrastive.infonce", "similarities", ("tau", "alpha"), sees=("margin",), closer=True
+    ),
+    "dcl": Loss("contrastive.dcl", "similarities", ("tau",), closer=True),
+    "dclw": Loss(
+        "contrastive.dclw", "similarities", ("tau", "weight", "sigma", "through_weight"), ("delta",)
+    ),
     "dual-temperature": Loss(
-        "dual_temperature",
+        "contrastive.dual_temperature",
         "similarities",
         ("tau", "tau_beta", "form"),
         ("alpha",),
         sees=("margin", "scalar_NK"),
     ),
-    "ir": Loss("ir", "similarities", ("tau", "kappa", "normaliser"), closer=True),
-    "la": Loss("la", "similarities", ("tau", "normaliser"), sees=("globals_2NK",), closer=True),
+    "ir": Loss("instance.ir", "similarities", ("tau", "kappa", "normaliser"), closer=True),
+    "la": Loss(
+        "instance.la", "similarities", ("tau", "normaliser"), sees=("globals_2NK",), closer=True
+    ),
     "align-uniform": Loss(
-        "align_uniform",
+        "alignment.align_uniform",
         "features",
         ("align_alpha", "uniform_t", "align_weight", "uniform_weight"),
     ),
-    "cosine": Loss("cosine_distance", "features", linear=True),
+    "cosine": Loss("siamese.cosine_distance", "features", linear=True),
     "directpred": Loss(
-        "directpred", "features", ("eps", "form"), sees=("correlation_DD",), linear=True
+        "siamese.directpred", "features", ("eps", "form"), sees=("correlation_DD",), linear=True
     ),
-    "barlow-twins": Loss("barlow_twins", "features", ("balance",)),
-    "vicreg": Loss("vicreg", "features", ("cov_weight", "var_weight", "gamma")),
-    "unigrad": Loss("unigrad", "features", ("balance",), sees=("correlation_DD",), linear=True),
+    "barlow-twins": Loss("siamese.barlow_twins", "features", ("balance",)),
+    "vicreg": Loss("siamese.vicreg", "features", ("cov_weight", "var_weight", "gamma")),
+    "unigrad": Loss(
+        "siamese.unigrad", "features", ("balance",), sees=("correlation_DD",), linear=True
+    ),
     "gradient": Loss(
-        "gradient_form",
+        "gradient_form.gradient_form",
         "features",
         ("positive_gradient", "negative_gradient", "gradient_scale"),
         ("tau", "balance", "eps", "form", "half_power", "var_weight", "gamma"),

@@ -13,6 +13,13 @@ from typing import Any, NamedTuple, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from bench.config.agreement import BELONGS
+from bench.config.coordinates import (
+    Comparison,
+    DataAndViews,
+    Encoder,
+    Objective,
+    Optimisation,
+)
 from bench.config.environment import suites_root
 from bench.config.explain import explain
 from bench.config.learning_rate import Rule, scaled_lr
@@ -21,6 +28,14 @@ from bench.config.record import Record
 from bench.config.suite import Scalar
 from bench.config.yaml_file import load_yaml
 from bench.errors import SuiteError, choices
+
+
+COORDINATES = [
+    name
+    for axis in (DataAndViews, Encoder, Comparison, Objective, Optimisation)
+    for name in axis.model_fields
+]
+"""Settings that a preset may fill in."""
 
 
 class Coordinate(NamedTuple):
@@ -36,6 +51,7 @@ class Preset(NamedTuple):
     what: str
     coordinates: dict[str, Coordinate]
     like: str | None = None  # the preset that it was written as a change of
+    family: str = ""  # the name of its file
 
     @property
     def settings(self) -> dict[str, Scalar]:
@@ -60,11 +76,11 @@ def presets() -> Mapping[str, Preset]:
     Raises:
         SuiteError: in one line, whatever is wrong with a file.
     """
-    return _read(suites_root() / "methods")
+    return _read(suites_root() / "methods", Path.cwd())
 
 
 @cache
-def _read(own: Path) -> Mapping[str, Preset]:
+def _read(own: Path, _where: Path) -> Mapping[str, Preset]:
     known: dict[str, Preset] = {}
     for folder in (Path(__file__).parent / "methods", own):
         for path in sorted(folder.glob("*.yaml")):
@@ -84,9 +100,19 @@ def _add(path: Path, known: dict[str, Preset]) -> None:
             raise SuiteError(f"{path}: {name}: there is a method of that name already")
         if method.like is not None and method.like not in known:
             raise SuiteError(f"{path}: {name}.like: {choices(method.like, list(known))}")
+        for key in method.coordinates:
+            if key not in COORDINATES:
+                place = f"{path}: {name}.coordinates.{key}"
+                raise SuiteError(f"{place}: unknown key. {choices(key, COORDINATES)}")
         base = known[method.like].coordinates if method.like else {}
         changes = {key: Coordinate(*pair) for key, pair in method.coordinates.items()}
-        known[name] = Preset(method.what, {**base, **changes}, method.like)
+        known[name] = Preset(method.what, {**base, **changes}, method.like, path.stem)
+
+
+def elsewhere() -> dict[str, str]:
+    """Return the names that published rows call methods and that are no presets, and why."""
+    named: dict[str, str] = load_yaml(Path(__file__).parent / "elsewhere.yaml", SuiteError)
+    return named
 
 
 def filled(settings: dict[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """Objectives by name: from a cell to a function of one direction's queries and keys."""
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import NamedTuple
 
 from torch import Tensor
 
-from bench import losses
 from bench.config.losses import LOSSES, Seen
 from bench.config.pretrain import Pretrain
 from bench.losses import eqco_margin, neighbour_gain
@@ -40,8 +40,9 @@ Objective = Callable[[Pair], Tensor]
 def make_objective(cell: Pretrain) -> Objective:
     """Return the cell's objective: its function in `bench.losses` with the cell's settings."""
     loss = LOSSES[cell.loss]
-    function: Callable[..., Tensor] = getattr(losses, loss.function)
-    own = [name for name in (*loss.needs, *loss.may) if name != "alpha"]  # alpha is the margin
+    module, name = loss.function.split(".")
+    function: Callable[..., Tensor] = getattr(import_module(f"bench.losses.{module}"), name)
+    own = [n for n in (*loss.needs, *loss.may) if n != "alpha"]  # alpha is the margin
     settings = {loss.named.get(name, name): getattr(cell, name) for name in own}
     margin = margin_of(cell)
 

@@ -1,0 +1,148 @@
+"""Every method of the papers runs, is a point and nothing more, and stands on the page."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+from bench.config.losses import LOSSES, Loss
+from bench.config.presets import elsewhere, presets
+from bench.report.methods import methods_page
+from bench.verbs import describe_methods
+from tests.conftest import Workspace
+from tests.pretraining import METHODS, small_cell, training_of
+
+ROOT = Path(__file__).parents[1]
+BENCH = ROOT / "bench"
+
+
+def published_names() -> set[str]:
+    """Return every name that a measured row calls its method."""
+    names = set()
+    for path in (BENCH / "published" / "data").glob("*.yaml"):
+        for artifact in yaml.safe_load(path.read_text())["artifacts"]:
+            if artifact.get("source") == "measured":
+                rows = [artifact["setting"] | row for row in artifact["rows"] or [{}]]
+                names |= {str(row["method"]).lower() for row in rows if row.get("method")}
+    return names
+
+
+def test_every_published_method_is_a_preset_or_told_why_not() -> None:
+    known = set(presets()) | set(elsewhere())
+    assert published_names() <= known
+    assert set(elsewhere()) <= published_names()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_takes_a_step(method: str) -> None:
+    training = training_of(small_cell(method, epochs=1))
+    training.online.train()
+    for step in range(training.steps):
+        training.step(step)
+    line = training.probes.line()
+    assert ("surrogate" in line) != ("train_loss" in line)
+    assert ("surrogate" in line) == (training.cell.loss == "gradient")
+    assert ("q_b" in line) == (training.cell.tau is not None)
+    assert -1 <= line["positive_similarity"] <= 1
+
+
+def test_no_module_knows_a_method_by_name() -> None:
+    """A name may stand for a view set, a loss or a protocol as well; those words are left out."""
+    from bench.config.coordinates import Comparison, DataAndViews, Objective
+    from bench.config.linear_protocols import LINEAR_PROTOCOLS
+
+    literals = {
+        str(value)
+        for record in (Comparison, DataAndViews, Objective)
+        for field in record.model_fields.values()
+        for value in re.findall(r"'([a-z0-9-]+)'", str(field.annotation))
+    }
+    others = set(LOSSES) | set(LINEAR_PROTOCOLS) | literals
+    names = set(presets()) - others
+    assert len(names) > 30
+    found = [
+        (str(path.relative_to(ROOT)), node.value)
+        for path in BENCH.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value in names
+    ]
+    assert found == []
+
+
+def test_the_page_of_methods_is_what_the_presets_say() -> None:
+    page = (ROOT / "reports" / "reference" / "methods.md").read_text()
+    assert page == methods_page(describe_methods(None), elsewhere())
+
+
+def test_contributing_adds_a_method_without_python(workspace: Workspace) -> None:
+    """What CONTRIBUTING shows, to the letter."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    blocks = re.findall(r"```yaml\n# suites/(\S+)\n(.*?)```", text, re.DOTALL)
+    assert [name for name, _ in blocks] == ["methods/mine.yaml", "mine.yaml"]
+    for name, block in blocks:
+        path = workspace.root / "suites" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(block)
+    (told,) = workspace.call("methods", "ring-dcl", "--json").json
+    assert told["coordinates"]["loss"]["value"] == "dcl"
+    answer = workspace.call("run", "mine", "--executor", "inline", "--json")
+    assert (answer.status, answer.json["done"]) == (0, 2), answer.err
+
+
+def test_contributing_adds_an_objective(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One function, one line in a table, one test: as CONTRIBUTING shows them."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    blocks = re.findall(r"```python\n# (\S+)\n(.*?)```", text, re.DOTALL)
+    assert [name for name, _ in blocks] == [
+        "bench/losses/hinge.py", "bench/config/losses.py", "tests/losses/test_hinge.py",
+    ]  # fmt: skip
+    module = ModuleType("bench.losses.hinge")
+    exec(blocks[0][1], module.__dict__)
+    monkeypatch.setitem(sys.modules, "bench.losses.hinge", module)
+    (line,) = eval(f"{{{blocks[1][1]}}}", {"Loss": Loss}).items()
+    monkeypatch.setitem(LOSSES, *line)
+    training = training_of(small_cell("simclr", loss="hinge", tau=0.5, epochs=1))
+    training.online.train()
+    training.step(0)
+    tests: dict[str, Any] = {}
+    exec(blocks[2][1], tests)
+    (name,) = (name for name in tests if name.startswith("test_"))
+    tests[name]()
+
+
+MISTAKES = {
+    "two of a name": (
+        "simclr: {what: x, coordinates: {}}",
+        "simclr: there is a method of that name already",
+    ),
+    "like nothing": (
+        "own: {what: x, like: simclrr, coordinates: {}}",
+        "own.like: Did you mean 'simclr'? Allowed here: simclr, moco,",
+    ),
+    "no source": (
+        "own: {what: x, like: simclr, coordinates: {tau: [0.1]}}",
+        "own.coordinates.tau.1: is missing.",
+    ),
+    "no coordinate": (
+        "own: {what: x, like: simclr, coordinates: {taau: [0.1, me]}}",
+        "own.coordinates.taau: unknown key. Did you mean 'tau'?",
+    ),
+    "no mapping": ("- own", "found"),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_in_a_methods_file_is_told(workspace: Workspace, text: str, told: str) -> None:
+    folder = workspace.root / "suites" / "methods"
+    folder.mkdir()
+    (folder / "own.yaml").write_text(text)
+    answer = workspace.call("methods")
+    assert answer.status == 2
+    assert answer.err.startswith("bench: suites/methods/own.yaml: ")
+    assert told in answer.err
+    assert answer.err.count("\n") == 1
