@@ -156,7 +156,7 @@ def _changes(record: Record, known: dict[str, Any]) -> str:
     """Return the coordinates in which a method differs from the one that it is like."""
     base = known.get(record["like"], {})
     if not base:
-        return "see `bench methods " + record["name"] + "`"
+        return f"see `bench methods {record['name']}`"
     return ", ".join(
         f"{name} {'-' if c['value'] is None else _value(c['value'])}"
         for name, c in record["coordinates"].items()

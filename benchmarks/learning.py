@@ -18,7 +18,7 @@ from bench.config.load import find_suite, load_suite
 from bench.config.pretrain import Pretrain
 from bench.evaluate.features import Features, extract
 from bench.evaluate.knn import knn_top1
-from bench.methods.method import Online
+from bench.methods.online import Online
 from bench.train.sources import Source, open_source
 
 

@@ -23,7 +23,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from bench.config.pretrain import Pretrain
 from bench.data.images import Images, Split
-from bench.methods.method import Online
+from bench.methods.online import Online
 from bench.train.loop import Training
 from bench.train.sources import InMemory
 

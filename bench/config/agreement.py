@@ -195,6 +195,7 @@ def _check_mixtures(cell: "Pretrain") -> None:
         not cell.cutmix or cell.target == "momentum",
         "cutmix needs target 'momentum', which sees the images unmixed",
     )
+    need(not (cell.cutmix and cell.online_linear), "online_linear learns from unmixed images alone")
     need(cell.weights_K is None or cell.tau is not None, "weights_K needs tau")
     need(
         cell.views != "multi-crop" or cell.negatives in ("previous", "none"),

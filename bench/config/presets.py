@@ -29,7 +29,6 @@ from bench.config.suite import Scalar
 from bench.config.yaml_file import load_yaml
 from bench.errors import SuiteError, choices
 
-
 COORDINATES = [
     name
     for axis in (DataAndViews, Encoder, Comparison, Objective, Optimisation)

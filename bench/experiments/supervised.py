@@ -4,7 +4,7 @@ DCL, App. 7, Table 17; dual temperature, Sec. E, Table 2.
 """
 
 from collections.abc import Sequence
-from typing import NoReturn, cast
+from typing import NoReturn
 
 from torch import nn
 
@@ -15,7 +15,7 @@ from bench.errors import CellFailure, DataFailure
 from bench.experiments.outcome import Outcome, Result
 from bench.experiments.pretrain import deterministic
 from bench.store.folder import CellFolder
-from bench.train.loop import Training, train
+from bench.train.loop import train
 from bench.train.sources import open_source
 from bench.train.supervised import SupervisedTraining, images_of
 
@@ -30,8 +30,7 @@ def _outcome(cell: Supervised, folder: CellFolder, device: str) -> Outcome:
         source = open_source(images_of(cell), data_root(), device)
         training = SupervisedTraining(cell, source, device)
         with deterministic(device):
-            # The loop names its first kind of training, and asks no more than this one has.
-            train(cast("Training", training), folder, _never_asked, lambda: None)
+            train(training, folder, _never_asked, lambda: None)
     except DataError as error:
         return DataFailure(str(error))
     except CellFailure as failure:

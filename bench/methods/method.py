@@ -41,11 +41,17 @@ class Compared(NamedTuple):
     keys: list[Tensor]  # of all views that keys were made of, (N, D) each
     projected: list[Projected]  # what the online network made of what it saw
     correlation_DD: Tensor | None  # of all outputs up to this batch, where the method needs it
+    towers: int = 1  # how many of `projected` are of the same view
 
     @property
     def first(self) -> Projected:
         """What the online network made of the first view."""
         return self.projected[0]
+
+    @property
+    def features(self) -> Tensor:
+        """The backbone's features of the first view, those of two towers side by side."""
+        return torch.cat([p.features for p in self.projected[: self.towers]], dim=1)
 
 
 @dataclass(frozen=True)
@@ -102,7 +108,8 @@ class Method:
             pairs.append(
                 Pair(query_ND, key_ND, probed, found, self._samples(samples, key_ND, a, F_DD))
             )
-        return Compared(pairs, list(keys.values()), projected, F_DD)
+        towers = len(projected) if self.cell.colour == "lab" else 1
+        return Compared(pairs, list(keys.values()), projected, F_DD, towers)
 
     def remember(self, compared: Compared, seen: Seen) -> None:
         """Take note of the batch's keys, after its backward pass."""

@@ -5,10 +5,10 @@ from typing import Any
 
 HEAD = """# Methods as coordinates
 
-Written by `bench methods --to reports/reference` from the presets. A method is a point: a suite may override any
-coordinate. In each family's table only the coordinates that differ within it are columns, bold where a method
-departs from the one it is *like*; the others are listed above it. `-` means: has no meaning here.
-`bench methods NAME` says where each coordinate comes from.
+Written by `bench methods --to reports/reference` from the presets. A method is a point: a suite may
+override any coordinate. In each family's table only the coordinates that differ within it are
+columns, bold where a method departs from the one it is *like*; the others are listed above it. `-`
+means: has no meaning here. `bench methods NAME` says where each coordinate comes from.
 """
 
 

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import nn
@@ -26,6 +26,47 @@ from bench.train.sources import Source
 
 Watch = Callable[[nn.Module], dict[str, float]]
 """From the network that learns to what is watched of it, kNN accuracy in percent among it."""
+
+
+class Epoch(Protocol):
+    """What is recorded of an epoch."""
+
+    def line(self) -> dict[str, float]:
+        """Return means and the like, by name."""
+
+    def reset(self) -> None:
+        """Begin an epoch."""
+
+
+class Trainable(Protocol):
+    """What the loop drives: something that trains step by step and has a state."""
+
+    cell: Any  # its `epochs` and `knn_every_epochs` are read
+    device: str
+    fingerprint: str  # of the images
+    steps: int
+    steps_an_epoch: int
+    plateau: Plateau | None
+
+    @property
+    def online(self) -> nn.Module:
+        """The network that learns."""
+
+    @property
+    def probes(self) -> Epoch:
+        """What is recorded."""
+
+    def step(self, step: int) -> None:
+        """Do one optimiser step."""
+
+    def rate(self, step: int) -> float:
+        """Return the learning rate of a step."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what the next step depends on."""
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` returned."""
 
 
 class Training:
@@ -109,7 +150,7 @@ class Training:
         self.probes.add(compared.pairs, losses, sum(map(len, losses)) * self.shares)
         self.method.remember(compared, seen)
         if self.head is not None:
-            self.head.step(compared.first.features, batch.labels)
+            self.head.step(compared.features, batch.labels)
 
     def rate(self, step: int) -> float:
         """Return the learning rate of a step."""
@@ -144,7 +185,7 @@ class Training:
             self.plateau.load(state["plateau"])
 
 
-def train(training: Training, folder: CellFolder, watch: Watch, beat: Callable[[], None]) -> None:
+def train(training: Trainable, folder: CellFolder, watch: Watch, beat: Callable[[], None]) -> None:
     """Train to the end, from the checkpoint if there is one.
 
     After every epoch a line goes into the history; every BENCH_CHECKPOINT_S seconds a checkpoint
@@ -173,7 +214,7 @@ def train(training: Training, folder: CellFolder, watch: Watch, beat: Callable[[
         beat()
 
 
-def _record(training: Training, folder: CellFolder, watch: Watch, done: int) -> None:
+def _record(training: Trainable, folder: CellFolder, watch: Watch, done: int) -> None:
     """Write an epoch's line; the sums of the last epoch are kept."""
     epoch, every = done // training.steps_an_epoch, training.cell.knn_every_epochs
     line = {"step": done, "epoch": epoch, "lr": training.rate(done - 1), **training.probes.line()}
@@ -188,7 +229,7 @@ def _record(training: Training, folder: CellFolder, watch: Watch, done: int) -> 
         training.probes.reset()
 
 
-def _resume(training: Training, folder: CellFolder) -> int:
+def _resume(training: Trainable, folder: CellFolder) -> int:
     """Load the checkpoint; begin anew if its history is not there, or the images are others."""
     saved = load_checkpoint(folder, training.device)
     step = saved["step"] if saved else 0

@@ -28,7 +28,7 @@ from bench.losses.probes import q_b
 from bench.networks.encoder import initialise, make_encoder
 from bench.train.batches import Batches
 from bench.train.optimisers import make_optimiser
-from bench.train.schedules import learning_rate
+from bench.train.schedules import Plateau, learning_rate
 from bench.train.sources import Source
 
 PER_IMAGE = ("train_loss", "train_top1", "q_b")
@@ -37,7 +37,7 @@ PER_IMAGE = ("train_loss", "train_top1", "q_b")
 class SupervisedTraining:
     """All that the next step of a cell depends on; what `bench.train.loop.train` drives."""
 
-    plateau = None  # of the learning rate: there is none
+    plateau: Plateau | None = None  # of the learning rate: there is none
 
     def __init__(self, cell: Supervised, source: Source, device: str) -> None:
         """Initialise from the cell's seed; the labels that are wrong come from it alone.

@@ -9,7 +9,8 @@ import pytest
 import torch
 from PIL import Image
 
-from bench.config.pretrain import EVALUATIONS, Pretrain
+from bench.config.coordinates import EVALUATIONS
+from bench.config.pretrain import Pretrain
 from bench.errors import CellFailure, DataFailure, Diverged
 from bench.experiments import Outcome, Result
 from bench.experiments.pretrain import run

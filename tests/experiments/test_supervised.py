@@ -3,7 +3,7 @@
 import json
 import re
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import pytest
 import torch
@@ -20,7 +20,7 @@ from bench.losses import q_b
 from bench.losses.classification import one_against_rest
 from bench.networks.encoder import make_encoder
 from bench.store.folder import CellFolder
-from bench.train.loop import Training, train
+from bench.train.loop import train
 from bench.train.sources import open_source
 from bench.train.supervised import SupervisedTraining, given_labels, images_of
 from tests.conftest import Workspace
@@ -71,7 +71,7 @@ def trained(folder: Path, cell: Supervised, stop_after: int = -1) -> SupervisedT
         raise AssertionError
 
     folder.mkdir(parents=True, exist_ok=True)
-    train(cast("Training", training), CellFolder(folder), watch, beat)
+    train(training, CellFolder(folder), watch, beat)
     return training
 
 

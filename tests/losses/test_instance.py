@@ -19,7 +19,7 @@ def gradients(loss_N: Tensor, *of: Tensor) -> tuple[Tensor, ...]:
 
 
 def test_kappa_by_the_word_changes_no_gradient() -> None:
-    """Whatever kappa is, IR's gradients are DCL's on the bank: no gap of accuracy can come of it."""
+    """Whatever kappa is, IR's gradients are DCL's on the bank: no gap can come of it."""
     pos, neg = random_similarities(5, 7)
     own = ir(pos, neg, tau=0.07, kappa=KAPPA, normaliser="sampled")
     other = ir(pos, neg, tau=0.07, kappa=300.0, normaliser="sampled")

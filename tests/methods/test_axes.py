@@ -204,7 +204,7 @@ def test_unigrads_matrix_is_remembered_after_the_step() -> None:
 
 @pytest.mark.parametrize("branch", ["target", "online"])
 def test_momentum_for_the_positive_alone(branch: str) -> None:
-    """unigrad, Table 3, row 3: positives from the momentum encoder, negatives from the online one."""
+    """unigrad, Table 3, row 3: positives from the momentum encoder, negatives are online."""
     method, online = parts("simclr-momentum", negative_branch=branch)
     for parameter in online.parameters():
         parameter.data.mul_(1.1).add_(0.01)  # so that the branches differ

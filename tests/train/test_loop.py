@@ -154,7 +154,9 @@ def test_history_holds_a_line_an_epoch(tmp_path: Path) -> None:
     assert [line["step"] for line in lines] == [6, 12, 18]
     assert [("knn_top1" in line) for line in lines] == [False, True, True]
     assert all(0 <= line["q_b"] <= 1 for line in lines)
-    assert training.probes.distribution().sum() == pytest.approx(1)
+    shares = training.probes.distribution()
+    assert shares is not None
+    assert shares.sum() == pytest.approx(1)
 
 
 def test_probes_are_the_means_of_an_epoch(tmp_path: Path) -> None:
