@@ -131,7 +131,8 @@ def workspace(
     def call(*words: str) -> Answer:
         monkeypatch.setattr(sys, "argv", ["bench", *words])
         capsys.readouterr()
-        with pytest.raises(SystemExit) as stop:
+        with monkeypatch.context() as patch, pytest.raises(SystemExit) as stop:
+            patch.delenv("BENCH_SUITES", raising=False)  # which a call sets for its workers
             cli.main()
         out, err = capsys.readouterr()
         return Answer(int(stop.value.code or 0), out, err)

@@ -11,6 +11,7 @@ from torch.testing import assert_close
 from bench.losses import dcl, infonce, ir, la, neighbour_gain
 from tests.losses.test_contrastive import random_similarities
 
+X: Any = "x"
 KAPPA = 2876934.2 / 1281167
 
 
@@ -102,7 +103,7 @@ def test_neighbours_outside_the_logarithm_gain_no_more() -> None:
 def test_no_neighbours_gain_nothing() -> None:
     pos, near = torch.tensor([0.3]), torch.empty(1, 0)
     for where in ("inside", "outside"):
-        assert_close(neighbour_gain(pos, near, tau=0.4, where=where), torch.zeros(1))  # type: ignore[arg-type]
+        assert_close(neighbour_gain(pos, near, tau=0.4, where=where), torch.zeros(1))
 
 
 def test_finite_in_bfloat16_and_at_small_temperature() -> None:
@@ -118,18 +119,18 @@ def test_finite_in_bfloat16_and_at_small_temperature() -> None:
         assert loss.isfinite().all()
 
 
-MISTAKES = {
+MISTAKES: dict[str, Any] = {
     "kappa must be above 0, found 0.0": lambda p, n: ir(
         p, n, tau=0.1, kappa=0.0, normaliser="sampled"
     ),
     "normaliser must be sampled or constant, found x": lambda p, n: ir(
-        p, n, tau=0.1, kappa=1.0, normaliser="x"
+        p, n, tau=0.1, kappa=1.0, normaliser=X
     ),
     "normaliser sampled needs two uniform samples": lambda p, n: la(
         p, n, tau=0.1, normaliser="sampled", globals_2NK=None
     ),
     "where must be inside or outside, found x": lambda p, n: neighbour_gain(
-        p, n, tau=0.1, where="x"
+        p, n, tau=0.1, where=X
     ),
     "tau must be above 0, found 0.0": lambda p, n: neighbour_gain(p, n, tau=0.0, where="inside"),
 }
@@ -137,6 +138,6 @@ MISTAKES = {
 
 @pytest.mark.parametrize("told", MISTAKES)
 def test_a_mistake_is_told(told: str) -> None:
-    call: Any = MISTAKES[told]
+    call = MISTAKES[told]
     with pytest.raises(ValueError, match=f"^{told}$"):
         call(*random_similarities(2, 3))
