@@ -92,8 +92,9 @@ def _is_spoken_of(value: PublishedValue, comparison: Comparison, known: set[str]
     """Whether the comparison takes the printed row; one of another metric of ours it does not."""
     if value.metric in known and value.metric != comparison.metric:
         return False
+    told = value.row_settings | {"metric": value.metric}
     return all(
-        value.row_settings.get(key) in (allowed if isinstance(allowed, list) else [allowed])
+        told.get(key) in (allowed if isinstance(allowed, list) else [allowed])
         for key, allowed in comparison.rows.items()
     )
 
