@@ -1,6 +1,6 @@
 """Lines over a setting or over training, with intervals over seeds and published points."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,8 @@ def draw_history(
     palette = colours(names)
     for name in names:
         line = summarise(frame[frame[by] == name] if by else frame, x, y)
+        if line.empty:  # in this panel
+            continue
         ax.plot(line[x], line["mean"], color=palette[name], lw=1.0, label=_label(by, name))
         ax.fill_between(line[x], line["low"], line["high"], color=palette[name], alpha=0.15, lw=0)
     return ax
@@ -112,7 +114,12 @@ def draw_distribution(shares: dict[Any, Sequence[np.ndarray[Any, Any]]], ax: Axe
 
 
 def _values(frame: pd.DataFrame, by: str | None) -> list[Any]:
-    return sorted(set(frame[by])) if by else [""]
+    return ordered(frame[by]) if by else [""]
+
+
+def ordered(values: Iterable[Any]) -> list[Any]:
+    """Return the distinct values, numbers before words."""
+    return sorted(set(values), key=lambda value: (isinstance(value, str), value))
 
 
 def _label(by: str | None, name: Any) -> str:

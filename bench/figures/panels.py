@@ -17,6 +17,7 @@ from bench.figures.curves import (
     draw_history,
     draw_lines,
     draw_scatter,
+    ordered,
 )
 from bench.figures.style import look
 from bench.published.reader import Paper
@@ -59,10 +60,12 @@ def _wide(done: Done) -> pd.DataFrame:
 
 
 def _curves(figure: Figure, suite: Suite, frame: pd.DataFrame, paper: Paper) -> Canvas:
-    values = sorted(set(frame[figure.panels])) if figure.panels else [None]
+    told = [name for name in (figure.by, figure.panels) if name]
+    frame = frame.assign(**{name: frame[name].map(_named) for name in told})
+    values = ordered(frame[figure.panels]) if figure.panels else [None]
     canvas, axes = _grid(values, figure)
     printed = _published(figure, suite, paper)
-    names = sorted(set(frame[figure.by])) if figure.by else None
+    names = ordered(frame[figure.by]) if figure.by else None
     at = set(frame[figure.x]) | (set() if printed is None else set(printed[figure.x]))
     for value, ax in zip(values, axes, strict=True):
         part = frame if value is None else frame[frame[figure.panels] == value]
@@ -76,10 +79,15 @@ def _curves(figure: Figure, suite: Suite, frame: pd.DataFrame, paper: Paper) -> 
                 part, ax, x=figure.x, y=figure.y, by=figure.by, names=names, published=shown,
                 reference=figure.reference,
             )  # fmt: skip
-        _scale_axis(ax, figure, sorted(at))
+        _scale_axis(ax, figure, ordered(at))
     axes[0].set_ylabel(figure.y_label)
     _legend(canvas, axes)
     return canvas
+
+
+def _named(value: Any) -> Any:
+    """Return the value of a setting; one that has no meaning for a cell gets a name too."""
+    return "-" if value is None or value != value else value
 
 
 def _scale_axis(ax: Axes, figure: Figure, ticks: list[float]) -> None:
@@ -140,7 +148,7 @@ def _distribution(figure: Figure, done: Done) -> Canvas | None:
     if not shares:
         return None
     canvas, axes = _grid([None], figure)
-    names = sorted(shares)
+    names = ordered(shares)
     told = {name: f"{figure.by} = {name}" if figure.by else "measured" for name in names}
     draw_distribution({told[name]: shares[name] for name in names}, axes[0])
     axes[0].set(xlabel=figure.x_label, ylabel=figure.y_label)

@@ -49,7 +49,9 @@ def look() -> Iterator[None]:
 
 
 def colours(names: Sequence[Any]) -> dict[Any, Any]:
-    """Return a colour for each name: its own, or along a sequence for values of a setting."""
-    if any(str(name) in COLOURS for name in names):
-        return {name: COLOURS.get(str(name), GREY) for name in names}
-    return dict(zip(names, sns.color_palette("viridis", len(names)), strict=True))
+    """Return a colour for each name: its own, else of a sequence (numbers) or a circle (words)."""
+    known = {name: COLOURS[str(name)] for name in names if str(name) in COLOURS}
+    others = [name for name in names if name not in known]
+    words = known or any(isinstance(name, str) for name in others)
+    palette = "husl" if words else "viridis"
+    return known | dict(zip(others, sns.color_palette(palette, len(others)), strict=True))

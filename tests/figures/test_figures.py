@@ -91,6 +91,34 @@ def test_history_is_a_mean_with_a_band() -> None:
     assert len(ax.collections) == 1
 
 
+def test_a_line_that_a_panel_lacks_is_left_out() -> None:
+    frame = pd.DataFrame([{"epoch": e, "loss": "eqco", "m": 1.0} for e in (1, 2)])
+    ax = draw_history(frame, new_axes(), x="epoch", y="m", by="loss", names=["eqco", "infonce"])
+    assert [line.get_label() for line in ax.lines] == ["eqco"]
+
+
+def test_words_that_have_no_colour_get_different_ones() -> None:
+    given = colours(["infonce", "ring", "ball"])
+    assert given["infonce"] == COLOURS["infonce"]
+    assert len({str(c) for c in given.values()}) == 3
+
+
+def test_a_setting_without_a_meaning_for_some_cells_tells_lines_apart() -> None:
+    """IR has a normaliser, InfoNCE on the bank has none."""
+    path = SUITES / "mutual-information-figure-2.yaml"
+    suite = load_suite(path)
+    figure = Figure(
+        name="x", title="x", draw="lines", x="seed", y="knn_top1", by="normaliser", x_label="x",
+        y_label="y",
+    )  # fmt: skip
+    cells = [c for c in expand(suite, "cpu", path) if c.settings["method"] in ("ir", "ir-nce")]
+    done = [(cell, Finished({"knn_top1": 50.0}, {}, [], {})) for cell in cells]
+    canvas = draw_figure(figure, suite, done, load_paper("mutual-information"))
+    assert canvas is not None
+    _, labels = canvas.axes[0].get_legend_handles_labels()
+    assert labels == ["-", "constant", "sampled"]
+
+
 def test_scatter_draws_each_class() -> None:
     points, labels = np.arange(8.0).reshape(4, 2), np.array([0, 1, 0, 1])
     ax = draw_scatter(points, labels, new_axes())
