@@ -131,9 +131,10 @@ def workspace(
     def call(*words: str) -> Answer:
         monkeypatch.setattr(sys, "argv", ["bench", *words])
         capsys.readouterr()
-        with monkeypatch.context() as patch, pytest.raises(SystemExit) as stop:
+        with monkeypatch.context() as patch:
             patch.delenv("BENCH_SUITES", raising=False)  # which a call sets for its workers
-            cli.main()
+            with pytest.raises(SystemExit) as stop:
+                cli.main()
         out, err = capsys.readouterr()
         return Answer(int(stop.value.code or 0), out, err)
 

@@ -73,7 +73,7 @@ def test_more_seeds_run_only_what_is_missing(workspace: Workspace) -> None:
     assert len(workspace.attempts()) == CELLS
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_killed_at_random_moments_it_ends_as_if_it_was_not(workspace: Workspace, seed: int) -> None:
     """kill -9 of the launcher or of a worker, several times; then run to the end."""
     workspace.suite(LONG)

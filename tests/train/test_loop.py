@@ -30,6 +30,24 @@ FURTHER = {
 }  # fmt: skip
 
 
+OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "multi-crop": (
+        "unigrad", {"views": "multi-crop", "local_size": 8, "negative_branch": "target"},
+    ),
+    "cutmix": ("unigrad", {"cutmix": True, "negative_branch": "target"}),
+    "two dictionaries": (
+        "moco-v2",
+        {
+            "loss": "dual-temperature", "tau_beta": 0.2, "K_scalar": 8, "scalar_size": 60,
+            "scalar_drawn": "random",
+        },
+    ),
+    "keys by age": ("moco-v2", {"drawn": "earliest", "queue_size": 60, "K": 20}),
+    "a witness that learns": ("ir-nce", {"witness": "mlp-1"}),
+    "towers with a classifier beside": ("cmc-nce", {"online_linear": True}),
+}  # fmt: skip
+
+
 def falling(_: nn.Module) -> dict[str, float]:
     """Stand in for kNN: no epoch is better than the first."""
     return {"knn_top1": 50.0}
@@ -83,8 +101,27 @@ def test_so_it_is_with_every_option(changes: dict[str, Any], tmp_path: Path) -> 
     assert_same_run(tmp_path, "simclr", [2, 3], **changes)
 
 
+@pytest.mark.parametrize(("method", "changes"), OTHERS.values(), ids=OTHERS)
+def test_so_it_is_with_what_few_methods_have(
+    method: str, changes: dict[str, Any], tmp_path: Path
+) -> None:
+    assert_same_run(tmp_path, method, [1, 5], **changes)
+
+
+GPU_METHODS = [
+    "simclr",
+    "moco-v2",
+    "nnclr",
+    "ring-s-neigh-anneal",
+    "la",
+    "cmc",
+    "unigrad",
+    "vicreg",
+]
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", GPU_METHODS)
 def test_so_it_is_on_a_gpu(method: str, tmp_path: Path) -> None:
     assert_same_run(tmp_path, method, [2, 5], device="cuda")
 
