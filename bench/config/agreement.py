@@ -136,11 +136,7 @@ def _check_objective(cell: "Pretrain") -> None:
         similar or (cell.target != "bank" and cell.witness == "dot"),
         f"loss '{cell.loss}' compares outputs, not a witness of them, and with no bank",
     )
-    if "correlation_DD" in loss.sees and loss.is_loss:
-        need(
-            cell.negatives in ("previous", "batch"),
-            f"loss '{cell.loss}' needs negatives 'previous', or 'batch' as their stand-in",
-        )
+    _check_sample_set(cell)
     if cell.loss == "la":
         need(cell.negatives == "bank", "loss 'la' needs negatives 'bank'")
     if cell.loss == "align-uniform" and (cell.negatives != "batch" or cell.K is not None):
@@ -149,6 +145,23 @@ def _check_objective(cell: "Pretrain") -> None:
         cell.witness == "dot" or cell.negatives in ("bank", "queue", "batch"),
         "a witness compares with negatives of a batch, queue or bank",
     )
+
+
+def _check_sample_set(cell: "Pretrain") -> None:
+    """Check what objectives over features see beside a query and its key."""
+    loss = LOSSES[cell.loss]
+    if loss.over == "similarities" or cell.loss == "align-uniform":
+        return
+    if loss.is_loss:
+        sets = ("previous", "batch") if "correlation_DD" in loss.sees else ("none",)
+        need(cell.negatives in sets, f"loss '{cell.loss}' needs negatives {_or(sets)}")
+    if cell.negatives == "batch":
+        views = "both" if cell.negative_gradient == "softmax" else "keys"
+        need(
+            cell.symmetric and cell.K is None and cell.negative_views in ("keys", views),
+            f"loss '{cell.loss}' takes all of the batch: symmetric, K null and negative_views "
+            f"'{views}'",
+        )
 
 
 _SETS = {
@@ -165,7 +178,7 @@ def _check_gradient(cell: "Pretrain") -> None:
     predictor = cell.positive_gradient == "predictor"
     form = str(cell.negative_gradient)
     for names, there, told in (
-        (("eps", "form", "half_power"), predictor, "positive_gradient 'predictor'"),
+        (("eps", "form"), predictor, "positive_gradient 'predictor'"),
         (("var_weight", "gamma"), form == "variance", "negative_gradient 'variance'"),
     ):
         for name in names:
@@ -174,11 +187,15 @@ def _check_gradient(cell: "Pretrain") -> None:
                 f"{name} is needed with {told} and with nothing else",
             )
     need(
-        (cell.balance is None) == predictor,
-        "balance is dynamic with positive_gradient 'predictor', and needed with others",
+        cell.balance is not None or predictor,
+        "balance may be null, which is dynamic, with positive_gradient 'predictor' alone",
     )
     need(
-        cell.negatives in _SETS[form] and (cell.K is None or cell.negatives == "queue"),
+        (cell.half_power is not None) == (cell.balance is None),
+        "half_power is needed with a dynamic balance and with nothing else",
+    )
+    need(
+        cell.negatives in _SETS[form] and cell.queue_size is None,
         f"negative_gradient '{form}' needs all of negatives {_or(_SETS[form])}",
     )
     need(form != "softmax" or cell.tau is not None, "negative_gradient 'softmax' needs tau")
@@ -196,7 +213,12 @@ def _check_mixtures(cell: "Pretrain") -> None:
         "cutmix needs target 'momentum', which sees the images unmixed",
     )
     need(not (cell.cutmix and cell.online_linear), "online_linear learns from unmixed images alone")
-    need(cell.weights_K is None or cell.tau is not None, "weights_K needs tau")
+    plain = cell.tau and cell.colour == "rgb" and cell.witness == "dot" and cell.norm == "l2"
+    need(
+        cell.weights_K is None or bool(plain),
+        "weights_K compares outputs as they are: it needs tau, colour 'rgb', witness 'dot' and "
+        "norm 'l2'",
+    )
     need(
         cell.views != "multi-crop" or cell.negatives in ("previous", "none"),
         "views 'multi-crop' need negatives 'previous' or 'none'",
@@ -204,6 +226,11 @@ def _check_mixtures(cell: "Pretrain") -> None:
     if cell.cutmix or cell.views == "multi-crop":
         told = "cutmix" if cell.cutmix else "views 'multi-crop'"
         linear = [name for name, loss in LOSSES.items() if loss.linear]
+        parts = (cell.positive_gradient, cell.negative_gradient)
+        need(
+            parts[0] != "whitened" and parts[1] not in ("target", "variance"),
+            f"{told} needs a gradient that is linear in the positive",
+        )
         need(
             cell.loss in linear and cell.target != "shared" and cell.symmetric,
             f"{told} mixes positives: it needs symmetric, a target without gradient and a loss "
@@ -219,8 +246,8 @@ def _check_training(cell: "Pretrain") -> None:
     if cell.lr_schedule == "plateau" and cell.knn_every_epochs != 1:
         raise ValueError("lr_schedule 'plateau' watches kNN: knn_every_epochs must be 1")
     need(
-        not cell.components or cell.knn_every_epochs > 0,
-        "components are measured along with kNN: knn_every_epochs must be above 0",
+        (not cell.components and cell.watch == "knn") or cell.knn_every_epochs > 0,
+        "components and watch belong to what is watched: knn_every_epochs must be above 0",
     )
     if cell.linear is not None and cell.linear not in LINEAR_PROTOCOLS:
         known = choices(cell.linear, list(LINEAR_PROTOCOLS))

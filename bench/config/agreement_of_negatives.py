@@ -8,8 +8,11 @@ from bench.config.losses import LOSSES
 if TYPE_CHECKING:
     from bench.config.pretrain import Pretrain
 
-OF_BANK = ("uniform", "nearest", "ball", "ring", "cave")
-OF_QUEUE = ("uniform", "earliest", "newest")
+DRAWN = {
+    "bank": ("uniform", "nearest", "ball", "ring", "cave"),
+    "queue": ("uniform", "earliest", "newest"),
+}
+"""How negatives may be drawn, by where they come from."""
 
 
 def need(condition: bool, told: str) -> None:
@@ -30,11 +33,13 @@ def _check_targets(cell: "Pretrain") -> None:
     if cell.negative_branch == "online":
         need(
             cell.negatives in ("batch", "previous")
+            and cell.target != "stop-gradient"
+            and cell.negative_gradient in (None, "softmax", "online")
             and cell.symmetric
             and not cell.cutmix
             and cell.predictor_layers == 0,
-            "negative_branch 'online' needs negatives 'batch' or 'previous', symmetric, no CutMix "
-            "and no predictor",
+            "negative_branch 'online' needs negatives 'batch' or 'previous', another target than "
+            "'stop-gradient' (which is the online branch), symmetric, no CutMix and no predictor",
         )
     if cell.momentum_schedule == "cosine" and cell.momentum is None:
         raise ValueError("momentum_schedule 'cosine' needs target 'momentum'")
@@ -53,9 +58,9 @@ def _check_queue(cell: "Pretrain") -> None:
         raise ValueError("queue_start 'empty' leaves fewer than K keys to draw from")
     if cell.drawn is not None:
         need(
-            cell.drawn in OF_QUEUE and cell.queue_size is not None,
-            f"drawn with negatives 'queue' is one of {', '.join(OF_QUEUE)}, and queue_size says "
-            "from how many",
+            cell.drawn in DRAWN["queue"] and cell.queue_size is not None,
+            f"drawn with negatives 'queue' is one of {', '.join(DRAWN['queue'])}, and queue_size "
+            "says from how many",
         )
 
 
@@ -86,7 +91,7 @@ def _check_bank(cell: "Pretrain") -> None:
             "nothing else"
         )
     need(
-        cell.inner_share is None or cell.inner_share < (cell.ball_share or 2),
+        cell.drawn != "ring" or (cell.inner_share or 0) < (cell.ball_share or 0),
         f"inner_share {cell.inner_share} leaves nothing of ball_share {cell.ball_share}",
     )
     begin, end = cell.inner_from_epoch, cell.inner_to_epoch
@@ -98,11 +103,15 @@ def _check_bank(cell: "Pretrain") -> None:
     )
     if cell.negatives == "bank":
         need(
-            cell.drawn in OF_BANK and cell.K is not None,
-            f"negatives 'bank' needs K, and drawn as one of {', '.join(OF_BANK)}",
+            cell.drawn in DRAWN["bank"] and cell.K is not None,
+            f"negatives 'bank' needs K, and drawn as one of {', '.join(DRAWN['bank'])}",
         )
     else:
         need(cell.uniform_epochs == 0, "uniform_epochs has no meaning without negatives 'bank'")
+    need(
+        cell.uniform_epochs == 0 or cell.uniform_epochs < cell.epochs,
+        f"uniform_epochs {cell.uniform_epochs}: there are {cell.epochs} epochs",
+    )
 
 
 def _check_neighbours(cell: "Pretrain") -> None:

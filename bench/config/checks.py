@@ -84,13 +84,14 @@ class Peak(CheckRecord):
 class Exceeds(CheckRecord):
     """The metric exceeds that of the cells of `than` by more than `by`, wherever both are.
 
+    A negative `by` says that it is not lower by more than that.
     Effect: the smallest difference over all other settings. With `mean` it is the mean difference:
     the smallest of many noisy ones lies below their mean by chance alone.
     """
 
     check: Literal["exceeds"]
     than: Where
-    by: Margin = 0.0
+    by: float = 0.0
     mean: bool = False
 
 

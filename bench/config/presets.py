@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from bench.config.agreement import BELONGS
+from bench.config.agreement_of_negatives import DRAWN
 from bench.config.coordinates import (
     Comparison,
     DataAndViews,
@@ -127,11 +128,12 @@ def filled(settings: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"method '{method}' is unknown. {choices(str(method), list(known))}")
     options = LOSS_OPTIONS.get(str(settings.get("loss", known[method].settings.get("loss"))), {})
     merged: dict[str, Any] = {**options, **known[method].settings, **settings}
-    if "loss" in settings:
+    if "loss" in settings and settings["loss"] != known[method].settings.get("loss"):
         merged |= {k: v for k, v in options.items() if k not in settings}
     for name in list(merged):
         if name not in settings and merged[name] is not None and _is_stale(name, merged):
             merged[name] = None
+    merged |= {k: v for k, v in _followed(merged).items() if k not in settings}
     if merged.get("N") is None:
         merged["N"] = merged.get("batch_size")
     if "lr" not in merged and isinstance(merged.get("base_lr"), int | float):
@@ -149,7 +151,7 @@ def _is_stale(name: str, merged: dict[str, Any]) -> bool:
             return True
     is_, neighbours = merged.get, merged.get("neighbours")
     rules = {
-        "drawn": is_("negatives") not in ("bank", "queue"),
+        "drawn": is_("drawn") not in DRAWN.get(str(is_("negatives")), ()),
         "K": is_("negatives") in ("previous", "none"),
         "clusters": is_("drawn") != "cave" and neighbours != "k-neighbourhood",
         "inner_share": is_("drawn") != "ring" and neighbours != "s-neighbourhood",
@@ -158,6 +160,18 @@ def _is_stale(name: str, merged: dict[str, Any]) -> bool:
     }
     rules |= {name: rules["clusters"] for name in ("clusterings",)}
     rules |= {name: rules["inner_share"] for name in ("inner_from_epoch", "inner_to_epoch")}
-    rules |= {name: rules["eps"] for name in ("form", "half_power")}
+    rules |= {"form": rules["eps"], "half_power": rules["eps"] or is_("balance") is not None}
     rules |= {"var_weight": rules["gamma"]}
     return rules.get(name, False)
+
+
+def _followed(merged: dict[str, Any]) -> dict[str, Any]:
+    """Return settings that have no choice with the others, whatever a preset says of them."""
+    found: dict[str, Any] = {}
+    if merged.get("target") != "momentum":
+        found["momentum_schedule"] = "fixed"
+    if merged.get("target") == "bank":
+        found["symmetric"] = merged.get("colour") == "lab"
+    if merged.get("negatives") not in ("batch", "previous") or merged["target"] == "stop-gradient":
+        found["negative_branch"] = "target"
+    return found

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import (
+    AfterValidator,
     Field,
     NonNegativeFloat,
     NonNegativeInt,
@@ -30,6 +31,12 @@ ONLY_WITH: dict[str, tuple[str, Any]] = {
 _IMAGES = {"digits": 1347}  # to train on, for predicted times alone
 
 
+def _of_one_size(views: str) -> str:
+    if views == "multi-crop":
+        raise ValueError("views 'multi-crop' are of two sizes: a classifier sees one view")
+    return views
+
+
 class Supervised(Cell):
     """One classifier (DCL, App. 7; dual temperature, Sec. E), tested after every epoch."""
 
@@ -42,7 +49,7 @@ class Supervised(Cell):
     image_size: Annotated[int, Field(ge=8)]  # pixels a side, of a view
     label_noise: Literal["none", "symmetric", "asymmetric"] = "none"  # of the training images
     eta: Annotated[float, Field(ge=0, le=1)] = 0.0  # probability that a label is made wrong
-    views: ViewSet  # an image is seen as the first view of its pair
+    views: Annotated[ViewSet, AfterValidator(_of_one_size)]  # an image is seen by the first recipe
     view_strength: PositiveFloat = 1.0
 
     # classifier: an encoder and one linear layer with a bias
@@ -74,6 +81,17 @@ class Supervised(Cell):
         "test_top1", "test_top1_best", "train_loss", "train_top1", "q_b", "q_b_first",
     )  # fmt: skip
     knn_every_epochs: ClassVar[int] = 0  # which the loop asks: never
+    # What sources of images ask, and a classifier has no choice of.
+    pretrain_on: ClassVar[str] = "train"
+    one_view: ClassVar[bool] = True
+    local_size: ClassVar[int | None] = None
+    colour: ClassVar[str] = "rgb"
+    cutmix: ClassVar[bool] = False
+
+    @property
+    def N(self) -> int:
+        """Images of a step: one batch."""
+        return self.batch_size
 
     @model_validator(mode="before")
     @classmethod

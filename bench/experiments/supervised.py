@@ -17,7 +17,7 @@ from bench.experiments.pretrain import deterministic
 from bench.store.folder import CellFolder
 from bench.train.loop import train
 from bench.train.sources import open_source
-from bench.train.supervised import SupervisedTraining, images_of
+from bench.train.supervised import SupervisedTraining
 
 
 def run(cells: Sequence[Supervised], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
@@ -27,7 +27,7 @@ def run(cells: Sequence[Supervised], folders: Sequence[CellFolder], device: str)
 
 def _outcome(cell: Supervised, folder: CellFolder, device: str) -> Outcome:
     try:
-        source = open_source(images_of(cell), data_root(), device)
+        source = open_source(cell, data_root(), device)
         training = SupervisedTraining(cell, source, device)
         with deterministic(device):
             train(training, folder, _never_asked, lambda: None)

@@ -61,21 +61,20 @@ def la(
     others, C the own entry. Both p stand over the global sum of Eq. 1. "sampled" (`la-original`)
     estimates it twice, from samples of its own for numerator and denominator: kappa cancels, the
     noise of the two sums does not. "constant" divides both by one Z, which cancels: Lemma B.3.
+    Without samples, as before neighbours are looked for, what is left is InfoNCE either way.
 
     Args:
         pos_N, neg_NK, tau: as for `infonce`, over B.
         normaliser: which of the two readings.
-        globals_2NK: similarities with two uniform samples, (2, N, M); for "sampled" alone.
+        globals_2NK: similarities with two uniform samples, (2, N, M), of which "sampled" is made.
 
     Raises:
-        ValueError: as for `infonce`, no such normaliser, or "sampled" without its samples.
+        ValueError: as for `infonce`, or no such normaliser.
     """
     check_normaliser(normaliser)
     loss_N: Tensor = infonce(at_least_float32(pos_N), at_least_float32(neg_NK), tau=tau)
-    if normaliser == "constant":
+    if normaliser == "constant" or globals_2NK is None:
         return loss_N
-    if globals_2NK is None:
-        raise ValueError("normaliser sampled needs two uniform samples")
     sums_2N: Tensor = (at_least_float32(globals_2NK) / tau).logsumexp(dim=-1)
     return loss_N + sums_2N[0] - sums_2N[1]
 

@@ -60,7 +60,7 @@ class BankNegatives(nn.Module):
         else:
             near_NL = None if chosen.near_NL is None else scores(chosen.near_NL)
         samples = None
-        if self.pairs_of_samples:
+        if self.pairs_of_samples and anchor.epoch >= self.cell.uniform_epochs:
             n = len(bank.entries)
             pair = [scores(draw_uniform(n, rows_N, self.K, anchor.draw)) for _ in range(2)]
             samples = torch.stack(pair)

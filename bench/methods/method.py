@@ -14,7 +14,14 @@ from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix, cutmix
 from bench.methods.bank import Bank
 from bench.methods.memory import Memory
-from bench.methods.negatives import Anchor, Found, Negatives, QueueNegatives, positives
+from bench.methods.negatives import (
+    Anchor,
+    Found,
+    Negatives,
+    Onlookers,
+    QueueNegatives,
+    positives,
+)
 from bench.methods.objectives import Objective, Pair
 from bench.methods.online import Online, Projected
 from bench.methods.samples import Previous, Samples, of_batch, of_queue
@@ -104,7 +111,7 @@ class Method:
                 seen.epoch,
             )
             probed = query_ND if query_ND.requires_grad else key_ND
-            found = self._found(anchor, samples, a)
+            found = self._found(anchor, samples, projected, a)
             pairs.append(
                 Pair(query_ND, key_ND, probed, found, self._samples(samples, key_ND, a, F_DD))
             )
@@ -173,7 +180,15 @@ class Method:
             return {v: key.detach() for v, key in keys.items()}
         return {v: projected[v].projection_ND.detach() for v in range(GLOBAL)}
 
-    def _found(self, anchor: Anchor, branch: Mapping[int, Tensor], a: int) -> Found:
+    def _found(
+        self, anchor: Anchor, branch: Mapping[int, Tensor], projected: list[Projected], a: int
+    ) -> Found:
+        """Return the similarities of a view's queries; onlookers see outputs not yet normalised."""
+        if isinstance(self.negatives, Onlookers):
+            if self.cell.norm != "l2" and len(projected) > 1:
+                both = projected[a].output_ND, projected[1 - a % GLOBAL].output_ND
+                anchor = anchor._replace(query_ND=both[0], positive_ND=both[1])
+            return self.negatives.similarities(anchor)
         if self.cell.negative_branch == "target" or a >= GLOBAL:
             return self.negatives.similarities(anchor)
         own = branch[a] if self.cell.negative_views == "both" else None

@@ -87,7 +87,7 @@ class Onlookers(BatchNegatives):
     def similarities(self, anchor: Anchor) -> Found:
         """Return cosines, whatever the norm of the outputs is."""
         query_ND, positive_ND = (
-            nn.functional.normalize(x, dim=1) for x in (anchor.query_ND, anchor.positive_ND)
+            nn.functional.normalize(x.float(), dim=1) for x in (anchor.query_ND, anchor.positive_ND)
         )
         return super().similarities(anchor._replace(query_ND=query_ND, positive_ND=positive_ND))
 

@@ -21,6 +21,7 @@ class Projected(NamedTuple):
     features: Tensor  # of the backbone, (N, F)
     projection_ND: Tensor  # normalised as the cell says
     prediction_ND: Tensor  # normalised too; the projection itself without a predictor
+    output_ND: Tensor  # the prediction before it was normalised
 
 
 class Online(nn.Module):
@@ -56,8 +57,8 @@ class Online(nn.Module):
             prediction = self.predictor(projection)
         unit = self.normalised(projection.float())
         if prediction is projection:
-            return Projected(features, unit, unit)
-        return Projected(features, unit, self.normalised(prediction.float()))
+            return Projected(features, unit, unit, projection)
+        return Projected(features, unit, self.normalised(prediction.float()), prediction)
 
     def _of(self, tower: int | None) -> tuple[nn.Module, nn.Module]:
         if tower is None:

@@ -15,6 +15,7 @@ from bench.analysis.claims import Judged, judge_claims
 from bench.analysis.compare import Compared, compare
 from bench.analysis.frame import finished_cells
 from bench.config.checks import Check
+from bench.config.presets import presets
 from bench.config.record import Cell
 from bench.config.suite import Suite
 from bench.published.reader import Artifact, Claim, Paper, Protocol
@@ -121,6 +122,7 @@ def render(evidence: Evidence, figures: Sequence[Any], missing_figures: Sequence
         published_scale=published,
         figures=figures,
         missing_figures=missing_figures,
+        gaps=_preset_gaps(suite, evidence.cells),
         unstated=[u for protocol in _protocols(suite, paper) for u in protocol.unstated],
         errata=_errata(suite, paper, artifacts),
         origins=_origins(evidence.done),
@@ -138,6 +140,20 @@ def _protocols(suite: Suite, paper: Paper) -> list[Protocol]:
     """Return the paper's protocols that the suite follows."""
     names = [suite.protocol, *suite.protocols.values()]
     return [paper.protocol(name) for name in dict.fromkeys(names) if name]
+
+
+def _preset_gaps(suite: Suite, cells: Sequence[Cell]) -> list[tuple[str, str, str, str]]:
+    """Return what presets fill in that no paper states: methods, setting, value, the source."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    known = presets()
+    for method in dict.fromkeys(c.settings["method"] for c in cells if "method" in c.settings):
+        coordinates = known[method].coordinates if method in known else {}
+        own = [cell.settings for cell in cells if cell.settings.get("method") == method]
+        for name, (value, source) in coordinates.items():
+            taken = value is not None and any(s.get(name) == value for s in own)
+            if "not stated" in source and taken and name not in suite.assumed:
+                found.setdefault((name, _plain(value), source), []).append(method)
+    return [(", ".join(names), *key) for key, names in found.items()]
 
 
 def _used(name: str, cells: Sequence[Cell]) -> str:

@@ -7,10 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.config.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix, draw_cutmix
-from bench.train.sources import Rows, Source
+from bench.train.sources import Rows, Shown, Source
 
 
 class Batch(NamedTuple):
@@ -25,7 +24,7 @@ class Batch(NamedTuple):
 class Batches:
     """The training images of a source, in a new random order each epoch."""
 
-    def __init__(self, cell: Pretrain, source: Source) -> None:
+    def __init__(self, cell: Shown, source: Source) -> None:
         """Drop what does not fill a last step of N queries, as the field does."""
         self.cell, self.source = cell, source
         self.labels = source.labels["train"]

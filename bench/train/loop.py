@@ -142,12 +142,13 @@ class Training:
         seen = Seen(batch.views, draw, batch.rows, epoch, batch.mixes)
         compared = self.method.compare(self.online, seen)
         losses = [self.method.objective(pair) for pair in compared.pairs]
-        loss = torch.cat(losses).mean()
+        loss = torch.cat(losses).mean() * compared.towers  # mutual-information, Eq. 3: a sum
         value = loss.item()
         if not math.isfinite(value):
             raise Diverged(f"step {step + 1}: loss is {value}")
         (loss / self.shares).backward()
-        self.probes.add(compared.pairs, losses, sum(map(len, losses)) * self.shares)
+        meant = sum(map(len, losses)) // compared.towers * self.shares
+        self.probes.add(compared.pairs, losses, meant)
         self.method.remember(compared, seen)
         if self.head is not None:
             self.head.step(compared.features, batch.labels)

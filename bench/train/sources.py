@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 
 from bench.config.environment import cores
-from bench.config.pretrain import Pretrain
 from bench.data.catalogue import load_images, streams
 from bench.data.images import Images, Split
 from bench.data.streaming import CropStream, ImageFiles, centre_crops, load_files
@@ -37,6 +36,62 @@ class Meta(NamedTuple):
     std: tuple[float, float, float]
 
 
+class Shown(Protocol):
+    """What a cell says of the images that it is shown."""
+
+    @property
+    def dataset(self) -> str:
+        """The name of the data set."""
+
+    @property
+    def pretrain_on(self) -> str:
+        """Whether unlabelled images are trained on too."""
+
+    @property
+    def train_images(self) -> int | None:
+        """How many to train on; None: all."""
+
+    @property
+    def image_size(self) -> int:
+        """Pixels a side, of a view."""
+
+    @property
+    def views(self) -> str:
+        """The name of a view set."""
+
+    @property
+    def view_strength(self) -> float:
+        """1 is the published one."""
+
+    @property
+    def local_size(self) -> int | None:
+        """Pixels a side, of local views."""
+
+    @property
+    def colour(self) -> str:
+        """rgb or lab."""
+
+    @property
+    def cutmix(self) -> bool:
+        """Whether images are mixed."""
+
+    @property
+    def one_view(self) -> bool:
+        """Whether the first view of the set is all that is seen."""
+
+    @property
+    def batch_size(self) -> int:
+        """Images of a batch."""
+
+    @property
+    def N(self) -> int:
+        """Images of a step."""
+
+    @property
+    def seed(self) -> int:
+        """Of order and views."""
+
+
 class Source(Protocol):
     """Where the images of a cell come from."""
 
@@ -58,7 +113,7 @@ class Source(Protocol):
 class InMemory:
     """Images that live on the device as uint8; everything is made there."""
 
-    def __init__(self, cell: Pretrain, images: Images, device: str) -> None:
+    def __init__(self, cell: Shown, images: Images, device: str) -> None:
         """Move the images to the device.
 
         Raises:
@@ -102,7 +157,7 @@ class InMemory:
 class OnDisk:
     """Images that worker processes decode and crop; the rest is made on the device."""
 
-    def __init__(self, cell: Pretrain, files: ImageFiles, device: str) -> None:
+    def __init__(self, cell: Shown, files: ImageFiles, device: str) -> None:
         """List the files.
 
         Raises:
@@ -147,7 +202,7 @@ class OnDisk:
             yield self.normalise(pixels.to(self.device).float() / 255)
 
 
-def views_of(cell: Pretrain) -> Views:
+def views_of(cell: Shown) -> Views:
     """Return the cell's views: those of its set, or the first of them alone.
 
     Raises:
@@ -165,7 +220,7 @@ def views_of(cell: Pretrain) -> Views:
     return views.first() if cell.one_view else views
 
 
-def open_source(cell: Pretrain, root: Path, device: str) -> Source:
+def open_source(cell: Shown, root: Path, device: str) -> Source:
     """Return the cell's images.
 
     Raises:
@@ -177,7 +232,7 @@ def open_source(cell: Pretrain, root: Path, device: str) -> Source:
     return InMemory(cell, load_images(cell.dataset, root), device)
 
 
-def normaliser(cell: Pretrain, meta: Meta, device: str) -> Callable[[Tensor], Tensor]:
+def normaliser(cell: Shown, meta: Meta, device: str) -> Callable[[Tensor], Tensor]:
     """Return the function that takes pixels in [0, 1] to what an encoder sees.
 
     With colour "rgb" that has mean 0 and variance 1 a channel; with "lab" it is `scaled_lab`, the
@@ -195,7 +250,7 @@ def normaliser(cell: Pretrain, meta: Meta, device: str) -> Callable[[Tensor], Te
     return normalise
 
 
-def chosen_split(cell: Pretrain, images: Images) -> Split:
+def chosen_split(cell: Shown, images: Images) -> Split:
     """Return the images to train on.
 
     Raises:
@@ -215,7 +270,7 @@ def chosen_split(cell: Pretrain, images: Images) -> Split:
     )
 
 
-def chosen_rows(cell: Pretrain, there: int) -> Rows:
+def chosen_rows(cell: Shown, there: int) -> Rows:
     """Return the rows to train on, in order: all, or the first of a random order.
 
     Raises:

@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bench.config.pretrain import Pretrain
 from bench.config.supervised import Supervised
 from bench.data.noise import with_noise
 from bench.data.streams import Purpose, stream
@@ -47,7 +46,7 @@ class SupervisedTraining:
         """
         self.cell, self.source, self.device = cell, source, device
         self.fingerprint = source.meta.fingerprint
-        self.batches = Batches(images_of(cell), source)
+        self.batches = Batches(cell, source)
         self.batches.labels = given_labels(cell, source)
         self.steps_an_epoch = self.batches.per_epoch
         self.steps = cell.epochs * self.steps_an_epoch
@@ -119,19 +118,6 @@ class SupervisedTraining:
 
     def _parts(self) -> dict[str, Any]:
         return {"online": self.online, "optimiser": self.optimiser, "probes": self.probes}
-
-
-def images_of(cell: Supervised) -> Pretrain:
-    """Return a cell of `pretrain` with the same images, views and order, for what gives batches.
-
-    Its other settings are the smallest there are; nothing reads them.
-    """
-    shared = ("dataset", "train_images", "image_size", "views", "view_strength", "epochs", "seed")
-    other: dict[str, Any] = {"method": "simclr", "arch": "small", "stem": "half", "tau": 1.0}
-    other |= {"projector_hidden_dim": 1, "feature_dim": 1, "weight_decay": 0.0}
-    other |= {"optimizer": "sgd", "lr": 1.0, "lr_schedule": "constant", "experiment": "pretrain"}
-    other |= {name: getattr(cell, name) for name in (*shared, "batch_size")}
-    return Pretrain.model_validate(other)
 
 
 class EpochMeans(nn.Module):

@@ -22,7 +22,7 @@ from bench.networks.encoder import make_encoder
 from bench.store.folder import CellFolder
 from bench.train.loop import train
 from bench.train.sources import open_source
-from bench.train.supervised import SupervisedTraining, given_labels, images_of
+from bench.train.supervised import SupervisedTraining, given_labels
 from tests.conftest import Workspace
 
 SUITES = Path(__file__).parents[2] / "suites"
@@ -41,7 +41,7 @@ def small_cell(**changes: Any) -> Supervised:
 
 
 def training_of(cell: Supervised) -> SupervisedTraining:
-    return SupervisedTraining(cell, open_source(images_of(cell), Path(), "cpu"), "cpu")
+    return SupervisedTraining(cell, open_source(cell, Path(), "cpu"), "cpu")
 
 
 def outcome(root: Path, cell: Supervised) -> Outcome:
@@ -151,7 +151,7 @@ def test_the_rate_falls_by_the_schedule() -> None:
 
 def test_wrong_labels_depend_on_the_seed_alone() -> None:
     """And never reach the test images."""
-    source = open_source(images_of(small_cell()), Path(), "cpu")
+    source = open_source(small_cell(), Path(), "cpu")
     clean = source.labels["train"]
     first = given_labels(small_cell(**NOISY), source)
     assert 0.3 < float((first != clean).double().mean()) < 0.7
@@ -163,7 +163,7 @@ def test_wrong_labels_depend_on_the_seed_alone() -> None:
 
 
 def test_unlabelled_images_are_told() -> None:
-    source = open_source(images_of(small_cell()), Path(), "cpu")
+    source = open_source(small_cell(), Path(), "cpu")
     source.labels["train"] = source.labels["train"].clone().fill_(-1)
     with pytest.raises(DataFailure, match=r"^digits: a training image has no label$"):
         SupervisedTraining(small_cell(), source, "cpu")

@@ -126,9 +126,6 @@ MISTAKES: dict[str, Any] = {
     "normaliser must be sampled or constant, found x": lambda p, n: ir(
         p, n, tau=0.1, kappa=1.0, normaliser=X
     ),
-    "normaliser sampled needs two uniform samples": lambda p, n: la(
-        p, n, tau=0.1, normaliser="sampled", globals_2NK=None
-    ),
     "where must be inside or outside, found x": lambda p, n: neighbour_gain(p, n, tau=0.1, where=X),
     "tau must be above 0, found 0.0": lambda p, n: neighbour_gain(p, n, tau=0.0, where="inside"),
 }

@@ -31,7 +31,7 @@ class Given(nn.Module):
 
     def forward(self, views: Tensor) -> Projected:
         unit = normalize(views, dim=1)
-        return Projected(views, unit, unit)
+        return Projected(views, unit, unit, views)
 
 
 def embeddings() -> tuple[Tensor, Tensor]:
