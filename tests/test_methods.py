@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from bench.config.losses import LOSSES, Loss
 from bench.config.presets import elsewhere, presets
@@ -49,6 +50,49 @@ def test_every_method_takes_a_step(method: str) -> None:
     assert ("surrogate" in line) == (training.cell.loss == "gradient")
     assert ("q_b" in line) == (training.cell.tau is not None)
     assert -1 <= line["positive_similarity"] <= 1
+
+
+CROSSED: list[dict[str, Any]] = [
+    {"symmetric": False},
+    {"symmetric": True},
+    {"target": "stop-gradient"},
+    {"negatives": "queue", "K": 8, "queue_start": "random"},
+    {"negatives": "batch", "negative_views": "keys", "K": None},
+    {"loss": "dcl", "tau": 0.1},
+    {"loss": "cosine", "negatives": "none"},
+    {"neighbours": "none"},
+    {"views": "multi-crop", "local_size": 8},
+    {"cutmix": True},
+    {"colour": "rgb"},
+    {"norm": "bn"},
+    {"witness": "bilinear"},
+    {"negative_branch": "online"},
+]
+
+
+@pytest.mark.parametrize("changes", CROSSED, ids=str)
+def test_a_crossing_trains_or_is_refused(changes: dict[str, Any]) -> None:
+    """Whatever passes the record's checks takes a step."""
+    refused = 0
+    for method in METHODS:
+        if presets()[method].settings.get("drawn") == "ball" and "anneal" in method:
+            continue  # as the others
+        try:
+            cell = small_cell(method, epochs=2, **changes)
+        except ValidationError:
+            refused += 1
+            continue
+        training = training_of(cell)
+        training.online.train()
+        training.step(training.steps - 1)
+    assert refused < len(METHODS)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_naming_what_a_preset_says_changes_nothing(method: str) -> None:
+    cell = small_cell(method)
+    for name in ("loss", "target", "negatives", "neighbours", "drawn"):
+        assert small_cell(method, **{name: getattr(cell, name)}).id == cell.id
 
 
 def test_no_module_knows_a_method_by_name() -> None:

@@ -11,13 +11,14 @@ from torch.nn.functional import normalize
 from torch.testing import assert_close
 
 from bench.config.presets import presets
+from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix
 from bench.losses import correlation, infonce
 from bench.methods.bank import Bank
 from bench.methods.bank_negatives import BankNegatives
 from bench.methods.make import make_method
 from bench.methods.method import Method, Seen
-from bench.methods.negatives import Anchor, QueueNegatives, Scalar
+from bench.methods.negatives import Anchor, Found, QueueNegatives, Scalar
 from bench.methods.online import Online
 from tests.pretraining import small_cell, training_of
 
@@ -95,8 +96,8 @@ def test_a_tower_sees_its_channels_alone() -> None:
     assert not torch.equal(before[1].projection_ND, after[1].projection_ND)
 
 
-def negatives_of(name: str, epoch: int = 5, **changes: Any) -> tuple[Tensor, Tensor, Bank]:
-    """Return which entries are drawn, and the similarity of each query to each entry, ranked."""
+def negatives_of(name: str, epoch: int = 5, **changes: Any) -> tuple[Tensor, Found]:
+    """Return the ranks of the entries that are drawn, nearest first, and what was found."""
     cell = small_cell(name, K=60, **changes)
     bank = Bank(
         IMAGES, cell.feature_dim, rate=0.5, renormalised=True, clusters=cell.clusters,
@@ -114,14 +115,14 @@ def negatives_of(name: str, epoch: int = 5, **changes: Any) -> tuple[Tensor, Ten
     own = sim.gather(1, rows[:, None])
     rank = (found.neg_NK[:, :, None] < sim[:, None] - 1e-6).sum(dim=2)
     rank -= (found.neg_NK < own - 1e-6).long()  # among the others
-    return rank, found.neg_NK, bank
+    return rank, found
 
 
 def test_ball_and_ring_take_ranks_of_their_shares() -> None:
-    ball, _, _ = negatives_of("ball", ball_share=0.3)
+    ball, _ = negatives_of("ball", ball_share=0.3)
     assert ball.max() < round(0.3 * 95)
     assert ball.min() == 0
-    ring, _, _ = negatives_of("ring", ball_share=0.3, inner_share=0.1)
+    ring, _ = negatives_of("ring", ball_share=0.3, inner_share=0.1)
     assert ring.max() < round(0.3 * 95)
     assert ring.min() >= round(0.1 * 95)
 
@@ -137,8 +138,42 @@ def test_annealing_shrinks_the_ball() -> None:
 
 @pytest.mark.parametrize("name", ["ball-s-neigh", "la-nce", "cave"])
 def test_it_begins_with_uniform_draws_without_neighbours(name: str) -> None:
-    rank, _, _ = negatives_of(name, 0, uniform_epochs=1)
+    rank, found = negatives_of(name, 0, uniform_epochs=1)
     assert rank.max() > 80
+    assert found.near_NL is None
+    assert negatives_of(name, 1, uniform_epochs=1)[1].near_NL is not None or name == "cave"
+
+
+def test_la_begins_as_infonce() -> None:
+    """Its two samples are drawn along with its neighbours, not before."""
+    for epoch, same in ((0, True), (1, False)):
+        losses = []
+        for name in ("la", "la-nce"):
+            method, online = parts(name)
+            method.begin_epoch(epoch)
+            (pair,) = method.compare(online, shown(1, epoch=epoch)).pairs
+            losses.append(method.objective(pair))
+        assert torch.equal(*losses) == same
+
+
+def test_the_loss_of_two_towers_is_a_sum() -> None:
+    """mutual-information, Eq. 3: L(x_L, M_ab) + L(x_ab, M_L)."""
+    training = training_of(small_cell("cmc-nce", batch_size=96, lr=1e-9, epochs=1))
+    training.online.train()
+    batch = training.batches.batch(0, 0)
+    draw = stream(0, Purpose.NEGATIVES, 0, 0)
+    state = {k: v.clone() for k, v in training.online.state_dict().items()}
+    pairs = training.method.compare(training.online, Seen(batch.views, draw, batch.rows)).pairs
+    total = sum(training.method.objective(pair).mean() for pair in pairs)
+    first = next(training.online.parameters())
+    of_queries = [pair.query_ND for pair in pairs]
+    expected, *gradients = torch.autograd.grad(total, [first, *of_queries])
+    training.online.load_state_dict(state)
+    training.step(0)
+    assert first.grad is not None
+    assert_close(first.grad, expected, rtol=1e-4, atol=1e-6)
+    norm = 96 * torch.cat(gradients).norm(dim=1).mean()  # of a query's own loss
+    assert training.probes.line()["grad_norm_q"] == pytest.approx(float(norm), rel=1e-3)
 
 
 def test_la_counts_those_of_the_cluster_as_neighbours() -> None:
@@ -235,6 +270,20 @@ def test_the_gradient_form_of_rows_a_and_b_is_infonces() -> None:
             torch.cat([method.objective(pair) for pair in pairs]).mean().backward()
             gradients.append([pair.probed_ND.grad for pair in pairs])
         assert_close(*gradients, rtol=1e-4, atol=1e-6)
+
+
+def test_similarities_of_standardised_outputs_are_those_before() -> None:
+    """Centred over the batch, cosines of different images would have no mean to speak of."""
+    method, online = parts("barlow-twins")
+    online.train()
+    found = method.compare(online, shown())
+    for a, pair in enumerate(found.pairs):
+        one, two = (normalize(found.projected[v].output_ND, dim=1) for v in (a, 1 - a))
+        assert_close(pair.pos_N, (one * two).sum(dim=1))
+    assert (
+        sum(float(p.neg_NK.detach().mean()) for p in found.pairs) > 0.5
+    )  # as alike as at the start
+    assert abs(float(found.pairs[0].query_ND.detach().mean())) < 1e-6
 
 
 def test_a_local_view_has_the_mean_of_both_keys() -> None:
