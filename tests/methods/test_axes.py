@@ -164,7 +164,7 @@ def test_the_loss_of_two_towers_is_a_sum() -> None:
     draw = stream(0, Purpose.NEGATIVES, 0, 0)
     state = {k: v.clone() for k, v in training.online.state_dict().items()}
     pairs = training.method.compare(training.online, Seen(batch.views, draw, batch.rows)).pairs
-    total = sum(training.method.objective(pair).mean() for pair in pairs)
+    total = torch.stack([training.method.objective(pair).mean() for pair in pairs]).sum()
     first = next(training.online.parameters())
     of_queries = [pair.query_ND for pair in pairs]
     expected, *gradients = torch.autograd.grad(total, [first, *of_queries])
