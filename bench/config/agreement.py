@@ -78,7 +78,8 @@ def check_agreement(cell: "Pretrain") -> None:
         value, there = str(getattr(cell, rule.other)), getattr(cell, name) is not None
         fine = value in (*rule.needed, *rule.allowed) if there else value not in rule.needed
         if not fine:
-            raise ValueError(rule.told(name))
+            found = "is given" if there else "is missing"
+            raise ValueError(f"{rule.told(name)}; {name} {found} with {rule.other} '{value}'")
     for check in (
         _check_heads, _check_batch_norm, *CHECKS_OF_NEGATIVES, _check_objective, _check_gradient,
         _check_mixtures, _check_training, _check_rate,
@@ -209,8 +210,8 @@ def _check_gradient(cell: "Pretrain") -> None:
 
 def _check_mixtures(cell: "Pretrain") -> None:
     need(
-        not cell.cutmix or cell.target == "momentum",
-        "cutmix needs target 'momentum', which sees the images unmixed",
+        cell.local_size is None or cell.local_size <= cell.image_size,
+        f"local_size {cell.local_size} is above image_size {cell.image_size}",
     )
     need(not (cell.cutmix and cell.online_linear), "online_linear learns from unmixed images alone")
     plain = cell.tau and cell.colour == "rgb" and cell.witness == "dot" and cell.norm == "l2"
@@ -231,10 +232,11 @@ def _check_mixtures(cell: "Pretrain") -> None:
             parts[0] != "whitened" and parts[1] not in ("target", "variance"),
             f"{told} needs a gradient that is linear in the positive",
         )
+        targets = ("momentum",) if cell.cutmix else ("momentum", "stop-gradient")
         need(
-            cell.loss in linear and cell.target != "shared" and cell.symmetric,
-            f"{told} mixes positives: it needs symmetric, a target without gradient and a loss "
-            f"out of {', '.join(linear)}",
+            cell.loss in linear and cell.target in targets and cell.symmetric,
+            f"{told} mixes positives: it needs symmetric, target {_or(targets)} and a loss out of "
+            f"{', '.join(linear)}",
         )
 
 

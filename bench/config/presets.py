@@ -8,9 +8,10 @@ preset's name: it is a label that does not enter a cell's id.
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Annotated, Any, NamedTuple, get_args
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 
 from bench.config.agreement import BELONGS
 from bench.config.agreement_of_negatives import DRAWN
@@ -30,11 +31,11 @@ from bench.config.suite import Scalar
 from bench.config.yaml_file import load_yaml
 from bench.errors import SuiteError, choices
 
-COORDINATES = [
-    name
+COORDINATES: dict[str, FieldInfo] = {
+    name: field
     for axis in (DataAndViews, Encoder, Comparison, Objective, Optimisation)
-    for name in axis.model_fields
-]
+    for name, field in axis.model_fields.items()
+}
 """Settings that a preset may fill in."""
 
 
@@ -64,7 +65,7 @@ class _Written(Record):
 
     what: str
     like: str | None = None  # another preset: what is not listed is taken from it
-    coordinates: dict[str, tuple[Scalar, str]]
+    coordinates: dict[str, list[Scalar]]  # value and source
 
 
 _FILE = TypeAdapter(dict[str, _Written])
@@ -83,13 +84,13 @@ def presets() -> Mapping[str, Preset]:
 def _read(own: Path, _where: Path) -> Mapping[str, Preset]:
     known: dict[str, Preset] = {}
     for folder in (Path(__file__).parent / "methods", own):
-        for path in sorted(folder.glob("*.yaml")):
+        for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
             _add(path, known)
     return known
 
 
 def _add(path: Path, known: dict[str, Preset]) -> None:
-    """Add a file's presets; each may build on those before it."""
+    """Add a file's presets; each may build on those before it, in the files before it too."""
     data = load_yaml(path, SuiteError)
     try:
         written = _FILE.validate_python(data, strict=False)
@@ -99,14 +100,42 @@ def _add(path: Path, known: dict[str, Preset]) -> None:
         if name in known:
             raise SuiteError(f"{path}: {name}: there is a method of that name already")
         if method.like is not None and method.like not in known:
-            raise SuiteError(f"{path}: {name}.like: {choices(method.like, list(known))}")
-        for key in method.coordinates:
-            if key not in COORDINATES:
-                place = f"{path}: {name}.coordinates.{key}"
-                raise SuiteError(f"{place}: unknown key. {choices(key, COORDINATES)}")
+            told = choices(method.like, list(known))
+            raise SuiteError(f"{path}: {name}.like: no method '{method.like}' before. {told}")
+        own = {
+            key: _coordinate(key, pair, f"{path}: {name}.coordinates.{key}")
+            for key, pair in method.coordinates.items()
+        }
         base = known[method.like].coordinates if method.like else {}
-        changes = {key: Coordinate(*pair) for key, pair in method.coordinates.items()}
-        known[name] = Preset(method.what, {**base, **changes}, method.like, path.stem)
+        merged = {**base, **own}
+        values = {key: coordinate.value for key, coordinate in merged.items()}
+        kept = {k: c for k, c in merged.items() if k in own or not _is_stale(k, values)}
+        known[name] = Preset(method.what, kept, method.like, path.stem)
+
+
+def _coordinate(name: str, pair: list[Scalar], place: str) -> Coordinate:
+    """Return a checked coordinate.
+
+    Raises:
+        SuiteError: there is no such setting, its value is not allowed, or it has no source.
+    """
+    if name not in COORDINATES:
+        raise SuiteError(f"{place}: unknown key. {choices(name, list(COORDINATES))}")
+    if len(pair) != 2 or not isinstance(pair[1], str):
+        raise SuiteError(f"{place}: found {pair!r}, expected [value, source]")
+    try:
+        _of_field(name).validate_python(pair[0], strict=True)
+    except ValidationError as error:
+        told = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+        raise SuiteError(f"{place}: found {pair[0]!r}: {told}") from None
+    return Coordinate(pair[0], pair[1])
+
+
+@cache
+def _of_field(name: str) -> TypeAdapter[Any]:
+    field = COORDINATES[name]
+    typed: Any = Annotated[field.annotation, *(field.metadata or [None])]
+    return TypeAdapter(typed)
 
 
 def elsewhere() -> dict[str, str]:
@@ -124,6 +153,8 @@ def filled(settings: dict[str, Any]) -> dict[str, Any]:
         ValueError: `method` names no preset.
     """
     method, known = settings.get("method"), presets()
+    if method is None:
+        raise ValueError(f"method is missing. Allowed here: {', '.join(known)}")
     if not isinstance(method, str) or method not in known:
         raise ValueError(f"method '{method}' is unknown. {choices(str(method), list(known))}")
     options = LOSS_OPTIONS.get(str(settings.get("loss", known[method].settings.get("loss"))), {})
@@ -172,6 +203,7 @@ def _followed(merged: dict[str, Any]) -> dict[str, Any]:
         found["momentum_schedule"] = "fixed"
     if merged.get("target") == "bank":
         found["symmetric"] = merged.get("colour") == "lab"
-    if merged.get("negatives") not in ("batch", "previous") or merged["target"] == "stop-gradient":
+    stopped = merged.get("target") == "stop-gradient" or merged.get("cutmix") is True
+    if stopped or merged.get("negatives") not in ("batch", "previous"):
         found["negative_branch"] = "target"
     return found

@@ -88,7 +88,11 @@ def draw_history(
         line = summarise(frame[frame[by] == name] if by else frame, x, y)
         if line.empty:  # in this panel
             continue
-        ax.plot(line[x], line["mean"], color=palette[name], lw=1.0, label=_label(by, name))
+        marker = "o" if len(line) == 1 else None  # a line of one point shows nothing
+        ax.plot(
+            line[x], line["mean"], color=palette[name], lw=1.0, marker=marker, ms=3.5,
+            label=_label(by, name),
+        )  # fmt: skip
         ax.fill_between(line[x], line["low"], line["high"], color=palette[name], alpha=0.15, lw=0)
     return ax
 

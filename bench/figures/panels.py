@@ -81,7 +81,7 @@ def _curves(figure: Figure, suite: Suite, frame: pd.DataFrame, paper: Paper) -> 
             )  # fmt: skip
         _scale_axis(ax, figure, ordered(at))
     axes[0].set_ylabel(figure.y_label)
-    _legend(canvas, axes)
+    _legend(canvas, axes, always=figure.by is not None)
     return canvas
 
 
@@ -173,12 +173,12 @@ def _grid(values: Sequence[Any], figure: Figure) -> tuple[Canvas, list[Axes]]:
     return canvas, shown
 
 
-def _legend(canvas: Canvas, axes: Sequence[Axes]) -> None:
+def _legend(canvas: Canvas, axes: Sequence[Axes], *, always: bool = False) -> None:
     handles: dict[str, Any] = {}
     for ax in axes:
         found, labels = ax.get_legend_handles_labels()
         handles |= dict(zip(labels, found, strict=True))
-    if len(handles) > 1:
+    if len(handles) > 1 or (always and handles):
         canvas.legend(
             handles.values(), handles.keys(), loc="outside lower center", ncols=min(5, len(handles))
         )

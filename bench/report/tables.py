@@ -46,16 +46,19 @@ class Table:
 
 def make_tables(rows: Sequence[Compared], layouts: dict[str, Layout | None]) -> list[Table]:
     """Return a table for each artifact, metric and reading, in the order of the rows."""
-    groups: dict[tuple[str, str], list[Compared]] = {}
+    groups: dict[tuple[str, str, str], list[Compared]] = {}
     for row in rows:
-        groups.setdefault((row.artifact, row.reading_text), []).append(row)
+        groups.setdefault((row.artifact, row.metric, row.reading_text), []).append(row)
+    several = {a for a, m, _ in groups if any(a == b and m != n for b, n, _ in groups)}
     return [
         _table(
-            f"{own[0].published.paper}/{artifact}" + (f" ({reading})" if reading else ""),
+            f"{own[0].published.paper}/{artifact}"
+            + (f", {metric}" if artifact in several else "")
+            + (f" ({reading})" if reading else ""),
             own,
             layouts[artifact],
         )
-        for (artifact, reading), own in groups.items()
+        for (artifact, metric, reading), own in groups.items()
     ]
 
 
