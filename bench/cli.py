@@ -220,6 +220,8 @@ def methods(
     from bench.show import print_methods, print_pages
     from bench.verbs import describe_methods, write_methods
 
+    if to is not None and name is not None:
+        raise BenchError("--to writes all methods on one page: leave the name out")
     if to is not None:
         _answer(write_methods(to), print_pages, as_json)
     else:

@@ -141,7 +141,8 @@ def print_methods(records: Sequence[Record]) -> None:
             [Entry(name), Entry(_value(c["value"])), Entry(c["source"])]
             for name, c in record["coordinates"].items()
         ]
-        print_rows(record["what"], ["coordinate", record["name"], "source"], rows)
+        like = f" (like {record['like']})" if record["like"] else ""
+        print_rows(record["what"] + like, ["coordinate", record["name"], "source"], rows)
         return
     known = {r["name"]: r["coordinates"] for r in records}
     rows = [

@@ -155,11 +155,13 @@ def describe_methods(name: str | None) -> list[Record]:
 def write_methods(folder: Path) -> Record:
     """Write every method as its coordinates on one page; return its path."""
     from bench.config.presets import elsewhere
+    from bench.config.reference import settings_reference
     from bench.report.methods import methods_page
     from bench.store.files import write_whole
 
     page = folder / "methods.md"
-    write_whole(page, methods_page(describe_methods(None), elsewhere()).encode())
+    text = methods_page(describe_methods(None), elsewhere(), settings_reference())
+    write_whole(page, text.encode())
     return {"pages": [str(page)]}
 
 

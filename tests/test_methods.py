@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from bench.config.losses import LOSSES, Loss
 from bench.config.presets import elsewhere, presets
+from bench.config.reference import settings_reference
 from bench.report.methods import methods_page
 from bench.verbs import describe_methods
 from tests.conftest import Workspace
@@ -120,7 +121,23 @@ def test_no_module_knows_a_method_by_name() -> None:
 
 def test_the_page_of_methods_is_what_the_presets_say() -> None:
     page = (ROOT / "reports" / "reference" / "methods.md").read_text()
-    assert page == methods_page(describe_methods(None), elsewhere())
+    assert page == methods_page(describe_methods(None), elsewhere(), settings_reference())
+
+
+def test_the_page_takes_methods_of_ones_own(workspace: Workspace) -> None:
+    folder = workspace.root / "suites" / "methods"
+    folder.mkdir()
+    one = "{what: x, like: ring, coordinates: {loss: [dcl, me]}}"
+    two = "{what: y, like: unigrad, coordinates: {balance: [3.0, me]}}"
+    (folder / "own.yaml").write_text(f"one: {one}\ntwo: {two}\n")
+    (folder / "single.yml").write_text("three: {what: z, like: ir, coordinates: {K: [9, me]}}")
+    assert workspace.call("methods", "--to", "out").status == 0
+    page = (workspace.root / "out" / "methods.md").read_text()
+    assert "| one | ring |" in page
+    assert "| three | ir |" in page
+    assert "| `K_scalar` | whole number | null | Negatives of the scalar component alone. |" in page
+    answer = workspace.call("methods", "ring", "--to", "out")
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
 
 
 def test_contributing_adds_a_method_without_python(workspace: Workspace) -> None:
@@ -166,11 +183,19 @@ MISTAKES = {
     ),
     "like nothing": (
         "own: {what: x, like: simclrr, coordinates: {}}",
-        "own.like: Did you mean 'simclr'? Allowed here: simclr, moco,",
+        "own.like: no method 'simclrr' before. Did you mean 'simclr'? Allowed here: simclr, moco,",
     ),
     "no source": (
         "own: {what: x, like: simclr, coordinates: {tau: [0.1]}}",
-        "own.coordinates.tau.1: is missing.",
+        "own.coordinates.tau: found [0.1], expected [value, source]",
+    ),
+    "no such value": (
+        "own: {what: x, like: simclr, coordinates: {loss: [dcll, me]}}",
+        "own.coordinates.loss: found 'dcll': loss 'dcll' is unknown. Did you mean 'dcl'?",
+    ),
+    "a word for a number": (
+        "own: {what: x, like: simclr, coordinates: {tau: [small, me]}}",
+        "own.coordinates.tau: found 'small': Input should be a valid number",
     ),
     "no coordinate": (
         "own: {what: x, like: simclr, coordinates: {taau: [0.1, me]}}",

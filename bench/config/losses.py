@@ -46,7 +46,7 @@ LOSSES: dict[str, Loss] = {
         ("alpha",),
         sees=("margin", "scalar_NK"),
     ),
-    "ir": Loss("instance.ir", "similarities", ("tau", "kappa", "normaliser"), closer=True),
+    "ir": Loss("instance.ir", "similarities", ("tau", "kappa", "normaliser")),
     "la": Loss(
         "instance.la", "similarities", ("tau", "normaliser"), sees=("globals_2NK",), closer=True
     ),

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bench.config.reference import Setting
+
 HEAD = """# Methods as coordinates
 
 Written by `bench methods --to reports/reference` from the presets. A method is a point: a suite may
@@ -12,30 +14,48 @@ means: has no meaning here. `bench methods NAME` says where each coordinate come
 """
 
 
-def methods_page(records: Sequence[Mapping[str, Any]], elsewhere: Mapping[str, str]) -> str:
+def methods_page(
+    records: Sequence[Mapping[str, Any]],
+    elsewhere: Mapping[str, str],
+    settings: Sequence[Setting],
+) -> str:
     """Return the page.
 
     Args:
         records: methods with `name`, `family`, `like`, `what` and `coordinates` (value, source).
         elsewhere: names that published rows call methods and that are none of these, and why.
+        settings: what each setting is.
     """
     families = dict.fromkeys(record["family"] for record in records)
     parts = [HEAD]
     parts += [_family(name, [r for r in records if r["family"] == name]) for name in families]
     rows = [f"| {name} | {why} |" for name, why in elsewhere.items()]
-    parts.append("\n".join(["## Not among them", "", "| name | what it is |", "|---|---|", *rows]))
+    head = ["## Not among them", "", "| name | what it is |", "|---|---|"]
+    parts += ["\n".join([*head, *rows, ""]), _reference(settings)]
     return "\n".join(parts) + "\n"
+
+
+def _reference(settings: Sequence[Setting]) -> str:
+    """Return every setting with its values and what it is."""
+    lines = ["## Settings", ""]
+    for axis in dict.fromkeys(setting.axis for setting in settings):
+        own = [setting for setting in settings if setting.axis == axis]
+        lines += [f"### {axis}", "", "| setting | values | default | what |", "|---|---|---|---|"]
+        lines += [f"| `{s.name}` | {s.values} | {s.default} | {s.what} |" for s in own]
+        lines.append("")
+    return "\n".join(lines).rstrip()
 
 
 def _family(name: str, records: Sequence[Mapping[str, Any]]) -> str:
     values = {r["name"]: {k: c["value"] for k, c in r["coordinates"].items()} for r in records}
     names = list(dict.fromkeys(key for own in values.values() for key in own))
-    common = [n for n in names if len({repr(own.get(n)) for own in values.values()}) == 1]
+    alike = [n for n in names if len({repr(own.get(n)) for own in values.values()}) == 1]
+    common = alike if len(records) > 1 else []
     varied = [n for n in names if n not in common]
     shared = next(iter(values.values()))
     lines = [f"## {name}", ""]
     if common:
-        told = ", ".join(f"{n} {_told(shared[n])}" for n in common)
+        told = ", ".join(f"{n} {_told(shared.get(n))}" for n in common)
         lines += [f"All of them: {told}.", ""]
     lines += ["| method | like | " + " | ".join(varied) + " |", "|---" * (len(varied) + 2) + "|"]
     for record in records:

@@ -10,7 +10,7 @@ from bench.config.coordinates import EVALUATIONS, ViewSet
 from bench.config.presets import presets
 from bench.config.pretrain import Pretrain
 from bench.data.views import view_names
-from tests.pretraining import METHODS, SMALL, small_cell
+from tests.pretraining import METHODS, SMALL, sizes_of, small_cell
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -92,12 +92,12 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "alpha without eqco": (
         {"alpha": 3.0},
         "alpha is needed with loss 'eqco', allowed with 'dual-temperature' and has no meaning "
-        "with others",
+        "with others; alpha is given with loss 'infonce'",
     ),
     "eqco without alpha": (
         {"loss": "eqco"},
         "alpha is needed with loss 'eqco', allowed with 'dual-temperature' and has no meaning "
-        "with others",
+        "with others; alpha is missing with loss 'eqco'",
     ),
     "more negatives than there are": (
         {"K": 31},
@@ -109,7 +109,8 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "momentum without a momentum encoder": (
         {"momentum": 0.9},
-        "momentum is needed with target 'momentum' and with nothing else",
+        "momentum is needed with target 'momentum' and with nothing else; momentum is given with "
+        "target 'shared'",
     ),
     "no K for a queue": (
         {"negatives": "queue", "queue_start": "random"},
@@ -166,6 +167,80 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"linear": "mocco"},
         "linear 'mocco' is unknown. Did you mean 'moco'? Allowed here: ",
     ),
+    "no method": ({"method": None}, "method is missing. Allowed here: "),
+    "no loss": (
+        {"loss": "dcll"},
+        "loss 'dcll' is unknown. Did you mean 'dcl'? Allowed here: ",
+    ),
+    "a bank without its negatives": (
+        {"method": "ring", "negatives": "batch", "negative_views": "keys"},
+        "target 'bank' and negatives 'bank' need each other",
+    ),
+    "a bank that nothing is drawn from": (
+        {"method": "ring", "drawn": "newest"},
+        "negatives 'bank' needs K, and drawn as one of uniform, nearest, ball, ring, cave",
+    ),
+    "a hole as large as the ball": (
+        {"method": "ring", "inner_share": 0.1},
+        "inner_share 0.1 leaves nothing of ball_share 0.1",
+    ),
+    "a hole that never grows": (
+        {"method": "ring", "inner_from_epoch": 1},
+        "inner_from_epoch and inner_to_epoch belong together",
+    ),
+    "a beginning without an end": (
+        {"method": "la"},
+        "uniform_epochs 10: there are 2 epochs",
+    ),
+    "clusters": (
+        {"method": "cave", "clusterings": None},
+        "clusterings is needed with drawn 'cave' or neighbours 'k-neighbourhood' and with nothing "
+        "else",
+    ),
+    "neighbours of a loss without room for them": (
+        {"method": "ring-s-neigh", "loss": "dclw"},
+        "neighbours 's-neighbourhood' needs negatives 'bank' and a loss out of infonce, eqco, dcl, "
+        "la",
+    ),
+    "half a dictionary": (
+        {"K_scalar": 3},
+        "K_scalar, scalar_size and scalar_drawn belong together",
+    ),
+    "a loss of similarities without any": (
+        {"method": "byol", "loss": "dcl", "tau": 0.1},
+        "loss 'dcl' compares outputs of norm 'l2' with negatives of a batch, queue or bank",
+    ),
+    "features of half a batch": (
+        {"method": "barlow-twins-l2", "symmetric": False},
+        "loss 'gradient' takes all of the batch: symmetric, K null and negative_views 'keys'",
+    ),
+    "a gradient's set": (
+        {"method": "unigrad-gradient", "negative_gradient": "target"},
+        "negative_branch 'online' needs negatives 'batch' or 'previous', another target than "
+        "'stop-gradient' (which is the online branch), symmetric, no CutMix and no predictor",
+    ),
+    "a mixture of gradients": (
+        {"cutmix": True},
+        "cutmix mixes positives: it needs symmetric, target 'momentum' and a loss out of cosine, "
+        "directpred, unigrad, gradient",
+    ),
+    "local views larger than global ones": (
+        {"method": "unigrad", "views": "multi-crop", "local_size": 9},
+        "local_size 9 is above image_size 8",
+    ),
+    "Lab without a bank": (
+        {"colour": "lab"},
+        "colour 'lab' needs target 'bank' and no predictor",
+    ),
+    "nothing to watch": (
+        {"watch": "nn"},
+        "components and watch belong to what is watched: knn_every_epochs must be above 0",
+    ),
+    "weights": (
+        {"method": "barlow-twins", "weights_K": 3},
+        "weights_K compares outputs as they are: it needs tau, colour 'rgb', witness 'dot' and "
+        "norm 'l2'",
+    ),
     "hidden layer": (
         {"projector_layers": 3, "projector_bn": None},
         "projector_bn is needed with 3 projector_layers",
@@ -176,7 +251,10 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize(("changes", "told"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_told(changes: dict[str, Any], told: str) -> None:
     with pytest.raises(ValidationError) as caught:
-        Pretrain.model_validate(SMALL | {"projector_hidden_dim": 16} | changes)
+        sizes = sizes_of(changes["method"]) if changes.get("method") in presets() else {}
+        kept = {k: v for k, v in sizes.items() if k not in ("uniform_epochs", "ball_share")}
+        kept.pop("inner_share", None)
+        Pretrain.model_validate(SMALL | {"projector_hidden_dim": 16} | kept | changes)
     (error,) = caught.value.errors()
     found = error["msg"].removeprefix("Value error, ")
     assert found == told or (told.endswith(": ") and found.startswith(told))

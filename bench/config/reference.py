@@ -1,0 +1,89 @@
+"""What each setting of `pretrain` is: values, meaning, and what it belongs to."""
+
+from typing import Any, NamedTuple, get_args
+
+from pydantic.fields import FieldInfo
+
+from bench.config.agreement import BELONGS
+from bench.config.coordinates import (
+    LABELS,
+    Axis,
+    Comparison,
+    DataAndViews,
+    Encoder,
+    Evaluation,
+    Objective,
+    Optimisation,
+)
+
+AXES: dict[str, type[Axis]] = {
+    "data and views": DataAndViews,
+    "encoder": Encoder,
+    "target, negatives, neighbours": Comparison,
+    "objective": Objective,
+    "training": Optimisation,
+    "evaluation": Evaluation,
+}
+_WORDS = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+
+
+class Setting(NamedTuple):
+    """One setting, in words."""
+
+    axis: str
+    name: str
+    values: str
+    default: str  # "" where it must be given
+    what: str
+
+
+def settings_reference() -> list[Setting]:
+    """Return every setting in the order of the axes; labels say so."""
+    return [
+        Setting(axis, name, _values(field), _default(field), _what(name, field))
+        for axis, record in AXES.items()
+        for name, field in record.model_fields.items()
+    ]
+
+
+def _values(field: FieldInfo) -> str:
+    extra = field.json_schema_extra
+    if isinstance(extra, dict) and isinstance(extra.get("enum"), list):
+        return ", ".join(map(str, extra["enum"]))  # type: ignore[arg-type]
+    for meta in field.metadata:
+        named = getattr(meta, "json_schema_extra", None)
+        if isinstance(named, dict) and "enum" in named:
+            return ", ".join(named["enum"])
+    return ", ".join(dict.fromkeys(_told(part) for part in _parts(field.annotation)))
+
+
+def _parts(annotation: Any) -> list[Any]:
+    """Return the choices and types in an annotation, without null."""
+    inner = get_args(annotation)
+    if not inner:
+        return [] if annotation is type(None) else [annotation]
+    if getattr(annotation, "__metadata__", None):
+        inner = inner[:1]
+    return [part for choice in inner for part in _parts(choice)]
+
+
+def _told(part: Any) -> str:
+    return _WORDS.get(part, str(part)) if isinstance(part, type) else str(part)
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return ""
+    value = field.default
+    return "null" if value is None else str(value).lower() if value in (True, False) else str(value)
+
+
+def _what(name: str, field: FieldInfo) -> str:
+    parts = [field.description or ""]
+    if name in BELONGS:
+        rule = BELONGS[name]
+        parts += [f"Needed with {rule.other} {', '.join(rule.needed)}."] if rule.needed else []
+        parts += [f"Allowed with {rule.other} {', '.join(rule.allowed)}."] if rule.allowed else []
+    if name in LABELS:
+        parts.append("A label: it enters no id.")
+    return " ".join(part for part in parts if part)
