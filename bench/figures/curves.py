@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 from bench.analysis.statistics import t_interval
 from bench.figures.style import GREY, MARKERS, colours
 
+MANY = 6  # lines, from which on neighbours in colour differ in style
+
 
 def summarise(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
     """Return mean, low and high over the rows of each x; low = high = mean for one row."""
@@ -84,13 +86,14 @@ def draw_history(
     """Draw a metric over training: one line a value of `by`, a band for the 95 % t-interval."""
     names = names or _values(frame, by)
     palette = colours(names)
-    for name in names:
+    for i, name in enumerate(names):
         line = summarise(frame[frame[by] == name] if by else frame, x, y)
+        style = "--" if len(names) > MANY and i % 2 else "-"
         if line.empty:  # in this panel
             continue
         marker = "o" if len(line) == 1 else None  # a line of one point shows nothing
         ax.plot(
-            line[x], line["mean"], color=palette[name], lw=1.0, marker=marker, ms=3.5,
+            line[x], line["mean"], color=palette[name], lw=1.0, ls=style, marker=marker, ms=3.5,
             label=_label(by, name),
         )  # fmt: skip
         ax.fill_between(line[x], line["low"], line["high"], color=palette[name], alpha=0.15, lw=0)

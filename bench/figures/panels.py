@@ -24,6 +24,9 @@ from bench.published.reader import Paper
 
 PANEL_IN = 2.4
 PANELS_A_ROW = 5
+CHARACTER_IN = 0.075  # of a legend, with its line: a width that no font quite has
+KEY_CHARACTERS = 8  # as wide as a legend's line and the gap behind
+LINE_IN = 0.19  # height of a legend's line
 SYMLOG_FROM = 0.1  # an axis that holds 0 is linear up to here
 
 
@@ -80,6 +83,8 @@ def _curves(figure: Figure, suite: Suite, frame: pd.DataFrame, paper: Paper) -> 
                 reference=figure.reference,
             )  # fmt: skip
         _scale_axis(ax, figure, ordered(at))
+        if figure.draw == "history":
+            ax.xaxis.set_major_locator(mpl.ticker.MaxNLocator(nbins=5, integer=True))
     axes[0].set_ylabel(figure.y_label)
     _legend(canvas, axes, always=figure.by is not None)
     return canvas
@@ -179,6 +184,8 @@ def _legend(canvas: Canvas, axes: Sequence[Axes], *, always: bool = False) -> No
         found, labels = ax.get_legend_handles_labels()
         handles |= dict(zip(labels, found, strict=True))
     if len(handles) > 1 or (always and handles):
-        canvas.legend(
-            handles.values(), handles.keys(), loc="outside lower center", ncols=min(5, len(handles))
-        )
+        width, height = canvas.get_size_inches()
+        longest = (max(map(len, handles)) + KEY_CHARACTERS) * CHARACTER_IN
+        columns = max(1, min(5, len(handles), int(width / longest)))
+        canvas.set_size_inches(width, height + LINE_IN * -(-len(handles) // columns))
+        canvas.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns)
