@@ -304,9 +304,10 @@ def test_a_suite_whose_protocol_is_not_what_it_says_is_not_even_planned(
 
 def test_methods_are_listed_with_their_sources(workspace: Workspace) -> None:
     every = workspace.call("methods", "--json").json
-    assert [m["name"] for m in every] == [
-        "simclr", "moco", "moco-v2", "simo", "simmoco", "simco", "nnclr", "hypersphere",
-    ]  # fmt: skip
+    assert [m["name"] for m in every][:3] == ["simclr", "moco", "moco-v2"]
+    assert len(every) == 48
+    (ring,) = (m for m in every if m["name"] == "ring")
+    assert (ring["like"], ring["family"]) == ("ball", "memory-bank")
     (simo,) = workspace.call("methods", "simo", "--json").json
     assert simo["coordinates"]["momentum"] == {"value": 0.999, "source": "EqCo, App. B.1"}
     assert "EqCo, App. B.1" in workspace.call("methods", "simo").out
@@ -355,7 +356,8 @@ fixed: {method: simcrl, dataset: digits}
     workspace.suite(text, "wrong")
     answer = workspace.call("plan", "wrong")
     assert answer.status == 2
-    assert answer.err == (
+    assert answer.err.startswith(
         "bench: suites/wrong.yaml: method 'simcrl' is unknown. Did you mean 'simclr'? Allowed "
-        "here: simclr, moco, moco-v2, simo, simmoco, simco, nnclr, hypersphere.\n"
+        "here: simclr, moco, "
     )
+    assert answer.err.count("\n") == 1
