@@ -80,7 +80,7 @@ def test_a_small_cell_trains_above_chance(tmp_path: Path) -> None:
     found = result(tmp_path, cell)
     assert set(found.metrics) == set(Supervised.metrics)
     assert found.metrics["test_top1"] > 60
-    assert found.metrics["q_b"] < 0.6 < found.metrics["q_b_first"] < 1
+    assert found.metrics["q_b"] < 0.7 < found.metrics["q_b_first"] < 1  # 0.9 is chance
     history = CellFolder(tmp_path / cell.id).history()
     assert [line["epoch"] for line in history] == [1, 2, 3]
     assert found.metrics["test_top1_best"] == max(line["test_top1"] for line in history)
