@@ -4,14 +4,13 @@ A new objective is a function in `bench.losses`, a line in `LOSSES`, and a test.
 arguments are settings of the cell of the same names; what else it sees is named in `sees`.
 """
 
-from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
 
 from bench.errors import choices
 
-Seen = Literal[
+Sees = Literal[
     "margin", "scalar_NK", "globals_2NK", "correlation_DD", "samples_MD", "allowed_NM"
 ]  # fmt: skip
 
@@ -23,11 +22,10 @@ class Loss(NamedTuple):
     over: Literal["similarities", "features"]
     needs: tuple[str, ...] = ()  # settings without which it means nothing
     may: tuple[str, ...] = ()  # settings that it takes too
-    sees: tuple[Seen, ...] = ()  # what the method hands it beside, by keyword
+    sees: tuple[Sees, ...] = ()  # what the method hands it beside, by keyword
     closer: bool = False  # whether close neighbours may share the positive's place
     linear: bool = False  # in the positive, which then may be a mixture (CutMix, multi-crop)
     is_loss: bool = True  # False: only its gradient has a meaning, its value has none
-    named: Mapping[str, str] = {}  # settings that are keywords of another name
 
 
 LOSSES: dict[str, Loss] = {
@@ -72,11 +70,6 @@ LOSSES: dict[str, Loss] = {
         sees=("correlation_DD", "samples_MD", "allowed_NM"),
         linear=True,
         is_loss=False,
-        named={
-            "positive_gradient": "positive",
-            "negative_gradient": "negative",
-            "gradient_scale": "scale",
-        },
     ),
 }
 LOSS_OPTIONS: dict[str, dict[str, object]] = {

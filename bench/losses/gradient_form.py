@@ -1,4 +1,20 @@
-"""The unified gradient of the Siamese family (arXiv:2112.05141, Eq. 13 and Table 2)."""
+"""The unified gradient of the Siamese family (arXiv:2112.05141, Eq. 13 and Table 2).
+
+g = scale (positive gradient + lambda negative gradient); scale has the constants that the paper
+drops in Eq. 13, 2 in rows f to i. By rows of Table 2, built as in unigrad-loss-code:
+
+Positive gradients: "target", -u2; "predictor", -W_h^T u2 with `predictor_matrix` of F (row d);
+"whitened", -A u2, A = I - (1 - lambda) W_diag, W_diag the diagonal of mean v1 v2^T over the batch
+(row f).
+
+Negative gradients: "softmax", sum_v s_v v with s the softmax of u1.v/tau over the samples, and the
+whole g over tau (rows a, b, Eq. 4); "online", F u1 (rows d, e, and j with F of the batch);
+"target", sum_v (u2.v2/N) v1 over the batch (rows f, g, h); "variance", row i:
+sum_v (u1'.v1'/N) v1' + u1/lambda - B u1', with ' for the centred (Eq. 11).
+
+lambda is a number, above 0 for "variance", or None for row d's own factor of each query, with
+"predictor" and "online": g is then Eq. 26 or 27 times N.
+"""
 
 from typing import Literal, TypeVar, get_args
 
@@ -17,10 +33,10 @@ def gradient_form(  # noqa: PLR0913
     online_ND: Tensor,
     target_ND: Tensor,
     *,
-    positive: Positive,
-    negative: Negative,
+    positive_gradient: Positive,
+    negative_gradient: Negative,
     balance: float | None,
-    scale: float = 1.0,
+    gradient_scale: float = 1.0,
     tau: float | None = None,
     samples_MD: Tensor | None = None,
     allowed_NM: Tensor | None = None,
@@ -33,75 +49,57 @@ def gradient_form(  # noqa: PLR0913
 ) -> Tensor:
     """Return <sg(g), u1> of each query, whose gradient is g: no loss, its value means nothing.
 
-    g = scale (positive gradient + lambda negative gradient) (Eq. 13, with the constants the paper
-    drops there in `scale`: 2 in rows f to i), by rows of Table 2; built as in unigrad-loss-code.
     Nothing in g has a gradient, so that a target of shared weights is as good as a detached one.
 
     Args:
-        online_ND: u1, normalised as the method says, shape (N, D).
-        target_ND: u2 of the other view, shape (N, D).
-        positive: "target", -u2; "predictor", -W_h^T u2 with `predictor_matrix` of F (row d);
-            "whitened", -A u2, A = I - (1 - lambda) W_diag, W_diag the diagonal of mean v1 v2^T
-            over the batch (row f).
-        negative: "softmax", sum_v s_v v with s the softmax of u1.v/tau over the samples, and the
-            whole g over tau (rows a, b, Eq. 4); "online", F u1 (rows d, e, and j with F of the
-            batch); "target", sum_v (u2.v2/N) v1 over the batch (rows f, g, h); "variance", row i:
-            sum_v (u1'.v1'/N) v1' + u1/lambda - B u1', with ' for the centred (Eq. 11).
-        balance: lambda; above 0 for "variance". None for row d's own factor of each query, with
-            positive "predictor" and negative "online": g is then Eq. 26 or 27 times N.
-        scale: factor of g.
-        tau: temperature > 0 of "softmax".
-        samples_MD: v of "softmax", shape (M >= 1, D).
-        allowed_NM: bool, which samples count for which query, shape (N, M), at least one for each;
-            None for all.
+        online_ND, target_ND: u1, and u2 of the other view, normalised as the method says.
+        positive_gradient, negative_gradient, balance, gradient_scale: see the module.
+        tau, samples_MD, allowed_NM: of "softmax", see `softmax_mean`.
         correlation_DD: F of "predictor" and "online", symmetric, shape (D, D).
-        eps, form: as for `predictor_matrix`; "released" has F / lambda_max and eps^2 for F and
-            eps^2 lambda_max^2 in row d's factor and negative gradient (directpred-code).
-        half_power: whether these keep the F^(1/2) term (Eq. 26) or not (Eq. 27).
-        var_weight: lambda_2 of "variance"; lambda_1 = lambda D (N - 1)^2 / (2 N^2) by Eq. 11.
-        gamma: deviation that "variance" aims at.
+        eps, form: of "predictor", see `needed_predictor`.
+        half_power: of balance None, see `directpred_gradient`.
+        var_weight, gamma: of "variance", see `vicreg_negative`.
 
     Returns:
         One number a query, shape (N,), in float32 or wider; the caller takes the mean.
 
     Raises:
-        ValueError: a choice that does not exist, that lacks what it needs, or a shape or number
-            that is not as above.
+        ValueError: no such choice, it lacks what it needs, or a shape or number does not fit.
     """
-    least = 2 if negative == "variance" else 1
-    u1_ND, u2_ND = outputs(online_ND, target_ND, least=least)
-    check_choices(positive, negative, balance)
+    u1_ND, u2_ND = outputs(online_ND, target_ND, least=2 if negative_gradient == "variance" else 1)
+    check_choices(positive_gradient, negative_gradient, balance)
     with torch.no_grad(), torch.autocast(u1_ND.device.type, enabled=False):
         if balance is None:
             h = needed_predictor(u1_ND, correlation_DD, eps, form)
-            g_ND = directpred_gradient(
-                u1_ND, u2_ND, h, need(half_power, "half_power", "balance None")
-            )
+            g_ND = directpred_gradient(u1_ND, u2_ND, h, half_power)
         else:
-            if positive == "predictor":
+            if positive_gradient == "predictor":
                 g_ND = -u2_ND @ needed_predictor(u1_ND, correlation_DD, eps, form).W_DD
-            elif positive == "whitened":
-                g_ND = -(1 - (1 - balance) * (u1_ND * u2_ND).mean(dim=0)) * u2_ND
             else:
-                g_ND = -u2_ND
-            if negative == "softmax":
-                tau = need(tau, "tau", negative)
+                g_ND = -u2_ND if positive_gradient == "target" else whitened(u1_ND, u2_ND, balance)
+            if negative_gradient == "softmax":
+                tau = need(tau, "tau", "softmax")
                 g_ND = (g_ND + balance * softmax_mean(u1_ND, samples_MD, allowed_NM, tau)) / tau
-            elif negative == "online":
-                F_DD = need(correlation_DD, "correlation_DD", negative)
+            elif negative_gradient == "online":
+                F_DD = need(correlation_DD, "correlation_DD", "online")
                 g_ND = g_ND + balance * (u1_ND @ matching(F_DD, u1_ND))
-            elif negative == "target":
-                sum_ND = torch.linalg.multi_dot([u2_ND, u2_ND.mT, u1_ND])
-                g_ND = g_ND + balance * sum_ND / len(u1_ND)
+            elif negative_gradient == "target":
+                g_ND = g_ND + batch_negative(u1_ND, u2_ND, balance)
             else:
                 g_ND = g_ND + vicreg_negative(u1_ND, balance, var_weight, gamma)
-    return (scale * g_ND * u1_ND).sum(dim=-1)
+    return (gradient_scale * g_ND * u1_ND).sum(dim=-1)
 
 
 def needed_predictor(
     u1_ND: Tensor, correlation_DD: Tensor | None, eps: float | None, form: Form | None
 ) -> Predictor:
     """Return DirectPred's predictor for features of these shapes.
+
+    Args:
+        u1_ND: the features.
+        correlation_DD: F.
+        eps, form: as for `predictor_matrix`; "released" has F / lambda_max and eps^2 for F and
+            eps^2 lambda_max^2 in row d's factor and negative gradient too (directpred-code).
 
     Raises:
         ValueError: something is missing, or as for `predictor`.
@@ -110,11 +108,18 @@ def needed_predictor(
     return predictor(F_DD, eps=need(eps, "eps", "predictor"), form=need(form, "form", "predictor"))
 
 
-def directpred_gradient(u1_ND: Tensor, u2_ND: Tensor, h: Predictor, half_power: bool) -> Tensor:
+def directpred_gradient(
+    u1_ND: Tensor, u2_ND: Tensor, h: Predictor, half_power: bool | None
+) -> Tensor:
     """Return (-W^T u2 + lambda G u1) / |W u1| with lambda = u1.W^T u2 / u1.G u1, shape (N, D).
 
-    G = W^T W = F + 2 c F^(1/2) + c^2 I (Eq. 26, by Eq. 25) or F + c^2 I (Eq. 27).
+    With `half_power` G = W^T W = F + 2 c F^(1/2) + c^2 I (Eq. 26, by Eq. 25), without F + c^2 I
+    (Eq. 27).
+
+    Raises:
+        ValueError: half_power is missing.
     """
+    half_power = need(half_power, "half_power", "balance None")
     d = u1_ND.shape[1]
     G_DD = h.W_DD.mT @ h.W_DD if half_power else h.F_DD + (h.shift**2).expand(d).diag()
     pull_ND, push_ND = u2_ND @ h.W_DD, u1_ND @ G_DD
@@ -123,10 +128,28 @@ def directpred_gradient(u1_ND: Tensor, u2_ND: Tensor, h: Predictor, half_power: 
     return (factor_N1 * push_ND - pull_ND) / length_N1
 
 
+def whitened(u1_ND: Tensor, u2_ND: Tensor, balance: float) -> Tensor:
+    """Return row f's positive gradient, shape (N, D)."""
+    return -(1 - (1 - balance) * (u1_ND * u2_ND).mean(dim=0)) * u2_ND
+
+
+def batch_negative(u1_ND: Tensor, u2_ND: Tensor, balance: float) -> Tensor:
+    """Return lambda times the negative gradient of rows f, g and h, shape (N, D)."""
+    sum_ND: Tensor = torch.linalg.multi_dot([u2_ND, u2_ND.mT, u1_ND])
+    return balance * sum_ND / len(u1_ND)
+
+
 def softmax_mean(
     u1_ND: Tensor, samples_MD: Tensor | None, allowed_NM: Tensor | None, tau: float
 ) -> Tensor:
     """Return sum_v s_v v over each query's allowed samples, shape (N, D) (Eq. 4).
+
+    Args:
+        u1_ND: queries.
+        samples_MD: v, shape (M >= 1, D).
+        allowed_NM: bool, which samples count for which query, shape (N, M), at least one for each;
+            None for all.
+        tau: temperature > 0.
 
     Raises:
         ValueError: no samples, tau is not above 0, or the shapes do not agree.
@@ -155,6 +178,12 @@ def vicreg_negative(
 
     lambda sum_v (u1'.v1'/N) v1' + u1 - lambda B u1', with lambda_1 = lambda D (N - 1)^2 / (2 N^2).
     A channel without deviation has no gradient from the variance, as in `vicreg`.
+
+    Args:
+        u1_ND: outputs, not normalised.
+        balance: lambda > 0.
+        var_weight: lambda_2.
+        gamma: deviation that is aimed at.
 
     Raises:
         ValueError: something is missing, or lambda is not above 0.
@@ -194,10 +223,12 @@ def check_choices(positive: str, negative: str, balance: float | None) -> None:
     Raises:
         ValueError: there are not, or it does not.
     """
-    if positive not in get_args(Positive):
-        raise ValueError(f"positive must be target, predictor or whitened, found {positive}")
-    if negative not in get_args(Negative):
-        raise ValueError(f"negative must be softmax, online, target or variance, found {negative}")
+    for name, value, known in (
+        ("positive_gradient", positive, get_args(Positive)),
+        ("negative_gradient", negative, get_args(Negative)),
+    ):
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, found {value}")
     if balance is None and (positive, negative) != ("predictor", "online"):
         raise ValueError(
             "balance may be None for positive predictor with negative online, found "

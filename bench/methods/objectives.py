@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from bench.config.losses import LOSSES, Seen
+from bench.config.losses import LOSSES, Sees
 from bench.config.pretrain import Pretrain
 from bench.losses import eqco_margin, neighbour_gain
 from bench.methods.negatives import Found
@@ -43,10 +43,10 @@ def make_objective(cell: Pretrain) -> Objective:
     module, name = loss.function.split(".")
     function: Callable[..., Tensor] = getattr(import_module(f"bench.losses.{module}"), name)
     own = [n for n in (*loss.needs, *loss.may) if n != "alpha"]  # alpha is the margin
-    settings = {loss.named.get(name, name): getattr(cell, name) for name in own}
+    settings = {name: getattr(cell, name) for name in own}
     margin = margin_of(cell)
 
-    def seen(name: Seen, pair: Pair) -> Tensor | float | None:
+    def seen(name: Sees, pair: Pair) -> Tensor | float | None:
         if name == "margin":
             return margin
         part = pair.found if name in Found._fields else pair.samples

@@ -25,19 +25,23 @@ from tests.losses.test_siamese import (
 )
 
 FORMS = pytest.mark.parametrize("form", ["printed", "released"])
-DYNAMIC: dict[str, Any] = {"positive": "predictor", "negative": "online", "balance": None}
+DYNAMIC: dict[str, Any] = {
+    "positive_gradient": "predictor",
+    "negative_gradient": "online",
+    "balance": None,
+}
 
 
 def rows(a: Tensor, b: Tensor) -> dict[str, dict[str, Any]]:
     """The rows of Table 2 that are gradient forms, with small numbers; c is a plain loss."""
     F, own = random_F(a.shape[1]).to(a.dtype), torch.eye(len(a), dtype=torch.bool)
     other = torch.cat([~own, ~own | own], dim=1)  # V_batch without u1
-    mean: dict[str, Any] = {"negative": "target", "balance": 0.5, "scale": 2.0}
-    vicreg_row = {"negative": "variance", "balance": 0.4, "var_weight": 0.7, "gamma": 1.1}
+    mean: dict[str, Any] = {"negative_gradient": "target", "balance": 0.5, "gradient_scale": 2.0}
+    vicreg_row = {"negative_gradient": "variance", "balance": 0.4, "var_weight": 0.7, "gamma": 1.1}
     both = torch.cat([a, b])
-    softmax: dict[str, Any] = {"negative": "softmax", "balance": 1.0, "samples_MD": both}
-    online: dict[str, Any] = {"negative": "online", "balance": 100.0}
-    target = {"positive": "target"}
+    softmax: dict[str, Any] = {"negative_gradient": "softmax", "balance": 1.0, "samples_MD": both}
+    online: dict[str, Any] = {"negative_gradient": "online", "balance": 100.0}
+    target = {"positive_gradient": "target"}
     row_d = {**DYNAMIC, "correlation_DD": F, "eps": 0.3, "form": "printed"}
     return {
         "a": {**target, **softmax, "tau": 0.2},
@@ -45,7 +49,7 @@ def rows(a: Tensor, b: Tensor) -> dict[str, dict[str, Any]]:
         "d, Eq. 26": {**row_d, "half_power": True},
         "d, Eq. 27": {**row_d, "form": "released", "half_power": False},
         "e": {**target, **online, "correlation_DD": F},
-        "f": {**mean, "positive": "whitened"},
+        "f": {**mean, "positive_gradient": "whitened"},
         "g, h": {**target, **mean},
         "i": {**target, **vicreg_row},
         "j": {**target, **online, "correlation_DD": correlation(a)},
@@ -129,7 +133,13 @@ def test_row_a_is_infonces_gradient() -> None:
     pos, neg = in_batch(u1 @ bank[:n].T)
     loss = infonce(pos, torch.cat([neg, u1 @ bank[n:].T], dim=1), tau=tau).mean()
     form = gradient_form(
-        u1, u2, positive="target", negative="softmax", balance=1.0, tau=tau, samples_MD=bank
+        u1,
+        u2,
+        positive_gradient="target",
+        negative_gradient="softmax",
+        balance=1.0,
+        tau=tau,
+        samples_MD=bank,
     )
     found = gradient(form.mean(), u1)
     assert_close(found, gradient(loss, u1))
@@ -146,8 +156,8 @@ def test_row_b_is_simclrs_gradient() -> None:
     partners, keys = torch.cat([b, a]).detach(), z.detach()
     own = torch.eye(len(z), dtype=torch.bool)
     form = gradient_form(
-        *(z, partners), positive="target", negative="softmax", balance=1.0, tau=tau,
-        samples_MD=keys, allowed_NM=~own,
+        *(z, partners), positive_gradient="target", negative_gradient="softmax", balance=1.0,
+        tau=tau, samples_MD=keys, allowed_NM=~own,
     )  # fmt: skip
     first = gradient(form.mean(), z)
     pair = own.roll(len(a), dims=0)
@@ -192,7 +202,7 @@ def test_row_d_is_directpreds_gradient(form: Form) -> None:
 def test_row_d_with_a_constant_factor(form: Form) -> None:
     u1, u2 = unit_views()
     F, W = random_F(), matrix(random_F(), 0.3, form)
-    row = {**rows(u1, u2)["d, Eq. 26"], "balance": 7.0, "form": form, "scale": 3.0}
+    row = {**rows(u1, u2)["d, Eq. 26"], "balance": 7.0, "form": form, "gradient_scale": 3.0}
     value = gradient_form(u1, u2, **row)
     expected = torch.stack([3 * (-W.T @ v + 7 * F @ u) for u, v in zip(u1, u2, strict=True)])
     assert_close(gradient(value.sum(), u1), expected.detach())
@@ -216,7 +226,7 @@ def test_row_i_is_vicregs_gradient() -> None:
     """Eqs. 11 and 39, lambda_1 from lambda = 2 lambda_1 N^2 / (D (N - 1)^2)."""
     a, b = raw_views()
     n, d = a.shape
-    form = gradient_form(a, b, **rows(a, b)["i"], scale=2.0)
+    form = gradient_form(a, b, **rows(a, b)["i"], gradient_scale=2.0)
     loss = vicreg(
         a, b.detach(), cov_weight=0.4 * d * (n - 1) ** 2 / (2 * n**2), var_weight=0.7, gamma=1.1
     )
@@ -262,12 +272,14 @@ def lacking(row: str, **changes: Any) -> dict[str, Any]:
 
 
 MISTAKES = {
-    "positive must be target, predictor or whitened, found w": lacking("e", positive="w"),
-    "negative must be softmax, online, target or variance, found w": lacking("e", negative="w"),
+    "positive_gradient must be one of target, predictor, whitened, found w":
+        lacking("e", positive_gradient="w"),
+    "negative_gradient must be one of softmax, online, target, variance, found w":
+        lacking("e", negative_gradient="w"),
     "balance may be None for positive predictor with negative online, found target with online":
         lacking("e", balance=None),
     "balance may be None for positive predictor with negative online, found predictor with target":
-        lacking("d, Eq. 26", negative="target"),
+        lacking("d, Eq. 26", negative_gradient="target"),
     "predictor needs correlation_DD": lacking("d, Eq. 26", correlation_DD=None),
     "predictor needs eps": lacking("d, Eq. 26", eps=None),
     "predictor needs form": lacking("d, Eq. 26", form=None, balance=1.0),
