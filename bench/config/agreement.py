@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from bench.config.agreement_of_negatives import CHECKS_OF_NEGATIVES, need
-from bench.config.learning_rate import scaled_lr
+from bench.config.learning_rate import check_rate
 from bench.config.linear_protocols import LINEAR_PROTOCOLS
 from bench.config.losses import LOSSES, losses_that
 from bench.errors import choices
@@ -82,7 +82,7 @@ def check_agreement(cell: "Pretrain") -> None:
             raise ValueError(f"{rule.told(name)}; {name} {found} with {rule.other} '{value}'")
     for check in (
         _check_heads, _check_batch_norm, *CHECKS_OF_NEGATIVES, _check_objective, _check_gradient,
-        _check_mixtures, _check_training, _check_rate,
+        _check_mixtures, _check_training,
     ):  # fmt: skip
         check(cell)
 
@@ -254,11 +254,4 @@ def _check_training(cell: "Pretrain") -> None:
     if cell.linear is not None and cell.linear not in LINEAR_PROTOCOLS:
         known = choices(cell.linear, list(LINEAR_PROTOCOLS))
         raise ValueError(f"linear '{cell.linear}' is unknown. {known}")
-
-
-def _check_rate(cell: "Pretrain") -> None:
-    if (cell.base_lr is None) != (cell.lr_scaling is None):
-        raise ValueError("base_lr and lr_scaling belong together; without them give lr")
-    if cell.base_lr is not None and cell.lr_scaling is not None:
-        ruled = scaled_lr(cell.base_lr, cell.N, cell.lr_scaling)
-        need(ruled == cell.lr, "lr and base_lr disagree; keep one of them")
+    check_rate(lr=cell.lr, base_lr=cell.base_lr, lr_scaling=cell.lr_scaling, N=cell.N)

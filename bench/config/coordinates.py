@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from bench.config.flops import Stem
+from bench.config.learning_rate import Rule
 from bench.config.losses import LossName
 from bench.config.record import Record
 
@@ -211,7 +212,7 @@ class Optimisation(Axis):
     """At N; the rate that is used."""
     base_lr: PositiveFloat | None = None
     """At 256, where lr comes from the rule."""
-    lr_scaling: Literal["none", "linear", "sqrt"] | None = None
+    lr_scaling: Rule | None = None
     sgd_momentum: Fraction = 0.9
     weight_decay: NonNegativeFloat
     exempt: bool = False

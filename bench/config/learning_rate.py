@@ -1,7 +1,7 @@
 """Learning-rate rules in the number of queries, written out in the cell."""
 
 import math
-from typing import Literal
+from typing import Any, Literal, get_args
 
 Rule = Literal["none", "linear", "sqrt"]
 
@@ -23,3 +23,23 @@ def scaled_lr(base_lr: float, N: int, rule: Rule, per: int = 256) -> float:
     if rule == "none":
         return base_lr
     return base_lr * (N / per if rule == "linear" else math.sqrt(N / per))
+
+
+def ruled(settings: dict[str, Any], N: Any) -> dict[str, Any]:
+    """Return what settings not yet checked leave out, lr and its rule, where base_lr gives it."""
+    base, rule = settings.get("base_lr"), settings.get("lr_scaling", "none")
+    if "lr" in settings or not isinstance(base, int | float) or not isinstance(N, int):
+        return {}
+    return {"lr_scaling": rule, "lr": scaled_lr(base, N, rule)} if rule in get_args(Rule) else {}
+
+
+def check_rate(*, lr: float, base_lr: float | None, lr_scaling: Rule | None, N: int) -> None:
+    """Check that a learning rate is that of its rule, if there is one.
+
+    Raises:
+        ValueError: it is not, or a half of the rule is missing.
+    """
+    if (base_lr is None) != (lr_scaling is None):
+        raise ValueError("base_lr and lr_scaling belong together; without them give lr")
+    if base_lr is not None and lr_scaling is not None and lr != scaled_lr(base_lr, N, lr_scaling):
+        raise ValueError("lr and base_lr disagree; keep one of them")

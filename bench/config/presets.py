@@ -8,7 +8,7 @@ preset's name: it is a label that does not enter a cell's id.
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_args
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
@@ -24,7 +24,7 @@ from bench.config.coordinates import (
 )
 from bench.config.environment import suites_root
 from bench.config.explain import explain
-from bench.config.learning_rate import Rule, scaled_lr
+from bench.config.learning_rate import ruled
 from bench.config.losses import LOSS_OPTIONS
 from bench.config.record import Record
 from bench.config.suite import Scalar
@@ -167,11 +167,7 @@ def filled(settings: dict[str, Any]) -> dict[str, Any]:
     merged |= {k: v for k, v in _followed(merged).items() if k not in settings}
     if merged.get("N") is None:
         merged["N"] = merged.get("batch_size")
-    if "lr" not in merged and isinstance(merged.get("base_lr"), int | float):
-        rule = merged.setdefault("lr_scaling", "none")
-        if isinstance(merged["N"], int) and rule in get_args(Rule):
-            merged["lr"] = scaled_lr(merged["base_lr"], merged["N"], rule)
-    return merged
+    return merged | ruled(merged, merged["N"])
 
 
 def _is_stale(name: str, merged: dict[str, Any]) -> bool:

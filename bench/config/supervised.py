@@ -4,7 +4,7 @@ Fields that `pretrain` has too mean the same here.
 """
 
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -18,7 +18,7 @@ from pydantic import (
 
 from bench.config.coordinates import Fraction, ViewSet
 from bench.config.flops import Stem, multiply_adds
-from bench.config.learning_rate import Rule, scaled_lr
+from bench.config.learning_rate import Rule, check_rate, ruled
 from bench.config.record import Cell, identity
 
 LABELS = frozenset({"base_lr", "lr_scaling"})
@@ -80,7 +80,6 @@ class Supervised(Cell):
     metrics: ClassVar[tuple[str, ...]] = (
         "test_top1", "test_top1_best", "train_loss", "train_top1", "q_b", "q_b_first",
     )  # fmt: skip
-    knn_every_epochs: ClassVar[int] = 0  # which the loop asks: never
     # What sources of images ask, and a classifier has no choice of.
     pretrain_on: ClassVar[str] = "train"
     one_view: ClassVar[bool] = True
@@ -97,13 +96,9 @@ class Supervised(Cell):
     @classmethod
     def _fill_in_the_rate(cls, settings: Any) -> Any:
         """Write out the learning rate that a rule gives."""
-        if not isinstance(settings, dict) or "lr" in settings:
+        if not isinstance(settings, dict):
             return settings
-        base, size = settings.get("base_lr"), settings.get("batch_size")
-        rule = settings.get("lr_scaling", "none")
-        if isinstance(base, int | float) and isinstance(size, int) and rule in get_args(Rule):
-            return settings | {"lr_scaling": rule, "lr": scaled_lr(base, size, rule)}
-        return settings
+        return settings | ruled(settings, settings.get("batch_size"))
 
     @model_validator(mode="after")
     def _settings_agree(self) -> Self:
@@ -116,13 +111,7 @@ class Supervised(Cell):
             )
         if self.warmup_epochs > self.epochs:
             raise ValueError(f"warmup_epochs {self.warmup_epochs}: there are {self.epochs} epochs")
-        if (self.base_lr is None) != (self.lr_scaling is None):
-            raise ValueError("base_lr and lr_scaling belong together; without them give lr")
-        ruled = None
-        if self.base_lr is not None and self.lr_scaling is not None:
-            ruled = scaled_lr(self.base_lr, self.batch_size, self.lr_scaling)
-        if ruled not in (None, self.lr):
-            raise ValueError("lr and base_lr disagree; keep one of them")
+        check_rate(lr=self.lr, base_lr=self.base_lr, lr_scaling=self.lr_scaling, N=self.N)
         return self
 
     @cached_property

@@ -89,7 +89,7 @@ def _train(
 ) -> None:
     began = time.time()
     training = Training(cell, source, device)
-    train(training, home, partial(evaluator.watch, cell), beat)
+    train(training, home, beat, watch=partial(evaluator.watch, cell))
     history = home.history()
     metrics = {k: v for k, v in history[-1].items() if k not in NO_METRICS}
     watched = [line["knn_top1"] for line in history if "knn_top1" in line]

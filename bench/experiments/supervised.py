@@ -4,9 +4,6 @@ DCL, App. 7, Table 17; dual temperature, Sec. E, Table 2.
 """
 
 from collections.abc import Sequence
-from typing import NoReturn
-
-from torch import nn
 
 from bench.config.environment import data_root
 from bench.config.supervised import Supervised
@@ -30,7 +27,7 @@ def _outcome(cell: Supervised, folder: CellFolder, device: str) -> Outcome:
         source = open_source(cell, data_root(), device)
         training = SupervisedTraining(cell, source, device)
         with deterministic(device):
-            train(training, folder, _never_asked, lambda: None)
+            train(training, folder)
     except DataError as error:
         return DataFailure(str(error))
     except CellFailure as failure:
@@ -40,8 +37,3 @@ def _outcome(cell: Supervised, folder: CellFolder, device: str) -> Outcome:
     metrics["test_top1_best"] = max(line["test_top1"] for line in history)
     metrics["q_b_first"] = history[0]["q_b"]
     return Result(metrics, origin={"dataset": source.meta.fingerprint})
-
-
-def _never_asked(_: nn.Module) -> NoReturn:
-    """Stand in for kNN, which the loop asks for where a cell has `knn_every_epochs`."""
-    raise AssertionError("a classifier is not watched by kNN")

@@ -19,9 +19,9 @@ from bench.methods.online import Online
 from bench.store.folder import CellFolder
 from bench.train.batches import Batches
 from bench.train.checkpoints import divergence, load_checkpoint, save_checkpoint
-from bench.train.optimisers import make_optimiser
+from bench.train.optimisers import optimiser_of
 from bench.train.probes import Probes
-from bench.train.schedules import Plateau, learning_rate, momentum_at
+from bench.train.schedules import Plateau, momentum_at, rate_of
 from bench.train.sources import Source
 
 Watch = Callable[[nn.Module], dict[str, float]]
@@ -41,7 +41,7 @@ class Epoch(Protocol):
 class Trainable(Protocol):
     """What the loop drives: something that trains step by step and has a state."""
 
-    cell: Any  # its `epochs` and `knn_every_epochs` are read
+    cell: Any  # its `epochs` are read, with a watch its `knn_every_epochs`
     device: str
     fingerprint: str  # of the images
     steps: int
@@ -84,14 +84,7 @@ class Training:
         self.online = online.to(device).to(memory_format=torch.channels_last)
         for module in self.method.modules.values():
             module.to(device)
-        self.optimiser = make_optimiser(
-            self.online.named_parameters(),
-            optimizer=cell.optimizer,
-            lr=cell.lr,
-            momentum=cell.sgd_momentum,
-            weight_decay=cell.weight_decay,
-            exempt=cell.exempt,
-        )
+        self.optimiser = optimiser_of(cell, self.online)
         self.probes = Probes(cell, list(self.online.backbone.probed_layers().values())).to(device)
         self.head: OnlineLinear | None = None
         if cell.online_linear:
@@ -155,16 +148,12 @@ class Training:
 
     def rate(self, step: int) -> float:
         """Return the learning rate of a step."""
-        cell = self.cell
-        drops = [int(epoch) for epoch in (cell.lr_drop_epochs or "").split(",") if epoch]
-        return learning_rate(
+        return rate_of(
+            self.cell,
             step,
-            lr=cell.lr * (self.plateau.scale if self.plateau else 1),
             steps=self.steps,
-            warmup_steps=cell.warmup_epochs * self.steps_an_epoch,
-            schedule=cell.lr_schedule if cell.lr_schedule != "plateau" else "constant",
-            drops=[epoch * self.steps_an_epoch for epoch in drops],
-            factor=cell.lr_drop_factor,
+            steps_an_epoch=self.steps_an_epoch,
+            scale=self.plateau.scale if self.plateau else 1.0,
         )
 
     def parts(self) -> dict[str, Any]:
@@ -186,7 +175,13 @@ class Training:
             self.plateau.load(state["plateau"])
 
 
-def train(training: Trainable, folder: CellFolder, watch: Watch, beat: Callable[[], None]) -> None:
+def train(
+    training: Trainable,
+    folder: CellFolder,
+    beat: Callable[[], None] = lambda: None,
+    *,
+    watch: Watch | None = None,
+) -> None:
     """Train to the end, from the checkpoint if there is one.
 
     After every epoch a line goes into the history; every BENCH_CHECKPOINT_S seconds a checkpoint
@@ -195,8 +190,8 @@ def train(training: Trainable, folder: CellFolder, watch: Watch, beat: Callable[
     Args:
         training: the cell.
         folder: where its checkpoint and history are kept.
-        watch: kNN accuracy and the like, asked every `knn_every_epochs`.
         beat: called after every step.
+        watch: kNN accuracy and the like, asked every `knn_every_epochs` of a cell that has it.
 
     Raises:
         Diverged: a loss is not finite.
@@ -215,13 +210,14 @@ def train(training: Trainable, folder: CellFolder, watch: Watch, beat: Callable[
         beat()
 
 
-def _record(training: Trainable, folder: CellFolder, watch: Watch, done: int) -> None:
+def _record(training: Trainable, folder: CellFolder, watch: Watch | None, done: int) -> None:
     """Write an epoch's line; the sums of the last epoch are kept."""
-    epoch, every = done // training.steps_an_epoch, training.cell.knn_every_epochs
+    epoch = done // training.steps_an_epoch
+    every = training.cell.knn_every_epochs if watch else 0
     line = {"step": done, "epoch": epoch, "lr": training.rate(done - 1), **training.probes.line()}
     if fault := divergence(line, done):
         raise fault
-    if every and (epoch % every == 0 or epoch == training.cell.epochs):
+    if watch and every and (epoch % every == 0 or epoch == training.cell.epochs):
         line |= watch(training.online)
         if training.plateau is not None:
             training.plateau.update(line["knn_top1"])

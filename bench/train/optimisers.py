@@ -7,6 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from bench.config.pretrain import Pretrain
+from bench.config.supervised import Supervised
+
 OptimiserName = Literal["sgd", "lars", "adam"]
 
 
@@ -53,6 +56,18 @@ def make_optimiser(
         )
     return torch.optim.Adam(
         groups, lr=lr, betas=(momentum, 0.999), weight_decay=weight_decay, fused=True
+    )
+
+
+def optimiser_of(cell: Pretrain | Supervised, network: nn.Module) -> Optimizer:
+    """Return the cell's optimiser of a network that is on its device."""
+    return make_optimiser(
+        network.named_parameters(),
+        optimizer=cell.optimizer,
+        lr=cell.lr,
+        momentum=cell.sgd_momentum,
+        weight_decay=cell.weight_decay,
+        exempt=cell.exempt,
     )
 
 

@@ -4,6 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from bench.config.pretrain import Pretrain
+from bench.config.supervised import Supervised
+
 
 def learning_rate(
     step: int,
@@ -45,6 +48,22 @@ def learning_rate(
         return lr * (1 + math.cos(math.pi * progress)) / 2
     passed = sum(step >= drop for drop in drops) if schedule == "step" else 0
     return lr * factor**passed
+
+
+def rate_of(
+    cell: Pretrain | Supervised, step: int, *, steps: int, steps_an_epoch: int, scale: float = 1.0
+) -> float:
+    """Return the learning rate of a step of a cell, times what a plateau leaves of it."""
+    drops = [int(epoch) for epoch in (cell.lr_drop_epochs or "").split(",") if epoch]
+    return learning_rate(
+        step,
+        lr=cell.lr * scale,
+        steps=steps,
+        warmup_steps=cell.warmup_epochs * steps_an_epoch,
+        schedule=cell.lr_schedule if cell.lr_schedule != "plateau" else "constant",
+        drops=[epoch * steps_an_epoch for epoch in drops],
+        factor=cell.lr_drop_factor,
+    )
 
 
 def momentum_at(

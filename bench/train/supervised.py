@@ -26,8 +26,8 @@ from bench.losses.classification import (
 from bench.losses.probes import q_b
 from bench.networks.encoder import initialise, make_encoder
 from bench.train.batches import Batches
-from bench.train.optimisers import make_optimiser
-from bench.train.schedules import Plateau, learning_rate
+from bench.train.optimisers import optimiser_of
+from bench.train.schedules import Plateau, rate_of
 from bench.train.sources import Source
 
 PER_IMAGE = ("train_loss", "train_top1", "q_b")
@@ -53,14 +53,7 @@ class SupervisedTraining:
         self.online = classifier(cell, source.meta.classes).to(device)
         self.online.to(memory_format=torch.channels_last)
         self.objective = objective_of(cell)
-        self.optimiser = make_optimiser(
-            self.online.named_parameters(),
-            optimizer=cell.optimizer,
-            lr=cell.lr,
-            momentum=cell.sgd_momentum,
-            weight_decay=cell.weight_decay,
-            exempt=cell.exempt,
-        )
+        self.optimiser = optimiser_of(cell, self.online)
         self.probes = EpochMeans(self.test_top1).to(device)
 
     def step(self, step: int) -> None:
@@ -88,17 +81,7 @@ class SupervisedTraining:
 
     def rate(self, step: int) -> float:
         """Return the learning rate of a step."""
-        cell = self.cell
-        drops = [int(epoch) for epoch in (cell.lr_drop_epochs or "").split(",") if epoch]
-        return learning_rate(
-            step,
-            lr=cell.lr,
-            steps=self.steps,
-            warmup_steps=cell.warmup_epochs * self.steps_an_epoch,
-            schedule=cell.lr_schedule,
-            drops=[epoch * self.steps_an_epoch for epoch in drops],
-            factor=cell.lr_drop_factor,
-        )
+        return rate_of(self.cell, step, steps=self.steps, steps_an_epoch=self.steps_an_epoch)
 
     def test_top1(self) -> float:
         """Return the accuracy on the whole test part, in percent."""

@@ -66,7 +66,7 @@ def run(
             raise Interrupted
 
     folder.mkdir(parents=True, exist_ok=True)
-    train(training, CellFolder(folder), falling, beat)
+    train(training, CellFolder(folder), beat, watch=falling)
     return training
 
 
@@ -162,7 +162,7 @@ def test_a_loss_that_is_not_finite_stops_before_it_reaches_the_weights(tmp_path:
     objective = training.method.objective
     object.__setattr__(training.method, "objective", lambda pair: objective(pair) * torch.nan)
     with pytest.raises(Diverged, match=r"^step 1: loss is nan$"):
-        train(training, CellFolder(tmp_path), falling, lambda: None)
+        train(training, CellFolder(tmp_path), watch=falling)
     assert all(map(torch.equal, before, training.online.parameters()))
 
 

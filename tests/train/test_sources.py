@@ -155,7 +155,7 @@ def test_a_streamed_run_resumes_to_the_same_bits(
                 raise Interrupted
 
         folder.mkdir(parents=True, exist_ok=True)
-        train(training, CellFolder(folder), lambda _: {}, beat)
+        train(training, CellFolder(folder), beat, watch=lambda _: {})
         return training
 
     whole = run(tmp_path / "a" / "cell", 0)
