@@ -9,6 +9,7 @@ CellFailure               one cell could not be computed; the others go on
 |-- Diverged              a loss or estimate is not finite
 `-- DataFailure           a data set is missing, torn or too small for the cell
 Interrupted               the work was told to stop; it can be resumed
+`-- Preempted             by Slurm, which takes the machine back or has reached a time limit
 """
 
 from difflib import get_close_matches
@@ -55,6 +56,10 @@ class DataFailure(CellFailure):
 
 class Interrupted(BaseException):
     """The process was told to stop (SIGTERM, SIGINT, or its launcher is gone)."""
+
+
+class Preempted(Interrupted):
+    """The process was warned that its job is about to be ended."""
 
 
 def choices(found: str, allowed: list[str]) -> str:

@@ -3,7 +3,7 @@
 submitit's local executor starts what it is given at once and has no queue; here each slot is one
 long-lived job, and the store's claims deal the cells out, so that any number of launchers and
 workers share one grid. A worker that dies is replaced; a cell that keeps killing its worker is
-given up.
+given up. A Slurm job holds such a queue too: cells are packed side by side by its slots.
 """
 
 import shutil
@@ -16,15 +16,17 @@ import submitit
 
 from bench.config.record import Cell
 from bench.errors import Interrupted, LaunchError
-from bench.launch.signals import deaf_to_ctrl_c
 from bench.launch.units import Unit
 from bench.launch.worker import drain
+from bench.signals import deaf
 from bench.store.attempts import all_attempts
 from bench.store.owner import HEARTBEAT_S, Owner
+from bench.store.slurm import this_job
 from bench.store.store import CellState, Launch, State, Store
 
 POLL_S = 0.25
-KILLS_ALLOWED = 3  # of one cell within one launch
+STOP_S = 60.0  # for a worker to write its checkpoint, when it is told to stop
+KILLS_ALLOWED = 3  # of one cell
 DEATHS_ALLOWED = 5  # of workers in a row that finish nothing
 NO_LIMIT_MIN = 60 * 24 * 365
 
@@ -32,58 +34,89 @@ Worker = submitit.LocalJob[None]
 Report = Callable[[list[CellState]], bool]
 
 
-def run_local(
-    cells: Sequence[Cell],
-    units: Sequence[Unit],
-    store: Store,
-    launch: Launch,
-    *,
-    slots: Sequence[str | None],
-    report: Report,
-) -> None:
-    """Keep every slot busy until no cell is left to do.
+class LocalQueue:
+    """Workers, one a slot, that are kept busy until no cell is left to do."""
 
-    Args:
-        cells: all cells to wait for, those that other processes hold included.
-        units: the same cells in stacks.
-        store: the results.
-        launch: this launch's announcement.
-        slots: one entry a worker: its CUDA device, or None for the CPU.
-        report: called with the states of `cells` at every look; tells whether all are over.
+    def __init__(
+        self, units: Sequence[Unit], store: Store, launch: Launch, slots: Sequence[str | None]
+    ) -> None:
+        """Take the work on; nothing is started yet.
 
-    Raises:
-        LaunchError: workers die before they can do anything.
-    """
-    workers: list[Worker | None] = [None] * len(slots)
-    queue = _Queue(cells, store, launch)
-    try:
-        while True:
-            over = report(queue.look())
-            for i, worker in enumerate(workers):
-                if worker is not None and worker.done():
-                    queue.note_end(worker)
-                    workers[i] = None
-            if over and not any(workers):
-                shutil.rmtree(launch.logs, ignore_errors=True)
-                return
-            free = [i for i, worker in enumerate(workers) if worker is None]
-            for i, unit_order in zip(free, queue.orders(units), strict=False):
-                workers[i] = _start(unit_order, store, launch, slots[i])
-            time.sleep(POLL_S)
-    except (KeyboardInterrupt, Interrupted):
-        _stop([worker for worker in workers if worker is not None])
-        raise
+        Args:
+            units: the cells in stacks, in the order to begin them.
+            store: the results.
+            launch: this launch's announcement.
+            slots: one entry a worker: its CUDA device, or None for the CPU.
+        """
+        self.workers: list[Worker | None] = [None] * len(slots)
+        self.store, self.launch, self.slots = store, launch, slots
+        self.work = _Work(units, store, launch)
+
+    def run(self, report: Report, *, patient: bool = True) -> None:
+        """Keep every slot busy.
+
+        Args:
+            report: called with the states of the cells at every look; tells whether all are over.
+            patient: wait for cells that other processes compute; else only for those that a former
+                life of this Slurm job held on another machine, until they count as dead.
+
+        Raises:
+            LaunchError: workers die before they can do anything.
+        """
+        try:
+            while not self._look(report, patient=patient):
+                time.sleep(POLL_S)
+            shutil.rmtree(self.launch.logs, ignore_errors=True)
+        except (KeyboardInterrupt, Interrupted):
+            self.stop()
+            raise
+
+    def _look(self, report: Report, *, patient: bool) -> bool:
+        """Fill free slots; return whether nothing is left to do."""
+        over = report(self.work.look())
+        for i, worker in enumerate(self.workers):
+            if worker is not None and worker.done():
+                self.work.note_end(worker)
+                self.workers[i] = None
+        orders = [] if over else self.work.orders()
+        free = [i for i, worker in enumerate(self.workers) if worker is None]
+        for i, units in zip(free, orders, strict=False):
+            self.workers[i] = self._start(units, self.slots[i])
+        if any(self.workers):
+            return False
+        return over or not (patient or orders or self.work.held_by_this_job())
+
+    def _start(self, units: list[Unit], gpu: str | None) -> Worker:
+        executor = submitit.LocalExecutor(folder=self.launch.logs)
+        executor.update_parameters(timeout_min=NO_LIMIT_MIN)
+        with deaf():  # to signals that reach the whole group or job: the launcher stops its workers
+            job = executor.submit(drain, units, self.store, self.launch, gpu)
+        return cast("Worker", job)
+
+    def stop(self) -> None:
+        """Tell workers to stop (SIGTERM reaches them through submitit's controller) and wait."""
+        processes = [w._process for w in self.workers if w is not None and w._process is not None]
+        for process in processes:
+            process.terminate()
+        deadline = time.monotonic() + STOP_S
+        for process in processes:
+            try:
+                process.wait(timeout=max(0.1, deadline - time.monotonic()))
+            except Exception:
+                process.kill()
 
 
-class _Queue:
+class _Work:
     """What is still to be done, and how often it went wrong."""
 
-    def __init__(self, cells: Sequence[Cell], store: Store, launch: Launch) -> None:
-        self.cells, self.store, self.launch = cells, store, launch
-        self.states: list[CellState] = [CellState(State.MISSING)] * len(cells)
+    def __init__(self, units: Sequence[Unit], store: Store, launch: Launch) -> None:
+        self.units, self.store, self.launch = list(units), store, launch
+        self.cells = [cell for unit in units for cell in unit]
+        self.states: list[CellState] = [CellState(State.MISSING)] * len(self.cells)
         self.deaths = 0
-        self.done = 0
+        self.over = 0
         self.touched = time.monotonic()
+        self.job = this_job()
 
     def look(self) -> list[CellState]:
         """Ask the store for the cells that were not finished at the last look."""
@@ -95,66 +128,69 @@ class _Queue:
         found = self.store.states([self.cells[i] for i in open_places])
         for i, state in zip(open_places, found, strict=True):
             self.states[i] = state
-        done = sum(state.state == State.DONE for state in self.states)
-        if done > self.done:
-            self.done, self.deaths = done, 0
+        count = sum(state.state in over for state in self.states)
+        if count > self.over:
+            self.over, self.deaths = count, 0
         return self.states
 
-    def orders(self, units: Sequence[Unit]) -> list[list[Unit]]:
+    def orders(self) -> list[list[Unit]]:
         """Return one order of units for each worker worth starting: none if all cells are held."""
         free = {
             cell.id
             for cell, state in zip(self.cells, self.states, strict=True)
             if state.state in (State.QUEUED, State.MISSING, State.STALE)
         }
-        waiting = [unit for unit in units if any(cell.id in free for cell in unit)]
+        waiting = [unit for unit in self.units if any(cell.id in free for cell in unit)]
         return [waiting[i:] + waiting[:i] for i in range(len(waiting))]
 
+    def held_by_this_job(self) -> bool:
+        """Whether a cell seems to run in this Slurm job, of which no worker is left here."""
+        states = (s for s in self.states if s.state == State.RUNNING)
+        return bool(self.job) and any(state.job == self.job for state in states)
+
     def note_end(self, worker: Worker) -> None:
-        """Count a worker's death and give up cells that killed too many workers."""
+        """Count a worker's death, and give up cells that killed too many workers.
+
+        Cells that died together are tried one by one.
+        """
         if worker.paths.result_pickle.exists() and worker.exception() is None:
             return
         self.deaths += 1
-        for cell in self.cells:
-            self._give_up(cell)
+        told = _last_line(worker)
+        killed = {
+            cell.id
+            for cell in self.cells
+            if give_up_if_deadly(cell, self.store, since=self.launch.since, told=told)
+        }
+        self.units = [
+            part
+            for unit in self.units
+            for part in ([[cell] for cell in unit] if any(c.id in killed for c in unit) else [unit])
+        ]
         if self.deaths > DEATHS_ALLOWED:
-            told = _last_line(worker) or "killed without a word"
             raise LaunchError(
-                f"workers die one after the other: {told} (log: {worker.paths.stderr})"
+                "workers die one after the other: "
+                f"{told or 'killed without a word'} (log: {worker.paths.stderr})"
             )
 
-    def _give_up(self, cell: Cell) -> None:
-        folder = self.store.folder(cell)
-        killed = [
-            attempt
-            for attempt in all_attempts(folder.attempts)
-            if attempt.record["launch"] == self.launch.name and attempt.state == "killed"
-        ]
-        if len(killed) < KILLS_ALLOWED or folder.is_done:
-            return
-        attempt = folder.claim(cell, Owner.me(), self.launch.name)
+
+def give_up_if_deadly(cell: Cell, store: Store, *, since: float, told: str = "") -> bool:
+    """Record a cell as failed that was killed too often; return whether it was killed at all.
+
+    Attempts count that began after `since`, when the user asked for the cell.
+    """
+    folder = store.folder(cell)
+    killed = [
+        attempt
+        for attempt in all_attempts(folder.attempts)
+        if attempt.record["began"] >= since and attempt.state == "killed"
+    ]
+    if len(killed) >= KILLS_ALLOWED and not folder.is_done:
+        attempt = folder.claim(cell, Owner.me(), "")
         if attempt is not None:
-            attempt.end("failed", "oom", f"its worker was killed {len(killed)} times (memory?)")
-
-
-def _start(units: list[Unit], store: Store, launch: Launch, gpu: str | None) -> Worker:
-    executor = submitit.LocalExecutor(folder=launch.logs)
-    executor.update_parameters(timeout_min=NO_LIMIT_MIN)
-    with deaf_to_ctrl_c():  # which reaches the whole process group: the launcher stops its workers
-        return cast("Worker", executor.submit(drain, units, store, launch, gpu))
-
-
-def _stop(workers: Sequence[Worker]) -> None:
-    """Tell workers to stop (SIGTERM reaches them through submitit's controller) and wait."""
-    processes = [worker._process for worker in workers if worker._process is not None]
-    for process in processes:
-        process.terminate()
-    deadline = time.monotonic() + 10
-    for process in processes:
-        try:
-            process.wait(timeout=max(0.1, deadline - time.monotonic()))
-        except Exception:
-            process.kill()
+            why = f"its worker was killed {len(killed)} times (memory?)"
+            attempt.end("failed", "oom", f"{why}; last words: {told}" if told else why)
+    return bool(killed)
 
 
 def _last_line(worker: Worker) -> str:

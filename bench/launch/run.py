@@ -10,9 +10,9 @@ from bench.config.record import Cell
 from bench.errors import Interrupted
 from bench.launch.predict import predict
 from bench.launch.progress import Progress
-from bench.launch.signals import stoppable
 from bench.launch.slots import slots
 from bench.launch.units import make_units
+from bench.signals import stoppable
 from bench.store.store import CellState, Launch, State, Store
 
 Executor = Literal["local", "inline"]
@@ -45,7 +45,7 @@ def run_cells(
         expected = predict(cells, before, store).core_s
         with (
             stoppable(),
-            store.announce(todo, retry_failed=retry_failed) as launch,
+            store.announce(todo, retry_before=time.time() if retry_failed else 0.0) as launch,
             Progress(title, over, expected, len(places)) as report,
         ):
             try:
@@ -66,9 +66,9 @@ def _execute(
 ) -> None:
     units = make_units(todo, len(places))
     if not inline:
-        from bench.launch.local import run_local
+        from bench.launch.local import LocalQueue
 
-        run_local(todo, units, store, launch, slots=places, report=report)
+        LocalQueue(units, store, launch, places).run(report)
         return
     from bench.launch.worker import drain
 

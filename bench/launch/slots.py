@@ -19,8 +19,13 @@ def visible_gpus() -> list[str]:
     return answer.stdout.split() if answer.returncode == 0 else []
 
 
-def slots(jobs: int | None) -> list[str | None]:
-    """Return one entry a worker: `jobs` of them, else one a GPU, else one a core."""
+def slots(jobs: int | None, *, pack: int | None = None) -> list[str | None]:
+    """Return one entry a worker, its GPU or None.
+
+    Args:
+        jobs: how many; by default one a GPU, else one a core.
+        pack: so many a GPU, or in all where there is none; wins over `jobs`.
+    """
     gpus = visible_gpus()
-    count = jobs or len(gpus) or cores()
+    count = pack * max(1, len(gpus)) if pack else jobs or len(gpus) or cores()
     return [gpus[i % len(gpus)] if gpus else None for i in range(count)]

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from bench.config.record import Cell
-from bench.errors import CellFailure, Interrupted
-from bench.launch.signals import stoppable
+from bench.errors import CellFailure, Interrupted, Preempted
 from bench.launch.units import Unit
+from bench.signals import end_if_told, stoppable
 from bench.store.attempts import Attempt
 from bench.store.folder import CellFolder
 from bench.store.owner import HEARTBEAT_S, Owner
@@ -53,6 +53,7 @@ def drain(units: Sequence[Unit], store: Store, launch: Launch, gpu: str | None =
     owner = Owner.me()
     with stoppable():
         for unit in units:
+            end_if_told()
             claims: Claims = {}
             with _watched(claims, launch, owner):
                 try:
@@ -62,9 +63,10 @@ def drain(units: Sequence[Unit], store: Store, launch: Launch, gpu: str | None =
                 except Exception as error:  # a fault of ours: tell it, poison no worker
                     for _, folder, attempt in claims.values():
                         _fail(folder, attempt, error)
-                except (Interrupted, KeyboardInterrupt):
+                except (Interrupted, KeyboardInterrupt) as told:
+                    reason = "preempted" if isinstance(told, Preempted) else None
                     for _, folder, attempt in claims.values():
-                        attempt.end("done" if folder.is_done else "interrupted")
+                        attempt.end("done" if folder.is_done else "interrupted", reason)
                     raise
 
 

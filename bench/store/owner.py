@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.store.slurm import this_job
+
 LEASE_S = 300.0  # a process on another machine is dead when it gave no sign for this long
 HEARTBEAT_S = 30.0
 
@@ -19,16 +21,18 @@ class Owner:
     machine: str  # boot and process namespace: numbers of processes mean the same within it
     pid: int
     started: str  # of the process, in the kernel's clock
+    job: str = ""  # the Slurm job that it is a part of
 
     @classmethod
     def me(cls) -> "Owner":
         """Return the current process."""
-        return cls(socket.gethostname(), _machine(), os.getpid(), _started(os.getpid()) or "")
+        started = _started(os.getpid()) or ""
+        return cls(socket.gethostname(), _machine(), os.getpid(), started, this_job())
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> "Owner":
         """Return the owner that a JSON record holds."""
-        return cls(record["host"], record["machine"], record["pid"], record["started"])
+        return cls(**record)
 
     def record(self) -> dict[str, Any]:
         """Return the owner as JSON."""

@@ -14,6 +14,7 @@ from bench.errors import StoreError
 from bench.store.files import read_json, to_json, write_whole
 from bench.store.folder import CellFolder
 from bench.store.owner import Owner
+from bench.store.submissions import Submissions
 
 
 class State(StrEnum):
@@ -36,6 +37,7 @@ class CellState:
     reason: str | None = None
     message: str | None = None
     log: str | None = None
+    job: str | None = None  # of Slurm, while it runs
 
 
 DONE = CellState(State.DONE)
@@ -44,10 +46,16 @@ DONE = CellState(State.DONE)
 class Store:
     """The results of any number of suites, shared by any number of processes."""
 
-    def __init__(self, root: Path) -> None:
-        """Name the folder; it is made when something is first written."""
-        self.root = root
+    def __init__(self, root: Path, *, asks_slurm: bool = True) -> None:
+        """Name the folder; it is made when something is first written.
+
+        Args:
+            root: the results.
+            asks_slurm: whether what Slurm holds counts as queued.
+        """
+        self.root, self.asks_slurm = root, asks_slurm
         self.launches = root / "launches"
+        self.submissions = Submissions(self.launches / "slurm")
 
     def folder(self, cell: Cell) -> CellFolder:
         """Return the cell's folder, whether it exists or not."""
@@ -95,7 +103,7 @@ class Store:
         if last is None:
             return waiting
         if last.state == "running":
-            return CellState(State.RUNNING, last.number)
+            return CellState(State.RUNNING, last.number, job=last.owner.job or None)
         if last.state == "failed" and last.record["ended"] >= queued.get(cell.id, 0.0):
             record, log = last.record, last.path.with_suffix(".log")
             told = str(log) if log.exists() else None
@@ -103,8 +111,8 @@ class Store:
         return CellState(waiting.state, last.number)
 
     def queued(self) -> dict[str, float]:
-        """Return the ids that living launchers announced, and since when they retry failures."""
-        ids: dict[str, float] = {}
+        """Return the ids that launchers or Slurm hold, and since when they retry failures."""
+        ids = self.submissions.queued() if self.asks_slurm else {}
         for path in self.launches.glob("*.json"):
             launch = read_json(path)
             if launch and Owner.of(launch["owner"]).is_alive(path):
@@ -113,14 +121,22 @@ class Store:
         return ids
 
     @contextmanager
-    def announce(self, cells: Sequence[Cell], *, retry_failed: bool) -> Iterator["Launch"]:
-        """Tell other processes that these cells wait in this one's queue."""
+    def announce(
+        self, cells: Sequence[Cell], *, retry_before: float = 0.0, since: float | None = None
+    ) -> Iterator["Launch"]:
+        """Tell other processes that these cells wait in this one's queue.
+
+        Args:
+            cells: the cells.
+            retry_before: failures that ended before this time are tried again.
+            since: when the user asked for the cells; None: now.
+        """
         for path in self.launches.glob("*.json"):
             record = read_json(path)
             if record and not Owner.of(record["owner"]).is_alive(path):
                 path.unlink(missing_ok=True)  # its launcher was killed
-        retry_before = time.time() if retry_failed else 0.0
-        launch = Launch(self.launches / f"{uuid4().hex[:12]}.json", Owner.me(), retry_before)
+        path = self.launches / f"{uuid4().hex[:12]}.json"
+        launch = Launch(path, Owner.me(), retry_before, time.time() if since is None else since)
         record = {
             "owner": launch.owner.record(),
             "cells": sorted(cell.id for cell in cells),
@@ -140,6 +156,7 @@ class Launch:
     path: Path
     owner: Owner
     retry_before: float  # failures older than this are tried again
+    since: float  # what went wrong before this time is forgotten
 
     @property
     def name(self) -> str:

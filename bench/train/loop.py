@@ -16,6 +16,7 @@ from bench.evaluate.linear import OnlineLinear
 from bench.methods.make import make_method
 from bench.methods.method import Seen
 from bench.methods.online import Online
+from bench.signals import listening
 from bench.store.folder import CellFolder
 from bench.train.batches import Batches
 from bench.train.checkpoints import divergence, load_checkpoint, save_checkpoint
@@ -185,7 +186,7 @@ def train(
     """Train to the end, from the checkpoint if there is one.
 
     After every epoch a line goes into the history; every BENCH_CHECKPOINT_S seconds a checkpoint
-    is written, after any step.
+    is written, after any step, and one when the process is told to stop.
 
     Args:
         training: the cell.
@@ -195,19 +196,25 @@ def train(
 
     Raises:
         Diverged: a loss is not finite.
+        Interrupted: the process was told to stop.
     """
     begun = _resume(training, folder)
     between, saved_at = seconds_between_checkpoints(), time.monotonic()
     training.online.train()
-    for step in range(begun, training.steps):
-        training.step(step)
-        done = step + 1
-        if done % training.steps_an_epoch == 0:
-            _record(training, folder, watch, done)
-        if time.monotonic() - saved_at >= between and done != training.steps:
-            save_checkpoint(folder, done, training.state())
-            saved_at = time.monotonic()
-        beat()
+    with listening() as told_to_stop:
+        for step in range(begun, training.steps):
+            training.step(step)
+            done = step + 1
+            if done % training.steps_an_epoch == 0:
+                _record(training, folder, watch, done)
+            stop = told_to_stop()
+            due = time.monotonic() - saved_at >= between and done != training.steps
+            if stop or due:
+                save_checkpoint(folder, done, training.state())
+                saved_at = time.monotonic()
+            if stop:
+                break
+            beat()
 
 
 def _record(training: Trainable, folder: CellFolder, watch: Watch | None, done: int) -> None:

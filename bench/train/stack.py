@@ -6,6 +6,7 @@ from typing import Protocol
 
 from bench.config.environment import seconds_between_checkpoints
 from bench.errors import Diverged
+from bench.signals import listening
 from bench.store.folder import CellFolder
 from bench.train.checkpoints import Checkpoint, divergence, load_checkpoint, save_checkpoint
 from bench.train.state import StackState
@@ -35,29 +36,38 @@ def train_stack(
     """Train to the end, from the checkpoints if there are any; the cells' must be of one step.
 
     Every `record_every` steps one line goes into each cell's history; every BENCH_CHECKPOINT_S
-    seconds, at such a step, a checkpoint is written. The state after step s is a function of the
-    cell alone, so a run that was stopped ends with the bytes of one that was not.
+    seconds, and when the process is told to stop, a checkpoint is written at such a step. The state
+    after step s is a function of the cell alone, so a run that was stopped ends with the bytes of
+    one that was not.
 
     Returns:
         For each cell None, or how it diverged; a cell that diverged harms no other.
+
+    Raises:
+        Interrupted: the process was told to stop.
     """
     begun = _resume(trainee, folders)
     failures: list[Diverged | None] = [None] * len(folders)
     between, saved_at = seconds_between_checkpoints(), time.monotonic()
-    for step in range(begun, steps):
-        trainee.step(step)
-        done = step + 1
-        if done % record_every and done != steps:
-            continue
-        for i, (folder, line) in enumerate(zip(folders, trainee.measure(), strict=True)):
-            failures[i] = failures[i] or divergence(line, done)
-            if failures[i] is None:
-                folder.append_history({"step": done, **line})
-        if all(failures):
-            break
-        if time.monotonic() - saved_at >= between and done != steps:
-            _save(trainee, folders, done)
-            saved_at = time.monotonic()
+    with listening() as told_to_stop:
+        for step in range(begun, steps):
+            trainee.step(step)
+            done = step + 1
+            if done % record_every and done != steps:
+                continue
+            for i, (folder, line) in enumerate(zip(folders, trainee.measure(), strict=True)):
+                failures[i] = failures[i] or divergence(line, done)
+                if failures[i] is None:
+                    folder.append_history({"step": done, **line})
+            if all(failures):
+                break
+            stop = told_to_stop()
+            due = time.monotonic() - saved_at >= between and done != steps
+            if stop or due:
+                _save(trainee, folders, done)
+                saved_at = time.monotonic()
+            if stop:
+                break
     return failures
 
 

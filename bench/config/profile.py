@@ -1,0 +1,98 @@
+"""What a cluster wants to be asked for: Slurm's options, kept by name in the user's own file."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, PositiveInt, ValidationError
+
+from bench.config.explain import explain
+from bench.config.record import Record
+from bench.config.yaml_file import load_yaml
+from bench.errors import LaunchError, choices
+
+PROFILES = Path("~/.config/bench/profiles.yaml")
+DEFAULT = "default"
+OURS = ("array_parallelism", "job_name", "nodes", "ntasks_per_node", "num_gpus", "time", "use_srun")
+"""submitit's options that the launcher sets itself."""
+
+Pack = PositiveInt | Literal["auto"]
+Option = bool | int | float | str | list[str] | dict[str, str | int | bool]
+
+
+class Profile(Record):
+    """How cells become jobs of one cluster. A job is one node with GPUs, or none.
+
+    Keys that begin with `slurm_` are submitit's: slurm_partition, slurm_account, slurm_qos,
+    slurm_constraint, slurm_setup, slurm_additional_parameters, ...
+    """
+
+    timeout_min: PositiveInt = (
+        60  # of a job; a cell that takes longer goes on in the job's next life
+    )
+    gpus_per_node: int = Field(default=0, ge=0)
+    cpus_per_task: PositiveInt | None = None  # of a job; by default one a worker
+    mem_gb: float | None = Field(default=None, gt=0)
+    pack: Pack = 1  # workers a GPU, or of a job without GPUs
+    time_per_job_min: float | None = Field(default=None, gt=0)  # short cells fill a job up to this
+    max_array_size: PositiveInt | None = None  # tasks of one array; by default what the site allows
+    slurm: dict[str, Option] = {}  # without the prefix
+
+    @property
+    def workers_a_gpu(self) -> int:
+        """Workers that share a GPU, or a job without GPUs."""
+        if self.pack == "auto":
+            raise ValueError("pack 'auto' was not looked up")
+        return self.pack
+
+    @property
+    def workers(self) -> int:
+        """Workers of a job."""
+        return self.workers_a_gpu * max(1, self.gpus_per_node)
+
+
+def load_profile(name: str | None) -> Profile:
+    """Return a profile: by its name in `~/.config/bench/profiles.yaml`, or a file that holds one.
+
+    Without a name it is the one called default, or Slurm's own settings where there is none.
+
+    Raises:
+        LaunchError: no such profile, or something in it is wrong.
+    """
+    if name is not None and (name.endswith((".yaml", ".yml")) or "/" in name):
+        return _checked(load_yaml(Path(name).expanduser(), LaunchError), name)
+    home = PROFILES.expanduser()
+    known = load_yaml(home, LaunchError) if home.exists() else {}
+    if not isinstance(known, dict):
+        raise LaunchError(f"{home}: expected profiles by name")
+    if name is None and DEFAULT not in known:
+        return Profile()
+    wanted = name or DEFAULT
+    if wanted not in known:
+        told = choices(wanted, [str(n) for n in known]) if known else f"{PROFILES} has none."
+        raise LaunchError(f"--profile {wanted}: no such profile. {told}")
+    return _checked(known[wanted], f"{home}: {wanted}")
+
+
+def _checked(values: Any, place: str) -> Profile:
+    if not isinstance(values, dict):
+        raise LaunchError(f"{place}: expected settings of a profile, found {values!r}")
+    given = {str(key): value for key, value in values.items()}
+    slurm = {k.removeprefix("slurm_"): v for k, v in given.items() if k.startswith("slurm_")}
+    own = {key: value for key, value in given.items() if not key.startswith("slurm_")}
+    if "slurm" in own:
+        raise LaunchError(f"{place}: slurm: unknown key; write slurm_partition and the like")
+    _check_options(list(slurm), place)
+    try:
+        return Profile.model_validate(own | {"slurm": slurm}, strict=False)
+    except ValidationError as error:
+        raise LaunchError(explain(error, Path(place))) from None
+
+
+def _check_options(names: list[str], place: str) -> None:
+    from submitit import SlurmExecutor
+
+    allowed = sorted(SlurmExecutor._valid_parameters() - set(OURS))
+    for name in names:
+        if name not in allowed:
+            told = choices(f"slurm_{name}", [f"slurm_{option}" for option in allowed])
+            raise LaunchError(f"{place}: slurm_{name}: not to be set here. {told}")

@@ -1,0 +1,65 @@
+"""What a job of Slurm does: it holds a queue over its own slots and computes what is missing.
+
+It may be warned, requeued, killed or doubled at any moment: cells are claimed in the store, and
+what a claim's owner leaves behind is a checkpoint.
+"""
+
+import signal
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from submitit.helpers import DelayedSubmission
+
+from bench.errors import Interrupted
+from bench.launch.local import LocalQueue
+from bench.launch.progress import Progress
+from bench.launch.slots import slots
+from bench.launch.units import Unit
+from bench.store.slurm import this_job
+from bench.store.store import Store
+
+
+class Job:
+    """One task of an array, as submitit pickles it; what it was at is found in the store."""
+
+    def __init__(
+        self, units: Sequence[Unit], results: Path, *, pack: int, retry_before: float, since: float
+    ) -> None:
+        """Describe the work.
+
+        Args:
+            units: cells in stacks.
+            results: the results folder, absolute.
+            pack: workers a GPU, or of a job without GPUs.
+            retry_before: failures that ended before this time are tried again.
+            since: when the user asked for the cells.
+        """
+        self.units, self.results, self.pack = units, results, pack
+        self.retry_before, self.since = retry_before, since
+        self.queue: LocalQueue | None = None
+
+    def __call__(self) -> None:
+        """Compute what nobody has done or holds."""
+        signal.signal(signal.SIGTERM, _end)  # of scancel and of requeues; submitit ignores it
+        store = Store(self.results, asks_slurm=False)
+        cells = [cell for unit in self.units for cell in unit]
+        places = slots(None, pack=self.pack)
+        with (
+            store.announce(cells, retry_before=self.retry_before, since=self.since) as launch,
+            Progress(f"job {this_job()}", Counter(), None, len(places)) as report,
+        ):
+            self.queue = LocalQueue(self.units, store, launch, places)
+            self.queue.run(report, patient=False)
+
+    def checkpoint(self) -> DelayedSubmission:
+        """Stop the workers, which write their checkpoints; called by submitit's signal handler."""
+        if self.queue is not None:
+            self.queue.stop()
+            self.queue = None
+        return DelayedSubmission(self)
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    raise Interrupted(f"signal {number}")

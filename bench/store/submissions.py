@@ -1,0 +1,178 @@
+"""What was given to Slurm: which cells wait in which task of which job array.
+
+`<results>/launches/slurm/0001.json` is one submission, its logs lie in `0001/`. A submission is
+written before its jobs are, under the next free number, by a hard link: so its author has seen all
+submissions before, and no cell is submitted twice. When none of its jobs is left it is renamed to
+`0001.ended.json`. The jobs carry its name, so nothing is lost if the author dies on the way.
+"""
+
+import os
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from bench.store import slurm
+from bench.store.files import read_json, to_json, write_new, write_whole
+from bench.store.owner import Owner
+from bench.store.slurm import Task
+
+ENDED = ".ended.json"
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Job arrays that Slurm was given together."""
+
+    path: Path
+    record: dict[str, Any]
+
+    @property
+    def logs(self) -> Path:
+        """The folder of its jobs' logs."""
+        return self.path.with_suffix("")
+
+    @property
+    def name(self) -> str:
+        """The beginning of its jobs' names."""
+        return str(self.record["name"])
+
+    @property
+    def retry_before(self) -> float:
+        """Failures older than this are tried again."""
+        return float(self.record["retry_before"])
+
+    @property
+    def arrays(self) -> dict[str, list[list[str]]]:
+        """The cells' ids, by the array's name and the task's place in it."""
+        return {f"{self.name}-{k}": tasks for k, tasks in enumerate(self.record["arrays"])}
+
+    @property
+    def sweep(self) -> str:
+        """The name of the job that looks after the arrays when they have ended."""
+        return f"{self.name}-sweep"
+
+    def cells_of(self, task: Task) -> list[str]:
+        """Return the ids of a task's cells."""
+        arrays = self.arrays.get(task.array, [])
+        return arrays[task.place] if task.place < len(arrays) else []
+
+    def in_the_making(self) -> bool:
+        """Whether its author is still submitting."""
+        return not self.record["submitted"] and Owner.of(self.record["owner"]).is_alive(self.path)
+
+    def log(self, task: Task, kind: str = "out") -> Path:
+        """Return the file that a task's output goes to."""
+        return self.logs / f"{task.job}_0_log.{kind}"
+
+    def note_submitted(self) -> None:
+        """Record that all of its jobs are Slurm's."""
+        write_whole(self.path, to_json(self.record | {"submitted": True}))
+
+    def end(self) -> None:
+        """Take it out of the queue; the record stays."""
+        os.replace(self.path, self.path.with_name(self.path.stem + ENDED))
+
+
+class Submissions:
+    """All that was given to Slurm for one results folder."""
+
+    def __init__(self, folder: Path, *, remember_s: float = 10.0) -> None:
+        """Name the folder; an answer of Slurm's is used again for so many seconds."""
+        self.folder, self.remember_s = folder, remember_s
+        self._told: tuple[float, list[str], list[Task] | None] = (-1e9, [], None)
+
+    def open(self) -> list[Submission]:
+        """Return the submissions that may have jobs, in order."""
+        paths = sorted(p for p in self.folder.glob("*.json") if not p.name.endswith(ENDED))
+        found = [(path, read_json(path)) for path in paths]
+        return [Submission(path, record) for path, record in found if record is not None]
+
+    def queued(self) -> dict[str, float]:
+        """Return the ids of cells that wait or run in Slurm, and since when failures are retried.
+
+        Where Slurm does not answer, all that was submitted counts.
+        """
+        found: dict[str, float] = {}
+        submissions = self.open()
+        alive = self.tasks(submissions)
+        for submission in submissions:
+            for cell in _held(submission, alive):
+                found[cell] = max(found.get(cell, 0.0), submission.retry_before)
+        return found
+
+    def tasks(self, submissions: Sequence[Submission]) -> list[Task] | None:
+        """Return the tasks of open submissions; None where Slurm does not answer."""
+        names = [name for s in submissions for name in (*s.arrays, s.sweep)]
+        asked_at, asked, told = self._told
+        if time.monotonic() - asked_at > self.remember_s or asked != names:
+            told = slurm.tasks(names)
+            self._told = (time.monotonic(), names, told)
+        return told
+
+    def holding(self, cells: Collection[str]) -> list[tuple[Submission, Task]]:
+        """Return the tasks that hold any of these cells."""
+        submissions = self.open()
+        by_array = {name: s for s in submissions for name in s.arrays}
+        return [
+            (by_array[task.array], task)
+            for task in self.tasks(submissions) or []
+            if task.array in by_array
+            and not set(by_array[task.array].cells_of(task)).isdisjoint(cells)
+        ]
+
+    def forget(self) -> None:
+        """Ask Slurm anew at the next question."""
+        self._told = (-1e9, [], None)
+
+    def begin(
+        self, choose: Callable[[], tuple[list[list[list[str]]], float] | None]
+    ) -> Submission | None:
+        """Write a new submission.
+
+        Args:
+            choose: returns the cells of each task of each array, and before when failures are
+                tried again; None if there is nothing to submit. Called again when another process
+                submits at the same time, for that changes what is queued.
+        """
+        while True:
+            taken = [int(path.name.split(".")[0]) for path in self.folder.glob("*.json")]
+            chosen = choose()
+            if chosen is None:
+                return None
+            arrays, retry_before = chosen
+            record = {
+                "name": f"bench-{uuid4().hex[:8]}",
+                "owner": Owner.me().record(),
+                "arrays": arrays,
+                "retry_before": retry_before,
+                "submitted": False,
+            }
+            self.folder.mkdir(parents=True, exist_ok=True)
+            path = self.folder / f"{max(taken, default=0) + 1:04d}.json"
+            if write_new(path, to_json(record)):
+                return Submission(path, record)
+
+    def tidy(self) -> None:
+        """Take submissions without a job left out of the queue."""
+        submissions = self.open()
+        alive = self.tasks(submissions)
+        if alive is None:
+            return
+        names = {task.array for task in alive}
+        for submission in submissions:
+            gone = names.isdisjoint({*submission.arrays, submission.sweep})
+            if gone and not submission.in_the_making():
+                submission.end()
+
+
+def _held(submission: Submission, alive: list[Task] | None) -> Iterator[str]:
+    if alive is None or submission.in_the_making():
+        for tasks in submission.record["arrays"]:
+            for cells in tasks:
+                yield from cells
+        return
+    for task in alive:
+        yield from submission.cells_of(task)
