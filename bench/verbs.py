@@ -200,15 +200,16 @@ def describe_status(selection: Selection) -> Record:
         "failures": _failures([cell.id for cell in selection.cells], states),
         "left_core_s": None,
     }
-    if counts[State.DONE] not in (0, len(states)):
-        record["left_core_s"] = predict(selection.cells, states, selection.store).core_s
+    if counts[State.DONE] + counts[State.FAILED] < len(states):
+        predicted = predict(selection.cells, states, selection.store, slots(None))
+        record["left_core_s"] = predicted.core_s
     return record
 
 
 def watch_status(selection: Selection) -> None:
     """Show the states until no cell runs or waits in a queue."""
     states = selection.store.states(selection.cells)
-    core_s = predict(selection.cells, states, selection.store).core_s
+    core_s = predict(selection.cells, states, selection.store, slots(None)).core_s
     with Progress(
         f"{selection.suite.name} ({selection.scale})", Counter(), core_s, len(slots(None))
     ) as show:
