@@ -92,9 +92,10 @@ def _cells(experiment: str, names: Sequence[str], store: Store) -> Iterator[Cell
             record = read_json(folder.cell_file) if folder.is_done else None
         except StoreError:
             continue
-        if isinstance(record, dict) and needed <= set(record) <= set(kind.model_fields):
-            if record.get("version") == version:
-                yield kind.model_construct(**record)
+        if not isinstance(record, dict) or record.get("version") != version:
+            continue
+        if needed <= set(record) <= set(kind.model_fields):
+            yield kind.model_construct(**record)
 
 
 def _read(cell: Cell, store: Store) -> Took | None:
