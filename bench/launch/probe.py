@@ -23,6 +23,7 @@ from bench.config.flops import multiply_adds
 from bench.config.pretrain import Pretrain
 from bench.config.record import Cell
 from bench.config.supervised import Supervised
+from bench.data.catalogue import streams
 from bench.errors import BenchError, CellFailure
 from bench.evaluate.features import extract
 from bench.experiments import EXPERIMENTS
@@ -55,6 +56,9 @@ CUTS: dict[str, tuple[str, ...]] = {
 """Settings of which a part is computed; a toy's multiply-adds are proportional to them."""
 
 
+Clock = Callable[[], float]
+
+
 class Rates(NamedTuple):
     """Seconds a multiply-add, of a training that cells share and of the rest."""
 
@@ -77,14 +81,14 @@ def probe(unit: Unit, gpu: str | None, machine: str) -> Speed:
     with _worker_settings(gpu) as device:
         if device == "cuda":
             torch.cuda.reset_peak_memory_stats()
-        cell = unit[0]
+        cell, clock = unit[0], _clock(unit[0], device)
         with deterministic(device):
             if isinstance(cell, Pretrain):
-                rates = _pretrain(cell, device)
+                rates = _pretrain(cell, device, clock)
             elif isinstance(cell, Supervised):
-                rates = _supervised(cell, device)
+                rates = _supervised(cell, device, clock)
             else:
-                rates = Rates(0.0, _toys(unit, device))
+                rates = Rates(0.0, _toys(unit, device, clock))
         peak = torch.cuda.max_memory_allocated() / 1e9 if device == "cuda" else None
     return Speed(
         kind_of(cell), device, machine, rates.shared, rates.own,
@@ -109,12 +113,20 @@ def _worker_settings(gpu: str | None) -> Iterator[str]:
             os.environ["CUDA_VISIBLE_DEVICES"] = visible
 
 
-def _toys(unit: Unit, device: str) -> float:
+def _clock(cell: Cell, device: str) -> Clock:
+    """Return what tells seconds: of this process where it alone computes, so that other load of
+    the machine does not count; else those on the wall.
+    """
+    alone = device == "cpu" and not streams(getattr(cell, "dataset", ""))
+    return time.process_time if alone else time.perf_counter
+
+
+def _toys(unit: Unit, device: str, clock: Clock) -> float:
     """Return seconds a multiply-add of one cell, from growing parts of the stack's work."""
-    _cut_s(unit, FIRST_CUT, device)  # warm-up
+    _cut_s(unit, FIRST_CUT, device, clock)  # warm-up
     share, before = FIRST_CUT, (0.0, 0.0)
     while True:
-        work, seconds = _cut_s(unit, share, device)
+        work, seconds = _cut_s(unit, share, device, clock)
         if seconds >= ENOUGH_S or share >= 1:
             break
         share, before = min(1.0, 4 * share), (work, seconds)
@@ -124,16 +136,16 @@ def _toys(unit: Unit, device: str) -> float:
     return whole / sum(cell.multiply_adds for cell in unit)
 
 
-def _cut_s(unit: Unit, share: float, device: str) -> tuple[float, float]:
+def _cut_s(unit: Unit, share: float, device: str, clock: Clock) -> tuple[float, float]:
     """Return the multiply-adds and the seconds of a part of the work of a stack."""
     cells = [_cut(cell, share) for cell in unit]
     with TemporaryDirectory(prefix="bench-probe-") as place:
         folders = [CellFolder(Path(place) / cell.id) for cell in cells]
         for folder in folders:
             folder.path.mkdir()
-        began = time.perf_counter()
+        began = clock()
         outcomes = EXPERIMENTS[cells[0].experiment](cells, folders, device)
-        seconds = time.perf_counter() - began
+        seconds = clock() - began
     for outcome in outcomes:
         if isinstance(outcome, CellFailure):
             raise outcome
@@ -147,78 +159,84 @@ def _cut(cell: Cell, share: float) -> Cell:
     return type(cell).model_validate(cell.model_dump() | kept)
 
 
-def _pretrain(cell: Pretrain, device: str) -> Rates:
+def _pretrain(cell: Pretrain, device: str, clock: Clock) -> Rates:
     """Time steps, what is watched each epoch, and the evaluations of the untrained encoder."""
     source = open_source(cell, data_root(), device)
     training, evaluator = Training(cell, source, device), Evaluator([cell], source)
     fault = evaluator.fault(cell)
     if fault is not None:
         raise fault
-    pass_s = _forward_s(training.online.backbone, source, cell, device)
+    pass_s = _forward_s(training.online.backbone, source, cell, clock)
     work = work_of(cell)
     shared_s, own_s = pass_s * work.shared, pass_s * work.own
     if shared_s / training.steps <= LONGEST_S:
-        shared_s = training.steps * _step_s(training.step, training.steps, training.online)
+        shared_s = training.steps * _step_s(training.step, training.steps, training.online, clock)
         if cell.clusters is not None:
-            shared_s += cell.epochs * _seconds(lambda: training.method.begin_epoch(cell.epochs - 1))
+            shared_s += cell.epochs * _seconds(
+                lambda: training.method.begin_epoch(cell.epochs - 1), clock
+            )
     online = training.online
     if own_s <= LONGEST_S:
-        own_s = _seconds(lambda: [evaluator.evaluate(name, cell, online) for name in EVALUATIONS])
+        own_s = _seconds(
+            lambda: [evaluator.evaluate(name, cell, online) for name in EVALUATIONS], clock
+        )
     if cell.knn_every_epochs:
         looks = -(-cell.epochs // cell.knn_every_epochs)
         slow = pass_s * work.own > LONGEST_S
-        look_s = pass_s * work.own if slow else _seconds(lambda: evaluator.watch(cell, online))
+        look_s = (
+            pass_s * work.own if slow else _seconds(lambda: evaluator.watch(cell, online), clock)
+        )
         shared_s += looks * look_s
     return Rates(shared_s / work.shared, own_s / work.own)
 
 
-def _supervised(cell: Supervised, device: str) -> Rates:
+def _supervised(cell: Supervised, device: str, clock: Clock) -> Rates:
     """Time steps, and the test after each epoch."""
     source = open_source(cell, data_root(), device)
     training = SupervisedTraining(cell, source, device)
-    pass_s = _forward_s(training.online, source, cell, device)
+    pass_s = _forward_s(training.online, source, cell, clock)
     seconds, work = pass_s * cell.multiply_adds, cell.multiply_adds
     if seconds / training.steps <= LONGEST_S:
-        seconds = training.steps * _step_s(training.step, training.steps, training.online)
+        seconds = training.steps * _step_s(training.step, training.steps, training.online, clock)
     tested = len(source.labels["test"]) / len(source.labels["train"])
     test_s = pass_s * work / (3 * cell.epochs) * tested  # forward alone
     if test_s <= LONGEST_S:
-        test_s = _seconds(training.test_top1)
+        test_s = _seconds(training.test_top1, clock)
     return Rates(0.0, (seconds + cell.epochs * test_s) / work)
 
 
 def _forward_s(
-    network: nn.Module, source: Source, cell: Pretrain | Supervised, device: str
+    network: nn.Module, source: Source, cell: Pretrain | Supervised, clock: Clock
 ) -> float:
     """Return the seconds of a forward multiply-add, from a few images."""
     (images,) = (batch[:FEW] for batch in islice(source.plain("train"), 1))
     extract(network, [images])  # warm-up
-    seconds = _seconds(lambda: extract(network, [images]), device)
+    seconds = _seconds(lambda: extract(network, [images]), clock)
     one = multiply_adds(cell.arch, cell.stem, cell.width, cell.image_size)
     return seconds / (one * len(images))
 
 
-def _step_s(step: Callable[[int], None], steps: int, network: nn.Module) -> float:
+def _step_s(step: Callable[[int], None], steps: int, network: nn.Module, clock: Clock) -> float:
     """Return the seconds of an optimiser step: the mean of some, after two to warm up."""
     network.train()
     warm = min(2, steps - 1)
     for i in range(warm):
         step(i)
-    began, last = time.perf_counter(), warm
+    began, last = clock(), warm
     while last < min(steps, warm + MOST_STEPS):
         step(last)  # reads its loss, so it has ended
         last += 1
-        if time.perf_counter() - began >= ENOUGH_S:
+        if clock() - began >= ENOUGH_S:
             break
-    return (time.perf_counter() - began) / (last - warm)
+    return (clock() - began) / (last - warm)
 
 
-def _seconds(work: Callable[[], Any], device: str = "cpu") -> float:
-    began = time.perf_counter()
+def _seconds(work: Callable[[], Any], clock: Clock) -> float:
+    began = clock()
     work()
-    if device == "cuda":
+    if torch.cuda.is_initialized():
         torch.cuda.synchronize()
-    return time.perf_counter() - began
+    return clock() - began
 
 
 def probe_unknown(prediction: Prediction, store: Store, slots: Sequence[str | None]) -> list[str]:
