@@ -31,6 +31,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stand
 Jobs = Annotated[int | None, typer.Option(min=1, help="Workers; default: one a GPU, or a core.")]
 
 Executor = Annotated[str, typer.Option(help="local (workers) or inline (this process).")]
+Limit = Annotated[float | None, typer.Option(help="Whole claims that fit in (CPU: core-hours).")]
 RetryFailed = Annotated[bool, typer.Option(help="Try failed cells again.")]
 
 
@@ -89,21 +90,24 @@ def suites(context: typer.Context, as_json: AsJson = False) -> None:
 @app.command()
 def plan(
     context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None, jobs: Jobs = None, as_json: AsJson = False,
+    seeds: Seeds = None, jobs: Jobs = None, limit_gpu_hours: Limit = None,
+    probe: Annotated[bool, typer.Option("--probe", help="Time steps of what is unknown.")] = False,
+    as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Show the grid, what is missing and how long it will take; run nothing."""
+    from bench.planning import describe_plan
     from bench.show import print_plan
-    from bench.verbs import describe_plan
 
     selection = _select(context, suite, scale, where, seeds)
-    _answer(describe_plan(selection, jobs), print_plan, as_json)
+    record = describe_plan(selection, jobs, probe=probe, limit_hours=limit_gpu_hours)
+    _answer(record, print_plan, as_json)
 
 
 @app.command()
 def run(
     context: typer.Context, suite: SuiteNames, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, jobs: Jobs = None,
-    executor: Executor = "local", retry_failed: RetryFailed = False,
+    executor: Executor = "local", retry_failed: RetryFailed = False, limit_gpu_hours: Limit = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Run what is missing of one or more suites."""
@@ -111,7 +115,9 @@ def run(
     from bench.verbs import run_selections
 
     chosen = [_select(context, name, scale, where, seeds) for name in suite]
-    counts = run_selections(chosen, executor, jobs, retry_failed=retry_failed)
+    counts = run_selections(
+        chosen, executor, jobs, retry_failed=retry_failed, limit_hours=limit_gpu_hours
+    )
     _answer(counts, print_counts, as_json)
     raise typer.Exit(1 if counts["failed"] else 0)
 
@@ -120,7 +126,7 @@ def run(
 def resume(
     context: typer.Context, suite: SuiteNames, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, jobs: Jobs = None,
-    executor: Executor = "local", retry_failed: RetryFailed = False,
+    executor: Executor = "local", retry_failed: RetryFailed = False, limit_gpu_hours: Limit = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Run what is missing of suites begun before; an error if nothing was begun."""
@@ -128,7 +134,7 @@ def resume(
 
     for name in suite:
         check_begun(_select(context, name, scale, where, seeds))
-    run(context, suite, scale, where, seeds, jobs, executor, retry_failed, as_json)
+    run(context, suite, scale, where, seeds, jobs, executor, retry_failed, limit_gpu_hours, as_json)
 
 
 @app.command()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.analysis.check import check_suite
+from bench.analysis.needed import Sets, needed_by_claims, needed_by_printed
 from bench.analysis.protocol import check_scale
 from bench.config.grid import expand
 from bench.config.load import find_suite, load_suite
@@ -35,6 +36,14 @@ class Selection:
     def store(self) -> Store:
         """The results folder."""
         return Store(self.results)
+
+    def claim_sets(self) -> Sets:
+        """Return the cells that each claim needs, seed by seed."""
+        return needed_by_claims(self.suite, self.cells)
+
+    def printed_sets(self) -> Sets:
+        """Return the cells that stand beside each printed value, seed by seed."""
+        return needed_by_printed(self.suite, self.cells, self.paper)
 
     def evidence(self) -> "Evidence":
         """Return measured beside published, and the verdicts."""

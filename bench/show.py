@@ -1,8 +1,8 @@
 """How what the verbs found out is shown to a person."""
 
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TextIO
 
 from bench.launch.progress import duration
 from bench.report.tables import LEGEND, Entry, make_tables, summary_line
@@ -40,23 +40,83 @@ def print_plan(record: Record) -> None:
     print_rows(f"{record['suite']} at scale {record['scale']}", heads, rows)
     if len(cells) > MOST_SHOWN:
         print(f"... and {len(cells) - MOST_SHOWN} more (--json lists all)")
+    _print_kinds(record["predicted"])
     print(
         f"{len(cells)} cells, {record['missing']} to run. {_told_prediction(record['predicted'])}"
     )
+    if "limited" in record:
+        print_limited(record["limited"], file=sys.stdout)
 
 
 def _told(value: Any) -> str:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def _print_kinds(p: Record) -> None:
+    """Print what is predicted of each kind of cell."""
+    hours = "core-hours" if p["gpu_hours"] is None else "GPU-hours"
+    heads = ["kind", "cells", "each", hours, "memory", f"on {p['slots']} worker(s)", "from"]
+    rows = [
+        [
+            Entry(k["kind"]),
+            Entry(str(k["cells"])),
+            Entry(_or_unknown(k["cell_s"], duration)),
+            Entry(_or_unknown(k["core_s"], lambda s: f"{s / 3600:.3g}")),
+            Entry(_memory(k)),
+            Entry(_or_unknown(k["wall_s"], duration)),
+            Entry(k["told"]),
+        ]
+        for k in p["by_kind"]
+    ]
+    if rows:
+        print_rows("to run", heads, rows)
+
+
+def _or_unknown(value: float | None, told: Callable[[float], str]) -> str:
+    return "?" if value is None else told(value)
+
+
+def _memory(p: Record) -> str:
+    host = "?" if p["peak_memory_gb"] is None else f"{p['peak_memory_gb']:.1f} GB"
+    device = p["device_peak_gb"]
+    return host if device is None else f"{host}, GPU {device:.1f} GB"
+
+
 def _told_prediction(p: Record) -> str:
+    if not p["by_kind"]:
+        return "Nothing is left."
     if p["wall_s"] is None:
-        return "Time and memory are not known before cells of this kind have run."
-    memory = "" if p["peak_memory_gb"] is None else f", {p['peak_memory_gb']:.1f} GB a worker"
+        return (
+            "Time and memory are not known before cells of this kind have run; --probe times a "
+            "few steps."
+        )
     return (
-        f"Predicted: {duration(p['wall_s'])} on {p['slots']} worker(s){memory} "
+        f"Predicted: {duration(p['wall_s'])} on {p['slots']} worker(s), {_memory(p)} a worker "
         f"(from {p['based_on_cells']} finished cells)."
     )
+
+
+def print_limited(limited: Record, file: TextIO | None = None) -> None:
+    """Print what fits in a limit of hours, on standard error if nothing else is said."""
+    of = limited["of"]
+    if of == "core-hours":
+        of = "core-hours (no GPU is used: --limit-gpu-hours limits them)"
+    lines = [
+        f"Within {limited['limit_hours']:g} {of}: {limited['cells']} of {limited['of_cells']} "
+        f"cells, {limited['hours']:.3g} hours."
+    ]
+    for claim in limited["claims"]:
+        seeds, name = claim["seeds"], claim["claim"]
+        if seeds:
+            alone = "; one seed gives no interval" if len(seeds) == 1 else ""
+            told = (
+                f"{len(seeds)} of {claim['of_seeds']} seeds ({', '.join(map(str, seeds))}{alone})"
+            )
+            lines.append(f"  testable: {name}: {told}")
+        else:
+            why = "" if claim["of_seeds"] else " at this scale"
+            lines.append(f"  not testable{why}: {name}")
+    print("\n".join(lines), file=file or sys.stderr)
 
 
 def print_counts(record: Record) -> None:

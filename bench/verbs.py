@@ -18,7 +18,9 @@ from bench.launch.predict import predict
 from bench.launch.progress import Progress
 from bench.launch.run import EXECUTORS, run_cells
 from bench.launch.slots import slots
+from bench.planning import within
 from bench.select import Selection
+from bench.show import print_limited
 from bench.store.store import CellState, State, Store
 
 WATCH_EVERY_S = 2.0
@@ -58,37 +60,6 @@ def describe_suites(suites: Path, results: Path) -> list[Record]:
     return records
 
 
-def describe_plan(selection: Selection, jobs: int | None) -> Record:
-    """Return the grid with the state of each cell, and what is predicted for the rest."""
-    states = selection.store.states(selection.cells)
-    prediction = predict(selection.cells, states, selection.store)
-    names = _varied(selection)
-    return {
-        "suite": selection.suite.name,
-        "scale": selection.scale,
-        "cells": [
-            {
-                "id": cell.id,
-                "state": str(state.state),
-                "axes": {name: cell.settings.get(name) for name in names},
-                "config": cell.model_dump(mode="json"),
-            }
-            for cell, state in zip(selection.cells, states, strict=True)
-        ],
-        "missing": sum(state.state not in (State.DONE, State.FAILED) for state in states),
-        "predicted": prediction.record(len(slots(jobs))),
-    }
-
-
-def _varied(selection: Selection) -> list[str]:
-    """Return the settings that differ between the cells, seed last."""
-    seen: dict[str, set[Any]] = {}
-    for cell in selection.cells:
-        for name, value in cell.settings.items():
-            seen.setdefault(name, set()).add(value)
-    return [*(name for name, values in seen.items() if len(values) > 1 and name != "seed"), "seed"]
-
-
 def check_begun(selection: Selection) -> None:
     """Raise a LaunchError if no cell of the selection was ever begun."""
     states = selection.store.states(selection.cells)
@@ -100,22 +71,37 @@ def check_begun(selection: Selection) -> None:
 
 
 def run_selections(
-    chosen: Sequence[Selection], executor: str, jobs: int | None, *, retry_failed: bool
+    chosen: Sequence[Selection],
+    executor: str,
+    jobs: int | None,
+    *,
+    retry_failed: bool,
+    limit_hours: float | None = None,
 ) -> Record:
-    """Run the cells of all selections in one queue; return the counts at the end."""
+    """Run the cells of all selections in one queue; return the counts at the end.
+
+    With `limit_hours` only the cells that are chosen to fit in are run, and told.
+    """
     if executor not in EXECUTORS:
         raise LaunchError(f"--executor {executor}: unknown. {choices(executor, list(EXECUTORS))}")
     cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
     _check_data(cells)
     title = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
-    states = run_cells(
-        cells,
+    wanted = cells
+    if limit_hours is not None:
+        places = [None] if executor == "inline" else slots(jobs)
+        limited = within(chosen, cells, places, limit_hours, retry_failed=retry_failed)
+        print_limited(limited)
+        wanted = [cell for cell in cells if cell.id in limited["chosen"]]
+    run_cells(
+        wanted,
         chosen[0].store,
         title=title,
         executor="inline" if executor == "inline" else "local",
         jobs=jobs,
         retry_failed=retry_failed,
     )
+    states = chosen[0].store.states(cells)
     counts = Counter(state.state for state in states)
     return {
         "done": counts[State.DONE],
@@ -200,15 +186,16 @@ def describe_status(selection: Selection) -> Record:
         "failures": _failures([cell.id for cell in selection.cells], states),
         "left_core_s": None,
     }
-    if counts[State.DONE] not in (0, len(states)):
-        record["left_core_s"] = predict(selection.cells, states, selection.store).core_s
+    if counts[State.DONE] + counts[State.FAILED] < len(states):
+        predicted = predict(selection.cells, states, selection.store, slots(None))
+        record["left_core_s"] = predicted.core_s
     return record
 
 
 def watch_status(selection: Selection) -> None:
     """Show the states until no cell runs or waits in a queue."""
     states = selection.store.states(selection.cells)
-    core_s = predict(selection.cells, states, selection.store).core_s
+    core_s = predict(selection.cells, states, selection.store, slots(None)).core_s
     with Progress(
         f"{selection.suite.name} ({selection.scale})", Counter(), core_s, len(slots(None))
     ) as show:

@@ -27,9 +27,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "report": {"figures", "analysis", "published", "store"},
     "select": {"report", "analysis", "published", "store"},
     "doctor": {"launch", "report", "analysis", "published", "store"},
-    "verbs": {"select", "launch", "report", "data", "store"},
+    "planning": {"select", "launch", "store"},
+    "verbs": {"planning", "show", "select", "launch", "report", "data", "store"},
     "show": {"launch", "report", "store"},
-    "cli": {"verbs", "show", "select", "doctor"},
+    "cli": {"planning", "verbs", "show", "select", "doctor"},
     "__main__": {"cli"},
     "__init__": set(),
 }

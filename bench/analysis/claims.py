@@ -1,6 +1,6 @@
 """The papers' claims as checks on the frame: an effect with an interval over seeds, a verdict."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -80,6 +80,14 @@ def judge_claims(
         for name, checks in suite.claims.items()
         for check in checks
     ]
+
+
+def cells_of_check(check: Check, cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells of one seed that a check needs; none where it has no effect among them."""
+    own = [cell for cell in cells if _is_spoken_of(check, cell)]
+    bound = {f"metric.{getattr(check, 'bound', '')}": 0.0}
+    effect = _rule(check)[0]([(_known(cell) | bound, 0.0) for cell in own])
+    return [] if effect is None else own
 
 
 def _judge(check: Check, claim: Claim, scale: str, cells: list[Cell], done: Done) -> Judged:

@@ -99,6 +99,30 @@ def _is_spoken_of(value: PublishedValue, comparison: Comparison, known: set[str]
     )
 
 
+def cells_of_value(
+    value: PublishedValue, comparison: Comparison, suite: Suite, cells: Sequence[Cell]
+) -> list[Cell]:
+    """Return the cells that belong to a printed value; none if the comparison leaves it out."""
+    known = {name for cell in cells[:1] for name in cell.metrics}
+    if not _is_spoken_of(value, comparison, known):
+        return []
+    return _cells_with(cells, _wanted(value, comparison, suite))
+
+
+def _wanted(value: PublishedValue, comparison: Comparison, suite: Suite) -> dict[str, Any]:
+    """Return the settings of the cells that belong to a printed value."""
+    return dict(comparison.where) | {
+        suite.renamed.get(key, key): v
+        for key, v in value.row_settings.items()
+        if key not in comparison.unmatched
+    }
+
+
+def _cells_with(cells: Sequence[Cell], wanted: dict[str, Any]) -> list[Cell]:
+    settings = ((cell, cell.settings) for cell in cells)
+    return [c for c, own in settings if all(k in own and own[k] == v for k, v in wanted.items())]
+
+
 def _compare_value(
     value: PublishedValue,
     comparison: Comparison,
@@ -108,14 +132,8 @@ def _compare_value(
     stated: dict[str, Any],
 ) -> list[Compared]:
     """Return one row a reading of the cells that belong to the printed value."""
-    wanted = dict(comparison.where) | {
-        suite.renamed.get(key, key): v
-        for key, v in value.row_settings.items()
-        if key not in comparison.unmatched
-    }
-    own = [
-        c for c in cells if all(k in c.settings and c.settings[k] == v for k, v in wanted.items())
-    ]
+    wanted = _wanted(value, comparison, suite)
+    own = _cells_with(cells, wanted)
     tolerance = comparison.tolerance + comparison.printed_spreads * (value.std or 0.0)
     result = []
     for reading, group in _readings(own, {*wanted, "seed", comparison.over}).items():

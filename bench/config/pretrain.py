@@ -25,9 +25,7 @@ from bench.config.flops import multiply_adds
 from bench.config.linear_protocols import LINEAR_PROTOCOLS
 from bench.config.presets import filled
 from bench.config.record import Cell, identity
-
-# Images to train on, for predicted times alone.
-_TRAIN_IMAGES = {"digits": 1347, "imagenet1k": 1_281_167, "imagenet100": 126_689, "stl10": 5000}
+from bench.config.sizes import GUESS, images_there
 
 
 class Pretrain(Evaluation, Optimisation, Objective, Comparison, Encoder, DataAndViews, Cell):
@@ -114,7 +112,7 @@ class Pretrain(Evaluation, Optimisation, Objective, Comparison, Encoder, DataAnd
     @property
     def multiply_adds(self) -> float:
         """Forward and backward of two views, and the keys' forward where it is another network."""
-        images = self.train_images or _TRAIN_IMAGES.get(self.dataset, 50_000)
+        images = self.train_images or images_there(self.dataset, self.pretrain_on) or GUESS.train
         momentum = self.target == "momentum"
         passes = (3 + momentum) * (2 if self.symmetric or not momentum else 1)
         if self.one_view:

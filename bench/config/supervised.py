@@ -20,6 +20,7 @@ from bench.config.coordinates import Fraction, ViewSet
 from bench.config.flops import Stem, multiply_adds
 from bench.config.learning_rate import Rule, check_rate, ruled
 from bench.config.record import Cell, identity
+from bench.config.sizes import GUESS, images_there
 
 LABELS = frozenset({"base_lr", "lr_scaling"})
 """Fields that say where the learning rate comes from, and so enter no id."""
@@ -28,7 +29,6 @@ ONLY_WITH: dict[str, tuple[str, Any]] = {
     "lr_drop_epochs": ("lr_schedule", "step"),
 }
 """Fields that belong to one value of another: field -> (the other, its value); there iff equal."""
-_IMAGES = {"digits": 1347}  # to train on, for predicted times alone
 
 
 def _of_one_size(views: str) -> str:
@@ -122,6 +122,6 @@ class Supervised(Cell):
     @property
     def multiply_adds(self) -> float:
         """Forward and backward of every training image; the test images are left out."""
-        images = self.train_images or _IMAGES.get(self.dataset, 50_000)
+        images = self.train_images or images_there(self.dataset) or GUESS.train
         one = multiply_adds(self.arch, self.stem, self.width, self.image_size)
         return float(3 * self.epochs * images * one)

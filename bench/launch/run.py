@@ -42,7 +42,7 @@ def run_cells(
     if todo:
         places = [None] if executor == "inline" else slots(jobs)
         over = Counter(state.state for state in before if state.state in leave)
-        expected = predict(cells, before, store).core_s
+        expected = predict(cells, before, store, places, leave=leave).core_s
         with (
             stoppable(),
             store.announce(todo, retry_before=time.time() if retry_failed else 0.0) as launch,

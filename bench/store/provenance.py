@@ -40,7 +40,8 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Return the name of this machine's processor, empty if it has none."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -58,7 +59,7 @@ def describe(device: str, threads: int) -> dict[str, Any]:
         "machine": {
             "system": platform.system(),
             "architecture": platform.machine(),
-            "processor": _processor(),
+            "processor": processor(),
             "cores": os.cpu_count(),
         },
         "device": device,
