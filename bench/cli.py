@@ -4,11 +4,13 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bench import __version__
+from bench import __version__, cli_exchange
+from bench.cli_options import AsJson, Jobs, Scale, Seeds, SuiteName, SuiteNames, Where
+from bench.cli_options import answer as _answer
 from bench.errors import BenchError, Interrupted
 
 if TYPE_CHECKING:
@@ -21,14 +23,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-SuiteName = Annotated[str, typer.Argument(help="A suite's name, or the path of its file.")]
-SuiteNames = Annotated[list[str], typer.Argument(help="Suites, by name or path.")]
-Scale = Annotated[str | None, typer.Option(help="paper, quick, smoke, ...; default: the suite's.")]
-Where = Annotated[list[str] | None, typer.Option(help="Only these cells: K=64,128. May repeat.")]
-Seeds = Annotated[str | None, typer.Option(help="These seeds instead of the suite's: 0,1,2.")]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Workers; default: one a GPU, or a core.")]
 
 Executor = Annotated[str, typer.Option(help="local (workers) or inline (this process).")]
 RetryFailed = Annotated[bool, typer.Option(help="Try failed cells again.")]
@@ -194,20 +188,7 @@ def report(
     _answer(write_reports(chosen, to, all_asked=not suite), print_pages, as_json)
 
 
-@app.command()
-def export(
-    context: typer.Context,
-    suite: SuiteNames,
-    to: Annotated[Path, typer.Option(help="Folder to write into.")],
-    scale: Scale = None,
-    as_json: AsJson = False,
-) -> None:
-    """Add a suite's finished cells to CSV tables that reading verbs take as --results."""
-    from bench.show import print_export
-    from bench.verbs import export_selections
-
-    chosen = [_select(context, name, scale) for name in suite]
-    _answer(export_selections(chosen, to), print_export, as_json)
+app.add_typer(cli_exchange.app)  # export, import, merge
 
 
 @app.command()
@@ -256,13 +237,6 @@ def doctor(context: typer.Context, as_json: AsJson = False) -> None:
     findings = examine(*context.obj)
     _answer(findings, print_findings, as_json)
     raise typer.Exit(any(finding["state"] == "bad" for finding in findings))
-
-
-def _answer(record: Any, show: Any, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(record, indent=1, allow_nan=False))
-    else:
-        show(record)
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """How what the verbs found out is shown to a person."""
 
+import json
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from bench.report.tables import LEGEND, Entry, make_tables, summary_line
 from bench.report.terminal import console, print_rows, print_table
 from bench.store.store import State
 
-MOST_SHOWN = 40  # cells that `plan` lists
+MOST_SHOWN = 40  # cells that a verb lists
 
 Record = dict[str, Any]
 
@@ -130,7 +131,33 @@ def print_pages(record: Record) -> None:
 
 def print_export(record: Record) -> None:
     """Print how many cells were exported."""
-    console().print(f"{record['cells']} cells in {record['folder']}")
+    encoders = f" and {record['encoders']} encoders" if record.get("encoders") else ""
+    console().print(
+        f"{record['cells']} cells{encoders} in {record.get('folder', record.get('file'))}"
+    )
+
+
+def print_merge(record: Record) -> None:
+    """Print what was added, and what was left alone and why."""
+    conflicts, busy = record["conflicts"], record["busy"]
+    encoders = f" and {record['encoders']} encoders" if record["encoders"] else ""
+    print(
+        f"{record['added']} cells{encoders} added, {record['same']} the same, "
+        f"{len(conflicts)} in conflict, {len(busy)} busy"
+    )
+    if record["left_out"]:
+        print(f"{len(record['left_out'])} left out, such as {record['left_out'][0]['why']}")
+    for cell in busy[:MOST_SHOWN]:
+        print(f"busy: {cell['experiment']} {cell['id']} is computed here right now")
+    for cell in conflicts[:MOST_SHOWN]:
+        print(f"conflict: {cell['experiment']} {cell['id']} (kept as it is here)")
+        for name, (here, there) in {**cell["metrics"], **cell["origin"]}.items():
+            print(f"  {name}: here {json.dumps(here)}, there {json.dumps(there)}")
+        if cell["arrays"]:
+            print(f"  other arrays: {', '.join(map(ascii, cell['arrays']))}")
+    left = max(len(busy) - MOST_SHOWN, 0) + max(len(conflicts) - MOST_SHOWN, 0)
+    if left:
+        print(f"... and {left} more (--json lists all)")
 
 
 def print_methods(records: Sequence[Record]) -> None:

@@ -237,9 +237,47 @@ def write_reports(chosen: Sequence[Selection], to: Path, *, all_asked: bool) -> 
     return {"pages": pages}
 
 
-def export_selections(chosen: Sequence[Selection], to: Path) -> Record:
-    """Write the finished cells of the selections as tables."""
+def export_selections(chosen: Sequence[Selection], to: Path, *, encoders: bool) -> Record:
+    """Write the finished cells of the selections as tables, or as one archive where `to` is .tar.
+
+    Raises:
+        BenchError: the name of `to` says something else, or encoders are asked for in tables.
+    """
+    from bench.store.archive import SUFFIXES, export_archive
     from bench.store.export import export_cells
 
-    counted = [export_cells(selection.cells, selection.store, to) for selection in chosen]
-    return {"cells": sum(counted), "folder": str(to)}
+    if to.name.endswith(SUFFIXES):
+        cells = [cell for selection in chosen for cell in selection.cells]
+        counted = export_archive(cells, chosen[0].store, to, encoders=encoders)
+        return {"cells": counted.cells, "encoders": counted.encoders, "file": str(to)}
+    if to.suffix in (".csv", ".gz", ".parquet", ".tgz", ".xz", ".zip"):
+        raise BenchError(f"--to {to}: expected a folder, for CSV tables, or a .tar or .tar.gz file")
+    if encoders:
+        raise BenchError(f"--encoders: tables hold none; --to {to}.tar exports them")
+    done = [export_cells(selection.cells, selection.store, to) for selection in chosen]
+    return {"cells": sum(done), "folder": str(to)}
+
+
+def import_archives(files: Sequence[Path], results: Path) -> Record:
+    """Add the cells of archives to the results folder."""
+    from bench.store.merge import Archive
+
+    return _merge([Archive(file) for file in files], results)
+
+
+def merge_folders(folders: Sequence[Path], results: Path, *, encoders: bool) -> Record:
+    """Add the finished cells of other results folders to this one."""
+    from bench.store.merge import Folder
+
+    return _merge([Folder(folder, encoders) for folder in folders], results)
+
+
+def _merge(sources: Sequence[Any], results: Path) -> Record:
+    from bench.store.merge import merge
+
+    def check_encoder(path: Path) -> None:
+        from bench.experiments.trained import check_encoder as check  # loads torch
+
+        check(path)
+
+    return asdict(merge(sources, Store(results), check_encoder))

@@ -26,9 +26,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "report": {"figures", "analysis", "published", "store"},
     "select": {"report", "analysis", "published", "store"},
     "doctor": {"launch", "report", "analysis", "published", "store"},
-    "verbs": {"select", "launch", "report", "data", "store"},
+    "verbs": {"select", "launch", "experiments", "report", "data", "store"},
     "show": {"launch", "report", "store"},
-    "cli": {"verbs", "show", "select", "doctor"},
+    "cli_options": set(),
+    "cli_exchange": {"cli_options", "verbs", "show", "select"},
+    "cli": {"cli_exchange", "cli_options", "verbs", "show", "select", "doctor"},
     "__main__": {"cli"},
     "__init__": set(),
 }
