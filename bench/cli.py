@@ -4,11 +4,13 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bench import __version__
+from bench import __version__, cli_exchange, cli_run
+from bench.cli_options import AsJson, Scale, Seeds, SuiteName, Where
+from bench.cli_options import answer as _answer
 from bench.errors import BenchError, Interrupted
 
 if TYPE_CHECKING:
@@ -21,18 +23,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-SuiteName = Annotated[str, typer.Argument(help="A suite's name, or the path of its file.")]
-SuiteNames = Annotated[list[str], typer.Argument(help="Suites, by name or path.")]
-Scale = Annotated[str | None, typer.Option(help="paper, quick, smoke, ...; default: the suite's.")]
-Where = Annotated[list[str] | None, typer.Option(help="Only these cells: K=64,128. May repeat.")]
-Seeds = Annotated[str | None, typer.Option(help="These seeds instead of the suite's: 0,1,2.")]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Workers; default: one a GPU, or a core.")]
-
-Executor = Annotated[str, typer.Option(help="local (workers) or inline (this process).")]
-Limit = Annotated[float | None, typer.Option(help="Whole claims that fit in (CPU: core-hours).")]
-RetryFailed = Annotated[bool, typer.Option(help="Try failed cells again.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -87,71 +77,7 @@ def suites(context: typer.Context, as_json: AsJson = False) -> None:
     _answer(describe_suites(*context.obj), print_suites, as_json)
 
 
-@app.command()
-def plan(
-    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None, jobs: Jobs = None, limit_gpu_hours: Limit = None,
-    probe: Annotated[bool, typer.Option("--probe", help="Time steps of what is unknown.")] = False,
-    as_json: AsJson = False,
-) -> None:  # fmt: skip
-    """Show the grid, what is missing and how long it will take; run nothing."""
-    from bench.planning import describe_plan
-    from bench.show import print_plan
-
-    selection = _select(context, suite, scale, where, seeds)
-    record = describe_plan(selection, jobs, probe=probe, limit_hours=limit_gpu_hours)
-    _answer(record, print_plan, as_json)
-
-
-@app.command()
-def run(
-    context: typer.Context, suite: SuiteNames, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None, jobs: Jobs = None,
-    executor: Executor = "local", retry_failed: RetryFailed = False, limit_gpu_hours: Limit = None,
-    as_json: AsJson = False,
-) -> None:  # fmt: skip
-    """Run what is missing of one or more suites."""
-    from bench.show import print_counts
-    from bench.verbs import run_selections
-
-    chosen = [_select(context, name, scale, where, seeds) for name in suite]
-    counts = run_selections(
-        chosen, executor, jobs, retry_failed=retry_failed, limit_hours=limit_gpu_hours
-    )
-    _answer(counts, print_counts, as_json)
-    raise typer.Exit(1 if counts["failed"] else 0)
-
-
-@app.command()
-def resume(
-    context: typer.Context, suite: SuiteNames, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None, jobs: Jobs = None,
-    executor: Executor = "local", retry_failed: RetryFailed = False, limit_gpu_hours: Limit = None,
-    as_json: AsJson = False,
-) -> None:  # fmt: skip
-    """Run what is missing of suites begun before; an error if nothing was begun."""
-    from bench.verbs import check_begun
-
-    for name in suite:
-        check_begun(_select(context, name, scale, where, seeds))
-    run(context, suite, scale, where, seeds, jobs, executor, retry_failed, limit_gpu_hours, as_json)
-
-
-@app.command()
-def status(
-    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None,
-    watch: Annotated[bool, typer.Option(help="Follow until nothing runs or waits.")] = False,
-    as_json: AsJson = False,
-) -> None:  # fmt: skip
-    """Count cells by state, with the reasons of failures and the time left."""
-    from bench.show import print_status
-    from bench.verbs import describe_status, watch_status
-
-    selection = _select(context, suite, scale, where, seeds)
-    if watch and not as_json:
-        watch_status(selection)
-    _answer(describe_status(selection), print_status, as_json)
+app.add_typer(cli_run.app)  # plan, run, resume, status, cancel
 
 
 @app.command()
@@ -200,20 +126,7 @@ def report(
     _answer(write_reports(chosen, to, all_asked=not suite), print_pages, as_json)
 
 
-@app.command()
-def export(
-    context: typer.Context,
-    suite: SuiteNames,
-    to: Annotated[Path, typer.Option(help="Folder to write into.")],
-    scale: Scale = None,
-    as_json: AsJson = False,
-) -> None:
-    """Add a suite's finished cells to CSV tables that reading verbs take as --results."""
-    from bench.show import print_export
-    from bench.verbs import export_selections
-
-    chosen = [_select(context, name, scale) for name in suite]
-    _answer(export_selections(chosen, to), print_export, as_json)
+app.add_typer(cli_exchange.app)  # export, import, merge
 
 
 @app.command()
@@ -262,13 +175,6 @@ def doctor(context: typer.Context, as_json: AsJson = False) -> None:
     findings = examine(*context.obj)
     _answer(findings, print_findings, as_json)
     raise typer.Exit(any(finding["state"] == "bad" for finding in findings))
-
-
-def _answer(record: Any, show: Any, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(record, indent=1, allow_nan=False))
-    else:
-        show(record)
 
 
 def main() -> None:

@@ -1,6 +1,8 @@
 """How what the verbs found out is shown to a person."""
 
+import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
@@ -9,7 +11,7 @@ from bench.report.tables import LEGEND, Entry, make_tables, summary_line
 from bench.report.terminal import console, print_rows, print_table
 from bench.store.store import State
 
-MOST_SHOWN = 40  # cells that `plan` lists
+MOST_SHOWN = 40  # cells that a verb lists
 
 Record = dict[str, Any]
 
@@ -121,6 +123,14 @@ def print_limited(limited: Record, file: TextIO | None = None) -> None:
 
 def print_counts(record: Record) -> None:
     """Print how a run ended."""
+    given = record.get("submitted")
+    if given is not None and given["cells"]:
+        print(
+            f"submitted {given['cells']} cells in {given['jobs']} jobs ({given['arrays']} arrays, "
+            f"logs: {given['logs']}); `bench status --watch` follows"
+        )
+    elif given is not None:
+        print("nothing to submit: every cell is over, runs or is queued")
     print(f"{record['done']} done, {record['failed']} failed, {record['missing']} missing")
     _print_failures(record["failures"])
 
@@ -139,7 +149,25 @@ def print_status(record: Record) -> None:
     left = record["left_core_s"]
     more = f"; about {duration(left)} of work left" if left else ""
     print(f"{record['suite']} at scale {record['scale']}: {record['cells']} cells: {told}{more}")
+    _print_jobs(record["jobs"])
     _print_failures(record["failures"])
+
+
+def _print_jobs(jobs: Sequence[Record]) -> None:
+    """Print how many jobs are in each state, and the logs of those that run."""
+    if not jobs:
+        return
+    counts = Counter(job["state"].lower() for job in jobs)
+    print(f"  Slurm: {', '.join(f'{n} {state}' for state, n in counts.items())}")
+    for job in [job for job in jobs if job["state"] == "RUNNING"][:10]:
+        print(f"    job {job['job']} runs (log: {job['log']})")
+
+
+def print_cancelled(record: Record) -> None:
+    """Print what was stopped."""
+    print(f"{len(record['jobs'])} jobs and {len(record['launchers'])} launchers were told to stop")
+    for name in record["elsewhere"]:
+        print(f"  launcher {name}: on another machine, stop it there")
 
 
 def print_comparison(evidence: Any) -> None:
@@ -190,7 +218,33 @@ def print_pages(record: Record) -> None:
 
 def print_export(record: Record) -> None:
     """Print how many cells were exported."""
-    console().print(f"{record['cells']} cells in {record['folder']}")
+    encoders = f" and {record['encoders']} encoders" if record.get("encoders") else ""
+    console().print(
+        f"{record['cells']} cells{encoders} in {record.get('folder', record.get('file'))}"
+    )
+
+
+def print_merge(record: Record) -> None:
+    """Print what was added, and what was left alone and why."""
+    conflicts, busy = record["conflicts"], record["busy"]
+    encoders = f" and {record['encoders']} encoders" if record["encoders"] else ""
+    print(
+        f"{record['added']} cells{encoders} added, {record['same']} the same, "
+        f"{len(conflicts)} in conflict, {len(busy)} busy"
+    )
+    if record["left_out"]:
+        print(f"{len(record['left_out'])} left out, such as {record['left_out'][0]['why']}")
+    for cell in busy[:MOST_SHOWN]:
+        print(f"busy: {cell['experiment']} {cell['id']} is computed here right now")
+    for cell in conflicts[:MOST_SHOWN]:
+        print(f"conflict: {cell['experiment']} {cell['id']} (kept as it is here)")
+        for name, (here, there) in {**cell["metrics"], **cell["origin"]}.items():
+            print(f"  {name}: here {json.dumps(here)}, there {json.dumps(there)}")
+        if cell["arrays"]:
+            print(f"  other arrays: {', '.join(map(ascii, cell['arrays']))}")
+    left = max(len(busy) - MOST_SHOWN, 0) + max(len(conflicts) - MOST_SHOWN, 0)
+    if left:
+        print(f"... and {left} more (--json lists all)")
 
 
 def print_methods(records: Sequence[Record]) -> None:

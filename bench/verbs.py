@@ -1,8 +1,6 @@
 """What each verb finds out, as the record of its `--json`."""
 
 import sys
-import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,16 +10,9 @@ from bench.config.environment import data_root
 from bench.config.grid import expand
 from bench.config.load import load_suite, suite_paths
 from bench.config.presets import presets
-from bench.config.record import Cell
-from bench.errors import BenchError, LaunchError, choices
-from bench.launch.predict import predict
-from bench.launch.progress import Progress
-from bench.launch.run import EXECUTORS, run_cells
-from bench.launch.slots import slots
-from bench.planning import within
+from bench.errors import BenchError, choices
 from bench.select import Selection
-from bench.show import print_limited
-from bench.store.store import CellState, State, Store
+from bench.store.store import State, Store
 
 WATCH_EVERY_S = 2.0
 
@@ -58,67 +49,6 @@ def describe_suites(suites: Path, results: Path) -> list[Record]:
             }
         )
     return records
-
-
-def check_begun(selection: Selection) -> None:
-    """Raise a LaunchError if no cell of the selection was ever begun."""
-    states = selection.store.states(selection.cells)
-    if not any(s.attempts or s.state in (State.DONE, State.FAILED) for s in states):
-        raise LaunchError(
-            f"{selection.suite.name} at scale {selection.scale}: nothing to resume in "
-            f"{selection.results}; `bench run {selection.suite.name}` begins it"
-        )
-
-
-def run_selections(
-    chosen: Sequence[Selection],
-    executor: str,
-    jobs: int | None,
-    *,
-    retry_failed: bool,
-    limit_hours: float | None = None,
-) -> Record:
-    """Run the cells of all selections in one queue; return the counts at the end.
-
-    With `limit_hours` only the cells that are chosen to fit in are run, and told.
-    """
-    if executor not in EXECUTORS:
-        raise LaunchError(f"--executor {executor}: unknown. {choices(executor, list(EXECUTORS))}")
-    cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
-    _check_data(cells)
-    title = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
-    wanted = cells
-    if limit_hours is not None:
-        places = [None] if executor == "inline" else slots(jobs)
-        limited = within(chosen, cells, places, limit_hours, retry_failed=retry_failed)
-        print_limited(limited)
-        wanted = [cell for cell in cells if cell.id in limited["chosen"]]
-    run_cells(
-        wanted,
-        chosen[0].store,
-        title=title,
-        executor="inline" if executor == "inline" else "local",
-        jobs=jobs,
-        retry_failed=retry_failed,
-    )
-    states = chosen[0].store.states(cells)
-    counts = Counter(state.state for state in states)
-    return {
-        "done": counts[State.DONE],
-        "failed": counts[State.FAILED],
-        "missing": len(states) - counts[State.DONE] - counts[State.FAILED],
-        "failures": _failures([c.id for c in cells], states),
-    }
-
-
-def _check_data(cells: Sequence[Cell]) -> None:
-    """Raise a BenchError if a data set that the cells need is not there."""
-    names = {name for cell in cells if (name := cell.settings.get("dataset"))}
-    if names:
-        from bench.data.catalogue import check_present  # loads torch
-
-        for name in sorted(names):
-            check_present(name, data_root())
 
 
 def describe_methods(name: str | None) -> list[Record]:
@@ -165,47 +95,6 @@ def describe_datasets(get: str | None) -> list[Record]:
     ]
 
 
-def _failures(ids: Sequence[str], states: Sequence[CellState]) -> list[Record]:
-    return [
-        {"id": name, "reason": s.reason, "message": s.message, "attempts": s.attempts, "log": s.log}
-        for name, s in zip(ids, states, strict=True)
-        if s.state == State.FAILED
-    ]
-
-
-def describe_status(selection: Selection) -> Record:
-    """Return the cells by state."""
-    states = selection.store.states(selection.cells)
-    counts = Counter(state.state for state in states)
-    record: Record = {
-        "suite": selection.suite.name,
-        "scale": selection.scale,
-        "cells": len(states),
-        **{str(state): counts[state] for state in State},
-        "attempts": sum(state.attempts for state in states),
-        "failures": _failures([cell.id for cell in selection.cells], states),
-        "left_core_s": None,
-    }
-    if counts[State.DONE] + counts[State.FAILED] < len(states):
-        predicted = predict(selection.cells, states, selection.store, slots(None))
-        record["left_core_s"] = predicted.core_s
-    return record
-
-
-def watch_status(selection: Selection) -> None:
-    """Show the states until no cell runs or waits in a queue."""
-    states = selection.store.states(selection.cells)
-    core_s = predict(selection.cells, states, selection.store, slots(None)).core_s
-    with Progress(
-        f"{selection.suite.name} ({selection.scale})", Counter(), core_s, len(slots(None))
-    ) as show:
-        while not show(states):
-            if not any(s.state in (State.RUNNING, State.QUEUED) for s in states):
-                return
-            time.sleep(WATCH_EVERY_S)
-            states = selection.store.states(selection.cells)
-
-
 def describe_comparison(evidence: Any) -> list[Record]:
     """Return every printed value beside what was measured."""
     return [row.record() for row in evidence.compared]
@@ -224,9 +113,47 @@ def write_reports(chosen: Sequence[Selection], to: Path, *, all_asked: bool) -> 
     return {"pages": pages}
 
 
-def export_selections(chosen: Sequence[Selection], to: Path) -> Record:
-    """Write the finished cells of the selections as tables."""
+def export_selections(chosen: Sequence[Selection], to: Path, *, encoders: bool) -> Record:
+    """Write the finished cells of the selections as tables, or as one archive where `to` is .tar.
+
+    Raises:
+        BenchError: the name of `to` says something else, or encoders are asked for in tables.
+    """
+    from bench.store.archive import SUFFIXES, export_archive
     from bench.store.export import export_cells
 
-    counted = [export_cells(selection.cells, selection.store, to) for selection in chosen]
-    return {"cells": sum(counted), "folder": str(to)}
+    if to.name.endswith(SUFFIXES):
+        cells = [cell for selection in chosen for cell in selection.cells]
+        counted = export_archive(cells, chosen[0].store, to, encoders=encoders)
+        return {"cells": counted.cells, "encoders": counted.encoders, "file": str(to)}
+    if to.suffix in (".csv", ".gz", ".parquet", ".tgz", ".xz", ".zip"):
+        raise BenchError(f"--to {to}: expected a folder, for CSV tables, or a .tar or .tar.gz file")
+    if encoders:
+        raise BenchError(f"--encoders: tables hold none; --to {to}.tar exports them")
+    done = [export_cells(selection.cells, selection.store, to) for selection in chosen]
+    return {"cells": sum(done), "folder": str(to)}
+
+
+def import_archives(files: Sequence[Path], results: Path) -> Record:
+    """Add the cells of archives to the results folder."""
+    from bench.store.merge import Archive
+
+    return _merge([Archive(file) for file in files], results)
+
+
+def merge_folders(folders: Sequence[Path], results: Path, *, encoders: bool) -> Record:
+    """Add the finished cells of other results folders to this one."""
+    from bench.store.merge import Folder
+
+    return _merge([Folder(folder, encoders) for folder in folders], results)
+
+
+def _merge(sources: Sequence[Any], results: Path) -> Record:
+    from bench.store.merge import merge
+
+    def check_encoder(path: Path) -> None:
+        from bench.experiments.trained import check_encoder as check  # loads torch
+
+        check(path)
+
+    return asdict(merge(sources, Store(results), check_encoder))

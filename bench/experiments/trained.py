@@ -19,9 +19,23 @@ from bench.store.attempts import begin_attempt
 from bench.store.files import read_json, to_json, write_whole
 from bench.store.folder import CellFolder
 from bench.store.owner import HEARTBEAT_S, Owner
+from bench.store.parcels import ENCODER, EVALUATIONS, TRAINED
 from bench.train.checkpoints import write_tensors
 
 POLL_S = 1.0
+
+
+def check_encoder(path: Path) -> None:
+    """Raise a ValueError unless a file holds named tensors and nothing else; none is read whole."""
+    try:
+        weights = torch.load(path, weights_only=True, map_location="cpu", mmap=True)
+    except Exception as fault:  # torch raises many kinds for a file that is no such
+        raise ValueError(str(fault).strip().partition("\n")[0]) from fault
+    if not isinstance(weights, dict) or not weights:
+        raise ValueError("no named tensors")
+    for name, value in weights.items():
+        if not isinstance(name, str) or not isinstance(value, torch.Tensor):
+            raise ValueError(f"{name!r} is no tensor")
 
 
 class TrainedFolder(CellFolder):
@@ -30,16 +44,16 @@ class TrainedFolder(CellFolder):
     @staticmethod
     def of(cell: Pretrain, folder: CellFolder) -> "TrainedFolder":
         """Return the folder of the encoder that a cell, kept in `folder`, speaks of."""
-        return TrainedFolder(folder.path.parents[1] / "trained" / cell.training_id)
+        return TrainedFolder(folder.path.parents[1] / TRAINED / cell.training_id)
 
     @property
     def encoder_file(self) -> Path:
         """The weights of the online network."""
-        return self.path / "encoder.pt"
+        return self.path / ENCODER
 
     def evaluation_file(self, name: str) -> Path:
         """Return the file of an evaluation, by its id."""
-        return self.path / "evaluations" / f"{name}.json"
+        return self.path / EVALUATIONS / f"{name}.json"
 
     def evaluation(self, cell: Pretrain, name: str) -> dict[str, float] | None:
         """Return what an evaluation found; None if it was not done under the cell's protocol."""

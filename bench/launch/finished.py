@@ -28,6 +28,8 @@ class Took:
     device_peak_gb: float | None
     device: str  # cpu or cuda
     machine: str  # the processor's or the GPU's name
+    device_total_gb: float | None = None  # of the GPU
+    device_busy: float | None = None  # share of the time, by one worker
 
 
 def took_of(cell: Cell, origin: dict[str, Any], *, resumed: bool = False) -> Took:
@@ -59,7 +61,15 @@ def took_of(cell: Cell, origin: dict[str, Any], *, resumed: bool = False) -> Too
         origin.get("device_peak_gb"),
         device,
         str(origin.get("device_name") or processor) if device != "cpu" else processor,
+        origin.get("device_total_gb"),
+        _alone(origin),
     )
+
+
+def _alone(origin: dict[str, Any]) -> float | None:
+    """Return the share of the time that a GPU is busy by one worker, if it was measured."""
+    busy = origin.get("device_busy")
+    return None if busy is None else float(busy) / int(origin.get("packed", 1))
 
 
 def read_own(cells: Sequence[Cell], store: Store) -> list[Took]:

@@ -90,7 +90,8 @@ class LocalQueue:
         executor = submitit.LocalExecutor(folder=self.launch.logs)
         executor.update_parameters(timeout_min=NO_LIMIT_MIN)
         with deaf():  # to signals that reach the whole group or job: the launcher stops its workers
-            job = executor.submit(drain, units, self.store, self.launch, gpu)
+            sharing = list(self.slots).count(gpu)
+            job = executor.submit(drain, units, self.store, self.launch, gpu, sharing)
         return cast("Worker", job)
 
     def stop(self) -> None:

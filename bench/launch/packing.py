@@ -2,9 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
+from bench.config.record import Cell
+from bench.errors import LaunchError
+from bench.launch.finished import read_others
 from bench.launch.units import Unit
+from bench.store.store import Store
 
 Task = list[Unit]
+FILLED = 0.9  # of a GPU's or a job's memory, by workers that share it
 
 
 def pack_units(
@@ -36,3 +41,28 @@ def cut_arrays(tasks: Sequence[Task], limit: int) -> list[list[Task]]:
     count = -(-len(tasks) // limit)
     size = -(-len(tasks) // max(1, count))
     return [list(tasks[i : i + size]) for i in range(0, len(tasks), max(1, size))]
+
+
+def automatic_pack(cells: Sequence[Cell], store: Store) -> int:
+    """Return how many workers may share a GPU, by what finished cells took of one.
+
+    So many that their memory fills FILLED of it, and that it would be busy all the time; of several
+    experiments the least.
+
+    Raises:
+        LaunchError: no finished cell of an experiment says.
+    """
+    least: list[int] = []
+    for experiment in sorted({cell.experiment for cell in cells}):
+        found = [
+            (took.device_total_gb / took.device_peak_gb, took.device_busy or 1.0)
+            for took in read_others(experiment, store, ())
+            if took.device_peak_gb and took.device_total_gb
+        ]
+        if not found:
+            raise LaunchError(
+                f"--pack auto: no finished cell of {experiment} says what it takes of a GPU; run "
+                "some with --pack 1 before, or say how many"
+            )
+        least += [int(min(FILLED * fits, 1 / max(busy, 0.01))) for fits, busy in found]
+    return max(1, min(least, default=1))

@@ -3,7 +3,6 @@
 import time
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, get_args
 
 from bench.config.environment import seconds_between_checkpoints
 from bench.config.record import Cell
@@ -15,9 +14,8 @@ from bench.launch.units import make_units
 from bench.signals import stoppable
 from bench.store.store import CellState, Launch, State, Store
 
-Executor = Literal["local", "inline"]
 POLL_S = 0.1
-EXECUTORS: tuple[str, ...] = get_args(Executor)
+EXECUTORS = ("local", "inline", "slurm")
 
 
 def run_cells(
@@ -25,11 +23,11 @@ def run_cells(
     store: Store,
     *,
     title: str,
-    executor: Executor = "local",
+    inline: bool = False,
     jobs: int | None = None,
     retry_failed: bool = False,
 ) -> list[CellState]:
-    """Compute every cell that is not done; return the states at the end.
+    """Compute every cell that is not done, on workers or in this process; return the states.
 
     Failed cells are left alone unless `retry_failed`. Cells that another process computes are
     waited for, and taken over if that process dies.
@@ -40,7 +38,7 @@ def run_cells(
     leave = (State.DONE,) if retry_failed else (State.DONE, State.FAILED)
     todo = [cell for cell, state in zip(cells, before, strict=True) if state.state not in leave]
     if todo:
-        places = [None] if executor == "inline" else slots(jobs)
+        places = [None] if inline else slots(jobs)
         over = Counter(state.state for state in before if state.state in leave)
         expected = predict(cells, before, store, places, leave=leave).core_s
         with (
@@ -49,7 +47,7 @@ def run_cells(
             Progress(title, over, expected, len(places)) as report,
         ):
             try:
-                _execute(todo, store, launch, places, report, inline=executor == "inline")
+                _execute(todo, store, launch, places, report, inline=inline)
             except KeyboardInterrupt:
                 raise Interrupted from None
     return store.states(cells)

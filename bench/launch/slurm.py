@@ -21,6 +21,7 @@ from bench.config.record import Cell
 from bench.errors import LaunchError
 from bench.launch.local import give_up_if_deadly
 from bench.launch.packing import Task, cut_arrays, pack_units
+from bench.launch.predict import predict
 from bench.launch.slurm_job import Job
 from bench.launch.units import make_units
 from bench.store.attempts import Attempt
@@ -87,8 +88,26 @@ def _tasks(request: Request, store: Store) -> list[Task]:
         return [[[cell]] for cell in todo]
     profile = request.profile
     fill_s = 60 * (profile.time_per_job_min or 0)
-    seconds = {}  # TODO merge
+    seconds = _seconds(todo, store, profile) if fill_s else {}
     return pack_units(make_units(todo, 1), profile.workers, fill_s=fill_s, seconds=seconds)
+
+
+def _seconds(cells: Sequence[Cell], store: Store, profile: Profile) -> dict[str, float]:
+    """Return what is predicted of each cell.
+
+    Raises:
+        LaunchError: nothing is known of one of them.
+    """
+    places = ["0" if profile.gpus_per_node else None]
+    prediction = predict(cells, store.states(cells), store, places, leave=())
+    found = {e.cell.id: prediction.seconds(e) for e in prediction.estimates}
+    unknown = [e.kind for e in prediction.estimates if found[e.cell.id] is None]
+    if unknown:
+        raise LaunchError(
+            f"--time-per-job: nothing says how long {unknown[0]} takes; `bench plan --probe` times "
+            "a few steps"
+        )
+    return {name: seconds or 0.0 for name, seconds in found.items()}
 
 
 def _max_array_size(profile: Profile) -> int:

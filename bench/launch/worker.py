@@ -32,7 +32,9 @@ Claim = tuple[Cell, CellFolder, Attempt]
 Claims = dict[str, Claim]  # by cell id; a claim leaves when its attempt ends
 
 
-def drain(units: Sequence[Unit], store: Store, launch: Launch, gpu: str | None = None) -> None:
+def drain(
+    units: Sequence[Unit], store: Store, launch: Launch, gpu: str | None = None, sharing: int = 1
+) -> None:
     """Compute every cell of the units that is neither done nor held by a living process.
 
     Args:
@@ -40,18 +42,19 @@ def drain(units: Sequence[Unit], store: Store, launch: Launch, gpu: str | None =
         store: where results go.
         launch: who asked; when it is gone, the worker stops.
         gpu: the CUDA device to use, as CUDA_VISIBLE_DEVICES names it.
+        sharing: workers that use it at once, this one included.
 
     Raises:
         Interrupted: the process was told to stop; claims are given up, checkpoints stay.
     """
     os.environ["CUDA_VISIBLE_DEVICES"] = gpu or ""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # deterministic matrix products
-    import torch
-
-    torch.set_num_threads(THREADS)
-    device = "cuda" if gpu and torch.cuda.is_available() else "cpu"
-    owner = Owner.me()
     with stoppable():
+        import torch
+
+        torch.set_num_threads(THREADS)
+        device = "cuda" if gpu and torch.cuda.is_available() else "cpu"
+        owner = Owner.me()
         for unit in units:
             end_if_told()
             claims: Claims = {}
@@ -59,7 +62,7 @@ def drain(units: Sequence[Unit], store: Store, launch: Launch, gpu: str | None =
                 try:
                     _claim(unit, store, launch, owner, claims)
                     for stack in _by_checkpoint(claims):
-                        _compute(stack, claims, device)
+                        _compute(stack, claims, device, sharing)
                 except Exception as error:  # a fault of ours: tell it, poison no worker
                     for _, folder, attempt in claims.values():
                         _fail(folder, attempt, error)
@@ -88,22 +91,26 @@ def _by_checkpoint(claims: Claims) -> list[list[Claim]]:
     return list(groups.values())
 
 
-def _compute(stack: list[Claim], claims: Claims, device: str) -> None:
+def _compute(stack: list[Claim], claims: Claims, device: str, sharing: int) -> None:
     """Compute a stack and write its outcomes; if it fails as a whole, each cell by itself."""
     from bench.experiments import EXPERIMENTS
+    from bench.launch.meter import Meter
 
     cells, folders = [cell for cell, _, _ in stack], [folder for _, folder, _ in stack]
-    began = time.time()
+    began, meter = time.time(), Meter(os.environ["CUDA_VISIBLE_DEVICES"], sharing)
     outcomes: Sequence[Result | Exception]
     try:
-        outcomes = EXPERIMENTS[cells[0].experiment](cells, folders, device)
+        with meter:
+            outcomes = EXPERIMENTS[cells[0].experiment](cells, folders, device)
     except Exception as error:
         if len(stack) > 1:
             for claim in stack:
-                _compute([claim], claims, device)
+                _compute([claim], claims, device, sharing)
             return
         outcomes = [error]
-    origin = describe(device, THREADS) | {
+    origin = {
+        **describe(device, THREADS),
+        **meter.record(),
         "began": began,
         "wall_s": (time.time() - began) / len(stack),
         "stack": len(stack),

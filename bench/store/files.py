@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +15,27 @@ from bench.errors import StoreError
 if TYPE_CHECKING:
     import numpy as np
 
+COPY_BYTES = 2**20  # at a time
+
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write by temporary file, fsync and rename; create the folder if need be."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = _write_partial(path, content)
     os.replace(partial, path)
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
+
+
+def copy_whole(source: Path, path: Path) -> None:
+    """Copy a file by temporary file, fsync and rename; create the folder if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = _partial(path)
+    with source.open("rb") as origin, partial.open("wb") as file:
+        shutil.copyfileobj(origin, file, COPY_BYTES)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(partial, path)
+    sync_folder(path.parent)
 
 
 def write_new(path: Path, content: bytes) -> bool:
@@ -69,7 +84,7 @@ def read_json(path: Path) -> Any:
 
 
 def _write_partial(path: Path, content: bytes) -> Path:
-    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    partial = _partial(path)
     with partial.open("wb") as file:
         file.write(content)
         file.flush()
@@ -77,7 +92,12 @@ def _write_partial(path: Path, content: bytes) -> Path:
     return partial
 
 
-def _sync_folder(folder: Path) -> None:
+def _partial(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -119,6 +119,17 @@ class Store:
                 for name in launch["cells"]:
                     ids[name] = max(ids.get(name, 0.0), launch["retry_before"])
         return ids
+
+    def launchers_of(self, cells: Collection[str]) -> list[Owner]:
+        """Return the living launchers that announced any of these cells, by their ids."""
+        found = []
+        for path in self.launches.glob("*.json"):
+            launch = read_json(path)
+            if launch and not set(launch["cells"]).isdisjoint(cells):
+                owner = Owner.of(launch["owner"])
+                if not owner.job and owner.is_alive(path):
+                    found.append(owner)
+        return found
 
     @contextmanager
     def announce(

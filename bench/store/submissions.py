@@ -123,6 +123,18 @@ class Submissions:
             and not set(by_array[task.array].cells_of(task)).isdisjoint(cells)
         ]
 
+    def sweeps_of(self, jobs: Collection[str]) -> list[str]:
+        """Return the last jobs of submissions that have no other job left than these."""
+        submissions = self.open()
+        alive = self.tasks(submissions) or []
+        return [
+            task.job
+            for submission in submissions
+            for task in alive
+            if task.array == submission.sweep
+            and all(other.job in jobs for other in alive if other.array in submission.arrays)
+        ]
+
     def forget(self) -> None:
         """Ask Slurm anew at the next question."""
         self._told = (-1e9, [], None)

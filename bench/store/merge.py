@@ -1,0 +1,259 @@
+"""Finished cells of other results folders, added to this one without overwriting any.
+
+A cell is added under a claim, as if an attempt computed it: each file appears whole and the summary
+last, so that nobody sees half a cell, and of a process killed half-way only a dead claim is left.
+"""
+
+import math
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from bench.config.cells import CELLS
+from bench.config.record import Cell
+from bench.errors import StoreError
+from bench.store.attempts import Attempt, begin_attempt
+from bench.store.export import flatten
+from bench.store.files import copy_whole, read_json
+from bench.store.folder import CellFolder
+from bench.store.owner import Owner
+from bench.store.parcels import EVALUATIONS, TRAINED, Parcel, is_id
+from bench.store.store import Store
+from bench.store.unpack import read_archive
+from bench.store.verify import (
+    Arrays,
+    Checked,
+    CheckEncoder,
+    OtherCode,
+    check_all,
+    check_cell,
+    read_arrays,
+)
+
+IMPORT = "import"  # on whose behalf the attempt was made
+POLL_S = 0.05  # while another process adds the same cell
+NO_CAUSES = ("attempt", "began", "peak_memory_gb", "wall_s")  # of other numbers, in provenance
+
+Record = dict[str, Any]
+
+
+class Source(Protocol):
+    """Where parcels come from."""
+
+    left_out: list[Record]
+
+    def parcels(self, trainings: set[str]) -> Iterator[Parcel]:
+        """Yield cells, then the encoders of these trainings."""
+
+
+@dataclass
+class Archive:
+    """A file that `bench export` wrote."""
+
+    file: Path
+    left_out: list[Record] = field(default_factory=list)
+
+    def parcels(self, trainings: set[str]) -> Iterator[Parcel]:  # noqa: ARG002 - it has its own
+        """Yield what is in it."""
+        yield from read_archive(self.file)
+
+
+@dataclass
+class Folder:
+    """Another results folder, such as the copy of another machine's."""
+
+    root: Path
+    encoders: bool = False
+    left_out: list[Record] = field(default_factory=list)  # cells that this code does not have
+
+    def parcels(self, trainings: set[str]) -> Iterator[Parcel]:
+        """Yield its finished cells and, if asked for, the encoders that they speak of."""
+        if not self.root.is_dir():
+            raise StoreError(f"{self.root}: no such results folder")
+        self.left_out = []
+        for parcel in (parcel for kind in sorted(CELLS) for parcel in self._of(kind)):
+            try:
+                check_cell(parcel)
+            except OtherCode as fault:
+                own = {"id": parcel.id, "experiment": parcel.kind}
+                self.left_out.append(own | {"why": str(fault)})
+            else:
+                yield parcel
+        if self.encoders:
+            yield from (parcel for parcel in self._of(TRAINED) if parcel.id in trainings)
+
+    def _of(self, kind: str) -> Iterator[Parcel]:
+        if not (self.root / kind).is_dir():
+            return
+        for name in sorted(filter(is_id, os.listdir(self.root / kind))):
+            path = self.root / kind / name
+            if CellFolder(path).is_done:
+                yield Parcel(kind, name, path, f"{self.root}/")
+
+
+@dataclass
+class Merged:
+    """What came of it: cells by number; encoders are counted where they were added."""
+
+    added: int = 0
+    same: int = 0
+    encoders: int = 0
+    left_out: list[Record] = field(default_factory=list)
+    conflicts: list[Record] = field(default_factory=list)
+    busy: list[Record] = field(default_factory=list)
+
+
+def merge(sources: Sequence[Source], store: Store, check_encoder: CheckEncoder) -> Merged:
+    """Add what is finished there and not here; memory does not grow with the number of cells.
+
+    Args:
+        sources: looked at twice: nothing is written before all in them was found sound.
+        store: where it is added.
+        check_encoder: raises ValueError where a file holds no weights.
+
+    Returns:
+        What was added, what was there already with the same numbers, and what was left alone: other
+        numbers (conflicts) and cells that a living process computes right now (busy).
+
+    Raises:
+        StoreError: in one line, which file of which source is wrong and how.
+    """
+    for source in sources:
+        trainings: set[str] = set()
+        for _ in check_all(source.parcels(trainings), trainings, check_encoder):
+            pass
+    store.check_writable()
+    merged = Merged()
+    for source in sources:
+        trainings = set()
+        for checked in check_all(source.parcels(trainings), trainings, check_encoder):
+            _merge_one(checked, store, merged)
+        merged.left_out += source.left_out
+    return merged
+
+
+def _merge_one(checked: Checked, store: Store, merged: Merged) -> None:
+    parcel = checked.parcel
+    folder = CellFolder(store.root / parcel.kind / parcel.id)
+    while not folder.is_done:
+        attempt = _claim(folder, checked.cell)
+        if attempt is not None:
+            if _add(checked, folder, attempt):
+                merged.added += checked.cell is not None
+                merged.encoders += checked.cell is None
+                return
+        elif _is_busy(folder):
+            merged.busy.append({"id": parcel.id, "experiment": parcel.kind})
+            return
+        else:
+            time.sleep(POLL_S)
+    conflict = _compare(checked, folder)
+    if conflict is not None:
+        merged.conflicts.append(conflict)
+    else:
+        merged.same += checked.cell is not None
+
+
+def _claim(folder: CellFolder, cell: Cell | None) -> Attempt | None:
+    me = Owner.me()
+    if cell is not None:
+        return folder.claim(cell, me, IMPORT, retry_before=math.inf)
+    return begin_attempt(folder.attempts, me, IMPORT, retry_before=math.inf)
+
+
+def _is_busy(folder: CellFolder) -> bool:
+    """Whether a living process computes it; one that adds it too is soon done."""
+    last = folder.last_attempt()
+    return last is not None and last.state == "running" and last.record["launch"] != IMPORT
+
+
+def _add(checked: Checked, folder: CellFolder, attempt: Attempt) -> bool:
+    """Copy the files, the summary last; return whether they were added."""
+    summary = folder.summary_file.name
+    try:
+        for stale in (
+            folder.arrays_file,
+            folder.history_file,
+        ):  # of an attempt that came to nothing
+            if stale.name not in checked.names:
+                stale.unlink(missing_ok=True)
+        for name in checked.names:
+            if name != summary:
+                copy_whole(checked.parcel.path / name, folder.path / name)
+                attempt.touch()
+        if attempt.is_mine() and not folder.is_done:
+            copy_whole(checked.parcel.path / summary, folder.summary_file)
+            folder.checkpoint_file.unlink(missing_ok=True)
+            return True
+        return False
+    finally:
+        if attempt.is_mine():
+            attempt.end("done" if folder.is_done else "interrupted")
+
+
+def _compare(checked: Checked, folder: CellFolder) -> Record | None:
+    """Return how the numbers here and there differ; None if they are the same."""
+    here, there = folder.metrics() or {}, checked.metrics
+    names = sorted(here.keys() | there.keys())
+    values = {n: [here.get(n), there.get(n)] for n in names if here.get(n) != there.get(n)}
+    arrays = _differing(_arrays(folder), checked.arrays)
+    if checked.cell is None and not values and not arrays:
+        values = _merge_evaluations(checked, folder)
+    if not values and not arrays:
+        return None
+    found = flatten(folder.provenance())
+    given = flatten(CellFolder(checked.parcel.path).provenance())
+    origin = {
+        name: [found.get(name), given.get(name)]
+        for name in sorted(found.keys() | given.keys())
+        if found.get(name) != given.get(name) and name.split(".")[-1] not in NO_CAUSES
+    }
+    return {
+        "id": checked.parcel.id,
+        "experiment": checked.parcel.kind,
+        "metrics": values,
+        "arrays": arrays,
+        "origin": origin,
+    }
+
+
+def _arrays(folder: CellFolder) -> Arrays:
+    if not folder.arrays_file.exists():
+        return {}
+    try:
+        return read_arrays(folder.arrays_file)
+    except ValueError as fault:
+        raise StoreError(f"{folder.arrays_file}: cannot be read ({fault})") from fault
+
+
+def _differing(here: Arrays, there: Arrays) -> list[str]:
+    """Return the names of arrays that are not the same to the bit."""
+
+    def same(name: str) -> bool:
+        if name not in here or name not in there:
+            return False
+        a, b = here[name], there[name]
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+    return sorted(name for name in here.keys() | there.keys() if not same(name))
+
+
+def _merge_evaluations(checked: Checked, folder: CellFolder) -> Record:
+    """Add the evaluations of the same encoder that are not here; return metrics that differ."""
+    values: Record = {}
+    for name in checked.names:
+        if not name.startswith(EVALUATIONS):
+            continue
+        given = read_json(checked.parcel.path / name)["metrics"]
+        record = read_json(folder.path / name)
+        if record is None:
+            copy_whole(checked.parcel.path / name, folder.path / name)
+            continue
+        found = record.get("metrics", {})
+        for metric in sorted(found.keys() | given.keys()):
+            if found.get(metric) != given.get(metric):
+                values[metric] = [found.get(metric), given.get(metric)]
+    return values

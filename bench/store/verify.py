@@ -1,0 +1,281 @@
+"""Whether a parcel is what it says it is: nothing that comes from elsewhere is believed unread."""
+
+import json
+import math
+import warnings
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from pydantic import ValidationError
+
+from bench.config.cells import CELLS
+from bench.config.coordinates import EVALUATIONS as PROTOCOLS
+from bench.config.pretrain import Pretrain
+from bench.config.record import Cell, identity
+from bench.errors import BenchError, StoreError
+from bench.store.parcels import ENCODER, EVALUATIONS, MOST_BYTES, TRAINED, Parcel
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+CheckEncoder = Callable[[Path], None]  # raises ValueError, with why it is none
+
+MOST_ARRAYS = 1000
+MOST_BYTES_OF_LINE = 2**20  # of history
+MOST_DIGITS = 40  # of a whole number
+NUMBERS = "biufc"  # kinds of numpy types that may be in arrays
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A parcel whose every file was found sound."""
+
+    parcel: Parcel
+    names: list[str]
+    cell: Cell | None  # None: a trained encoder
+    metrics: dict[str, float]
+    arrays: Arrays
+
+
+class OtherCode(StoreError):
+    """A cell of another version of its experiment, or with settings that this code does not have."""
+
+
+def check_all(
+    parcels: Iterable[Parcel], trainings: set[str], encoder: CheckEncoder
+) -> Iterator[Checked]:
+    """Yield the parcels, each found sound; cells come before the encoders that they speak of.
+
+    Args:
+        parcels: what is to be checked.
+        trainings: the training ids of the cells so far; those of the parcels are added.
+        encoder: looks at a file of weights.
+
+    Raises:
+        StoreError: in one line, which file is wrong and how.
+    """
+    for parcel in parcels:
+        checked = check(parcel, encoder)
+        if isinstance(checked.cell, Pretrain):
+            trainings.add(checked.cell.training_id)
+        elif checked.cell is None and parcel.id not in trainings:
+            raise parcel.fault(ENCODER, "no cell beside it speaks of this encoder")
+        yield checked
+
+
+def check(parcel: Parcel, encoder: CheckEncoder) -> Checked:
+    """Return the parcel with its numbers.
+
+    Raises:
+        StoreError: in one line, which file is wrong and how.
+    """
+    names = parcel.names()
+    own = ENCODER if parcel.kind == TRAINED else "cell.json"
+    for needed in (own, "provenance.json", "summary.json"):
+        if needed not in names:
+            raise parcel.fault(needed, "is missing")
+    cell = None if parcel.kind == TRAINED else check_cell(parcel)
+    known = Pretrain.metrics if cell is None else cell.metrics
+    if not isinstance(_json(parcel, "provenance.json"), dict):
+        raise parcel.fault("provenance.json", "is no JSON object")
+    metrics = _metrics(parcel, "summary.json", _json(parcel, "summary.json"), {"metrics"}, known)
+    if "history.jsonl" in names:
+        _check_history(parcel)
+    arrays = _arrays(parcel) if "arrays.npz" in names else {}
+    for name in names:
+        if name.startswith(EVALUATIONS):
+            _check_evaluation(parcel, name)
+    if cell is None:
+        _check_encoder(parcel, encoder)
+    return Checked(parcel, names, cell, metrics, arrays)
+
+
+def check_cell(parcel: Parcel) -> Cell:
+    """Return the cell that a parcel says it is.
+
+    Raises:
+        OtherCode: this code has no such version or setting.
+        StoreError: it is no cell, or another one.
+    """
+    name = "cell.json"
+    if name not in parcel.names():
+        raise parcel.fault(name, "is missing")
+    fields = _json(parcel, name)
+    if not isinstance(fields, dict):
+        raise parcel.fault(name, "is no JSON object")
+    if fields.get("experiment") != parcel.kind:
+        raise parcel.fault(name, f"is a cell of experiment {_told(fields.get('experiment'))}")
+    kind = CELLS[parcel.kind]
+    version = kind.model_fields["version"].default
+    if fields.get("version") != version:
+        found = _told(fields.get("version"))
+        why = f"is of version {found}; here {parcel.kind} has version {version}"
+        raise OtherCode(parcel.fault(name, why))
+    try:
+        cell = kind.model_validate(fields)
+        found = cell.id
+    except BenchError:
+        raise
+    except ValidationError as fault:
+        first = fault.errors(include_url=False, include_context=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        told = first["msg"].removeprefix("Value error, ")
+        told = _told(f"{place}: {told}" if place else told)
+        raise OtherCode(parcel.fault(name, told)) from None
+    except (
+        Exception
+    ) as fault:  # what rules between settings raise for types that they do not expect
+        raise parcel.fault(name, f"is no cell ({_told(str(fault))})") from fault
+    if found != parcel.id:
+        raise parcel.fault(name, f"is the cell {found}, not that of its folder")
+    return cell
+
+
+def _metrics(
+    parcel: Parcel, name: str, record: Any, keys: set[str], known: Iterable[str]
+) -> dict[str, float]:
+    if not isinstance(record, dict) or set(record) != keys:
+        raise parcel.fault(name, f"is no JSON object of {', '.join(sorted(keys))}")
+    metrics = record["metrics"]
+    if not isinstance(metrics, dict) or not all(map(_is_number, metrics.values())):
+        raise parcel.fault(name, "holds no finite metrics")
+    for metric in metrics:
+        if metric not in known:
+            raise parcel.fault(name, f"{parcel.kind} has no metric {_told(metric)}")
+    if not metrics and name == "summary.json":
+        raise parcel.fault(name, "holds no finite metrics")
+    return metrics
+
+
+def _check_evaluation(parcel: Parcel, name: str) -> None:
+    record = _json(parcel, name)
+    keys = {"evaluation", "protocol", "metrics"}
+    _metrics(parcel, name, record, keys, Pretrain.metrics)
+    if record["evaluation"] not in list(PROTOCOLS) or not isinstance(record["protocol"], dict):
+        raise parcel.fault(name, f"is no evaluation: {', '.join(PROTOCOLS)}")
+    fields = {"training": parcel.id, "evaluation": record["evaluation"]} | record["protocol"]
+    if f"{EVALUATIONS}/{identity(fields)}.json" != name:
+        raise parcel.fault(name, f"is the evaluation {identity(fields)}, not that of its name")
+
+
+def _check_history(parcel: Parcel) -> None:
+    number = 0
+    with (parcel.path / "history.jsonl").open("rb") as file:
+        while line := file.readline(MOST_BYTES_OF_LINE):
+            number += 1
+            try:
+                record = parse_json(line) if line.endswith(b"\n") else None
+            except ValueError:
+                record = None
+            if not isinstance(record, dict) or "step" not in record:
+                record = {"step": None}
+            if not all(map(_is_number, record.values())):
+                raise parcel.fault("history.jsonl", f"line {number} is no record of finite metrics")
+
+
+def _check_encoder(parcel: Parcel, encoder: CheckEncoder) -> None:
+    path = parcel.path / ENCODER
+    try:
+        with zipfile.ZipFile(path) as file:
+            entries = file.infolist()
+        if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+            raise ValueError("packed weights")
+        if sum(entry.file_size for entry in entries) > path.stat().st_size:
+            raise ValueError("it unpacks to more than it is")
+        encoder(path)
+    except Exception as fault:  # zipfile raises many kinds for a torn file
+        raise parcel.fault(ENCODER, f"holds no weights ({_told(str(fault))})") from fault
+
+
+def _arrays(parcel: Parcel) -> Arrays:
+    try:
+        return read_arrays(parcel.path / "arrays.npz")
+    except ValueError as fault:
+        raise parcel.fault("arrays.npz", f"holds no arrays of numbers ({fault})") from fault
+
+
+def read_arrays(path: Path) -> Arrays:
+    """Return the arrays of an npz file of any origin, within 64 MiB of memory.
+
+    Raises:
+        ValueError: it is torn, too large unpacked, or holds something else than numbers.
+    """
+    try:
+        with warnings.catch_warnings(), zipfile.ZipFile(path) as file:
+            warnings.simplefilter("error")
+            entries = file.infolist()
+            names = [entry.filename.removesuffix(".npy") for entry in entries]
+            if len(entries) > MOST_ARRAYS or len(set(names)) < len(names):
+                raise ValueError(f"more than {MOST_ARRAYS} arrays, or one twice")
+            size = sum(entry.file_size for entry in entries)
+            if size > MOST_BYTES["arrays.npz"]:
+                raise ValueError(f"{size} bytes unpacked, of {MOST_BYTES['arrays.npz']} allowed")
+            return {n: _array(file, e) for n, e in zip(names, entries, strict=True)}
+    except Exception as fault:  # zipfile and numpy raise many kinds for a torn file
+        raise ValueError(_told(str(fault))) from fault
+
+
+def _array(file: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError("packed by another method than npz files are")
+    with file.open(entry) as stream:
+        version = npy.read_magic(stream)
+        if version not in ((1, 0), (2, 0)):
+            raise ValueError(f"npy version {version}")
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, dtype = read(stream)
+        if dtype.kind not in NUMBERS:
+            raise ValueError(f"type {dtype}")
+        content = stream.read()  # at most file_size bytes; the checksum is looked at
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(content):
+        raise ValueError(f"{len(content)} bytes for shape {shape} of {dtype}")
+    return np.frombuffer(content, dtype).reshape(shape, order="F" if fortran else "C")
+
+
+def _json(parcel: Parcel, name: str) -> Any:
+    try:
+        return parse_json((parcel.path / name).read_bytes())
+    except ValueError as fault:
+        raise parcel.fault(name, f"is no JSON of finite numbers ({_told(str(fault))})") from fault
+
+
+def parse_json(content: bytes) -> Any:
+    """Return the value of UTF-8 JSON whose numbers are finite.
+
+    Raises:
+        ValueError: it is not that, or is nested too deeply.
+    """
+    try:
+        value = json.loads(
+            content.decode(), parse_constant=_finite, parse_float=_finite, parse_int=_whole
+        )
+        json.dumps(value, ensure_ascii=False).encode()  # no half of a surrogate pair
+    except RecursionError as fault:
+        raise ValueError("nested too deeply") from fault
+    return value
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(float(text)):
+        raise ValueError(f"{text[:MOST_DIGITS]} is not finite")
+    return float(text)
+
+
+def _whole(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise ValueError(f"a whole number of {len(text)} digits")
+    return int(text)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _told(value: Any) -> str:
+    """Return a foreign value in one short line of plain characters."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    plain = ascii(text)[1:-1] if isinstance(value, str) else text
+    return plain if len(plain) <= 100 else f"{plain[:97]}..."
