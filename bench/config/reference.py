@@ -50,10 +50,6 @@ def _values(field: FieldInfo) -> str:
     extra = field.json_schema_extra
     if isinstance(extra, dict) and isinstance(extra.get("enum"), list):
         return ", ".join(map(str, extra["enum"]))  # type: ignore[arg-type]
-    for meta in field.metadata:
-        named = getattr(meta, "json_schema_extra", None)
-        if isinstance(named, dict) and "enum" in named:
-            return ", ".join(named["enum"])
     return ", ".join(dict.fromkeys(_told(part) for part in _parts(field.annotation)))
 
 
