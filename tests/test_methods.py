@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from bench.config.losses import LOSSES, Loss
 from bench.config.presets import elsewhere, presets
-from bench.config.reference import settings_reference
+from bench.config.reference import AXES, settings_reference
 from bench.report.methods import methods_page
 from bench.verbs import describe_methods
 from tests.conftest import Workspace
@@ -123,6 +123,11 @@ def test_no_module_knows_a_method_by_name() -> None:
 def test_the_page_of_methods_is_what_the_presets_say() -> None:
     page = (ROOT / "reports" / "reference" / "methods.md").read_text()
     assert page == methods_page(describe_methods(None), elsewhere(), settings_reference())
+
+
+def test_every_setting_is_described() -> None:
+    fields = [item for axis in AXES.values() for item in axis.model_fields.items()]
+    assert [name for name, field in fields if not field.description] == []
 
 
 def test_the_page_takes_methods_of_ones_own(workspace: Workspace) -> None:

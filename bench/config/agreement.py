@@ -1,71 +1,16 @@
 """Which settings of `pretrain` belong together: tables first, then what no table can say."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bench.config.agreement_of_negatives import CHECKS_OF_NEGATIVES, need
+from bench.config.belongs import BELONGS, WITH_GRADIENT, or_
 from bench.config.learning_rate import check_rate
 from bench.config.linear_protocols import LINEAR_PROTOCOLS
-from bench.config.losses import LOSSES, losses_that
+from bench.config.losses import LOSSES
 from bench.errors import choices
 
 if TYPE_CHECKING:
     from bench.config.pretrain import Pretrain
-
-
-class Belongs(NamedTuple):
-    """A setting has a meaning with some values of another, and may be needed with some of them."""
-
-    other: str
-    needed: tuple[str, ...]
-    allowed: tuple[str, ...] = ()
-
-    def told(self, name: str) -> str:
-        """Return the rule as a sentence without its stop."""
-        needed, allowed = (_or(values) for values in (self.needed, self.allowed))
-        if not self.allowed:
-            return f"{name} is needed with {self.other} {needed} and with nothing else"
-        if not self.needed:
-            return f"{name} has a meaning with {self.other} {allowed} alone"
-        return (
-            f"{name} is needed with {self.other} {needed}, allowed with {allowed} and has no "
-            "meaning with others"
-        )
-
-
-def _or(values: tuple[str, ...]) -> str:
-    return " or ".join(f"'{value}'" for value in values)
-
-
-def _of_losses() -> dict[str, Belongs]:
-    names = dict.fromkeys(n for loss in LOSSES.values() for n in (*loss.needs, *loss.may))
-    return {
-        name: Belongs("loss", tuple(losses_that("needs", name)), tuple(losses_that("may", name)))
-        for name in names
-        if name != "tau"
-    }
-
-
-BELONGS: dict[str, Belongs] = {
-    "local_size": Belongs("views", ("multi-crop",)),
-    "momentum": Belongs("target", ("momentum",)),
-    "bank_rate": Belongs("target", ("bank",)),
-    "bank_normalised": Belongs("target", ("bank",)),
-    "negative_views": Belongs("negatives", ("batch",)),
-    "queue_start": Belongs("negatives", ("queue",)),
-    "rho": Belongs("negatives", ("previous",)),
-    "centre": Belongs("negatives", ("bank",)),
-    "ball_share": Belongs("drawn", ("ball", "ring", "cave")),
-    "anneal_epochs": Belongs("drawn", (), ("ball", "ring", "cave")),
-    "support_size": Belongs("neighbours", ("nearest",)),
-    "neighbour_sum": Belongs("neighbours", ("s-neighbourhood", "k-neighbourhood")),
-    "neighbour_count": Belongs("neighbours", ("s-neighbourhood",), ("k-neighbourhood",)),
-    **_of_losses(),
-    "delta": Belongs("weight", ("exp",)),
-    "lr_drop_epochs": Belongs("lr_schedule", ("step",)),
-    "plateau_patience": Belongs("lr_schedule", ("plateau",)),
-    "plateau_drops": Belongs("lr_schedule", ("plateau",)),
-}
-"""Settings that have a meaning with some values of another one alone."""
 
 
 def check_agreement(cell: "Pretrain") -> None:
@@ -74,12 +19,12 @@ def check_agreement(cell: "Pretrain") -> None:
     Raises:
         ValueError: they do not; the first fault found, in one line.
     """
+    settings = dict(cell)
     for name, rule in BELONGS.items():
-        value, there = str(getattr(cell, rule.other)), getattr(cell, name) is not None
-        fine = value in (*rule.needed, *rule.allowed) if there else value not in rule.needed
-        if not fine:
-            found = "is given" if there else "is missing"
-            raise ValueError(f"{rule.told(name)}; {name} {found} with {rule.other} '{value}'")
+        if not rule.holds(name, settings):
+            found = "missing" if settings[name] is None else "given"
+            where = f"; {name} is {found} with {rule.other} {or_((settings[rule.other],))}"
+            raise ValueError(rule.told(name) + ("" if rule.or_with else where))
     for check in (
         _check_heads, _check_batch_norm, *CHECKS_OF_NEGATIVES, _check_objective, _check_gradient,
         _check_mixtures, _check_training,
@@ -155,7 +100,7 @@ def _check_sample_set(cell: "Pretrain") -> None:
         return
     if loss.is_loss:
         sets = ("previous", "batch") if "correlation_DD" in loss.sees else ("none",)
-        need(cell.negatives in sets, f"loss '{cell.loss}' needs negatives {_or(sets)}")
+        need(cell.negatives in sets, f"loss '{cell.loss}' needs negatives {or_(sets)}")
     if cell.negatives == "batch":
         views = "both" if cell.negative_gradient == "softmax" else "keys"
         need(
@@ -178,26 +123,16 @@ def _check_gradient(cell: "Pretrain") -> None:
         return
     predictor = cell.positive_gradient == "predictor"
     form = str(cell.negative_gradient)
-    for names, there, told in (
-        (("eps", "form"), predictor, "positive_gradient 'predictor'"),
-        (("var_weight", "gamma"), form == "variance", "negative_gradient 'variance'"),
-    ):
-        for name in names:
-            need(
-                (getattr(cell, name) is not None) == there,
-                f"{name} is needed with {told} and with nothing else",
-            )
     need(
         cell.balance is not None or predictor,
         "balance may be null, which is dynamic, with positive_gradient 'predictor' alone",
     )
-    need(
-        (cell.half_power is not None) == (cell.balance is None),
-        "half_power is needed with a dynamic balance and with nothing else",
-    )
+    settings = dict(cell)
+    for name, rule in WITH_GRADIENT.items():
+        need(rule.holds(name, settings), rule.told(name))
     need(
         cell.negatives in _SETS[form] and cell.queue_size is None,
-        f"negative_gradient '{form}' needs all of negatives {_or(_SETS[form])}",
+        f"negative_gradient '{form}' needs all of negatives {or_(_SETS[form])}",
     )
     need(form != "softmax" or cell.tau is not None, "negative_gradient 'softmax' needs tau")
     need(not predictor or form == "online", "positive_gradient 'predictor' needs 'online'")
@@ -235,7 +170,7 @@ def _check_mixtures(cell: "Pretrain") -> None:
         targets = ("momentum",) if cell.cutmix else ("momentum", "stop-gradient")
         need(
             cell.loss in linear and cell.target in targets and cell.symmetric,
-            f"{told} mixes positives: it needs symmetric, target {_or(targets)} and a loss out of "
+            f"{told} mixes positives: it needs symmetric, target {or_(targets)} and a loss out of "
             f"{', '.join(linear)}",
         )
 

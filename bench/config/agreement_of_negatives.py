@@ -65,38 +65,22 @@ def _check_queue(cell: "Pretrain") -> None:
 
 
 def _check_pool(cell: "Pretrain") -> None:
-    if cell.negatives in ("previous", "none"):
-        need(cell.K is None, f"K has no meaning with negatives '{cell.negatives}'")
     if cell.negatives == "batch" and cell.K is not None and cell.pool < cell.K:
         raise ValueError(
             f"K = {cell.K} negatives, but a batch of {cell.batch_size} images has {cell.pool} "
             f"(negative_views '{cell.negative_views}')"
         )
-    if cell.negatives not in ("queue", "bank"):
+    if cell.negatives not in DRAWN:
         need(cell.drawn is None, f"drawn has no meaning with negatives '{cell.negatives}'")
 
 
 def _check_bank(cell: "Pretrain") -> None:
-    clusters = cell.drawn == "cave" or cell.neighbours == "k-neighbourhood"
-    for name in ("clusters", "clusterings"):
-        if (getattr(cell, name) is not None) != clusters:
-            raise ValueError(
-                f"{name} is needed with drawn 'cave' or neighbours 'k-neighbourhood' and with "
-                "nothing else"
-            )
-    inner = cell.drawn == "ring" or cell.neighbours == "s-neighbourhood"
-    if (cell.inner_share is not None) != inner:
-        raise ValueError(
-            "inner_share is needed with drawn 'ring' or neighbours 's-neighbourhood' and with "
-            "nothing else"
-        )
     need(
         cell.drawn != "ring" or (cell.inner_share or 0) < (cell.ball_share or 0),
         f"inner_share {cell.inner_share} leaves nothing of ball_share {cell.ball_share}",
     )
     begin, end = cell.inner_from_epoch, cell.inner_to_epoch
     need((begin is None) == (end is None), "inner_from_epoch and inner_to_epoch belong together")
-    need(begin is None or inner, "inner_from_epoch has no meaning without inner_share")
     need(
         begin is None or end is None or begin < end,
         f"inner_from_epoch {begin} must be below inner_to_epoch {end}",

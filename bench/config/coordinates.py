@@ -46,6 +46,7 @@ class DataAndViews(Axis):
     image_size: Annotated[int, Field(ge=8)]
     """Pixels a side, of a view."""
     views: ViewSet
+    """The random transforms that make views of an image: a method's set, or one alone."""
     view_strength: PositiveFloat = 1.0
     """1: the published one."""
     local_size: PositiveInt | None = later()
@@ -70,13 +71,17 @@ class Encoder(Axis):
     projector_layers: NonNegativeInt
     """Linear layers behind the backbone."""
     projector_hidden_dim: PositiveInt | None = None
+    """Units of each hidden layer of the projector; needed with 2 projector_layers or more."""
     projector_bn: BN | None = None
+    """Batch norm of the projector: nowhere, behind hidden layers, or behind all layers."""
     feature_dim: PositiveInt
     """D, of queries and keys."""
     predictor_layers: NonNegativeInt = 0
     """Linear layers behind the projector, for queries alone."""
     predictor_hidden_dim: PositiveInt | None = None
+    """Units of each hidden layer of the predictor; needed with 2 predictor_layers or more."""
     predictor_bn: BN | None = None
+    """Batch norm of the predictor: nowhere, behind hidden layers, or behind all layers."""
     bn: Literal["plain", "shuffling", "sync"]
     """Batch normalisation: of each part, with keys shuffled, or of the whole batch."""
     bn_groups: PositiveInt = 1
@@ -97,6 +102,7 @@ class Comparison(Axis):
     momentum: Fraction | None = None
     """Beta."""
     momentum_schedule: Literal["fixed", "cosine"] = "fixed"
+    """Of beta; cosine: from momentum up to 1 at the end (arXiv:2006.07733, Sec. 3.3)."""
     bank_rate: Fraction | None = later()
     """M <- rate M + (1 - rate) v; 0: the last view."""
     bank_normalised: bool | None = later()
@@ -112,11 +118,13 @@ class Comparison(Axis):
     queue_size: PositiveInt | None = None
     """Keys kept, of which K are drawn per query; null: K."""
     queue_start: Literal["random", "empty"] | None = None
+    """What the queue holds at first: random unit vectors, or nothing."""
     rho: Fraction | None = later()
     """Decay of the correlation matrix F of all previous outputs."""
     drawn: Literal["uniform", "nearest", "ball", "ring", "cave", "earliest", "newest"] | None = (
         later()
     )
+    """Which keys of a bank or queue the K are; null with a queue: uniform."""
     ball_share: Share | None = later()
     """Of the bank, nearest first: negatives lie in it."""
     inner_share: Share | None = later()
@@ -142,6 +150,7 @@ class Comparison(Axis):
     neighbour_sum: Literal["inside", "outside"] | None = later()
     """Of the logarithm."""
     support_size: PositiveInt | None = None
+    """Embeddings kept, the newest; the one nearest to a view is its query (NNCLR)."""
     K_scalar: PositiveInt | None = later()
     """Negatives of the scalar component alone."""
     scalar_size: PositiveInt | None = later()
@@ -162,7 +171,9 @@ class Objective(Axis):
     weight: Literal["vmf", "exp"] | None = None
     """DCLW's: von Mises-Fisher or exponential."""
     sigma: PositiveFloat | None = None
+    """Of DCLW's weight: the width of vmf, the rate of exp."""
     delta: PositiveFloat | None = None
+    """Of DCLW's weight delta e^(-sigma s), s the positive's similarity: its factor."""
     through_weight: bool | None = None
     """Whether gradients flow through dclw's weight."""
     tau_beta: PositiveFloat | None = None
@@ -170,9 +181,13 @@ class Objective(Axis):
     form: Literal["released", "printed"] | None = None
     """Which of two readings: the authors' code or the paper's text."""
     align_alpha: Annotated[float, Field(ge=1)] | None = None
+    """Alpha of align-uniform: the power of the distance of two views' embeddings."""
     uniform_t: PositiveFloat | None = None
+    """The t of the potential e^(-t d^2) of two embeddings at distance d."""
     align_weight: NonNegativeFloat | None = None
+    """Factor of the alignment in the loss."""
     uniform_weight: NonNegativeFloat | None = None
+    """Factor of the uniformity in the loss."""
     kappa: PositiveFloat | None = later()
     """Of the original IR."""
     normaliser: Literal["sampled", "constant"] | None = later()
@@ -203,28 +218,37 @@ class Optimisation(Axis):
     """How long, how fast."""
 
     epochs: PositiveInt
+    """Passes over the training images."""
     batch_size: Annotated[int, Field(ge=2)]
     """Images encoded together."""
     N: PositiveInt
     """Queries per optimiser step: gradients of N / batch_size batches are summed."""
     optimizer: Literal["sgd", "lars", "adam"]
+    """What moves the weights; adam has beta_2 = 0.999, lars a trust coefficient of 0.001."""
     lr: PositiveFloat
     """At N; the rate that is used."""
     base_lr: PositiveFloat | None = None
     """At 256, where lr comes from the rule."""
     lr_scaling: Rule | None = None
+    """How lr comes from base_lr: equal to it, times N / 256, or times sqrt(N / 256)."""
     sgd_momentum: Fraction = 0.9
+    """Momentum of sgd and lars; beta_1 of adam."""
     weight_decay: NonNegativeFloat
+    """Coefficient of a weight in its gradient, adam's too."""
     exempt: bool = False
     """Biases and BN from weight decay and from LARS's adaptation."""
     lr_schedule: Literal["constant", "cosine", "step", "plateau"]
+    """After warm-up; cosine falls to 0 at the end, step and plateau drop by lr_drop_factor."""
     warmup_epochs: NonNegativeInt = 0
+    """Epochs at the beginning in which the rate rises from 0 to lr on a line."""
     lr_drop_epochs: Annotated[str, Field(pattern=r"^\d+(,\d+)*$")] | None = None
     """Such as 120,160."""
     lr_drop_factor: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    """What each drop multiplies the rate by."""
     plateau_patience: PositiveInt | None = None
     """Epochs without a better kNN."""
     plateau_drops: PositiveInt | None = None
+    """How many drops there may be."""
     knn_every_epochs: NonNegativeInt = 0
     """KNN (k 200, tau 0.1) of the test images; 0: never."""
     watch: Literal["knn", "nn"] = later("knn")
@@ -239,15 +263,19 @@ class Evaluation(Axis):
     """What is asked of the trained encoder."""
 
     features: Literal["backbone", "projector"] = "backbone"
+    """The layer that is evaluated: the backbone, or the projector before normalisation."""
     knn_k: PositiveInt = 200
+    """Neighbours, of the labelled training images, that vote."""
     knn_tau: PositiveFloat | None = 0.1
     """Null: a plain majority."""
     knn_metric: Literal["cosine", "euclidean"] = "cosine"
+    """What nearness is: the cosine, or the distance of features as they are."""
     linear: str | None = None
     """A protocol's name."""
     few_shot: PositiveInt | None = None
     """Labels a class."""
     few_shot_draws: PositiveInt = 10
+    """Draws of labelled images; their mean and standard deviation are reported."""
     weights_K: PositiveInt | None = later()
     """Negatives of the weights r_+ of two draws."""
 
@@ -262,13 +290,3 @@ EVALUATIONS: dict[str, tuple[str, ...]] = {
 """Evaluations of a trained encoder, and the fields that are their protocol."""
 LABELS = frozenset({"method", "base_lr", "lr_scaling"})
 """Fields that say where others come from, and so enter no id."""
-METRICS = (
-    "train_loss", "surrogate", "mi_lower_bound", "q_b", "q_b_std", "q_b_cv", "q_b_mode",
-    "grad_norm_q", "grad_norm_q_std", "grad_norm_last_block", "grad_norm_last_block_std",
-    "grad_norm_last_block_cv", "grad_norm_block_before", "grad_norm_block_before_std",
-    "grad_norm_block_before_cv", "positive_similarity", "negative_similarity", "knn_top1",
-    "knn_top5", "knn_top1_best", "linear_top1", "linear_top5", "online_linear_top1",
-    "few_shot_linear_top1", "few_shot_linear_top1_std", "few_shot_nn_top1",
-    "few_shot_nn_top1_std", "alignment", "uniformity", "principal_component_ratio",
-    "weight_similarity",
-)  # fmt: skip

@@ -13,8 +13,8 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from bench.config.agreement import BELONGS
 from bench.config.agreement_of_negatives import DRAWN
+from bench.config.belongs import BELONGS, WITH_GRADIENT
 from bench.config.coordinates import (
     Comparison,
     DataAndViews,
@@ -157,10 +157,10 @@ def filled(settings: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"method is missing. Allowed here: {', '.join(known)}")
     if not isinstance(method, str) or method not in known:
         raise ValueError(f"method '{method}' is unknown. {choices(str(method), list(known))}")
-    options = LOSS_OPTIONS.get(str(settings.get("loss", known[method].settings.get("loss"))), {})
-    merged: dict[str, Any] = {**options, **known[method].settings, **settings}
-    if "loss" in settings and settings["loss"] != known[method].settings.get("loss"):
-        merged |= {k: v for k, v in options.items() if k not in settings}
+    own: dict[str, Any] = known[method].settings
+    loss = settings.get("loss", own.get("loss"))
+    options = LOSS_OPTIONS.get(str(loss), {})
+    merged = (options | own if loss == own.get("loss") else own | options) | settings
     for name in list(merged):
         if name not in settings and merged[name] is not None and _is_stale(name, merged):
             merged[name] = None
@@ -172,24 +172,10 @@ def filled(settings: dict[str, Any]) -> dict[str, Any]:
 
 def _is_stale(name: str, merged: dict[str, Any]) -> bool:
     """Return whether a preset's setting has no meaning any more with the others."""
-    if name in BELONGS:
-        rule = BELONGS[name]
-        if merged.get(rule.other) not in (*rule.needed, *rule.allowed):
-            return True
-    is_, neighbours = merged.get, merged.get("neighbours")
-    rules = {
-        "drawn": is_("drawn") not in DRAWN.get(str(is_("negatives")), ()),
-        "K": is_("negatives") in ("previous", "none"),
-        "clusters": is_("drawn") != "cave" and neighbours != "k-neighbourhood",
-        "inner_share": is_("drawn") != "ring" and neighbours != "s-neighbourhood",
-        "eps": is_("loss") == "gradient" and is_("positive_gradient") != "predictor",
-        "gamma": is_("loss") == "gradient" and is_("negative_gradient") != "variance",
-    }
-    rules |= {name: rules["clusters"] for name in ("clusterings",)}
-    rules |= {name: rules["inner_share"] for name in ("inner_from_epoch", "inner_to_epoch")}
-    rules |= {"form": rules["eps"], "half_power": rules["eps"] or is_("balance") is not None}
-    rules |= {"var_weight": rules["gamma"]}
-    return rules.get(name, False)
+    if name == "drawn":
+        return merged["drawn"] not in DRAWN.get(str(merged.get("negatives")), ())
+    tables = [BELONGS, WITH_GRADIENT] if merged.get("loss") == "gradient" else [BELONGS]
+    return any(name in rules and not rules[name].has_meaning(merged) for rules in tables)
 
 
 def _followed(merged: dict[str, Any]) -> dict[str, Any]:

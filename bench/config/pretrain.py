@@ -13,7 +13,6 @@ from bench.config.agreement import check_agreement
 from bench.config.coordinates import (
     EVALUATIONS,
     LABELS,
-    METRICS,
     Comparison,
     DataAndViews,
     Encoder,
@@ -36,7 +35,16 @@ class Pretrain(Evaluation, Optimisation, Objective, Comparison, Encoder, DataAnd
     precision: Literal["float32", "bf16"] = "float32"  # type: ignore[assignment]
     method: str
 
-    metrics: ClassVar[tuple[str, ...]] = METRICS
+    metrics: ClassVar[tuple[str, ...]] = (
+        "train_loss", "surrogate", "mi_lower_bound", "q_b", "q_b_std", "q_b_cv", "q_b_mode",
+        "grad_norm_q", "grad_norm_q_std", "grad_norm_last_block", "grad_norm_last_block_std",
+        "grad_norm_last_block_cv", "grad_norm_block_before", "grad_norm_block_before_std",
+        "grad_norm_block_before_cv", "positive_similarity", "negative_similarity", "knn_top1",
+        "knn_top5", "knn_top1_best", "linear_top1", "linear_top5", "online_linear_top1",
+        "few_shot_linear_top1", "few_shot_linear_top1_std", "few_shot_nn_top1",
+        "few_shot_nn_top1_std", "alignment", "uniformity", "principal_component_ratio",
+        "weight_similarity",
+    )  # fmt: skip
     stack_limit: ClassVar[int] = 1000
     one_valued: ClassVar[frozenset[str]] = frozenset({"experiment", "version"})
     shares_work: ClassVar[bool] = True

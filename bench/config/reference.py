@@ -4,7 +4,7 @@ from typing import Any, NamedTuple, get_args
 
 from pydantic.fields import FieldInfo
 
-from bench.config.agreement import BELONGS
+from bench.config.belongs import BELONGS
 from bench.config.coordinates import (
     LABELS,
     Axis,
@@ -50,10 +50,6 @@ def _values(field: FieldInfo) -> str:
     extra = field.json_schema_extra
     if isinstance(extra, dict) and isinstance(extra.get("enum"), list):
         return ", ".join(map(str, extra["enum"]))  # type: ignore[arg-type]
-    for meta in field.metadata:
-        named = getattr(meta, "json_schema_extra", None)
-        if isinstance(named, dict) and "enum" in named:
-            return ", ".join(named["enum"])
     return ", ".join(dict.fromkeys(_told(part) for part in _parts(field.annotation)))
 
 
@@ -80,10 +76,13 @@ def _default(field: FieldInfo) -> str:
 
 def _what(name: str, field: FieldInfo) -> str:
     parts = [field.description or ""]
-    if name in BELONGS:
-        rule = BELONGS[name]
-        parts += [f"Needed with {rule.other} {', '.join(rule.needed)}."] if rule.needed else []
-        parts += [f"Allowed with {rule.other} {', '.join(rule.allowed)}."] if rule.allowed else []
+    for part in ("needed", "allowed") if name in BELONGS else ():
+        told = [
+            f"{rule.other} {', '.join(map(str, getattr(rule, part)))}"
+            for rule in BELONGS[name].alternatives
+            if getattr(rule, part)
+        ]
+        parts += [f"{part.capitalize()} with {' or '.join(told)}."] if told else []
     if name in LABELS:
         parts.append("A label: it enters no id.")
     return " ".join(part for part in parts if part)

@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from bench.config.belongs import Belongs
 from bench.config.coordinates import Fraction, ViewSet
 from bench.config.flops import Stem, multiply_adds
 from bench.config.learning_rate import Rule, check_rate, ruled
@@ -24,11 +25,11 @@ from bench.config.sizes import GUESS, images_there
 
 LABELS = frozenset({"base_lr", "lr_scaling"})
 """Fields that say where the learning rate comes from, and so enter no id."""
-ONLY_WITH: dict[str, tuple[str, Any]] = {
-    "tau_beta": ("loss", "dual-temperature"),
-    "lr_drop_epochs": ("lr_schedule", "step"),
+ONLY_WITH = {
+    "tau_beta": Belongs("loss", ("dual-temperature",)),
+    "lr_drop_epochs": Belongs("lr_schedule", ("step",)),
 }
-"""Fields that belong to one value of another: field -> (the other, its value); there iff equal."""
+"""Fields that belong to one value of another."""
 
 
 def _of_one_size(views: str) -> str:
@@ -102,9 +103,10 @@ class Supervised(Cell):
 
     @model_validator(mode="after")
     def _settings_agree(self) -> Self:
-        for name, (other, value) in ONLY_WITH.items():
-            if (getattr(self, name) is not None) != (getattr(self, other) == value):
-                raise ValueError(f"{name} is needed with {other} '{value}' and with nothing else")
+        settings = dict(self)
+        for name, rule in ONLY_WITH.items():
+            if not rule.holds(name, settings):
+                raise ValueError(rule.told(name))
         if (self.eta > 0) != (self.label_noise != "none"):
             raise ValueError(
                 "eta above 0 is needed with label_noise and has no meaning with 'none'"

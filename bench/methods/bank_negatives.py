@@ -20,7 +20,7 @@ from bench.methods.draws import (
     ranked,
     same_cluster,
 )
-from bench.methods.negatives import Anchor, Found, positives
+from bench.methods.negatives import Anchor, Found
 
 
 class BankNegatives(nn.Module):
@@ -64,7 +64,8 @@ class BankNegatives(nn.Module):
             n = len(bank.entries)
             pair = [scores(draw_uniform(n, rows_N, self.K, anchor.draw)) for _ in range(2)]
             samples = torch.stack(pair)
-        return Found(positives(anchor), neg_NK, near_NL, chosen.allowed_NL, globals_2NK=samples)
+        pos_N = anchor.witness.pairs(anchor.query_ND, anchor.positive_ND)
+        return Found(pos_N, neg_NK, near_NL, chosen.allowed_NL, globals_2NK=samples)
 
     def remember(self, keys: Sequence[Tensor], draw: np.random.Generator) -> None:
         """Keep nothing: the method's banks remember."""

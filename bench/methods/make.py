@@ -3,7 +3,6 @@
 import numpy as np
 from torch import nn
 
-from bench.config.losses import LOSSES
 from bench.config.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
 from bench.errors import DataFailure
@@ -65,7 +64,7 @@ def _negatives(cell: Pretrain) -> Negatives:
         return BankNegatives(cell)
     if cell.negatives == "queue":
         return _queue(cell)
-    if cell.negatives == "batch" and (cell.norm == "l2" or LOSSES[cell.loss].over != "features"):
+    if cell.negatives == "batch" and cell.norm == "l2":
         return BatchNegatives(both_views=cell.negative_views == "both", K=cell.K)
     return Onlookers()
 
@@ -86,7 +85,8 @@ def _queue(cell: Pretrain) -> QueueNegatives:
 
 
 def _banks(cell: Pretrain, online: Online, images: int) -> nn.ModuleList:
-    for name, least in (("clusters", cell.clusters), ("K", cell.K if _takes_nearest(cell) else 0)):
+    nearest = cell.K if cell.drawn == "nearest" else 0
+    for name, least in (("clusters", cell.clusters), ("K", nearest)):
         if (least or 0) >= images:
             raise DataFailure(f"{name} {least}: the bank holds {images} images")
     towers = len(online.backbone.towers) if isinstance(online.backbone, Towers) else 1
@@ -103,10 +103,6 @@ def _banks(cell: Pretrain, online: Online, images: int) -> nn.ModuleList:
         )
         for tower in range(towers)
     )
-
-
-def _takes_nearest(cell: Pretrain) -> bool:
-    return cell.drawn == "nearest"
 
 
 def _start(cell: Pretrain, memory: int) -> np.random.Generator:

@@ -14,14 +14,7 @@ from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix, cutmix
 from bench.methods.bank import Bank
 from bench.methods.memory import Memory
-from bench.methods.negatives import (
-    Anchor,
-    Found,
-    Negatives,
-    Onlookers,
-    QueueNegatives,
-    positives,
-)
+from bench.methods.negatives import Anchor, Found, Negatives, Onlookers, QueueNegatives
 from bench.methods.objectives import Objective, Pair
 from bench.methods.online import Online, Projected
 from bench.methods.samples import Previous, Samples, of_batch, of_queue
@@ -193,7 +186,7 @@ class Method:
             return self.negatives.similarities(anchor)
         own = branch[a] if self.cell.negative_views == "both" else None
         found = self.negatives.similarities(anchor._replace(positive_ND=branch[1 - a], own_ND=own))
-        return found._replace(pos_N=positives(anchor))
+        return found._replace(pos_N=anchor.witness.pairs(anchor.query_ND, anchor.positive_ND))
 
     def _samples(
         self, branch: Mapping[int, Tensor], key_ND: Tensor, a: int, F_DD: Tensor | None

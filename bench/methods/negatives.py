@@ -131,7 +131,7 @@ class QueueNegatives(nn.Module):
     def similarities(self, anchor: Anchor) -> Found:
         """See `Negatives`; a queue still empty gives one negative opposite to each query."""
         query_ND, score = anchor.query_ND, anchor.witness
-        pos_N = positives(anchor)
+        pos_N = score.pairs(query_ND, anchor.positive_ND)
         keys_MD = self.memory.content()
         if len(keys_MD) == 0:
             return Found(pos_N, torch.full_like(pos_N[:, None], -1.0))
@@ -158,13 +158,6 @@ def _by_age(neg_NM: Tensor, K: int, drawn: str, draw: np.random.Generator) -> Te
     if drawn == "earliest":
         return neg_NM[:, :K]
     return neg_NM[:, -K:] if drawn == "newest" else at_most(K, neg_NM, draw)
-
-
-def positives(anchor: Anchor) -> Tensor:
-    """Return the similarity of each query with its positive, shape (N,)."""
-    if isinstance(anchor.witness, Dot) and not list(anchor.witness.parameters()):
-        return (anchor.query_ND * anchor.positive_ND).sum(dim=1)
-    return anchor.witness.own(anchor.query_ND, anchor.positive_ND[:, None])[:, 0]
 
 
 def off_diagonal(sim_NN: Tensor) -> Tensor:

@@ -26,6 +26,9 @@ class Witness(Protocol):
     def own(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
         """Return the score of each query with each of its own keys, shape (N, K)."""
 
+    def pairs(self, query_ND: Tensor, key_ND: Tensor) -> Tensor:
+        """Return the score of each query with the key in its row, shape (N,)."""
+
 
 class Dot(nn.Module):
     """g(x)^T g(y), design 1."""
@@ -37,6 +40,10 @@ class Dot(nn.Module):
     def own(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
         """See `Witness`."""
         return torch.einsum("nd,nkd->nk", query_ND, keys_NKD)
+
+    def pairs(self, query_ND: Tensor, key_ND: Tensor) -> Tensor:
+        """See `Witness`."""
+        return (query_ND * key_ND).sum(dim=1)
 
 
 class Bilinear(Dot):
@@ -56,6 +63,10 @@ class Bilinear(Dot):
         """See `Witness`."""
         query_ND, keys_NKD = at_least_float32(query_ND), at_least_float32(keys_NKD)
         return super().own(query_ND @ self.weight_DD, keys_NKD)
+
+    def pairs(self, query_ND: Tensor, key_ND: Tensor) -> Tensor:
+        """See `Witness`."""
+        return self.own(query_ND, key_ND[:, None])[:, 0]
 
 
 class Perceptron(nn.Module):
@@ -80,6 +91,10 @@ class Perceptron(nn.Module):
     def own(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
         """See `Witness`."""
         return self._joined(query_ND[:, None], keys_NKD)
+
+    def pairs(self, query_ND: Tensor, key_ND: Tensor) -> Tensor:
+        """See `Witness`."""
+        return self.own(query_ND, key_ND[:, None])[:, 0]
 
     def _joined(self, query_N1D: Tensor, keys: Tensor) -> Tensor:
         of_query, of_key = self.first.weight.tensor_split(2, dim=1)

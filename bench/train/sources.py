@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from bench.config.environment import cores
+from bench.config.pretrain import Pretrain
+from bench.config.supervised import Supervised
 from bench.data.catalogue import load_images, streams
 from bench.data.images import Images, Split
 from bench.data.streaming import CropStream, ImageFiles, centre_crops, load_files
@@ -36,60 +38,8 @@ class Meta(NamedTuple):
     std: tuple[float, float, float]
 
 
-class Shown(Protocol):
-    """What a cell says of the images that it is shown."""
-
-    @property
-    def dataset(self) -> str:
-        """The name of the data set."""
-
-    @property
-    def pretrain_on(self) -> str:
-        """Whether unlabelled images are trained on too."""
-
-    @property
-    def train_images(self) -> int | None:
-        """How many to train on; None: all."""
-
-    @property
-    def image_size(self) -> int:
-        """Pixels a side, of a view."""
-
-    @property
-    def views(self) -> str:
-        """The name of a view set."""
-
-    @property
-    def view_strength(self) -> float:
-        """1 is the published one."""
-
-    @property
-    def local_size(self) -> int | None:
-        """Pixels a side, of local views."""
-
-    @property
-    def colour(self) -> str:
-        """rgb or lab."""
-
-    @property
-    def cutmix(self) -> bool:
-        """Whether images are mixed."""
-
-    @property
-    def one_view(self) -> bool:
-        """Whether the first view of the set is all that is seen."""
-
-    @property
-    def batch_size(self) -> int:
-        """Images of a batch."""
-
-    @property
-    def N(self) -> int:
-        """Images of a step."""
-
-    @property
-    def seed(self) -> int:
-        """Of order and views."""
+Shown = Pretrain | Supervised
+"""A cell that is shown images."""
 
 
 class Source(Protocol):

@@ -1,13 +1,14 @@
 """The cell of `pretrain`: presets fill it, rules keep it sound, ids say what results depend on."""
 
+import re
 from typing import Any, get_args
 
 import pytest
 from pydantic import ValidationError
 
-from bench.config.agreement import BELONGS
+from bench.config.belongs import BELONGS, WITH_GRADIENT, Belongs
 from bench.config.coordinates import EVALUATIONS, ViewSet
-from bench.config.presets import presets
+from bench.config.presets import filled, presets
 from bench.config.pretrain import Pretrain
 from bench.data.views import view_names
 from tests.pretraining import METHODS, SMALL, sizes_of, small_cell
@@ -35,6 +36,30 @@ def test_overriding_an_axis_drops_what_the_preset_needed_for_it() -> None:
     assert small_cell("simco", loss="dcl").tau_beta is None
     cell = small_cell("simclr", negatives="queue", K=8, queue_start="random")
     assert cell.negative_views is None
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "dropped", "kept"),
+    [
+        ("ring", {"drawn": "ball"}, {"inner_share"}, {"ball_share"}),
+        ("ring-s-neigh", {"drawn": "ball"}, set(), {"inner_share"}),  # the neighbours' share
+        ("cave", {"drawn": "uniform"}, {"clusters", "clusterings", "ball_share"}, {"K"}),
+        ("ring", {"negatives": "none"}, {"K", "drawn"}, set()),
+        (
+            "byol-directpred",
+            {"positive_gradient": "target", "balance": 0.1},
+            {"eps", "form", "half_power"},
+            {"positive_gradient"},
+        ),
+        ("byol-directpred", {"balance": 0.1}, {"half_power"}, {"eps", "form"}),
+    ],
+)
+def test_what_has_no_meaning_with_an_override_is_dropped(
+    method: str, changes: dict[str, Any], dropped: set[str], kept: set[str]
+) -> None:
+    before, after = filled({"method": method}), filled({"method": method} | changes)
+    assert all(before[name] is not None and after[name] is None for name in dropped)
+    assert all(after[name] is not None for name in kept)
 
 
 def test_a_loss_brings_its_own_options() -> None:
@@ -260,11 +285,24 @@ def test_a_mistake_is_told(changes: dict[str, Any], told: str) -> None:
     assert found == told or (told.endswith(": ") and found.startswith(told))
 
 
-def test_every_conditional_field_is_refused_where_it_has_no_meaning() -> None:
-    plain = small_cell(loss="infonce")
-    for name in BELONGS:
-        if getattr(plain, name) is None and name != "negative_views":
-            kind: dict[str, Any] = {"weight": "exp", "form": "printed", "queue_start": "empty"}
-            value = kind.get(name, "1" if name == "lr_drop_epochs" else 1)
-            with pytest.raises(ValidationError):
-                small_cell(loss="infonce", **{name: value})
+VALUES: dict[str, Any] = {
+    "weight": "exp", "form": "printed", "queue_start": "empty", "lr_drop_epochs": "1",
+    "bank_normalised": True, "centre": "entry", "neighbour_sum": "inside", "through_weight": True,
+    "normaliser": "sampled", "positive_gradient": "target", "negative_gradient": "online",
+    "half_power": True, "bank_rate": 0.5, "momentum": 0.5, "rho": 0.5, "eps": 0.1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cell", "rules"),
+    [(small_cell(), BELONGS), (small_cell("unigrad-gradient"), WITH_GRADIENT)],
+    ids=["infonce", "gradient"],
+)
+def test_every_conditional_field_is_refused_where_it_has_no_meaning(
+    cell: Pretrain, rules: dict[str, Belongs]
+) -> None:
+    without = [name for name, rule in rules.items() if not rule.has_meaning(dict(cell))]
+    assert len(without) > len(rules) - 3
+    for name in without:
+        with pytest.raises(ValidationError, match=re.escape(rules[name].told(name))):
+            small_cell(cell.method, **{name: VALUES.get(name, 1)})

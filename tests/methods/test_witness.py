@@ -62,6 +62,7 @@ def test_scores_are_those_of_each_pair(name: WitnessName) -> None:
         assert_close(of_own[i], torch.stack([score(made, x, y) for y in own[i]]))
     same = made.own(query, keys.expand(N, M, D))
     assert_close(same, scores)
+    assert_close(made.pairs(query, keys[:N]), scores.diagonal())
 
 
 def test_dot_is_the_plain_product_and_bilinear_starts_there() -> None:

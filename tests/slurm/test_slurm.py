@@ -4,15 +4,13 @@ import json
 import os
 import re
 import signal
-import subprocess
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from tests.conftest import SUITE, Workspace
-from tests.slurm.conftest import ARRAY, NODES, Cluster
+from tests.slurm.conftest import ARRAY, Cluster
 
 CELLS = 16
 LONG = SUITE.replace("steps: 100\n", "steps: 30000\n").replace("[2, 10]", "[2]")
@@ -43,7 +41,7 @@ def restarts(cluster: Cluster, job: str) -> int:
 
 
 def test_arrays_under_the_limit_more_tasks_than_slots_and_a_failing_cell(
-    cluster: Cluster, on_slurm: Workspace, wait_for: Wait
+    on_slurm: Workspace, wait_for: Wait, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """16 jobs in 4 arrays, 4 at once; those of K = 8 cannot be computed."""
     on_slurm.suite(SUITE.replace("hidden_units: 32", "hidden_units: 33"))
@@ -58,14 +56,10 @@ def test_arrays_under_the_limit_more_tasks_than_slots_and_a_failing_cell(
         "        return run(cells, folders, device)\n"
         "    EXPERIMENTS['gaussian-mi'] = broken\n"
     )
-    os.environ["PYTHONPATH"], before = str(on_slurm.root), os.environ.get("PYTHONPATH")
-    try:
-        answer = on_slurm.call("run", "small", "--executor", "slurm", "--jobs", "4", "--json")
-    finally:
-        os.environ["PYTHONPATH"] = before or ""
+    monkeypatch.setenv("PYTHONPATH", str(on_slurm.root))
+    answer = on_slurm.call("run", "small", "--executor", "slurm", "--jobs", "4", "--json")
     given = answer.json["submitted"]
     assert (given["cells"], given["jobs"], given["arrays"]) == (CELLS, CELLS, 4)
-    assert "%1" in cluster.ask("squeue", "-h", "--format=%i") or True
     wait_for(lambda: over(on_slurm), what="for the array")
     found = status(on_slurm)
     assert (found["done"], found["failed"]) == (12, 4)
@@ -77,3 +71,92 @@ def test_arrays_under_the_limit_more_tasks_than_slots_and_a_failing_cell(
     assert all(a["owner"]["job"] for a in attempts)
     arrays = json.loads((on_slurm.root / "results/launches/slurm/0001.json").read_text())["arrays"]
     assert max(map(len, arrays)) <= ARRAY
+
+
+def test_warned_requeued_and_killed_it_ends_as_if_it_was_not(
+    cluster: Cluster, on_slurm: Workspace, wait_for: Wait, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The launcher dies, a job is warned, one requeued, one's node crashes, one is killed."""
+    monkeypatch.setenv("BENCH_CHECKPOINT_S", "0.2")
+    on_slurm.suite(ONE_EACH)
+    launcher = on_slurm.start("run", "small", "--executor", "slurm", "--jobs", "4")
+    wait_for(lambda: cluster.jobs(), what="for a job")
+    os.killpg(launcher.pid, signal.SIGKILL)
+    launcher.communicate()
+    on_slurm.call("run", "small", "--executor", "slurm")  # what the dead one did not submit
+    wait_for(lambda: status(on_slurm)["running"] >= 2, what="for running cells")
+
+    warned, *others = cluster.jobs(running=True)
+    cluster.ask("scancel", "--signal=USR2", warned)
+    requeued = others[0]
+    cluster.ask("scontrol", "requeue", requeued)
+    wait_for(lambda: restarts(cluster, warned) and restarts(cluster, requeued), what="to requeue")
+
+    wait_for(lambda: cluster.jobs(running=True), what="for a running job")
+    killed = cluster.jobs(running=True)[0]
+    cluster.ask("scancel", "--signal=KILL", killed)  # as the kernel does it: the sweep takes over
+    wait_for(lambda: cluster.jobs(running=True), what="for another running job")
+    node = cluster.node_of(cluster.jobs(running=True)[0])
+    cluster.script("kill-node", node)
+    cluster.script("start-slurmd", node)
+
+    wait_for(lambda: over(on_slurm), seconds=300, what="for the end")
+    ends_like_inline(on_slurm)
+    ended = Counter(attempt["state"] for attempt in on_slurm.attempts())
+    assert ended["done"] == status(on_slurm)["cells"]
+    assert ended["interrupted"] >= 1
+    assert "preempted" in {attempt["reason"] for attempt in on_slurm.attempts()}
+
+
+def test_two_launchers_submit_no_cell_twice(
+    on_slurm: Workspace, cluster: Cluster, wait_for: Wait
+) -> None:
+    on_slurm.suite(SUITE.replace("hidden_units: 32", "hidden_units: 33"))
+    runs = [on_slurm.start("run", "small", "--executor", "slurm") for _ in range(3)]
+    assert [run.wait(120) for run in runs] == [0, 0, 0]
+    records = [
+        json.loads(p.read_text()) for p in on_slurm.root.glob("results/launches/slurm/*.json")
+    ]
+    given = [cell for r in records for array in r["arrays"] for task in array for cell in task]
+    assert len(given) == len(set(given)) == CELLS
+    wait_for(lambda: over(on_slurm), what="for the end")
+    assert len(on_slurm.attempts()) == CELLS
+
+
+def test_cancelled_jobs_stop_and_run_again_when_asked(
+    on_slurm: Workspace, cluster: Cluster, wait_for: Wait
+) -> None:
+    on_slurm.suite(LONG)
+    on_slurm.call("run", "small", "--executor", "slurm", "--pack", "2")
+    wait_for(lambda: status(on_slurm)["running"], what="for running cells")
+    record = on_slurm.call("cancel", "small", "--json").json
+    assert len(record["jobs"]) == 2  # the job, and the one that would look after it
+    wait_for(lambda: not cluster.jobs(sweeps=True), what="for the jobs to end")
+    found = status(on_slurm)
+    assert (found["running"], found["queued"]) == (0, 0)
+    assert found["missing"] > 0
+    assert {a["state"] for a in on_slurm.attempts()} <= {"interrupted", "done"}
+    on_slurm.call("resume", "small", "--executor", "slurm", "--pack", "2")
+    wait_for(lambda: over(on_slurm), what="for the end")
+    ends_like_inline(on_slurm)
+
+
+def test_mistakes_are_one_line(on_slurm: Workspace) -> None:
+    profiles = on_slurm.root / ".config/bench/profiles.yaml"
+    profiles.parent.mkdir(parents=True)
+    profiles.write_text("gpu: {slurm_partition: none}\nodd: {slurm_partitoin: main}\n")
+    for words, told in (
+        (["--profile", "gpu"], "Slurm refuses the jobs: sbatch: error: invalid partition"),
+        (["--profile", "cpu"], "--profile cpu: no such profile. "),
+        (
+            ["--profile", "odd"],
+            "slurm_partitoin: not to be set here. Did you mean 'slurm_partition'",
+        ),
+        (["--time-per-job", "1"], "nothing says how long gaussian-mi"),
+        (["--pack", "0"], "--pack 0: expected a number of workers, or auto"),
+    ):
+        answer = on_slurm.call("run", "small", "--executor", "slurm", *words)
+        assert answer.status == 2, answer
+        assert told in answer.err
+        assert answer.err.count("\n") == 1
+    assert status(on_slurm)["missing"] == CELLS
