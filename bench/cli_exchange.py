@@ -21,7 +21,7 @@ def export(
     encoders: Encoders = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write finished cells as CSV tables, which reading verbs take as --results, or as an archive."""
+    """Add finished cells to CSV tables that reading verbs take as --results, or archive them."""
     from bench.select import select
     from bench.show import print_export
     from bench.verbs import export_selections

@@ -361,3 +361,52 @@ fixed: {method: simcrl, dataset: digits}
         "here: simclr, moco, "
     )
     assert answer.err.count("\n") == 1
+
+
+def test_cells_travel(done: Workspace) -> None:
+    told = done.call("export", "small", "--to", "x.tar.gz", "--json").json
+    assert told == {"cells": 16, "encoders": 0, "file": "x.tar.gz"}
+    answer = done.call("--results", "other", "import", "x.tar.gz")
+    assert answer.status == 0
+    assert answer.out == "16 cells added, 0 the same, 0 in conflict, 0 busy\n"
+    assert done.summaries("other") == done.summaries()
+    assert done.call("--results", "other", "status", "small", "--json").json["done"] == 16
+    again = done.call("--results", "other", "run", "small", "--executor", "inline")
+    assert again.out == "16 done, 0 failed, 0 missing\n"
+    assert all(attempt["launch"] == "import" for attempt in done.attempts("other"))
+
+    file = next((done.root / "other").rglob("summary.json"))
+    record = json.loads(file.read_text())
+    record["metrics"]["mi_lower_bound"] = 0.25
+    file.write_text(json.dumps(record))
+    merged = done.call("merge", "other")
+    assert merged.status == 1
+    assert merged.out.startswith("0 cells added, 15 the same, 1 in conflict, 0 busy\nconflict: ")
+    assert ", there 0.25\n" in merged.out
+    assert done.call("merge", "other", "--json").json["conflicts"][0]["id"] == file.parent.name
+    assert done.call("--results", "other", "import", "x.tar.gz").status == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("import", "none.tar"), "none.tar: no such file; `bench export SUITE --to none.tar` makes one"),
+        (("import", "bad.tar"), "bad.tar: the archive: ends early"),
+        (("merge", "none"), "none: no such results folder"),
+        (
+            ("export", "small", "--to", "x.parquet"),
+            "--to x.parquet: expected a folder, for CSV tables, or a .tar or .tar.gz file",
+        ),
+        (
+            ("export", "small", "--to", "out", "--encoders"),
+            "--encoders: tables hold none; --to out.tar exports them",
+        ),
+        (("export", "small", "--to", "a.tar"), "a.tar: is a folder; an archive needs another name"),
+    ],
+)  # fmt: skip
+def test_mistakes_about_archives(workspace: Workspace, words: tuple[str, ...], told: str) -> None:
+    (workspace.root / "bad.tar").write_bytes(b"x")
+    (workspace.root / "a.tar").mkdir()
+    answer = workspace.call(*words)
+    assert (answer.status, answer.out, answer.err) == (2, "", f"bench: {told}\n")
+    assert not (workspace.root / "results").exists()

@@ -1,7 +1,7 @@
 """Parcels as one tar file, packed or not: the same bytes for the same parcels.
 
-Members are plain files in the order of their names, of no owner and of time 0; the last one is `sha256`,
-the digest of all bytes before it.
+Members are plain files in the order of their names, of no owner and of time 0; the last one is
+`sha256`, the digest of all bytes before it.
 """
 
 import gzip
@@ -54,7 +54,7 @@ def export_archive(cells: Sequence[Cell], store: Store, file: Path, *, encoders:
     found: Counter[bool] = Counter()  # of cells, and of encoders
 
     def there() -> Iterator[Parcel]:
-        """Yield what is finished; an encoder counts only with a finished cell, which comes before."""
+        """Yield what is finished; of encoders, those that a finished cell before speaks of."""
         trainings: set[str] = set()
         for kind, name in sorted(wanted):
             path = store.root / kind / name

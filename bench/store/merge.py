@@ -7,7 +7,8 @@ last, so that nobody sees half a cell, and of a process killed half-way only a d
 import math
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -45,7 +46,7 @@ class Source(Protocol):
 
     left_out: list[Record]
 
-    def parcels(self, trainings: set[str]) -> Iterator[Parcel]:
+    def parcels(self, trainings: set[str]) -> Generator[Parcel, None, None]:
         """Yield cells, then the encoders of these trainings."""
 
 
@@ -56,7 +57,7 @@ class Archive:
     file: Path
     left_out: list[Record] = field(default_factory=list)
 
-    def parcels(self, trainings: set[str]) -> Iterator[Parcel]:  # noqa: ARG002 - it has its own
+    def parcels(self, trainings: set[str]) -> Generator[Parcel, None, None]:  # noqa: ARG002 - it has its own
         """Yield what is in it."""
         yield from read_archive(self.file)
 
@@ -69,7 +70,7 @@ class Folder:
     encoders: bool = False
     left_out: list[Record] = field(default_factory=list)  # cells that this code does not have
 
-    def parcels(self, trainings: set[str]) -> Iterator[Parcel]:
+    def parcels(self, trainings: set[str]) -> Generator[Parcel, None, None]:
         """Yield its finished cells and, if asked for, the encoders that they speak of."""
         if not self.root.is_dir():
             raise StoreError(f"{self.root}: no such results folder")
@@ -122,17 +123,21 @@ def merge(sources: Sequence[Source], store: Store, check_encoder: CheckEncoder) 
         StoreError: in one line, which file of which source is wrong and how.
     """
     for source in sources:
-        trainings: set[str] = set()
-        for _ in check_all(source.parcels(trainings), trainings, check_encoder):
+        for _ in _checked(source, check_encoder):
             pass
     store.check_writable()
     merged = Merged()
     for source in sources:
-        trainings = set()
-        for checked in check_all(source.parcels(trainings), trainings, check_encoder):
+        for checked in _checked(source, check_encoder):
             _merge_one(checked, store, merged)
         merged.left_out += source.left_out
     return merged
+
+
+def _checked(source: Source, check_encoder: CheckEncoder) -> Iterator[Checked]:
+    trainings: set[str] = set()
+    with closing(source.parcels(trainings)) as parcels:  # so that what is temporary is removed
+        yield from check_all(parcels, trainings, check_encoder)
 
 
 def _merge_one(checked: Checked, store: Store, merged: Merged) -> None:

@@ -1,7 +1,7 @@
 """Parcels out of a tar file of any origin, read with distrust.
 
-What is read: plain files under the names of parcels, in order, and their folders; `sha256`, if it is
-there, is last and holds the digest of all bytes before it. Anything else is refused.
+What is read: plain files under the names of parcels, in order, and their folders; `sha256`, if it
+is there, is last and holds the digest of all bytes before it. Anything else is refused.
 """
 
 import gzip
@@ -10,7 +10,7 @@ import shutil
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -42,7 +42,7 @@ class _Member(NamedTuple):
         return "/".join(self.parts)
 
 
-def read_archive(file: Path) -> Iterator[Parcel]:
+def read_archive(file: Path) -> Generator[Parcel, None, None]:
     """Yield the parcels of an archive one by one, each in a temporary folder while it is looked at.
 
     The digest is compared at the end: what was yielded counts once the iterator is exhausted.
@@ -86,7 +86,7 @@ def _opened(file: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
 
 
 class _Source:
-    """Where the members come from: bytes are counted, and never more are read than were asked for."""
+    """Where members come from: bytes are counted, and never more are read than asked for."""
 
     def __init__(self, opened: IO[bytes] | gzip.GzipFile, file: Path) -> None:
         self.opened, self.file, self.digest = opened, file, hashlib.sha256()

@@ -41,7 +41,7 @@ class Checked:
 
 
 class OtherCode(StoreError):
-    """A cell of another version of its experiment, or with settings that this code does not have."""
+    """A cell of another version of its experiment, or of settings that this code has not."""
 
 
 def check_all(

@@ -1,0 +1,416 @@
+"""Archives: the same bytes for the same cells, and nothing believed that comes from elsewhere."""
+
+import gzip
+import io
+import json
+import pickle
+import tarfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.config.record import Cell
+from bench.errors import BenchError, StoreError
+from bench.experiments.trained import check_encoder
+from bench.store import archive, parcels, unpack
+from bench.store.archive import export_archive
+from bench.store.files import to_json
+from bench.store.store import Store
+from tests.pretraining import small_cell
+from tests.store.exchange import (
+    bring_in,
+    fill,
+    fill_trained,
+    filled_store,
+    members_of,
+    picture,
+    results,
+    write_members,
+    write_weights,
+)
+from tests.store.test_store import make_cells
+
+Members = list[tuple[tarfile.TarInfo, bytes]]
+
+
+@pytest.mark.parametrize("name", ["cells.tar", "cells.tar.gz"])
+def test_a_round_trip_is_to_the_byte(tmp_path: Path, name: str) -> None:
+    there, cells = filled_store(tmp_path / "there")
+    assert export_archive(cells[::-1], there, tmp_path / name, encoders=True) == (4, 1)
+    here = Store(tmp_path / "here")
+    merged = bring_in(tmp_path / name, here, check_encoder)
+    assert (merged.added, merged.encoders, merged.same) == (4, 1, 0)
+    assert results(here.root) == results(there.root)
+    assert {str(state.state) for state in here.states(cells)} == {"done"}
+    again = tmp_path / f"again-{name}"
+    export_archive(cells, here, again, encoders=True)
+    assert again.read_bytes() == (tmp_path / name).read_bytes()
+
+
+def test_members_have_no_owner_and_no_time_and_tar_reads_them(tmp_path: Path) -> None:
+    there, cells = filled_store(tmp_path / "there")
+    assert export_archive(cells, there, tmp_path / "x.tar", encoders=False) == (4, 0)
+    found = members_of(tmp_path / "x.tar")
+    names = [info.name for info, _ in found]
+    assert names == sorted(name for name in results(there.root) if "trained" not in name)
+    assert {(i.uid, i.gid, i.uname, i.gname, i.mtime, i.mode) for i, _ in found} == {
+        (0, 0, "", "", 0, 0o644)
+    }
+    assert all(content == (there.root / info.name).read_bytes() for info, content in found)
+
+
+def test_an_archive_appears_whole(tmp_path: Path) -> None:
+    there, cells = filled_store(tmp_path / "there")
+    (tmp_path / "out").mkdir()
+    export_archive(cells[:1], there, tmp_path / "out" / "x.tar", encoders=False)
+    before = picture(tmp_path / "out")
+    (there.folder(cells[2]).path / "summary.json").write_text("{")
+    with pytest.raises(StoreError, match=r"summary\.json: is no JSON of finite numbers"):
+        export_archive(cells, there, tmp_path / "out" / "x.tar", encoders=False)
+    assert picture(tmp_path / "out") == before
+
+
+def info_of(name: str, size: int = 0, kind: bytes = tarfile.REGTYPE, link: str = "") -> Any:
+    made = tarfile.TarInfo(name)
+    made.size, made.type, made.linkname = size, kind, link
+    return made
+
+
+def add(name: str, content: bytes = b"x", **changes: Any) -> Callable[[Members], Members]:
+    """Return what adds a member in the place that it has by its name."""
+    extra = (info_of(name, len(content), **changes), content)
+    return lambda found: sorted([*found, extra], key=lambda member: member[0].name.split("/"))
+
+
+def put(file: str, content: bytes) -> Callable[[Members], Members]:
+    """Return what gives the first file of that name another content."""
+
+    def change(found: Members) -> Members:
+        place = next(i for i, (info, _) in enumerate(found) if info.name.endswith(file))
+        changed = (info_of(found[place][0].name, len(content)), content)
+        return [*found[:place], changed, *found[place + 1 :]]
+
+    return change
+
+
+def drop(file: str) -> Callable[[Members], Members]:
+    return lambda found: [member for member in found if not member[0].name.endswith(file)]
+
+
+def settings_of(**changes: Any) -> bytes:
+    return to_json(make_cells(1)[0].model_dump(mode="json") | changes)
+
+
+def npz(content: bytes, method: int = zipfile.ZIP_STORED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as file:
+        file.writestr("a.npy", content)
+    return buffer.getvalue()
+
+
+def npy(value: Any, **changes: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, value, **changes)
+    return buffer.getvalue()
+
+
+class Harm:
+    def __reduce__(self) -> Any:
+        return (exec, ("raise SystemExit('ran')",))
+
+
+FIRST = make_cells(1)[0].id
+HOME = f"gradient-norm/{FIRST}"
+OTHER = f"gradient-norm/{'0' * 16}"
+HUGE = npy(np.zeros(1)).replace(b"(1,)", b"(1000000000000,)")[: 128 + 8]
+REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
+    "absolute": (add("/etc/passwd"), "/etc/passwd: has an absolute path"),
+    "up": (add("../x"), "../x: leaves the folder by '..'"),
+    "up-inside": (add(f"{HOME}/../../x"), f"{HOME}/../../x: leaves the folder by '..'"),
+    "symlink": (
+        add(f"{HOME}/arrays.npz", b"", kind=tarfile.SYMTYPE, link="/etc/passwd"),
+        f"{HOME}/arrays.npz: is a symbolic link; only plain files and folders are read",
+    ),
+    "hardlink": (
+        add(f"{HOME}/arrays.npz", b"", kind=tarfile.LNKTYPE, link="x"),
+        f"{HOME}/arrays.npz: is a hard link; only plain files and folders are read",
+    ),
+    "device": (
+        add("dev", b"", kind=tarfile.CHRTYPE),
+        "dev: is a device; only plain files and folders are read",
+    ),
+    "pipe": (
+        add("pipe", b"", kind=tarfile.FIFOTYPE),
+        "pipe: is a named pipe; only plain files and folders are read",
+    ),
+    "extended": (
+        add("x", b"", kind=tarfile.XHDTYPE),
+        "x: is an entry of type 'x'; only plain files and folders are read",
+    ),
+    "folder": (
+        add("launches", b"", kind=tarfile.DIRTYPE),
+        "launches: is no folder that the store knows",
+    ),
+    "name": (add(f"{HOME}/notes.txt"), f"{HOME}/notes.txt: is no file that the store knows"),
+    "attempt": (
+        add(f"{HOME}/attempts/0001.json"),
+        f"{HOME}/attempts/0001.json: is no file that the store knows",
+    ),
+    "checkpoint": (
+        add(f"{HOME}/checkpoint.pt"),
+        f"{HOME}/checkpoint.pt: is no file that the store knows",
+    ),
+    "experiment": (
+        add("unknown/0123456789abcdef/cell.json"),
+        "unknown/0123456789abcdef/cell.json: is no file that the store knows",
+    ),
+    "terminal": (add("\x1b[2J"), "\\x1b[2J: is no file that the store knows"),
+    "twice": (lambda m: [m[0], *m], f"{HOME}/arrays.npz: appears twice"),
+    "order": (
+        lambda m: [m[1], m[0], *m[2:]],
+        f"{HOME}/arrays.npz: stands out of order; members are sorted by name, each once",
+    ),
+    "size": (
+        put("cell.json", b" " * 65537),
+        f"{HOME}/cell.json: has 65537 bytes; at most 65536 are allowed",
+    ),
+    "no-cell": (drop("cell.json"), f"{HOME}/cell.json: is missing"),
+    "no-summary": (drop("summary.json"), f"{HOME}/summary.json: is missing"),
+    "torn": (
+        put("cell.json", b'{"K": 1'),
+        f"{HOME}/cell.json: is no JSON of finite numbers "
+        "(Expecting ',' delimiter: line 1 column 8 (char 7))",
+    ),
+    "deep": (
+        put("provenance.json", b'{"a":' + b"[" * 90000 + b"]" * 90000 + b"}"),
+        f"{HOME}/provenance.json: is no JSON of finite numbers (nested too deeply)",
+    ),
+    "infinite-origin": (
+        put("provenance.json", b'{"wall_s": 1e999}'),
+        f"{HOME}/provenance.json: is no JSON of finite numbers (1e999 is not finite)",
+    ),
+    "half-letter": (
+        put("provenance.json", b'{"x": "\\ud800"}'),
+        f"{HOME}/provenance.json: is no JSON of finite numbers ('utf-8' codec can't encode "
+        "character '\\\\ud800' in position 7: surrogates not allowed)",
+    ),
+    "id": (
+        put("cell.json", settings_of(seed=99)),
+        f"{HOME}/cell.json: is the cell "
+        f"{make_cells(1)[0].model_copy(update={'seed': 99}).id}, not that of its folder",
+    ),
+    "other-experiment": (
+        put("cell.json", settings_of(experiment="spirals")),
+        f"{HOME}/cell.json: is a cell of experiment spirals",
+    ),
+    "version": (
+        put("cell.json", settings_of(version=2)),
+        f"{HOME}/cell.json: is of version 2; here gradient-norm has version 1",
+    ),
+    "setting": (
+        put("cell.json", settings_of(tua=1)),
+        f"{HOME}/cell.json: tua: Extra inputs are not permitted",
+    ),
+    "no-metrics": (
+        put("summary.json", b'{"metrics": {}}'),
+        f"{HOME}/summary.json: holds no finite metrics",
+    ),
+    "word-metric": (
+        put("summary.json", b'{"metrics": {"gradient_norm": true}}'),
+        f"{HOME}/summary.json: holds no finite metrics",
+    ),
+    "infinite": (
+        put("summary.json", b'{"metrics": {"gradient_norm": NaN}}'),
+        f"{HOME}/summary.json: is no JSON of finite numbers (NaN is not finite)",
+    ),
+    "unknown-metric": (
+        put("summary.json", b'{"metrics": {"knn_top1": 1.0}}'),
+        f"{HOME}/summary.json: gradient-norm has no metric knn_top1",
+    ),
+    "history": (
+        put("history.jsonl", b'{"step": 1}\n{"step"'),
+        f"{HOME}/history.jsonl: line 2 is no record of finite metrics",
+    ),
+    "pickled": (
+        put("arrays.npz", npz(npy(np.array([Harm()], dtype=object)))),
+        f"{HOME}/arrays.npz: holds no arrays of numbers (type object)",
+    ),
+    "not-numpy": (
+        put("arrays.npz", npz(pickle.dumps(Harm()))),
+        f"{HOME}/arrays.npz: holds no arrays of numbers (the magic string is not correct; "
+        "expected b'\\\\x93NUMPY', got",
+    ),
+    "npz-claims-much": (
+        put("arrays.npz", npz(HUGE)),
+        f"{HOME}/arrays.npz: holds no arrays of numbers "
+        "(8 bytes for shape (1000000000000,) of float64)",
+    ),
+    "npz-bomb": (
+        put("arrays.npz", npz(bytes(2**26 + 1), zipfile.ZIP_DEFLATED)),
+        f"{HOME}/arrays.npz: holds no arrays of numbers "
+        "(67108865 bytes unpacked, of 67108864 allowed)",
+    ),
+    "encoder-alone": (
+        lambda m: [*m, *encoder_members("0" * 16)],
+        f"trained/{'0' * 16}/encoder.pt: no cell beside it speaks of this encoder",
+    ),
+}
+
+
+def encoder_members(name: str) -> Members:
+    buffer = io.BytesIO()
+    torch.save({"w": torch.zeros(1)}, buffer)
+    files = {"encoder.pt": buffer.getvalue(), "provenance.json": b"{}"}
+    files["summary.json"] = b'{"metrics": {"train_loss": 1.0}}'
+    return [(info_of(f"trained/{name}/{n}", len(c)), c) for n, c in files.items()]
+
+
+def one_cell_archive(folder: Path) -> Path:
+    there, (cell,) = Store(folder / "there"), make_cells(1)
+    fill(there, cell)
+    export_archive([cell], there, folder / "x.tar", encoders=False)
+    return folder / "x.tar"
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz"])
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_archive_is_refused_whole(tmp_path: Path, name: str, mode: str) -> None:
+    change, why = REFUSED[name]
+    file = one_cell_archive(tmp_path)
+    members = members_of(file)
+    here, _ = filled_store(tmp_path / "here", 0)
+    before = picture(here.root)
+    write_members(file, members, mode)
+    bring_in(file, Store(tmp_path / "sound"))  # as it was
+    write_members(file, change(members), mode)
+    with pytest.raises(StoreError) as refused:
+        bring_in(file, here, check_encoder)
+    told = str(refused.value)
+    assert told.startswith(f"{file}: {why}")
+    assert "\n" not in told
+    assert picture(here.root) == before
+
+
+def test_an_archive_into_nothing_leaves_nothing(tmp_path: Path) -> None:
+    file = one_cell_archive(tmp_path)
+    write_members(file, put("summary.json", b"{}")(members_of(file)))
+    with pytest.raises(StoreError):
+        bring_in(file, Store(tmp_path / "here"))
+    assert not (tmp_path / "here").exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ({"w": Harm()}, "holds no weights (Weights only load failed"),
+        ([torch.zeros(1)], "holds no weights (no named tensors)"),
+        ({"w": 1.0}, "holds no weights ('w' is no tensor)"),
+    ],
+)
+def test_an_encoder_is_weights_alone(tmp_path: Path, value: Any, why: str) -> None:
+    there, cell = Store(tmp_path / "there"), small_cell()
+    fill(there, cell)
+    home = fill_trained(there, cell)
+    write_weights(home.path / "encoder.pt", value)
+    with zipfile.ZipFile(home.path / "encoder.pt") as packed:
+        assert packed.testzip() is None  # it is no torn file
+    export_archive([cell], there, tmp_path / "x.tar", encoders=True)
+    with pytest.raises(StoreError) as refused:
+        bring_in(tmp_path / "x.tar", Store(tmp_path / "here"), check_encoder)
+    told = f"{tmp_path}/x.tar: trained/{cell.training_id}/encoder.pt: {why}"
+    assert str(refused.value).startswith(told)
+    assert not (tmp_path / "here").exists()
+
+
+def test_an_evaluation_is_that_of_its_name(tmp_path: Path) -> None:
+    there, cell = Store(tmp_path / "there"), small_cell()
+    fill(there, cell)
+    home = fill_trained(there, cell)
+    export_archive([cell], there, tmp_path / "x.tar", encoders=True)
+    (file,) = (home.path / "evaluations").iterdir()
+    record = json.loads(file.read_text())
+    record["protocol"]["knn_k"] += 1
+    members = put(file.name, to_json(record))(members_of(tmp_path / "x.tar"))
+    write_members(tmp_path / "x.tar", members)
+    with pytest.raises(StoreError, match=r"evaluations/.*: is the evaluation .*, not that of its"):
+        bring_in(tmp_path / "x.tar", Store(tmp_path / "here"), check_encoder)
+
+
+def test_a_bomb_stops_at_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpack, "MOST_BYTES_OF_ARCHIVE", 2**20)
+    folders = [(info_of("pretrain", kind=tarfile.DIRTYPE), b"")]
+    folders += [(info_of(f"pretrain/{n:016x}", kind=tarfile.DIRTYPE), b"") for n in range(2100)]
+    write_members(tmp_path / "x.tar.gz", folders, "w:gz")
+    with pytest.raises(StoreError, match=r"pretrain/0{13}7\w\w: more than 1048576 bytes in all$"):
+        bring_in(tmp_path / "x.tar.gz", Store(tmp_path / "here"))
+    file = one_cell_archive(tmp_path)
+    with gzip.open(tmp_path / "tail.tar.gz", "wb") as packed:
+        packed.write(file.read_bytes() + bytes(2**24))
+    with pytest.raises(StoreError, match="something stands behind the end of the archive"):
+        bring_in(tmp_path / "tail.tar.gz", Store(tmp_path / "here"))
+    monkeypatch.setattr(archive, "MOST_BYTES_OF_ARCHIVE", 1024)
+    cells: list[Cell] = [*make_cells(1)]
+    with pytest.raises(StoreError, match="more than 1024 bytes; export fewer"):
+        export_archive(cells, Store(tmp_path / "there"), tmp_path / "y.tar", encoders=False)
+
+
+def test_an_encoder_beyond_its_limit_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members = [*members_of(one_cell_archive(tmp_path)), *encoder_members("0" * 16)]
+    write_members(tmp_path / "x.tar", members)
+    monkeypatch.setitem(parcels.MOST_BYTES, "encoder.pt", 100)
+    with pytest.raises(StoreError, match=r"encoder\.pt: has \d+ bytes; at most 100 are allowed"):
+        bring_in(tmp_path / "x.tar", Store(tmp_path / "here"))
+
+
+@dataclass(frozen=True)
+class Sound:
+    """An archive's bytes, plain and packed, and what comes of it."""
+
+    files: dict[str, bytes]
+    results: dict[str, bytes | None]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
+    folder = tmp_path_factory.mktemp("sound")
+    there, cells = filled_store(folder / "there", 2)
+    made = {}
+    for name in ("x.tar", "x.tar.gz"):
+        export_archive(cells, there, folder / name, encoders=False)
+        made[name] = (folder / name).read_bytes()
+    bring_in(folder / name, Store(folder / "here"))
+    return Sound(made, results(folder / "here"))
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_a_damaged_archive_is_refused_or_says_the_same(data: st.DataObject, sound: Sound) -> None:
+    """Bytes are changed or cut off; the digest tells what no other check finds."""
+    name = data.draw(st.sampled_from(sorted(sound.files)))
+    content = bytearray(sound.files[name])
+    place = data.draw(st.integers(0, len(content) - 1))
+    if data.draw(st.booleans()):
+        del content[place:]
+    else:
+        content[place] = data.draw(st.integers(0, 255))
+    with TemporaryDirectory() as folder:
+        file, here = Path(folder) / name, Store(Path(folder) / "here")
+        file.write_bytes(content)
+        try:
+            bring_in(file, here)
+        except BenchError as refused:
+            assert "\n" not in str(refused)
+            assert not here.root.exists()
+        else:
+            assert results(here.root) == sound.results
