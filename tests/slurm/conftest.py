@@ -4,7 +4,9 @@ Where Slurm is not installed the tests are skipped and say so.
 """
 
 import os
+import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -73,6 +75,19 @@ class Cluster:
 
     def node_of(self, job: str) -> str:
         return self.ask("squeue", "-h", "-j", job, "--format=%N").strip()
+
+    def kill(self, job: str) -> None:
+        """Kill the processes of a job, and nothing else of it."""
+        found = re.search(r"JobId=(\d+)", self.ask("scontrol", "show", "job", job))
+        assert found
+        mine = f"SLURM_JOB_ID={found[1]}".encode()
+        for path in Path("/proc").glob("[0-9]*"):
+            try:
+                ours = mine in (path / "environ").read_bytes().split(b"\0")
+                if ours and b"submitit" in (path / "cmdline").read_bytes():
+                    os.kill(int(path.name), signal.SIGKILL)
+            except OSError:
+                continue
 
     def stop(self) -> None:
         self.script("stop")

@@ -12,9 +12,10 @@ import pytest
 from tests.conftest import SUITE, Workspace
 from tests.slurm.conftest import ARRAY, Cluster
 
-CELLS = 16
-LONG = SUITE.replace("steps: 100\n", "steps: 30000\n").replace("[2, 10]", "[2]")
-ONE_EACH = LONG.replace("hidden_units: 32", "hidden_units: 33")  # not stacked: a unit a cell
+CELLS = 8
+SHORT = SUITE.replace("[2, 10]", "[2]").replace("hidden_units: 32", "hidden_units: 33")
+"""33 units fill no cache line: cells are not stacked, each is a unit of work."""
+LONG = SHORT.replace("steps: 100\n", "steps: 8000\n")
 Wait = Callable[..., None]
 
 
@@ -43,8 +44,8 @@ def restarts(cluster: Cluster, job: str) -> int:
 def test_arrays_under_the_limit_more_tasks_than_slots_and_a_failing_cell(
     on_slurm: Workspace, wait_for: Wait, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """16 jobs in 4 arrays, 4 at once; those of K = 8 cannot be computed."""
-    on_slurm.suite(SUITE.replace("hidden_units: 32", "hidden_units: 33"))
+    """8 jobs in 2 arrays, 4 at once; two of K = 8 cannot be computed."""
+    on_slurm.suite(SHORT)
     (on_slurm.root / "sitecustomize.py").write_text(
         "import sys\n"
         "if 'submitit.core._submit' in ' '.join(sys.orig_argv):\n"
@@ -59,12 +60,12 @@ def test_arrays_under_the_limit_more_tasks_than_slots_and_a_failing_cell(
     monkeypatch.setenv("PYTHONPATH", str(on_slurm.root))
     answer = on_slurm.call("run", "small", "--executor", "slurm", "--jobs", "4", "--json")
     given = answer.json["submitted"]
-    assert (given["cells"], given["jobs"], given["arrays"]) == (CELLS, CELLS, 4)
+    assert (given["cells"], given["jobs"], given["arrays"]) == (CELLS, CELLS, 2)
     wait_for(lambda: over(on_slurm), what="for the array")
     found = status(on_slurm)
-    assert (found["done"], found["failed"]) == (12, 4)
+    assert (found["done"], found["failed"]) == (6, 2)
     attempts = on_slurm.attempts()
-    assert Counter(a["state"] for a in attempts) == {"done": 12, "failed": 4}
+    assert Counter(a["state"] for a in attempts) == {"done": 6, "failed": 2}
     assert {a["message"] for a in attempts if a["state"] == "failed"} == {
         "ArithmeticError: planted"
     }
@@ -78,7 +79,7 @@ def test_warned_requeued_and_killed_it_ends_as_if_it_was_not(
 ) -> None:
     """The launcher dies, a job is warned, one requeued, one's node crashes, one is killed."""
     monkeypatch.setenv("BENCH_CHECKPOINT_S", "0.2")
-    on_slurm.suite(ONE_EACH)
+    on_slurm.suite(LONG)
     launcher = on_slurm.start("run", "small", "--executor", "slurm", "--jobs", "4")
     wait_for(lambda: cluster.jobs(), what="for a job")
     os.killpg(launcher.pid, signal.SIGKILL)
@@ -94,7 +95,7 @@ def test_warned_requeued_and_killed_it_ends_as_if_it_was_not(
 
     wait_for(lambda: cluster.jobs(running=True), what="for a running job")
     killed = cluster.jobs(running=True)[0]
-    cluster.ask("scancel", "--signal=KILL", killed)  # as the kernel does it: the sweep takes over
+    cluster.kill(killed)  # as the kernel does when memory is short: the last job takes over
     wait_for(lambda: cluster.jobs(running=True), what="for another running job")
     node = cluster.node_of(cluster.jobs(running=True)[0])
     cluster.script("kill-node", node)
@@ -111,7 +112,7 @@ def test_warned_requeued_and_killed_it_ends_as_if_it_was_not(
 def test_two_launchers_submit_no_cell_twice(
     on_slurm: Workspace, cluster: Cluster, wait_for: Wait
 ) -> None:
-    on_slurm.suite(SUITE.replace("hidden_units: 32", "hidden_units: 33"))
+    on_slurm.suite(SHORT)
     runs = [on_slurm.start("run", "small", "--executor", "slurm") for _ in range(3)]
     assert [run.wait(120) for run in runs] == [0, 0, 0]
     records = [
@@ -126,7 +127,7 @@ def test_two_launchers_submit_no_cell_twice(
 def test_cancelled_jobs_stop_and_run_again_when_asked(
     on_slurm: Workspace, cluster: Cluster, wait_for: Wait
 ) -> None:
-    on_slurm.suite(LONG)
+    on_slurm.suite(SUITE.replace("steps: 100\n", "steps: 10000\n"))  # two stacks
     on_slurm.call("run", "small", "--executor", "slurm", "--pack", "2")
     wait_for(lambda: status(on_slurm)["running"], what="for running cells")
     record = on_slurm.call("cancel", "small", "--json").json
@@ -144,6 +145,7 @@ def test_cancelled_jobs_stop_and_run_again_when_asked(
 def test_mistakes_are_one_line(on_slurm: Workspace) -> None:
     profiles = on_slurm.root / ".config/bench/profiles.yaml"
     profiles.parent.mkdir(parents=True)
+    on_slurm.suite(SHORT)
     profiles.write_text("gpu: {slurm_partition: none}\nodd: {slurm_partitoin: main}\n")
     for words, told in (
         (["--profile", "gpu"], "Slurm refuses the jobs: sbatch: error: invalid partition"),

@@ -43,7 +43,7 @@ def test_the_life_of_a_cell(tmp_path: Path) -> None:
     assert failed is not None
     failed.end("failed", "diverged", "step 3: loss is nan")
     folders[3].claim(cells[3], dead_owner(), "x")
-    with store.announce(cells[3:5], retry_failed=False):
+    with store.announce(cells[3:5], retry_before=0.0):
         assert states(store, cells) == ["done", "running", "failed", "queued", "queued", "missing"]
     assert states(store, cells) == ["done", "running", "failed", "missing", "missing", "missing"]
     told = store.states(cells)[2]
@@ -77,7 +77,7 @@ def test_a_dead_launch_queues_nothing(tmp_path: Path) -> None:
     record = {"owner": dead_owner().record(), "cells": [cell.id], "retry_before": 0.0}
     write_whole(store.launches / "dead.json", json.dumps(record).encode())
     assert states(store, [cell]) == ["missing"]
-    with store.announce([cell], retry_failed=False):
+    with store.announce([cell], retry_before=0.0):
         assert not (store.launches / "dead.json").exists()
 
 
