@@ -23,8 +23,8 @@ FARTHER = (
 _TOLD = {
     "alike": "",
     "kind": "",
-    "family": " of another batch size",
-    "experiment": " of other kinds",
+    "family": " of other sizes",
+    "experiment": " of other networks",
 }
 
 
