@@ -76,6 +76,23 @@ def test_encoders_and_classifiers_are_probed(workspace: Workspace, text: str, na
         assert first == pytest.approx(second)
 
 
+@pytest.mark.parametrize(("text", "name"), [(DIGITS, "digits"), (CLASSIFIER, "classifier")])
+def test_steps_that_take_too_long_are_not_done(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, text: str, name: str
+) -> None:
+    from bench.launch import probe
+
+    def refuse(*_: object) -> float:
+        raise AssertionError("a step was done")
+
+    monkeypatch.setattr(probe, "LONGEST_S", 0.0)
+    monkeypatch.setattr(probe, "_step_s", refuse)
+    workspace.suite(text, name)
+    plan = workspace.call("plan", name, "--probe", "--json").json
+    assert {cell["predicted_from"] for cell in plan["cells"]} == {"probe"}
+    assert plan["predicted"]["core_s"] > 0
+
+
 def test_what_cannot_be_probed_is_told_and_stays_unknown(workspace: Workspace) -> None:
     workspace.suite(DIGITS.replace("dataset: digits", "dataset: cifar10"), "digits")
     answer = workspace.call("plan", "digits", "--probe")
