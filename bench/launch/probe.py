@@ -25,7 +25,6 @@ from bench.config.record import Cell
 from bench.config.supervised import Supervised
 from bench.data.catalogue import streams
 from bench.errors import BenchError, CellFailure
-from bench.evaluate.features import extract
 from bench.experiments import EXPERIMENTS
 from bench.experiments.evaluations import Evaluator
 from bench.experiments.pretrain import deterministic
@@ -210,8 +209,10 @@ def _forward_s(
 ) -> float:
     """Return the seconds of a forward multiply-add, from a few images."""
     (images,) = (batch[:FEW] for batch in islice(source.plain("train"), 1))
-    extract(network, [images])  # warm-up
-    seconds = _seconds(lambda: extract(network, [images]), clock)
+    network.eval()
+    with torch.no_grad():
+        network(images)  # warm-up
+        seconds = _seconds(lambda: network(images), clock)
     one = multiply_adds(cell.arch, cell.stem, cell.width, cell.image_size)
     return seconds / (one * len(images))
 

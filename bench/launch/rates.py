@@ -23,8 +23,8 @@ FARTHER = (
 _TOLD = {
     "alike": "",
     "kind": "",
-    "family": " of another batch size",
-    "experiment": " of other kinds",
+    "family": " of other sizes",
+    "experiment": " of other networks",
 }
 
 
@@ -95,7 +95,7 @@ class Known:
     def _add(self, part: str, took: Took, seconds: float | None, work: float) -> None:
         if seconds is None or not work:
             return
-        mine = took.machine == self.machine
+        mine = took.machine in (self.machine, processor())  # an old provenance names no GPU
         for level, key in self._keys(part, took.cell).items():
             total = self.sums[part, mine, level, key]
             total.seconds += seconds

@@ -40,6 +40,7 @@ def _version(package: str) -> str | None:
         return None
 
 
+@cache
 def processor() -> str:
     """Return the name of this machine's processor, empty if it has none."""
     try:
