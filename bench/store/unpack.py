@@ -74,7 +74,7 @@ def read_archive(file: Path) -> Generator[Parcel, None, None]:
 @contextmanager
 def _opened(file: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     if not file.is_file():
-        raise StoreError(f"{file}: no such file; `bench export SUITE --to {file}` makes one")
+        raise StoreError(f"{file}: no such archive; `bench export SUITE --to FILE.tar` makes one")
     with file.open("rb") as raw:
         packed = raw.read(len(_PACKED)) == _PACKED
         raw.seek(0)
