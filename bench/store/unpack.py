@@ -6,7 +6,6 @@ is there, is last and holds the digest of all bytes before it. Anything else is 
 
 import gzip
 import hashlib
-import shutil
 import tarfile
 import tempfile
 import zlib
@@ -56,19 +55,25 @@ def read_archive(file: Path) -> Generator[Parcel, None, None]:
         for member in _members(source):
             if held is not None and (held.kind, held.id) != member.parts[:2]:
                 yield held
-                shutil.rmtree(held.path)
+                _empty(held.path)
                 held = None
             if member.is_folder:
                 continue
             kind, number, *rest = member.parts
             if held is None:
-                held = Parcel(kind, number, Path(scratch) / kind / number, f"{file}: ")
+                held = Parcel(kind, number, Path(scratch), f"{file}: ")
             path = held.path.joinpath(*rest)
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("wb") as target:
                 source.copy(member.size, target)
         if held is not None:
             yield held
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            path.unlink()
 
 
 @contextmanager
