@@ -390,7 +390,7 @@ def test_cells_travel(done: Workspace) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("import", "none.tar"), "none.tar: no such file; `bench export SUITE --to none.tar` makes one"),
+        (("import", "a"), "a: no such archive; `bench export SUITE --to FILE.tar` makes one"),
         (("import", "bad.tar"), "bad.tar: the archive: ends early"),
         (("merge", "none"), "none: no such results folder"),
         (

@@ -6,7 +6,6 @@ is there, is last and holds the digest of all bytes before it. Anything else is 
 
 import gzip
 import hashlib
-import shutil
 import tarfile
 import tempfile
 import zlib
@@ -56,13 +55,13 @@ def read_archive(file: Path) -> Generator[Parcel, None, None]:
         for member in _members(source):
             if held is not None and (held.kind, held.id) != member.parts[:2]:
                 yield held
-                shutil.rmtree(held.path)
+                _empty(held.path)
                 held = None
             if member.is_folder:
                 continue
             kind, number, *rest = member.parts
             if held is None:
-                held = Parcel(kind, number, Path(scratch) / kind / number, f"{file}: ")
+                held = Parcel(kind, number, Path(scratch), f"{file}: ")
             path = held.path.joinpath(*rest)
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("wb") as target:
@@ -71,10 +70,16 @@ def read_archive(file: Path) -> Generator[Parcel, None, None]:
             yield held
 
 
+def _empty(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            path.unlink()
+
+
 @contextmanager
 def _opened(file: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     if not file.is_file():
-        raise StoreError(f"{file}: no such file; `bench export SUITE --to {file}` makes one")
+        raise StoreError(f"{file}: no such archive; `bench export SUITE --to FILE.tar` makes one")
     with file.open("rb") as raw:
         packed = raw.read(len(_PACKED)) == _PACKED
         raw.seek(0)

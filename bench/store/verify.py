@@ -249,10 +249,9 @@ def parse_json(content: bytes) -> Any:
         ValueError: it is not that, or is nested too deeply.
     """
     try:
-        value = json.loads(
-            content.decode(), parse_constant=_finite, parse_float=_finite, parse_int=_whole
-        )
-        json.dumps(value, ensure_ascii=False).encode()  # no half of a surrogate pair
+        value = _DECODER.decode(content.decode())
+        if b"\\u" in content:
+            json.dumps(value, ensure_ascii=False).encode()  # fails for half of a surrogate pair
     except RecursionError as fault:
         raise ValueError("nested too deeply") from fault
     return value
@@ -268,6 +267,9 @@ def _whole(text: str) -> int:
     if len(text) > MOST_DIGITS:
         raise ValueError(f"a whole number of {len(text)} digits")
     return int(text)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_finite, parse_float=_finite, parse_int=_whole)
 
 
 def _is_number(value: Any) -> bool:

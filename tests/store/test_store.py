@@ -55,7 +55,7 @@ def test_a_retried_failure_waits_in_the_queue(tmp_path: Path) -> None:
     attempt = store.folder(cell).claim(cell, Owner.me(), "x")
     assert attempt is not None
     attempt.end("failed", "code", "no")
-    with store.announce([cell], retry_failed=True) as launch:
+    with store.announce([cell], retry_before=time.time()) as launch:
         assert states(store, [cell]) == ["queued"]
         again = store.folder(cell).claim(cell, Owner.me(), "y", retry_before=launch.retry_before)
         assert again is not None

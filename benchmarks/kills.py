@@ -1,0 +1,117 @@
+"""Kill launchers, workers, jobs and slurmds at random moments, and count what was lost.
+
+A grid runs on a one-host Slurm (`tests/slurm/cluster.sh`), submitted again whenever nothing of it
+is left in the queue, until it is done. Then its bytes are compared with those of an inline run.
+
+    python -m benchmarks.kills [--kills 100] [--seed 0] [--steps 4000]
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.conftest import SUITE
+from tests.slurm.conftest import NODES, Cluster
+
+KINDS = ("launcher", "worker", "job", "requeue", "warning", "slurmd", "node")
+BYTES = ("summary.json", "history.jsonl", "cell.json", "arrays.npz")
+
+
+class Campaign:
+    """One grid, one cluster, one folder; what was done to them."""
+
+    def __init__(self, root: Path, cluster: Cluster, seed: int, steps: int) -> None:
+        self.root, self.cluster, self.rng = root, cluster, random.Random(seed)
+        self.hit: Counter[str] = Counter()
+        self.seen: dict[str, bytes] = {}  # summaries that were there once, by path
+        self.lost = 0
+        text = SUITE.replace("hidden_units: 32", "hidden_units: 33")
+        (root / "suites").mkdir()
+        (root / "suites/small.yaml").write_text(text.replace("steps: 100\\n", f"steps: {steps}\\n"))
+
+    def bench(self, *words: str) -> "subprocess.Popen[bytes]":
+        """Start `bench` on the cluster."""
+        settings = self.cluster.environment | {"BENCH_CHECKPOINT_S": "0.2"}
+        return subprocess.Popen(
+            [sys.executable, "-m", "bench", *words],
+            cwd=self.root, env=os.environ | settings, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+
+    def status(self) -> dict[str, int]:
+        """Return the counts of `bench status`."""
+        out, _ = self.bench("status", "small", "--seeds", SEEDS, "--json").communicate()
+        return dict(json.loads(out))
+
+    def submit(self) -> None:
+        """Give what is missing to Slurm; one of three launchers is killed while it does."""
+        words = ("run", "small", "--seeds", SEEDS, "--executor", "slurm", "--jobs", "4",
+                 "--pack", "2", "--retry-failed")  # fmt: skip
+        launcher = self.bench(*words)
+        if self.rng.random() < 1 / 3:
+            time.sleep(self.rng.uniform(0.5, 3.0))
+            if launcher.poll() is None:
+                os.killpg(launcher.pid, signal.SIGKILL)
+                self.hit["launcher"] += 1
+        launcher.communicate()
+
+    def hurt(self) -> None:
+        """Do harm to something that runs."""
+        running = self.cluster.jobs(running=True)
+        kind = self.rng.choice(KINDS[1:])
+        if not running:
+            return
+        job = self.rng.choice(running)
+        if kind == "worker":
+            self.cluster.kill(job, only=b"submitit.core._submit")
+        elif kind == "job":
+            self.cluster.kill(job)
+        elif kind == "requeue":
+            self.cluster.try_to("scontrol", "requeue", job)
+        elif kind == "warning":
+            self.cluster.try_to("scancel", "--signal=USR2", job)
+        elif kind == "slurmd":
+            node = self.rng.choice(NODES)
+            self.cluster.script("kill-slurmd", node)
+            time.sleep(1)
+            self.cluster.script("start-slurmd", node)
+        else:
+            node = self.rng.choice(NODES)
+            self.cluster.script("kill-node", node)
+            self.cluster.script("start-slurmd", node)
+        self.hit[kind] += 1
+
+    def look(self) -> None:
+        """Count finished cells that are gone or changed."""
+        for name, content in summaries(self.root / "results").items():
+            if self.seen.setdefault(name, content) != content:
+                self.lost += 1
+        self.lost += sum(not (self.root / "results" / name).exists() for name in self.seen)
+
+
+SEEDS = "0"
+
+
+def summaries(results: Path) -> dict[str, bytes]:
+    """Return what finished cells leave that may not depend on how they were run."""
+    return {
+        str(path.relative_to(results)): path.read_bytes()
+        for path in sorted(results.rglob("summary.json"))
+    }
+
+
+def twice(results: Path) -> int:
+    """Return how many cells were finished by more than one attempt."""
+    ends: Counter[Path] = Counter()
+    for path in results.rglob("attempts/*.json"):
+        if json.loads(path.read_text())["state"] == "done":
+            ends[path.parent] += 1
+    return sum(count > 1 for count in ends.values())
