@@ -16,26 +16,29 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.conftest import SUITE
 from tests.slurm.conftest import NODES, Cluster
 
-KINDS = ("launcher", "worker", "job", "requeue", "warning", "slurmd", "node")
-BYTES = ("summary.json", "history.jsonl", "cell.json", "arrays.npz")
+HARM = ("worker", "job", "requeue", "warning", "slurmd", "node")
+SEEDS = ",".join(map(str, range(30)))
+BYTES = ("summary.json", "history.jsonl", "cell.json")
 
 
 class Campaign:
     """One grid, one cluster, one folder; what was done to them."""
 
     def __init__(self, root: Path, cluster: Cluster, seed: int, steps: int) -> None:
+        """Write the suite."""
         self.root, self.cluster, self.rng = root, cluster, random.Random(seed)
         self.hit: Counter[str] = Counter()
         self.seen: dict[str, bytes] = {}  # summaries that were there once, by path
         self.lost = 0
-        text = SUITE.replace("hidden_units: 32", "hidden_units: 33")
+        text = SUITE.replace("hidden_units: 32", "hidden_units: 33")  # a unit of work a cell
         (root / "suites").mkdir()
-        (root / "suites/small.yaml").write_text(text.replace("steps: 100\\n", f"steps: {steps}\\n"))
+        (root / "suites/small.yaml").write_text(text.replace("steps: 100\n", f"steps: {steps}\n"))
 
     def bench(self, *words: str) -> "subprocess.Popen[bytes]":
         """Start `bench` on the cluster."""
@@ -66,7 +69,7 @@ class Campaign:
     def hurt(self) -> None:
         """Do harm to something that runs."""
         running = self.cluster.jobs(running=True)
-        kind = self.rng.choice(KINDS[1:])
+        kind = self.rng.choice(HARM)
         if not running:
             return
         job = self.rng.choice(running)
@@ -90,21 +93,39 @@ class Campaign:
         self.hit[kind] += 1
 
     def look(self) -> None:
-        """Count finished cells that are gone or changed."""
-        for name, content in summaries(self.root / "results").items():
-            if self.seen.setdefault(name, content) != content:
-                self.lost += 1
-        self.lost += sum(not (self.root / "results" / name).exists() for name in self.seen)
+        """Count finished cells that changed or are gone."""
+        now = content(self.root / "results", BYTES[:1])
+        self.lost += sum(now.get(name) != before for name, before in self.seen.items())
+        self.seen |= now
+
+    def run(self, kills: int) -> None:
+        """Hurt the grid so many times, let it end, and print what came of it."""
+        self.submit()
+        while self.status()["missing"] or self.cluster.jobs():
+            if not self.cluster.jobs(sweeps=True):
+                self.submit()
+            time.sleep(self.rng.uniform(0.5, 3.0))
+            if self.hit.total() < kills:
+                self.hurt()
+            self.look()
+        self.look()
+        found = self.status()
+        self.bench(
+            "--results", "inline", "run", "small", "--seeds", SEEDS, "--executor", "inline"
+        ).wait()
+        same = content(self.root / "results", BYTES) == content(self.root / "inline", BYTES)
+        print(f"{self.hit.total()} kills: {dict(self.hit)}")
+        print(f"{found['done']} of {found['cells']} cells done in {found['attempts']} attempts")
+        print(f"finished and lost or changed: {self.lost}; finished twice: {twice(self.root)}")
+        print(f"bytes of an inline run: {'yes' if same else 'NO'}")
 
 
-SEEDS = "0"
-
-
-def summaries(results: Path) -> dict[str, bytes]:
-    """Return what finished cells leave that may not depend on how they were run."""
+def content(results: Path, names: Sequence[str]) -> dict[str, bytes]:
+    """Return the files of these names."""
     return {
         str(path.relative_to(results)): path.read_bytes()
-        for path in sorted(results.rglob("summary.json"))
+        for path in sorted(results.rglob("*.json*"))
+        if path.name in names
     }
 
 
@@ -115,3 +136,23 @@ def twice(results: Path) -> int:
         if json.loads(path.read_text())["state"] == "done":
             ends[path.parent] += 1
     return sum(count > 1 for count in ends.values())
+
+
+def main() -> None:
+    """Run the campaign and print what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=4000)
+    given = parser.parse_args()
+    cluster = Cluster()
+    with tempfile.TemporaryDirectory() as folder:
+        campaign = Campaign(Path(folder), cluster, given.seed, given.steps)
+        try:
+            campaign.run(given.kills)
+        finally:
+            cluster.stop()
+
+
+if __name__ == "__main__":
+    main()

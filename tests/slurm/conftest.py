@@ -76,15 +76,20 @@ class Cluster:
     def node_of(self, job: str) -> str:
         return self.ask("squeue", "-h", "-j", job, "--format=%N").strip()
 
-    def kill(self, job: str) -> None:
-        """Kill the processes of a job, and nothing else of it."""
+    def try_to(self, *command: str) -> None:
+        """Tell Slurm something that it may refuse."""
+        environment = os.environ | self.environment
+        subprocess.run(command, env=environment, capture_output=True, check=False)
+
+    def kill(self, job: str, only: bytes = b"submitit") -> None:
+        """Kill those processes of a job whose command line says so, and nothing else of it."""
         found = re.search(r"JobId=(\d+)", self.ask("scontrol", "show", "job", job))
         assert found
         mine = f"SLURM_JOB_ID={found[1]}".encode()
         for path in Path("/proc").glob("[0-9]*"):
             try:
                 ours = mine in (path / "environ").read_bytes().split(b"\0")
-                if ours and b"submitit" in (path / "cmdline").read_bytes():
+                if ours and only in (path / "cmdline").read_bytes():
                     os.kill(int(path.name), signal.SIGKILL)
             except OSError:
                 continue
