@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test check clean
+.PHONY: install demo slurm test check clean
 
 install: $(STAMP)
 
@@ -19,7 +19,11 @@ demo: $(STAMP)
 	$(BIN)/bench report eqco-table-9 --scale quick
 	$(BIN)/bench compare eqco-table-9 --scale quick
 
-test: $(STAMP)
+# A one-host Slurm for the tests of tests/slurm; where it cannot be had they are skipped, and say so.
+slurm:
+	@command -v sbatch >/dev/null || tests/slurm/cluster.sh install >/dev/null 2>&1 || echo "Slurm cannot be installed here: its tests are skipped"
+
+test: $(STAMP) slurm
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term --durations=10
 
 check: $(STAMP)

@@ -192,6 +192,7 @@ stop() {
 
 case "${1:-}" in
   install) export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq
     apt-get install -y --no-install-recommends slurmctld slurmd slurm-client munge ;;
   start) start ;;
   stop) stop ;;
