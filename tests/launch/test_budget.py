@@ -74,9 +74,11 @@ def test_printed_values_come_before_cells_of_nothing() -> None:
     assert numbers(choose(estimates, [], printed, 3.0)) == [0, 2, 3]
 
 
-def test_a_failed_cell_takes_its_claim_with_it() -> None:
-    failed = Estimate(cell(1), "", None, 0.0, 0.0, None, None, "failed", "failed")
-    choice = choose([estimate(0, 1.0), failed], [needed("a", 0, 0, 1)], [], 9.0)
+@pytest.mark.parametrize("broken", [0, 1])
+def test_a_failed_cell_takes_its_claim_with_it(broken: int) -> None:
+    failed = Estimate(cell(broken), "", None, 0.0, 0.0, None, None, "failed", "failed")
+    estimates = [estimate(1 - broken, 1.0), failed]
+    choice = choose(estimates, [needed("a", 0, 0, 1)], [], 9.0)
     assert (numbers(choice), choice.seeds) == ([], {"a": []})
 
 
