@@ -7,7 +7,9 @@ import os
 import re
 import time
 from collections.abc import Sequence
+from contextlib import redirect_stderr
 from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -169,7 +171,7 @@ def _sbatch(jobs: Sequence[Any], folder: Path, name: str, options: dict[str, Any
     executor = submitit.AutoExecutor(folder, cluster="slurm", slurm_max_num_timeout=FOR_EVER)
     executor.update_parameters(name=name, **options)
     try:
-        with executor.batch():
+        with redirect_stderr(StringIO()), executor.batch():  # sbatch's own words, told below
             given = [executor.submit(job) for job in jobs]
     except FailedJobError as error:
         lines = [line for line in str(error).splitlines() if line.strip()]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.conftest import SUITE, Workspace
+from tests.launch.test_launch import end
 from tests.slurm.conftest import ARRAY, Cluster
 
 CELLS = 8
@@ -114,7 +115,7 @@ def test_two_launchers_submit_no_cell_twice(
 ) -> None:
     on_slurm.suite(SHORT)
     runs = [on_slurm.start("run", "small", "--executor", "slurm") for _ in range(3)]
-    assert [run.wait(120) for run in runs] == [0, 0, 0]
+    assert [end(run)[0] for run in runs] == [0, 0, 0]
     records = [
         json.loads(p.read_text()) for p in on_slurm.root.glob("results/launches/slurm/*.json")
     ]
