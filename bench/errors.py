@@ -9,6 +9,7 @@ CellFailure               one cell could not be computed; the others go on
 |-- Diverged              a loss or estimate is not finite
 `-- DataFailure           a data set is missing, torn or too small for the cell
 Interrupted               the work was told to stop; it can be resumed
+`-- RankLost              another rank of a run on several ended without a word
 """
 
 from difflib import get_close_matches
@@ -55,6 +56,10 @@ class DataFailure(CellFailure):
 
 class Interrupted(BaseException):
     """The process was told to stop (SIGTERM, SIGINT, or its launcher is gone)."""
+
+
+class RankLost(Interrupted):
+    """Another of the processes that compute a cell together cannot be reached any more."""
 
 
 def choices(found: str, allowed: list[str]) -> str:

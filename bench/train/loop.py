@@ -16,6 +16,8 @@ from bench.evaluate.linear import OnlineLinear
 from bench.methods.make import make_method
 from bench.methods.method import Seen
 from bench.methods.online import Online
+from bench.networks.ranked_norm import statistics_apart
+from bench.ranks import ALONE, Ranks
 from bench.store.folder import CellFolder
 from bench.train.batches import Batches
 from bench.train.checkpoints import divergence, load_checkpoint, save_checkpoint
@@ -72,18 +74,26 @@ class Trainable(Protocol):
 class Training:
     """A cell in the middle of its training: all that its next step depends on."""
 
-    def __init__(self, cell: Pretrain, source: Source, device: str) -> None:
-        """Initialise from the cell's seed."""
-        self.cell, self.batches, self.device = cell, Batches(cell, source), device
+    def __init__(self, cell: Pretrain, source: Source, device: str, ranks: Ranks = ALONE) -> None:
+        """Initialise from the cell's seed; of several ranks each takes its share of a batch.
+
+        Raises:
+            ValueError: batches do not divide among the ranks.
+        """
+        self.cell, self.device, self.ranks = cell, device, ranks
+        self.batches = Batches(cell, source, ranks.share(cell.batch_size))
         self.fingerprint = source.meta.fingerprint
         self.shares = cell.N // cell.batch_size  # batches whose gradients make one step
         self.steps_an_epoch = self.batches.per_epoch // self.shares
         self.steps = cell.epochs * self.steps_an_epoch
-        online = Online(cell)
+        online = Online(cell, ranks)
         self.method = make_method(cell, online, len(self.batches.labels))
         self.online = online.to(device).to(memory_format=torch.channels_last)
         for module in self.method.modules.values():
             module.to(device)
+        self._statistics = (
+            statistics_apart(self.online, *self.method.modules.values()) if ranks.many else []
+        )
         self.optimiser = optimiser_of(cell, self.online)
         self.probes = Probes(cell, list(self.online.backbone.probed_layers().values())).to(device)
         self.head: OnlineLinear | None = None
@@ -115,6 +125,8 @@ class Training:
         self.optimiser.zero_grad(set_to_none=True)
         for share in range(self.shares):
             self._accumulate(epoch, place * self.shares + share, step)
+        seen_whole = self.online.witness.parameters()  # it sees what was gathered
+        self.ranks.sum_gradients(self.online.parameters(), whole=seen_whole)
         self.probes.add_gradients()
         for group in self.optimiser.param_groups:
             group["lr"] = self.rate(step)
@@ -127,6 +139,7 @@ class Training:
                 schedule=self.cell.momentum_schedule,
             )
             self.method.target.after_step(self.online.embedding, beta)
+        self.ranks.average_(self._statistics)
 
     def _accumulate(self, epoch: int, place: int, step: int) -> None:
         """Add the gradients of one batch."""
