@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bench import __version__
+from bench.config.environment import place
 from bench.errors import BenchError, Interrupted
 
 if TYPE_CHECKING:
@@ -259,6 +260,8 @@ def doctor(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 def _answer(record: Any, show: Any, as_json: bool) -> None:
+    if place().rank > 0:  # of a run on several ranks the first one answers
+        return
     if as_json:
         print(json.dumps(record, indent=1, allow_nan=False))
     else:
@@ -275,9 +278,9 @@ def main() -> None:
     except typer.TyperException as error:
         status = _complain(" ".join(error.format_message().split()))
     except (typer.Abort, KeyboardInterrupt, Interrupted):
-        print(
-            "bench: interrupted; what was finished is kept, `bench resume` goes on", file=sys.stderr
-        )
+        if os.environ.get("RANK", "0") == "0":
+            told = "interrupted; what was finished is kept, `bench resume` goes on"
+            print(f"bench: {told}", file=sys.stderr)
         status = 130
     except OSError as error:
         if isinstance(error, BrokenPipeError):
@@ -289,5 +292,7 @@ def main() -> None:
 
 
 def _complain(text: str) -> int:
-    print(f"bench: {text}", file=sys.stderr)
+    rank = os.environ.get("RANK", "0")
+    who = "bench" if rank == "0" else f"bench, rank {rank}"
+    print(f"{who}: {text}", file=sys.stderr)
     return 2

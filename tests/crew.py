@@ -1,4 +1,4 @@
-"""Ranks for tests: processes on this machine that are started once and then asked again and again."""
+"""Ranks for tests: processes on this machine, started once and then asked again and again."""
 
 import multiprocessing
 import traceback
@@ -36,7 +36,7 @@ class Crew:
         for end in self.ends:
             end.send((work, args))
         answers = [end.recv() for end in self.ends]
-        for value, fault in answers:
+        for _, fault in answers:
             assert fault is None, fault
         return [value for value, _ in answers]
 

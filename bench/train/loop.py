@@ -11,7 +11,7 @@ from torch import nn
 from bench.config.environment import seconds_between_checkpoints
 from bench.config.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
-from bench.errors import Diverged
+from bench.errors import Diverged, Interrupted
 from bench.evaluate.linear import OnlineLinear
 from bench.methods.make import make_method
 from bench.methods.method import Seen
@@ -20,7 +20,7 @@ from bench.networks.ranked_norm import statistics_apart
 from bench.ranks import ALONE, Ranks
 from bench.store.folder import CellFolder
 from bench.train.batches import Batches
-from bench.train.checkpoints import divergence, load_checkpoint, save_checkpoint
+from bench.train.checkpoints import Checkpoint, divergence, load_checkpoint, save_checkpoint
 from bench.train.optimisers import optimiser_of
 from bench.train.probes import Probes
 from bench.train.schedules import Plateau, momentum_at, rate_of
@@ -194,6 +194,7 @@ def train(
     beat: Callable[[], None] = lambda: None,
     *,
     watch: Watch | None = None,
+    ranks: Ranks = ALONE,
 ) -> None:
     """Train to the end, from the checkpoint if there is one.
 
@@ -205,25 +206,35 @@ def train(
         folder: where its checkpoint and history are kept.
         beat: called after every step.
         watch: kNN accuracy and the like, asked every `knn_every_epochs` of a cell that has it.
+        ranks: those that train together; the first alone writes and watches, and where the beat
+            of all of them is interrupted it writes a checkpoint.
 
     Raises:
         Diverged: a loss is not finite.
     """
-    begun = _resume(training, folder)
+    begun = _resume(training, folder, ranks)
     between, saved_at = seconds_between_checkpoints(), time.monotonic()
     training.online.train()
     for step in range(begun, training.steps):
         training.step(step)
         done = step + 1
         if done % training.steps_an_epoch == 0:
-            _record(training, folder, watch, done)
-        if time.monotonic() - saved_at >= between and done != training.steps:
+            _record(training, folder, watch, done, ranks)
+        due = time.monotonic() - saved_at >= between and done != training.steps
+        if due and ranks.first:
             save_checkpoint(folder, done, training.state())
             saved_at = time.monotonic()
-        beat()
+        try:
+            beat()
+        except Interrupted:
+            if ranks.many and ranks.first:
+                save_checkpoint(folder, done, training.state())
+            raise
 
 
-def _record(training: Trainable, folder: CellFolder, watch: Watch | None, done: int) -> None:
+def _record(
+    training: Trainable, folder: CellFolder, watch: Watch | None, done: int, ranks: Ranks
+) -> None:
     """Write an epoch's line; the sums of the last epoch are kept."""
     epoch = done // training.steps_an_epoch
     every = training.cell.knn_every_epochs if watch else 0
@@ -231,23 +242,33 @@ def _record(training: Trainable, folder: CellFolder, watch: Watch | None, done: 
     if fault := divergence(line, done):
         raise fault
     if watch and every and (epoch % every == 0 or epoch == training.cell.epochs):
-        line |= watch(training.online)
+        line |= ranks.first_does(lambda: watch(training.online))
         if training.plateau is not None:
             training.plateau.update(line["knn_top1"])
-    folder.append_history(line)
+    if ranks.first:
+        folder.append_history(line)
     if done != training.steps:
         training.probes.reset()
 
 
-def _resume(training: Trainable, folder: CellFolder) -> int:
-    """Load the checkpoint; begin anew if its history is not there, or the images are others."""
-    saved = load_checkpoint(folder, training.device)
+def _resume(training: Trainable, folder: CellFolder, ranks: Ranks) -> int:
+    """Load the checkpoint, which the first rank has read; return its step, 0 for none."""
+    device = "cpu" if ranks.many else training.device
+    saved = ranks.first_does(lambda: _checkpoint(training, folder, device))
+    if saved is None:
+        return 0
+    training.load(saved["state"])
+    return saved["step"]
+
+
+def _checkpoint(training: Trainable, folder: CellFolder, device: str) -> Checkpoint | None:
+    """Return the checkpoint; none if its history is not there, or the images are others."""
+    saved = load_checkpoint(folder, device)
     step = saved["step"] if saved else 0
     lines = [line for line in folder.history() if line["step"] <= step]
     known = saved is not None and saved["state"].get("images") == training.fingerprint
     if saved is None or not known or len(lines) != step // training.steps_an_epoch:
         folder.rewind_history(0)
-        return 0
+        return None
     folder.rewind_history(step)
-    training.load(saved["state"])
-    return step
+    return saved
