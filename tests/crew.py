@@ -1,6 +1,7 @@
 """Ranks for tests: processes on this machine, started once and then asked again and again."""
 
 import multiprocessing
+import os
 import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -18,7 +19,8 @@ class Crew:
 
     def __init__(self, size: int, folder: Path) -> None:
         """Start them."""
-        context = multiprocessing.get_context("spawn")
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["tests.ranked"])  # imported once for all ranks
         meeting = str(folder / f"meeting-{size}")
         self.size, self.ends = size, []
         self.processes = []
@@ -58,4 +60,4 @@ def _serve(rank: int, size: int, meeting: str, end: Connection) -> None:
             end.send((work(ranks, *args), None))
         except BaseException:
             end.send((None, traceback.format_exc()))
-    dist.destroy_process_group()
+    os._exit(0)
