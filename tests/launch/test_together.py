@@ -39,7 +39,7 @@ def bench_on(folder: Path, results: str, ranks: int) -> "subprocess.Popen[str]":
     (folder / "suites").mkdir(exist_ok=True)
     (folder / "suites" / "mine.yaml").write_text(SUITE)
     run = ["-m", "bench", "--results", results, "run", "mine", "--executor", "inline"]
-    torchrun = ["-m", "torch.distributed.run", "--nproc-per-node", str(ranks), "--master-port", "0"]
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
     command = [sys.executable, *(torchrun if ranks > 1 else []), *run]
     settings = {"BENCH_CHECKPOINT_S": "0", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     return subprocess.Popen(
