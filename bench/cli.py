@@ -187,9 +187,9 @@ def main() -> None:
     except typer.TyperException as error:
         status = _complain(" ".join(error.format_message().split()))
     except (typer.Abort, KeyboardInterrupt, Interrupted):
-        print(
-            "bench: interrupted; what was finished is kept, `bench resume` goes on", file=sys.stderr
-        )
+        if os.environ.get("RANK", "0") == "0":
+            told = "interrupted; what was finished is kept, `bench resume` goes on"
+            print(f"bench: {told}", file=sys.stderr)
         status = 130
     except OSError as error:
         if isinstance(error, BrokenPipeError):
@@ -201,5 +201,7 @@ def main() -> None:
 
 
 def _complain(text: str) -> int:
-    print(f"bench: {text}", file=sys.stderr)
+    rank = os.environ.get("RANK", "0")
+    who = "bench" if rank == "0" else f"bench, rank {rank}"
+    print(f"{who}: {text}", file=sys.stderr)
     return 2

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from bench.config.environment import place
+
 SuiteName = Annotated[str, typer.Argument(help="A suite's name, or the path of its file.")]
 SuiteNames = Annotated[list[str], typer.Argument(help="Suites, by name or path.")]
 Scale = Annotated[str | None, typer.Option(help="paper, quick, smoke, ...; default: the suite's.")]
@@ -16,6 +18,8 @@ Jobs = Annotated[int | None, typer.Option(min=1, help="Workers; default: one a G
 
 def answer(record: Any, show: Any, as_json: bool) -> None:
     """Print what a verb found out: one JSON document, or as `show` does."""
+    if place().rank > 0:  # of a run on several ranks the first one answers
+        return
     if as_json:
         print(json.dumps(record, indent=1, allow_nan=False))
     else:

@@ -9,7 +9,8 @@ CellFailure               one cell could not be computed; the others go on
 |-- Diverged              a loss or estimate is not finite
 `-- DataFailure           a data set is missing, torn or too small for the cell
 Interrupted               the work was told to stop; it can be resumed
-`-- Preempted             by Slurm, which takes the machine back or has reached a time limit
+|-- Preempted             by Slurm, which takes the machine back or has reached a time limit
+`-- RankLost              another rank of a run on several ended without a word
 """
 
 from difflib import get_close_matches
@@ -60,6 +61,10 @@ class Interrupted(BaseException):
 
 class Preempted(Interrupted):
     """The process was warned that its job is about to be ended."""
+
+
+class RankLost(Interrupted):
+    """Another of the processes that compute a cell together cannot be reached any more."""
 
 
 def choices(found: str, allowed: list[str]) -> str:

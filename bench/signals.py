@@ -13,46 +13,62 @@ WARNING = signal.SIGUSR2  # Slurm's, through submitit, before a time limit or a 
 
 
 class _Told:
-    """The signal that came and is not answered yet, 0 for none, and whether a loop listens."""
+    """The signal that came and is not answered yet, 0 for none; how many blocks heed and listen."""
 
     number = 0
-    listened_for = False
+    heeding = 0
+    listening = 0
 
 
-def stoppable() -> AbstractContextManager[None]:
+@contextmanager
+def stoppable() -> Iterator[None]:
     """Within the block SIGTERM and the warning raise `Interrupted`, or wait for `listening`."""
+    if not _Told.heeding:
+        _Told.number = 0
+    _Told.heeding += 1
+    try:
+        with _handled({signal.SIGTERM: _stop, WARNING: _stop}):
+            yield
+    finally:
+        _Told.heeding -= 1
 
-    def stop(number: int, _: FrameType | None) -> None:
-        _Told.number = _Told.number or number
-        if not _Told.listened_for:
-            end_if_told()
 
-    _Told.number = 0
-    return _handled({signal.SIGTERM: stop, WARNING: stop})
+def _stop(number: int, _: FrameType | None) -> None:
+    _Told.number = _Told.number or number
+    if not _Told.listening:
+        end_if_told()
 
 
 def end_if_told() -> None:
     """Raise `Interrupted` if a signal came that told to stop; `Preempted` for the warning."""
-    if _Told.number:
-        kind = Preempted if _Told.number == WARNING else Interrupted
-        raise kind(f"signal {_Told.number}")
+    number, _Told.number = _Told.number, 0
+    if number:
+        raise (Preempted if number == WARNING else Interrupted)(f"signal {number}")
+
+
+def warned() -> bool:
+    """Return whether the signal that is not answered yet is the warning."""
+    return _Told.number == WARNING
 
 
 @contextmanager
 def listening() -> Iterator[Callable[[], bool]]:
     """Within the block a signal is noted; the block asks at every step, saves and ends itself.
 
-    Yields a function that tells whether to stop.
+    Ctrl-C is noted too where a process heeds it. Yields a function that tells whether to stop.
 
     Raises:
-        Interrupted: the block has ended and the process was told to stop.
+        Interrupted: the outermost block has ended and the process was told to stop.
     """
-    _Told.listened_for = True
+    heeds = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    _Told.listening += 1
     try:
-        yield lambda: _Told.number != 0
+        with _handled({signal.SIGINT: _stop} if heeds else {}):
+            yield lambda: _Told.number != 0
     finally:
-        _Told.listened_for = False
-    end_if_told()
+        _Told.listening -= 1
+    if not _Told.listening:
+        end_if_told()
 
 
 def deaf() -> AbstractContextManager[None]:

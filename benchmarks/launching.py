@@ -1,6 +1,6 @@
 """Time what launching costs: thousands of small cells in packed jobs, and slots kept busy.
 
-One process computes a grid; then the local queue does; then Slurm's jobs, each with a worker a core,
+One process computes a grid, then the local queue, then Slurm's jobs, each with a worker a core and
 filled up by predicted time. A ratio compares wall time times workers with the one process.
 
     python -m benchmarks.launching [--cells 1000] [--steps 1000] [--workers 2]

@@ -15,13 +15,23 @@ MAY_IMPORT: dict[str, set[str]] = {
     "published": set(),
     "store": set(),
     "losses": set(),
-    "networks": set(),
+    "ranks": set(),
+    "networks": {"ranks"},
     "data": set(),
     "evaluate": {"data", "networks", "losses"},
-    "methods": {"losses", "networks", "data"},
-    "train": {"methods", "evaluate", "losses", "networks", "data", "store"},
-    "experiments": {"train", "evaluate", "methods", "losses", "networks", "data", "store"},
-    "launch": {"experiments", "train", "data", "store"},
+    "methods": {"losses", "networks", "data", "ranks"},
+    "train": {"methods", "evaluate", "losses", "networks", "data", "store", "ranks"},
+    "experiments": {
+        "train",
+        "evaluate",
+        "methods",
+        "losses",
+        "networks",
+        "data",
+        "store",
+        "ranks",
+    },
+    "launch": {"experiments", "train", "data", "store", "ranks"},
     "analysis": {"store", "published"},
     "figures": {"analysis", "published"},
     "report": {"figures", "analysis", "published", "store"},
@@ -40,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 FILES = sorted(BENCH.rglob("*.py"))
 TORCH = {
-    "losses", "networks", "data", "methods", "evaluate", "train", "experiments", "launch",
+    "losses", "networks", "data", "methods", "evaluate", "train", "experiments", "launch", "ranks",
 }  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 
 import torch
@@ -16,6 +16,9 @@ from bench.experiments.evaluations import Evaluator
 from bench.experiments.outcome import Outcome, Result
 from bench.experiments.trained import TrainedFolder
 from bench.methods.online import Online
+from bench.ranks import ALONE, Ranks
+from bench.ranks.stop import agreed
+from bench.signals import listening
 from bench.store.folder import CellFolder
 from bench.store.provenance import describe
 from bench.train.loop import Training, train
@@ -24,17 +27,31 @@ from bench.train.sources import Source, open_source
 NO_METRICS = ("step", "epoch", "lr", "knn_top1")  # of a line of history
 
 
-def run(cells: Sequence[Pretrain], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
-    """Train the encoder that the cells share, unless it is there, and evaluate it for each."""
+def run(
+    cells: Sequence[Pretrain],
+    folders: Sequence[CellFolder],
+    device: str,
+    ranks: Ranks = ALONE,
+) -> list[Outcome]:
+    """Train the encoder that the cells share, unless it is there, and evaluate it for each.
+
+    Of several ranks all train, each on its share of every batch; the first alone writes, and
+    evaluates after that: the others return nothing then.
+    """
     home = TrainedFolder.of(cells[0], folders[0])
     try:
-        source = open_source(cells[0], data_root(), device)
-        evaluator = Evaluator(cells, source)
-        faults = [evaluator.fault(cell) for cell in cells]
-        if all(faults):
-            return [fault for fault in faults if fault]
+        with listening() if ranks.many else nullcontext(_never), deterministic(device):
+            source = ranks.all_do(lambda: open_source(cells[0], data_root(), device))
+            _check_alike(source, ranks)
+            evaluator = Evaluator(cells, source)
+            faults = [evaluator.fault(cell) for cell in cells]
+            if all(faults):
+                return [fault for fault in faults if fault]
+            _have_trained(cells[0], source, home, evaluator, device, ranks)
+        if not ranks.first:
+            return []
         with deterministic(device):
-            online = _trained(cells[0], source, home, evaluator, device)
+            online = _load(cells[0], source, home, device)
             outcomes = [
                 fault or _outcome(cell, source, home, evaluator, online)
                 for fault, cell in zip(faults, cells, strict=True)
@@ -60,14 +77,48 @@ def _outcome(
     return Result(metrics, arrays=home.arrays(), origin=origin)
 
 
-def _trained(
-    cell: Pretrain, source: Source, home: TrainedFolder, evaluator: Evaluator, device: str
-) -> Online:
-    """Return the trained encoder, from its file or by training it."""
-    if not home.is_done:
+def _never() -> bool:
+    return False
+
+
+def _check_alike(source: Source, ranks: Ranks) -> None:
+    """Raise a DataFailure if ranks, maybe on several machines, see different images."""
+    if len(found := set(ranks.hear_all(source.meta.fingerprint))) > 1:
+        told = ", ".join(sorted(found))
+        raise DataFailure(f"the ranks see different images: fingerprints {told}")
+
+
+def _have_trained(
+    cell: Pretrain,
+    source: Source,
+    home: TrainedFolder,
+    evaluator: Evaluator,
+    device: str,
+    ranks: Ranks,
+) -> None:
+    """Train the encoder unless it is there; the first rank looks, claims and tells."""
+    if ranks.tell(not home.is_done):
+        with _beat(home, ranks) as beat:
+            if ranks.tell(not home.is_done):  # while it was waited for
+                _train(cell, source, home, evaluator, device, beat, ranks)
+
+
+@contextmanager
+def _beat(home: TrainedFolder, ranks: Ranks) -> Iterator[Callable[[], None]]:
+    """Hold the claim on the first rank; yield what each rank calls after every step."""
+    if not ranks.many:
         with home.held() as beat:
-            if not home.is_done:  # while it was waited for
-                _train(cell, source, home, evaluator, device, beat)
+            yield beat
+        return
+    with (
+        listening() as asked,
+        home.held(asked) if ranks.first else nullcontext(lambda: None) as own,
+    ):
+        yield agreed(own, asked, ranks)
+
+
+def _load(cell: Pretrain, source: Source, home: TrainedFolder, device: str) -> Online:
+    """Return the trained encoder from its file."""
     trained_on = home.provenance().get("dataset")
     if trained_on != source.meta.fingerprint:
         raise DataFailure(
@@ -86,10 +137,13 @@ def _train(
     evaluator: Evaluator,
     device: str,
     beat: Callable[[], None],
+    ranks: Ranks,
 ) -> None:
     began = time.time()
-    training = Training(cell, source, device)
-    train(training, home, beat, watch=partial(evaluator.watch, cell))
+    training = ranks.all_do(lambda: Training(cell, source, device, ranks))
+    train(training, home, beat, watch=partial(evaluator.watch, cell), ranks=ranks)
+    if not ranks.first:
+        return
     history = home.history()
     metrics = {k: v for k, v in history[-1].items() if k not in NO_METRICS}
     watched = [line["knn_top1"] for line in history if "knn_top1" in line]
@@ -102,6 +156,8 @@ def _train(
     arrays = {} if shares is None else {"q_b_histogram": shares.cpu().numpy()}
     origin = describe(device, torch.get_num_threads())
     origin |= {"began": began, "wall_s": time.time() - began, "dataset": source.meta.fingerprint}
+    if ranks.many:
+        origin["ranks"] = ranks.world_size
     home.finish(metrics, arrays, origin)
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from bench.config.pretrain import Pretrain
-from bench.errors import CellFailure
+from bench.errors import CellFailure, Interrupted
 from bench.store.attempts import begin_attempt
 from bench.store.files import read_json, to_json, write_whole
 from bench.store.folder import CellFolder
@@ -76,14 +76,22 @@ class TrainedFolder(CellFolder):
         )
 
     @contextmanager
-    def held(self) -> Iterator[Callable[[], None]]:
+    def held(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Callable[[], None]]:
         """Claim the training, waiting while another living process has it.
 
         Yields a function to be called now and then, which stops a process whose claim was taken
         for dead; signs of life are given in the background.
+
+        Args:
+            stop: whether to wait no longer, where a signal does not say so.
+
+        Raises:
+            Interrupted: it says so.
         """
         attempt = begin_attempt(self.attempts, Owner.me(), "")
         while attempt is None:
+            if stop():
+                raise Interrupted("told to stop")
             time.sleep(POLL_S)
             attempt = begin_attempt(self.attempts, Owner.me(), "")
         for leftover in self.path.glob(".*"):  # half-written files of a killed owner

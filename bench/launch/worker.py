@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from bench.config.environment import place
 from bench.config.record import Cell
 from bench.errors import CellFailure, Interrupted, Preempted
 from bench.launch.units import Unit
@@ -38,7 +39,8 @@ def drain(
     """Compute every cell of the units that is neither done nor held by a living process.
 
     Args:
-        units: stacks of cells, in the order in which to try them.
+        units: stacks of cells, in the order in which to try them; the tasks of a job of several
+            compute each together.
         store: where results go.
         launch: who asked; when it is gone, the worker stops.
         gpu: the CUDA device to use, as CUDA_VISIBLE_DEVICES names it.
@@ -47,6 +49,10 @@ def drain(
     Raises:
         Interrupted: the process was told to stop; claims are given up, checkpoints stay.
     """
+    if place().world_size > 1:  # a task of a job of several: the store has one claim for all
+        from bench.launch.together import drain_together
+
+        return drain_together(units, store, launch)
     os.environ["CUDA_VISIBLE_DEVICES"] = gpu or ""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # deterministic matrix products
     with stoppable():
@@ -58,14 +64,14 @@ def drain(
         for unit in units:
             end_if_told()
             claims: Claims = {}
-            with _watched(claims, launch, owner):
+            with watched(claims, launch, owner):
                 try:
-                    _claim(unit, store, launch, owner, claims)
+                    claim_unit(unit, store, launch, owner, claims)
                     for stack in _by_checkpoint(claims):
                         _compute(stack, claims, device, sharing)
                 except Exception as error:  # a fault of ours: tell it, poison no worker
                     for _, folder, attempt in claims.values():
-                        _fail(folder, attempt, error)
+                        fail(folder, attempt, error)
                 except (Interrupted, KeyboardInterrupt) as told:
                     reason = "preempted" if isinstance(told, Preempted) else None
                     for _, folder, attempt in claims.values():
@@ -73,7 +79,8 @@ def drain(
                     raise
 
 
-def _claim(unit: Unit, store: Store, launch: Launch, owner: Owner, claims: Claims) -> None:
+def claim_unit(unit: Unit, store: Store, launch: Launch, owner: Owner, claims: Claims) -> None:
+    """Claim those cells of a unit that are neither done nor held."""
     for cell in unit:
         folder = store.folder(cell)
         attempt = folder.claim(cell, owner, launch.name, retry_before=launch.retry_before)
@@ -108,33 +115,37 @@ def _compute(stack: list[Claim], claims: Claims, device: str, sharing: int) -> N
                 _compute([claim], claims, device, sharing)
             return
         outcomes = [error]
-    origin = {
-        **describe(device, THREADS),
-        **meter.record(),
-        "began": began,
-        "wall_s": (time.time() - began) / len(stack),
-        "stack": len(stack),
-        "peak_memory_gb": _peak_memory_gb(),
-    }
+    origin = origin_of(device, began, len(stack)) | meter.record()
     for claim, outcome in zip(stack, outcomes, strict=True):
-        _write(claim, outcome, origin)
+        write(claim, outcome, origin)
         del claims[claim[0].id]
 
 
-def _write(claim: Claim, outcome: "Result | Exception", origin: dict[str, Any]) -> None:
+def origin_of(device: str, began: float, stack: int) -> dict[str, Any]:
+    """Return the provenance of each cell of a stack that ends now."""
+    return describe(device, THREADS) | {
+        "began": began,
+        "wall_s": (time.time() - began) / stack,
+        "stack": stack,
+        "peak_memory_gb": _peak_memory_gb(),
+    }
+
+
+def write(claim: Claim, outcome: "Result | Exception", origin: dict[str, Any]) -> None:
     """Write what came of a cell, unless somebody took its claim over."""
     _, folder, attempt = claim
     if not attempt.is_mine():
         return
     if isinstance(outcome, Exception):
-        _fail(folder, attempt, outcome)
+        fail(folder, attempt, outcome)
     else:
         origin = origin | outcome.origin | {"attempt": attempt.number}
         folder.finish(outcome.metrics, outcome.arrays, origin)
         attempt.end("done")
 
 
-def _fail(folder: CellFolder, attempt: Attempt, error: Exception) -> None:
+def fail(folder: CellFolder, attempt: Attempt, error: Exception) -> None:
+    """End an attempt by its error: the reason, one line, and the traceback in its log."""
     reason = error.reason if isinstance(error, CellFailure) else "code"
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         reason = "oom"
@@ -153,7 +164,7 @@ def _peak_memory_gb() -> float:
 
 
 @contextmanager
-def _watched(claims: Claims, launch: Launch, owner: Owner) -> Iterator[None]:
+def watched(claims: Claims, launch: Launch, owner: Owner) -> Iterator[None]:
     """Give signs of life for the claims held, and stop the worker when its launcher is gone."""
     over = threading.Event()
 

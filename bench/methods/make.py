@@ -45,6 +45,7 @@ def make_method(cell: Pretrain, online: Online, images: int) -> Method:
         banks=_banks(cell, online, images) if cell.target == "bank" else None,
         previous=None if cell.rho is None else Previous(cell.feature_dim, cell.rho),
         objective=make_objective(cell),
+        ranks=online.ranks,
     )
 
 
@@ -55,6 +56,7 @@ def _target(cell: Pretrain, online: Online) -> Target:
             shuffle=cell.bn == "shuffling",
             autocast=online.autocast,
             normalised=online.normalised,
+            ranks=online.ranks,
         )
     return Shared() if cell.target == "shared" else StopGradient()
 

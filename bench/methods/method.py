@@ -20,6 +20,7 @@ from bench.methods.online import Online, Projected
 from bench.methods.samples import Previous, Samples, of_batch, of_queue
 from bench.methods.targets import Momentum, Target
 from bench.networks.towers import split_channels
+from bench.ranks import ALONE, Ranks
 
 GLOBAL = 2  # views whose outputs are keys; what comes after them are queries alone
 
@@ -27,7 +28,7 @@ GLOBAL = 2  # views whose outputs are keys; what comes after them are queries al
 class Seen(NamedTuple):
     """What a method is shown in a step."""
 
-    views: Sequence[Tensor]  # of the same images, (N, 3, H, W) each
+    views: Sequence[Tensor]  # of the same images, (N, 3, H, W) each; on several ranks, their rows
     draw: np.random.Generator  # which negatives, where not all are taken
     rows_N: Tensor | None = None  # which training images they are
     epoch: int = 0
@@ -65,6 +66,7 @@ class Method:
     banks: nn.ModuleList | None  # one a tower
     previous: Previous | None
     objective: Objective
+    ranks: Ranks = ALONE
 
     @property
     def modules(self) -> dict[str, nn.Module]:
@@ -81,7 +83,9 @@ class Method:
             return
         for i, bank in enumerate(self.banks or []):
             assert isinstance(bank, Bank)
-            bank.fit_clusters(stream(self.cell.seed, Purpose.NEGATIVES, epoch, 0, 1 + i))
+            if self.ranks.first:
+                bank.fit_clusters(stream(self.cell.seed, Purpose.NEGATIVES, epoch, 0, 1 + i))
+            self.ranks.first_has(bank.clusters)
 
     def compare(self, online: Online, seen: Seen) -> Compared:
         """Return the similarities of each direction; nothing is remembered yet."""
@@ -135,14 +139,19 @@ class Method:
         if self.cell.colour == "lab":
             return [online(part, i) for i, part in enumerate(split_channels(views[0]))]
         if seen.mixes:
-            views = [cutmix(view, mix) for view, mix in zip(views, seen.mixes, strict=True)]
+            whole = map(self.ranks.whole, views)  # partners are anywhere in the batch
+            mixed = [cutmix(view, mix) for view, mix in zip(whole, seen.mixes, strict=True)]
+            views = [self.ranks.own(view) for view in mixed]
         if self.banks is not None or (
             isinstance(self.target, Momentum) and not self.cell.symmetric
         ):
             return [online(views[0])]
         if self.cell.bn_over == "each-view":
             return [online(view) for view in views]
-        both = online(torch.cat(views))
+        if self.cell.bn_groups == 1:
+            both = online(torch.cat(views), blocks=len(views))
+        else:  # a group is of neighbours among all views: each rank takes a stretch of them
+            both = online(self.ranks.own(torch.cat([self.ranks.whole(view) for view in views])))
         halves = zip(*(part.chunk(len(views)) for part in both), strict=True)
         return [Projected(*half) for half in halves]
 

@@ -11,8 +11,10 @@ from bench.data.streams import Purpose, stream
 from bench.methods.witness import make_witness
 from bench.networks.encoder import make_encoder
 from bench.networks.heads import Head, make_head
+from bench.networks.ranked_norm import spread_norms
 from bench.networks.resnet import ResNet
 from bench.networks.towers import CHANNELS, SideBySide, Towers
+from bench.ranks import ALONE, Ranks
 
 
 class Projected(NamedTuple):
@@ -27,9 +29,10 @@ class Projected(NamedTuple):
 class Online(nn.Module):
     """The network that learns: backbone, projector, predictor, witness."""
 
-    def __init__(self, cell: Pretrain) -> None:
-        """Initialise from the cell's seed."""
+    def __init__(self, cell: Pretrain, ranks: Ranks = ALONE) -> None:
+        """Initialise from the cell's seed, as one of these ranks."""
         super().__init__()
+        self.ranks = ranks
         self.backbone = _backbone(cell)
         self.projector = _projector(cell, self.backbone)
         self.predictor = _head(cell, "predictor", cell.feature_dim, 2)
@@ -37,24 +40,33 @@ class Online(nn.Module):
         self.witness = make_witness(cell.witness, cell.feature_dim, generator)
         self.autocast = cell.precision == "bf16"
         self.normalised = NORMS[cell.norm]
+        spread_norms(self, ranks)
 
     @property
     def embedding(self) -> nn.Sequential:
         """Backbone and projector: from views to projections, not yet normalised."""
         return nn.Sequential(self.backbone, self.projector)
 
-    def forward(self, views: Tensor, tower: int | None = None) -> Projected:
+    def forward(self, views: Tensor, tower: int | None = None, blocks: int = 1) -> Projected:
         """Return features, projections and predictions of views, shape (N, channels, H, W).
+
+        Of several ranks each gives its rows, and gets what is made of the whole batch; features
+        come without a gradient then.
 
         Args:
             views: what the whole network sees, or the channels of one tower.
             tower: which, of a network of towers; None for all of it.
+            blocks: views that are one behind the other, of which each rank has its rows.
         """
         backbone, projector = self._of(tower)
         with torch.autocast(views.device.type, torch.bfloat16, enabled=self.autocast):
             features = backbone(views)
-            projection = projector(features)
-            prediction = self.predictor(projection)
+            projected = projector(features)
+            predicted = self.predictor(projected)
+        features = self.ranks.whole(features, blocks)
+        projection = self.ranks.gather(projected, blocks)
+        alike = predicted is projected
+        prediction = projection if alike else self.ranks.gather(predicted, blocks)
         unit = self.normalised(projection.float())
         if prediction is projection:
             return Projected(features, unit, unit, projection)

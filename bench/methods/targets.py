@@ -7,6 +7,8 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
+from bench.ranks import ALONE, Ranks
+
 
 class Target(Protocol):
     """Makes keys of views."""
@@ -50,6 +52,7 @@ class Momentum(nn.Module):
         shuffle: bool,
         autocast: bool,
         normalised: Callable[[Tensor], Tensor],
+        ranks: Ranks = ALONE,
     ) -> None:
         """Copy the network that maps views to projections.
 
@@ -59,25 +62,28 @@ class Momentum(nn.Module):
                 parts of a batch sees other images beside a key than beside its query.
             autocast: compute in bfloat16 where torch holds it safe.
             normalised: how outputs are normalised before they are compared.
+            ranks: this process among those that each bring their rows of the views.
         """
         super().__init__()
         self.network = copy.deepcopy(online)
         self.network.requires_grad_(False)
         self.shuffle, self.autocast, self.normalised = shuffle, autocast, normalised
+        self.ranks = ranks
 
     @torch.no_grad()
     def keys(self, views: Tensor, projection_ND: Tensor) -> Tensor:
-        """Return the copy's projections, normalised."""
+        """Return the copy's projections, normalised, of all ranks' views."""
         if not self.shuffle:
             return self._project(views)
+        views = self.ranks.whole(views)  # a rank's keys are of images from all over the batch
         order = interleaved(len(views)).to(views.device)
-        keys = self._project(views[order])
+        keys = self._project(self.ranks.own(views[order]))
         return torch.empty_like(keys).index_copy_(0, order, keys)
 
     def _project(self, views: Tensor) -> Tensor:
         with torch.autocast(views.device.type, torch.bfloat16, enabled=self.autocast):
             projection = self.network(views)
-        return self.normalised(projection.float())
+        return self.normalised(self.ranks.whole(projection).float())
 
     @torch.no_grad()
     def after_step(self, online: nn.Sequential, momentum: float) -> None:

@@ -11,15 +11,17 @@ from torch import nn
 from bench.config.environment import seconds_between_checkpoints
 from bench.config.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
-from bench.errors import Diverged
+from bench.errors import Diverged, Interrupted
 from bench.evaluate.linear import OnlineLinear
 from bench.methods.make import make_method
 from bench.methods.method import Seen
 from bench.methods.online import Online
-from bench.signals import listening
+from bench.networks.ranked_norm import statistics_apart
+from bench.ranks import ALONE, Ranks
+from bench.signals import end_if_told, listening
 from bench.store.folder import CellFolder
 from bench.train.batches import Batches
-from bench.train.checkpoints import divergence, load_checkpoint, save_checkpoint
+from bench.train.checkpoints import Checkpoint, divergence, load_checkpoint, save_checkpoint
 from bench.train.optimisers import optimiser_of
 from bench.train.probes import Probes
 from bench.train.schedules import Plateau, momentum_at, rate_of
@@ -73,18 +75,26 @@ class Trainable(Protocol):
 class Training:
     """A cell in the middle of its training: all that its next step depends on."""
 
-    def __init__(self, cell: Pretrain, source: Source, device: str) -> None:
-        """Initialise from the cell's seed."""
-        self.cell, self.batches, self.device = cell, Batches(cell, source), device
+    def __init__(self, cell: Pretrain, source: Source, device: str, ranks: Ranks = ALONE) -> None:
+        """Initialise from the cell's seed; of several ranks each takes its share of a batch.
+
+        Raises:
+            ValueError: batches do not divide among the ranks.
+        """
+        self.cell, self.device, self.ranks = cell, device, ranks
+        self.batches = Batches(cell, source, ranks.share(cell.batch_size))
         self.fingerprint = source.meta.fingerprint
         self.shares = cell.N // cell.batch_size  # batches whose gradients make one step
         self.steps_an_epoch = self.batches.per_epoch // self.shares
         self.steps = cell.epochs * self.steps_an_epoch
-        online = Online(cell)
+        online = Online(cell, ranks)
         self.method = make_method(cell, online, len(self.batches.labels))
         self.online = online.to(device).to(memory_format=torch.channels_last)
         for module in self.method.modules.values():
             module.to(device)
+        self._statistics = (
+            statistics_apart(self.online, *self.method.modules.values()) if ranks.many else []
+        )
         self.optimiser = optimiser_of(cell, self.online)
         self.probes = Probes(cell, list(self.online.backbone.probed_layers().values())).to(device)
         self.head: OnlineLinear | None = None
@@ -116,6 +126,8 @@ class Training:
         self.optimiser.zero_grad(set_to_none=True)
         for share in range(self.shares):
             self._accumulate(epoch, place * self.shares + share, step)
+        seen_whole = self.online.witness.parameters()  # it sees what was gathered
+        self.ranks.sum_gradients(self.online.parameters(), whole=seen_whole)
         self.probes.add_gradients()
         for group in self.optimiser.param_groups:
             group["lr"] = self.rate(step)
@@ -128,6 +140,7 @@ class Training:
                 schedule=self.cell.momentum_schedule,
             )
             self.method.target.after_step(self.online.embedding, beta)
+        self.ranks.average_(self._statistics)
 
     def _accumulate(self, epoch: int, place: int, step: int) -> None:
         """Add the gradients of one batch."""
@@ -182,6 +195,7 @@ def train(
     beat: Callable[[], None] = lambda: None,
     *,
     watch: Watch | None = None,
+    ranks: Ranks = ALONE,
 ) -> None:
     """Train to the end, from the checkpoint if there is one.
 
@@ -193,12 +207,14 @@ def train(
         folder: where its checkpoint and history are kept.
         beat: called after every step.
         watch: kNN accuracy and the like, asked every `knn_every_epochs` of a cell that has it.
+        ranks: those that train together; the first alone writes and watches, and where the beat
+            of all of them is interrupted it writes a checkpoint.
 
     Raises:
         Diverged: a loss is not finite.
         Interrupted: the process was told to stop.
     """
-    begun = _resume(training, folder)
+    begun = _resume(training, folder, ranks)
     between, saved_at = seconds_between_checkpoints(), time.monotonic()
     training.online.train()
     with listening() as told_to_stop:
@@ -206,18 +222,24 @@ def train(
             training.step(step)
             done = step + 1
             if done % training.steps_an_epoch == 0:
-                _record(training, folder, watch, done)
-            stop = told_to_stop()
+                _record(training, folder, watch, done, ranks)
             due = time.monotonic() - saved_at >= between and done != training.steps
-            if stop or due:
+            if due and ranks.first:
                 save_checkpoint(folder, done, training.state())
                 saved_at = time.monotonic()
-            if stop:
-                break
-            beat()
+            try:
+                beat()  # in which several ranks agree to stop
+                if not ranks.many and told_to_stop():
+                    end_if_told()
+            except Interrupted:
+                if ranks.first:
+                    save_checkpoint(folder, done, training.state())
+                raise
 
 
-def _record(training: Trainable, folder: CellFolder, watch: Watch | None, done: int) -> None:
+def _record(
+    training: Trainable, folder: CellFolder, watch: Watch | None, done: int, ranks: Ranks
+) -> None:
     """Write an epoch's line; the sums of the last epoch are kept."""
     epoch = done // training.steps_an_epoch
     every = training.cell.knn_every_epochs if watch else 0
@@ -225,23 +247,33 @@ def _record(training: Trainable, folder: CellFolder, watch: Watch | None, done: 
     if fault := divergence(line, done):
         raise fault
     if watch and every and (epoch % every == 0 or epoch == training.cell.epochs):
-        line |= watch(training.online)
+        line |= ranks.first_does(lambda: watch(training.online))
         if training.plateau is not None:
             training.plateau.update(line["knn_top1"])
-    folder.append_history(line)
+    if ranks.first:
+        folder.append_history(line)
     if done != training.steps:
         training.probes.reset()
 
 
-def _resume(training: Trainable, folder: CellFolder) -> int:
-    """Load the checkpoint; begin anew if its history is not there, or the images are others."""
-    saved = load_checkpoint(folder, training.device)
+def _resume(training: Trainable, folder: CellFolder, ranks: Ranks) -> int:
+    """Load the checkpoint, which the first rank has read; return its step, 0 for none."""
+    device = "cpu" if ranks.many else training.device
+    saved = ranks.first_does(lambda: _checkpoint(training, folder, device))
+    if saved is None:
+        return 0
+    training.load(saved["state"])
+    return saved["step"]
+
+
+def _checkpoint(training: Trainable, folder: CellFolder, device: str) -> Checkpoint | None:
+    """Return the checkpoint; none if its history is not there, or the images are others."""
+    saved = load_checkpoint(folder, device)
     step = saved["step"] if saved else 0
     lines = [line for line in folder.history() if line["step"] <= step]
     known = saved is not None and saved["state"].get("images") == training.fingerprint
     if saved is None or not known or len(lines) != step // training.steps_an_epoch:
         folder.rewind_history(0)
-        return 0
+        return None
     folder.rewind_history(step)
-    training.load(saved["state"])
-    return step
+    return saved

@@ -25,6 +25,7 @@ from bench.errors import DataFailure
 Part = Literal["train", "test"]
 Rows = np.ndarray[tuple[int], np.dtype[np.int64]]
 Draw = Callable[[int], np.random.Generator]  # of a step
+EVERY = slice(None)  # of a batch's rows
 EVALUATED_AT_ONCE = 512
 SHORTER_SIDE = 256 / 224  # of an image on disk, before its centre is taken, in sides of the crop
 
@@ -49,11 +50,12 @@ class Source(Protocol):
     labels: dict[Part, Tensor]  # int64, -1 = unlabelled
 
     def pairs(
-        self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0
+        self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0, share: slice = EVERY
     ) -> Iterator[tuple[Tensor, ...]]:
-        """Yield the V views of each step's rows, from step `start` on.
+        """Yield the V views of a share of each step's rows, from step `start` on.
 
-        They are float32 (B, 3, S, S) on the device, as an encoder sees them.
+        They are float32 (B, 3, S, S) on the device, as an encoder sees them, and the same whatever
+        the share is: parameters are drawn for all rows.
         """
 
     def plain(self, part: Part) -> Iterator[Tensor]:
@@ -82,14 +84,14 @@ class InMemory:
         self.size, self.normalise = cell.image_size, normaliser(cell, self.meta, device)
 
     def pairs(
-        self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0
+        self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0, share: slice = EVERY
     ) -> Iterator[tuple[Tensor, ...]]:
         """See `Source`."""
         pixels, views = self.parts[part].pixels, self.views
         height, width = pixels.shape[-2:]
         for step in range(start, len(order)):
-            rows = torch.from_numpy(order[step]).to(pixels.device)
-            parameters = views.draw(draw(step), len(rows), height, width)
+            rows = torch.from_numpy(order[step][share]).to(pixels.device)
+            parameters = views.draw(draw(step), len(order[step]), height, width).rows(share)
             yield tuple(map(self.normalise, views.apply(pixels[rows], parameters)))
 
     def plain(self, part: Part) -> Iterator[Tensor]:
@@ -130,18 +132,20 @@ class OnDisk:
         self.device, self.workers = device, cores()
 
     def pairs(
-        self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0
+        self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0, share: slice = EVERY
     ) -> Iterator[tuple[Tensor, ...]]:
-        """See `Source`."""
+        """See `Source`; only the share is decoded."""
         views, labels = self.views, self.labels[part].cpu()
         stream_of = CropStream(self.paths[part], labels, views.sizes, self.workers)
 
         def crops(step: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-            return views.crop_numbers(draw(step), len(order[step]))
+            return views.crop_numbers(draw(step), len(order[step]))[:, share]
 
-        cropped = stream_of.batches(order, crops, crop_box, start=start)
+        shown = [rows[share] for rows in order]
+        cropped = stream_of.batches(shown, crops, crop_box, start=start)
         for step, crops_of in enumerate(cropped, start):
-            parameters = views.draw(draw(step), len(order[step]), self.size, self.size)
+            drawn = views.draw(draw(step), len(order[step]), self.size, self.size)
+            parameters = drawn.rows(share)
             sent = [crop.to(self.device) for crop in crops_of]
             yield tuple(map(self.normalise, views.apply(None, parameters, cropped=sent)))
 

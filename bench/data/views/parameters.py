@@ -25,6 +25,14 @@ class Affine:
             matrix=self.matrix[run], brightness=self.brightness[run], noise=self.noise[run]
         )
 
+    def rows(self, share: slice) -> "Affine":
+        """Return the numbers of some of the images, in every view."""
+        return Affine(
+            matrix=self.matrix[:, share],
+            brightness=self.brightness[:, share],
+            noise=self.noise[:, share],
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewParameters:
@@ -51,11 +59,19 @@ class ViewParameters:
 
     def of(self, run: slice) -> "ViewParameters":
         """Return the parameters of some of the views."""
+        return self._cut(run, None if self.affine is None else self.affine.of(run))
+
+    def rows(self, share: slice) -> "ViewParameters":
+        """Return the parameters of some of the images, in every view."""
+        cut = (slice(None), share)
+        return self._cut(cut, None if self.affine is None else self.affine.rows(share))
+
+    def _cut(self, where: slice | tuple[slice, slice], affine: Affine | None) -> "ViewParameters":
         numbers = {field.name: getattr(self, field.name) for field in fields(self)}
         some: dict[str, Any] = {
-            k: v[run] for k, v in numbers.items() if isinstance(v, Tensor | np.ndarray)
+            k: v[where] for k, v in numbers.items() if isinstance(v, Tensor | np.ndarray)
         }
-        return replace(self, **some, affine=None if self.affine is None else self.affine.of(run))
+        return replace(self, **some, affine=affine)
 
 
 # The columns of an image's uniform numbers: the same whatever the recipe, so that two view sets

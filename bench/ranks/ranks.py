@@ -1,0 +1,237 @@
+"""What ranks exchange: outputs of their shares, sums of gradients, a few plain objects.
+
+Shapes: n rows of this rank's share, W ranks, V blocks of rows.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from bench.errors import RankLost
+
+BUCKET = 2**23  # numbers that are summed over the ranks at once: 32 MB
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """This process among those of its run; alone, nothing here copies or waits."""
+
+    rank: int = 0
+    world_size: int = 1
+    tensors: Any = None  # process group of what is on the device
+    words: Any = None  # of objects on the CPU, with a timeout that outlasts evaluations
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Self:
+        """Return itself: networks are copied, the processes are not."""
+        return self
+
+    @property
+    def many(self) -> bool:
+        """Whether there are others."""
+        return self.world_size > 1
+
+    @property
+    def first(self) -> bool:
+        """Whether this rank is the one that writes."""
+        return self.rank == 0
+
+    def share(self, rows: int) -> slice:
+        """Return which of so many rows are this rank's.
+
+        Raises:
+            ValueError: they do not divide among the ranks.
+        """
+        if rows % self.world_size:
+            raise ValueError(f"{rows} rows do not divide among {self.world_size} ranks")
+        own = rows // self.world_size
+        return slice(self.rank * own, (self.rank + 1) * own)
+
+    def own(self, x: Tensor) -> Tensor:
+        """Return this rank's rows of x."""
+        return x[self.share(len(x))] if self.many else x
+
+    def gather(self, x: Tensor, blocks: int = 1) -> Tensor:
+        """Return the rows of all ranks, (W n, ...), of this rank's x, (n, ...), in order.
+
+        Every rank is to compute the same value from it: the gradient of x is this rank's part of
+        that of the whole, not summed over the ranks.
+
+        Args:
+            x: the same shape on each rank.
+            blocks: V, blocks that x is made of; a block of the result has that of every rank.
+        """
+        if not self.many:
+            return x
+        gathered: Tensor = _Gather.apply(x, self, blocks)
+        return gathered
+
+    @torch.no_grad()
+    def whole(self, x: Tensor, blocks: int = 1) -> Tensor:
+        """Return the rows of all ranks as `gather` does, without a gradient; x itself if alone."""
+        return self._joined(x, blocks) if self.many else x
+
+    def _joined(self, x: Tensor, blocks: int) -> Tensor:
+        of_rank = self.every(x)
+        n, rest = len(x) // blocks, x.shape[1:]
+        joined = torch.stack(of_rank).view(self.world_size, blocks, n, *rest).transpose(0, 1)
+        joined = joined.reshape(-1, *rest)
+        image = x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last)
+        return joined.contiguous(memory_format=torch.channels_last) if image else joined
+
+    def every(self, x: Tensor) -> list[Tensor]:
+        """Return the x of each rank, of one shape on all of them."""
+        x = x.detach().contiguous()
+        found = [torch.empty_like(x) for _ in range(self.world_size)]
+        with _heard():
+            dist.all_gather(found, x, group=self.tensors)
+        return found
+
+    def sum_(self, x: Tensor) -> Tensor:
+        """Sum a contiguous x over the ranks, in place; each gets the same bits."""
+        if self.many:
+            with _heard():
+                dist.all_reduce(x, group=self.tensors)
+        return x
+
+    @torch.no_grad()
+    def sum_gradients(self, parameters: Iterable[Tensor], *, whole: Iterable[Tensor] = ()) -> None:
+        """Sum the gradients of parameters that saw this rank's share alone.
+
+        Args:
+            parameters: all that learn.
+            whole: those of them that saw the whole batch, whose gradient is whole on each rank
+                already; the first rank's counts, so that they stay equal to the bit.
+        """
+        if not self.many:
+            return
+        if not self.first:
+            for seen in whole:
+                if seen.grad is not None:
+                    seen.grad.zero_()
+        self._sum_all([p.grad for p in parameters if p.grad is not None])
+
+    @torch.no_grad()
+    def average_(self, statistics: Sequence[Tensor]) -> None:
+        """Replace each of these by its mean over the ranks."""
+        if self.many and statistics:
+            self._sum_all(statistics)
+            torch._foreach_div_(list(statistics), float(self.world_size))
+
+    def _sum_all(self, tensors: Sequence[Tensor]) -> None:
+        """Sum tensors of one type over the ranks, in place, in buckets."""
+        for bucket in _buckets(tensors):
+            flat = self.sum_(torch.cat([t.reshape(-1) for t in bucket]))
+            parts = flat.split([t.numel() for t in bucket])
+            for t, part in zip(bucket, parts, strict=True):
+                t.copy_(part.view(t.shape))
+
+    def tell(self, value: T) -> T:
+        """Return the first rank's value, on every rank."""
+        if not self.many:
+            return value
+        held = [value if self.first else None]
+        with _heard():
+            dist.broadcast_object_list(held, src=0, group=self.words, device=torch.device("cpu"))
+        return held[0]  # type: ignore[return-value]
+
+    @torch.no_grad()
+    def first_has(self, x: Tensor) -> None:
+        """Fill x with the first rank's values."""
+        if self.many:
+            with _heard():
+                dist.broadcast(x, src=0, group=self.tensors)
+
+    def hear_all(self, value: T) -> list[T]:
+        """Return the value of each rank."""
+        if not self.many:
+            return [value]
+        held: list[T | None] = [None] * self.world_size
+        with _heard():
+            dist.all_gather_object(held, value, group=self.words)
+        return held  # type: ignore[return-value]
+
+    def first_does(self, work: Callable[[], T]) -> T:
+        """Return what the first rank's work gives; the others wait, and raise what it raises."""
+        if not self.many:
+            return work()
+        value: T | None = None
+        fault: Exception | None = None
+        if self.first:
+            try:
+                value = work()
+            except Exception as error:
+                fault = error
+        value, fault = self.tell((value, fault))
+        if fault is not None:
+            raise fault
+        return value  # type: ignore[return-value]
+
+    def all_do(self, work: Callable[[], T]) -> T:
+        """Do the work on each rank; where it fails on one, all raise the first failure."""
+        if not self.many:
+            return work()
+        value: T | None = None
+        fault: Exception | None = None
+        try:
+            value = work()
+        except Exception as error:
+            fault = error
+        for told in self.hear_all(fault):
+            if told is not None:
+                raise told
+        return value  # type: ignore[return-value]
+
+    def greatest(self, number: int) -> int:
+        """Return the greatest of the ranks' numbers."""
+        if not self.many:
+            return number
+        held = torch.tensor(number)
+        with _heard():
+            dist.all_reduce(held, op=dist.ReduceOp.MAX, group=self.words)
+        return int(held)
+
+
+class _Gather(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, ranks: Ranks, blocks: int) -> Tensor:
+        ctx.ranks, ctx.blocks = ranks, blocks
+        return ranks._joined(x, blocks)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        (whole,) = grads
+        rest = whole.shape[1:]
+        by_rank = whole.reshape(ctx.blocks, ctx.ranks.world_size, -1, *rest)
+        return by_rank[:, ctx.ranks.rank].reshape(-1, *rest), None, None
+
+
+def _buckets(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
+    bucket: list[Tensor] = []
+    for t in tensors:
+        if bucket and sum(map(Tensor.numel, bucket)) + t.numel() > BUCKET:
+            yield bucket
+            bucket = []
+        bucket.append(t)
+    if bucket:
+        yield bucket
+
+
+@contextmanager
+def _heard() -> Iterator[None]:
+    """Turn a broken exchange into RankLost."""
+    try:
+        yield
+    except torch.OutOfMemoryError:
+        raise
+    except RuntimeError as error:
+        raise RankLost(str(error).splitlines()[0]) from error
+
+
+ALONE = Ranks()

@@ -1,0 +1,155 @@
+"""Ranks that compute cells together: from the command line, stopped, gone on, refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.config.environment import Place, place
+from bench.config.grid import expand
+from bench.config.load import load_suite
+from bench.errors import BenchError, LaunchError
+from bench.launch.run import run_cells
+from bench.launch.together import check_cells, gpu_of
+from bench.store.store import Store
+from tests.pretraining import small_cell
+
+SUITE = """
+name: mine
+title: "digits on ranks"
+experiment: pretrain
+scale: smoke
+scales: {smoke: {what: "seconds", protocol: reduced}}
+seeds: [0]
+fixed: {dataset: digits, train_images: 96, image_size: 8, views: affine, arch: small, stem: half,
+  width: 4, feature_dim: 8, epochs: 2, batch_size: 16, optimizer: sgd, lr: 0.05, weight_decay: 1e-4,
+  lr_schedule: cosine, knn_k: 5, knn_every_epochs: 1, projector_hidden_dim: 16}
+grid: {method: [simclr]}
+"""
+
+
+def bench_on(folder: Path, results: str, ranks: int) -> "subprocess.Popen[str]":
+    """Start `bench run` on so many ranks, in a session of its own."""
+    (folder / "suites").mkdir(exist_ok=True)
+    (folder / "suites" / "mine.yaml").write_text(SUITE)
+    run = ["-m", "bench", "--results", results, "run", "mine", "--executor", "inline"]
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
+    command = [sys.executable, *(torchrun if ranks > 1 else []), *run]
+    settings = {"BENCH_CHECKPOINT_S": "0", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        env=os.environ | settings | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def only(folder: Path, pattern: str) -> Any:
+    (path,) = folder.glob(pattern)
+    return json.loads(path.read_text())
+
+
+def test_torchrun_gives_what_one_process_gives_though_killed(tmp_path: Path) -> None:
+    killed = bench_on(tmp_path, "two", 2)
+    while not list(tmp_path.glob("two/trained/*/checkpoint.pt")) and killed.poll() is None:
+        time.sleep(0.02)
+    os.kill(only(tmp_path, "two/pretrain/*/attempts/*.json")["owner"]["pid"], signal.SIGKILL)
+    assert "bench:" not in killed.communicate(timeout=120)[0]  # the other ends without a word
+    assert killed.returncode != 0
+    told = bench_on(tmp_path, "two", 2).communicate(timeout=180)[0]
+    assert "1 done, 0 failed, 0 missing" in told, told
+    assert told.count("0 missing") == 1  # one rank speaks
+    attempts = sorted(tmp_path.glob("two/pretrain/*/attempts/*.json"))
+    owners = [json.loads(path.read_text())["owner"]["pid"] for path in attempts]
+    assert len(set(owners)) == len(owners) == 2
+    assert only(tmp_path, "two/pretrain/*/provenance.json")["ranks"] == 2
+    assert "1 done" in bench_on(tmp_path, "one", 1).communicate(timeout=180)[0]
+    one, two = (
+        only(tmp_path, f"{run}/pretrain/*/summary.json")["metrics"] for run in ("one", "two")
+    )
+    assert one.keys() == two.keys()
+    accuracies = {name for name in one if name.startswith("knn")}  # an image is 0.2 percent
+    for name in one:
+        close = 1.0 if name in accuracies else 0.02 * max(1.0, abs(one[name]))
+        assert two[name] == pytest.approx(one[name], abs=close), name
+    lines = [path.read_text().count("\n") for path in tmp_path.glob("*/pretrain/*/history.jsonl")]
+    assert lines == [2, 2]
+
+
+def test_cells_that_do_not_divide_among_ranks_are_refused() -> None:
+    cell = small_cell(batch_size=18)
+    with pytest.raises(LaunchError) as error:
+        check_cells([small_cell(), cell], 4)
+    assert str(error.value) == (f"cell {cell.id}: batch_size 18 does not divide among 4 ranks")
+    check_cells([small_cell()], 4)
+
+
+def test_toys_run_on_one_rank() -> None:
+    path = Path("suites/eqco-table-9.yaml")
+    toys = expand(load_suite(path), "smoke", path)
+    with pytest.raises(LaunchError) as error:
+        check_cells(toys, 2)
+    assert str(error.value) == (
+        "gaussian-mi runs on one rank, found 2: start it without torchrun, or as one task"
+    )
+
+
+def test_each_rank_has_a_gpu_of_its_own() -> None:
+    assert gpu_of(Place(5, 8, 1), ["4", "7"]) == "7"
+    assert gpu_of(Place(5, 8, 1), ["4"]) == "4"  # Slurm has bound it
+    assert gpu_of(Place(1, 2, 1, meets=True), []) is None
+    with pytest.raises(LaunchError) as error:
+        gpu_of(Place(1, 2, 1, meets=True), ["0"])
+    assert str(error.value) == (
+        "rank 1 is number 1 of its machine, where 1 GPUs are visible: start one rank a GPU"
+    )
+
+
+TORCHRUN = {"MASTER_ADDR": "here", "MASTER_PORT": "1"} | {
+    "RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "1",
+}  # fmt: skip
+STEP = {"SLURM_PROCID": "2", "SLURM_STEP_NUM_TASKS": "8", "SLURM_LOCALID": "0"}
+LOCAL = {"SUBMITIT_EXECUTOR": "local"} | {
+    f"SUBMITIT_LOCAL_{k}": v for k, v in {"GLOBALID": "0", "NTASKS": "1", "LOCALID": "0"}.items()
+}
+PLACES = [
+    ({}, Place()),
+    (TORCHRUN, Place(3, 4, 1, meets=True)),
+    (STEP, Place(2, 8, 0)),
+    ({"SLURM_NTASKS": "8", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}, Place()),  # a batch script
+    (STEP | LOCAL, Place(0, 1, 0)),  # a local worker below a step
+]
+
+
+@pytest.mark.parametrize(("variables", "expected"), PLACES)
+def test_a_process_knows_its_place(
+    variables: dict[str, str], expected: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (*TORCHRUN, *STEP, *LOCAL):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert place() == expected
+
+
+def test_mistakes_in_how_ranks_are_started_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in TORCHRUN.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(LaunchError) as error:
+        run_cells([small_cell()], Store(tmp_path), title="mine")
+    assert str(error.value) == "torchrun's ranks compute each cell together: add --executor inline"
+    monkeypatch.setenv("RANK", "x")
+    with pytest.raises(BenchError) as mistake:
+        place()
+    assert str(mistake.value) == "RANK=x: expected a whole number"
