@@ -25,6 +25,10 @@ TimePerJob = Annotated[
     float | None, typer.Option(min=0.01, help="slurm: fill jobs with cells up to these minutes.")
 ]
 
+Ranks = Annotated[
+    int | None, typer.Option(min=1, help="slurm: processes that compute each cell together.")
+]
+
 
 def _select(
     context: typer.Context, name: str, scale: str | None, where: list[str] | None, seeds: str | None
@@ -55,14 +59,15 @@ def run(
     context: typer.Context, suite: SuiteNames, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, jobs: Jobs = None, executor: Executor = "local",
     retry_failed: RetryFailed = False, limit_gpu_hours: Limit = None, profile: ProfileName = None,
-    pack: Pack = None, time_per_job: TimePerJob = None, as_json: AsJson = False,
+    pack: Pack = None, time_per_job: TimePerJob = None, ranks: Ranks = None,
+    as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Run what is missing of one or more suites; on Slurm submit it and return."""
     from bench.running import How, run_selections
     from bench.show import print_counts
 
     chosen = [_select(context, name, scale, where, seeds) for name in suite]
-    how = How(executor, jobs, retry_failed, limit_gpu_hours, profile, pack, time_per_job)
+    how = How(executor, jobs, retry_failed, limit_gpu_hours, profile, pack, time_per_job, ranks)
     counts = run_selections(chosen, how)
     answer(counts, print_counts, as_json)
     raise typer.Exit(1 if counts["failed"] else 0)
@@ -73,7 +78,8 @@ def resume(
     context: typer.Context, suite: SuiteNames, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, jobs: Jobs = None, executor: Executor = "local",
     retry_failed: RetryFailed = False, limit_gpu_hours: Limit = None, profile: ProfileName = None,
-    pack: Pack = None, time_per_job: TimePerJob = None, as_json: AsJson = False,
+    pack: Pack = None, time_per_job: TimePerJob = None, ranks: Ranks = None,
+    as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Run what is missing of suites begun before; an error if nothing was begun."""
     from bench.running import check_begun
@@ -82,7 +88,7 @@ def resume(
         check_begun(_select(context, name, scale, where, seeds))
     run(
         context, suite, scale, where, seeds, jobs, executor, retry_failed, limit_gpu_hours, profile,
-        pack, time_per_job, as_json,
+        pack, time_per_job, ranks, as_json,
     )  # fmt: skip
 
 

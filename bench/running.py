@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from bench.config.environment import data_root, seconds_between_checkpoints
 from bench.config.profile import Profile, load_profile
 from bench.config.record import Cell
@@ -40,6 +42,7 @@ class How:
     profile: str | None = None
     pack: str | None = None  # a number or auto
     time_per_job_min: float | None = None
+    ranks: int | None = None
 
     def check(self) -> None:
         """Raise a LaunchError if two of the settings have no meaning together."""
@@ -47,7 +50,11 @@ class How:
             told = choices(self.executor, list(EXECUTORS))
             raise LaunchError(f"--executor {self.executor}: unknown. {told}")
         if self.executor != "slurm":
-            for name, value in (("profile", self.profile), ("time-per-job", self.time_per_job_min)):
+            for name, value in (
+                ("profile", self.profile),
+                ("time-per-job", self.time_per_job_min),
+                ("ranks", self.ranks),
+            ):
                 if value is not None:
                     raise LaunchError(f"--{name} belongs to --executor slurm")
         if self.pack is not None:
@@ -80,7 +87,7 @@ def run_selections(chosen: Sequence[Selection], how: How) -> Record:
     _check_data(cells)
     store, wanted, jobs = chosen[0].store, cells, _jobs(how, cells, chosen[0])
     if how.limit_hours is not None:
-        places = [None] if how.executor == "inline" else slots(jobs)
+        places = _places(how, jobs)
         limited = within(chosen, cells, places, how.limit_hours, retry_failed=how.retry_failed)
         print_limited(limited)
         wanted = [cell for cell in cells if cell.id in limited["chosen"]]
@@ -102,6 +109,13 @@ def run_selections(chosen: Sequence[Selection], how: How) -> Record:
         "failures": _failures([c.id for c in cells], states),
         **submitted,
     }
+
+
+def _places(how: How, jobs: int | None) -> list[str | None]:
+    """Return the workers that times are predicted for: on Slurm of what kind, at least."""
+    if how.executor == "slurm":
+        return ["0" if load_profile(how.profile).gpus_per_node else None]
+    return [None] if how.executor == "inline" else slots(jobs)
 
 
 def _jobs(how: How, cells: Sequence[Cell], selection: Selection) -> int | None:
@@ -134,14 +148,19 @@ def _submit(cells: Sequence[Cell], selection: Selection, how: How) -> Record:
 
 
 def _profile(how: How, cells: Sequence[Cell], selection: Selection) -> Profile:
+    """Return the profile with what the command line says, and `auto` looked up."""
     profile = load_profile(how.profile)
-    if how.time_per_job_min is not None:
-        profile = profile.model_copy(update={"time_per_job_min": how.time_per_job_min})
+    given: Record = {"time_per_job_min": how.time_per_job_min, "ranks": how.ranks}
     pack = profile.pack if how.pack is None else how.pack if how.pack == "auto" else int(how.pack)
     if pack == "auto":
         on_gpu = profile.gpus_per_node > 0
         pack = automatic_pack(cells, selection.store) if on_gpu else profile.cpus_per_task or 1
-    return profile.model_copy(update={"pack": pack})
+    changed = {name: value for name, value in given.items() if value is not None}
+    try:
+        return Profile.model_validate(profile.model_dump() | changed | {"pack": pack})
+    except ValidationError as error:
+        told = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+        raise LaunchError(f"--ranks {how.ranks}: {told}") from None
 
 
 def _check_data(cells: Sequence[Cell]) -> None:

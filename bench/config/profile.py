@@ -1,9 +1,9 @@
 """What a cluster wants to be asked for: Slurm's options, kept by name in the user's own file."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field, PositiveInt, ValidationError
+from pydantic import Field, PositiveInt, ValidationError, model_validator
 
 from bench.config.explain import explain
 from bench.config.record import Record
@@ -20,7 +20,7 @@ Option = bool | int | float | str | list[str] | dict[str, str | int | bool]
 
 
 class Profile(Record):
-    """How cells become jobs of one cluster. A job is one node with GPUs, or none.
+    """How cells become jobs of one cluster. A job is one node, or as many as its ranks need.
 
     Keys that begin with `slurm_` are submitit's: slurm_partition, slurm_account, slurm_qos,
     slurm_constraint, slurm_setup, slurm_additional_parameters, ...
@@ -33,6 +33,7 @@ class Profile(Record):
     cpus_per_task: PositiveInt | None = None  # of a job; by default one a worker
     mem_gb: float | None = Field(default=None, gt=0)
     pack: Pack = 1  # workers a GPU, or of a job without GPUs
+    ranks: PositiveInt = 1  # processes that compute each cell together, one a GPU
     time_per_job_min: float | None = Field(default=None, gt=0)  # short cells fill a job up to this
     max_array_size: PositiveInt | None = None  # tasks of one array; by default what the site allows
     slurm: dict[str, Option] = {}  # without the prefix
@@ -46,8 +47,21 @@ class Profile(Record):
 
     @property
     def workers(self) -> int:
-        """Workers of a job."""
-        return self.workers_a_gpu * max(1, self.gpus_per_node)
+        """Workers of a job; ranks that compute together are one."""
+        return 1 if self.ranks > 1 else self.workers_a_gpu * max(1, self.gpus_per_node)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of a job."""
+        return max(1, -(-self.ranks // self.gpus_per_node)) if self.gpus_per_node else 1
+
+    @model_validator(mode="after")
+    def _ranks_fill_nodes(self) -> Self:
+        if self.ranks % self.nodes:
+            raise ValueError(f"ranks {self.ranks} do not divide among {self.nodes} nodes")
+        if self.ranks > 1 and self.pack != 1:
+            raise ValueError("pack has no meaning with several ranks: they compute one cell")
+        return self
 
 
 def load_profile(name: str | None) -> Profile:

@@ -19,7 +19,7 @@ from bench.errors import Interrupted, LaunchError
 from bench.launch.units import Unit
 from bench.launch.worker import drain
 from bench.signals import deaf
-from bench.store.attempts import all_attempts
+from bench.store.attempts import Attempt, all_attempts
 from bench.store.owner import HEARTBEAT_S, Owner
 from bench.store.slurm import this_job
 from bench.store.store import CellState, Launch, State, Store
@@ -184,7 +184,7 @@ def give_up_if_deadly(cell: Cell, store: Store, *, since: float, told: str = "")
     killed = [
         attempt
         for attempt in all_attempts(folder.attempts)
-        if attempt.record["began"] >= since and attempt.state == "killed"
+        if attempt.record["began"] >= since and was_killed(attempt)
     ]
     if len(killed) >= KILLS_ALLOWED and not folder.is_done:
         attempt = folder.claim(cell, Owner.me(), "")
@@ -192,6 +192,11 @@ def give_up_if_deadly(cell: Cell, store: Store, *, since: float, told: str = "")
             why = f"its worker was killed {len(killed)} times (memory?)"
             attempt.end("failed", "oom", f"{why}; last words: {told}" if told else why)
     return bool(killed)
+
+
+def was_killed(attempt: Attempt) -> bool:
+    """Whether an attempt's process, or another rank of it, ended without a word."""
+    return attempt.state == "killed" or attempt.record["reason"] == "lost"
 
 
 def _last_line(worker: Worker) -> str:

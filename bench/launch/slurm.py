@@ -21,10 +21,11 @@ from submitit.helpers import DelayedSubmission
 from bench.config.profile import Profile
 from bench.config.record import Cell
 from bench.errors import LaunchError
-from bench.launch.local import give_up_if_deadly
+from bench.launch.local import give_up_if_deadly, was_killed
 from bench.launch.packing import Task, cut_arrays, pack_units
 from bench.launch.predict import predict
 from bench.launch.slurm_job import Job
+from bench.launch.together import check_cells
 from bench.launch.units import make_units
 from bench.store.attempts import Attempt
 from bench.store.owner import LEASE_S
@@ -59,6 +60,8 @@ def submit(request: Request, store: Store) -> Submission | None:
         raise LaunchError(
             "--executor slurm: there is no sbatch here; run this on a login node of the cluster"
         )
+    if request.profile.ranks > 1:
+        check_cells(request.cells, request.profile.ranks)
     limit = _max_array_size(request.profile)
     store.submissions.tidy()
     arrays: list[list[Task]] = []
@@ -134,6 +137,7 @@ def _give_to_slurm(
                 task,
                 store.root.resolve(),
                 pack=profile.workers_a_gpu,
+                ranks=profile.ranks,
                 retry_before=submission.retry_before,
                 since=request.since,
             )
@@ -146,7 +150,7 @@ def _give_to_slurm(
     additional["dependency"] = f"afterany:{':'.join(given)}"
     options |= {
         "slurm_additional_parameters": additional, "timeout_min": SWEEP_MIN, "cpus_per_task": 1,
-        "gpus_per_node": 0,
+        "gpus_per_node": 0, "nodes": 1, "tasks_per_node": 1,
     }  # fmt: skip
     sweep = Sweep(request, store.root.resolve(), submission)
     _sbatch([sweep], submission.logs, submission.sweep, options)
@@ -158,8 +162,8 @@ def _options(profile: Profile) -> dict[str, Any]:
         "timeout_min": profile.timeout_min,
         "gpus_per_node": profile.gpus_per_node,
         "cpus_per_task": profile.cpus_per_task or profile.workers,
-        "nodes": 1,
-        "tasks_per_node": 1,
+        "nodes": profile.nodes,
+        "tasks_per_node": profile.ranks // profile.nodes,
     }
     if profile.mem_gb:
         options["mem_gb"] = profile.mem_gb
@@ -215,10 +219,10 @@ class Sweep:
         last = folder.last_attempt()
         if folder.is_done or last is None or last.state == "failed":
             return False
-        if last.state == "killed":
+        if was_killed(last):
             give_up_if_deadly(cell, store, since=self.request.since, told=self._last_words(last))
             last = folder.last_attempt() or last
-        return last.state == "killed" or last.record["reason"] == "preempted"
+        return last.state == "killed" or last.record["reason"] in ("preempted", "lost")
 
     def _last_words(self, attempt: Attempt) -> str:
         path = self.submission.logs / f"{attempt.owner.job}_0_log.err"

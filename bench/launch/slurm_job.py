@@ -7,25 +7,36 @@ what a claim's owner leaves behind is a checkpoint.
 import signal
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import FrameType
 
 from submitit.helpers import DelayedSubmission
 
-from bench.errors import Interrupted
+from bench.config.environment import place
+from bench.errors import Interrupted, Preempted
 from bench.launch.local import LocalQueue
 from bench.launch.progress import Progress
 from bench.launch.slots import slots
+from bench.launch.together import together
 from bench.launch.units import Unit
-from bench.store.slurm import this_job
-from bench.store.store import Store
+from bench.signals import stoppable
+from bench.store.slurm import ask, this_job
+from bench.store.store import Launch, Store
 
 
 class Job:
     """One task of an array, as submitit pickles it; what it was at is found in the store."""
 
     def __init__(
-        self, units: Sequence[Unit], results: Path, *, pack: int, retry_before: float, since: float
+        self,
+        units: Sequence[Unit],
+        results: Path,
+        *,
+        pack: int,
+        ranks: int,
+        retry_before: float,
+        since: float,
     ) -> None:
         """Describe the work.
 
@@ -33,25 +44,48 @@ class Job:
             units: cells in stacks.
             results: the results folder, absolute.
             pack: workers a GPU, or of a job without GPUs.
+            ranks: tasks of the job, which compute each cell together.
             retry_before: failures that ended before this time are tried again.
             since: when the user asked for the cells.
         """
-        self.units, self.results, self.pack = units, results, pack
+        self.units, self.results, self.pack, self.ranks = units, results, pack, ranks
         self.retry_before, self.since = retry_before, since
         self.queue: LocalQueue | None = None
 
     def __call__(self) -> None:
         """Compute what nobody has done or holds."""
+        if self.ranks > 1:
+            self._together()
+            return
         signal.signal(signal.SIGTERM, _end)  # of scancel and of requeues; submitit ignores it
-        store = Store(self.results, asks_slurm=False)
-        cells = [cell for unit in self.units for cell in unit]
         places = slots(None, pack=self.pack)
         with (
-            store.announce(cells, retry_before=self.retry_before, since=self.since) as launch,
+            self._announced() as launch,
             Progress(f"job {this_job()}", Counter(), None, len(places)) as report,
         ):
-            self.queue = LocalQueue(self.units, store, launch, places)
+            self.queue = LocalQueue(self.units, self._store, launch, places)
             self.queue.run(report, patient=False)
+
+    def _together(self) -> None:
+        """Compute as one of several ranks; the first one claims, and requeues the job if warned."""
+        cells = [cell for unit in self.units for cell in unit]
+        try:
+            with stoppable(), together(cells, self._store) as drain:
+                if drain is not None:
+                    with self._announced() as launch:
+                        drain(self.units, self._store, launch)
+        except Preempted:
+            if place().rank == 0:
+                ask("scontrol", "requeue", this_job())
+            raise
+
+    @property
+    def _store(self) -> Store:
+        return Store(self.results, asks_slurm=False)
+
+    def _announced(self) -> AbstractContextManager[Launch]:
+        cells = [cell for unit in self.units for cell in unit]
+        return self._store.announce(cells, retry_before=self.retry_before, since=self.since)
 
     def checkpoint(self) -> DelayedSubmission:
         """Stop the workers, which write their checkpoints; called by submitit's signal handler."""

@@ -13,7 +13,16 @@ from bench.config.record import Cell
 from bench.errors import Interrupted, LaunchError, RankLost
 from bench.launch.slots import visible_gpus
 from bench.launch.units import Unit
-from bench.launch.worker import THREADS, Claims, claim_unit, fail, origin_of, watched, write
+from bench.launch.worker import (
+    THREADS,
+    Claims,
+    claim_unit,
+    fail,
+    give_up_claims,
+    origin_of,
+    watched,
+    write,
+)
 from bench.signals import listening, stoppable
 from bench.store.owner import Owner
 from bench.store.store import Launch, Store
@@ -127,9 +136,8 @@ def _lead(
                     fail(folder, attempt, error)
                 told = f"{type(error).__name__}: {error}".splitlines()[0]
                 raise OutOfStep(f"the ranks are out of step after {told}") from error
-            except (Interrupted, KeyboardInterrupt):
-                for _, folder, attempt in claims.values():
-                    attempt.end("done" if folder.is_done else "interrupted")
+            except (Interrupted, KeyboardInterrupt) as told:
+                give_up_claims(claims, told)
                 raise
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.config.environment import place
 from bench.config.record import Cell
-from bench.errors import CellFailure, Interrupted, Preempted
+from bench.errors import CellFailure, Interrupted, Preempted, RankLost
 from bench.launch.units import Unit
 from bench.signals import end_if_told, stoppable
 from bench.store.attempts import Attempt
@@ -73,9 +73,7 @@ def drain(
                     for _, folder, attempt in claims.values():
                         fail(folder, attempt, error)
                 except (Interrupted, KeyboardInterrupt) as told:
-                    reason = "preempted" if isinstance(told, Preempted) else None
-                    for _, folder, attempt in claims.values():
-                        attempt.end("done" if folder.is_done else "interrupted", reason)
+                    give_up_claims(claims, told)
                     raise
 
 
@@ -86,6 +84,14 @@ def claim_unit(unit: Unit, store: Store, launch: Launch, owner: Owner, claims: C
         attempt = folder.claim(cell, owner, launch.name, retry_before=launch.retry_before)
         if attempt is not None:
             claims[cell.id] = (cell, folder, attempt)
+
+
+def give_up_claims(claims: Claims, told: BaseException) -> None:
+    """End the attempts that were interrupted, and say by what."""
+    reason = "preempted" if isinstance(told, Preempted) else None
+    reason = "lost" if isinstance(told, RankLost) else reason
+    for _, folder, attempt in claims.values():
+        attempt.end("done" if folder.is_done else "interrupted", reason)
 
 
 def _by_checkpoint(claims: Claims) -> list[list[Claim]]:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import SUITE, Workspace
 from tests.launch.test_launch import end
+from tests.launch.test_together import SUITE as RANKED
 from tests.slurm.conftest import ARRAY, Cluster
 
 CELLS = 8
@@ -163,3 +164,28 @@ def test_mistakes_are_one_line(on_slurm: Workspace) -> None:
         assert told in answer.err
         assert answer.err.count("\n") == 1
     assert status(on_slurm)["missing"] == CELLS
+
+
+def test_two_tasks_compute_a_cell_together_warned_on_the_way(
+    cluster: Cluster, on_slurm: Workspace, wait_for: Wait, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_slurm.suite(RANKED.replace("name: mine", "name: small").replace("epochs: 2", "epochs: 60"))
+    run = ("run", "small", "--executor", "slurm", "--ranks")
+    answer = on_slurm.call(*run, "3")
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
+    assert "batch_size 16 does not divide among 3 ranks" in answer.err
+    on_slurm.call(*run, "2")
+    histories = on_slurm.root / "results/trained"
+    wait_for(lambda: list(histories.glob("*/history.jsonl")), what="for an epoch")
+    (job,) = cluster.jobs()
+    cluster.ask("scancel", "--signal=USR2", job)
+    wait_for(lambda: over(on_slurm), what="for the end")
+    assert status(on_slurm)["done"] == 1
+    assert [a["reason"] for a in on_slurm.attempts()] == ["preempted", None] * 2  # and its training
+    (origin,) = on_slurm.root.glob("results/pretrain/*/provenance.json")
+    assert json.loads(origin.read_text())["ranks"] == 2
+    on_slurm.call("--results", "other", "run", "small", "--executor", "inline")
+    (there,) = on_slurm.root.glob("results/pretrain/*/summary.json")
+    (here,) = on_slurm.root.glob("other/pretrain/*/summary.json")
+    found, alone = (json.loads(path.read_text())["metrics"] for path in (there, here))
+    assert found["train_loss"] == pytest.approx(alone["train_loss"], rel=0.02)
