@@ -367,7 +367,7 @@ def test_a_bomb_stops_at_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_what_says_that_it_is_huge_is_not_unpacked(tmp_path: Path) -> None:
     info = info_of(f"trained/{'0' * 16}/encoder.pt", 2**32 + 1)
     (tmp_path / "x.tar").write_bytes(info.tobuf(tarfile.USTAR_FORMAT))  # and no byte of content
-    with pytest.raises(StoreError, match="has 4294967297 bytes; at most 4294967296 are allowed$"):
+    with pytest.raises(StoreError, match=r"has 4294967297 bytes; at most 4294967296 are allowed$"):
         bring_in(tmp_path / "x.tar", Store(tmp_path / "here"))
 
 
