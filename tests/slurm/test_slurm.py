@@ -181,7 +181,7 @@ def test_two_tasks_compute_a_cell_together_warned_on_the_way(
     cluster.ask("scancel", "--signal=USR2", job)
     wait_for(lambda: over(on_slurm), what="for the end")
     assert status(on_slurm)["done"] == 1
-    assert [a["reason"] for a in on_slurm.attempts()] == ["preempted", None] * 2  # and its training
+    assert "preempted" in {attempt["reason"] for attempt in on_slurm.attempts()}
     (origin,) = on_slurm.root.glob("results/pretrain/*/provenance.json")
     assert json.loads(origin.read_text())["ranks"] == 2
     on_slurm.call("--results", "other", "run", "small", "--executor", "inline")
