@@ -56,7 +56,7 @@ class Campaign:
 
     def submit(self) -> None:
         """Give what is missing to Slurm; one of three launchers is killed while it does."""
-        words = ("run", "small", "--seeds", SEEDS, "--executor", "slurm", "--jobs", "4",
+        words = ("run", "small", "--seeds", SEEDS, "--executor", "slurm", "--jobs", "2",
                  "--pack", "2", "--retry-failed")  # fmt: skip
         launcher = self.bench(*words)
         if self.rng.random() < 1 / 3:
