@@ -1,6 +1,7 @@
 """The results folder as a whole: which cells are done, running, queued, failed, missing."""
 
 import os
+import shutil
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -146,6 +147,7 @@ class Store:
             record = read_json(path)
             if record and not Owner.of(record["owner"]).is_alive(path):
                 path.unlink(missing_ok=True)  # its launcher was killed
+                shutil.rmtree(path.with_suffix(""), ignore_errors=True)
         path = self.launches / f"{uuid4().hex[:12]}.json"
         launch = Launch(path, Owner.me(), retry_before, time.time() if since is None else since)
         record = {

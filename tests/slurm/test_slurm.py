@@ -197,8 +197,8 @@ def test_table_9_launcher_killed_job_requeued_slurmd_killed(
     """EqCo's Table 9 at its own protocol: K = 64, one seed; with BENCH_LONG=1 all of `quick`."""
     monkeypatch.setenv("BENCH_CHECKPOINT_S", "2")
     suites = ("--suites", str(Path(__file__).parents[2] / "suites"))
-    table = ("eqco-table-9", "--scale", "quick")
-    table += () if os.environ.get("BENCH_LONG") else ("--where", "K=64", "--seeds", "0")
+    part = () if os.environ.get("BENCH_LONG") else ("--where", "K=64", "--seeds", "0")
+    table = ("eqco-table-9", "--scale", "quick", *part)
 
     def counts() -> dict[str, int]:
         return dict(on_slurm.call(*suites, "status", *table, "--json").json)
