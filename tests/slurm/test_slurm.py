@@ -194,10 +194,14 @@ def test_two_tasks_compute_a_cell_together_warned_on_the_way(
 def test_table_9_launcher_killed_job_requeued_slurmd_killed(
     cluster: Cluster, on_slurm: Workspace, wait_for: Wait, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """EqCo's Table 9 at its own protocol: K = 64, one seed; with BENCH_LONG=1 all of `quick`."""
+    """EqCo's Table 9 at its own protocol: two cells; with BENCH_LONG=1 all of `quick`."""
     monkeypatch.setenv("BENCH_CHECKPOINT_S", "2")
     suites = ("--suites", str(Path(__file__).parents[2] / "suites"))
-    part = () if os.environ.get("BENCH_LONG") else ("--where", "K=64", "--seeds", "0")
+    part = (
+        ()
+        if os.environ.get("BENCH_LONG")
+        else ("--where", "K=64", "--where", "mi_true=2", "--seeds", "0")
+    )
     table = ("eqco-table-9", "--scale", "quick", *part)
 
     def counts() -> dict[str, int]:
