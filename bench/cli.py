@@ -50,6 +50,8 @@ def _settings(
         ),
     ] = False,
 ) -> None:
+    if results.exists() and not results.is_dir():
+        raise BenchError(f"--results {results}: is no folder")
     context.obj = (suites, results)
     os.environ["BENCH_SUITES"] = str(suites)  # where own methods are looked for, by workers too
     if data is not None:

@@ -73,7 +73,8 @@ def check_begun(selection: Selection) -> None:
     if not any(s.attempts or s.state in begun for s in states):
         raise LaunchError(
             f"{selection.suite.name} at scale {selection.scale}: nothing to resume in "
-            f"{selection.results}; `bench run {selection.suite.name}` begins it"
+            f"{selection.results}; `bench run {selection.suite.name} --scale {selection.scale}` "
+            "begins it"
         )
 
 
@@ -94,6 +95,7 @@ def run_selections(chosen: Sequence[Selection], how: How) -> Record:
     submitted: Record = {}
     if how.executor == "slurm":
         submitted = {"submitted": _submit(wanted, chosen[0], how)}
+        store.submissions.forget()
     else:
         title = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
         inline = how.executor == "inline"
@@ -102,10 +104,17 @@ def run_selections(chosen: Sequence[Selection], how: How) -> Record:
         )
     states = store.states(cells)
     counts = Counter(state.state for state in states)
+    waiting = counts[State.QUEUED] + counts[State.RUNNING] if submitted else 0
+    if submitted:
+        first = chosen[0]
+        submitted["submitted"] |= {
+            "waiting": waiting,
+            "suite": f"{first.suite.name} --scale {first.scale}",
+        }
     return {
         "done": counts[State.DONE],
         "failed": counts[State.FAILED],
-        "missing": len(states) - counts[State.DONE] - counts[State.FAILED],
+        "missing": len(states) - counts[State.DONE] - counts[State.FAILED] - waiting,
         "failures": _failures([c.id for c in cells], states),
         **submitted,
     }
@@ -129,12 +138,13 @@ def _jobs(how: How, cells: Sequence[Cell], selection: Selection) -> int | None:
 
 def _submit(cells: Sequence[Cell], selection: Selection, how: How) -> Record:
     """Give what is missing to Slurm; return what was given."""
-    from bench.launch.slurm import Request, submit
+    from bench.launch.slurm import submit
+    from bench.launch.sweep import Request
 
-    selection.store.check_writable()
     seconds_between_checkpoints()
     profile = _profile(how, cells, selection)
-    request = Request(cells, profile, how.jobs, time.time(), how.retry_failed)
+    retry_before = time.time() if how.retry_failed else 0.0
+    request = Request(cells, profile, how.jobs, retry_before)
     submission = submit(request, selection.store)
     if submission is None:
         return {"cells": 0, "jobs": 0, "arrays": 0, "logs": None}
@@ -160,7 +170,8 @@ def _profile(how: How, cells: Sequence[Cell], selection: Selection) -> Profile:
         return Profile.model_validate(profile.model_dump() | changed | {"pack": pack})
     except ValidationError as error:
         told = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-        raise LaunchError(f"--ranks {how.ranks}: {told}") from None
+        option = "--ranks" if how.ranks is not None else "--pack" if how.pack else "--profile"
+        raise LaunchError(f"{option}: {told}") from None
 
 
 def _check_data(cells: Sequence[Cell]) -> None:
@@ -194,9 +205,15 @@ def describe_status(selection: Selection) -> Record:
         "attempts": sum(state.attempts for state in states),
         "failures": _failures([cell.id for cell in selection.cells], states),
         "jobs": [
-            {"job": task.job, "state": task.state, "log": str(submission.log(task))}
+            {
+                "job": task.job,
+                "state": task.state,
+                "reason": task.reason,
+                "log": str(submission.log(task)),
+            }
             for submission, task in store.submissions.holding({c.id for c in selection.cells})
         ],
+        "slurm_answers": store.submissions.answers(),
         "left_core_s": None,
     }
     if counts[State.DONE] + counts[State.FAILED] < len(states):
@@ -207,13 +224,15 @@ def describe_status(selection: Selection) -> Record:
 
 def watch_status(selection: Selection) -> None:
     """Show the states until no cell runs or waits in a queue."""
-    states = selection.store.states(selection.cells)
+    cells = selection.cells
+    states = selection.store.states(cells)
     core_s = predict(selection.cells, states, selection.store, slots(None)).core_s
     with Progress(
         f"{selection.suite.name} ({selection.scale})", Counter(), core_s, len(slots(None))
     ) as show:
         while not show(states):
-            if not any(s.state in (State.RUNNING, State.QUEUED) for s in states):
+            begun = any(s.state in (State.RUNNING, State.QUEUED) for s in states)
+            if not begun and not selection.store.submissions.awaited({c.id for c in cells}):
                 return
             time.sleep(WATCH_EVERY_S)
             states = selection.store.states(selection.cells)
@@ -222,24 +241,23 @@ def watch_status(selection: Selection) -> None:
 def cancel(selection: Selection) -> Record:
     """Stop what computes or will compute cells of the selection: jobs, and launchers here.
 
-    Their checkpoints stay. A job or launcher that has cells of other suites too stops as a whole.
+    Checkpoints stay. A job or launcher that has cells of other suites too stops as a whole.
 
     Raises:
         LaunchError: Slurm does not answer.
     """
     store, wanted = selection.store, {cell.id for cell in selection.cells}
-    open_cells = wanted - {
-        cell.id
-        for cell, state in zip(selection.cells, store.states(selection.cells), strict=True)
-        if state.state in (State.DONE, State.FAILED)
-    }
-    jobs = [task.job for _, task in store.submissions.holding(open_cells)]
-    jobs += store.submissions.sweeps_of(jobs)
+    submissions = store.submissions
+    submissions.forget()
+    if submissions.open() and submissions.tasks(submissions.open()) is None:
+        raise LaunchError("Slurm does not answer: jobs that were submitted from here may still run")
+    submissions.stop(wanted)
+    jobs = submissions.jobs_of(wanted)
     if jobs and ask("scancel", *jobs) is None:
         raise LaunchError(f"scancel {' '.join(jobs[:3])} ...: Slurm does not do it")
     stopped: list[str] = []
     elsewhere: list[str] = []
-    for owner in store.launchers_of(open_cells):
+    for owner in store.launchers_of(wanted):
         (stopped if _end(owner) else elsewhere).append(f"{owner.host}:{owner.pid}")
     return {"jobs": jobs, "launchers": stopped, "elsewhere": elsewhere}
 

@@ -13,6 +13,9 @@ from bench.store.store import State
 
 MOST_SHOWN = 40  # cells that a verb lists
 
+USUAL = ("None", "Resources", "Priority", "Dependency", "JobArrayTaskLimit", "BeginTime")
+"""Reasons for which jobs wait that will pass by themselves."""
+
 Record = dict[str, Any]
 
 
@@ -127,11 +130,12 @@ def print_counts(record: Record) -> None:
     if given is not None and given["cells"]:
         print(
             f"submitted {given['cells']} cells in {given['jobs']} jobs ({given['arrays']} arrays, "
-            f"logs: {given['logs']}); `bench status --watch` follows"
+            f"logs: {given['logs']}); `bench status {given['suite']} --watch` follows"
         )
     elif given is not None:
         print("nothing to submit: every cell is over, runs or is queued")
-    print(f"{record['done']} done, {record['failed']} failed, {record['missing']} missing")
+    waiting = f", {given['waiting']} queued or running" if given else ""
+    print(f"{record['done']} done, {record['failed']} failed, {record['missing']} missing{waiting}")
     _print_failures(record["failures"])
 
 
@@ -149,6 +153,8 @@ def print_status(record: Record) -> None:
     left = record["left_core_s"]
     more = f"; about {duration(left)} of work left" if left else ""
     print(f"{record['suite']} at scale {record['scale']}: {record['cells']} cells: {told}{more}")
+    if not record["slurm_answers"]:
+        print("  Slurm does not answer: what was submitted last counts as queued")
     _print_jobs(record["jobs"])
     _print_failures(record["failures"])
 
@@ -161,6 +167,11 @@ def _print_jobs(jobs: Sequence[Record]) -> None:
     print(f"  Slurm: {', '.join(f'{n} {state}' for state, n in counts.items())}")
     for job in [job for job in jobs if job["state"] == "RUNNING"][:10]:
         print(f"    job {job['job']} runs (log: {job['log']})")
+    stuck = Counter(
+        j["reason"] for j in jobs if j["state"] == "PENDING" and j["reason"] not in USUAL
+    )
+    for reason, n in stuck.items():
+        print(f"    {n} pending: {reason}")
 
 
 def print_cancelled(record: Record) -> None:

@@ -13,9 +13,10 @@ WARNING = signal.SIGUSR2  # Slurm's, through submitit, before a time limit or a 
 
 
 class _Told:
-    """The signal that came and is not answered yet, 0 for none; how many blocks heed and listen."""
+    """The signal that came, 0 for none, and whether it was answered; who heeds and listens."""
 
     number = 0
+    answered = False  # others that come while the process clears up are ignored
     heeding = 0
     listening = 0
 
@@ -24,7 +25,7 @@ class _Told:
 def stoppable() -> Iterator[None]:
     """Within the block SIGTERM and the warning raise `Interrupted`, or wait for `listening`."""
     if not _Told.heeding:
-        _Told.number = 0
+        _Told.number, _Told.answered = 0, False
     _Told.heeding += 1
     try:
         with _handled({signal.SIGTERM: _stop, WARNING: _stop}):
@@ -35,19 +36,19 @@ def stoppable() -> Iterator[None]:
 
 def _stop(number: int, _: FrameType | None) -> None:
     _Told.number = _Told.number or number
-    if not _Told.listening:
+    if not _Told.listening and not _Told.answered:
         end_if_told()
 
 
 def end_if_told() -> None:
     """Raise `Interrupted` if a signal came that told to stop; `Preempted` for the warning."""
-    number, _Told.number = _Told.number, 0
-    if number:
-        raise (Preempted if number == WARNING else Interrupted)(f"signal {number}")
+    if _Told.number and not _Told.answered:
+        _Told.answered = True
+        raise (Preempted if warned() else Interrupted)(f"signal {_Told.number}")
 
 
 def warned() -> bool:
-    """Return whether the signal that is not answered yet is the warning."""
+    """Return whether the signal that came first is the warning."""
     return _Told.number == WARNING
 
 
@@ -60,11 +61,13 @@ def listening() -> Iterator[Callable[[], bool]]:
     Raises:
         Interrupted: the outermost block has ended and the process was told to stop.
     """
+    if not _Told.heeding:
+        _Told.number, _Told.answered = 0, False
     heeds = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     _Told.listening += 1
     try:
         with _handled({signal.SIGINT: _stop} if heeds else {}):
-            yield lambda: _Told.number != 0
+            yield lambda: _Told.number != 0 and not _Told.answered
     finally:
         _Told.listening -= 1
     if not _Told.listening:

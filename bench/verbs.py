@@ -14,8 +14,6 @@ from bench.errors import BenchError, choices
 from bench.select import Selection
 from bench.store.store import State, Store
 
-WATCH_EVERY_S = 2.0
-
 Record = dict[str, Any]
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, PositiveInt, ValidationError, model_validator
+from pydantic import Field, PositiveInt, ValidationError, field_validator, model_validator
 
 from bench.config.explain import explain
 from bench.config.record import Record
@@ -12,8 +12,16 @@ from bench.errors import LaunchError, choices
 
 PROFILES = Path("~/.config/bench/profiles.yaml")
 DEFAULT = "default"
-OURS = ("array_parallelism", "job_name", "nodes", "ntasks_per_node", "num_gpus", "time", "use_srun")
+OURS = (
+    "array_parallelism", "cpus_per_task", "dependency", "gpus_per_node", "gpus_per_task",
+    "job_name", "nodes", "ntasks_per_node", "num_gpus", "time", "use_srun",
+)  # fmt: skip
 """submitit's options that the launcher sets itself."""
+
+WARNED_S = 90  # before the end of a job, by default
+LEAST_S = 120  # that a job has before the warning
+
+MAPPINGS = ("slurm_additional_parameters",)
 
 Pack = PositiveInt | Literal["auto"]
 Option = bool | int | float | str | list[str] | dict[str, str | int | bool]
@@ -56,6 +64,29 @@ class Profile(Record):
         return max(1, -(-self.ranks // self.gpus_per_node)) if self.gpus_per_node else 1
 
     @model_validator(mode="after")
+    def _there_is_time(self) -> Self:
+        delay = self.slurm.get("signal_delay_s", WARNED_S)
+        if not isinstance(delay, int) or 60 * self.timeout_min < delay + LEAST_S:
+            raise ValueError(
+                f"timeout_min {self.timeout_min}: Slurm warns {delay} s before the end, which "
+                f"leaves less than {LEAST_S} s"
+            )
+        return self
+
+    @field_validator("slurm")
+    @classmethod
+    def _are_of_their_types(cls, slurm: dict[str, Option]) -> dict[str, Option]:
+        for name, kind, told in (
+            ("setup", list, "a list of shell commands"),
+            ("teardown", list, "a list of shell commands"),
+            ("srun_args", list, "a list of options"),
+            ("additional_parameters", dict, "a mapping"),
+        ):
+            if not isinstance(slurm.get(name, kind()), kind):
+                raise ValueError(f"slurm_{name}: expected {told}")
+        return slurm
+
+    @model_validator(mode="after")
     def _ranks_fill_nodes(self) -> Self:
         if self.ranks % self.nodes:
             raise ValueError(f"ranks {self.ranks} do not divide among {self.nodes} nodes")
@@ -75,7 +106,7 @@ def load_profile(name: str | None) -> Profile:
     if name is not None and (name.endswith((".yaml", ".yml")) or "/" in name):
         return _checked(load_yaml(Path(name).expanduser(), LaunchError), name)
     home = PROFILES.expanduser()
-    known = load_yaml(home, LaunchError) if home.exists() else {}
+    known = (load_yaml(home, LaunchError) if home.exists() else None) or {}
     if not isinstance(known, dict):
         raise LaunchError(f"{home}: expected profiles by name")
     if name is None and DEFAULT not in known:
@@ -88,8 +119,10 @@ def load_profile(name: str | None) -> Profile:
 
 
 def _checked(values: Any, place: str) -> Profile:
-    if not isinstance(values, dict):
-        raise LaunchError(f"{place}: expected settings of a profile, found {values!r}")
+    if not isinstance(values, dict) or any(
+        isinstance(v, dict) for k, v in values.items() if k not in MAPPINGS
+    ):
+        raise LaunchError(f"{place}: expected the settings of one profile, such as timeout_min: 60")
     given = {str(key): value for key, value in values.items()}
     slurm = {k.removeprefix("slurm_"): v for k, v in given.items() if k.startswith("slurm_")}
     own = {key: value for key, value in given.items() if not key.startswith("slurm_")}
@@ -99,7 +132,7 @@ def _checked(values: Any, place: str) -> Profile:
     try:
         return Profile.model_validate(own | {"slurm": slurm}, strict=False)
     except ValidationError as error:
-        raise LaunchError(explain(error, Path(place))) from None
+        raise LaunchError(explain(error, Path(place), root=Profile)) from None
 
 
 def _check_options(names: list[str], place: str) -> None:

@@ -15,6 +15,7 @@ from torch import nn
 
 from bench.config.pretrain import Pretrain
 from bench.errors import CellFailure, Interrupted
+from bench.signals import end_if_told
 from bench.store.attempts import begin_attempt
 from bench.store.files import read_json, to_json, write_whole
 from bench.store.folder import CellFolder
@@ -91,6 +92,7 @@ class TrainedFolder(CellFolder):
         attempt = begin_attempt(self.attempts, Owner.me(), "")
         while attempt is None:
             if stop():
+                end_if_told()
                 raise Interrupted("told to stop")
             time.sleep(POLL_S)
             attempt = begin_attempt(self.attempts, Owner.me(), "")

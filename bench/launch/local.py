@@ -19,7 +19,7 @@ from bench.errors import Interrupted, LaunchError
 from bench.launch.units import Unit
 from bench.launch.worker import drain
 from bench.signals import deaf
-from bench.store.attempts import Attempt, all_attempts
+from bench.store.attempts import all_attempts
 from bench.store.owner import HEARTBEAT_S, Owner
 from bench.store.slurm import this_job
 from bench.store.store import CellState, Launch, State, Store
@@ -27,7 +27,7 @@ from bench.store.store import CellState, Launch, State, Store
 POLL_S = 0.25
 STOP_S = 60.0  # for a worker to write its checkpoint, when it is told to stop
 KILLS_ALLOWED = 3  # of one cell
-DEATHS_ALLOWED = 5  # of workers in a row that finish nothing
+DEATHS_ALLOWED = 5  # of the workers of a slot, in a row, that finish nothing
 NO_LIMIT_MIN = 60 * 24 * 365
 
 Worker = submitit.LocalJob[None]
@@ -50,7 +50,7 @@ class LocalQueue:
         """
         self.workers: list[Worker | None] = [None] * len(slots)
         self.store, self.launch, self.slots = store, launch, slots
-        self.work = _Work(units, store, launch)
+        self.work = _Work(units, store, launch, DEATHS_ALLOWED * len(slots))
 
     def run(self, report: Report, *, patient: bool = True) -> None:
         """Keep every slot busy.
@@ -110,7 +110,10 @@ class LocalQueue:
 class _Work:
     """What is still to be done, and how often it went wrong."""
 
-    def __init__(self, units: Sequence[Unit], store: Store, launch: Launch) -> None:
+    def __init__(
+        self, units: Sequence[Unit], store: Store, launch: Launch, deaths_allowed: int
+    ) -> None:
+        self.deaths_allowed = deaths_allowed
         self.units, self.store, self.launch = list(units), store, launch
         self.cells = [cell for unit in units for cell in unit]
         self.states: list[CellState] = [CellState(State.MISSING)] * len(self.cells)
@@ -161,30 +164,30 @@ class _Work:
         killed = {
             cell.id
             for cell in self.cells
-            if give_up_if_deadly(cell, self.store, since=self.launch.since, told=told)
+            if _give_up_if_deadly(cell, self.store, since=self.launch.since, told=told)
         }
         self.units = [
             part
             for unit in self.units
             for part in ([[cell] for cell in unit] if any(c.id in killed for c in unit) else [unit])
         ]
-        if self.deaths > DEATHS_ALLOWED:
+        if self.deaths > self.deaths_allowed:
             raise LaunchError(
                 "workers die one after the other: "
                 f"{told or 'killed without a word'} (log: {worker.paths.stderr})"
             )
 
 
-def give_up_if_deadly(cell: Cell, store: Store, *, since: float, told: str = "") -> bool:
+def _give_up_if_deadly(cell: Cell, store: Store, *, since: float, told: str) -> bool:
     """Record a cell as failed that was killed too often; return whether it was killed at all.
 
-    Attempts count that began after `since`, when the user asked for the cell.
+    Attempts count that began after `since`, when the queue began.
     """
     folder = store.folder(cell)
     killed = [
         attempt
         for attempt in all_attempts(folder.attempts)
-        if attempt.record["began"] >= since and was_killed(attempt)
+        if attempt.record["began"] >= since and attempt.state == "killed"
     ]
     if len(killed) >= KILLS_ALLOWED and not folder.is_done:
         attempt = folder.claim(cell, Owner.me(), "")
@@ -192,11 +195,6 @@ def give_up_if_deadly(cell: Cell, store: Store, *, since: float, told: str = "")
             why = f"its worker was killed {len(killed)} times (memory?)"
             attempt.end("failed", "oom", f"{why}; last words: {told}" if told else why)
     return bool(killed)
-
-
-def was_killed(attempt: Attempt) -> bool:
-    """Whether an attempt's process, or another rank of it, ended without a word."""
-    return attempt.state == "killed" or attempt.record["reason"] == "lost"
 
 
 def _last_line(worker: Worker) -> str:

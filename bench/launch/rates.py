@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bench.config.record import Cell
 from bench.launch.finished import Took
 from bench.launch.kinds import evaluations_of, keys_of, kind_of, training_of, work_of
-from bench.store.probes import Speed, read_speed
+from bench.store.probes import Speed, read_speed, read_speed_elsewhere
 from bench.store.provenance import processor
 from bench.store.store import Store
 
@@ -169,12 +169,15 @@ class Known:
 
     def _probed(self, part: str, kind: str) -> _Found | None:
         if kind not in self._speeds:
-            self._speeds[kind] = read_speed(self.store.root, kind, self.device, self.machine)
+            root = self.store.root
+            here = read_speed(root, kind, self.device, self.machine)
+            self._speeds[kind] = here or read_speed_elsewhere(root, kind, self.device)
         speed = self._speeds[kind]
         if speed is None:
             return None
         rate = speed.shared_s if part == "shared" else speed.own_s
-        return _Found(rate, "probe", "probe", speed.peak_memory_gb, speed.device_peak_gb)
+        other = "" if speed.machine == self.machine else f" on another machine ({speed.machine})"
+        return _Found(rate, "probe", f"probe{other}", speed.peak_memory_gb, speed.device_peak_gb)
 
     def _is_trained(self, training: str) -> bool:
         if training not in self._trained:

@@ -3,12 +3,10 @@
 A last small job, begun when the arrays have ended, submits again what was killed without a word.
 """
 
-import os
 import re
-import time
+import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr
-from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 from shutil import which
@@ -16,38 +14,22 @@ from typing import Any
 
 import submitit
 from submitit.core.utils import FailedJobError
-from submitit.helpers import DelayedSubmission
 
 from bench.config.profile import Profile
 from bench.config.record import Cell
 from bench.errors import LaunchError
-from bench.launch.local import give_up_if_deadly, was_killed
 from bench.launch.packing import Task, cut_arrays, pack_units
 from bench.launch.predict import predict
 from bench.launch.slurm_job import Job
+from bench.launch.sweep import Request, Sweep
 from bench.launch.together import check_cells
 from bench.launch.units import make_units
-from bench.store.attempts import Attempt
-from bench.store.owner import LEASE_S
 from bench.store.slurm import ask
 from bench.store.store import State, Store
 from bench.store.submissions import Submission
 
 FOR_EVER = 1_000_000  # requeues after a time limit
 SWEEP_MIN = 30  # of the last job, which may have to wait for a lease
-POLL_S = 5.0
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a user asked Slurm to do."""
-
-    cells: Sequence[Cell]
-    profile: Profile
-    jobs: int | None  # at most so many at once
-    since: float  # when
-    retry_failed: bool = False
-    alone: bool = False  # each cell in a job of its own: its neighbours were killed with it
 
 
 def submit(request: Request, store: Store) -> Submission | None:
@@ -72,20 +54,22 @@ def submit(request: Request, store: Store) -> Submission | None:
         tasks = _tasks(request, store)
         arrays = cut_arrays(tasks, limit)
         ids = [[[cell.id for unit in task for cell in unit] for task in array] for array in arrays]
-        return (ids, request.since if request.retry_failed else 0.0) if tasks else None
+        return (ids, request.retry_before) if tasks else None
 
     submission = store.submissions.begin(choose)
     if submission is not None:
         try:
             _give_to_slurm(submission, arrays, request, store)
-        finally:
-            submission.note_submitted()
+        except BaseException:
+            submission.end()
+            raise
+        submission.note_submitted()
     return submission
 
 
 def _tasks(request: Request, store: Store) -> list[Task]:
     held = [State.DONE, State.RUNNING, State.QUEUED]
-    if not request.retry_failed:
+    if not request.retry_before:
         held.append(State.FAILED)
     states = store.states(request.cells)
     todo = [c for c, s in zip(request.cells, states, strict=True) if s.state not in held]
@@ -128,36 +112,79 @@ def _max_array_size(profile: Profile) -> int:
 def _give_to_slurm(
     submission: Submission, arrays: Sequence[list[Task]], request: Request, store: Store
 ) -> None:
-    profile, parallel = request.profile, request.jobs and max(1, request.jobs // len(arrays))
+    """Submit all arrays, or none; then the job that looks after them."""
     submission.logs.mkdir(parents=True, exist_ok=True)
     given: list[str] = []
-    for name, tasks in zip(submission.arrays, arrays, strict=True):
-        jobs = [
-            Job(
-                task,
-                store.root.resolve(),
-                pack=profile.workers_a_gpu,
-                ranks=profile.ranks,
-                retry_before=submission.retry_before,
-                since=request.since,
-            )
-            for task in tasks
-        ]
-        more = {"slurm_array_parallelism": parallel} if parallel else {}
-        given.append(_sbatch(jobs, submission.logs, name, _options(profile) | more))
-    options = _options(profile)
-    additional = dict(options.get("slurm_additional_parameters", {}))
-    additional["dependency"] = f"afterany:{':'.join(given)}"
-    options |= {
-        "slurm_additional_parameters": additional, "timeout_min": SWEEP_MIN, "cpus_per_task": 1,
-        "gpus_per_node": 0, "nodes": 1, "tasks_per_node": 1,
-    }  # fmt: skip
-    sweep = Sweep(request, store.root.resolve(), submission)
-    _sbatch([sweep], submission.logs, submission.sweep, options)
+    try:
+        for tasks in arrays:
+            given.append(_submit_array(tasks, submission, request, store, given))
+            submission.path.touch()  # a sign of life
+    except BaseException:
+        if given:
+            ask("scancel", *given)
+        raise
+    jobs = dict(zip(submission.arrays, given, strict=True))
+    sweep = Sweep(request, store.root.resolve(), submission, jobs)
+    try:
+        _sbatch(
+            [sweep], submission.logs, submission.sweep, _options(_small(request.profile), given)
+        )
+    except LaunchError as refused:
+        print(
+            f"bench: no job will look for killed cells ({refused}); `bench resume` does it",
+            file=sys.stderr,
+        )
 
 
-def _options(profile: Profile) -> dict[str, Any]:
-    """Return what submitit is asked for, by its own names."""
+def _submit_array(
+    tasks: Sequence[Task],
+    submission: Submission,
+    request: Request,
+    store: Store,
+    given: Sequence[str],
+) -> str:
+    """Submit the next array; return its number.
+
+    With fewer jobs allowed at once than there are arrays, arrays wait for each other.
+    """
+    profile, count, k = request.profile, len(submission.arrays), len(given)
+    name = list(submission.arrays)[k]
+    jobs = [
+        Job(
+            task,
+            store.root.resolve(),
+            workers=profile.workers_a_gpu,
+            gpus=profile.gpus_per_node > 0,
+            ranks=profile.ranks,
+            retry_before=submission.retry_before,
+            stopped=submission.stopped_file(name, place).resolve(),
+        )
+        for place, task in enumerate(tasks)
+    ]
+    lanes = min(request.jobs or count, count)
+    options = _options(profile, given[k - lanes : k - lanes + 1] if k >= lanes else ())
+    options["slurm_array_parallelism"] = (request.jobs or len(tasks) * lanes) // lanes
+    return _sbatch(jobs, submission.logs, name, options)
+
+
+def _small(profile: Profile) -> Profile:
+    """Return what the last job asks for: a core for a while."""
+    large = ("mem", "gres", "exclusive")
+    left = {k: v for k, v in profile.slurm.items() if not k.startswith(large)}
+    return Profile(timeout_min=SWEEP_MIN, slurm=left)
+
+
+def _options(profile: Profile, after: Sequence[str]) -> dict[str, Any]:
+    """Return what submitit is asked for, by its own names.
+
+    Args:
+        profile: the cluster's.
+        after: jobs that must have ended before.
+    """
+    additional = profile.slurm.get("additional_parameters", {})
+    assert isinstance(additional, dict)
+    if after:
+        additional = additional | {"dependency": f"afterany:{':'.join(after)}"}
     options: dict[str, Any] = {
         "timeout_min": profile.timeout_min,
         "gpus_per_node": profile.gpus_per_node,
@@ -167,7 +194,8 @@ def _options(profile: Profile) -> dict[str, Any]:
     }
     if profile.mem_gb:
         options["mem_gb"] = profile.mem_gb
-    return options | {f"slurm_{name}": value for name, value in profile.slurm.items()}
+    slurm = profile.slurm | ({"additional_parameters": additional} if additional else {})
+    return options | {f"slurm_{name}": value for name, value in slurm.items()}
 
 
 def _sbatch(jobs: Sequence[Any], folder: Path, name: str, options: dict[str, Any]) -> str:
@@ -182,51 +210,3 @@ def _sbatch(jobs: Sequence[Any], folder: Path, name: str, options: dict[str, Any
         told = next((line for line in lines if "error" in line), lines[-1] if lines else "")
         raise LaunchError(f"Slurm refuses the jobs: {told.strip()}") from None
     return str(given[0].job_id.split("_")[0])
-
-
-class Sweep:
-    """The last job of a submission: submits again what was killed without a word."""
-
-    def __init__(self, request: Request, results: Path, submission: Submission) -> None:
-        """Describe what was submitted, and where its results are."""
-        self.request, self.results, self.submission = request, results, submission
-
-    def __call__(self) -> None:
-        """Look once; wait for cells that seem to live, since their machine is not this one."""
-        for name in [n for n in os.environ if n.startswith("SLURM_") and n != "SLURM_CONF"]:
-            del os.environ[name]  # else the next job takes itself for a part of this one
-        store = Store(self.results, asks_slurm=False)
-        mine = {c for array in self.submission.record["arrays"] for task in array for c in task}
-        cells = [cell for cell in self.request.cells if cell.id in mine]
-        deadline = time.monotonic() + 2 * LEASE_S
-        while time.monotonic() < deadline:
-            if not any(s.state == State.RUNNING and s.job for s in store.states(cells)):
-                break
-            time.sleep(POLL_S)
-        lost = [cell for cell in cells if self._was_lost(cell, store)]
-        print(f"{len(lost)} of {len(cells)} cells were lost", flush=True)
-        if lost:
-            again = replace(self.request, cells=lost, retry_failed=False, alone=True)
-            submit(again, Store(self.results))
-
-    def checkpoint(self) -> DelayedSubmission:
-        """Look again from the beginning."""
-        return DelayedSubmission(self)
-
-    def _was_lost(self, cell: Cell, store: Store) -> bool:
-        """Whether a cell that is not over should be tried again."""
-        folder = store.folder(cell)
-        last = folder.last_attempt()
-        if folder.is_done or last is None or last.state == "failed":
-            return False
-        if was_killed(last):
-            give_up_if_deadly(cell, store, since=self.request.since, told=self._last_words(last))
-            last = folder.last_attempt() or last
-        return last.state == "killed" or last.record["reason"] in ("preempted", "lost")
-
-    def _last_words(self, attempt: Attempt) -> str:
-        path = self.submission.logs / f"{attempt.owner.job}_0_log.err"
-        if not path.exists():
-            return ""
-        lines = path.read_text(errors="replace").strip().splitlines()
-        return f"{lines[-1]} (log: {path})" if lines else ""

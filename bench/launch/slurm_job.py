@@ -14,7 +14,7 @@ from types import FrameType
 from submitit.helpers import DelayedSubmission
 
 from bench.config.environment import place
-from bench.errors import Interrupted, Preempted
+from bench.errors import Interrupted, Preempted, RankLost
 from bench.launch.local import LocalQueue
 from bench.launch.progress import Progress
 from bench.launch.slots import slots
@@ -33,32 +33,36 @@ class Job:
         units: Sequence[Unit],
         results: Path,
         *,
-        pack: int,
+        workers: int,
+        gpus: bool,
         ranks: int,
         retry_before: float,
-        since: float,
+        stopped: Path,
     ) -> None:
         """Describe the work.
 
         Args:
             units: cells in stacks.
             results: the results folder, absolute.
-            pack: workers a GPU, or of a job without GPUs.
+            workers: for each GPU of the job, or in all.
+            gpus: whether the job has GPUs.
             ranks: tasks of the job, which compute each cell together.
             retry_before: failures that ended before this time are tried again.
-            since: when the user asked for the cells.
+            stopped: the file to make when somebody ends the job: its cells are not lost then.
         """
-        self.units, self.results, self.pack, self.ranks = units, results, pack, ranks
-        self.retry_before, self.since = retry_before, since
+        self.units, self.results, self.retry_before = units, results, retry_before
+        self.workers, self.gpus, self.ranks = workers, gpus, ranks
+        self.stopped = stopped
         self.queue: LocalQueue | None = None
 
     def __call__(self) -> None:
         """Compute what nobody has done or holds."""
+        self.stopped.unlink(missing_ok=True)  # of a life before
         if self.ranks > 1:
             self._together()
             return
-        signal.signal(signal.SIGTERM, _end)  # of scancel and of requeues; submitit ignores it
-        places = slots(None, pack=self.pack)
+        signal.signal(signal.SIGTERM, self._end)  # of scancel and of requeues; submitit ignores it
+        places = slots(None, pack=self.workers) if self.gpus else [None] * self.workers
         with (
             self._announced() as launch,
             Progress(f"job {this_job()}", Counter(), None, len(places)) as report,
@@ -78,6 +82,11 @@ class Job:
             if place().rank == 0:
                 ask("scontrol", "requeue", this_job())
             raise
+        except RankLost:
+            raise
+        except Interrupted:
+            self.stopped.touch()
+            raise
 
     @property
     def _store(self) -> Store:
@@ -85,7 +94,7 @@ class Job:
 
     def _announced(self) -> AbstractContextManager[Launch]:
         cells = [cell for unit in self.units for cell in unit]
-        return self._store.announce(cells, retry_before=self.retry_before, since=self.since)
+        return self._store.announce(cells, retry_before=self.retry_before)
 
     def checkpoint(self) -> DelayedSubmission:
         """Stop the workers, which write their checkpoints; called by submitit's signal handler."""
@@ -94,6 +103,6 @@ class Job:
             self.queue = None
         return DelayedSubmission(self)
 
-
-def _end(number: int, _: FrameType | None) -> None:
-    raise Interrupted(f"signal {number}")
+    def _end(self, number: int, _: FrameType | None) -> None:
+        self.stopped.touch()
+        raise Interrupted(f"signal {number}")

@@ -91,8 +91,8 @@ def check_cells(cells: Sequence[Cell], world_size: int) -> None:
     for cell in cells:
         if not isinstance(cell, Pretrain):
             raise LaunchError(
-                f"{cell.experiment} runs on one rank, found {world_size}: start it without "
-                "torchrun, or as one task"
+                f"{cell.experiment} runs on one rank, found {world_size}: leave out torchrun "
+                "or --ranks"
             )
         if cell.batch_size % world_size:
             raise LaunchError(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.config.environment import place
 from bench.config.record import Cell
-from bench.errors import CellFailure, Interrupted, Preempted, RankLost
+from bench.errors import CellFailure, Interrupted, Preempted
 from bench.launch.units import Unit
 from bench.signals import end_if_told, stoppable
 from bench.store.attempts import Attempt
@@ -89,7 +89,6 @@ def claim_unit(unit: Unit, store: Store, launch: Launch, owner: Owner, claims: C
 def give_up_claims(claims: Claims, told: BaseException) -> None:
     """End the attempts that were interrupted, and say by what."""
     reason = "preempted" if isinstance(told, Preempted) else None
-    reason = "lost" if isinstance(told, RankLost) else reason
     for _, folder, attempt in claims.values():
         attempt.end("done" if folder.is_done else "interrupted", reason)
 

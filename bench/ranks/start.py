@@ -8,11 +8,13 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
+from torch.distributed.rendezvous import rendezvous
 
 from bench.config.environment import Place
 from bench.errors import LaunchError
 from bench.ranks.ranks import Ranks
 
+MEET = timedelta(minutes=10)  # for all ranks to begin
 WAIT = timedelta(days=2)  # for the first rank, which evaluates while the others wait
 
 
@@ -29,7 +31,8 @@ def joined(place: Place, device: str) -> Iterator[Ranks]:
     """
     if not place.meets:
         _meet()
-    dist.init_process_group("gloo", rank=place.rank, world_size=place.world_size, timeout=WAIT)
+    store, rank, world_size = next(rendezvous("env://", place.rank, place.world_size, timeout=MEET))
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=world_size, timeout=WAIT)
     words = dist.group.WORLD
     alone = Ranks(place.rank, place.world_size, words, words)
     kinds = alone.hear_all(device)
@@ -40,7 +43,9 @@ def joined(place: Place, device: str) -> Iterator[Ranks]:
         yield alone
     else:
         torch.cuda.set_device(0)
-        yield Ranks(place.rank, place.world_size, dist.new_group(backend="nccl"), words)
+        yield Ranks(
+            place.rank, place.world_size, dist.new_group(backend="nccl", timeout=WAIT), words
+        )
     dist.destroy_process_group()  # not after an error: the others may not be there to take leave
 
 

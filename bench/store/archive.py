@@ -24,8 +24,8 @@ from bench.store.parcels import (
     TRAINED,
     Parcel,
 )
+from bench.store.sound import check
 from bench.store.store import Store
-from bench.store.verify import check
 
 SUFFIXES = (".tar", ".tar.gz")
 DIGEST = "sha256"

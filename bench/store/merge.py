@@ -22,9 +22,7 @@ from bench.store.files import copy_whole, read_json
 from bench.store.folder import CellFolder
 from bench.store.owner import Owner
 from bench.store.parcels import EVALUATIONS, TRAINED, Parcel, is_id
-from bench.store.store import Store
-from bench.store.unpack import read_archive
-from bench.store.verify import (
+from bench.store.sound import (
     Arrays,
     Checked,
     CheckEncoder,
@@ -33,6 +31,8 @@ from bench.store.verify import (
     check_cell,
     read_arrays,
 )
+from bench.store.store import Store
+from bench.store.unpack import read_archive
 
 IMPORT = "import"  # on whose behalf the attempt was made
 POLL_S = 0.05  # while another process adds the same cell

@@ -36,7 +36,17 @@ def write_speed(root: Path, speed: Speed) -> None:
 
 def read_speed(root: Path, kind: str, device: str, machine: str) -> Speed | None:
     """Return what was found of a kind on a machine; None if nothing was, or in another form."""
-    record = read_json(probe_file(root, kind, device, machine))
+    return _speed(probe_file(root, kind, device, machine))
+
+
+def read_speed_elsewhere(root: Path, kind: str, device: str) -> Speed | None:
+    """Return what was found of a kind on any machine with such a device; None if nothing was."""
+    found = (_speed(path) for path in sorted((root / "probes").glob("*.json")))
+    return next((s for s in found if s and (s.kind, s.device) == (kind, device)), None)
+
+
+def _speed(path: Path) -> Speed | None:
+    record = read_json(path)
     try:
         return None if record is None else Speed(**record)
     except TypeError:

@@ -15,6 +15,7 @@ class Task(NamedTuple):
     place: int  # within the array; 0 where there is none
     job: str  # as scancel takes it: 17 or 17_3
     state: str  # PENDING, RUNNING, COMPLETING, ...
+    reason: str  # why it waits, in Slurm's word; "None" while it runs
 
 
 def tasks(names: Iterable[str]) -> list[Task] | None:
@@ -22,14 +23,15 @@ def tasks(names: Iterable[str]) -> list[Task] | None:
     asked = ",".join(names)
     if not asked:
         return []
-    told = ask("squeue", "--noheader", "--array", f"--name={asked}", "--format=%j|%F|%K|%T")
+    told = ask("squeue", "--noheader", "--array", f"--name={asked}", "--format=%j|%F|%K|%T|%r")
     if told is None:
         return None
     found = []
     for line in told.splitlines():
-        name, job, index, state = line.strip().split("|")
+        name, job, index, state, reason = line.strip().split("|", 4)
         one = index.isdecimal()
-        found.append(Task(name, int(index) if one else 0, f"{job}_{index}" if one else job, state))
+        number = f"{job}_{index}" if one else job
+        found.append(Task(name, int(index) if one else 0, number, state, reason))
     return found
 
 

@@ -133,15 +133,12 @@ class Store:
         return found
 
     @contextmanager
-    def announce(
-        self, cells: Sequence[Cell], *, retry_before: float = 0.0, since: float | None = None
-    ) -> Iterator["Launch"]:
+    def announce(self, cells: Sequence[Cell], *, retry_before: float = 0.0) -> Iterator["Launch"]:
         """Tell other processes that these cells wait in this one's queue.
 
         Args:
             cells: the cells.
             retry_before: failures that ended before this time are tried again.
-            since: when the user asked for the cells; None: now.
         """
         for path in self.launches.glob("*.json"):
             record = read_json(path)
@@ -149,7 +146,7 @@ class Store:
                 path.unlink(missing_ok=True)  # its launcher was killed
                 shutil.rmtree(path.with_suffix(""), ignore_errors=True)
         path = self.launches / f"{uuid4().hex[:12]}.json"
-        launch = Launch(path, Owner.me(), retry_before, time.time() if since is None else since)
+        launch = Launch(path, Owner.me(), retry_before, time.time())
         record = {
             "owner": launch.owner.record(),
             "cells": sorted(cell.id for cell in cells),
@@ -169,7 +166,7 @@ class Launch:
     path: Path
     owner: Owner
     retry_before: float  # failures older than this are tried again
-    since: float  # what went wrong before this time is forgotten
+    since: float  # when it began
 
     @property
     def name(self) -> str:

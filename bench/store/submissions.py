@@ -50,6 +50,15 @@ class Submission:
         return {f"{self.name}-{k}": tasks for k, tasks in enumerate(self.record["arrays"])}
 
     @property
+    def cells(self) -> set[str]:
+        """The ids of all cells."""
+        return {cell for tasks in self.arrays.values() for task in tasks for cell in task}
+
+    def stopped_file(self, array: str, place: int) -> Path:
+        """Return the file that says that somebody ended a task: nothing of it was lost."""
+        return self.logs / f"{array}.{place}.stopped"
+
+    @property
     def sweep(self) -> str:
         """The name of the job that looks after the arrays when they have ended."""
         return f"{self.name}-sweep"
@@ -123,17 +132,35 @@ class Submissions:
             and not set(by_array[task.array].cells_of(task)).isdisjoint(cells)
         ]
 
-    def sweeps_of(self, jobs: Collection[str]) -> list[str]:
-        """Return the last jobs of submissions that have no other job left than these."""
-        submissions = self.open()
-        alive = self.tasks(submissions) or []
-        return [
-            task.job
-            for submission in submissions
-            for task in alive
-            if task.array == submission.sweep
-            and all(other.job in jobs for other in alive if other.array in submission.arrays)
-        ]
+    def awaited(self, cells: Collection[str]) -> bool:
+        """Whether jobs are left that hold any of these cells, or that may submit them again."""
+        submissions = [s for s in self.open() if not s.cells.isdisjoint(cells)]
+        sweeps = {s.sweep for s in submissions}
+        alive = self.tasks(self.open()) or []
+        return bool(self.holding(cells)) or any(task.array in sweeps for task in alive)
+
+    def answers(self) -> bool:
+        """Whether Slurm answers, or need not be asked."""
+        return self.tasks(self.open()) is not None
+
+    def jobs_of(self, cells: Collection[str]) -> list[str]:
+        """Return the jobs that hold any of these cells, done or not, and their last jobs."""
+        jobs = [task.job for _, task in self.holding(cells)]
+        submissions = [s for s in self.open() if not s.cells.isdisjoint(cells)]
+        alive = self.tasks(self.open()) or []
+        for submission in submissions:
+            others = {task.job for task in alive if task.array in submission.arrays} - set(jobs)
+            if not others:
+                jobs += [task.job for task in alive if task.array == submission.sweep]
+        return jobs
+
+    def stop(self, cells: Collection[str]) -> None:
+        """Note that tasks which hold any of these cells are not to be submitted again."""
+        for submission in self.open():
+            for array, tasks in submission.arrays.items():
+                for place, ids in enumerate(tasks):
+                    if not set(ids).isdisjoint(cells):
+                        submission.stopped_file(array, place).touch()
 
     def forget(self) -> None:
         """Ask Slurm anew at the next question."""
@@ -169,6 +196,7 @@ class Submissions:
 
     def tidy(self) -> None:
         """Take submissions without a job left out of the queue."""
+        self.forget()
         submissions = self.open()
         alive = self.tasks(submissions)
         if alive is None:

@@ -17,8 +17,8 @@ from bench.store.files import to_json, write_whole
 from bench.store.folder import CellFolder
 from bench.store.merge import Archive, Merged, merge
 from bench.store.owner import Owner
+from bench.store.sound import CheckEncoder
 from bench.store.store import Store
-from bench.store.verify import CheckEncoder
 from tests.pretraining import small_cell
 from tests.store.test_store import make_cells
 
