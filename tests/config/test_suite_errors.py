@@ -270,5 +270,6 @@ def test_unknown_executor(workspace: Workspace) -> None:
     answer = workspace.call("run", "small", "--executor", "slrum")
     assert (answer.status, answer.err) == (
         2,
-        "bench: --executor slrum: unknown. Allowed here: local, inline.\n",
+        "bench: --executor slrum: unknown. Did you mean 'slurm'? Allowed here: local, "
+        "inline, slurm.\n",
     )

@@ -177,7 +177,7 @@ def test_a_diverged_training_fails_all_its_cells_once(
 ) -> None:
     tries: list[int] = []
 
-    def diverges(*_: Any) -> None:
+    def diverges(*_: Any, **__: Any) -> None:
         tries.append(1)
         raise Diverged("step 3: loss is nan")
 
