@@ -29,7 +29,7 @@ class Given(nn.Module):
 
     witness = Dot()
 
-    def forward(self, views: Tensor, blocks: int = 1) -> Projected:
+    def forward(self, views: Tensor, blocks: int = 1) -> Projected:  # noqa: ARG002
         unit = normalize(views, dim=1)
         return Projected(views, unit, unit, views)
 
