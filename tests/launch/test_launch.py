@@ -192,7 +192,8 @@ def test_resume_needs_something_begun(workspace: Workspace) -> None:
     answer = workspace.call("resume", "small")
     assert (answer.status, answer.err) == (
         2,
-        "bench: small at scale tiny: nothing to resume in results; `bench run small` begins it\n",
+        "bench: small at scale tiny: nothing to resume in results; `bench run small --scale "
+        "tiny` begins it\n",
     )
 
 

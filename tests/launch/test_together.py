@@ -99,7 +99,7 @@ def test_toys_run_on_one_rank() -> None:
     with pytest.raises(LaunchError) as error:
         check_cells(toys, 2)
     assert str(error.value) == (
-        "gaussian-mi runs on one rank, found 2: start it without torchrun, or as one task"
+        "gaussian-mi runs on one rank, found 2: leave out torchrun or --ranks"
     )
 
 
