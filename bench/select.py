@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.analysis.check import check_suite
-from bench.analysis.needed import Sets, needed_by_claims, needed_by_printed
 from bench.analysis.protocol import check_scale
 from bench.config.grid import expand
 from bench.config.load import find_suite, load_suite
@@ -18,6 +17,7 @@ from bench.published.reader import Paper
 from bench.store.store import Store
 
 if TYPE_CHECKING:
+    from bench.analysis.needed import Sets
     from bench.report.page import Evidence
 
 
@@ -37,12 +37,16 @@ class Selection:
         """The results folder."""
         return Store(self.results)
 
-    def claim_sets(self) -> Sets:
+    def claim_sets(self) -> "Sets":
         """Return the cells that each claim needs, seed by seed."""
+        from bench.analysis.needed import needed_by_claims  # loads pandas
+
         return needed_by_claims(self.suite, self.cells)
 
-    def printed_sets(self) -> Sets:
+    def printed_sets(self) -> "Sets":
         """Return the cells that stand beside each printed value, seed by seed."""
+        from bench.analysis.needed import needed_by_printed  # loads pandas
+
         return needed_by_printed(self.suite, self.cells, self.paper)
 
     def evidence(self) -> "Evidence":

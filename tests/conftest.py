@@ -133,6 +133,7 @@ def workspace(
         capsys.readouterr()
         with monkeypatch.context() as patch:
             patch.setenv("BENCH_SUITES", "suites")  # which a call sets for its workers
+            patch.delenv("BENCH_DATA", raising=False)
             with pytest.raises(SystemExit) as stop:
                 cli.main()
         out, err = capsys.readouterr()

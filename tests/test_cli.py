@@ -67,7 +67,8 @@ def test_plan_before_and_after(workspace: Workspace) -> None:
 def test_status(done: Workspace) -> None:
     assert done.call("status", "small", "--json").json == {
         "suite": "small", "scale": "tiny", "cells": 16, "done": 16, "running": 0, "queued": 0,
-        "failed": 0, "missing": 0, "stale": 0, "attempts": 0, "failures": [], "left_core_s": None,
+        "failed": 0, "missing": 0, "stale": 0, "attempts": 0, "failures": [], "jobs": [],
+        "slurm_answers": True, "left_core_s": None,
     }  # fmt: skip
     told = "small at scale tiny: 16 cells: 16 done\n"
     assert done.call("status", "small").out == told

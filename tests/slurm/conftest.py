@@ -21,7 +21,7 @@ from tests.conftest import Workspace
 SCRIPT = Path(__file__).parent / "cluster.sh"
 PORTS = 32
 NODES = ("127.0.0.2", "127.0.0.3")
-ARRAY = 5  # tasks of an array, at most
+ARRAY = 3  # tasks of an array, at most
 
 
 def free_ports() -> int:

@@ -15,10 +15,14 @@ from tests.launch.test_launch import end
 from tests.launch.test_together import SUITE as RANKED
 from tests.slurm.conftest import ARRAY, Cluster
 
-CELLS = 8
-SHORT = SUITE.replace("[2, 10]", "[2]").replace("hidden_units: 32", "hidden_units: 33")
+CELLS = 4
+SHORT = (
+    SUITE.replace("[2, 10]", "[2]")
+    .replace("seeds: [0, 1]", "seeds: [0]")
+    .replace("hidden_units: 32", "hidden_units: 33")
+)
 """33 units fill no cache line: cells are not stacked, each is a unit of work."""
-LONG = SHORT.replace("steps: 100\n", "steps: 5000\n")
+LONG = SHORT.replace("steps: 100\n", "steps: 4000\n")
 Wait = Callable[..., None]
 
 
@@ -49,7 +53,7 @@ def restarts(cluster: Cluster, job: str) -> int:
 def test_arrays_under_the_limit_more_tasks_than_slots_and_a_failing_cell(
     on_slurm: Workspace, wait_for: Wait, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """8 jobs in 2 arrays, 4 at once; two of K = 8 cannot be computed."""
+    """4 jobs in 2 arrays, 2 at once; two of K = 8 cannot be computed."""
     on_slurm.suite(SHORT)
     (on_slurm.root / "sitecustomize.py").write_text(
         "import sys\n"
@@ -63,14 +67,14 @@ def test_arrays_under_the_limit_more_tasks_than_slots_and_a_failing_cell(
         "    EXPERIMENTS['gaussian-mi'] = broken\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(on_slurm.root))
-    answer = on_slurm.call("run", "small", "--executor", "slurm", "--jobs", "4", "--json")
+    answer = on_slurm.call("run", "small", "--executor", "slurm", "--jobs", "2", "--json")
     given = answer.json["submitted"]
     assert (given["cells"], given["jobs"], given["arrays"]) == (CELLS, CELLS, 2)
     wait_for(lambda: over(on_slurm), what="for the array")
     found = status(on_slurm)
-    assert (found["done"], found["failed"]) == (6, 2)
+    assert (found["done"], found["failed"]) == (2, 2)
     attempts = on_slurm.attempts()
-    assert Counter(a["state"] for a in attempts) == {"done": 6, "failed": 2}
+    assert Counter(a["state"] for a in attempts) == {"done": 2, "failed": 2}
     assert {a["message"] for a in attempts if a["state"] == "failed"} == {
         "ArithmeticError: planted"
     }
@@ -132,7 +136,7 @@ def test_two_launchers_submit_no_cell_twice(
 def test_cancelled_jobs_stop_and_run_again_when_asked(
     on_slurm: Workspace, cluster: Cluster, wait_for: Wait
 ) -> None:
-    on_slurm.suite(SUITE.replace("steps: 100\n", "steps: 10000\n"))  # two stacks
+    on_slurm.suite(SUITE.replace("steps: 100\n", "steps: 3000\n"))  # two stacks
     on_slurm.call("run", "small", "--executor", "slurm", "--pack", "2")
     wait_for(lambda: status(on_slurm)["running"], what="for running cells")
     record = on_slurm.call("cancel", "small", "--json").json
@@ -171,7 +175,7 @@ def test_mistakes_are_one_line(on_slurm: Workspace) -> None:
 def test_two_tasks_compute_a_cell_together_warned_on_the_way(
     cluster: Cluster, on_slurm: Workspace, wait_for: Wait, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    on_slurm.suite(RANKED.replace("name: mine", "name: small").replace("epochs: 2", "epochs: 60"))
+    on_slurm.suite(RANKED.replace("name: mine", "name: small").replace("epochs: 2", "epochs: 30"))
     run = ("run", "small", "--executor", "slurm", "--ranks")
     answer = on_slurm.call(*run, "3")
     assert (answer.status, answer.err.count("\n")) == (2, 1)
