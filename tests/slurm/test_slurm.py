@@ -22,7 +22,7 @@ SHORT = (
     .replace("hidden_units: 32", "hidden_units: 33")
 )
 """33 units fill no cache line: cells are not stacked, each is a unit of work."""
-LONG = SHORT.replace("steps: 100\n", "steps: 4000\n")
+LONG = SHORT.replace("steps: 100\n", "steps: 3000\n")
 Wait = Callable[..., None]
 
 
@@ -38,7 +38,8 @@ def over(workspace: Workspace, *words: str) -> bool:
 def ends_like_inline(workspace: Workspace) -> None:
     """Check that the cells of one seed have the bytes of a run in one process."""
     assert status(workspace)["failed"] == 0
-    workspace.call("--results", "other", "run", "small", "--executor", "inline", "--seeds", "0")
+    words = ("run", "small", "--executor", "inline", "--seeds", "0")
+    assert end(workspace.start("--results", "other", *words))[0] == 0
     alone, found = workspace.summaries("other"), workspace.summaries()
     assert alone
     assert {name: found[name] for name in alone} == alone
@@ -136,7 +137,7 @@ def test_two_launchers_submit_no_cell_twice(
 def test_cancelled_jobs_stop_and_run_again_when_asked(
     on_slurm: Workspace, cluster: Cluster, wait_for: Wait
 ) -> None:
-    on_slurm.suite(SUITE.replace("steps: 100\n", "steps: 3000\n"))  # two stacks
+    on_slurm.suite(SUITE.replace("steps: 100\n", "steps: 2000\n"))  # two stacks
     on_slurm.call("run", "small", "--executor", "slurm", "--pack", "2")
     wait_for(lambda: status(on_slurm)["running"], what="for running cells")
     record = on_slurm.call("cancel", "small", "--json").json
@@ -190,7 +191,7 @@ def test_two_tasks_compute_a_cell_together_warned_on_the_way(
     assert "preempted" in {attempt["reason"] for attempt in on_slurm.attempts()}
     (origin,) = on_slurm.root.glob("results/pretrain/*/provenance.json")
     assert json.loads(origin.read_text())["ranks"] == 2
-    on_slurm.call("--results", "other", "run", "small", "--executor", "inline")
+    assert end(on_slurm.start("--results", "other", "run", "small", "--executor", "inline"))[0] == 0
     (there,) = on_slurm.root.glob("results/pretrain/*/summary.json")
     (here,) = on_slurm.root.glob("other/pretrain/*/summary.json")
     found, alone = (json.loads(path.read_text())["metrics"] for path in (there, here))
@@ -227,6 +228,7 @@ def test_table_9_launcher_killed_job_requeued_slurmd_killed(
     cluster.script("kill-slurmd", node)  # its job runs on
     cluster.script("start-slurmd", node)
     wait_for(lambda: counts()["done"] == counts()["cells"], seconds=1200, what="for the end")
-    on_slurm.call(*suites, "--results", "other", "run", *table, "--executor", "inline")
+    inline = ("--results", "other", "run", *table, "--executor", "inline")
+    assert end(on_slurm.start(*suites, *inline))[0] == 0
     assert on_slurm.summaries() == on_slurm.summaries("other")
     assert Counter(a["state"] for a in on_slurm.attempts())["done"] == counts()["cells"]
