@@ -1,6 +1,7 @@
 """The verbs that plan, run and follow cells."""
 
-from typing import TYPE_CHECKING, Annotated
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -47,7 +48,7 @@ def plan(
 ) -> None:  # fmt: skip
     """Show the grid, what is missing and how long it will take; run nothing."""
     from bench.planning import describe_plan
-    from bench.show import print_plan
+    from bench.show_run import print_plan
 
     selection = _select(context, suite, scale, where, seeds)
     record = describe_plan(selection, jobs, probe=probe, limit_hours=limit_gpu_hours)
@@ -64,7 +65,7 @@ def run(
 ) -> None:  # fmt: skip
     """Run what is missing of one or more suites; on Slurm submit it and return."""
     from bench.running import How, run_selections
-    from bench.show import print_counts
+    from bench.show_run import print_counts
 
     chosen = [_select(context, name, scale, where, seeds) for name in suite]
     how = How(executor, jobs, retry_failed, limit_gpu_hours, profile, pack, time_per_job, ranks)
@@ -74,22 +75,17 @@ def run(
 
 
 @app.command()
+@wraps(run, assigned=())  # its arguments and options
 def resume(
-    context: typer.Context, suite: SuiteNames, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None, jobs: Jobs = None, executor: Executor = "local",
-    retry_failed: RetryFailed = False, limit_gpu_hours: Limit = None, profile: ProfileName = None,
-    pack: Pack = None, time_per_job: TimePerJob = None, ranks: Ranks = None,
-    as_json: AsJson = False,
+    context: typer.Context, suite: SuiteNames, scale: Scale, where: Where, seeds: Seeds,
+    **options: Any,
 ) -> None:  # fmt: skip
     """Run what is missing of suites begun before; an error if nothing was begun."""
     from bench.running import check_begun
 
     for name in suite:
         check_begun(_select(context, name, scale, where, seeds))
-    run(
-        context, suite, scale, where, seeds, jobs, executor, retry_failed, limit_gpu_hours, profile,
-        pack, time_per_job, ranks, as_json,
-    )  # fmt: skip
+    run(context, suite, scale, where, seeds, **options)
 
 
 @app.command()
@@ -101,7 +97,7 @@ def status(
 ) -> None:  # fmt: skip
     """Count cells by state, with the reasons of failures, the jobs and the time left."""
     from bench.running import describe_status, watch_status
-    from bench.show import print_status
+    from bench.show_run import print_status
 
     selection = _select(context, suite, scale, where, seeds)
     if watch and not as_json:
@@ -116,6 +112,6 @@ def cancel(
 ) -> None:  # fmt: skip
     """Stop the jobs and launchers that compute or hold a suite's cells; checkpoints stay."""
     from bench.running import cancel as stop
-    from bench.show import print_cancelled
+    from bench.show_run import print_cancelled
 
     answer(stop(_select(context, suite, scale, where, seeds)), print_cancelled, as_json)

@@ -21,7 +21,7 @@ from bench.launch.run import EXECUTORS, run_cells
 from bench.launch.slots import slots, visible_gpus
 from bench.planning import within
 from bench.select import Selection
-from bench.show import print_limited
+from bench.show_run import print_limited
 from bench.store.owner import Owner
 from bench.store.slurm import ask
 from bench.store.store import CellState, State

@@ -39,3 +39,8 @@ def print_rows(title: str, heads: Sequence[str], rows: Sequence[Sequence[Entry]]
     for row in rows:
         shown.add_row(*(Text(e.text, _STYLES[e.verdict] if e.verdict else "") for e in row))
     console().print(shown)
+
+
+def setting_text(value: object) -> str:
+    """Return a setting's value as an entry shows it; nothing for null."""
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
