@@ -40,7 +40,7 @@ def run(
     """
     home = TrainedFolder.of(cells[0], folders[0])
     try:
-        with listening() if ranks.many else nullcontext(_never), deterministic(device):
+        with listening() if ranks.many else nullcontext(), deterministic(device):
             source = ranks.all_do(lambda: open_source(cells[0], data_root(), device))
             _check_alike(source, ranks)
             evaluator = Evaluator(cells, source)
@@ -75,10 +75,6 @@ def _outcome(
         return failure
     origin = {"dataset": source.meta.fingerprint, "trained": home.provenance()}
     return Result(metrics, arrays=home.arrays(), origin=origin)
-
-
-def _never() -> bool:
-    return False
 
 
 def _check_alike(source: Source, ranks: Ranks) -> None:

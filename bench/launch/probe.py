@@ -32,7 +32,7 @@ from bench.launch.kinds import kind_of, work_of
 from bench.launch.predict import Prediction
 from bench.launch.rates import machine_of
 from bench.launch.units import Unit, make_units
-from bench.launch.worker import THREADS, _peak_memory_gb
+from bench.launch.worker import peak_memory_gb, settle
 from bench.store.folder import CellFolder
 from bench.store.probes import Speed, write_speed
 from bench.store.store import Store
@@ -91,7 +91,7 @@ def probe(unit: Unit, gpu: str | None, machine: str) -> Speed:
         peak = torch.cuda.max_memory_allocated() / 1e9 if device == "cuda" else None
     return Speed(
         kind_of(cell), device, machine, rates.shared, rates.own,
-        peak_memory_gb=_peak_memory_gb(), device_peak_gb=None if peak is None else round(peak, 3),
+        peak_memory_gb=peak_memory_gb(), device_peak_gb=None if peak is None else round(peak, 3),
         cell=cell.id, took_s=round(time.monotonic() - began, 3),
     )  # fmt: skip
 
@@ -100,11 +100,8 @@ def probe(unit: Unit, gpu: str | None, machine: str) -> Speed:
 def _worker_settings(gpu: str | None) -> Iterator[str]:
     """Compute as a worker does; yield the device."""
     threads, visible = torch.get_num_threads(), os.environ.get("CUDA_VISIBLE_DEVICES")
-    os.environ["CUDA_VISIBLE_DEVICES"] = gpu or ""
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.set_num_threads(THREADS)
     try:
-        yield "cuda" if gpu and torch.cuda.is_available() else "cpu"
+        yield settle(gpu)
     finally:
         torch.set_num_threads(threads)
         os.environ.pop("CUDA_VISIBLE_DEVICES")

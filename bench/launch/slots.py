@@ -19,13 +19,8 @@ def visible_gpus() -> list[str]:
     return answer.stdout.split() if answer.returncode == 0 else []
 
 
-def slots(jobs: int | None, *, pack: int | None = None) -> list[str | None]:
-    """Return one entry a worker, its GPU or None.
-
-    Args:
-        jobs: how many; by default one a GPU, else one a core.
-        pack: so many a GPU, or in all where there is none; wins over `jobs`.
-    """
+def slots(jobs: int | None) -> list[str | None]:
+    """Return one entry a worker, its GPU or None: `jobs`, else one a GPU, else one a core."""
     gpus = visible_gpus()
-    count = pack * max(1, len(gpus)) if pack else jobs or len(gpus) or cores()
+    count = jobs or len(gpus) or cores()
     return [gpus[i % len(gpus)] if gpus else None for i in range(count)]

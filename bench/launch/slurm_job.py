@@ -17,7 +17,7 @@ from bench.config.environment import place
 from bench.errors import Interrupted, Preempted, RankLost
 from bench.launch.local import LocalQueue
 from bench.launch.progress import Progress
-from bench.launch.slots import slots
+from bench.launch.slots import slots, visible_gpus
 from bench.launch.together import together
 from bench.launch.units import Unit
 from bench.signals import stoppable
@@ -62,7 +62,8 @@ class Job:
             self._together()
             return
         signal.signal(signal.SIGTERM, self._end)  # of scancel and of requeues; submitit ignores it
-        places = slots(None, pack=self.workers) if self.gpus else [None] * self.workers
+        gpus = visible_gpus() if self.gpus else []
+        places = slots(self.workers * len(gpus)) if gpus else [None] * self.workers
         with (
             self._announced() as launch,
             Progress(f"job {this_job()}", Counter(), None, len(places)) as report,

@@ -1,6 +1,5 @@
 """Ranks that compute each cell together: the first takes cells and leads, the others follow."""
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,16 +13,16 @@ from bench.errors import Interrupted, LaunchError, RankLost
 from bench.launch.slots import visible_gpus
 from bench.launch.units import Unit
 from bench.launch.worker import (
-    THREADS,
     Claims,
     claim_unit,
     fail,
     give_up_claims,
     origin_of,
+    settle,
     watched,
     write,
 )
-from bench.signals import listening, stoppable
+from bench.signals import listening
 from bench.store.owner import Owner
 from bench.store.store import Launch, Store
 
@@ -51,15 +50,9 @@ def together(cells: Sequence[Cell], store: Store) -> Iterator[Drain | None]:
     """
     here = place()
     check_cells(cells, here.world_size)
-    gpu = gpu_of(here, visible_gpus())
-    os.environ["CUDA_VISIBLE_DEVICES"] = gpu or ""
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # deterministic matrix products
-    import torch
-
+    device = settle(gpu_of(here, visible_gpus()))
     from bench.ranks.start import joined
 
-    torch.set_num_threads(THREADS)
-    device = "cuda" if gpu and torch.cuda.is_available() else "cpu"
     with joined(here, device) as ranks:
         if not ranks.first:
             _follow(store, ranks, device)
@@ -74,13 +67,6 @@ def together(cells: Sequence[Cell], store: Store) -> Iterator[Drain | None]:
                 ranks.tell(None)
             raise
         ranks.tell(None)
-
-
-def drain_together(units: Sequence[Unit], store: Store, launch: Launch) -> None:
-    """Do what `worker.drain` does, on every task of a job."""
-    with stoppable(), together([cell for unit in units for cell in unit], store) as drain:
-        if drain is not None:
-            drain(units, store, launch)
 
 
 def check_cells(cells: Sequence[Cell], world_size: int) -> None:

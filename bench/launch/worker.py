@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from bench.config.environment import place
 from bench.config.record import Cell
 from bench.errors import CellFailure, Interrupted, Preempted
 from bench.launch.units import Unit
@@ -39,8 +38,7 @@ def drain(
     """Compute every cell of the units that is neither done nor held by a living process.
 
     Args:
-        units: stacks of cells, in the order in which to try them; the tasks of a job of several
-            compute each together.
+        units: stacks of cells, in the order in which to try them.
         store: where results go.
         launch: who asked; when it is gone, the worker stops.
         gpu: the CUDA device to use, as CUDA_VISIBLE_DEVICES names it.
@@ -49,18 +47,8 @@ def drain(
     Raises:
         Interrupted: the process was told to stop; claims are given up, checkpoints stay.
     """
-    if place().world_size > 1:  # a task of a job of several: the store has one claim for all
-        from bench.launch.together import drain_together
-
-        return drain_together(units, store, launch)
-    os.environ["CUDA_VISIBLE_DEVICES"] = gpu or ""
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # deterministic matrix products
     with stoppable():
-        import torch
-
-        torch.set_num_threads(THREADS)
-        device = "cuda" if gpu and torch.cuda.is_available() else "cpu"
-        owner = Owner.me()
+        device, owner = settle(gpu), Owner.me()
         for unit in units:
             end_if_told()
             claims: Claims = {}
@@ -75,6 +63,16 @@ def drain(
                 except (Interrupted, KeyboardInterrupt) as told:
                     give_up_claims(claims, told)
                     raise
+
+
+def settle(gpu: str | None) -> str:
+    """Make this process one that computes on a GPU, or on one core; return the device for torch."""
+    os.environ["CUDA_VISIBLE_DEVICES"] = gpu or ""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # deterministic matrix products
+    import torch
+
+    torch.set_num_threads(THREADS)
+    return "cuda" if gpu and torch.cuda.is_available() else "cpu"
 
 
 def claim_unit(unit: Unit, store: Store, launch: Launch, owner: Owner, claims: Claims) -> None:
@@ -132,7 +130,7 @@ def origin_of(device: str, began: float, stack: int) -> dict[str, Any]:
         "began": began,
         "wall_s": (time.time() - began) / stack,
         "stack": stack,
-        "peak_memory_gb": _peak_memory_gb(),
+        "peak_memory_gb": peak_memory_gb(),
     }
 
 
@@ -162,7 +160,7 @@ def fail(folder: CellFolder, attempt: Attempt, error: Exception) -> None:
     attempt.end("failed", reason, message)
 
 
-def _peak_memory_gb() -> float:
+def peak_memory_gb() -> float:
     """Peak resident memory of this process so far, in GB (10^9 bytes)."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak * (1 if sys.platform == "darwin" else 1024) / 1e9, 3)

@@ -8,7 +8,6 @@ import gzip
 import hashlib
 import os
 import tarfile
-import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,13 +16,9 @@ from typing import IO, NamedTuple
 from bench.config.pretrain import Pretrain
 from bench.config.record import Cell
 from bench.errors import StoreError
-from bench.store.files import sync_folder
+from bench.store.files import whole_file
 from bench.store.folder import CellFolder
-from bench.store.parcels import (
-    MOST_BYTES_OF_ARCHIVE,
-    TRAINED,
-    Parcel,
-)
+from bench.store.parcels import MOST_BYTES_OF_ARCHIVE, TRAINED, Parcel
 from bench.store.sound import check
 from bench.store.store import Store
 
@@ -79,21 +74,12 @@ def write_archive(file: Path, parcels: Iterable[Parcel]) -> None:
     Raises:
         StoreError: the parcels are more than an archive may hold.
     """
-    file.parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
-    try:
-        with partial.open("wb") as raw:
-            if file.name.endswith(".gz"):
-                with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
-                    _write(_Sink(packed, file), parcels)
-            else:
-                _write(_Sink(raw, file), parcels)
-            raw.flush()
-            os.fsync(raw.fileno())
-        os.replace(partial, file)
-    finally:
-        partial.unlink(missing_ok=True)
-    sync_folder(file.parent)
+    with whole_file(file) as raw:
+        if file.name.endswith(".gz"):
+            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
+                _write(_Sink(packed, file), parcels)
+        else:
+            _write(_Sink(raw, file), parcels)
 
 
 class _Sink:

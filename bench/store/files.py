@@ -7,8 +7,10 @@ import json
 import os
 import shutil
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from bench.errors import StoreError
 
@@ -19,23 +21,34 @@ COPY_BYTES = 2**20  # at a time
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write by temporary file, fsync and rename; create the folder if need be."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = _write_partial(path, content)
-    os.replace(partial, path)
-    sync_folder(path.parent)
+    """Write a file; create the folder if need be."""
+    with whole_file(path) as file:
+        file.write(content)
 
 
 def copy_whole(source: Path, path: Path) -> None:
-    """Copy a file by temporary file, fsync and rename; create the folder if need be."""
+    """Copy a file; create the folder if need be."""
+    with source.open("rb") as origin, whole_file(path) as file:
+        shutil.copyfileobj(origin, file, COPY_BYTES)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """Write by temporary file, fsync and rename, in a folder that is created if need be.
+
+    Yields the file to write to. An error leaves what was there before.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = _partial(path)
-    with source.open("rb") as origin, partial.open("wb") as file:
-        shutil.copyfileobj(origin, file, COPY_BYTES)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
-    sync_folder(path.parent)
+    try:
+        with partial.open("wb") as file:
+            yield file
+            _sync(file)
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
 
 
 def write_new(path: Path, content: bytes) -> bool:
@@ -44,13 +57,16 @@ def write_new(path: Path, content: bytes) -> bool:
     The content is complete at the moment the name appears: a hard link is made to a finished
     temporary file, which fails if the name is taken.
     """
-    partial = _write_partial(path, content)
+    partial = _partial(path)
     try:
+        with partial.open("wb") as file:
+            file.write(content)
+            _sync(file)
         os.link(partial, path)
     except FileExistsError:
         return False
     finally:
-        partial.unlink()
+        partial.unlink(missing_ok=True)
     return True
 
 
@@ -83,21 +99,16 @@ def read_json(path: Path) -> Any:
         raise StoreError(told) from fault
 
 
-def _write_partial(path: Path, content: bytes) -> Path:
-    partial = _partial(path)
-    with partial.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    return partial
-
-
 def _partial(path: Path) -> Path:
     return path.with_name(f".{path.name}.{uuid.uuid4().hex}")
 
 
-def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on disk."""
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

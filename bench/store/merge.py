@@ -179,10 +179,8 @@ def _add(checked: Checked, folder: CellFolder, attempt: Attempt) -> bool:
     """Copy the files, the summary last; return whether they were added."""
     summary = folder.summary_file.name
     try:
-        for stale in (
-            folder.arrays_file,
-            folder.history_file,
-        ):  # of an attempt that came to nothing
+        # of an attempt that came to nothing
+        for stale in (folder.arrays_file, folder.history_file):
             if stale.name not in checked.names:
                 stale.unlink(missing_ok=True)
         for name in checked.names:

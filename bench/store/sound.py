@@ -125,9 +125,7 @@ def check_cell(parcel: Parcel) -> Cell:
         told = first["msg"].removeprefix("Value error, ")
         told = _told(f"{place}: {told}" if place else told)
         raise OtherCode(parcel.fault(name, told)) from None
-    except (
-        Exception
-    ) as fault:  # what rules between settings raise for types that they do not expect
+    except Exception as fault:  # of rules between settings, for types that they do not expect
         raise parcel.fault(name, f"is no cell ({_told(str(fault))})") from fault
     if found != parcel.id:
         raise parcel.fault(name, f"is the cell {found}, not that of its folder")
