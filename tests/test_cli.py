@@ -220,23 +220,32 @@ def test_reading_never_imports_torch(done: Workspace, words: list[str]) -> None:
     assert answer.returncode == 0, answer.stderr
 
 
-def test_status_of_10_000_cells_answers_within_a_second(workspace: Workspace) -> None:
-    """Of this process's own time, the best of three: other load does not count."""
+def test_status_of_10_000_cells_costs_little_more_than_reading_them(workspace: Workspace) -> None:
+    """Of this process's own time, the better of two, against reading what there is to read."""
     workspace.suite(SUITE.replace("seeds: [0, 1]", f"seeds: {list(range(1250))}"))
     for cell in workspace.call("plan", "small", "--json").json["cells"]:
         folder = workspace.root / "results" / "gaussian-mi" / cell["id"]
         folder.mkdir(parents=True)
         (folder / "summary.json").write_text('{"metrics": {}}')
-    code = (
-        "import sys, time; sys.argv = ['bench', 'status', 'small']\n"
+    plain = (
         "import bench.cli\n"
-        "try:\n    bench.cli.main()\n"
-        "finally:\n    print(time.process_time(), file=sys.stderr)"
+        "from pathlib import Path\n"
+        "for path in Path('results/gaussian-mi').iterdir():\n"
+        "    list(path.iterdir()), (path / 'summary.json').read_text()\n"
     )
-    command = [sys.executable, "-c", code]
-    answers = [subprocess.run(command, capture_output=True, text=True) for _ in range(3)]
-    assert answers[0].stdout == "small at scale tiny: 10000 cells: 10000 done\n"
-    assert min(float(answer.stderr.split()[-1]) for answer in answers) < 1.2
+    status = "import bench.cli; sys.argv = ['bench', 'status', 'small']; bench.cli.main()"
+
+    def cost(work: str) -> float:
+        code = (
+            "import atexit, sys, time\n"
+            "atexit.register(lambda: print(time.process_time(), file=sys.stderr))\n"
+        )
+        command = [sys.executable, "-c", code + work]
+        answers = [subprocess.run(command, capture_output=True, text=True) for _ in range(2)]
+        assert answers[0].stdout in ("", "small at scale tiny: 10000 cells: 10000 done\n")
+        return min(float(answer.stderr.split()[-1]) for answer in answers)
+
+    assert cost(status) < 3 * cost(plain)
 
 
 @pytest.mark.parametrize(
