@@ -209,7 +209,7 @@ def describe_status(selection: Selection) -> Record:
                 "job": task.job,
                 "state": task.state,
                 "reason": task.reason,
-                "log": str(submission.log(task)),
+                "log": str(submission.log(task.job)),
             }
             for submission, task in store.submissions.holding({c.id for c in selection.cells})
         ],

@@ -52,7 +52,8 @@ def test_a_probe_leaves_no_cell_behind_and_is_used_after(workspace: Workspace) -
         predicted = plan["predicted"]
         assert [k["told"] for k in predicted["by_kind"]] == ["probe"] * 2
         assert sum(k["core_s"] for k in predicted["by_kind"]) == pytest.approx(
-            predicted["core_s"], abs=0.2  # each is rounded
+            predicted["core_s"],
+            abs=0.2,  # each is rounded
         )
         assert (predicted["gpu_hours"], predicted["based_on_cells"]) == (None, 0)
     status = workspace.call("status", "small", "--json").json

@@ -4,25 +4,23 @@
 outcome for each.
 """
 
-from bench.experiments import (
-    gaussian_mi,
-    gradient_norm,
-    optimal_bound,
-    pretrain,
-    spirals,
-    supervised,
-    vince_gaussian,
-)
+from importlib import import_module
+
 from bench.experiments.outcome import Failure, Outcome, Result, Run
 
-EXPERIMENTS: dict[str, Run] = {
-    "gaussian-mi": gaussian_mi.run,
-    "optimal-bound": optimal_bound.run,
-    "gradient-norm": gradient_norm.run,
-    "pretrain": pretrain.run,
-    "vince-gaussian": vince_gaussian.run,
-    "spirals": spirals.run,
-    "supervised": supervised.run,
-}
+
+class _Experiments(dict[str, Run]):
+    """The `run` of each experiment, by its name: `gaussian-mi` is that of `gaussian_mi.py`.
+
+    A file is loaded when it is asked for: libraries that only others use cost workers seconds.
+    """
+
+    def __missing__(self, name: str) -> Run:
+        run: Run = import_module(f"bench.experiments.{name.replace('-', '_')}").run
+        self[name] = run
+        return run
+
+
+EXPERIMENTS = _Experiments()
 
 __all__ = ["EXPERIMENTS", "Failure", "Outcome", "Result"]

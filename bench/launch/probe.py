@@ -139,8 +139,9 @@ def _cut_s(unit: Unit, share: float, device: str, clock: Clock) -> tuple[float, 
         folders = [CellFolder(Path(place) / cell.id) for cell in cells]
         for folder in folders:
             folder.path.mkdir()
+        run = EXPERIMENTS[cells[0].experiment]
         began = clock()
-        outcomes = EXPERIMENTS[cells[0].experiment](cells, folders, device)
+        outcomes = run(cells, folders, device)
         seconds = clock() - began
     for outcome in outcomes:
         if isinstance(outcome, CellFailure):

@@ -81,17 +81,15 @@ class Sweep:
         """Return the ids of the cells of tasks that began and that nobody ended."""
         return {
             cell
-            for array, tasks in self.submission.arrays.items()
-            for place, cells in enumerate(tasks)
-            if self._log(array, place, "out").exists()
+            for array, place, cells in self.submission.given()
+            if self.submission.log(self._job(array, place)).exists()
             and not self.submission.stopped_file(array, place).exists()
             for cell in cells
         }
 
-    def _log(self, array: str, place: int, kind: str) -> Path:
+    def _job(self, array: str, place: int) -> str:
         several = len(self.submission.arrays[array]) > 1
-        name = f"{self.jobs[array]}_{place}" if several else self.jobs[array]
-        return self.submission.logs / f"{name}_0_log.{kind}"
+        return f"{self.jobs[array]}_{place}" if several else self.jobs[array]
 
     def _running(self, cells: Sequence[Cell], store: Store) -> bool:
         """Whether a cell seems to run in a job of this submission, of which none is left."""
@@ -107,10 +105,9 @@ class Sweep:
             attempt.end("failed", "oom", f"{why}; last words: {told}" if told else why)
 
     def _last_words(self, cell: str) -> str:
-        for array, tasks in self.submission.arrays.items():
-            for place, cells in enumerate(tasks):
-                path = self._log(array, place, "err")
-                if cell in cells and path.exists():
-                    lines = path.read_text(errors="replace").strip().splitlines()
-                    return f"{lines[-1]} (log: {path})" if lines else ""
+        for array, place, cells in self.submission.given():
+            path = self.submission.log(self._job(array, place), "err")
+            if cell in cells and path.exists():
+                lines = path.read_text(errors="replace").strip().splitlines()
+                return f"{lines[-1]} (log: {path})" if lines else ""
         return ""

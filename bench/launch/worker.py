@@ -107,11 +107,12 @@ def _compute(stack: list[Claim], claims: Claims, device: str, sharing: int) -> N
     from bench.launch.meter import Meter
 
     cells, folders = [cell for cell, _, _ in stack], [folder for _, folder, _ in stack]
+    run = EXPERIMENTS[cells[0].experiment]
     began, meter = time.time(), Meter(os.environ["CUDA_VISIBLE_DEVICES"], sharing)
     outcomes: Sequence[Result | Exception]
     try:
         with meter:
-            outcomes = EXPERIMENTS[cells[0].experiment](cells, folders, device)
+            outcomes = run(cells, folders, device)
     except Exception as error:
         if len(stack) > 1:
             for claim in stack:

@@ -49,10 +49,16 @@ class Submission:
         """The cells' ids, by the array's name and the task's place in it."""
         return {f"{self.name}-{k}": tasks for k, tasks in enumerate(self.record["arrays"])}
 
+    def given(self) -> Iterator[tuple[str, int, list[str]]]:
+        """Yield array, place in it, and the cells' ids, of every task."""
+        for array, tasks in self.arrays.items():
+            for place, cells in enumerate(tasks):
+                yield array, place, cells
+
     @property
     def cells(self) -> set[str]:
         """The ids of all cells."""
-        return {cell for tasks in self.arrays.values() for task in tasks for cell in task}
+        return {cell for _, _, cells in self.given() for cell in cells}
 
     def stopped_file(self, array: str, place: int) -> Path:
         """Return the file that says that somebody ended a task: nothing of it was lost."""
@@ -72,9 +78,9 @@ class Submission:
         """Whether its author is still submitting."""
         return not self.record["submitted"] and Owner.of(self.record["owner"]).is_alive(self.path)
 
-    def log(self, task: Task, kind: str = "out") -> Path:
-        """Return the file that a task's output goes to."""
-        return self.logs / f"{task.job}_0_log.{kind}"
+    def log(self, job: str, kind: str = "out") -> Path:
+        """Return the file that a job's output goes to; in an array, of `<job>_<place>`."""
+        return self.logs / f"{job}_0_log.{kind}"
 
     def note_submitted(self) -> None:
         """Record that all of its jobs are Slurm's."""
@@ -157,10 +163,9 @@ class Submissions:
     def stop(self, cells: Collection[str]) -> None:
         """Note that tasks which hold any of these cells are not to be submitted again."""
         for submission in self.open():
-            for array, tasks in submission.arrays.items():
-                for place, ids in enumerate(tasks):
-                    if not set(ids).isdisjoint(cells):
-                        submission.stopped_file(array, place).touch()
+            for array, place, ids in submission.given():
+                if not set(ids).isdisjoint(cells):
+                    submission.stopped_file(array, place).touch()
 
     def forget(self) -> None:
         """Ask Slurm anew at the next question."""
@@ -208,11 +213,7 @@ class Submissions:
                 submission.end()
 
 
-def _held(submission: Submission, alive: list[Task] | None) -> Iterator[str]:
+def _held(submission: Submission, alive: list[Task] | None) -> set[str]:
     if alive is None or submission.in_the_making():
-        for tasks in submission.record["arrays"]:
-            for cells in tasks:
-                yield from cells
-        return
-    for task in alive:
-        yield from submission.cells_of(task)
+        return submission.cells
+    return {cell for task in alive for cell in submission.cells_of(task)}
