@@ -38,14 +38,14 @@ def print_plan(record: Record) -> None:
 
 def _print_kinds(p: Record) -> None:
     """Print what is predicted of each kind of cell."""
-    hours = "core-hours" if p["gpu_hours"] is None else "GPU-hours"
-    heads = ["kind", "cells", "each", hours, "memory", f"on {p['slots']} worker(s)", "from"]
+    work = "core time" if p["gpu_hours"] is None else "GPU time"
+    heads = ["kind", "cells", "each", work, "memory", f"on {p['slots']} worker(s)", "from"]
     rows = [
         [
             Entry(k["kind"]),
             Entry(str(k["cells"])),
             Entry(_or_unknown(k["cell_s"], duration)),
-            Entry(_or_unknown(k["core_s"], lambda s: f"{s / 3600:.3g}")),
+            Entry(_or_unknown(k["core_s"], duration)),
             Entry(_memory(k)),
             Entry(_or_unknown(k["wall_s"], duration)),
             Entry(k["told"]),

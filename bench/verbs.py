@@ -115,19 +115,24 @@ def export_selections(chosen: Sequence[Selection], to: Path, *, encoders: bool) 
     """Write the finished cells of the selections as tables, or as one archive where `to` is .tar.
 
     Raises:
-        BenchError: the name of `to` says something else, or encoders are asked for in tables.
+        BenchError: nothing is finished, the name of `to` says something else, or encoders are
+            asked for in tables.
     """
     from bench.store.archive import SUFFIXES, export_archive
     from bench.store.export import export_cells
 
-    if to.name.endswith(SUFFIXES):
+    archive = to.name.endswith(SUFFIXES)
+    if not archive and to.suffix in (".csv", ".gz", ".parquet", ".tgz", ".xz", ".zip"):
+        raise BenchError(f"--to {to}: expected a folder, for CSV tables, or a .tar or .tar.gz file")
+    if not archive and encoders:
+        raise BenchError(f"--encoders: tables hold none; --to {to}.tar exports them")
+    if not any(s.state == State.DONE for c in chosen for s in c.store.states(c.cells)):
+        told = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
+        raise BenchError(f"{told}: no finished cell in {chosen[0].results}, nothing to export")
+    if archive:
         cells = [cell for selection in chosen for cell in selection.cells]
         counted = export_archive(cells, chosen[0].store, to, encoders=encoders)
         return {"cells": counted.cells, "encoders": counted.encoders, "file": str(to)}
-    if to.suffix in (".csv", ".gz", ".parquet", ".tgz", ".xz", ".zip"):
-        raise BenchError(f"--to {to}: expected a folder, for CSV tables, or a .tar or .tar.gz file")
-    if encoders:
-        raise BenchError(f"--encoders: tables hold none; --to {to}.tar exports them")
     done = [export_cells(selection.cells, selection.store, to) for selection in chosen]
     return {"cells": sum(done), "folder": str(to)}
 

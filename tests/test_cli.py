@@ -395,6 +395,12 @@ def test_cells_travel(done: Workspace) -> None:
     assert ", there 0.25\n" in merged.out
     assert done.call("merge", "other", "--json").json["conflicts"][0]["id"] == file.parent.name
     assert done.call("--results", "other", "import", "x.tar.gz").status == 1
+    (done.root / "a.tar").mkdir()
+    answer = done.call("export", "small", "--to", "a.tar")
+    assert (answer.status, answer.err.split(": ")[2]) == (
+        2,
+        "is a folder; an archive needs another name\n",
+    )
 
 
 @pytest.mark.parametrize(
@@ -411,12 +417,16 @@ def test_cells_travel(done: Workspace) -> None:
             ("export", "small", "--to", "out", "--encoders"),
             "--encoders: tables hold none; --to out.tar exports them",
         ),
-        (("export", "small", "--to", "a.tar"), "a.tar: is a folder; an archive needs another name"),
+        (
+            ("export", "small", "--to", "x.tar"),
+            "small (tiny): no finished cell in results, nothing to export",
+        ),
+        (("merge", "empty"), "empty: no finished cell in it"),
     ],
 )  # fmt: skip
 def test_mistakes_about_archives(workspace: Workspace, words: tuple[str, ...], told: str) -> None:
     (workspace.root / "bad.tar").write_bytes(b"x")
-    (workspace.root / "a.tar").mkdir()
+    (workspace.root / "empty").mkdir()
     answer = workspace.call(*words)
     assert (answer.status, answer.out, answer.err) == (2, "", f"bench: {told}\n")
     assert not (workspace.root / "results").exists()

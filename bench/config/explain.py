@@ -22,7 +22,6 @@ _RULES = {
 }
 _ANYTHING = "one number, text, true, false or null"
 _PLAIN = {
-    "missing": "is missing.",
     "too_short": "is empty; it needs at least one value.",
     "union_tag_not_found": "needs the key {discriminator}.",
     "value_error": "{error}.",
@@ -50,9 +49,21 @@ def explain(
     if places is not None:  # a list of cells was validated: the first step is its index
         keys = keys[1:]
         keys = [places.get(keys[0], keys[0])] if keys else []
+    if found["type"] == "missing":
+        return f"{path}: {_missing(error, found['loc'], keys)}"
     place = ".".join(keys)
     head = f"{path}: {place}: " if place else f"{path}: "
     return head + _complaint(found, steps, root)
+
+
+def _missing(error: ValidationError, loc: tuple[int | str, ...], keys: list[str]) -> str:
+    """Return all keys that are missing at one place."""
+    faults = error.errors(include_url=False)
+    names = [
+        str(e["loc"][-1]) for e in faults if e["type"] == "missing" and e["loc"][:-1] == loc[:-1]
+    ]
+    place = ".".join([*keys[:-1], names[0]])
+    return f"{', '.join([place, *names[1:]])}: {'are' if len(names) > 1 else 'is'} missing."
 
 
 def _worst(error: ValidationError) -> Any:

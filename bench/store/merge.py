@@ -44,6 +44,7 @@ Record = dict[str, Any]
 class Source(Protocol):
     """Where parcels come from."""
 
+    path: Path
     left_out: list[Record]
 
     def parcels(self, trainings: set[str]) -> Generator[Parcel, None, None]:
@@ -54,26 +55,26 @@ class Source(Protocol):
 class Archive:
     """A file that `bench export` wrote."""
 
-    file: Path
+    path: Path
     left_out: list[Record] = field(default_factory=list)
 
     def parcels(self, trainings: set[str]) -> Generator[Parcel, None, None]:  # noqa: ARG002 - it has its own
         """Yield what is in it."""
-        yield from read_archive(self.file)
+        yield from read_archive(self.path)
 
 
 @dataclass
 class Folder:
     """Another results folder, such as the copy of another machine's."""
 
-    root: Path
+    path: Path
     encoders: bool = False
     left_out: list[Record] = field(default_factory=list)  # cells that this code does not have
 
     def parcels(self, trainings: set[str]) -> Generator[Parcel, None, None]:
         """Yield its finished cells and, if asked for, the encoders that they speak of."""
-        if not self.root.is_dir():
-            raise StoreError(f"{self.root}: no such results folder")
+        if not self.path.is_dir():
+            raise StoreError(f"{self.path}: no such results folder")
         self.left_out = []
         for parcel in (parcel for kind in sorted(CELLS) for parcel in self._of(kind)):
             try:
@@ -87,12 +88,12 @@ class Folder:
             yield from (parcel for parcel in self._of(TRAINED) if parcel.id in trainings)
 
     def _of(self, kind: str) -> Iterator[Parcel]:
-        if not (self.root / kind).is_dir():
+        if not (self.path / kind).is_dir():
             return
-        for name in sorted(filter(is_id, os.listdir(self.root / kind))):
-            path = self.root / kind / name
+        for name in sorted(filter(is_id, os.listdir(self.path / kind))):
+            path = self.path / kind / name
             if CellFolder(path).is_done:
-                yield Parcel(kind, name, path, f"{self.root}/")
+                yield Parcel(kind, name, path, f"{self.path}/")
 
 
 @dataclass
@@ -120,11 +121,11 @@ def merge(sources: Sequence[Source], store: Store, check_encoder: CheckEncoder) 
         numbers (conflicts) and cells that a living process computes right now (busy).
 
     Raises:
-        StoreError: in one line, which file of which source is wrong and how.
+        StoreError: in one line, which file of which source is wrong and how, or which has nothing.
     """
     for source in sources:
-        for _ in _checked(source, check_encoder):
-            pass
+        if not sum(1 for _ in _checked(source, check_encoder)) and not source.left_out:
+            raise StoreError(f"{source.path}: no finished cell in it")
     store.check_writable()
     merged = Merged()
     for source in sources:

@@ -87,6 +87,10 @@ MISTAKES = {
         changed("  lr: 5e-4\n", ""),
         "suites/small.yaml: lr: is missing.\n",
     ),
+    "missing settings": (
+        changed("  lr: 5e-4\n", "").replace("  steps: 100\n", ""),
+        "suites/small.yaml: steps, lr: are missing.\n",
+    ),
     "missing key": (
         changed("scale: tiny\n", ""),
         "suites/small.yaml: scale: is missing.\n",
