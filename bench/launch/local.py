@@ -25,6 +25,7 @@ from bench.store.slurm import this_job
 from bench.store.store import CellState, Launch, State, Store
 
 POLL_S = 0.25
+REST = 9  # times as long as a look took: the launcher takes a tenth of a core at most
 STOP_S = 60.0  # for a worker to write its checkpoint, when it is told to stop
 KILLS_ALLOWED = 3  # of one cell
 DEATHS_ALLOWED = 5  # of the workers of a slot, in a row, that finish nothing
@@ -64,8 +65,10 @@ class LocalQueue:
             LaunchError: workers die before they can do anything.
         """
         try:
+            began = time.monotonic()
             while not self._look(report, patient=patient):
-                time.sleep(POLL_S)
+                time.sleep(max(POLL_S, REST * (time.monotonic() - began)))
+                began = time.monotonic()
             shutil.rmtree(self.launch.logs, ignore_errors=True)
         except (KeyboardInterrupt, Interrupted):
             self.stop()

@@ -36,7 +36,8 @@ def copy_whole(source: Path, path: Path) -> None:
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Write by temporary file, fsync and rename, in a folder that is created if need be.
 
-    Yields the file to write to. An error leaves what was there before.
+    Yields the file to write to. An error leaves what was there before. That the name outlives a
+    crash of the machine is sure after `sync_folder` alone.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = _partial(path)
@@ -48,7 +49,6 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-    _sync_folder(path.parent)
 
 
 def write_new(path: Path, content: bytes) -> bool:
@@ -108,7 +108,8 @@ def _sync(file: BinaryIO) -> None:
     os.fsync(file.fileno())
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Make sure that the names in a folder outlive a crash of the machine."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

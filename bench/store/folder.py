@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bench.config.record import Cell
 from bench.errors import StoreError
 from bench.store.attempts import Attempt, begin_attempt, last_attempt
-from bench.store.files import read_json, to_json, to_npz, write_whole
+from bench.store.files import read_json, sync_folder, to_json, to_npz, write_whole
 from bench.store.owner import Owner
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ class CellFolder:
             write_whole(self.arrays_file, to_npz(arrays))
         write_whole(self.provenance_file, to_json(provenance))
         write_whole(self.summary_file, to_json({"metrics": metrics}))
+        sync_folder(self.path)
         self.checkpoint_file.unlink(missing_ok=True)
 
     def metrics(self) -> dict[str, float] | None:

@@ -18,7 +18,7 @@ from bench.config.record import Cell
 from bench.errors import StoreError
 from bench.store.attempts import Attempt, begin_attempt
 from bench.store.export import flatten
-from bench.store.files import copy_whole, read_json
+from bench.store.files import copy_whole, read_json, sync_folder
 from bench.store.folder import CellFolder
 from bench.store.owner import Owner
 from bench.store.parcels import EVALUATIONS, TRAINED, Parcel, is_id
@@ -190,6 +190,7 @@ def _add(checked: Checked, folder: CellFolder, attempt: Attempt) -> bool:
                 attempt.touch()
         if attempt.is_mine() and not folder.is_done:
             copy_whole(checked.parcel.path / summary, folder.summary_file)
+            sync_folder(folder.path)
             folder.checkpoint_file.unlink(missing_ok=True)
             return True
         return False

@@ -33,6 +33,7 @@ def _code() -> dict[str, Any]:
     return {"bench": __version__, "commit": git("rev-parse", "HEAD"), "dirty": bool(changed)}
 
 
+@cache
 def _version(package: str) -> str | None:
     try:
         return version(package)
