@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from bench.report.tables import LEGEND, Entry, make_tables, summary_line
+from bench.report.tables import LEGEND, Entry, make_tables, summary_line, tolerance_lines
 from bench.report.terminal import console, print_rows, print_table, setting_text
 
 MOST_SHOWN = 40  # cells that a verb lists
@@ -42,6 +42,7 @@ def print_comparison(evidence: Any) -> None:
         print()
         print_table(table)
     print(f"\n{LEGEND}\n{summary_line(evidence.compared)}")
+    print("\n".join(tolerance_lines(evidence.compared)))
     departures = sorted({d for row in evidence.compared for d in row.departures})
     if departures:
         print(f"departs from the published protocol: {'; '.join(departures)}")

@@ -20,8 +20,8 @@ MISTAKES = {
         "suites/small.yaml: sede: unknown key. Did you mean 'seeds'? Allowed here: name, ",
     ),
     "unknown key of a comparison": (
-        changed("    tolerance: 0.1", "    tolerance: 0.1\n    tolerence: 1"),
-        "suites/small.yaml: compare.0.tolerence: unknown key. Did you mean 'tolerance'? ",
+        changed("    layout: {rows", "    layuot: 1\n    layout: {rows"),
+        "suites/small.yaml: compare.0.layuot: unknown key. Did you mean 'layout'? ",
     ),
     "unknown key of a check": (
         changed("over: K, where", "ovr: K, over: K, where"),
