@@ -181,13 +181,14 @@ def words(check: Check) -> str:
 
 
 def effect_text(judged: Judged) -> str:
-    """Return an effect and its interval."""
+    """Return the effect that decides, its interval, and of how many groups it is the worst."""
     effect = judged.effect
     if effect is None:
         return ""
+    of = f", worst of {judged.groups}" if judged.groups > 1 else ""
     if effect.low is None or effect.high is None:
-        return f"{effect.mean:.3g}"
-    return f"{effect.mean:.3g} [{effect.low:.3g}, {effect.high:.3g}]"
+        return f"{effect.mean:.3g}{of}"
+    return f"{effect.mean:.3g} [{effect.low:.3g}, {effect.high:.3g}]{of}"
 
 
 def _plain(value: Any) -> str:

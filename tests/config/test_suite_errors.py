@@ -31,7 +31,8 @@ MISTAKES = {
     "unknown check": (
         changed("check: flat", "check: flatt"),
         "suites/small.yaml: claims.toy-mi-steady.0: found 'flatt', expected one of 'flat', "
-        "'flatter', 'equal', 'below', 'ordered', 'peak', 'exceeds', 'change'.\n",
+        "'flatter', 'steadier', 'equal', 'below', 'ordered', 'peak', 'exceeds', 'change', "
+        "'crossing'.\n",
     ),
     "wrong type": (
         changed("steps: 100", "steps: many"),
