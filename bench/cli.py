@@ -99,15 +99,26 @@ def compare(
 
 @app.command()
 def claims(
-    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None, as_json: AsJson = False,
+    context: typer.Context,
+    suite: Annotated[str | None, typer.Argument(help="A suite; default: all claims.")] = None,
+    paper: Annotated[str | None, typer.Option(help="Only the claims of this paper.")] = None,
+    scale: Scale = None, where: Where = None, seeds: Seeds = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Print the paper's claims that a suite tests, with verdicts; exit status 1 if one fails."""
-    from bench.show import print_claims
+    """Print the checks of a suite's claims, or every claim of the papers; status 1 if one fails."""
+    from bench.show import print_all_claims, print_claims
+    from bench.verbs import describe_claims
 
-    evidence = _select(context, suite, scale, where, seeds).evidence()
-    records = [judged.record() for judged in evidence.judged]
-    _answer(records, lambda _: print_claims(evidence), as_json)
+    if suite is None:
+        if where or seeds:
+            raise BenchError("--where and --seeds choose cells of a suite: name one")
+        records = describe_claims(*context.obj, paper=paper, scale=scale)
+        _answer(records, print_all_claims, as_json)
+    else:
+        if paper is not None:
+            raise BenchError("--paper filters the claims of all suites: leave the suite out")
+        evidence = _select(context, suite, scale, where, seeds).evidence()
+        records = [judged.record() for judged in evidence.judged]
+        _answer(records, lambda _: print_claims(evidence), as_json)
     raise typer.Exit(any(record["verdict"] == "fails" for record in records))
 
 

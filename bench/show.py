@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,6 +66,33 @@ def print_claims(evidence: Any) -> None:
     ]
     heads = ["verdict", "claim", "check", "effect [95 % interval]", "threshold", "n"]
     print_rows(f"{evidence.suite.name} at scale {evidence.scale}", heads, rows)
+
+
+def print_all_claims(records: Sequence[Record]) -> None:
+    """Print each claim of the papers at each scale that has results."""
+    rows = [
+        [
+            Entry(r["verdict"]),
+            Entry(f"{r['paper']}/{r['claim']}"),
+            Entry(f"{r['suite']} at {r['scale']} ({r['protocol']})" if r["suite"] else ""),
+            Entry(_interval(r) if r["effect"] is not None else r["lacking"] or ""),
+            Entry("" if r["threshold"] is None else f"{r['threshold']:.3g}"),
+            Entry(str(r["n"] or "")),
+        ]
+        for r in records
+    ]
+    heads = ["verdict", "claim", "suite and scale", "effect [95 % interval]", "threshold", "n"]
+    print_rows("", heads, rows)
+    counts = Counter(r["verdict"] for r in records)
+    claims = len({(r["paper"], r["claim"]) for r in records})
+    told = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
+    print(f"{claims} claims, each at every scale that has results: {told}")
+
+
+def _interval(record: Record) -> str:
+    if record["low"] is None:
+        return f"{record['effect']:.3g}"
+    return f"{record['effect']:.3g} [{record['low']:.3g}, {record['high']:.3g}]"
 
 
 def print_pages(record: Record) -> None:

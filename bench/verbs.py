@@ -98,6 +98,40 @@ def describe_comparison(evidence: Any) -> list[Record]:
     return [row.record() for row in evidence.compared]
 
 
+def describe_claims(
+    suites: Path, results: Path, *, paper: str | None, scale: str | None
+) -> list[Record]:
+    """Return every claim of the papers, or of one, at each scale that has results.
+
+    Raises:
+        BenchError: no such paper, or a suite that cannot be read.
+    """
+    from bench.analysis.all_claims import JudgedScale, claim_rows
+    from bench.analysis.check import check_suite
+    from bench.analysis.claims import judge_claims
+    from bench.analysis.coverage import claim_places
+    from bench.analysis.frame import finished_cells
+    from bench.published.reader import load_paper
+    from bench.store.export import Results
+
+    if paper is not None:
+        load_paper(paper)
+    loaded = {path: load_suite(path) for path in suite_paths(suites).values()}
+    kept, found = Results(results), []
+    for path, suite in loaded.items():
+        if not suite.claims or paper not in (None, suite.paper):
+            continue
+        of = check_suite(suite, path)
+        for name in suite.scales if scale is None else {scale} & suite.scales.keys():
+            cells = expand(suite, name, path)
+            done = finished_cells(cells, kept)
+            if done:
+                judged = judge_claims(suite, name, cells, done, of)
+                found.append(JudgedScale(suite, name, judged))
+    places = claim_places(list(loaded.values()))
+    return claim_rows([p for p in places if paper in (None, p.paper)], found)
+
+
 def write_reports(chosen: Sequence[Selection], to: Path, *, all_asked: bool) -> Record:
     """Write the page of each selection that has results; return their paths."""
     from bench.report.page import write_page

@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "planning": {"select", "launch", "store"},
     "show_run": {"launch", "report", "store"},
     "running": {"planning", "show_run", "select", "launch", "data", "store"},
-    "verbs": {"select", "report", "data", "store", "experiments"},
+    "verbs": {"select", "report", "analysis", "published", "data", "store", "experiments"},
     "show": {"report"},
     "cli_options": set(),
     "cli_exchange": {"cli_options", "verbs", "show", "select"},
