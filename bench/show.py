@@ -95,6 +95,50 @@ def _interval(record: Record) -> str:
     return f"{record['effect']:.3g} [{record['low']:.3g}, {record['high']:.3g}]"
 
 
+def print_moved(record: Record) -> None:
+    """Print which cells moved between two results, the groups beyond noise first."""
+    print(
+        f"{record['same']} cells the same to the bit, {len(record['moved'])} moved, "
+        f"{record['only_here']} only in the first, {record['only_there']} only in the second"
+    )
+    for metric in record["metrics"]:
+        print(
+            f"{metric['metric']}: {metric['moved']} cells, "
+            f"by {metric['largest_difference']:.3g} at most"
+        )
+    for cell in (c for c in record["moved"] if not c["metrics"]):
+        parts = [*(["history"] if cell["history"] else []), *cell["arrays"]]
+        print(f"{cell['experiment']} {cell['id']}: the same metrics, other {', '.join(parts)}")
+    groups = record["groups"]
+    if groups:
+        rows = [_group_row(group, groups) for group in groups[:MOST_SHOWN]]
+        heads = ["beyond noise", "metric", "settings", "seeds", "first", "second"]
+        print_rows("", [*heads, "difference [95 % interval]"], rows)
+        print(
+            f"{record['beyond_noise']} of {len(groups)} means that differ did so beyond noise"
+            + (f"; {len(groups) - MOST_SHOWN} more with --json" if len(groups) > MOST_SHOWN else "")
+        )
+
+
+def _group_row(group: Record, groups: Sequence[Record]) -> list[Entry]:
+    varied = {
+        k: v
+        for k, v in group["settings"].items()
+        if any(other["settings"].get(k) != v for other in groups)
+    }
+    told = "one seed" if group["chance"] is None else "yes" if group["beyond_noise"] else "no"
+    settings = ", ".join(f"{k} {_value(v)}" for k, v in varied.items())
+    return [
+        Entry(told),
+        Entry(group["metric"]),
+        Entry(settings or group["experiment"]),
+        Entry(f"{group['n_here']}, {group['n_there']}"),
+        Entry(f"{group['here']:.5g}"),
+        Entry(f"{group['there']:.5g}"),
+        Entry(_interval(group | {"effect": group["difference"]})),
+    ]
+
+
 def print_pages(record: Record) -> None:
     """Print the path of each page."""
     for page in record["pages"]:

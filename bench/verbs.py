@@ -10,6 +10,7 @@ from bench.config.environment import data_root
 from bench.config.grid import expand
 from bench.config.load import load_suite, suite_paths
 from bench.config.presets import presets
+from bench.config.record import Cell
 from bench.errors import BenchError, choices
 from bench.select import Selection
 from bench.store.store import State, Store
@@ -130,6 +131,23 @@ def describe_claims(
                 found.append(JudgedScale(suite, name, judged))
     places = claim_places(list(loaded.values()))
     return claim_rows([p for p in places if paper in (None, p.paper)], found)
+
+
+def describe_moved(here: Path, there: Path, cells: Sequence[Cell] | None = None) -> Record:
+    """Return what moved from one results folder to another: of these cells, or of all.
+
+    Raises:
+        BenchError: one of them is no folder of results.
+    """
+    from bench.analysis.moved import moved
+    from bench.store.export import Results
+
+    only = None if cells is None else [(cell.experiment, cell.id) for cell in cells]
+    found = moved(Results(here), Results(there), only)
+    record = found.record()
+    if not (record["same"] or record["moved"] or record["only_here"] or record["only_there"]):
+        raise BenchError(f"{here}, {there}: neither holds a finished cell to compare")
+    return record
 
 
 def write_reports(chosen: Sequence[Selection], to: Path, *, all_asked: bool) -> Record:

@@ -7,6 +7,7 @@ from typing import Any
 from bench.config.grid import expand
 from bench.config.load import load_suite
 from bench.config.record import Cell
+from bench.store.files import to_json, write_whole
 from bench.store.store import Store
 
 ORIGIN = {"code": {"commit": "abc"}, "packages": {"torch": "2.6.0"}, "python": "3.11.2"}
@@ -20,4 +21,6 @@ def finish(root: Path, cells: Sequence[Cell], metrics: Callable[[Any], dict[str,
     """Let the cells be done in a results folder, with these metrics."""
     store = Store(root)
     for cell in cells:
-        store.folder(cell).finish(metrics(cell), {}, ORIGIN)
+        folder = store.folder(cell)
+        write_whole(folder.cell_file, to_json(cell.model_dump(mode="json")))
+        folder.finish(metrics(cell), {}, ORIGIN)

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
 LEVEL = 0.95
 SAME = 1e-9  # numbers nearer than this, relatively, are equal but for rounding
@@ -38,57 +38,83 @@ class Interval:
     high: float | None
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """A mean of seeds or a difference of two, its standard error and the degrees of freedom."""
+
+    n: int
+    mean: float
+    error: float
+    freedom: float
+    std: float | None = None
+
+    def interval(self, level: float) -> Interval:
+        """Return the interval that covers the mean with this probability."""
+        half = float(stdtrit(self.freedom, (1 + level) / 2)) * self.error
+        return Interval(self.n, self.mean, self.std, self.mean - half, self.mean + half)
+
+    def chance(self, step: float) -> float:
+        """Return how likely a mean so far from 0 is if the true one is 0.
+
+        Args:
+            step: of the metric; seeds that agree to the bit have at least this much noise.
+        """
+        error = max(self.error, step / self.n**0.5)
+        if error == 0:
+            return float(self.mean == 0)
+        return float(2 * stdtr(self.freedom, -abs(self.mean) / error))
+
+
+def _student(values: Sequence[float]) -> Estimate:
+    n, std = len(values), float(np.std(values, ddof=1))
+    return Estimate(n, float(np.mean(values)), std / n**0.5, n - 1, std)
+
+
+def _welch(mine: Sequence[float], theirs: Sequence[float]) -> Estimate:
+    """Return the difference of two means; its degrees of freedom are Welch's, Biometrika 34."""
+    shares = [float(np.var(side, ddof=1)) / len(side) for side in (mine, theirs)]
+    counts, total = (len(mine), len(theirs)), sum(shares)
+    spread = sum(share**2 / (n - 1) for share, n in zip(shares, counts, strict=True))
+    freedom = total**2 / spread if spread else sum(counts) - 2.0
+    mean = float(np.mean(mine) - np.mean(theirs))
+    return Estimate(min(counts), mean, total**0.5, freedom)
+
+
 def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
     """Return the mean and Student's interval for it, from independent normal values.
 
     Raises:
         ValueError: no value at all.
     """
-    n = len(values)
-    if n == 0:
+    if not values:
         raise ValueError("an interval needs at least one value")
-    mean = float(np.mean(values))
-    if n == 1:
-        return Interval(1, mean, None, None, None)
-    std = float(np.std(values, ddof=1))
-    half = float(stdtrit(n - 1, (1 + level) / 2)) * std / n**0.5
-    return Interval(n, mean, std, mean - half, mean + half)
+    if len(values) == 1:
+        return Interval(1, float(values[0]), None, None, None)
+    return _student(values).interval(level)
 
 
-def welch_interval(
-    mine: Sequence[float], theirs: Sequence[float], level: float = LEVEL
-) -> Interval:
-    """Return the difference of two means and Welch's interval for it (Biometrika 34, 1947).
+def estimate(mine: Mapping[int, float], theirs: Mapping[int, float]) -> Estimate | None:
+    """Return how far `mine` lies above `theirs`, each a number a seed; None below two seeds.
 
-    Raises:
-        ValueError: fewer than two values on a side.
+    Paired over the seeds that both have, if there are two; else by Welch where each side has two.
     """
-    if min(len(mine), len(theirs)) < 2:
-        raise ValueError("Welch's interval needs at least two values on each side")
-    shares = [float(np.var(side, ddof=1)) / len(side) for side in (mine, theirs)]
-    mean, n = float(np.mean(mine) - np.mean(theirs)), min(len(mine), len(theirs))
-    if sum(shares) == 0:
-        return Interval(n, mean, None, mean, mean)
-    freedom = sum(shares) ** 2 / sum(
-        share**2 / (len(side) - 1) for share, side in zip(shares, (mine, theirs), strict=True)
-    )
-    half = float(stdtrit(freedom, (1 + level) / 2)) * sum(shares) ** 0.5
-    return Interval(n, mean, None, mean - half, mean + half)
+    shared = [seed for seed in mine if seed in theirs]
+    if len(shared) > 1:
+        return _student([mine[seed] - theirs[seed] for seed in shared])
+    if min(len(mine), len(theirs)) > 1:
+        return _welch(list(mine.values()), list(theirs.values()))
+    return None
 
 
 def difference(
     mine: Mapping[int, float], theirs: Mapping[int, float], level: float = LEVEL
 ) -> Interval | None:
-    """Return how far `mine` lies above `theirs`, each a number a seed; None where nothing says.
-
-    Paired over the seeds that both have, if there are two; else by Welch where each side has two.
-    """
+    """Return the estimate's interval; of one shared seed the difference alone; else None."""
+    found = estimate(mine, theirs)
+    if found is not None:
+        return found.interval(level)
     shared = [seed for seed in mine if seed in theirs]
-    if len(shared) < 2 and min(len(mine), len(theirs)) > 1:
-        return welch_interval(list(mine.values()), list(theirs.values()), level)
-    if not shared:
-        return None
-    return t_interval([mine[seed] - theirs[seed] for seed in shared], level)
+    return t_interval([mine[shared[0]] - theirs[shared[0]]]) if shared else None
 
 
 def widened(interval: Interval, step: float | None) -> Interval:

@@ -1,5 +1,6 @@
 """Each predicate on made data where the answer is known: holds, fails, too few seeds, missing."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 from zlib import crc32
@@ -23,10 +24,16 @@ EQCO = {"loss": "eqco", "alpha": 512.0}
 INFONCE = {"loss": "infonce", "alpha": None}
 
 
-def cells_and_suite(check: dict[str, Any], seeds: int) -> tuple[list[Cell], Suite]:
+@cache
+def made_cells(seeds: int) -> tuple[list[Cell], Suite]:
     suite = load_suite(TABLE_9)
+    where: Any = {"mi_true": [8, 10]}
+    return expand(suite, "paper", TABLE_9, seeds=range(seeds), where=where), suite
+
+
+def cells_and_suite(check: dict[str, Any], seeds: int) -> tuple[list[Cell], Suite]:
+    cells, suite = made_cells(seeds)
     checks = {"toy-mi-steady": [ADAPTER.validate_python(check)]}
-    cells = expand(suite, "paper", TABLE_9, seeds=range(seeds), where={"mi_true": [8, 10]})
     return cells, suite.model_copy(update={"claims": checks})
 
 

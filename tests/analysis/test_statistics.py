@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bench.analysis.statistics import (
+    Estimate,
     Interval,
     difference,
+    estimate,
     t_interval,
-    welch_interval,
     widened,
 )
 from bench.analysis.verdicts import Verdict, judge_value
@@ -56,12 +57,14 @@ def test_it_covers_ranges_and_deviations_over_an_axis_too(n: int) -> None:
 def test_welch_is_scipys() -> None:
     mine, theirs = [1.0, 2.0, 4.0], [0.5, 0.7, 0.9, 3.0]
     expected = stats.ttest_ind(mine, theirs, equal_var=False).confidence_interval(0.95)
-    found = welch_interval(mine, theirs)
+    found = difference(dict(enumerate(mine)), dict(enumerate(theirs, start=9)))
+    assert found is not None
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
     assert found.n == 3
     assert found.mean == pytest.approx(np.mean(mine) - np.mean(theirs))
-    with pytest.raises(ValueError, match=r"^Welch's interval needs at least two values on each"):
-        welch_interval([1.0], theirs)
+    own = estimate(dict(enumerate(mine)), dict(enumerate(theirs, start=9)))
+    assert own is not None
+    assert own.chance(0.0) == pytest.approx(stats.ttest_ind(mine, theirs, equal_var=False).pvalue)
 
 
 def test_shared_seeds_are_paired() -> None:
@@ -70,11 +73,20 @@ def test_shared_seeds_are_paired() -> None:
     assert difference(mine, theirs) == t_interval([mine[s] - theirs[s] for s in (0, 1, 2)])
 
 
-def test_other_seeds_are_welchs_where_both_have_two() -> None:
-    assert difference({0: 1.0, 1: 2.0}, {2: 3.0, 3: 5.0}) == welch_interval([1, 2], [3, 5])
+def test_one_shared_seed_has_no_interval() -> None:
     alone = difference({0: 1.0}, {0: 3.0, 1: 5.0})
     assert alone == Interval(1, -2.0, None, None, None)
     assert difference({0: 1.0}, {1: 3.0}) is None
+
+
+def test_seeds_that_move_alike_have_the_noise_of_a_step() -> None:
+    """One image more in each of two seeds is what chance does; a number of a formula has none."""
+    moved = estimate({0: 0.2, 1: 0.2}, {0: 0.0, 1: 0.0})
+    assert moved is not None
+    assert moved.chance(0.2) == pytest.approx(0.39, abs=0.01)
+    assert (moved.chance(0.0), estimate({0: 1.0, 1: 1.0}, {0: 1.0, 1: 1.0})) == (
+        0.0, Estimate(2, 0.0, 0.0, 1, 0.0)
+    )  # fmt: skip
 
 
 def test_equal_seeds_are_no_surer_than_the_step_of_the_metric() -> None:
