@@ -199,10 +199,17 @@ def _reduction(comparison: Comparison) -> str:
 def _numbers(
     cells: Sequence[Cell], comparison: Comparison, metrics: dict[str, dict[str, float]]
 ) -> list[float]:
-    """Return one number a seed: the metric, or what is made of it over an axis."""
+    """Return one number a seed: the metric, or what is made of it over an axis.
+
+    Raises:
+        ValueError: a seed is there twice, as if it were two.
+    """
     found = [(c, metrics[c.id].get(comparison.metric)) for c in cells if c.id in metrics]
     pairs = [(value, cell) for cell, value in found if value is not None]
     if comparison.over is None:
+        seeds = [cell.seed for _, cell in pairs]
+        if len(set(seeds)) < len(seeds):
+            raise ValueError(f"{comparison.artifact}: seeds {seeds} of one reading")
         return [value for value, _ in pairs]
     numbers = []
     for seed in dict.fromkeys(cell.seed for cell in cells):

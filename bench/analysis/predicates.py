@@ -146,18 +146,34 @@ def _numbers(check: Check, points: Points, key_of: KeyOf) -> dict[Key, float]:
     """Return one number a group, of the cells of one side and seed."""
     values = [(settings, metrics[check.metric]) for settings, metrics in points]
     if isinstance(check, Below):
-        return {key_of(s): m[check.metric] - m[check.bound] for s, m in points}
+        return _one_each((key_of(s), m[check.metric] - m[check.bound]) for s, m in points)
     if isinstance(check, Equal):
-        return {key_of(s): v - (check.value or 0.0) for s, v in values}
+        return _one_each((key_of(s), v - (check.value or 0.0)) for s, v in values)
     if isinstance(check, Exceeds):
-        return {key_of(s): v for s, v in values}
+        return _one_each((key_of(s), v) for s, v in values)
     if isinstance(check, Peak):
         return _lead(check, values)
     if isinstance(check, Crossing):
         first, last = check.between
         ends = [(s, v if s[check.over] == first else -v) for s, v in values]
-        return {(*key_of(s), s[check.over]): v for s, v in ends if s[check.over] in (first, last)}
+        return _one_each(
+            ((*key_of(s), s[check.over]), v) for s, v in ends if s[check.over] in (first, last)
+        )
     return _along(check, _series(values, check.over, key_of))
+
+
+def _one_each(pairs: Iterable[tuple[Key, float]]) -> dict[Key, float]:
+    """Return the number of each group.
+
+    Raises:
+        ValueError: a group has two in one seed.
+    """
+    found: dict[Key, float] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"two cells of one seed in the group {key}")
+        found[key] = value
+    return found
 
 
 def _along(

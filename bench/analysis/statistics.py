@@ -50,7 +50,8 @@ class Estimate:
 
     def interval(self, level: float) -> Interval:
         """Return the interval that covers the mean with this probability."""
-        half = float(stdtrit(self.freedom, (1 + level) / 2)) * self.error
+        times = float(stdtrit(self.freedom, (1 + level) / 2))
+        half = times * self.error if self.std is None else times * self.std / self.n**0.5
         return Interval(self.n, self.mean, self.std, self.mean - half, self.mean + half)
 
     def chance(self, step: float) -> float:

@@ -370,3 +370,12 @@ def test_the_verdict_of_a_claim_is_the_worst_of_its_checks() -> None:
     assert [str(worst(every[i:])) for i in range(4)] == [
         "fails", "inconclusive", "not tested", "holds"
     ]  # fmt: skip
+
+
+def test_a_seed_counts_once() -> None:
+    cells, suite = cells_and_suite(
+        {"check": "exceeds", "metric": "m"} | {"where": EQCO, "than": INFONCE}, 2
+    )
+    done = [(cell, Finished({"m": 1.0}, {}, [], {})) for cell in cells]
+    with pytest.raises(ValueError, match=r"^two cells of one seed in the group "):
+        judge_claims(suite, "paper", cells + cells, done, load_paper("eqco"))
