@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bench import __version__, cli_exchange, cli_run
-from bench.cli_options import AsJson, Scale, Seeds, SuiteName, Where
+from bench.cli_options import AsJson, Scale, Seeds, Where
 from bench.cli_options import answer as _answer
 from bench.errors import BenchError, Interrupted
 
@@ -84,14 +84,32 @@ app.add_typer(cli_run.app)  # plan, run, resume, status, cancel
 
 @app.command()
 def compare(
-    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None, as_json: AsJson = False,
+    context: typer.Context,
+    what: Annotated[list[str], typer.Argument(metavar="SUITE | A B", help="Or two results.")],
+    other: Annotated[
+        Path | None, typer.Option("--with", help="Results to compare with, not the paper.")
+    ] = None,
+    scale: Scale = None, where: Where = None, seeds: Seeds = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Print measured beside published, with verdicts; exit status 1 if a value differs."""
-    from bench.show import print_comparison
-    from bench.verbs import describe_comparison
+    """Print measured beside published, or beside other results, with verdicts.
 
-    evidence = _select(context, suite, scale, where, seeds).evidence()
+    Of two results (folders, or folders of exported tables) it tells which cells moved, by how much,
+    and whether that is more than their seeds do. Exit status 1 if a value differs or moved so.
+    """
+    from bench.show import print_comparison, print_moved
+    from bench.verbs import describe_comparison, describe_moved
+
+    if len(what) > 1:
+        if len(what) > 2 or other or scale or where or seeds:
+            raise BenchError("compare takes a suite with its options, or two results and no option")
+        moved = describe_moved(Path(what[0]), Path(what[1]))
+    elif other is not None:
+        selection = _select(context, what[0], scale, where, seeds)
+        moved = describe_moved(selection.results, other, selection.cells)
+    if len(what) > 1 or other is not None:
+        _answer(moved, print_moved, as_json)
+        raise typer.Exit(bool(moved["beyond_noise"]))
+    evidence = _select(context, what[0], scale, where, seeds).evidence()
     records = describe_comparison(evidence)
     _answer(records, lambda _: print_comparison(evidence), as_json)
     raise typer.Exit(any(record["verdict"] == "differs" for record in records))
@@ -99,15 +117,26 @@ def compare(
 
 @app.command()
 def claims(
-    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None, as_json: AsJson = False,
+    context: typer.Context,
+    suite: Annotated[str | None, typer.Argument(help="A suite; default: all claims.")] = None,
+    paper: Annotated[str | None, typer.Option(help="Only the claims of this paper.")] = None,
+    scale: Scale = None, where: Where = None, seeds: Seeds = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Print the paper's claims that a suite tests, with verdicts; exit status 1 if one fails."""
-    from bench.show import print_claims
+    """Print the checks of a suite's claims, or every claim of the papers; status 1 if one fails."""
+    from bench.show import print_all_claims, print_claims
+    from bench.verbs import describe_claims
 
-    evidence = _select(context, suite, scale, where, seeds).evidence()
-    records = [judged.record() for judged in evidence.judged]
-    _answer(records, lambda _: print_claims(evidence), as_json)
+    if suite is None:
+        if where or seeds:
+            raise BenchError("--where and --seeds choose cells of a suite: name one")
+        records = describe_claims(*context.obj, paper=paper, scale=scale)
+        _answer(records, print_all_claims, as_json)
+    else:
+        if paper is not None:
+            raise BenchError("--paper filters the claims of all suites: leave the suite out")
+        evidence = _select(context, suite, scale, where, seeds).evidence()
+        records = [judged.record() for judged in evidence.judged]
+        _answer(records, lambda _: print_claims(evidence), as_json)
     raise typer.Exit(any(record["verdict"] == "fails" for record in records))
 
 

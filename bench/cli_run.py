@@ -115,3 +115,20 @@ def cancel(
     from bench.show_run import print_cancelled
 
     answer(stop(_select(context, suite, scale, where, seeds)), print_cancelled, as_json)
+
+
+@app.command()
+def verify(
+    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
+    seeds: Seeds = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="So many cells; default: all.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Workers; default: inline.")] = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Compute done cells again elsewhere; exit status 1 unless all are the same to the bit."""
+    from bench.show_run import print_verified
+    from bench.verifying import verify as compute
+
+    records = compute(_select(context, suite, scale, where, seeds), sample, jobs)
+    answer(records, print_verified, as_json)
+    raise typer.Exit(not all(record["same"] for record in records))

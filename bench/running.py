@@ -85,7 +85,7 @@ def run_selections(chosen: Sequence[Selection], how: How) -> Record:
     """
     how.check()
     cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
-    _check_data(cells)
+    check_data(cells)
     store, wanted, jobs = chosen[0].store, cells, _jobs(how, cells, chosen[0])
     if how.limit_hours is not None:
         places = _places(how, jobs)
@@ -174,7 +174,7 @@ def _profile(how: How, cells: Sequence[Cell], selection: Selection) -> Profile:
         raise LaunchError(f"{option}: {told}") from None
 
 
-def _check_data(cells: Sequence[Cell]) -> None:
+def check_data(cells: Sequence[Cell]) -> None:
     """Raise a BenchError if a data set that the cells need is not there."""
     names = {name for cell in cells if (name := cell.settings.get("dataset"))}
     if names:

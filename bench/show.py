@@ -2,10 +2,11 @@
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from bench.report.tables import LEGEND, Entry, make_tables, summary_line
+from bench.report.tables import LEGEND, Entry, make_tables, summary_line, tolerance_lines
 from bench.report.terminal import console, print_rows, print_table, setting_text
 
 MOST_SHOWN = 40  # cells that a verb lists
@@ -42,6 +43,7 @@ def print_comparison(evidence: Any) -> None:
         print()
         print_table(table)
     print(f"\n{LEGEND}\n{summary_line(evidence.compared)}")
+    print("\n".join(tolerance_lines(evidence.compared)))
     departures = sorted({d for row in evidence.compared for d in row.departures})
     if departures:
         print(f"departs from the published protocol: {'; '.join(departures)}")
@@ -64,6 +66,77 @@ def print_claims(evidence: Any) -> None:
     ]
     heads = ["verdict", "claim", "check", "effect [95 % interval]", "threshold", "n"]
     print_rows(f"{evidence.suite.name} at scale {evidence.scale}", heads, rows)
+
+
+def print_all_claims(records: Sequence[Record]) -> None:
+    """Print each claim of the papers at each scale that has results."""
+    rows = [
+        [
+            Entry(r["verdict"]),
+            Entry(f"{r['paper']}/{r['claim']}"),
+            Entry(f"{r['suite']} at {r['scale']} ({r['protocol']})" if r["suite"] else ""),
+            Entry(_interval(r) if r["effect"] is not None else r["lacking"] or ""),
+            Entry("" if r["threshold"] is None else f"{r['threshold']:.3g}"),
+            Entry(str(r["n"] or "")),
+        ]
+        for r in records
+    ]
+    heads = ["verdict", "claim", "suite and scale", "effect [95 % interval]", "threshold", "n"]
+    print_rows("", heads, rows)
+    counts = Counter(r["verdict"] for r in records)
+    claims = len({(r["paper"], r["claim"]) for r in records})
+    told = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
+    print(f"{claims} claims, each at every scale that has results: {told}")
+
+
+def _interval(record: Record) -> str:
+    if record["low"] is None:
+        return f"{record['effect']:.3g}"
+    return f"{record['effect']:.3g} [{record['low']:.3g}, {record['high']:.3g}]"
+
+
+def print_moved(record: Record) -> None:
+    """Print which cells moved between two results, the groups beyond noise first."""
+    print(
+        f"{record['same']} cells the same to the bit, {len(record['moved'])} moved, "
+        f"{record['only_here']} only in the first, {record['only_there']} only in the second"
+    )
+    for metric in record["metrics"]:
+        print(
+            f"{metric['metric']}: {metric['moved']} cells, "
+            f"by {metric['largest_difference']:.3g} at most"
+        )
+    for cell in (c for c in record["moved"] if not c["metrics"]):
+        parts = [*(["history"] if cell["history"] else []), *cell["arrays"]]
+        print(f"{cell['experiment']} {cell['id']}: the same metrics, other {', '.join(parts)}")
+    groups = record["groups"]
+    if groups:
+        rows = [_group_row(group, groups) for group in groups[:MOST_SHOWN]]
+        heads = ["beyond noise", "metric", "settings", "seeds", "first", "second"]
+        print_rows("", [*heads, "difference [95 % interval]"], rows)
+        print(
+            f"{record['beyond_noise']} of {len(groups)} means that differ did so beyond noise"
+            + (f"; {len(groups) - MOST_SHOWN} more with --json" if len(groups) > MOST_SHOWN else "")
+        )
+
+
+def _group_row(group: Record, groups: Sequence[Record]) -> list[Entry]:
+    varied = {
+        k: v
+        for k, v in group["settings"].items()
+        if any(other["settings"].get(k) != v for other in groups)
+    }
+    told = "one seed" if group["chance"] is None else "yes" if group["beyond_noise"] else "no"
+    settings = ", ".join(f"{k} {_value(v)}" for k, v in varied.items())
+    return [
+        Entry(told),
+        Entry(group["metric"]),
+        Entry(settings or group["experiment"]),
+        Entry(f"{group['n_here']}, {group['n_there']}"),
+        Entry(f"{group['here']:.5g}"),
+        Entry(f"{group['there']:.5g}"),
+        Entry(_interval(group | {"effect": group["difference"]})),
+    ]
 
 
 def print_pages(record: Record) -> None:

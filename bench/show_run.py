@@ -1,5 +1,6 @@
 """How plans, runs and jobs are shown to a person."""
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -158,3 +159,31 @@ def print_cancelled(record: Record) -> None:
     print(f"{len(record['jobs'])} jobs and {len(record['launchers'])} launchers were told to stop")
     for name in record["elsewhere"]:
         print(f"  launcher {name}: on another machine, stop it there")
+
+
+def print_verified(records: Sequence[Record]) -> None:
+    """Print the cells that came out otherwise, by how much, and what else differs."""
+    other = [record for record in records if not record["same"]]
+    for record in other[:MOST_SHOWN]:
+        print(f"{record['experiment']} {record['id']}, seed {record['seed']}: {_drift(record)}")
+        for name, m in record["metrics"].items():
+            print(f"  {name}: then {json.dumps(m['then'])}, now {json.dumps(m['now'])}")
+        for name, (then, now) in record["versions"].items():
+            print(f"  {name}: then {then}, now {now}")
+    if len(other) > MOST_SHOWN:
+        print(f"... and {len(other) - MOST_SHOWN} more (--json lists all)")
+    tables = sum(record["only_metrics"] for record in records)
+    told = f" ({tables} of exported tables, by their metrics alone)" if tables else ""
+    same = len(records) - len(other)
+    print(f"{len(records)} cells computed again{told}: {same} the same to the bit")
+
+
+def _drift(record: Record) -> str:
+    if record["error"]:
+        return f"failed now: {record['error']}"
+    parts = [*(["history"] if record["history"] else []), *record["arrays"]]
+    told = f"largest difference of a metric {record['largest_difference']:.3g}"
+    if parts:
+        return f"{told}; other {', '.join(parts)}"
+    alone = not record["only_metrics"] and not record["versions"]
+    return told + ("; the summary alone differs: was it altered?" if alone else "")

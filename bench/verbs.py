@@ -10,6 +10,7 @@ from bench.config.environment import data_root
 from bench.config.grid import expand
 from bench.config.load import load_suite, suite_paths
 from bench.config.presets import presets
+from bench.config.record import Cell
 from bench.errors import BenchError, choices
 from bench.select import Selection
 from bench.store.store import State, Store
@@ -96,6 +97,57 @@ def describe_datasets(get: str | None) -> list[Record]:
 def describe_comparison(evidence: Any) -> list[Record]:
     """Return every printed value beside what was measured."""
     return [row.record() for row in evidence.compared]
+
+
+def describe_claims(
+    suites: Path, results: Path, *, paper: str | None, scale: str | None
+) -> list[Record]:
+    """Return every claim of the papers, or of one, at each scale that has results.
+
+    Raises:
+        BenchError: no such paper, or a suite that cannot be read.
+    """
+    from bench.analysis.all_claims import JudgedScale, claim_rows
+    from bench.analysis.check import check_suite
+    from bench.analysis.claims import judge_claims
+    from bench.analysis.coverage import claim_places
+    from bench.analysis.frame import finished_cells
+    from bench.published.reader import load_paper
+    from bench.store.export import Results
+
+    if paper is not None:
+        load_paper(paper)
+    loaded = {path: load_suite(path) for path in suite_paths(suites).values()}
+    kept, found = Results(results), []
+    for path, suite in loaded.items():
+        if not suite.claims or paper not in (None, suite.paper):
+            continue
+        of = check_suite(suite, path)
+        for name in suite.scales if scale is None else {scale} & suite.scales.keys():
+            cells = expand(suite, name, path)
+            done = finished_cells(cells, kept)
+            if done:
+                judged = judge_claims(suite, name, cells, done, of)
+                found.append(JudgedScale(suite, name, judged))
+    places = claim_places(list(loaded.values()))
+    return claim_rows([p for p in places if paper in (None, p.paper)], found)
+
+
+def describe_moved(here: Path, there: Path, cells: Sequence[Cell] | None = None) -> Record:
+    """Return what moved from one results folder to another: of these cells, or of all.
+
+    Raises:
+        BenchError: one of them is no folder of results.
+    """
+    from bench.analysis.moved import moved
+    from bench.store.export import Results
+
+    only = None if cells is None else [(cell.experiment, cell.id) for cell in cells]
+    found = moved(Results(here), Results(there), only)
+    record = found.record()
+    if not (record["same"] or record["moved"] or record["only_here"] or record["only_there"]):
+        raise BenchError(f"{here}, {there}: neither holds a finished cell to compare")
+    return record
 
 
 def write_reports(chosen: Sequence[Selection], to: Path, *, all_asked: bool) -> Record:

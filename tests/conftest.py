@@ -48,8 +48,6 @@ assumed:
 compare:
   - artifact: table-9
     metric: mi_lower_bound
-    tolerance: 0.1
-    why: "a unit of the last digit"
     layout: {rows: [loss, K], columns: mi_true}
 claims:
   toy-mi-steady:

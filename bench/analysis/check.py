@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from bench.analysis.tolerances import tolerance_of
 from bench.config.cells import CELLS
 from bench.config.suite import Suite
 from bench.errors import PublishedError, SuiteError, choices
@@ -37,6 +38,11 @@ def check_suite(suite: Suite, path: Path) -> Paper:
             getattr(paper, kind)(name)
         except PublishedError as error:
             raise SuiteError(f"{path}: {place}: {error}") from None
+    for i, comparison in enumerate(suite.compare):
+        try:
+            tolerance_of(paper.id, comparison)
+        except PublishedError as error:
+            raise SuiteError(f"{path}: compare.{i}.metric: {error}") from None
     _check_row_keys(suite, paper, path)
     _check_names(suite, path)
     return paper

@@ -8,6 +8,7 @@ from typing import Any
 from bench.analysis.frame import Done
 from bench.analysis.protocol import differences, stated_settings
 from bench.analysis.statistics import Interval, t_interval
+from bench.analysis.tolerances import Tolerance, tolerance_of
 from bench.analysis.verdicts import Verdict, judge_value
 from bench.config.record import Cell
 from bench.config.suite import Comparison, Suite
@@ -25,10 +26,15 @@ class Compared:
     reading_settings: dict[str, Any]
     published: PublishedValue
     measured: Interval | None
-    tolerance: float
+    allowed: Tolerance
     reduced: str = ""  # how the metric is reduced over an axis, if it is
     differences: list[str] = field(default_factory=list)
     verdict: Verdict = Verdict.MISSING
+
+    @property
+    def tolerance(self) -> float:
+        """How far off still counts as the same, in the metric's unit."""
+        return self.allowed.of(self.published.std)
 
     @property
     def comparable(self) -> bool:
@@ -68,6 +74,7 @@ class Compared:
             "low": m.low if m else None,
             "high": m.high if m else None,
             "tolerance": self.tolerance,
+            "tolerance_why": self.allowed.why,
             "comparable": self.comparable,
             "differences": self.differences,
             "verdict": str(self.verdict),
@@ -134,7 +141,7 @@ def _compare_value(
     """Return one row a reading of the cells that belong to the printed value."""
     wanted = _wanted(value, comparison, suite)
     own = _cells_with(cells, wanted)
-    tolerance = comparison.tolerance + comparison.printed_spreads * (value.std or 0.0)
+    allowed = tolerance_of(value.paper, comparison)
     result = []
     for reading, group in _readings(own, {*wanted, "seed", comparison.over}).items():
         settings = dict(reading)
@@ -150,13 +157,13 @@ def _compare_value(
                 reading_settings=settings,
                 published=value,
                 measured=measured,
-                tolerance=tolerance,
+                allowed=allowed,
                 reduced=_reduction(comparison),
                 differences=faults,
                 verdict=judge_value(
                     value.value,
                     value.half_unit,
-                    tolerance,
+                    allowed.of(value.std),
                     measured,
                     comparable=not faults,
                 ),
@@ -192,10 +199,17 @@ def _reduction(comparison: Comparison) -> str:
 def _numbers(
     cells: Sequence[Cell], comparison: Comparison, metrics: dict[str, dict[str, float]]
 ) -> list[float]:
-    """Return one number a seed: the metric, or what is made of it over an axis."""
+    """Return one number a seed: the metric, or what is made of it over an axis.
+
+    Raises:
+        ValueError: a seed is there twice, as if it were two.
+    """
     found = [(c, metrics[c.id].get(comparison.metric)) for c in cells if c.id in metrics]
     pairs = [(value, cell) for cell, value in found if value is not None]
     if comparison.over is None:
+        seeds = [cell.seed for _, cell in pairs]
+        if len(set(seeds)) < len(seeds):
+            raise ValueError(f"{comparison.artifact}: seeds {seeds} of one reading")
         return [value for value, _ in pairs]
     numbers = []
     for seed in dict.fromkeys(cell.seed for cell in cells):

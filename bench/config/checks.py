@@ -1,7 +1,8 @@
 """The vocabulary in which a paper's claim becomes a check on measured results.
 
-Each check yields one number a seed, its *effect*, and a threshold; `analysis/claims.py` turns
-effects into a verdict. `where` picks cells by their settings.
+Each check yields *effects*, numbers with an interval over seeds: one for each group of cells that
+agree in the settings it does not name. `analysis/predicates.py` says which and where they must lie,
+`analysis/claims.py` makes one verdict of all groups. `where` picks cells by their settings.
 """
 
 from typing import Annotated, Literal
@@ -22,7 +23,7 @@ class CheckRecord(Record):
 
 
 class Flat(CheckRecord):
-    """The metric moves by at most `within` over the axis; effect: its largest range."""
+    """The metric moves by at most `within` over the axis; effects: between any two values."""
 
     check: Literal["flat"]
     over: str
@@ -32,7 +33,7 @@ class Flat(CheckRecord):
 class Flatter(CheckRecord):
     """The metric moves less over the axis than it does in the cells of `than`.
 
-    Effect: the smallest difference of the two ranges over all other settings.
+    Effects: the range of `than` less its own.
     """
 
     check: Literal["flatter"]
@@ -40,10 +41,21 @@ class Flatter(CheckRecord):
     than: Where
 
 
+class Steadier(CheckRecord):
+    """The metric's standard deviation over the axis is smaller than in the cells of `than`.
+
+    Effects: that of `than` less its own.
+    """
+
+    check: Literal["steadier"]
+    over: str
+    than: Where
+
+
 class Equal(CheckRecord):
     """The metric equals `value`, or that of the cells of `than`, within a margin.
 
-    Effect: the largest absolute difference.
+    Effects: the differences.
     """
 
     check: Literal["equal"]
@@ -53,7 +65,7 @@ class Equal(CheckRecord):
 
 
 class Below(CheckRecord):
-    """The metric is below another metric of the same cell; effect: its largest excess."""
+    """The metric is at most another metric of the same cell; effects: its excess."""
 
     check: Literal["below"]
     bound: str
@@ -62,7 +74,7 @@ class Below(CheckRecord):
 class Ordered(CheckRecord):
     """The metric rises (or falls) from each value of the axis to the next.
 
-    Effect: the smallest step in the stated direction.
+    Effects: each step in the stated direction.
     """
 
     check: Literal["ordered"]
@@ -85,8 +97,7 @@ class Exceeds(CheckRecord):
     """The metric exceeds that of the cells of `than` by more than `by`, wherever both are.
 
     A negative `by` says that it is not lower by more than that.
-    Effect: the smallest difference over all other settings. With `mean` it is the mean difference:
-    the smallest of many noisy ones lies below their mean by chance alone.
+    Effects: the differences; with `mean` their mean over all other settings alone.
     """
 
     check: Literal["exceeds"]
@@ -98,7 +109,7 @@ class Exceeds(CheckRecord):
 class Change(CheckRecord):
     """The metric rises (or falls) by more than `by` from one end of the axis to the other.
 
-    Effect: the smallest change in the stated direction over all other settings.
+    Effects: the changes in the stated direction.
     """
 
     check: Literal["change"]
@@ -107,7 +118,19 @@ class Change(CheckRecord):
     by: Margin = 0.0
 
 
+class Crossing(CheckRecord):
+    """The metric exceeds that of `than` at the first of two values of the axis, not at the second.
+
+    Effects: its lead at the first, its lag at the second.
+    """
+
+    check: Literal["crossing"]
+    over: str
+    than: Where
+    between: Annotated[list[float], Field(min_length=2, max_length=2)]
+
+
 Check = Annotated[
-    Flat | Flatter | Equal | Below | Ordered | Peak | Exceeds | Change,
+    Flat | Flatter | Steadier | Equal | Below | Ordered | Peak | Exceeds | Change | Crossing,
     Field(discriminator="check"),
 ]

@@ -24,7 +24,7 @@ from bench.config.flops import multiply_adds
 from bench.config.linear_protocols import LINEAR_PROTOCOLS
 from bench.config.presets import filled
 from bench.config.record import Cell, identity
-from bench.config.sizes import GUESS, images_there
+from bench.config.sizes import GUESS, images_there, test_step
 
 
 class Pretrain(Evaluation, Optimisation, Objective, Comparison, Encoder, DataAndViews, Cell):
@@ -59,6 +59,10 @@ class Pretrain(Evaluation, Optimisation, Objective, Comparison, Encoder, DataAnd
     def _coordinates_agree(self) -> Self:
         check_agreement(self)
         return self
+
+    def step_of(self, metric: str) -> float | None:
+        """Return what one test image is worth."""
+        return test_step(self.dataset, metric)
 
     @property
     def pool(self) -> int:

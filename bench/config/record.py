@@ -58,6 +58,13 @@ class Cell(Record, ABC):
         """Every field that a suite may set to several values."""
         return {k: v for k, v in self.model_dump().items() if k not in self.one_valued}
 
+    def step_of(self, metric: str) -> float | None:  # noqa: ARG002 - kinds of cells use it
+        """Return the smallest step in which a metric moves.
+
+        0 of numbers that a formula gives, where seeds that agree prove something; None: not known.
+        """
+        return None
+
     @property
     def blocks(self) -> tuple[int, ...]:
         """How many numbers one cell fills in each tensor of a stack."""

@@ -23,6 +23,15 @@ SIZES: dict[str, Size] = {
 GUESS = SIZES["cifar10"]  # of a data set that is not known, such as a folder of images
 
 
+_OF_TEST_IMAGES = ("knn_top", "linear_top", "online_linear_top", "test_top")
+
+
+def test_step(dataset: str, metric: str) -> float | None:
+    """Return the percent that one test image is worth to an accuracy; None where not known."""
+    size = SIZES.get(dataset)
+    return 100 / size.test if size and metric.startswith(_OF_TEST_IMAGES) else None
+
+
 def images_there(dataset: str, pretrain_on: str = "train") -> int | None:
     """Return how many images there are to train on; None where the data set is not known."""
     size = SIZES.get(dataset)

@@ -65,14 +65,12 @@ class Comparison(Record):
     """How the printed rows of an artifact map on cells.
 
     A printed row and a cell belong together where every setting that both name is equal. Axes
-    that the row does not name are readings, each compared by itself.
+    that the row does not name are readings, each compared by itself. How far off still counts as
+    the same stands in bench/analysis/tolerances.yaml.
     """
 
     artifact: str
     metric: str  # of the cells' summaries
-    tolerance: Annotated[float, Field(ge=0)]  # in the metric's unit
-    printed_spreads: Annotated[float, Field(ge=0)] = 0  # of the row, added to the tolerance
-    why: str  # of the tolerance
     reading: str | None = None  # what the metric means, where the paper allows several
     rows: dict[str, Scalar | list[Scalar]] = {}  # only the printed rows with these values
     where: dict[str, Scalar] = {}  # only the cells with these settings

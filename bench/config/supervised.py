@@ -21,7 +21,7 @@ from bench.config.coordinates import Fraction, ViewSet
 from bench.config.flops import Stem, multiply_adds
 from bench.config.learning_rate import Rule, check_rate, ruled
 from bench.config.record import Cell, identity
-from bench.config.sizes import GUESS, images_there
+from bench.config.sizes import GUESS, images_there, test_step
 
 LABELS = frozenset({"base_lr", "lr_scaling"})
 """Fields that say where the learning rate comes from, and so enter no id."""
@@ -87,6 +87,10 @@ class Supervised(Cell):
     local_size: ClassVar[int | None] = None
     colour: ClassVar[str] = "rgb"
     cutmix: ClassVar[bool] = False
+
+    def step_of(self, metric: str) -> float | None:
+        """Return what one test image is worth."""
+        return test_step(self.dataset, metric)
 
     @property
     def N(self) -> int:

@@ -20,7 +20,7 @@ from bench.config.record import Cell
 from bench.config.suite import Suite
 from bench.published.reader import Artifact, Claim, Paper, Protocol
 from bench.report.measured import measured_table
-from bench.report.tables import LEGEND, make_tables, summary_line, to_markdown
+from bench.report.tables import LEGEND, make_tables, summary_line, to_markdown, tolerance_lines
 from bench.store.export import Finished, Results
 from bench.store.files import write_whole
 
@@ -111,6 +111,10 @@ def render(evidence: Evidence, figures: Sequence[Any], missing_figures: Sequence
             if published or any(row.comparable and row.measured for row in rows)
         },
         measured=[t for asked in suite.tables if (t := measured_table(asked, evidence.done))],
+        tolerances={
+            name: tolerance_lines(rows)
+            for name, rows in _rows_by_artifact(names, evidence.compared)
+        },
         markdown=to_markdown,
         legend=LEGEND,
         differences=sorted({d for row in evidence.compared for d in row.departures}),
@@ -177,13 +181,14 @@ def words(check: Check) -> str:
 
 
 def effect_text(judged: Judged) -> str:
-    """Return an effect and its interval."""
+    """Return the effect that decides, its interval, and of how many groups it is the worst."""
     effect = judged.effect
     if effect is None:
         return ""
+    of = f", worst of {judged.groups}" if judged.groups > 1 else ""
     if effect.low is None or effect.high is None:
-        return f"{effect.mean:.3g}"
-    return f"{effect.mean:.3g} [{effect.low:.3g}, {effect.high:.3g}]"
+        return f"{effect.mean:.3g}{of}"
+    return f"{effect.mean:.3g} [{effect.low:.3g}, {effect.high:.3g}]{of}"
 
 
 def _plain(value: Any) -> str:

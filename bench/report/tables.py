@@ -135,6 +135,14 @@ def summary_line(rows: Sequence[Compared]) -> str:
     return f"{told}; |measured - published|: mean {sum(off) / len(off):.3g}, largest {max(off):.3g}"
 
 
+def tolerance_lines(rows: Sequence[Compared]) -> list[str]:
+    """Return each tolerance among the rows with its reason, and what is judged by it."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        found.setdefault(row.allowed.told, []).append(row.what)
+    return [f"tolerance of {', '.join(dict.fromkeys(names))}: {t}" for t, names in found.items()]
+
+
 def to_markdown(table: Table) -> str:
     """Return the table as GitHub Markdown."""
     lines = [_line(table.heads), _line(["---"] * len(table.heads))]

@@ -10,6 +10,7 @@ Numbers are written so that they read back as the same float.
 import csv
 import io
 import json
+import os
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,8 +21,9 @@ import numpy as np
 
 from bench.config.record import Cell
 from bench.errors import StoreError
-from bench.store.files import to_npz, write_whole
+from bench.store.files import read_json, to_npz, write_whole
 from bench.store.folder import CellFolder
+from bench.store.parcels import is_id
 from bench.store.store import Store
 
 Row = dict[str, str]
@@ -51,18 +53,43 @@ class Results:
             raise StoreError(f"{root}: no such results folder; `bench run` makes one")
         self.root, self.store = root, Store(root)
         self._tables: dict[str, dict[str, Finished]] = {}
+        self._fields: dict[str, dict[str, dict[str, Any]]] = {}
 
     def find(self, cell: Cell) -> Finished | None:
         """Return the finished cell; None if it is not there."""
-        folder = self.store.folder(cell)
+        return self.kept(cell.experiment, cell.id)
+
+    def kept(self, experiment: str, name: str) -> Finished | None:
+        """Return the finished cell with an id; None if it is not there."""
+        folder = CellFolder(self.root / experiment / name)
         metrics = folder.metrics()
         if metrics is not None:
             return Finished(
                 metrics, flatten(folder.provenance()), folder.history(), folder.arrays()
             )
-        if cell.experiment not in self._tables:
-            self._tables[cell.experiment] = _read_export(self.root, cell.experiment)
-        return self._tables[cell.experiment].get(cell.id)
+        return self._table(experiment).get(name)
+
+    def names(self, experiment: str) -> list[str]:
+        """Return the ids of the finished cells of an experiment."""
+        folder = self.root / experiment
+        there = sorted(filter(is_id, os.listdir(folder))) if folder.is_dir() else []
+        done = [name for name in there if CellFolder(folder / name).is_done]
+        return list(dict.fromkeys([*done, *self._table(experiment)]))
+
+    def fields(self, experiment: str, name: str) -> dict[str, Any]:
+        """Return the resolved cell with an id, as it was written; empty if it is not there."""
+        record = read_json(CellFolder(self.root / experiment / name).cell_file)
+        if record is not None:
+            return dict(record)
+        if experiment not in self._fields:
+            main = _paths(self.root, experiment)[0]
+            self._fields[experiment] = {row["id"]: _cell_of(row, main) for row in _read_table(main)}
+        return self._fields[experiment].get(name, {})
+
+    def _table(self, experiment: str) -> dict[str, Finished]:
+        if experiment not in self._tables:
+            self._tables[experiment] = _read_export(self.root, experiment)
+        return self._tables[experiment]
 
 
 def flatten(record: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -165,6 +192,15 @@ def _read_export(root: Path, experiment: str) -> dict[str, Finished]:
             arrays=arrays.get(row["id"], {}),
         )
         for row in _read_table(main)
+    }
+
+
+def _cell_of(row: Row, path: Path) -> dict[str, Any]:
+    """Return the fields of the cell in a row."""
+    return {
+        k: _number(v, path)
+        for k, v in row.items()
+        if k != "id" and v and not k.startswith(("metric.", "origin."))
     }
 
 

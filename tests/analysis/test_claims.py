@@ -1,12 +1,15 @@
 """Each predicate on made data where the answer is known: holds, fails, too few seeds, missing."""
 
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+from zlib import crc32
 
+import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from bench.analysis.claims import Judged, judge_claims
+from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, worst
 from bench.config.checks import Check
 from bench.config.grid import expand
 from bench.config.load import load_suite
@@ -21,10 +24,16 @@ EQCO = {"loss": "eqco", "alpha": 512.0}
 INFONCE = {"loss": "infonce", "alpha": None}
 
 
-def cells_and_suite(check: dict[str, Any], seeds: int) -> tuple[list[Cell], Suite]:
+@cache
+def made_cells(seeds: int) -> tuple[list[Cell], Suite]:
     suite = load_suite(TABLE_9)
+    where: Any = {"mi_true": [8, 10]}
+    return expand(suite, "paper", TABLE_9, seeds=range(seeds), where=where), suite
+
+
+def cells_and_suite(check: dict[str, Any], seeds: int) -> tuple[list[Cell], Suite]:
+    cells, suite = made_cells(seeds)
     checks = {"toy-mi-steady": [ADAPTER.validate_python(check)]}
-    cells = expand(suite, "paper", TABLE_9, seeds=range(seeds), where={"mi_true": [8, 10]})
     return cells, suite.model_copy(update={"claims": checks})
 
 
@@ -82,7 +91,8 @@ def test_equal_to_other_cells() -> None:
         "check": "equal", "within": 0.01, "where": EQCO | {"K": 512}, "than": INFONCE | {"K": 512}
     }  # fmt: skip
     assert str(judge(check, lambda c: c.mi_true + noise(c)).verdict) == "holds"
-    assert str(judge(check, lambda c: 0.1 * (c.loss == "eqco")).verdict) == "fails"
+    unequal = lambda c: 0.1 * (c.loss == "eqco") + noise(c) * (c.seed + 1)  # noqa: E731
+    assert str(judge(check, unequal).verdict) == "fails"
 
 
 def test_equal_to_a_number() -> None:
@@ -94,7 +104,10 @@ def test_equal_to_a_number() -> None:
 def test_below_looks_at_every_cell() -> None:
     check = {"check": "below", "bound": "b"}
     assert str(judge(check, lambda c: 0.9 + noise(c)).verdict) == "holds"
-    one_above = lambda c: 1.2 if (c.K, c.mi_true, c.loss) == (64, 8, "eqco") else 0.5  # noqa: E731
+
+    def one_above(c: Any) -> float:
+        return (1.2 if (c.K, c.mi_true, c.loss) == (64, 8, "eqco") else 0.5) + noise(c)
+
     assert str(judge(check, one_above).verdict) == "fails"
 
 
@@ -215,3 +228,154 @@ def test_what_is_missing_is_told() -> None:
     )  # fmt: skip
     nowhere = judge(check | {"where": {"loss": "dcl"}}, lambda _: 1.0)
     assert nowhere.lacking == "no cell of this scale has the settings that the check names"
+
+
+def test_crossing_needs_both_ends() -> None:
+    check = {
+        "check": "crossing", "over": "K", "where": EQCO, "than": INFONCE, "between": [64, 512]
+    }  # fmt: skip
+    crossed = lambda c: (300 - c.K) * (c.loss == "eqco") + noise(c) * (c.seed + 1)  # noqa: E731
+    judged = judge(check, crossed)
+    assert (str(judged.verdict), judged.groups) == ("holds", 4)  # two ends, two MI
+    assert judged.effect is not None
+    assert judged.effect.mean == pytest.approx(212, abs=0.1)  # the smaller of 236 and 212
+    above = lambda c: (900 - c.K) * (c.loss == "eqco") + noise(c)  # noqa: E731
+    assert str(judge(check, above).verdict) == "fails"
+
+
+def test_steadier_compares_deviations_not_ranges() -> None:
+    """One value out of four far off: a wider range may go with the smaller deviation."""
+    check = {"check": "steadier", "over": "K", "where": EQCO, "than": INFONCE}
+    halves = {64: -1.0, 128: -1.0, 256: 1.0, 512: 1.0}  # range 2, deviation 1.15
+    far = {64: 2.1, 128: 0.0, 256: 0.0, 512: 0.0}  # range 2.1, deviation 1.05
+
+    def metric(c: Any) -> float:
+        return (far if c.loss == "eqco" else halves)[c.K] + noise(c) / 10
+
+    assert str(judge(check, metric).verdict) == "holds"
+    assert str(judge(check | {"check": "flatter"}, metric).verdict) == "fails"
+
+
+# Of every predicate: a check, and made data under which it holds and fails.
+KNOWN: dict[str, tuple[dict[str, Any], Any, Any]] = {
+    "flat": ({"over": "K", "within": 0.1, "where": EQCO}, lambda _: 1.0, lambda c: c.K),
+    "flatter": (
+        {"over": "K", "where": EQCO, "than": INFONCE},
+        lambda c: c.K * (c.loss == "infonce"), lambda c: c.K * (c.loss == "eqco"),
+    ),
+    "steadier": (
+        {"over": "K", "where": EQCO, "than": INFONCE},
+        lambda c: c.K * (c.loss == "infonce"), lambda c: c.K * (c.loss == "eqco"),
+    ),
+    "equal": (
+        {"within": 0.1, "where": EQCO, "than": INFONCE},
+        lambda c: c.K, lambda c: c.loss == "eqco",
+    ),
+    "below": ({"bound": "b", "where": EQCO}, lambda _: 0.5, lambda c: 1.0 + (c.K == 64)),
+    "ordered": ({"over": "K", "direction": "rising"}, lambda c: c.K, lambda c: c.K != 128),
+    "peak": (
+        {"over": "K", "near": [100, 300], "where": EQCO},
+        lambda c: c.K == 128, lambda c: c.K == 512,
+    ),
+    "exceeds": (
+        {"where": EQCO, "than": INFONCE},
+        lambda c: c.loss == "eqco", lambda c: (c.loss == "eqco") - 2 * (c.K == 64) * (c.alpha or 0),
+    ),
+    "change": ({"over": "K", "direction": "falling"}, lambda c: -c.K, lambda c: c.K == 512),
+    "crossing": (
+        {"over": "K", "where": EQCO, "than": INFONCE, "between": [64, 512]},
+        lambda c: (300 - c.K) * (c.loss == "eqco"), lambda c: (c.loss == "eqco"),
+    ),
+}  # fmt: skip
+
+
+def jitter(cell: Any) -> float:
+    """Return noise that differs between all cells and seeds, up to 0.005."""
+    return crc32(f"{cell.K} {cell.mi_true} {cell.loss} {cell.seed}".encode()) / 2**32 / 200
+
+
+def test_every_predicate_is_tried() -> None:
+    union = get_args(Check)[0]
+    assert set(KNOWN) == {get_args(r.model_fields["check"].annotation)[0] for r in get_args(union)}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_holds_fails_too_few_seeds_and_missing_cells(name: str) -> None:
+    fields, good, bad = KNOWN[name]
+    check = {"check": name} | fields
+    holding, failing = (lambda c: good(c) + jitter(c)), (lambda c: bad(c) + jitter(c))
+    assert str(judge(check, holding, seeds=4).verdict) == "holds"
+    assert str(judge(check, failing, seeds=4).verdict) == "fails"
+    alone = judge(check, holding, seeds=1)
+    assert (str(alone.verdict), alone.record()["n"]) == ("inconclusive", 1)
+    torn = judge(check, holding, seeds=3, keep=lambda c: (c.seed, c.K, c.loss) != (0, 64, "eqco"))
+    assert torn.record()["n"] == 2
+    gone = judge(check, holding, seeds=3, keep=lambda c: (c.K, c.loss) != (64, "eqco"))
+    assert (str(gone.verdict), gone.lacking) == ("not tested", "no seed has all of its cells done")
+
+
+def test_many_noisy_groups_that_are_fine_do_not_fail() -> None:
+    """Of twenty groups without a difference one lies apart at 95 %: that is no failure."""
+    check = {"check": "equal", "within": 0.0, "where": EQCO, "than": INFONCE}
+    failed = 0
+    for draw in range(60):
+        noise = np.random.default_rng(draw)
+        failed += str(judge(check, lambda _, g=noise: g.normal()).verdict) == "fails"
+    assert failed <= 6  # 5 % of 60 are 3; a family of 8 groups at 95 % each would fail 20 times
+
+
+def test_sides_of_different_seeds_are_compared_by_welch() -> None:
+    check = {"check": "exceeds", "where": EQCO, "than": INFONCE}
+    metric = lambda c: (c.loss == "eqco") + jitter(c)  # noqa: E731
+    judged = judge(check, metric, seeds=4, keep=lambda c: (c.seed < 2) == (c.loss == "eqco"))
+    assert (str(judged.verdict), judged.record()["n"]) == ("holds", 2)
+
+
+def test_seeds_that_agree_to_the_bit_are_not_sure_beyond_one_step() -> None:
+    """kNN top-1 on the 450 test images of digits moves by 0.22 points."""
+    path = TABLE_9.with_name("dcl-table-1.yaml")
+    suite = load_suite(path)
+    cells = expand(suite, "cpu", path)
+    check = {"check": "exceeds", "metric": "knn_top1", "where": {"loss": "dcl"},
+             "than": {"loss": "infonce"}}  # fmt: skip
+    asked = {"batch-flat-small-scale": [ADAPTER.validate_python(check)]}
+
+    def verdict(lead: float) -> str:
+        done = [
+            (c, Finished({"knn_top1": 90 + lead * (c.settings["loss"] == "dcl")}, {}, [], {}))
+            for c in cells
+        ]
+        changed = suite.model_copy(update={"claims": asked})
+        (judged,) = judge_claims(changed, "cpu", cells, done, load_paper("dcl"))
+        return str(judged.verdict)
+
+    assert [verdict(lead) for lead in (-0.3, -0.2, 0.0, 0.2, 0.3)] == [
+        "fails", "inconclusive", "inconclusive", "inconclusive", "holds",
+    ]  # fmt: skip
+
+
+def test_numbers_of_a_formula_are_exact() -> None:
+    path = TABLE_9.with_name("eqco-theorems.yaml")
+    suite = load_suite(path)
+    cells = expand(suite, "smoke", path)
+    done = [(c, Finished(dict.fromkeys(c.metrics, 1.0), {}, [], {})) for c in cells]
+    judged = judge_claims(suite, "smoke", cells, done, load_paper("eqco"))
+    assert {j.check.check: str(j.verdict) for j in judged if j.effect} == {
+        "flat": "holds", "flatter": "fails", "below": "holds",
+    }  # fmt: skip
+
+
+def test_the_verdict_of_a_claim_is_the_worst_of_its_checks() -> None:
+    every = list(ClaimVerdict)
+    assert [str(worst(every[i:])) for i in range(4)] == [
+        "fails", "inconclusive", "not tested", "holds"
+    ]  # fmt: skip
+
+
+def test_a_seed_counts_once() -> None:
+    cells, suite = cells_and_suite(
+        {"check": "exceeds", "metric": "m"} | {"where": EQCO, "than": INFONCE}, 2
+    )
+    done = [(cell, Finished({"m": 1.0}, {}, [], {})) for cell in cells]
+    with pytest.raises(ValueError, match=r"^two cells of one seed in the group "):
+        judge_claims(suite, "paper", cells + cells, done, load_paper("eqco"))

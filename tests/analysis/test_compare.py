@@ -1,5 +1,6 @@
 """Printed rows joined with cells by their settings, readings apart, comparability computed."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,55 @@ def test_every_printed_value_meets_its_own_cells() -> None:
 def test_a_value_off_by_more_than_tolerance_and_rounding_differs() -> None:
     rows = compared("eqco-table-9", "paper", lambda c: {"mi_lower_bound": printed_value(c) + 0.151})
     assert {str(row.verdict) for row in rows} == {"differs"}
+
+
+def printed_accuracy(cell: Any) -> float:
+    """Return what DCL's Table 18 prints for a cell, in percent."""
+    for value in load_paper("dcl").artifact("table-18").values:
+        if value.row_settings == {"loss": cell.loss, "tau": cell.tau}:
+            assert value.value is not None
+            return value.value
+    raise AssertionError(cell)
+
+
+def test_a_deviation_over_an_axis_is_that_of_its_cells() -> None:
+    """Of what Table 18 prints, DCL's 0.98 follows from its own cells, SimCLR's 1.44 does not."""
+    rows = compared("dcl-table-18", "paper", lambda c: {"knn_top1": printed_accuracy(c)})
+    assert {str(row.verdict) for row in rows if row.artifact == "table-18"} == {"reproduced"}
+    own = {row.row["loss"]: row for row in rows if row.artifact == "table-18-std"}
+    found = {loss: row.measured.mean for loss, row in own.items() if row.measured}
+    assert found == {
+        "infonce": pytest.approx(1.87, abs=0.005),
+        "dcl": pytest.approx(0.98, abs=0.005),
+    }
+    assert [str(own[loss].verdict) for loss in ("infonce", "dcl")] == ["differs", "reproduced"]
+
+
+def test_fractions_for_percentages_differ() -> None:
+    rows = compared("dcl-table-18", "paper", lambda c: {"knn_top1": printed_accuracy(c) / 100})
+    assert {str(row.verdict) for row in rows} == {"differs"}
+
+
+def test_a_printed_value_off_by_one_digit_differs() -> None:
+    path = SUITES / "eqco-table-9.yaml"
+    suite = load_suite(path)
+    cells = expand(suite, "paper", path)
+    done = [(cell, Finished({"mi_lower_bound": printed_value(cell)}, {}, [], {})) for cell in cells]
+    paper = load_paper("eqco")
+    table = paper.artifact("table-9")
+    wrong = [replace(v, value=(v.value or 0) + (v.row == 7)) for v in table.values]
+    artifacts = paper.artifacts | {"table-9": replace(table, values=wrong)}
+    rows = compare(suite, cells, done, replace(paper, artifacts=artifacts))
+    assert [row.published.row for row in rows if str(row.verdict) == "differs"] == [7]
+
+
+def test_a_seed_counts_once() -> None:
+    path = SUITES / "eqco-table-9.yaml"
+    suite = load_suite(path)
+    cells = expand(suite, "quick", path)
+    done = [(cell, Finished({"mi_lower_bound": 1.0}, {}, [], {})) for cell in cells]
+    with pytest.raises(ValueError, match=r"^table-9: seeds \[0, 1, 0, 1\] of one reading$"):
+        compare(suite, cells + cells, done, load_paper("eqco"))
 
 
 def test_rows_outside_the_scale_are_missing() -> None:

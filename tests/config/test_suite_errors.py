@@ -20,8 +20,8 @@ MISTAKES = {
         "suites/small.yaml: sede: unknown key. Did you mean 'seeds'? Allowed here: name, ",
     ),
     "unknown key of a comparison": (
-        changed("    tolerance: 0.1", "    tolerance: 0.1\n    tolerence: 1"),
-        "suites/small.yaml: compare.0.tolerence: unknown key. Did you mean 'tolerance'? ",
+        changed("    layout: {rows", "    layuot: 1\n    layout: {rows"),
+        "suites/small.yaml: compare.0.layuot: unknown key. Did you mean 'layout'? ",
     ),
     "unknown key of a check": (
         changed("over: K, where", "ovr: K, over: K, where"),
@@ -31,7 +31,8 @@ MISTAKES = {
     "unknown check": (
         changed("check: flat", "check: flatt"),
         "suites/small.yaml: claims.toy-mi-steady.0: found 'flatt', expected one of 'flat', "
-        "'flatter', 'equal', 'below', 'ordered', 'peak', 'exceeds', 'change'.\n",
+        "'flatter', 'steadier', 'equal', 'below', 'ordered', 'peak', 'exceeds', 'change', "
+        "'crossing'.\n",
     ),
     "wrong type": (
         changed("steps: 100", "steps: many"),

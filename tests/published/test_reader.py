@@ -1,5 +1,7 @@
 """The published facts, counted and read as printed."""
 
+import hashlib
+
 import pytest
 
 from bench.errors import PublishedError
@@ -27,6 +29,27 @@ def test_frame_has_a_row_a_value() -> None:
     table_9 = frame[(frame["paper"] == "eqco") & (frame["artifact"] == "table-9")]
     assert table_9["value"].sum() == pytest.approx(166.0)
     assert set(table_9["unit"]) == {"nats"}
+
+
+DIGESTS = {
+    "dcl": "11005f789ad832b7",
+    "dual-temperature": "7e5acfcf913c8d03",
+    "eqco": "6d91b8f738ce8bbd",
+    "mutual-information": "feb36e053176f9d1",
+    "unigrad": "1d7e541b0d6df16f",
+}
+
+
+def test_no_printed_value_changes_unseen() -> None:
+    """A digit, a column or a unit that changes is seen here, and changed here on purpose."""
+    found = {}
+    for name in PAPERS:
+        values = [
+            (v.artifact, v.row, v.row_settings, v.value, v.std, v.decimals, v.unit)
+            for v in load_paper(name).values
+        ]
+        found[name] = hashlib.sha256(repr(values).encode()).hexdigest()[:16]
+    assert found == DIGESTS
 
 
 def test_a_row_knows_its_own_and_the_artifacts_settings() -> None:

@@ -1,0 +1,60 @@
+"""A cell that was computed again beside what is kept of it."""
+
+from typing import Any
+
+from bench.analysis.moved import differing
+from bench.config.record import Cell
+from bench.store.export import Finished
+
+CAUSES = ("python", "device", "device_name", "dataset", "machine.processor", "code.commit")
+"""Of other numbers, in provenance; packages are too."""
+
+Record = dict[str, Any]
+
+
+def verified(cell: Cell, then: Finished, now: Finished | None, *, of_table: bool) -> Record:
+    """Return the row of `bench verify --json`.
+
+        {"id", "experiment", "seed", "same": to the bit, "largest_difference": of any metric,
+         "metrics": {name: {"then", "now", "difference"}} of those that differ, "history": whether
+         it differs, "arrays": [names of those that differ], "versions": {what: [then, now]} of
+         those that differ, "only_metrics": a table's row says no more, "error": why it failed}
+
+    Args:
+        cell: the cell.
+        then: what is kept of it.
+        now: what it gave when computed again; None if it failed.
+        of_table: `then` is a row of an exported table, whose history and arrays are left alone.
+    """
+    nothing: Record = {"metrics": {}, "history": False, "arrays": []}
+    parts = nothing if now is None else differing(then, now)
+    if of_table:
+        parts |= {"history": False, "arrays": []}
+    metrics = {
+        name: {"then": a, "now": b, "difference": None if a is None or b is None else b - a}
+        for name, (a, b) in parts["metrics"].items()
+    }
+    sizes = [abs(m["difference"]) for m in metrics.values() if m["difference"] is not None]
+    return {
+        "id": cell.id,
+        "experiment": cell.experiment,
+        "seed": cell.seed,
+        "same": now is not None and not any(parts.values()),
+        "largest_difference": max(sizes, default=0.0),
+        "metrics": metrics,
+        "history": parts["history"],
+        "arrays": parts["arrays"],
+        "versions": {} if now is None else _versions(then.origin, now.origin),
+        "only_metrics": of_table,
+        "error": None,
+    }
+
+
+def _versions(then: Record, now: Record) -> Record:
+    """Return what differs among that which may move a number; `trained.` is of the encoder."""
+    names = [n for n in sorted(then.keys() | now.keys()) if _is_cause(n.removeprefix("trained."))]
+    return {n: [then.get(n), now.get(n)] for n in names if then.get(n) != now.get(n)}
+
+
+def _is_cause(name: str) -> bool:
+    return name in CAUSES or name.startswith("packages.")

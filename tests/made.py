@@ -1,0 +1,26 @@
+"""Results made by hand: cells that are done without having been computed."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.config.grid import expand
+from bench.config.load import load_suite
+from bench.config.record import Cell
+from bench.store.files import to_json, write_whole
+from bench.store.store import Store
+
+ORIGIN = {"code": {"commit": "abc"}, "packages": {"torch": "2.6.0"}, "python": "3.11.2"}
+
+
+def cells_of(path: Path, scale: str) -> list[Cell]:
+    return expand(load_suite(path), scale, path)
+
+
+def finish(root: Path, cells: Sequence[Cell], metrics: Callable[[Any], dict[str, float]]) -> None:
+    """Let the cells be done in a results folder, with these metrics."""
+    store = Store(root)
+    for cell in cells:
+        folder = store.folder(cell)
+        write_whole(folder.cell_file, to_json(cell.model_dump(mode="json")))
+        folder.finish(metrics(cell), {}, ORIGIN)
