@@ -144,8 +144,10 @@ class Suite(Record):
 
     @model_validator(mode="after")
     def _its_parts_agree(self) -> Self:
-        if (self.paper is None) == bool(self.reproduces):
-            raise ValueError("reproduces: a suite with a paper names artifacts, one without none")
+        if (self.paper is None) == bool(self.reproduces or self.claims):
+            raise ValueError(
+                "reproduces: a suite with a paper names artifacts or claims, one without neither"
+            )
         if self.scale not in self.scales:
             raise ValueError(
                 f"scale: '{self.scale}' is none of the scales {', '.join(self.scales)}"

@@ -93,7 +93,8 @@ MISTAKES = {
     ),
     "artifacts without a paper": (
         changed("paper: eqco\n", ""),
-        "suites/small.yaml: reproduces: a suite with a paper names artifacts, one without none.\n",
+        "suites/small.yaml: reproduces: a suite with a paper names artifacts or claims, one "
+        "without neither.\n",
     ),
     "unknown experiment": (
         changed("experiment: gaussian-mi", "experiment: gausian-mi"),
