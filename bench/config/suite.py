@@ -79,7 +79,14 @@ class Comparison(Record):
     unmatched: list[str] = []  # keys of the printed rows that name no setting of a cell
     argmax: str | None = None  # compare the value of this axis at which the metric is largest
     std_over: str | None = None  # compare the metric's standard deviation over this axis
+    gain_over: Settings = {}  # compare the metric less that of the cell that has these instead
     layout: Layout | None = None
+
+    @model_validator(mode="after")
+    def _one_reduction(self) -> Self:
+        if sum(map(bool, (self.argmax, self.std_over, self.gain_over))) > 1:
+            raise ValueError("argmax, std_over, gain_over: at most one of them")
+        return self
 
     @property
     def over(self) -> str | None:
