@@ -53,13 +53,7 @@ def _check_names(suite: Suite, path: Path) -> None:
     kinds = [CELLS[k] for k in _kinds(suite)]
     settings = [*dict.fromkeys(n for kind in kinds for n in kind.setting_names()), "experiment"]
     metrics = list(dict.fromkeys(n for kind in kinds for n in kind.metrics))
-    named: list[tuple[str, str | None, list[str]]] = []
-    for i, comparison in enumerate(suite.compare):
-        named.append((f"compare.{i}.metric", comparison.metric, metrics))
-        named += [
-            (f"compare.{i}.{k}", getattr(comparison, k), settings) for k in ("argmax", "std_over")
-        ]
-        named += [(f"compare.{i}.where.{name}", name, settings) for name in comparison.where]
+    named = _named_by_comparisons(suite, metrics, settings)
     for claim, checks in suite.claims.items():
         for i, check in enumerate(checks):
             place = f"claims.{claim}.{i}"
@@ -82,6 +76,22 @@ def _check_names(suite: Suite, path: Path) -> None:
     for place, name, known in named:
         if name is not None and name not in known:
             raise SuiteError(f"{path}: {place}: found '{name}'. {choices(name, known)}")
+
+
+def _named_by_comparisons(
+    suite: Suite, metrics: list[str], settings: list[str]
+) -> list[tuple[str, str | None, list[str]]]:
+    """Return each place, the name found there, and the names that it may have."""
+    named: list[tuple[str, str | None, list[str]]] = []
+    for i, comparison in enumerate(suite.compare):
+        named.append((f"compare.{i}.metric", comparison.metric, metrics))
+        named += [
+            (f"compare.{i}.{k}", getattr(comparison, k), settings) for k in ("argmax", "std_over")
+        ]
+        for key in ("where", "gain_over"):
+            cells = getattr(comparison, key)
+            named += [(f"compare.{i}.{key}.{name}", name, settings) for name in cells]
+    return named
 
 
 def _kinds(suite: Suite) -> set[str]:

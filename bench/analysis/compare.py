@@ -116,6 +116,29 @@ def cells_of_value(
     return _cells_with(cells, _wanted(value, comparison, suite))
 
 
+def base_of(
+    cell: Cell,
+    value: PublishedValue,
+    comparison: Comparison,
+    suite: Suite,
+    cells: Sequence[Cell],
+) -> Cell | None:
+    """Return the cell whose metric a gain is taken over, None where none or several could be.
+
+    It has the same seed, the row's settings but for those of `gain_over`, and agrees with `cell`
+    in what else varies among such cells.
+    """
+    wanted = _wanted(value, comparison, suite) | comparison.gain_over | {"seed": cell.seed}
+    return _base(cell, _cells_with(cells, wanted))
+
+
+def _base(cell: Cell, bases: Sequence[Cell]) -> Cell | None:
+    own = [base for base in bases if base.seed == cell.seed]
+    varied = {k: v for k, v in cell.settings.items() if len({b.settings.get(k) for b in own}) > 1}
+    alike = _cells_with(own, varied)
+    return alike[0] if len(alike) == 1 else None
+
+
 def _wanted(value: PublishedValue, comparison: Comparison, suite: Suite) -> dict[str, Any]:
     """Return the settings of the cells that belong to a printed value."""
     return dict(comparison.where) | {
@@ -141,11 +164,12 @@ def _compare_value(
     """Return one row a reading of the cells that belong to the printed value."""
     wanted = _wanted(value, comparison, suite)
     own = _cells_with(cells, wanted)
+    bases = _cells_with(cells, wanted | comparison.gain_over) if comparison.gain_over else []
     allowed = tolerance_of(value.paper, comparison)
     result = []
     for reading, group in _readings(own, {*wanted, "seed", comparison.over}).items():
         settings = dict(reading)
-        numbers = _numbers(group, comparison, metrics)
+        numbers = _numbers(group, comparison, metrics, bases)
         measured = t_interval(numbers) if numbers else None
         faults = differences(group[0], stated) if group else []
         result.append(
@@ -193,17 +217,39 @@ def _readings(
 def _reduction(comparison: Comparison) -> str:
     if comparison.argmax:
         return f"{comparison.argmax} of the largest"
+    if comparison.gain_over:
+        over = ", ".join(
+            f"{k} {'not used' if v is None else v}" for k, v in comparison.gain_over.items()
+        )
+        return f"gain over {over} of"
     return f"standard deviation over {comparison.std_over} of" if comparison.std_over else ""
 
 
-def _numbers(
-    cells: Sequence[Cell], comparison: Comparison, metrics: dict[str, dict[str, float]]
+def _gains(
+    pairs: Sequence[tuple[Cell, Cell | None]], metric: str, metrics: dict[str, dict[str, float]]
 ) -> list[float]:
-    """Return one number a seed: the metric, or what is made of it over an axis.
+    """Return the paired differences of the seeds with both cells done."""
+    found = [
+        (metrics.get(cell.id, {}).get(metric), metrics.get(base.id, {}).get(metric))
+        for cell, base in pairs
+        if base is not None
+    ]
+    return [own - other for own, other in found if own is not None and other is not None]
+
+
+def _numbers(
+    cells: Sequence[Cell],
+    comparison: Comparison,
+    metrics: dict[str, dict[str, float]],
+    bases: Sequence[Cell],
+) -> list[float]:
+    """Return one number a seed: the metric, its gain, or what is made of it over an axis.
 
     Raises:
         ValueError: a seed is there twice, as if it were two.
     """
+    if comparison.gain_over:
+        return _gains([(c, _base(c, bases)) for c in cells], comparison.metric, metrics)
     found = [(c, metrics[c.id].get(comparison.metric)) for c in cells if c.id in metrics]
     pairs = [(value, cell) for cell, value in found if value is not None]
     if comparison.over is None:

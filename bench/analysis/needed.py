@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from bench.analysis.claims import cells_of_check
-from bench.analysis.compare import cells_of_value
+from bench.analysis.compare import base_of, cells_of_value
 from bench.config.record import Cell
 from bench.config.suite import Suite
 from bench.published.reader import Paper
@@ -30,7 +30,7 @@ def needed_by_claims(suite: Suite, cells: Sequence[Cell]) -> Sets:
 
 
 def needed_by_printed(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Sets:
-    """Return what each printed value needs with each seed: a cell, or all along an axis."""
+    """Return what each printed value needs with each seed: a cell, a gain's two, all of an axis."""
     found: Sets = []
     for comparison in suite.compare:
         for i, value in enumerate(paper.artifact(comparison.artifact).values):
@@ -38,6 +38,9 @@ def needed_by_printed(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Sets
             for seed, own in _by_seed(cells_of_value(value, comparison, suite, cells)):
                 if comparison.over is not None:
                     found.append((name, seed, frozenset(cell.id for cell in own)))
+                elif comparison.gain_over:
+                    pairs = ((c, base_of(c, value, comparison, suite, cells)) for c in own)
+                    found += [(name, seed, frozenset([c.id, b.id])) for c, b in pairs if b]
                 else:
                     found += [(name, seed, frozenset([cell.id])) for cell in own]
     return found

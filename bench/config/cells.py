@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
+from bench.config.identity import Identity
 from bench.config.pretrain import Pretrain
 from bench.config.record import Cell
 from bench.config.supervised import Supervised
@@ -235,6 +236,7 @@ CELLS: dict[str, type[Cell]] = {
     "gaussian-mi": GaussianMI,
     "optimal-bound": OptimalBound,
     "gradient-norm": GradientNorm,
+    "identity": Identity,
     "vince-gaussian": VinceGaussian,
     "spirals": Spirals,
     "pretrain": Pretrain,

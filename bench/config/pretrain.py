@@ -42,8 +42,8 @@ class Pretrain(Evaluation, Optimisation, Objective, Comparison, Encoder, DataAnd
         "grad_norm_block_before_cv", "positive_similarity", "negative_similarity", "knn_top1",
         "knn_top5", "knn_top1_best", "linear_top1", "linear_top5", "online_linear_top1",
         "few_shot_linear_top1", "few_shot_linear_top1_std", "few_shot_nn_top1",
-        "few_shot_nn_top1_std", "alignment", "uniformity", "principal_component_ratio",
-        "weight_similarity",
+        "few_shot_nn_top1_std", "alignment", "uniformity", "class_separation",
+        "principal_component_ratio", "weight_similarity",
     )  # fmt: skip
     stack_limit: ClassVar[int] = 1000
     one_valued: ClassVar[frozenset[str]] = frozenset({"experiment", "version"})

@@ -77,7 +77,14 @@ class Comparison(Record):
     unmatched: list[str] = []  # keys of the printed rows that name no setting of a cell
     argmax: str | None = None  # compare the value of this axis at which the metric is largest
     std_over: str | None = None  # compare the metric's standard deviation over this axis
+    gain_over: Settings = {}  # compare the metric less that of the cell that has these instead
     layout: Layout | None = None
+
+    @model_validator(mode="after")
+    def _one_reduction(self) -> Self:
+        if sum(map(bool, (self.argmax, self.std_over, self.gain_over))) > 1:
+            raise ValueError("argmax, std_over, gain_over: at most one of them")
+        return self
 
     @property
     def over(self) -> str | None:
@@ -142,8 +149,10 @@ class Suite(Record):
 
     @model_validator(mode="after")
     def _its_parts_agree(self) -> Self:
-        if (self.paper is None) == bool(self.reproduces):
-            raise ValueError("reproduces: a suite with a paper names artifacts, one without none")
+        if (self.paper is None) == bool(self.reproduces or self.claims):
+            raise ValueError(
+                "reproduces: a suite with a paper names artifacts or claims, one without neither"
+            )
         if self.scale not in self.scales:
             raise ValueError(
                 f"scale: '{self.scale}' is none of the scales {', '.join(self.scales)}"

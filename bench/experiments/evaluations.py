@@ -15,6 +15,7 @@ from bench.evaluate.features import Accuracy, Features, extract
 from bench.evaluate.few_shot import few_shot
 from bench.evaluate.knn import knn_top1
 from bench.evaluate.linear import OnlineLinear, linear_top1
+from bench.evaluate.separation import class_separation
 from bench.losses import align, principal_component_ratio, q_b, uniformity
 from bench.methods.online import Online
 from bench.train.optimisers import make_optimiser
@@ -131,15 +132,23 @@ class Evaluator:
         )
 
     def geometry(self, cell: Pretrain, online: Online) -> dict[str, float]:
-        """Alignment of two views, uniformity of the test images (arXiv:2005.10242, Sec. 4.1)."""
+        """Alignment of two views, uniformity of the test images (arXiv:2005.10242, Sec. 4.1).
+
+        And how far their classes lie apart.
+        """
         encoder = encoder_of(cell.features, online)
         rows = np.arange(len(self.source.labels["test"]))
         a, b = self._views(cell, encoder, "test", rows, 2)
         if b is None:  # one view an image a step: another one
             (b, _) = self._views(cell, encoder, "test", rows, 3)
         assert b is not None
-        test = nn.functional.normalize(self._features(cell.features, online).test, dim=1)
-        return {"alignment": float(align(a, b)), "uniformity": float(uniformity(test))}
+        features = self._features(cell.features, online)
+        test = nn.functional.normalize(features.test, dim=1)
+        return {
+            "alignment": float(align(a, b)),
+            "uniformity": float(uniformity(test)),
+            "class_separation": class_separation(test, features.test_labels),
+        }
 
     def _views(
         self, cell: Pretrain, encoder: nn.Module, part: Part, rows: Rows, key: int

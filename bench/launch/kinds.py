@@ -13,6 +13,7 @@ _SIZES: dict[str, tuple[str, ...]] = {
     "gaussian-mi": ("K", "d", "hidden_units"),
     "optimal-bound": ("K", "d"),
     "gradient-norm": ("K", "d"),
+    "identity": ("identity", "N", "d"),
     "vince-gaussian": ("K", "dataset_size", "hidden_units"),
     "spirals": ("source", "batch_size", "hidden_units"),
 }

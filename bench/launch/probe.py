@@ -51,6 +51,7 @@ CUTS: dict[str, tuple[str, ...]] = {
     "spirals": ("iterations",),
     "optimal-bound": ("samples",),
     "gradient-norm": ("draws",),
+    "identity": ("draws",),
 }
 """Settings of which a part is computed; a toy's multiply-adds are proportional to them."""
 

@@ -9,6 +9,7 @@ import pytest
 from bench.analysis.check import check_suite
 from bench.analysis.compare import Compared, compare
 from bench.analysis.frame import history_frame
+from bench.analysis.needed import needed_by_printed
 from bench.analysis.protocol import check_scale, differences, stated_settings
 from bench.config.grid import expand
 from bench.config.load import load_suite, suite_paths
@@ -152,6 +153,82 @@ def test_the_place_of_the_maximum_needs_the_whole_axis() -> None:
         lambda c: {} if c.eta == 5 and c.seed == 0 else {"linear_top1": float(-c.eta)},
     )
     assert {row.measured.n for row in rows if row.measured} == {2}
+
+
+def gains(name: str, artifact: str, metric: Any, **update: Any) -> list[Compared]:
+    return [row for row in compared(name, "paper", metric, **update) if row.artifact == artifact]
+
+
+def test_a_gain_is_the_paired_difference() -> None:
+    def metric(cell: Any) -> dict[str, float]:
+        if (cell.seed, cell.loss, cell.dataset) == (1, "infonce", "cifar100"):
+            return {}
+        gain = {"cifar10": 9.1, "cifar100": 4.4}.get(cell.dataset, 0) if cell.loss == "dcl" else 0
+        return {"linear_top1": 50 + 7 * cell.seed + gain + 100 * (cell.batch_size != 32)}
+
+    rows = gains("dcl-table-1", "text-4.2-gains-batch32-cifar", metric)
+    found = {row.row["dataset"]: row for row in rows if row.metric == "linear_top1"}
+    assert found["cifar10"].what == "gain over loss infonce of linear_top1"
+    for dataset, gain, n in (("cifar10", 9.1, 3), ("cifar100", 4.4, 2)):
+        measured = found[dataset].measured
+        assert measured is not None
+        assert measured.mean == pytest.approx(gain)
+        assert measured.n == n
+        assert measured.std == pytest.approx(0, abs=1e-9)
+    assert [str(row.verdict) for row in rows if row.metric == "linear_top1"] == [
+        "differs",
+        "reproduced",
+    ]
+    assert {str(row.verdict) for row in rows if row.metric == "knn_top1"} == {"missing"}
+
+
+def test_a_drop_is_a_gain_over_the_other_end() -> None:
+    def metric(cell: Any) -> dict[str, float]:
+        return {"linear_top1": 60 - (5.9 if cell.loss == "infonce" and cell.K == 256 else 0)}
+
+    rows = gains("dcl-figure-3b", "figure-3b", metric, seeds=2)
+    drops = {row.row["loss"]: row for row in rows if row.published.metric == "linear_top1_drop"}
+    measured = {loss: row.measured for loss, row in drops.items()}
+    assert {loss: m and m.mean for loss, m in measured.items()} == {
+        "dcl": 0,
+        "infonce": pytest.approx(5.9),
+    }
+    assert drops["infonce"].what == "gain over K 256 of linear_top1"
+
+
+def test_each_reading_has_a_base_of_its_own() -> None:
+    level = {"simclr-momentum": 1.0, "unigrad": 2.0, "vicreg-l2": 3.0}
+    rows = gains(
+        "unigrad-table-3",
+        "text-4.2",
+        lambda c: {"linear_top1": level[c.method] * (10 if c.target == "momentum" else 1)},
+    )
+    found = {row.reading_settings["method"]: row.measured for row in rows}
+    assert {k: m and m.mean for k, m in found.items()} == {k: 9 * v for k, v in level.items()}
+
+
+def test_a_gain_needs_both_cells() -> None:
+    path = SUITES / "eqco-table-2.yaml"
+    suite = load_suite(path)
+    cells = expand(suite, "paper", path, seeds=[0, 1])
+    needed = [
+        (seed, ids)
+        for name, seed, ids in needed_by_printed(suite, cells, load_paper("eqco"))
+        if name.startswith("text-4 ")
+    ]
+    wanted = [
+        (
+            seed,
+            frozenset(
+                c.id
+                for c in cells
+                if (c.settings["K"], c.settings["epochs"], c.seed) == (256, 200, seed)
+            ),
+        )
+        for seed in (0, 1)
+    ]
+    assert needed == wanted
+    assert {len(ids) for _, ids in needed} == {2}
 
 
 def test_printed_spreads_widen_the_tolerance() -> None:

@@ -67,6 +67,17 @@ MISTAKES = {
         changed("K: [8, 16]", "K: [8, 8]"),
         "suites/small.yaml: grid.K: the value 8 twice\n",
     ),
+    "two reductions of a comparison": (
+        changed(
+            "    tolerance: 0.1\n", "    tolerance: 0.1\n    argmax: K\n    gain_over: {K: 8}\n"
+        ),
+        "suites/small.yaml: compare.0: argmax, std_over, gain_over: at most one of them",
+    ),
+    "a gain over no setting": (
+        changed("    tolerance: 0.1\n", "    tolerance: 0.1\n    gain_over: {looss: eqco}\n"),
+        "suites/small.yaml: compare.0.gain_over.looss: found 'looss'. Did you mean 'loss'? "
+        "Allowed here: ",
+    ),
     "a setting twice": (
         changed("  tau: {value", "  lr: {value"),
         "suites/small.yaml: assumed.lr: stands under fixed too; keep one of them\n",
@@ -98,7 +109,8 @@ MISTAKES = {
     ),
     "artifacts without a paper": (
         changed("paper: eqco\n", ""),
-        "suites/small.yaml: reproduces: a suite with a paper names artifacts, one without none.\n",
+        "suites/small.yaml: reproduces: a suite with a paper names artifacts or claims, one "
+        "without neither.\n",
     ),
     "unknown experiment": (
         changed("experiment: gaussian-mi", "experiment: gausian-mi"),

@@ -182,8 +182,8 @@ def test_every_experiment_has_a_kind() -> None:
     assert kind_of(toy()) == "gaussian-mi K=8 d=20 hidden_units=32"
     assert kind_of(small_cell()) == "pretrain small/half width 4 8 px batch 16"
     assert set(CELLS) == {
-        "gaussian-mi", "optimal-bound", "gradient-norm", "vince-gaussian", "spirals", "pretrain",
-        "supervised",
+        "gaussian-mi", "optimal-bound", "gradient-norm", "identity", "vince-gaussian", "spirals",
+        "pretrain", "supervised",
     }  # fmt: skip
 
 

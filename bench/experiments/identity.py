@@ -1,0 +1,53 @@
+"""The papers' equations and inequalities on random features."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from bench.config.identity import Identity
+from bench.data.streams import Purpose, stream
+from bench.experiments.identities import (
+    dcl,
+    dual_temperature,
+    eqco,
+    mutual_information,
+    unigrad,
+)
+from bench.experiments.identities.draw import Draw, Found
+from bench.experiments.outcome import Outcome, Result
+from bench.store.folder import CellFolder
+
+GROUPS = (dcl, eqco, mutual_information, unigrad, dual_temperature)
+
+
+def run(cells: Sequence[Identity], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
+    """Try each cell's identity on its draws."""
+    return [Result(_metrics(cell)) for cell in cells]
+
+
+def identity_named(name: str) -> Callable[[Draw], Found]:
+    """Return the function of an identity: `la0-is-ball` is `la0_is_ball`."""
+    function = name.replace("-", "_")
+    found: Callable[[Draw], Found] = next(
+        getattr(group, function) for group in GROUPS if hasattr(group, function)
+    )
+    return found
+
+
+def _metrics(cell: Identity) -> dict[str, float]:
+    """Return the worst of all draws: of equal sides, and of sides of which one is larger."""
+    identity = identity_named(cell.identity)
+    draws = [
+        identity(Draw(stream(cell.seed, Purpose.DATA, i), cell.N, cell.d))
+        for i in range(cell.draws)
+    ]
+    differences = [x.detach().abs().max() for found in draws for x in found.differences]
+    margins = [x.detach().flatten() for found in draws for x in found.margins]
+    metrics = {}
+    if differences:
+        metrics["largest_difference"] = float(torch.stack(differences).max())
+    if margins:
+        together = torch.cat(margins)
+        metrics["smallest_margin"] = float(together.min())
+        metrics["violated_share"] = float((~(together > 0)).double().mean())
+    return metrics
