@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import pytest
-
 from bench.store.slurm import Task
 from bench.store.store import Store
 from bench.store.submissions import Submission
@@ -25,13 +23,6 @@ class MadeUpSlurm:
     def begin(self, array: str, place: int = 0, job: str = "7", state: str = "RUNNING") -> None:
         assert self.alive is not None
         self.alive.append(Task(array, place, f"{job}_{place}", state, "None"))
-
-
-@pytest.fixture
-def slurm(monkeypatch: pytest.MonkeyPatch) -> MadeUpSlurm:
-    made = MadeUpSlurm()
-    monkeypatch.setattr("bench.store.slurm.tasks", made.tasks)
-    return made
 
 
 def submitted(

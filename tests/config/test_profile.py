@@ -29,8 +29,10 @@ def test_a_profile_is_found_by_its_name_by_its_file_or_by_default(home: Path) ->
     found = load_profile("gpu")
     assert (found.gpus_per_node, found.pack) == (4, 2)
     assert found.slurm == {
-        "partition": "gpu", "setup": ["module load cuda"], "additional_parameters": {"requeue": True},
-    }  # fmt: skip
+        "partition": "gpu",
+        "setup": ["module load cuda"],
+        "additional_parameters": {"requeue": True},
+    }
     assert load_profile(None).timeout_min == 30
     other = home.with_name("mine.yml")
     other.write_text("timeout_min: 7")
@@ -59,7 +61,7 @@ def test_workers_and_nodes(settings: Any, workers: int | None, nodes: int | None
 
 
 def test_how_many_share_a_gpu_is_looked_up_before_it_is_asked() -> None:
-    with pytest.raises(ValueError, match="^pack 'auto' was not looked up$"):
+    with pytest.raises(ValueError, match="pack 'auto' was not looked up"):
         _ = Profile(pack="auto").workers
 
 

@@ -32,7 +32,7 @@ class Gpu:
 
 
 @pytest.fixture
-def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+def cuda(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.setattr(meter, "SAMPLE_S", 0.0)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: None)
@@ -41,7 +41,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
         torch.cuda, "get_device_properties", lambda _: SimpleNamespace(total_memory=80 * 10**9)
     )
     monkeypatch.setattr(torch.cuda, "max_memory_reserved", lambda: 3 * 10**9)
-    yield monkeypatch
+    return monkeypatch
 
 
 FOUND = {"device_name": "Abacus", "device_total_gb": 80.0, "packed": 2, "device_peak_gb": 3.0}
@@ -84,9 +84,7 @@ def test_it_ends_with_its_block(cuda: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("gpu", "there"), [("", True), ("0", False)])
-def test_on_a_cpu_nothing_is_measured(
-    cuda: pytest.MonkeyPatch, gpu: str, there: bool
-) -> None:
+def test_on_a_cpu_nothing_is_measured(cuda: pytest.MonkeyPatch, gpu: str, there: bool) -> None:
     cuda.setattr(torch.cuda, "is_available", lambda: there)
     with Meter(gpu, sharing=1) as taken:
         assert not taken._thread.is_alive()

@@ -1,15 +1,17 @@
 """Which cells share a job, how jobs are cut into arrays, how many workers share a GPU."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bench.config.record import Cell
 from bench.errors import LaunchError
 from bench.launch.packing import Task, automatic_pack, cut_arrays, pack_units
 from bench.store.store import Store
 from tests.launch.test_predict import finish, toy
 
-CELLS = [toy(seed=seed) for seed in range(10)]
+CELLS: list[Cell] = [toy(seed=seed) for seed in range(10)]
 UNITS = [[cell] for cell in CELLS]
 
 
@@ -55,7 +57,7 @@ def test_arrays_are_as_few_and_as_even_as_can_be(tasks: int, limit: int, sizes: 
     assert [task for array in arrays for task in array] == given
 
 
-GPU = {"device": "cuda", "device_total_gb": 80.0}
+GPU: dict[str, Any] = {"device": "cuda", "device_total_gb": 80.0}
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ GPU = {"device": "cuda", "device_total_gb": 80.0}
 def test_workers_share_a_gpu_by_its_memory_and_time(
     tmp_path: Path, peak_gb: float, busy: float | None, workers: int, pack: int
 ) -> None:
-    told = {} if busy is None else {"device_busy": busy}
+    told: dict[str, Any] = {} if busy is None else {"device_busy": busy}
     finish(Store(tmp_path), toy(), **GPU, device_peak_gb=peak_gb, packed=workers, **told)
     assert automatic_pack([toy(seed=1)], Store(tmp_path)) == pack
 

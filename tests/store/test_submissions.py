@@ -10,10 +10,8 @@ from bench.store.files import read_json, to_json, write_whole
 from bench.store.owner import LEASE_S, Owner
 from bench.store.store import Store
 from bench.store.submissions import Submission, Submissions
-from tests.made_up_slurm import MadeUpSlurm, slurm, submitted
+from tests.made_up_slurm import MadeUpSlurm, submitted
 from tests.store.test_attempts import dead_owner
-
-__all__ = ["slurm"]
 
 Ids = list[list[list[str]]]
 
