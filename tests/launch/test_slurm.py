@@ -125,8 +125,8 @@ def test_as_many_at_once_as_are_allowed(tmp_path: Path, sbatch: Sbatch) -> None:
 
 def test_options_are_those_of_the_profile(tmp_path: Path, sbatch: Sbatch) -> None:
     slurm = {"partition": "gpu", "mem_per_gpu": "9G", "additional_parameters": {"x": 1}}
-    settings: dict[str, Any] = {"gpus_per_node": 4, "pack": 2, "mem_gb": 8, "timeout_min": 50, "slurm": slurm}
-    submit(request(**settings), Store(tmp_path))
+    asked: dict[str, Any] = {"gpus_per_node": 4, "pack": 2, "mem_gb": 8, "timeout_min": 50}
+    submit(request(**asked, slurm=slurm), Store(tmp_path))
     array, last = sbatch.options
     assert array.pop("slurm_array_parallelism") == 1
     assert array == {

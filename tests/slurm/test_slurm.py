@@ -67,7 +67,7 @@ def test_arrays_under_the_limit_more_tasks_than_slots_and_a_failing_cell(
         "        return run(cells, folders, device)\n"
         "    EXPERIMENTS['gaussian-mi'] = broken\n"
     )
-    monkeypatch.setenv("PYTHONPATH", str(on_slurm.root))
+    monkeypatch.setenv("PYTHONPATH", str(on_slurm.root), prepend=os.pathsep)
     answer = on_slurm.call("run", "small", "--executor", "slurm", "--jobs", "2", "--json")
     given = answer.json["submitted"]
     assert (given["cells"], given["jobs"], given["arrays"]) == (CELLS, CELLS, 2)

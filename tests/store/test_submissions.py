@@ -32,9 +32,9 @@ def write_record(submission: Submission, **changes: object) -> None:
 def test_the_next_free_number_counts_what_has_ended(submissions: Submissions) -> None:
     for _ in range(2):
         assert submissions.begin(lambda: ([[["a"]]], 0.0)) is not None
-    submissions.open()[0].end()
+    submissions.open()[-1].end()
     assert submissions.begin(lambda: ([[["b"]]], 0.0)) is not None
-    assert numbers(submissions) == ["0002", "0003"]
+    assert numbers(submissions) == ["0001", "0003"]
     assert [s.cells for s in submissions.open()] == [{"a"}, {"b"}]
 
 
