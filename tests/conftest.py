@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from bench import cli
+from tests.made_up_slurm import MadeUpSlurm
 
 SUITE = """
 name: small
@@ -139,4 +140,11 @@ def workspace(
 
     made = Workspace(tmp_path, call)
     made.suite(SUITE)
+    return made
+
+
+@pytest.fixture
+def slurm(monkeypatch: pytest.MonkeyPatch) -> MadeUpSlurm:
+    made = MadeUpSlurm()
+    monkeypatch.setattr("bench.store.slurm.tasks", made.tasks)
     return made

@@ -26,6 +26,19 @@ SIZES: dict[str, Any] = {
     "inner_share": 0.1,
 }  # fmt: skip
 
+DIGITS = """
+name: digits
+title: "A few epochs on digits"
+experiment: pretrain
+scale: tiny
+scales: {tiny: {what: "seconds", protocol: reduced}}
+seeds: [0]
+fixed: {method: moco-v2, dataset: digits, train_images: 128, image_size: 8, views: affine, K: 40,
+  arch: small, stem: half, width: 4, projector_hidden_dim: 16, feature_dim: 8, bn_groups: 2,
+  epochs: 3, batch_size: 16, optimizer: sgd, lr: 0.05, lr_schedule: cosine, weight_decay: 1e-4}
+grid: {knn_k: [3, 7]}
+"""
+
 
 def sizes_of(method: str) -> dict[str, Any]:
     """Return the small sizes of what a preset has."""

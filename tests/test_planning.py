@@ -5,22 +5,11 @@ import json
 import pytest
 
 from tests.conftest import SUITE, Workspace
+from tests.pretraining import DIGITS
 
 PROBED = SUITE.replace("mi_true: [2, 10]", "mi_true: [2]").replace(
     "seeds: [0, 1]", "seeds: [0, 1, 2]"
 )
-DIGITS = """
-name: digits
-title: "A few epochs on digits"
-experiment: pretrain
-scale: tiny
-scales: {tiny: {what: "seconds", protocol: reduced}}
-seeds: [0]
-fixed: {method: moco-v2, dataset: digits, train_images: 128, image_size: 8, views: affine, K: 40,
-  arch: small, stem: half, width: 4, projector_hidden_dim: 16, feature_dim: 8, bn_groups: 2,
-  epochs: 3, batch_size: 16, optimizer: sgd, lr: 0.05, lr_schedule: cosine, weight_decay: 1e-4}
-grid: {knn_k: [3, 7]}
-"""
 CLASSIFIER = """
 name: classifier
 title: "A classifier on digits"

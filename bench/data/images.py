@@ -6,6 +6,7 @@ Axes: n images, 3 channels, H rows, W columns.
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import torch
@@ -83,6 +84,7 @@ def channel_statistics(pixels: Tensor) -> tuple[Triple, Triple]:
     return (r, g, b), (r_std, g_std, b_std)
 
 
+@cache
 def load_digits() -> Images:
     """Return scikit-learn's 1797 digits, 8x8 with levels 0 to 16, as 16x16 colour images.
 

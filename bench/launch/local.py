@@ -76,11 +76,11 @@ class LocalQueue:
 
     def _look(self, report: Report, *, patient: bool) -> bool:
         """Fill free slots; return whether nothing is left to do."""
-        over = report(self.work.look())
         for i, worker in enumerate(self.workers):
             if worker is not None and worker.done():
                 self.work.note_end(worker)
                 self.workers[i] = None
+        over = report(self.work.look())
         orders = [] if over else self.work.orders()
         free = [i for i, worker in enumerate(self.workers) if worker is None]
         for i, units in zip(free, orders, strict=False):

@@ -55,7 +55,7 @@ def automatic_pack(cells: Sequence[Cell], store: Store) -> int:
     least: list[int] = []
     for experiment in sorted({cell.experiment for cell in cells}):
         found = [
-            (took.device_total_gb / took.device_peak_gb, took.device_busy or 1.0)
+            (took.device_total_gb / took.device_peak_gb, took.device_busy)
             for took in read_others(experiment, store, ())
             if took.device_peak_gb and took.device_total_gb
         ]
@@ -64,5 +64,7 @@ def automatic_pack(cells: Sequence[Cell], store: Store) -> int:
                 f"--pack auto: no finished cell of {experiment} says what it takes of a GPU; run "
                 "some with --pack 1 before, or say how many"
             )
-        least += [int(min(FILLED * fits, 1 / max(busy, 0.01))) for fits, busy in found]
+        for fits, busy in found:
+            by_time = 1.0 if busy is None else 1 / max(busy, 0.01)
+            least.append(int(min(FILLED * fits, by_time)))
     return max(1, min(least, default=1))

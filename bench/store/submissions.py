@@ -165,6 +165,7 @@ class Submissions:
         for submission in self.open():
             for array, place, ids in submission.given():
                 if not set(ids).isdisjoint(cells):
+                    submission.logs.mkdir(exist_ok=True)  # its author may have died before
                     submission.stopped_file(array, place).touch()
 
     def forget(self) -> None:

@@ -18,6 +18,7 @@ from bench.errors import BenchError, LaunchError
 from bench.launch.run import run_cells
 from bench.launch.together import check_cells, gpu_of
 from bench.store.store import Store
+from tests.conftest import Workspace
 from tests.pretraining import small_cell
 
 SUITE = """
@@ -34,16 +35,15 @@ grid: {method: [simclr]}
 """
 
 
-def bench_on(folder: Path, results: str, ranks: int) -> "subprocess.Popen[str]":
-    """Start `bench run` on so many ranks, in a session of its own."""
+def bench_on_two_ranks(folder: Path) -> "subprocess.Popen[str]":
+    """Start `bench run` by torchrun, in a session of its own."""
     (folder / "suites").mkdir(exist_ok=True)
     (folder / "suites" / "mine.yaml").write_text(SUITE)
-    run = ["-m", "bench", "--results", results, "run", "mine", "--executor", "inline"]
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
-    command = [sys.executable, *(torchrun if ranks > 1 else []), *run]
+    run = ["-m", "bench", "--results", "two", "run", "mine", "--executor", "inline"]
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     settings = {"BENCH_CHECKPOINT_S": "0", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     return subprocess.Popen(
-        command,
+        [sys.executable, *torchrun, *run],
         cwd=folder,
         env=os.environ | settings | {"PYTHONPATH": str(Path(__file__).parents[2])},
         stdout=subprocess.PIPE,
@@ -58,21 +58,22 @@ def only(folder: Path, pattern: str) -> Any:
     return json.loads(path.read_text())
 
 
-def test_torchrun_gives_what_one_process_gives_though_killed(tmp_path: Path) -> None:
-    killed = bench_on(tmp_path, "two", 2)
+def test_torchrun_gives_what_one_process_gives_though_killed(workspace: Workspace) -> None:
+    tmp_path = workspace.root
+    killed = bench_on_two_ranks(tmp_path)
     while not list(tmp_path.glob("two/trained/*/checkpoint.pt")) and killed.poll() is None:
         time.sleep(0.02)
     os.kill(only(tmp_path, "two/pretrain/*/attempts/*.json")["owner"]["pid"], signal.SIGKILL)
     assert "bench:" not in killed.communicate(timeout=120)[0]  # the other ends without a word
     assert killed.returncode != 0
-    told = bench_on(tmp_path, "two", 2).communicate(timeout=180)[0]
+    told = bench_on_two_ranks(tmp_path).communicate(timeout=180)[0]
     assert "1 done, 0 failed, 0 missing" in told, told
     assert told.count("0 missing") == 1  # one rank speaks
     attempts = sorted(tmp_path.glob("two/pretrain/*/attempts/*.json"))
     owners = [json.loads(path.read_text())["owner"]["pid"] for path in attempts]
     assert len(set(owners)) == len(owners) == 2
     assert only(tmp_path, "two/pretrain/*/provenance.json")["ranks"] == 2
-    assert "1 done" in bench_on(tmp_path, "one", 1).communicate(timeout=180)[0]
+    assert "1 done" in workspace.call("--results", "one", "run", "mine", "--executor", "inline").out
     one, two = (
         only(tmp_path, f"{run}/pretrain/*/summary.json")["metrics"] for run in ("one", "two")
     )

@@ -16,11 +16,9 @@ from tests.launch.test_together import SUITE as RANKED
 from tests.slurm.conftest import ARRAY, Cluster
 
 CELLS = 4
-SHORT = (
-    SUITE.replace("[2, 10]", "[2]")
-    .replace("seeds: [0, 1]", "seeds: [0]")
-    .replace("hidden_units: 32", "hidden_units: 33")
-)
+STACKED = SUITE.replace("[2, 10]", "[2]").replace("seeds: [0, 1]", "seeds: [0]")
+"""Two stacks, each a unit of work."""
+SHORT = STACKED.replace("hidden_units: 32", "hidden_units: 33")
 """33 units fill no cache line: cells are not stacked, each is a unit of work."""
 LONG = SHORT.replace("steps: 100\n", "steps: 3000\n")
 Wait = Callable[..., None]
@@ -67,7 +65,7 @@ def test_arrays_under_the_limit_more_tasks_than_slots_and_a_failing_cell(
         "        return run(cells, folders, device)\n"
         "    EXPERIMENTS['gaussian-mi'] = broken\n"
     )
-    monkeypatch.setenv("PYTHONPATH", str(on_slurm.root))
+    monkeypatch.setenv("PYTHONPATH", str(on_slurm.root), prepend=os.pathsep)
     answer = on_slurm.call("run", "small", "--executor", "slurm", "--jobs", "2", "--json")
     given = answer.json["submitted"]
     assert (given["cells"], given["jobs"], given["arrays"]) == (CELLS, CELLS, 2)
@@ -123,9 +121,9 @@ def test_warned_requeued_and_killed_it_ends_as_if_it_was_not(
 def test_two_launchers_submit_no_cell_twice(
     on_slurm: Workspace, cluster: Cluster, wait_for: Wait
 ) -> None:
-    on_slurm.suite(SHORT)
-    runs = [on_slurm.start("run", "small", "--executor", "slurm") for _ in range(3)]
-    assert [end(run)[0] for run in runs] == [0, 0, 0]
+    on_slurm.suite(STACKED)
+    runs = [on_slurm.start("run", "small", "--executor", "slurm") for _ in range(2)]
+    assert [end(run)[0] for run in runs] == [0, 0]
     records = [
         json.loads(p.read_text()) for p in on_slurm.root.glob("results/launches/slurm/*.json")
     ]
@@ -138,7 +136,7 @@ def test_two_launchers_submit_no_cell_twice(
 def test_cancelled_jobs_stop_and_run_again_when_asked(
     on_slurm: Workspace, cluster: Cluster, wait_for: Wait
 ) -> None:
-    on_slurm.suite(SUITE.replace("steps: 100\n", "steps: 2000\n"))  # two stacks
+    on_slurm.suite(STACKED.replace("steps: 100\n", "steps: 2000\n"))
     on_slurm.call("run", "small", "--executor", "slurm", "--pack", "2")
     wait_for(lambda: status(on_slurm)["running"], what="for running cells")
     record = on_slurm.call("cancel", "small", "--json").json
@@ -177,7 +175,7 @@ def test_mistakes_are_one_line(on_slurm: Workspace) -> None:
 def test_two_tasks_compute_a_cell_together_warned_on_the_way(
     cluster: Cluster, on_slurm: Workspace, wait_for: Wait, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    on_slurm.suite(RANKED.replace("name: mine", "name: small").replace("epochs: 2", "epochs: 30"))
+    on_slurm.suite(RANKED.replace("name: mine", "name: small").replace("epochs: 2", "epochs: 20"))
     run = ("run", "small", "--executor", "slurm", "--ranks")
     answer = on_slurm.call(*run, "3")
     assert (answer.status, answer.err.count("\n")) == (2, 1)
@@ -192,7 +190,7 @@ def test_two_tasks_compute_a_cell_together_warned_on_the_way(
     assert "preempted" in {attempt["reason"] for attempt in on_slurm.attempts()}
     (origin,) = on_slurm.root.glob("results/pretrain/*/provenance.json")
     assert json.loads(origin.read_text())["ranks"] == 2
-    assert end(on_slurm.start("--results", "other", "run", "small", "--executor", "inline"))[0] == 0
+    assert on_slurm.call("--results", "other", "run", "small", "--executor", "inline").status == 0
     (there,) = on_slurm.root.glob("results/pretrain/*/summary.json")
     (here,) = on_slurm.root.glob("other/pretrain/*/summary.json")
     found, alone = (json.loads(path.read_text())["metrics"] for path in (there, here))
@@ -202,13 +200,13 @@ def test_two_tasks_compute_a_cell_together_warned_on_the_way(
 def test_table_9_launcher_killed_job_requeued_slurmd_killed(
     cluster: Cluster, on_slurm: Workspace, wait_for: Wait, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """EqCo's Table 9 at its own protocol: two cells; with BENCH_LONG=1 all of `quick`."""
+    """EqCo's Table 9 at its own protocol: one cell; with BENCH_LONG=1 all of `quick`."""
     monkeypatch.setenv("BENCH_CHECKPOINT_S", "2")
     suites = ("--suites", str(Path(__file__).parents[2] / "suites"))
     part = (
         ()
         if os.environ.get("BENCH_LONG")
-        else ("--where", "K=64", "--where", "mi_true=2", "--seeds", "0")
+        else ("--where", "K=64", "--where", "mi_true=2", "--where", "loss=eqco", "--seeds", "0")
     )
     table = ("eqco-table-9", "--scale", "quick", *part)
 

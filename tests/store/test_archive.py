@@ -1,18 +1,14 @@
 """Archives: the same bytes for the same cells, and nothing believed that comes from elsewhere."""
 
 import gzip
-import io
 import json
-import pickle
 import tarfile
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -37,9 +33,8 @@ from tests.store.exchange import (
     write_members,
     write_weights,
 )
+from tests.store.spoiled import REFUSED, Harm, info_of, put
 from tests.store.test_store import make_cells
-
-Members = list[tuple[tarfile.TarInfo, bytes]]
 
 
 @pytest.mark.parametrize("name", ["cells.tar", "cells.tar.gz"])
@@ -78,201 +73,6 @@ def test_an_archive_appears_whole(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"summary\.json: is no JSON of finite numbers"):
         export_archive(cells, there, tmp_path / "out" / "x.tar", encoders=False)
     assert picture(tmp_path / "out") == before
-
-
-def info_of(name: str, size: int = 0, kind: bytes = tarfile.REGTYPE, link: str = "") -> Any:
-    made = tarfile.TarInfo(name)
-    made.size, made.type, made.linkname = size, kind, link
-    return made
-
-
-def add(name: str, content: bytes = b"x", **changes: Any) -> Callable[[Members], Members]:
-    """Return what adds a member in the place that it has by its name."""
-    extra = (info_of(name, len(content), **changes), content)
-    return lambda found: sorted([*found, extra], key=lambda member: member[0].name.split("/"))
-
-
-def put(file: str, content: bytes) -> Callable[[Members], Members]:
-    """Return what gives the first file of that name another content."""
-
-    def change(found: Members) -> Members:
-        place = next(i for i, (info, _) in enumerate(found) if info.name.endswith(file))
-        changed = (info_of(found[place][0].name, len(content)), content)
-        return [*found[:place], changed, *found[place + 1 :]]
-
-    return change
-
-
-def drop(file: str) -> Callable[[Members], Members]:
-    return lambda found: [member for member in found if not member[0].name.endswith(file)]
-
-
-def settings_of(**changes: Any) -> bytes:
-    return to_json(make_cells(1)[0].model_dump(mode="json") | changes)
-
-
-def npz(content: bytes, method: int = zipfile.ZIP_STORED) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", method) as file:
-        file.writestr("a.npy", content)
-    return buffer.getvalue()
-
-
-def npy(value: Any, **changes: Any) -> bytes:
-    buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, value, **changes)
-    return buffer.getvalue()
-
-
-class Harm:
-    def __reduce__(self) -> Any:
-        return (exec, ("raise SystemExit('ran')",))
-
-
-FIRST = make_cells(1)[0].id
-HOME = f"gradient-norm/{FIRST}"
-OTHER = f"gradient-norm/{'0' * 16}"
-HUGE = npy(np.zeros(1)).replace(b"(1,)", b"(1000000000000,)")[: 128 + 8]
-REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
-    "absolute": (add("/etc/passwd"), "/etc/passwd: has an absolute path"),
-    "up": (add("../x"), "../x: leaves the folder by '..'"),
-    "up-inside": (add(f"{HOME}/../../x"), f"{HOME}/../../x: leaves the folder by '..'"),
-    "symlink": (
-        add(f"{HOME}/arrays.npz", b"", kind=tarfile.SYMTYPE, link="/etc/passwd"),
-        f"{HOME}/arrays.npz: is a symbolic link; only plain files and folders are read",
-    ),
-    "hardlink": (
-        add(f"{HOME}/arrays.npz", b"", kind=tarfile.LNKTYPE, link="x"),
-        f"{HOME}/arrays.npz: is a hard link; only plain files and folders are read",
-    ),
-    "device": (
-        add("dev", b"", kind=tarfile.CHRTYPE),
-        "dev: is a device; only plain files and folders are read",
-    ),
-    "pipe": (
-        add("pipe", b"", kind=tarfile.FIFOTYPE),
-        "pipe: is a named pipe; only plain files and folders are read",
-    ),
-    "extended": (
-        add("x", b"", kind=tarfile.XHDTYPE),
-        "x: is an entry of type 'x'; only plain files and folders are read",
-    ),
-    "folder": (
-        add("launches", b"", kind=tarfile.DIRTYPE),
-        "launches: is no folder that the store knows",
-    ),
-    "name": (add(f"{HOME}/notes.txt"), f"{HOME}/notes.txt: is no file that the store knows"),
-    "attempt": (
-        add(f"{HOME}/attempts/0001.json"),
-        f"{HOME}/attempts/0001.json: is no file that the store knows",
-    ),
-    "checkpoint": (
-        add(f"{HOME}/checkpoint.pt"),
-        f"{HOME}/checkpoint.pt: is no file that the store knows",
-    ),
-    "experiment": (
-        add("unknown/0123456789abcdef/cell.json"),
-        "unknown/0123456789abcdef/cell.json: is no file that the store knows",
-    ),
-    "terminal": (add("\x1b[2J"), "\\x1b[2J: is no file that the store knows"),
-    "twice": (lambda m: [m[0], *m], f"{HOME}/arrays.npz: appears twice"),
-    "order": (
-        lambda m: [m[1], m[0], *m[2:]],
-        f"{HOME}/arrays.npz: stands out of order; members are sorted by name, each once",
-    ),
-    "size": (
-        put("cell.json", b" " * 65537),
-        f"{HOME}/cell.json: has 65537 bytes; at most 65536 are allowed",
-    ),
-    "no-cell": (drop("cell.json"), f"{HOME}/cell.json: is missing"),
-    "no-summary": (drop("summary.json"), f"{HOME}/summary.json: is missing"),
-    "torn": (
-        put("cell.json", b'{"K": 1'),
-        f"{HOME}/cell.json: is no JSON of finite numbers "
-        "(Expecting ',' delimiter: line 1 column 8 (char 7))",
-    ),
-    "deep": (
-        put("provenance.json", b'{"a":' + b"[" * 90000 + b"]" * 90000 + b"}"),
-        f"{HOME}/provenance.json: is no JSON of finite numbers (nested too deeply)",
-    ),
-    "infinite-origin": (
-        put("provenance.json", b'{"wall_s": 1e999}'),
-        f"{HOME}/provenance.json: is no JSON of finite numbers (1e999 is not finite)",
-    ),
-    "half-letter": (
-        put("provenance.json", b'{"x": "\\ud800"}'),
-        f"{HOME}/provenance.json: is no JSON of finite numbers ('utf-8' codec can't encode "
-        "character '\\\\ud800' in position 7: surrogates not allowed)",
-    ),
-    "id": (
-        put("cell.json", settings_of(seed=99)),
-        f"{HOME}/cell.json: is the cell "
-        f"{make_cells(1)[0].model_copy(update={'seed': 99}).id}, not that of its folder",
-    ),
-    "other-experiment": (
-        put("cell.json", settings_of(experiment="spirals")),
-        f"{HOME}/cell.json: is a cell of experiment spirals",
-    ),
-    "version": (
-        put("cell.json", settings_of(version=2)),
-        f"{HOME}/cell.json: is of version 2; here gradient-norm has version 1",
-    ),
-    "setting": (
-        put("cell.json", settings_of(tua=1)),
-        f"{HOME}/cell.json: tua: Extra inputs are not permitted",
-    ),
-    "no-metrics": (
-        put("summary.json", b'{"metrics": {}}'),
-        f"{HOME}/summary.json: holds no finite metrics",
-    ),
-    "word-metric": (
-        put("summary.json", b'{"metrics": {"gradient_norm": true}}'),
-        f"{HOME}/summary.json: holds no finite metrics",
-    ),
-    "infinite": (
-        put("summary.json", b'{"metrics": {"gradient_norm": NaN}}'),
-        f"{HOME}/summary.json: is no JSON of finite numbers (NaN is not finite)",
-    ),
-    "unknown-metric": (
-        put("summary.json", b'{"metrics": {"knn_top1": 1.0}}'),
-        f"{HOME}/summary.json: gradient-norm has no metric knn_top1",
-    ),
-    "history": (
-        put("history.jsonl", b'{"step": 1}\n{"step"'),
-        f"{HOME}/history.jsonl: line 2 is no record of finite metrics",
-    ),
-    "pickled": (
-        put("arrays.npz", npz(npy(np.array([Harm()], dtype=object)))),
-        f"{HOME}/arrays.npz: holds no arrays of numbers (type object)",
-    ),
-    "not-numpy": (
-        put("arrays.npz", npz(pickle.dumps(Harm()))),
-        f"{HOME}/arrays.npz: holds no arrays of numbers (the magic string is not correct; "
-        "expected b'\\\\x93NUMPY', got",
-    ),
-    "npz-claims-much": (
-        put("arrays.npz", npz(HUGE)),
-        f"{HOME}/arrays.npz: holds no arrays of numbers "
-        "(8 bytes for shape (1000000000000,) of float64)",
-    ),
-    "npz-bomb": (
-        put("arrays.npz", npz(bytes(2**26 + 1), zipfile.ZIP_DEFLATED)),
-        f"{HOME}/arrays.npz: holds no arrays of numbers "
-        "(67108865 bytes unpacked, of 67108864 allowed)",
-    ),
-    "encoder-alone": (
-        lambda m: [*m, *encoder_members("0" * 16)],
-        f"trained/{'0' * 16}/encoder.pt: no cell beside it speaks of this encoder",
-    ),
-}
-
-
-def encoder_members(name: str) -> Members:
-    buffer = io.BytesIO()
-    torch.save({"w": torch.zeros(1)}, buffer)
-    files = {"encoder.pt": buffer.getvalue(), "provenance.json": b"{}"}
-    files["summary.json"] = b'{"metrics": {"train_loss": 1.0}}'
-    return [(info_of(f"trained/{name}/{n}", len(c)), c) for n, c in files.items()]
 
 
 def one_cell_archive(folder: Path) -> Path:

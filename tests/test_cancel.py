@@ -1,0 +1,75 @@
+"""`bench cancel` with a made-up Slurm: what is noted, and which jobs are ended."""
+
+import pytest
+
+from bench import running
+from bench.config.grid import expand
+from bench.config.load import load_suite
+from bench.errors import LaunchError
+from bench.running import cancel
+from bench.select import Selection
+from bench.store.submissions import Submission
+from tests.conftest import Workspace
+from tests.made_up_slurm import MadeUpSlurm, submitted
+
+Said = list[tuple[str, ...]]
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> Said:
+    commands: Said = []
+
+    def ask(*command: str) -> str:
+        commands.append(command)
+        return ""
+
+    monkeypatch.setattr(running, "ask", ask)
+    return commands
+
+
+@pytest.fixture
+def selection(workspace: Workspace) -> Selection:
+    path = workspace.root / "suites" / "small.yaml"
+    suite = load_suite(path)
+    return Selection(suite, path, "tiny", expand(suite, "tiny", path), None, workspace.root)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def given(selection: Selection, slurm: MadeUpSlurm) -> Submission:
+    """Two tasks, the first of them the selection's, and the job that comes last."""
+    one = submitted(selection.results, [[c.id for c in selection.cells], ["other"]])
+    slurm.begin(f"{one.name}-0", 0)
+    slurm.begin(one.sweep, 0, "8", "PENDING")
+    return one
+
+
+def test_jobs_are_noted_as_ended_before_they_are(
+    selection: Selection, given: Submission, said: Said
+) -> None:
+    assert cancel(selection) == {"jobs": ["7_0", "8_0"], "launchers": [], "elsewhere": []}
+    assert said == [("scancel", "7_0", "8_0")]
+    assert [path.name for path in given.logs.iterdir()] == [f"{given.name}-0.0.stopped"]
+    assert cancel(selection)["jobs"] == ["7_0", "8_0"]  # again, as long as they are there
+
+
+def test_nothing_is_told_to_end_where_there_is_nothing(
+    selection: Selection, slurm: MadeUpSlurm, said: Said
+) -> None:
+    assert cancel(selection) == {"jobs": [], "launchers": [], "elsewhere": []}
+    assert said == []
+
+
+def test_a_slurm_that_does_not_answer_is_told_and_nothing_noted(
+    selection: Selection, given: Submission, slurm: MadeUpSlurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "ask", lambda *_: None)
+    with pytest.raises(LaunchError, match=r"^scancel 7_0 8_0 \.\.\.: Slurm does not do it$"):
+        cancel(selection)
+    given.stopped_file(f"{given.name}-0", 0).unlink()
+    slurm.alive = None
+    with pytest.raises(LaunchError) as unknown:
+        cancel(selection)
+    assert str(unknown.value) == (
+        "Slurm does not answer: jobs that were submitted from here may still run"
+    )
+    assert list(given.logs.iterdir()) == []
