@@ -69,12 +69,13 @@ MISTAKES = {
     ),
     "two reductions of a comparison": (
         changed(
-            "    tolerance: 0.1\n", "    tolerance: 0.1\n    argmax: K\n    gain_over: {K: 8}\n"
+            "  - artifact: table-9\n",
+            "  - artifact: table-9\n    argmax: K\n    gain_over: {K: 8}\n",
         ),
         "suites/small.yaml: compare.0: argmax, std_over, gain_over: at most one of them",
     ),
     "a gain over no setting": (
-        changed("    tolerance: 0.1\n", "    tolerance: 0.1\n    gain_over: {looss: eqco}\n"),
+        changed("  - artifact: table-9\n", "  - artifact: table-9\n    gain_over: {looss: eqco}\n"),
         "suites/small.yaml: compare.0.gain_over.looss: found 'looss'. Did you mean 'loss'? "
         "Allowed here: ",
     ),
