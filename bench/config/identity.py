@@ -34,6 +34,10 @@ class Identity(Cell):
         "violated_share",
     )
 
+    def step_of(self, metric: str) -> float | None:  # noqa: ARG002 - all are of a formula
+        """Numbers of a formula are exact."""
+        return 0.0
+
     @property
     def multiply_adds(self) -> float:
         """Similarities of all samples and their gradients; correlations of all dimensions."""

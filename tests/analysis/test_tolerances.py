@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.analysis.check import check_suite
+from bench.analysis.compare import _is_spoken_of
 from bench.analysis.tolerances import TOLERANCES, Tolerance, read_tolerances, tolerance_of
 from bench.config.load import load_suite, suite_paths
 from bench.config.suite import Comparison
@@ -12,7 +13,8 @@ from bench.errors import PublishedError, SuiteError
 from bench.published.reader import load_paper
 
 SUITES = Path(__file__).parents[2] / "suites"
-UNITS = {"percent": "points", "percentage": "points"}  # of printed values -> of tolerances
+UNITS = {"percent": "points", "percentage": "points", "percentage_points": "points"}
+"""Of printed values -> of tolerances."""
 
 
 def test_an_artifact_goes_before_its_metric() -> None:
@@ -63,7 +65,6 @@ def test_units_are_those_of_the_printed_values() -> None:
             paper = load_paper(suite.paper or "")
             unit = tolerance_of(paper.id, comparison).unit
             values = paper.artifact(comparison.artifact).values
-            taken = comparison.rows.get("metric")
-            units = {v.unit for v in values if v.unit and taken in (None, v.metric)}
+            units = {v.unit for v in values if v.unit and _is_spoken_of(v, comparison, set())}
             if not comparison.argmax:
                 assert {UNITS.get(u, u) for u in units} <= {unit}, (path, comparison.artifact)
