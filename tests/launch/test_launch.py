@@ -99,7 +99,7 @@ def test_killed_at_random_moments_it_ends_as_if_it_was_not(workspace: Workspace)
         process.kill()
         end(process)
         wait_for(lambda: not workers_of(workspace.root))  # they follow their launcher
-    told = workspace.call("run", "small", "--jobs", "2")
+    told = workspace.call("run", "small", "--jobs", "1")
     assert (told.status, told.out) == (0, f"{CELLS} done, 0 failed, 0 missing\n"), told.err
     assert any(attempt["attempt"] > 1 for attempt in workspace.attempts())  # it was hurt
     is_like_inline(workspace, "small")
@@ -108,7 +108,7 @@ def test_killed_at_random_moments_it_ends_as_if_it_was_not(workspace: Workspace)
 
 def test_pretraining_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: Workspace) -> None:
     """Four cells, two encoders: each is trained once, and resumed from its checkpoint."""
-    text = DIGITS.replace("epochs: 3", "epochs: 30").replace(
+    text = DIGITS.replace("epochs: 3", "epochs: 20").replace(
         "{knn_k", "{loss: [infonce, dcl], knn_k"
     )
     workspace.suite(text, "digits")
@@ -120,7 +120,7 @@ def test_pretraining_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: 
     end(process)
     wait_for(lambda: not workers_of(workspace.root))
     assert any(trained.glob("*/history.jsonl"))
-    told = workspace.call("run", "digits", "--jobs", "2")
+    told = workspace.call("run", "digits", "--jobs", "1")
     assert (told.status, told.out) == (0, "4 done, 0 failed, 0 missing\n"), told.err
     assert any(trained.glob("*/attempts/0002.json"))  # it was hurt
     is_like_inline(workspace, "digits")
