@@ -45,20 +45,20 @@ class Table:
 
 
 def make_tables(rows: Sequence[Compared], layouts: dict[str, Layout | None]) -> list[Table]:
-    """Return a table for each artifact, metric and reading, in the order of the rows."""
+    """Return a table for each artifact, what is measured and reading, in the order of the rows."""
     groups: dict[tuple[str, str, str], list[Compared]] = {}
     for row in rows:
-        groups.setdefault((row.artifact, row.metric, row.reading_text), []).append(row)
-    several = {a for a, m, _ in groups if any(a == b and m != n for b, n, _ in groups)}
+        groups.setdefault((row.artifact, row.what, row.reading_text), []).append(row)
+    several = {a for a, w, _ in groups if any(a == b and w != x for b, x, _ in groups)}
     return [
         _table(
             f"{own[0].published.paper}/{artifact}"
-            + (f", {metric}" if artifact in several else "")
+            + (f", {what}" if artifact in several else "")
             + (f" ({reading})" if reading else ""),
             own,
             layouts[artifact],
         )
-        for (artifact, metric, reading), own in groups.items()
+        for (artifact, what, reading), own in groups.items()
     ]
 
 

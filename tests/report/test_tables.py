@@ -49,6 +49,16 @@ def test_without_a_layout_every_setting_is_a_column() -> None:
     assert len(table.rows) == 40
 
 
+def test_drops_stand_apart_from_the_values_they_are_made_of() -> None:
+    """Figure 3 (b) prints accuracies and drops of the same metric."""
+    rows = compared("dcl-figure-3b", "paper", lambda c: {"linear_top1": float(c.K == 65536)}, 2)
+    values, drops = make_tables(rows, {"figure-3b": None})
+    assert values.title == "dcl/figure-3b, linear_top1"
+    assert drops.title == "dcl/figure-3b, gain over K 256 of linear_top1"
+    assert [len(values.rows), len(drops.rows)] == [2, 2]
+    assert {row[-1].text.split(" ")[0] for row in drops.rows} == {"1.00"}
+
+
 def test_summary_counts_and_distances() -> None:
     rows = compared(
         "eqco-table-9", "quick", lambda c: {"mi_lower_bound": printed_value(c) + 0.05}, 2
