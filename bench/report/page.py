@@ -19,8 +19,9 @@ from bench.config.presets import presets
 from bench.config.record import Cell
 from bench.config.suite import Suite
 from bench.published.reader import Artifact, Claim, Paper, Protocol
+from bench.report.formats import to_markdown
 from bench.report.measured import measured_table
-from bench.report.tables import LEGEND, make_tables, summary_line, to_markdown
+from bench.report.tables import LEGEND, make_tables, summary_line
 from bench.store.export import Finished, Results
 from bench.store.files import write_whole
 
