@@ -73,7 +73,7 @@ def write_page(evidence: Evidence, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     drawn, missing = [], []
     for figure in evidence.suite.figures:
-        canvas = draw_figure(figure, evidence.suite, evidence.done, evidence.paper)
+        canvas = draw_figure(figure, evidence.suite, evidence.cells, evidence.done, evidence.paper)
         if canvas is None:
             missing.append(figure.title)
         else:
