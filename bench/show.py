@@ -1,7 +1,6 @@
 """How what the verbs found out is shown to a person."""
 
 import json
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,11 +66,13 @@ def print_claims(evidence: Any) -> None:
 
 
 def print_pages(record: Record) -> None:
-    """Print the path of each page."""
+    """Print what was written: a page, or a site's index and how much of it was drawn again."""
+    if "index" in record:
+        drawn = len(record["drawn"])
+        print(f"{record['index']}: {record['pages']} pages, {drawn} drawn, the others unchanged")
+        return
     for page in record["pages"]:
         print(page)
-    if not record["pages"]:
-        print("no suite has results yet", file=sys.stderr)
 
 
 def print_export(record: Record) -> None:

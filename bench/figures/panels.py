@@ -66,6 +66,21 @@ def draw_figure(
         return _curves(figure, suite, frame, paper)
 
 
+def can_be_drawn(figure: Figure, done: Done) -> bool:
+    """Whether the results hold what the figure needs."""
+    own = [(c.settings, f) for c, f in done if _belongs(c, figure)]
+    if figure.draw in ("scatter", "distribution"):
+        arrays = {figure.y, figure.x} if figure.draw == "scatter" else {figure.y}
+        return any(arrays <= set(f.arrays) for _, f in own)
+    if figure.draw == "history":
+        return any(_has(line | settings, figure) for settings, f in own for line in f.history)
+    return any(_has(f.metrics | settings, figure) for settings, f in own)
+
+
+def _has(known: dict[str, Any], figure: Figure) -> bool:
+    return known.get(figure.y) is not None and known.get(figure.x) is not None
+
+
 def _belongs(cell: Cell, figure: Figure) -> bool:
     return all(cell.settings.get(k) == v for k, v in figure.where.items())
 
@@ -102,7 +117,7 @@ def _curves(figure: Figure, suite: Suite, frame: pd.DataFrame, paper: Paper) -> 
         shown = None
         if printed is not None:
             shown = printed if value is None else printed[printed[figure.panels] == value]
-        axis = {"x": figure.x, "y": figure.y, "by": figure.by}
+        axis: dict[str, Any] = {"x": figure.x, "y": figure.y, "by": figure.by}
         if figure.draw == "history":
             draw_history(part, ax, **axis, names=names, ribbon=figure.ribbon)
             ax.xaxis.set_major_locator(mpl.ticker.MaxNLocator(nbins=5, integer=True))
