@@ -122,7 +122,7 @@ def report(
     to: Annotated[Path, typer.Option(help="Folder to write into.")] = Path("reports"),
     formats: Annotated[
         str, typer.Option(help="Beside the pages and SVG: any of png, pdf, tex, csv.")
-    ] = "png,pdf,tex,csv",
+    ] = "png,tex,csv",
     as_json: AsJson = False,
 ) -> None:
     """Write the site: an index, a page an artifact, a page a suite; draws what has changed."""

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from scipy.special import stdtrit
 
-from bench.analysis.statistics import t_interval
+from bench.analysis.statistics import LEVEL
 from bench.figures.style import GREY, styles
 
 MARKS = 8  # on a line over training, so that it is known without its colour
@@ -18,16 +19,11 @@ def summarise(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
 
     low = high = mean for one value; all are nan where no row has one.
     """
-    rows = []
-    for at, group in frame.groupby(x, sort=True):
-        values = group[y].dropna().tolist()
-        if not values:
-            rows.append({x: at, "mean": np.nan, "low": np.nan, "high": np.nan, "n": 0})
-            continue
-        interval = t_interval(values)
-        low, high = (interval.mean if v is None else v for v in (interval.low, interval.high))
-        rows.append({x: at, "mean": interval.mean, "low": low, "high": high, "n": interval.n})
-    return pd.DataFrame(rows, columns=[x, "mean", "low", "high", "n"])
+    values = frame.groupby(x, sort=True)[y]
+    n, mean, std = values.count(), values.mean(), values.std()
+    half = (stdtrit(n - 1, (1 + LEVEL) / 2) * std / n**0.5).where(n > 1, 0.0)
+    found = pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half, "n": n})
+    return found.reset_index()
 
 
 def draw_lines(  # noqa: PLR0913

@@ -1,6 +1,5 @@
 """The site: a page a suite and scale, a page an artifact, the index; draws what has changed."""
 
-import gc
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -12,31 +11,12 @@ from bench.config.record import Cell
 from bench.config.suite import Layout, Suite
 from bench.published.reader import PAPERS, Paper, load_paper
 from bench.report.artifact import Told, write_artifact
-from bench.report.index import Summary, summarise, write_index
+from bench.report.index import Summary, write_index
 from bench.report.inputs import code, fingerprint, fingerprint_of_grid, inputs_of
-from bench.report.page import gather
-from bench.report.section import section_facts, write_section
+from bench.report.work import Grid, Task, each_done
 from bench.store.export import Results
 
 ASSETS = Path(__file__).parent / "assets"
-SUITES_A_COLLECTION = 8
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A suite at a scale: its cells, how many are done, and the fingerprint of it all."""
-
-    suite: Suite
-    scale: str
-    cells: list[Cell]
-    paper: Paper
-    done: int
-    inputs: str
-
-    @property
-    def folder(self) -> str:
-        """Where its pages are, below the site's folder."""
-        return f"{self.suite.name}/{self.scale}"
 
 
 def grid_of(
@@ -94,25 +74,19 @@ class Site:
         Returns the facts that artifacts' pages need, and a summary of each.
         """
         needed = {name for place in old for name in place.suites}
+        tasks = [
+            Task(g, self.to, self.formats, g.folder in stale, tells, self._of(g))
+            for g in self.grids
+            for tells in [g.suite.name in needed and bool(g.done)]
+            if g.folder in stale or tells or (everything and g.done)
+        ]
         told: dict[str, dict[str, Any]] = {}
         summaries: list[Summary] = []
-        for i, grid in enumerate(self.grids):
-            of_artifact = grid.suite.name in needed and bool(grid.done)
-            wanted = grid.folder in stale or of_artifact or (everything and grid.done)
-            if not wanted:
-                continue
-            evidence = gather(grid.suite, grid.scale, grid.cells, grid.paper, self.results)
-            summaries.append(summarise(evidence))
-            if grid.folder in stale or of_artifact:
-                facts = section_facts(evidence, self.formats)
-                if of_artifact:
-                    told[grid.folder] = facts | {"cells": None}
-                if grid.folder in stale:
-                    self.drawn += write_section(
-                        evidence, facts, self.to / grid.folder, inputs=self._of(grid)
-                    )
-            if i % SUITES_A_COLLECTION == 0:
-                gc.collect()  # figures hold themselves in circles
+        for task, outcome in zip(tasks, each_done(tasks, self.results), strict=True):
+            summaries.append(outcome.summary)
+            self.drawn += outcome.drawn
+            if outcome.facts:
+                told[task.grid.folder] = outcome.facts
         return told, summaries
 
     def _write_artifact(self, place: Place, told: dict[str, dict[str, Any]]) -> None:
