@@ -15,6 +15,12 @@ from bench.report.page import Evidence, worst
 from bench.report.templates import render
 from bench.store.files import write_whole
 
+ORDER = (
+    ClaimVerdict.HOLDS,
+    ClaimVerdict.FAILS,
+    ClaimVerdict.INCONCLUSIVE,
+    ClaimVerdict.NOT_TESTED,
+)
 TITLE = "Reproduction of five papers on contrastive learning"
 
 
@@ -78,7 +84,7 @@ def write_index(
     text = render(
         "index.html.j2",
         **known,
-        verdicts=list(ClaimVerdict),
+        verdicts=ORDER,
         inputs=inputs,
         title=TITLE,
         root="",
@@ -153,5 +159,5 @@ def _status(place: Place) -> str:
 
 
 def _counts(counts: Counter[Any]) -> str:
-    order = [*Verdict, *ClaimVerdict]
+    order = [*Verdict, *ORDER]
     return ", ".join(f"{counts[v]} {v}" for v in order if counts[v])
