@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo slurm test cover check clean
+.PHONY: install demo slurm chromium test cover check clean
 
 install: $(STAMP)
 
@@ -23,7 +23,11 @@ demo: $(STAMP)
 slurm:
 	@command -v sbatch >/dev/null || tests/slurm/cluster.sh install >/dev/null 2>&1 || echo "Slurm cannot be installed here: its tests are skipped"
 
-test: $(STAMP) slurm
+# Debian's Chromium for the tests of tests/browser; where it cannot be had they are skipped, and say so.
+chromium:
+	@command -v chromium >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends chromium; } >/dev/null 2>&1 || echo "Chromium cannot be installed here: its tests are skipped"
+
+test: $(STAMP) slurm chromium
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --durations=10 $(TEST_OPTIONS)
 
 # The same with coverage, which takes half as long again.

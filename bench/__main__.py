@@ -2,4 +2,5 @@
 
 from bench.cli import main
 
-main()
+if __name__ == "__main__":  # not in the processes that a report starts
+    main()

@@ -145,16 +145,25 @@ def report(
     context: typer.Context,
     suite: Annotated[list[str] | None, typer.Argument(help="Suites; default: all.")] = None,
     scale: Scale = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="All suites and scales that have results; the default.")
+    ] = False,
     to: Annotated[Path, typer.Option(help="Folder to write into.")] = Path("reports"),
+    formats: Annotated[
+        str, typer.Option(help="Beside the pages and SVG: any of png, pdf, tex, csv.")
+    ] = "png,tex,csv",
     as_json: AsJson = False,
 ) -> None:
-    """Write a Markdown page with tables and figures for each suite that has results."""
+    """Write the site: an index, a page an artifact, a page a suite; draws what has changed."""
     from bench.show import print_pages
-    from bench.verbs import all_suites, write_reports
+    from bench.verbs import report_formats, write_reports
 
-    names = suite or all_suites(context.obj[0], scale)
-    chosen = [_select(context, name, scale) for name in names]
-    _answer(write_reports(chosen, to, all_asked=not suite), print_pages, as_json)
+    if every and suite:
+        raise BenchError("--all writes every suite: leave the names out")
+    folder, results = context.obj
+    wanted = report_formats(formats)
+    record = write_reports(folder, results, suite or [], scale=scale, to=to, formats=wanted)
+    _answer(record, print_pages, as_json)
 
 
 app.add_typer(cli_exchange.app)  # export, import, merge

@@ -1,7 +1,6 @@
 """How what the verbs found out is shown to a person."""
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -43,7 +42,7 @@ def print_comparison(evidence: Any) -> None:
         print()
         print_table(table)
     print(f"\n{LEGEND}\n{summary_line(evidence.compared)}")
-    print("\n".join(tolerance_lines(evidence.compared)))
+    print("\n".join(f"tolerance of {told}" for told in tolerance_lines(evidence.compared)))
     departures = sorted({d for row in evidence.compared for d in row.departures})
     if departures:
         print(f"departs from the published protocol: {'; '.join(departures)}")
@@ -140,11 +139,13 @@ def _group_row(group: Record, groups: Sequence[Record]) -> list[Entry]:
 
 
 def print_pages(record: Record) -> None:
-    """Print the path of each page."""
+    """Print what was written: a page, or a site's index and how much of it was drawn again."""
+    if "index" in record:
+        drawn = len(record["drawn"])
+        print(f"{record['index']}: {record['pages']} pages, {drawn} drawn, the others unchanged")
+        return
     for page in record["pages"]:
         print(page)
-    if not record["pages"]:
-        print("no suite has results yet", file=sys.stderr)
 
 
 def print_export(record: Record) -> None:

@@ -12,16 +12,10 @@ from bench.config.load import load_suite, suite_paths
 from bench.config.presets import presets
 from bench.config.record import Cell
 from bench.errors import BenchError, choices
-from bench.select import Selection
+from bench.select import Selection, select
 from bench.store.store import State, Store
 
 Record = dict[str, Any]
-
-
-def all_suites(folder: Path, scale: str | None) -> list[str]:
-    """Return the names of all suites that have the scale."""
-    found = suite_paths(folder)
-    return [n for n, path in found.items() if scale is None or scale in load_suite(path).scales]
 
 
 def describe_suites(suites: Path, results: Path) -> list[Record]:
@@ -150,17 +144,66 @@ def describe_moved(here: Path, there: Path, cells: Sequence[Cell] | None = None)
     return record
 
 
-def write_reports(chosen: Sequence[Selection], to: Path, *, all_asked: bool) -> Record:
-    """Write the page of each selection that has results; return their paths."""
-    from bench.report.page import write_page
+def report_formats(text: str) -> list[str]:
+    """Return the formats that a list with commas names, in their order.
 
-    pages = []
-    for selection in chosen:
-        evidence = selection.evidence()
-        if all_asked and not evidence.done:
+    Raises:
+        BenchError: one of them is none.
+    """
+    from bench.report.section import FORMATS
+
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in FORMATS:
+            raise BenchError(f"--formats {text}: found '{name}'. {choices(name, list(FORMATS))}")
+    return [name for name in FORMATS if name in names]
+
+
+def write_reports(
+    suites: Path,
+    results: Path,
+    names: Sequence[str],
+    *,
+    scale: str | None,
+    to: Path,
+    formats: Sequence[str],
+) -> Record:
+    """Write the site; return its index, how many pages it has and which were drawn.
+
+    Args:
+        suites: the folder of suites.
+        results: the folder of results.
+        names: the suites whose pages are wanted, at `scale` or their own; none for all that have
+            results.
+        scale: for those named; without names only this scale is looked at.
+        to: the folder to write into.
+        formats: what is written beside pages and SVG: png, pdf, tex, csv.
+    """
+    from bench.report.site import Site, grid_of
+    from bench.report.work import Grid
+    from bench.store.export import Results
+
+    known = Results(results)
+    grids: list[Grid] = []
+    asked = [select(name, suites, results, scale=scale) for name in names]
+    paths = suite_paths(suites) | {s.suite.name: s.path for s in asked}
+    for name, path in paths.items():
+        try:
+            own = [select(str(path), suites, results, scale=s) for s in load_suite(path).scales]
+        except BenchError as error:
+            if not names or name in {s.suite.name for s in asked}:
+                raise
+            print(f"bench: left out: {error}", file=sys.stderr)
             continue
-        pages.append(str(write_page(evidence, to / selection.suite.name / selection.scale)))
-    return {"pages": pages}
+        grids += [
+            grid_of(s.suite, s.scale, path, s.cells, s.paper, known)
+            for s in own
+            if names or scale in (None, s.scale)
+        ]
+    site = Site(to, known, grids, formats)
+    index = site.write([f"{s.suite.name}/{s.scale}" for s in asked] if names else None)
+    drawn = [str(page) for page in site.drawn]
+    return {"index": str(index), "pages": site.pages, "drawn": drawn}
 
 
 def export_selections(chosen: Sequence[Selection], to: Path, *, encoders: bool) -> Record:

@@ -120,6 +120,16 @@ class Workspace:
         return [json.loads(path.read_text()) for path in found]
 
 
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a small site of reference results."""
+    from tests.sites import write_site, write_suites
+
+    root = tmp_path_factory.mktemp("site")
+    write_site(write_suites(root / "suites"), root / "to")
+    return root / "to"
+
+
 @pytest.fixture
 def workspace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

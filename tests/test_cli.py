@@ -126,21 +126,39 @@ def test_a_claim_that_fails_is_status_1(done: Workspace) -> None:
 
 
 def test_report_and_export(done: Workspace) -> None:
-    answer = done.call("report", "small", "--json")
+    answer = done.call("report", "small", "--formats", "png,tex", "--json")
     page = done.root / "reports" / "small" / "tiny" / "index.md"
-    assert answer.json == {"pages": ["reports/small/tiny/index.md"]}
+    assert answer.json["index"] == "reports/index.html"
+    assert "reports/small/tiny/index.md" in answer.json["drawn"]
+    assert "reports/eqco/table-9.html" in answer.json["drawn"]
     first = {p.name: p.read_bytes() for p in page.parent.iterdir()}
-    assert set(first) == {"index.md", "compare.csv", "estimates.svg", "estimates.png"}
+    assert set(first) == {
+        "index.md", "index.html", "compare.csv", "estimates.svg", "estimates.png",
+    }  # fmt: skip
     assert done.call("export", "small", "--to", "table", "--json").json["cells"] == 16
-    done.call("--results", "table", "report", "--to", "again")
+    done.call("--results", "table", "report", "--formats", "png,tex", "--to", "again")
     again = done.root / "again" / "small" / "tiny"
-    assert first == {p.name: p.read_bytes() for p in again.iterdir()}  # also: drawn alike twice
+    second = {p.name: p.read_bytes() for p in again.iterdir()}
+    del first["index.html"], second["index.html"]  # names what it was drawn from
+    assert first == second  # also: drawn alike twice
 
 
 def test_report_of_all_leaves_out_what_has_no_results(workspace: Workspace) -> None:
     (workspace.root / "results").mkdir()
     answer = workspace.call("report", "--json")
-    assert answer.json == {"pages": []}
+    assert not any("/small/" in page for page in answer.json["drawn"])
+    page = (workspace.root / "reports" / "eqco" / "table-9.md").read_text()
+    assert "`bench run small --scale tiny`" in page
+
+
+def test_report_refuses_formats_that_are_none(workspace: Workspace) -> None:
+    answer = workspace.call("report", "--formats", "png,gif")
+    assert (answer.status, answer.err) == (
+        2, "bench: --formats png,gif: found 'gif'. Did you mean 'pdf'? "
+        "Allowed here: png, pdf, tex, csv.\n",
+    )  # fmt: skip
+    answer = workspace.call("report", "small", "--all")
+    assert answer.err == "bench: --all writes every suite: leave the names out\n"
 
 
 def test_reading_verbs_need_results(workspace: Workspace) -> None:

@@ -67,12 +67,7 @@ def _check_names(suite: Suite, path: Path) -> None:
         named.append((f"tables.{i}.metric", table.metric, metrics))
         axes = [*table.rows, table.columns, *table.where]
         named += [(f"tables.{i}", name, settings) for name in axes]
-    for i, figure in enumerate(suite.figures):
-        named += [(f"figures.{i}.{k}", getattr(figure, k), settings) for k in ("by", "panels")]
-        if figure.draw == "lines":
-            named.append((f"figures.{i}.x", figure.x, settings))
-            named.append((f"figures.{i}.y", figure.y, metrics))
-            named.append((f"figures.{i}.reference", figure.reference, settings + metrics))
+    named += _named_by_figures(suite, settings, metrics)
     for place, name, known in named:
         if name is not None and name not in known:
             raise SuiteError(f"{path}: {place}: found '{name}'. {choices(name, known)}")
@@ -91,6 +86,22 @@ def _named_by_comparisons(
         for key in ("where", "gain_over"):
             cells = getattr(comparison, key)
             named += [(f"compare.{i}.{key}.{name}", name, settings) for name in cells]
+    return named
+
+
+def _named_by_figures(
+    suite: Suite, settings: list[str], metrics: list[str]
+) -> list[tuple[str, str | None, list[str]]]:
+    named: list[tuple[str, str | None, list[str]]] = []
+    for i, figure in enumerate(suite.figures):
+        place = f"figures.{i}"
+        named += [(f"{place}.{k}", getattr(figure, k), settings) for k in ("by", "panels")]
+        if figure.draw == "points":
+            named += [(f"{place}.{k}", getattr(figure, k), metrics) for k in ("x", "y")]
+        if figure.draw == "lines":
+            named.append((f"{place}.x", figure.x, settings))
+            named.append((f"{place}.y", figure.y, metrics))
+            named.append((f"{place}.reference", figure.reference, settings + metrics))
     return named
 
 

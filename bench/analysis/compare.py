@@ -30,6 +30,7 @@ class Compared:
     reduced: str = ""  # how the metric is reduced over an axis, if it is
     differences: list[str] = field(default_factory=list)
     verdict: Verdict = Verdict.MISSING
+    cells: tuple[str, ...] = ()  # the ids of those that were measured
 
     @property
     def tolerance(self) -> float:
@@ -191,6 +192,7 @@ def _compare_value(
                     measured,
                     comparable=not faults,
                 ),
+                cells=tuple(cell.id for cell in group if cell.id in metrics),
             )
         )
     return result

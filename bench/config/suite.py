@@ -59,6 +59,7 @@ class Layout(Record):
 
     rows: list[str]
     columns: str | None = None
+    gain_over: Scalar = None  # a value of one of them: what the others gain over it is told
 
 
 class Comparison(Record):
@@ -100,6 +101,7 @@ class MeasuredTable(Record):
     rows: Annotated[list[str], Field(min_length=1)]  # settings
     columns: str | None = None
     where: dict[str, Scalar] = {}
+    gain_over: Scalar = None  # a value of a row or column: what the others gain over it is told
     decimals: Annotated[int, Field(ge=0, le=6)] = 2
 
 
@@ -108,14 +110,16 @@ class Figure(Record):
 
     name: Name
     title: str
-    draw: Literal["lines", "history", "scatter", "distribution"]
+    draw: Literal["lines", "history", "points", "scatter", "distribution"]
     y: str  # a metric; for scatter an array of points; for distribution one of shares in bins
-    x: str  # a setting; for history `step`; for scatter the array of labels; else the bins' unit
+    x: str  # a setting; for history `step`, `epoch` or a metric; for points a metric; for scatter
+    # the array of labels; for distribution the bins' unit
     by: str | None = None  # one line a value
     panels: str | None = None  # one panel a value of this setting
     artifact: str | None = None  # its printed values are drawn beside
     log_x: bool = False
     reference: str | None = None  # a setting or metric drawn dashed
+    ribbon: str | None = None  # of a history: a metric, drawn as mean ± it
     where: dict[str, Scalar] = {}  # only cells with these settings
     y_label: str
     x_label: str

@@ -6,21 +6,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from scipy.special import stdtrit
 
-from bench.analysis.statistics import t_interval
-from bench.figures.style import GREY, MARKERS, colours
+from bench.analysis.statistics import LEVEL
+from bench.figures.style import GREY, styles
 
-MANY = 6  # lines, from which on neighbours in colour differ in style
+MARKS = 8  # on a line over training, so that it is known without its colour
 
 
 def summarise(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
-    """Return mean, low and high over the rows of each x; low = high = mean for one row."""
-    rows = []
-    for at, group in frame.groupby(x, sort=True):
-        interval = t_interval(group[y].tolist())
-        low, high = (interval.mean if v is None else v for v in (interval.low, interval.high))
-        rows.append({x: at, "mean": interval.mean, "low": low, "high": high, "n": interval.n})
-    return pd.DataFrame(rows, columns=[x, "mean", "low", "high", "n"])
+    """Return mean, low, high and n over the rows of each x.
+
+    low = high = mean for one value; all are nan where no row has one.
+    """
+    values = frame.groupby(x, sort=True)[y]
+    n, mean, std = values.count(), values.mean(), values.std()
+    half = (stdtrit(n - 1, (1 + LEVEL) / 2) * std / n**0.5).where(n > 1, 0.0)
+    found = pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half, "n": n})
+    return found.reset_index()
 
 
 def draw_lines(  # noqa: PLR0913
@@ -36,36 +39,39 @@ def draw_lines(  # noqa: PLR0913
 ) -> Axes:
     """Draw one line a value of `by`: the mean over seeds, bars for the 95 % t-interval.
 
+    A place where nothing was measured (nan) interrupts the line.
+
     Args:
         frame: a row a cell, with the columns x, y, by and the reference.
         ax: where to draw.
         x: the setting along the axis.
         y: the metric.
         by: the setting that tells lines apart.
-        names: all values of `by` in the figure, so that panels share their colours.
+        names: all values of `by` in the figure, so that panels share their styles.
         published: printed values with the columns x, by and value; drawn as open markers.
         reference: a column drawn dashed: grey if it is the same for all lines.
     """
     names = names or _values(frame, by)
-    palette = colours(names)
+    looks = styles(names)
     shared = reference is not None and frame.groupby(x)[reference].nunique().max() == 1
     for name in names:
         own = frame[frame[by] == name] if by else frame
-        line = summarise(own, x, y)
+        line, style = summarise(own, x, y), looks[name]
+        if not line["n"].any():
+            continue
         bars = np.array([line["mean"] - line["low"], line["high"] - line["mean"]])
-        marker = MARKERS.get(str(name), "o")
         ax.errorbar(
-            line[x], line["mean"], yerr=bars, color=palette[name], marker=marker, ms=3.5, lw=1.2,
-            capsize=2, label=_label(by, name), zorder=3,
+            line[x], line["mean"], yerr=bars, color=style.colour, marker=style.marker, ms=3.5,
+            lw=1.2, capsize=2, label=_label(by, name), zorder=3,
         )  # fmt: skip
         if reference and not shared:
             dashed = summarise(own, x, reference)
-            ax.plot(dashed[x], dashed["mean"], color=palette[name], ls="--", lw=0.9)
+            ax.plot(dashed[x], dashed["mean"], color=style.colour, ls="--", lw=0.9)
         if published is not None:
             points = published[published[by] == name] if by else published
             ax.plot(
-                points[x], points["value"], ls="", marker=marker, ms=8, mfc="none",
-                mec=palette[name], label=f"{_label(by, name)} (published)" if by else "published",
+                points[x], points["value"], ls="", marker=style.marker, ms=8, mfc="none",
+                mec=style.colour, label=f"{_label(by, name)} (published)" if by else "published",
                 zorder=4,
             )  # fmt: skip
     if reference and shared:
@@ -82,41 +88,81 @@ def draw_history(
     y: str,
     by: str | None = None,
     names: Sequence[Any] | None = None,
+    ribbon: str | None = None,
 ) -> Axes:
-    """Draw a metric over training: one line a value of `by`, a band for the 95 % t-interval."""
+    """Draw a metric over training: one line a value of `by`.
+
+    The band is the 95 % t-interval over seeds, or, where `ribbon` names a metric, mean ± that one.
+    """
     names = names or _values(frame, by)
-    palette = colours(names)
-    for i, name in enumerate(names):
-        line = summarise(frame[frame[by] == name] if by else frame, x, y)
-        style = "--" if len(names) > MANY and i % 2 else "-"
+    looks = styles(names)
+    for name in names:
+        own = frame[frame[by] == name] if by else frame
+        line, style = summarise(own[own[y].notna()], x, y), looks[name]
         if line.empty:  # in this panel
             continue
-        marker = "o" if len(line) == 1 else None  # a line of one point shows nothing
+        low, high = line["low"], line["high"]
+        if ribbon:
+            half = summarise(own[own[y].notna()], x, ribbon)["mean"]
+            low, high = line["mean"] - half, line["mean"] + half
         ax.plot(
-            line[x], line["mean"], color=palette[name], lw=1.0, ls=style, marker=marker, ms=3.5,
-            label=_label(by, name),
+            line[x], line["mean"], color=style.colour, lw=1.1, ls=style.dash, marker=style.marker,
+            ms=3, markevery=max(1, len(line) // MARKS), label=_label(by, name),
         )  # fmt: skip
-        ax.fill_between(line[x], line["low"], line["high"], color=palette[name], alpha=0.15, lw=0)
+        ax.fill_between(line[x], low, high, color=style.colour, alpha=0.15, lw=0)
+    return ax
+
+
+def draw_points(
+    frame: pd.DataFrame,
+    ax: Axes,
+    *,
+    x: str,
+    y: str,
+    by: str | None = None,
+    names: Sequence[Any] | None = None,
+) -> Axes:
+    """Draw one metric against another: a point for the cells that differ in the seed alone.
+
+    Bars are 95 % t-intervals over seeds; the column `point` says which rows belong together.
+    """
+    names = names or _values(frame, by)
+    looks = styles(names)
+    for name in names:
+        own = frame[frame[by] == name] if by else frame
+        across, up, style = summarise(own, "point", x), summarise(own, "point", y), looks[name]
+        if up.empty:
+            continue
+        bars = [np.array([s["mean"] - s["low"], s["high"] - s["mean"]]) for s in (across, up)]
+        ax.errorbar(
+            across["mean"], up["mean"], xerr=bars[0], yerr=bars[1], color=style.colour, ls="",
+            marker=style.marker, ms=4, elinewidth=0.7, capsize=1.5, label=_label(by, name),
+        )  # fmt: skip
     return ax
 
 
 def draw_scatter(points: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], ax: Axes) -> Axes:
-    """Draw 2-d points coloured by their class."""
-    palette = colours(sorted(set(labels.tolist())))
-    for label, colour in palette.items():
+    """Draw 2-d points by their class; thousands of them, so vector files hold them as pixels."""
+    for label, style in styles(sorted(set(labels.tolist()))).items():
         own = points[labels == label]
-        ax.plot(own[:, 0], own[:, 1], ls="", marker=".", ms=2, color=colour, label=f"class {label}")
+        ax.plot(
+            own[:, 0], own[:, 1], ls="", marker=style.marker, ms=1.5, mew=0, color=style.colour,
+            label=f"class {label}", rasterized=True,
+        )  # fmt: skip
     ax.set_aspect("equal")
     return ax
 
 
-def draw_distribution(shares: dict[Any, Sequence[np.ndarray[Any, Any]]], ax: Axes) -> Axes:
-    """Draw shares in equal bins of [0, 1], means over seeds, as one outline a name."""
-    palette = colours(list(shares))
+def draw_distribution(
+    shares: dict[Any, Sequence[np.ndarray[Any, Any]]], ax: Axes, by: str | None = None
+) -> Axes:
+    """Draw shares in equal bins of [0, 1], means over seeds, as one outline a value of `by`."""
+    looks = styles(list(shares))
     for name, found in shares.items():
         mean = np.mean(found, axis=0)
         edges = np.linspace(0, 1, len(mean) + 1)
-        ax.stairs(mean, edges, color=palette[name], lw=1.2, label=str(name))
+        style = looks[name]
+        ax.stairs(mean, edges, color=style.colour, lw=1.2, ls=style.dash, label=_label(by, name))
     return ax
 
 

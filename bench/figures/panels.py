@@ -1,6 +1,7 @@
-"""A suite's figure: one panel a value of a setting, saved as SVG and PNG."""
+"""A suite's figure: one panel a value of a setting, saved as SVG, PNG and PDF."""
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,28 +12,41 @@ from matplotlib.figure import Figure as Canvas
 
 from bench.analysis.frame import Done, history_frame
 from bench.config.cells import CELLS
+from bench.config.record import Cell
 from bench.config.suite import Figure, Suite
 from bench.figures.curves import (
     draw_distribution,
     draw_history,
     draw_lines,
+    draw_points,
     draw_scatter,
     ordered,
 )
-from bench.figures.style import look
+from bench.figures.style import COLUMN_IN, TEXT_IN, look
 from bench.published.reader import Paper
 
-PANEL_IN = 2.4
-PANELS_A_ROW = 5
-CHARACTER_IN = 0.075  # of a legend, with its line: a width that no font quite has
+PANELS_A_ROW = 3
+PANEL_IN = TEXT_IN / PANELS_A_ROW  # width and height
+HEIGHT_IN = 2.5  # of a figure of one panel
+CHARACTER_IN = 0.058  # of a legend, with its line: a width that no font quite has
 KEY_CHARACTERS = 8  # as wide as a legend's line and the gap behind
-LINE_IN = 0.19  # height of a legend's line
+LINE_IN = 0.16  # height of a legend's line
 SYMLOG_FROM = 0.1  # an axis that holds 0 is linear up to here
+METADATA: dict[str, dict[str, Any]] = {  # without dates and versions
+    "svg": {"Date": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
 
 
-def draw_figure(figure: Figure, suite: Suite, done: Done, paper: Paper) -> Canvas | None:
-    """Return the figure, or None if none of the results it needs is there."""
-    own = [(c, f) for c, f in done if all(c.settings.get(k) == v for k, v in figure.where.items())]
+def draw_figure(
+    figure: Figure, suite: Suite, cells: Sequence[Cell], done: Done, paper: Paper
+) -> Canvas | None:
+    """Return the figure, or None if none of the results it needs is there.
+
+    Lines have gaps where cells are missing that would measure something.
+    """
+    own = [(c, f) for c, f in done if _belongs(c, figure)]
     with look():
         if figure.draw == "scatter":
             return _scatter(figure, own)
@@ -41,53 +55,96 @@ def draw_figure(figure: Figure, suite: Suite, done: Done, paper: Paper) -> Canva
         frame = history_frame(own) if figure.draw == "history" else _wide(own)
         if frame.empty or figure.y not in frame or figure.x not in frame:
             return None
-        frame = frame[frame[figure.y].notna()]
+        frame = frame[frame[figure.y].notna() & frame[figure.x].notna()]
         if frame.empty:
             return None
+        if figure.draw == "lines":
+            known = {c.id for c, _ in done}
+            planned = [c for c in cells if c.id not in known and _belongs(c, figure)]
+            gaps = [c.settings | {figure.y: None} for c in planned if figure.y in c.metrics]
+            frame = pd.DataFrame([*frame.to_dict("records"), *gaps])
         return _curves(figure, suite, frame, paper)
 
 
-def save(canvas: Canvas, stem: Path) -> list[Path]:
-    """Write the figure as SVG and PNG, the same bytes for the same figure; return the files."""
+def can_be_drawn(figure: Figure, done: Done) -> bool:
+    """Whether the results hold what the figure needs."""
+    own = [(c.settings, f) for c, f in done if _belongs(c, figure)]
+    if figure.draw in ("scatter", "distribution"):
+        arrays = {figure.y, figure.x} if figure.draw == "scatter" else {figure.y}
+        return any(arrays <= set(f.arrays) for _, f in own)
+    if figure.draw == "history":
+        return any(_has(line | settings, figure) for settings, f in own for line in f.history)
+    return any(_has(f.metrics | settings, figure) for settings, f in own)
+
+
+def _has(known: dict[str, Any], figure: Figure) -> bool:
+    return known.get(figure.y) is not None and known.get(figure.x) is not None
+
+
+def _belongs(cell: Cell, figure: Figure) -> bool:
+    return all(cell.settings.get(k) == v for k, v in figure.where.items())
+
+
+def save(canvas: Canvas, stem: Path, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
+    """Write the figure, the same bytes for the same figure; return the files."""
     stem.parent.mkdir(parents=True, exist_ok=True)
-    paths = [stem.with_suffix(".svg"), stem.with_suffix(".png")]
     with look():
-        for path, metadata in zip(paths, ({"Date": None}, {"Software": None}), strict=True):
-            canvas.savefig(path, bbox_inches="tight", metadata=metadata)
-    return paths
+        canvas.draw_without_rendering()  # places everything once, not once a file
+        canvas.set_layout_engine("none")
+        for kind in formats:
+            canvas.savefig(stem.with_suffix(f".{kind}"), metadata=METADATA[kind])
+    return [stem.with_suffix(f".{kind}") for kind in formats]
 
 
 def _wide(done: Done) -> pd.DataFrame:
     """Return a row a cell: settings and metrics; a metric never hides a setting."""
-    return pd.DataFrame([finished.metrics | cell.settings for cell, finished in done])
+    rows = [finished.metrics | cell.settings for cell, finished in done]
+    points = [json.dumps(cell.settings | {"seed": 0}) for cell, _ in done]
+    return pd.DataFrame([row | {"point": p} for row, p in zip(rows, points, strict=True)])
 
 
 def _curves(figure: Figure, suite: Suite, frame: pd.DataFrame, paper: Paper) -> Canvas:
     told = [name for name in (figure.by, figure.panels) if name]
     frame = frame.assign(**{name: frame[name].map(_named) for name in told})
-    values = ordered(frame[figure.panels]) if figure.panels else [None]
+    have = frame[frame[figure.y].notna()]
+    values = ordered(have[figure.panels]) if figure.panels else [None]
     canvas, axes = _grid(values, figure)
     printed = _published(figure, suite, paper)
-    names = ordered(frame[figure.by]) if figure.by else None
-    at = set(frame[figure.x]) | (set() if printed is None else set(printed[figure.x]))
+    names = ordered(have[figure.by]) if figure.by else None
+    at = set(have[figure.x]) | (set() if printed is None else set(printed[figure.x]))
     for value, ax in zip(values, axes, strict=True):
         part = frame if value is None else frame[frame[figure.panels] == value]
         shown = None
         if printed is not None:
             shown = printed if value is None else printed[printed[figure.panels] == value]
+        axis: dict[str, Any] = {"x": figure.x, "y": figure.y, "by": figure.by}
         if figure.draw == "history":
-            draw_history(part, ax, x=figure.x, y=figure.y, by=figure.by, names=names)
-        else:
-            draw_lines(
-                part, ax, x=figure.x, y=figure.y, by=figure.by, names=names, published=shown,
-                reference=figure.reference,
-            )  # fmt: skip
-        _scale_axis(ax, figure, ordered(at))
-        if figure.draw == "history":
+            draw_history(part, ax, **axis, names=names, ribbon=figure.ribbon)
             ax.xaxis.set_major_locator(mpl.ticker.MaxNLocator(nbins=5, integer=True))
-    axes[0].set_ylabel(figure.y_label)
-    _legend(canvas, axes, always=figure.by is not None)
+        elif figure.draw == "points":
+            draw_points(part, ax, **axis, names=names)
+        else:
+            draw_lines(part, ax, **axis, names=names, published=shown, reference=figure.reference)
+        if figure.log_x:
+            _log_axis(ax, ordered(at))
+    _legend(canvas, axes, _seeds(have, figure))
     return canvas
+
+
+def _seeds(frame: pd.DataFrame, figure: Figure) -> str:
+    """Return what an interval is, and of how many seeds."""
+    place = ["point"] if figure.draw == "points" else [figure.x]
+    keys = [*place, *(name for name in (figure.by, figure.panels) if name)]
+    counts = frame.groupby(keys)["seed"].nunique() if "seed" in frame else pd.Series([1])
+    n = _span(counts)
+    if figure.ribbon:
+        return f"mean ± standard deviation, means over seeds ({n})"
+    return f"mean and 95 % t-interval over seeds ({n})" if counts.max() > 1 else "one seed (n = 1)"
+
+
+def _span(counts: Iterable[int]) -> str:
+    low, *_, high = sorted([*counts] * 2)
+    return f"n = {low}" if low == high else f"n = {low} to {high}"
 
 
 def _named(value: Any) -> Any:
@@ -95,10 +152,7 @@ def _named(value: Any) -> Any:
     return "-" if value is None or value != value else value
 
 
-def _scale_axis(ax: Axes, figure: Figure, ticks: list[float]) -> None:
-    ax.set_xlabel(figure.x_label)
-    if not figure.log_x:
-        return
+def _log_axis(ax: Axes, ticks: list[float]) -> None:
     if min(ticks) > 0:
         ax.set_xscale("log", base=2)
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks], rotation=45 if len(ticks) > 5 else 0)
@@ -153,39 +207,45 @@ def _distribution(figure: Figure, done: Done) -> Canvas | None:
     if not shares:
         return None
     canvas, axes = _grid([None], figure)
-    names = ordered(shares)
-    told = {name: f"{figure.by} = {name}" if figure.by else "measured" for name in names}
-    draw_distribution({told[name]: shares[name] for name in names}, axes[0])
-    axes[0].set(xlabel=figure.x_label, ylabel=figure.y_label)
-    _legend(canvas, axes)
+    draw_distribution({name: shares[name] for name in ordered(shares)}, axes[0], figure.by)
+    counts = sorted({len(found) for found in shares.values()})
+    _legend(
+        canvas, axes, f"mean over seeds (n = {' to '.join(map(str, counts[:1] + counts[1:][-1:]))})"
+    )
     return canvas
 
 
 def _grid(values: Sequence[Any], figure: Figure) -> tuple[Canvas, list[Axes]]:
-    columns = min(PANELS_A_ROW, len(values))
-    rows = -(-len(values) // columns)
-    width = PANEL_IN * columns if len(values) > 1 else 2 * PANEL_IN
-    canvas = Canvas(figsize=(width, PANEL_IN * rows), layout="constrained")
+    rows = -(-len(values) // PANELS_A_ROW)
+    columns = -(-len(values) // rows)
+    size = (PANEL_IN * columns, PANEL_IN * rows) if len(values) > 1 else (COLUMN_IN, HEIGHT_IN)
+    canvas = Canvas(figsize=size, layout="constrained")
     share: Callable[..., Any] = canvas.subplots
-    axes = share(rows, columns, squeeze=False, sharey=True, sharex=figure.draw == "scatter").flat
-    shown = list(axes)[: len(values)]
-    for ax in list(axes)[len(values) :]:
+    grid = share(rows, columns, squeeze=False, sharey=True, sharex=figure.draw == "scatter")
+    axes = list(grid.flat)
+    shown = axes[: len(values)]
+    for ax in axes[len(values) :]:
         ax.remove()
-    for value, ax in zip(values, shown, strict=True):
+    for i, (value, ax) in enumerate(zip(values, shown, strict=True)):
         if value is not None:
             told = f"{value:g}" if isinstance(value, int | float) else value
             ax.set_title(f"{figure.panels} = {told}")
+        if figure.draw != "scatter":
+            ax.set_xlabel(figure.x_label)
+            ax.set_ylabel(figure.y_label if i % columns == 0 else "")
     return canvas, shown
 
 
-def _legend(canvas: Canvas, axes: Sequence[Axes], *, always: bool = False) -> None:
+def _legend(canvas: Canvas, axes: Sequence[Axes], title: str) -> None:
+    """Put what the lines are, and what their intervals are, below all panels."""
     handles: dict[str, Any] = {}
     for ax in axes:
         found, labels = ax.get_legend_handles_labels()
         handles |= dict(zip(labels, found, strict=True))
-    if len(handles) > 1 or (always and handles):
-        width, height = canvas.get_size_inches()
-        longest = (max(map(len, handles)) + KEY_CHARACTERS) * CHARACTER_IN
-        columns = max(1, min(5, len(handles), int(width / longest)))
-        canvas.set_size_inches(width, height + LINE_IN * -(-len(handles) // columns))
-        canvas.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns)
+    width, height = canvas.get_size_inches()
+    longest = (max(map(len, handles)) + KEY_CHARACTERS) * CHARACTER_IN
+    columns = max(1, min(5, len(handles), int(width / longest)))
+    canvas.set_size_inches(width, height + LINE_IN * (1 - (-len(handles) // columns)))
+    canvas.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=columns, title=title
+    )

@@ -1,44 +1,59 @@
-"""One look: colour-blind safe colours fixed by name, readable in print."""
+"""One look: colours, markers and dashes fixed by name, readable in print and without colour."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import matplotlib as mpl
-import seaborn as sns
 
-_PALETTE = sns.color_palette("colorblind", 10)
-# A name keeps its colour whatever else is drawn.
-COLOURS: dict[str, Any] = {
-    "infonce": _PALETTE[0],
-    "eqco": _PALETTE[1],
-    "vince": _PALETTE[2],
-    "dcl": _PALETTE[3],
-    "dclw": _PALETTE[4],
-    "bank": _PALETTE[5],
-    "batch": _PALETTE[6],
-    "align-uniform": _PALETTE[8],
-    "dual-temperature": _PALETTE[9],
-}
-MARKERS = {
-    "infonce": "o", "eqco": "s", "vince": "^", "dcl": "D", "dclw": "v", "bank": "<", "batch": ">",
-    "align-uniform": "P", "dual-temperature": "X",
-}  # fmt: skip
+from bench.config.losses import LOSSES
+from bench.config.presets import presets
+
+COLUMN_IN = 3.4  # width of a column in print; figures are drawn at the size they are printed in
+TEXT_IN = 7.0  # of a page with two columns
 GREY = "0.35"
+
+# Told apart with deuteranopia and protanopia, and dark enough for lines on white.
+_PALETTE = (
+    "#0173b2", "#d55e00", "#029e73", "#a6489a", "#b8860b", "#4fa3d1", "#7b4b2a", "#5c5c5c",
+)  # fmt: skip
+_MARKERS = ("o", "D", "s", "^", "v", "P", "X", "<", ">", "h")
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
+# Losses that stand beside each other in the papers come first, so that they differ in colour.
+_FIRST = ("infonce", "dcl", "eqco", "dclw", "vince", "dual-temperature", "bank", "batch")
 
 _RC: dict[Any, Any] = {
     "svg.hashsalt": "bench",  # the same figure is the same file
     "svg.fonttype": "none",
-    "figure.dpi": 150,
-    "font.size": 9,
-    "axes.titlesize": 9,
+    "pdf.fonttype": 42,
+    "figure.dpi": 200,
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.title_fontsize": 7,
+    "axes.linewidth": 0.7,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "legend.frameon": False,
     "axes.grid": True,
     "grid.color": "0.9",
+    "grid.linewidth": 0.6,
     "axes.axisbelow": True,
 }
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one line is told from the others."""
+
+    colour: Any
+    marker: str
+    dash: Any
 
 
 @contextmanager
@@ -48,10 +63,27 @@ def look() -> Iterator[None]:
         yield
 
 
-def colours(names: Sequence[Any]) -> dict[Any, Any]:
-    """Return a colour for each name: its own, else of a sequence (numbers) or a circle (words)."""
-    known = {name: COLOURS[str(name)] for name in names if str(name) in COLOURS}
-    others = [name for name in names if name not in known]
-    words = known or any(isinstance(name, str) for name in others)
-    palette = "husl" if words else "viridis"
-    return known | dict(zip(others, sns.color_palette(palette, len(others)), strict=True))
+def styles(names: Sequence[Any]) -> dict[Any, Style]:
+    """Return the style of each name: words have their own in any figure, numbers a sequence."""
+    words = [name for name in names if isinstance(name, str)]
+    numbers = [name for name in names if not isinstance(name, str)]
+    ramp = mpl.colormaps["viridis"]
+    found = {name: _style(_places().get(name, len(_places()) + i)) for i, name in enumerate(words)}
+    for i, name in enumerate(numbers):
+        colour = ramp(0.85 * i / max(len(numbers) - 1, 1))  # the last of it is too pale
+        found[name] = Style(colour, _MARKERS[i % len(_MARKERS)], _DASHES[i % len(_DASHES)])
+    return found
+
+
+def _style(place: int) -> Style:
+    """Return the style at a place; no two of the first 80 places share colour and marker."""
+    row, column = divmod(place, len(_PALETTE))
+    marker = _MARKERS[(row + column) % len(_MARKERS)]
+    return Style(_PALETTE[column], marker, _DASHES[(row + column) % len(_DASHES)])
+
+
+@cache
+def _places() -> dict[str, int]:
+    """Return the place of every loss and method: it does not depend on what else is drawn."""
+    names = dict.fromkeys([*_FIRST, *LOSSES, *presets()])
+    return {"": 0} | {name: i for i, name in enumerate(names)}

@@ -1,37 +1,45 @@
 """Tables of what was measured, at any scale."""
 
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any
 
 from bench.analysis.frame import Done
 from bench.analysis.statistics import t_interval
 from bench.config.suite import MeasuredTable
-from bench.report.tables import Entry, Table, told
+from bench.report.tables import Entry, Table, gain_bases, setting_entry, slug, told
 
 
 def measured_table(asked: MeasuredTable, done: Done) -> Table | None:
     """Return means over seeds with half their 95 % t-intervals; None without any result."""
-    values: dict[tuple[Any, ...], dict[Any, list[float]]] = {}
+    found: dict[tuple[Any, ...], list[tuple[str, float]]] = {}
     for cell, finished in done:
         known = cell.settings
         fits = all(known.get(name) == value for name, value in asked.where.items())
         if fits and asked.metric in finished.metrics:
-            line = values.setdefault(tuple(known.get(name) for name in asked.rows), {})
             column = known.get(asked.columns) if asked.columns else asked.metric
-            line.setdefault(column, []).append(finished.metrics[asked.metric])
-    columns = sorted({c for line in values.values() for c in line}, key=_order)
+            key = (*(known.get(name) for name in asked.rows), column)
+            found.setdefault(key, []).append((cell.id, finished.metrics[asked.metric]))
+    if not found:
+        return None
+    names = [*asked.rows, asked.columns or "metric"]
+    points = [dict(zip(names, key, strict=True)) for key in found]
+    means = [fmean(value for _, value in own) for own in found.values()]
+    entries = {
+        key: _entry(own, asked.decimals, None if base is None else means[base])
+        for (key, own), base in zip(found.items(), gain_bases(points, asked.gain_over), strict=True)
+    }
+    columns = sorted({key[-1] for key in found}, key=_order)
     heads = [f"{asked.columns} = {told(c)}" if asked.columns else str(c) for c in columns]
+    keys = sorted({key[:-1] for key in found}, key=lambda key: [_order(v) for v in key])
     rows = [
-        [
-            *(Entry(told(value)) for value in key),
-            *(Entry(_spread(line[c], asked.decimals) if c in line else "") for c in columns),
-        ]
-        for key, line in sorted(values.items(), key=lambda item: [_order(v) for v in item[0]])
+        [*map(setting_entry, key), *(entries.get((*key, c), Entry("")) for c in columns)]
+        for key in keys
     ]
-    counts = {len(v) for line in values.values() for v in line.values()}
-    seeds = " to ".join(str(n) for n in sorted({min(counts), max(counts)})) if counts else ""
+    counts = {len(own) for own in found.values()}
+    seeds = " to ".join(str(n) for n in sorted({min(counts), max(counts)}))
     title = f"{asked.title} (mean ± 95 % interval, n = {seeds})"
-    return Table(title, [*asked.rows, *heads], rows) if rows else None
+    return Table(slug(asked.title), title, [*asked.rows, *heads], rows)
 
 
 def _order(value: Any) -> tuple[int, Any]:
@@ -41,9 +49,11 @@ def _order(value: Any) -> tuple[int, Any]:
     return (1, value) if isinstance(value, int | float) else (2, str(value))
 
 
-def _spread(values: Sequence[float], decimals: int) -> str:
-    interval = t_interval(values)
-    told = f"{interval.mean:.{decimals}f}"
-    if interval.low is None or interval.high is None:
-        return told
-    return f"{told} ± {(interval.high - interval.low) / 2:.{decimals}f}"
+def _entry(own: Sequence[tuple[str, float]], decimals: int, base: float | None) -> Entry:
+    interval = t_interval([value for _, value in own])
+    text = f"{interval.mean:.{decimals}f}"
+    if interval.low is not None and interval.high is not None:
+        text += f" ± {(interval.high - interval.low) / 2:.{decimals}f}"
+    if base is not None:
+        text += f" ({interval.mean - base:+.{decimals}f})"
+    return Entry(text, number=interval.mean, cells=tuple(name for name, _ in own))

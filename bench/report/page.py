@@ -1,29 +1,26 @@
-"""The page of one suite at one scale: tables, claims, figures, assumptions, errata, provenance."""
+"""What is known of one suite at one scale: tables, claims, assumptions, errata, provenance."""
 
 import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from bench.analysis.claims import Judged, judge_claims
+from bench.analysis.claims import ClaimVerdict, Judged, judge_claims
 from bench.analysis.compare import Compared, compare
 from bench.analysis.frame import finished_cells
 from bench.config.checks import Check
 from bench.config.presets import presets
 from bench.config.record import Cell
-from bench.config.suite import Suite
+from bench.config.suite import Figure, Suite
 from bench.published.reader import Artifact, Claim, Paper, Protocol
 from bench.report.measured import measured_table
-from bench.report.tables import LEGEND, make_tables, summary_line, to_markdown, tolerance_lines
+from bench.report.tables import Table, make_tables, summary_line, tolerance_lines
 from bench.store.export import Finished, Results
-from bench.store.files import write_whole
 
+MOST_MISSING = 8  # groups of cells that a page lists
 ORIGINS = {
     "code.bench": "bench",
     "code.commit": "commit",
@@ -65,79 +62,83 @@ def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: R
     )
 
 
-def write_page(evidence: Evidence, folder: Path) -> Path:
-    """Write index.md, its figures and compare.csv into the folder; return the page."""
-    from bench.figures.panels import draw_figure, save
+def facts(
+    evidence: Evidence, figures: Sequence[Figure], missing_figures: Sequence[str]
+) -> dict[str, Any]:
+    """Return what the pages say of the suite at the scale, in Markdown and HTML alike.
 
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn, missing = [], []
-    for figure in evidence.suite.figures:
-        canvas = draw_figure(figure, evidence.suite, evidence.done, evidence.paper)
-        if canvas is None:
-            missing.append(figure.title)
-        else:
-            save(canvas, folder / figure.name)
-            drawn.append(figure)
-    write_whole(folder / "compare.csv", _to_csv(evidence.compared).encode())
-    page = folder / "index.md"
-    write_whole(page, render(evidence, drawn, missing).encode())
-    return page
-
-
-def render(evidence: Evidence, figures: Sequence[Any], missing_figures: Sequence[str]) -> str:
-    """Return the page as Markdown."""
+    Args:
+        evidence: what is known.
+        figures: those that were drawn.
+        missing_figures: titles of those that were not.
+    """
     suite, paper = evidence.suite, evidence.paper
-    environment = Environment(
-        loader=PackageLoader("bench.report"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-    published = suite.scales[evidence.scale].protocol == "published"
     names = list(dict.fromkeys([*suite.reproduces, *(c.artifact for c in suite.compare)]))
     artifacts = [paper.artifact(name) for name in names]
-    layouts = {c.artifact: c.layout for c in reversed(suite.compare)}
-    text = environment.get_template("suite.md.j2").render(
-        suite=suite,
-        scale=evidence.scale,
-        paper=paper,
-        artifacts=artifacts,
-        counts=_counts(evidence),
-        tables={
-            name: make_tables(rows, layouts)
-            for name, rows in _rows_by_artifact(names, evidence.compared)
-            if published or any(row.comparable and row.measured for row in rows)
-        },
-        measured=[t for asked in suite.tables if (t := measured_table(asked, evidence.done))],
-        tolerances={
-            name: tolerance_lines(rows)
-            for name, rows in _rows_by_artifact(names, evidence.compared)
-        },
-        markdown=to_markdown,
-        legend=LEGEND,
-        differences=sorted({d for row in evidence.compared for d in row.departures}),
-        judged=_by_claim(evidence.judged),
-        words=words,
-        effect=effect_text,
-        used=lambda name: _used(name, evidence.cells),
-        plain=_plain,
-        published_scale=published,
-        figures=figures,
-        missing_figures=missing_figures,
-        gaps=_preset_gaps(suite, evidence.cells),
-        unstated=[u for protocol in _protocols(suite, paper) for u in protocol.unstated],
-        errata=_errata(suite, paper, artifacts),
-        origins=_origins(evidence.done),
-    )
-    return _without_blank_runs(text)
+    published = suite.scales[evidence.scale].protocol == "published"
+    return {
+        "suite": suite,
+        "scale": evidence.scale,
+        "what": suite.scales[evidence.scale].what,
+        "paper": paper,
+        "published_scale": published,
+        "counts": _counts(evidence),
+        "missing": missing_cells(evidence),
+        "artifacts": [(a, _tables(evidence, a.id, published=published)) for a in artifacts],
+        "measured": [t for asked in suite.tables if (t := measured_table(asked, evidence.done))],
+        "tolerances": tolerance_lines(
+            [r for r in evidence.compared if r.comparable and r.measured]
+        ),
+        "differences": sorted({d for row in evidence.compared for d in row.departures}),
+        "judged": _by_claim(evidence.judged),
+        "figures": figures,
+        "missing_figures": missing_figures,
+        "assumed": [
+            (name, _plain(a.value), a.why, _used(name, evidence.cells))
+            for name, a in suite.assumed.items()
+        ],
+        "gaps": _preset_gaps(suite, evidence.cells),
+        "unstated": [u for protocol in _protocols(suite, paper) for u in protocol.unstated],
+        "errata": _errata(suite, paper, artifacts),
+        "origins": _origins(evidence.done),
+    }
 
 
-def _rows_by_artifact(
-    names: Sequence[str], compared: Sequence[Compared]
-) -> list[tuple[str, list[Compared]]]:
-    return [(name, [row for row in compared if row.artifact == name]) for name in names]
+def missing_cells(evidence: Evidence) -> list[str]:
+    """Return the settings of the cells that are not done, with their seeds."""
+    done = {cell.id for cell, _ in evidence.done}
+    varied = varied_settings(evidence.cells)
+    seeds: dict[str, list[int]] = {}
+    for cell in evidence.cells:
+        if cell.id not in done:
+            known = cell.settings
+            told = ", ".join(f"{n} = {_plain(known[n])}" for n in varied if n in known)
+            seeds.setdefault(told or "all", []).append(cell.seed)
+    lines = [
+        f"{told} (seed{'s' if len(own) > 1 else ''} {', '.join(map(str, own))})"
+        for told, own in seeds.items()
+    ]
+    left = len(lines) - MOST_MISSING
+    return [*lines[:MOST_MISSING], f"and {left} more"] if left > 0 else lines
+
+
+def varied_settings(cells: Sequence[Cell]) -> list[str]:
+    """Return the settings that tell the cells apart, the seed left out."""
+    first, names = cells[0].settings, dict.fromkeys(k for cell in cells for k in cell.settings)
+    return [
+        name
+        for name in names
+        if name != "seed"
+        and any(name in c.settings and c.settings[name] != first.get(name) for c in cells)
+    ]
+
+
+def _tables(evidence: Evidence, artifact: str, *, published: bool) -> list[Table]:
+    """Return the tables of an artifact, where this scale has something to say of its values."""
+    rows = [row for row in evidence.compared if row.artifact == artifact]
+    if not published and not any(row.comparable and row.measured for row in rows):
+        return []
+    return make_tables(rows, {c.artifact: c.layout for c in reversed(evidence.suite.compare)})
 
 
 def _protocols(suite: Suite, paper: Paper) -> list[Protocol]:
@@ -166,9 +167,17 @@ def _used(name: str, cells: Sequence[Cell]) -> str:
     return ", ".join(_plain(value) for value in values)
 
 
-def _by_claim(judged: Sequence[Judged]) -> list[tuple[Claim, list[Judged]]]:
+def _by_claim(judged: Sequence[Judged]) -> list[tuple[Claim, ClaimVerdict, list[Judged]]]:
     claims = {j.claim.id: j.claim for j in judged}
-    return [(claim, [j for j in judged if j.claim.id == name]) for name, claim in claims.items()]
+    rows = {name: [j for j in judged if j.claim.id == name] for name in claims}
+    return [
+        (claim, worst(j.verdict for j in rows[name]), rows[name]) for name, claim in claims.items()
+    ]
+
+
+def worst(verdicts: Iterable[ClaimVerdict]) -> ClaimVerdict:
+    """Return the verdict on a claim of several checks."""
+    return min(verdicts, key=list(ClaimVerdict).index)
 
 
 def words(check: Check) -> str:
@@ -233,9 +242,18 @@ def _origins(done: Sequence[tuple[Cell, Finished]]) -> dict[str, str]:
     return told
 
 
-def _to_csv(rows: Sequence[Compared]) -> str:
+def compare_csv(rows: Sequence[Compared]) -> str:
+    """Return every compared value with where it comes from, as CSV."""
     buffer = io.StringIO()
-    records = [row.record() | {"row": json.dumps(row.row)} for row in rows]
+    records = [
+        row.record()
+        | {
+            "row": json.dumps(row.row),
+            "published_row": row.published.row + 1,
+            "cells": " ".join(row.cells),
+        }
+        for row in rows
+    ]
     if records:
         writer = csv.DictWriter(buffer, list(records[0]), lineterminator="\n")
         writer.writeheader()
@@ -243,11 +261,3 @@ def _to_csv(rows: Sequence[Compared]) -> str:
             {k: "; ".join(v) if isinstance(v, list) else v for k, v in r.items()} for r in records
         )
     return buffer.getvalue()
-
-
-def _without_blank_runs(text: str) -> str:
-    lines: list[str] = []
-    for line in text.splitlines():
-        if line.strip() or (lines and lines[-1]):
-            lines.append(line.rstrip())
-    return "\n".join(lines).rstrip() + "\n"

@@ -1,7 +1,8 @@
-"""Compared values as a table in the paper's layout, for the terminal and for Markdown."""
+"""Compared values as tables in the paper's layout; `formats.py` writes them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, log10
@@ -26,22 +27,47 @@ LEGEND = (
     "= reproduced, ~ consistent, ! differs, 1 single run, x not comparable, - missing"
 )
 
+NAME_CHARACTERS = 60  # of a file
+
 
 @dataclass(frozen=True)
 class Entry:
-    """One place of a table."""
+    """One place of a table: what it shows, and where its numbers come from."""
 
-    text: str
+    value: str  # a name, or what was measured with its spread and gain
+    printed: str | None = None  # the published value
     verdict: Verdict | None = None
+    number: float | None = None  # to sort and align by
+    cells: tuple[str, ...] = ()  # the ids of the cells that were measured
+    row: str | None = None  # the published row: paper/artifact, row 1
+
+    @property
+    def text(self) -> str:
+        """The entry in one line, with the verdict's mark."""
+        printed = None if self.printed is None else f"[{self.printed}]"
+        mark = None if self.verdict is None else MARKS[self.verdict]
+        return " ".join(part for part in (self.value, printed, mark) if part)
 
 
 @dataclass(frozen=True)
 class Table:
     """A table with a title, heads and rows of entries."""
 
+    name: str  # of its files
     title: str
     heads: list[str]
     rows: list[list[Entry]]
+
+    @property
+    def numeric(self) -> list[bool]:
+        """Whether each column holds numbers and nothing else."""
+        return numeric_columns(self.rows)
+
+
+def numeric_columns(rows: Sequence[Sequence[Entry]]) -> list[bool]:
+    """Return whether each column holds a number wherever it holds anything."""
+    columns = [[e for e in column if e.text] for column in zip(*rows, strict=True)]
+    return [bool(own) and all(e.number is not None for e in own) for own in columns]
 
 
 def make_tables(rows: Sequence[Compared], layouts: dict[str, Layout | None]) -> list[Table]:
@@ -63,31 +89,61 @@ def make_tables(rows: Sequence[Compared], layouts: dict[str, Layout | None]) -> 
 
 
 def _table(title: str, rows: Sequence[Compared], layout: Layout | None) -> Table:
-    if layout is None or layout.columns is None:
-        names = layout.rows if layout else list(dict.fromkeys(k for row in rows for k in row.row))
-        heads = [*names, rows[0].what]
-        return Table(title, heads, [[*_keys(row, names), entry(row)] for row in rows])
-    columns = list(dict.fromkeys(row.row.get(layout.columns) for row in rows))
-    lines: dict[tuple[Any, ...], dict[Any, Compared]] = {}
-    for row in rows:
-        key = tuple(row.row.get(name) for name in layout.rows)
-        lines.setdefault(key, {})[row.row.get(layout.columns)] = row
-    heads = [*layout.rows, *(f"{layout.columns} = {told(value)}" for value in columns)]
-    return Table(
-        title,
-        heads,
-        [
-            [
-                *(Entry(told(value)) for value in key),
-                *(entry(line[c]) if c in line else Entry("") for c in columns),
-            ]
-            for key, line in lines.items()
-        ],
-    )
+    name = slug(title.partition("/")[2])
+    names = layout.rows if layout else list(dict.fromkeys(k for row in rows for k in row.row))
+    column = layout.columns if layout else None
+    shown = [*names, column] if column else names
+    points = [{k: row.row.get(k) for k in shown} for row in rows]
+    bases = gain_bases(points, layout.gain_over if layout else None)
+    entries = [
+        entry(row, None if base is None else rows[base])
+        for row, base in zip(rows, bases, strict=True)
+    ]
+    if column is None:
+        lines = [[*_keys(row, names), own] for row, own in zip(rows, entries, strict=True)]
+        return Table(name, title, [*names, rows[0].what], lines)
+    columns = list(dict.fromkeys(row.row.get(column) for row in rows))
+    grid: dict[tuple[Any, ...], dict[Any, Entry]] = {}
+    heads: dict[tuple[Any, ...], list[Entry]] = {}
+    for row, own in zip(rows, entries, strict=True):
+        key = tuple(row.row.get(k) for k in names)
+        heads[key] = _keys(row, names)
+        grid.setdefault(key, {})[row.row.get(column)] = own
+    lines = [
+        [*heads[key], *(line.get(c, Entry("")) for c in columns)] for key, line in grid.items()
+    ]
+    return Table(name, title, [*names, *(f"{column} = {told(c)}" for c in columns)], lines)
+
+
+def gain_bases(points: Sequence[dict[str, Any]], over: Any) -> list[int | None]:
+    """Return where the point stands that differs from each one in having the value `over`.
+
+    None for points that have it themselves, and where there is no such point.
+    """
+    name = next((k for point in points for k, v in point.items() if v == over), None)
+    if over is None or name is None:
+        return [None] * len(points)
+    keys = [tuple(v for k, v in point.items() if k != name) for point in points]
+    at = {key: i for i, (key, p) in enumerate(zip(keys, points, strict=True)) if p[name] == over}
+    return [
+        None if point[name] == over else at.get(key)
+        for key, point in zip(keys, points, strict=True)
+    ]
 
 
 def _keys(row: Compared, names: Sequence[str]) -> list[Entry]:
-    return [Entry(told(row.row.get(name))) for name in names]
+    return [setting_entry(row.row.get(name)) for name in names]
+
+
+def setting_entry(value: Any) -> Entry:
+    """Return the entry of a setting's value."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return Entry(told(value), number=float(value) if number else None)
+
+
+def slug(text: str) -> str:
+    """Return a file's name for a title."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:NAME_CHARACTERS].strip("-")
 
 
 def told(value: Any) -> str:
@@ -97,18 +153,27 @@ def told(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
-def entry(row: Compared) -> Entry:
-    """Return measured, interval, published and the verdict's mark."""
-    printed = (
-        "?" if row.published.value is None else number(row.published.value, row.published.decimals)
-    )
-    mark = MARKS[row.verdict]
+def entry(row: Compared, base: Compared | None = None) -> Entry:
+    """Return measured, interval, gain over the base, published, and the verdict."""
+    decimals, value = row.published.decimals, row.published.value
+    printed = "?" if value is None else number(value, decimals)
+    if base is not None and base.published.value is not None and value is not None:
+        printed += f", {_gain(value - base.published.value, decimals)}"
+    place = f"{row.published.paper}/{row.artifact}, row {row.published.row + 1}"
     if row.measured is None:
-        return Entry(f"[{printed}] {mark}", row.verdict)
+        return Entry("", printed, row.verdict, value, row.cells, place)
     low, high, mean = row.measured.low, row.measured.high, row.measured.mean
-    decimals = row.published.decimals + 1
-    spread = "" if low is None or high is None else f" ± {number((high - low) / 2, decimals)}"
-    return Entry(f"{number(mean, decimals)}{spread} [{printed}] {mark}", row.verdict)
+    told = number(mean, decimals + 1)
+    if low is not None and high is not None:
+        told += f" ± {number((high - low) / 2, decimals + 1)}"
+    if base is not None and base.measured is not None:
+        told += f" ({_gain(mean - base.measured.mean, decimals + 1)})"
+    return Entry(told, printed, row.verdict, mean, row.cells, place)
+
+
+def _gain(difference: float, decimals: int) -> str:
+    """Return a difference with its sign."""
+    return ("+" if difference >= 0 else "") + number(difference, decimals)
 
 
 def number(value: float, decimals: int) -> str:
@@ -136,19 +201,8 @@ def summary_line(rows: Sequence[Compared]) -> str:
 
 
 def tolerance_lines(rows: Sequence[Compared]) -> list[str]:
-    """Return each tolerance among the rows with its reason, and what is judged by it."""
+    """Return what is judged by each tolerance among the rows, how large it is, and why."""
     found: dict[str, list[str]] = {}
     for row in rows:
         found.setdefault(row.allowed.told, []).append(row.what)
-    return [f"tolerance of {', '.join(dict.fromkeys(names))}: {t}" for t, names in found.items()]
-
-
-def to_markdown(table: Table) -> str:
-    """Return the table as GitHub Markdown."""
-    lines = [_line(table.heads), _line(["---"] * len(table.heads))]
-    lines += [_line([e.text for e in row]) for row in table.rows]
-    return "\n".join(lines)
-
-
-def _line(texts: Sequence[str]) -> str:
-    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
+    return [f"{', '.join(dict.fromkeys(names))}: {t}" for t, names in found.items()]

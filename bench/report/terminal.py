@@ -7,7 +7,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from bench.analysis.verdicts import Verdict
-from bench.report.tables import Entry, Table
+from bench.report.tables import Entry, Table, numeric_columns
 
 _STYLES = {
     Verdict.REPRODUCED: "green",
@@ -34,8 +34,8 @@ def print_table(table: Table) -> None:
 def print_rows(title: str, heads: Sequence[str], rows: Sequence[Sequence[Entry]]) -> None:
     """Print a table."""
     shown = RichTable(title=title, title_justify="left", box=None, pad_edge=False)
-    for head in heads:
-        shown.add_column(head)
+    for head, is_number in zip(heads, numeric_columns(rows) or [False] * len(heads), strict=True):
+        shown.add_column(head, justify="right" if is_number else "left")
     for row in rows:
         shown.add_row(*(Text(e.text, _STYLES[e.verdict] if e.verdict else "") for e in row))
     console().print(shown)

@@ -8,6 +8,7 @@ Numbers are written so that they read back as the same float.
 """
 
 import csv
+import hashlib
 import io
 import json
 import os
@@ -52,8 +53,7 @@ class Results:
         if not root.is_dir():
             raise StoreError(f"{root}: no such results folder; `bench run` makes one")
         self.root, self.store = root, Store(root)
-        self._tables: dict[str, dict[str, Finished]] = {}
-        self._fields: dict[str, dict[str, dict[str, Any]]] = {}
+        self._tables: dict[str, _Tables] = {}
 
     def find(self, cell: Cell) -> Finished | None:
         """Return the finished cell; None if it is not there."""
@@ -67,29 +67,98 @@ class Results:
             return Finished(
                 metrics, flatten(folder.provenance()), folder.history(), folder.arrays()
             )
-        return self._table(experiment).get(name)
+        return self._exported(experiment).find(name)
 
     def names(self, experiment: str) -> list[str]:
         """Return the ids of the finished cells of an experiment."""
         folder = self.root / experiment
         there = sorted(filter(is_id, os.listdir(folder))) if folder.is_dir() else []
         done = [name for name in there if CellFolder(folder / name).is_done]
-        return list(dict.fromkeys([*done, *self._table(experiment)]))
+        return list(dict.fromkeys([*done, *self._exported(experiment).rows]))
 
     def fields(self, experiment: str, name: str) -> dict[str, Any]:
         """Return the resolved cell with an id, as it was written; empty if it is not there."""
         record = read_json(CellFolder(self.root / experiment / name).cell_file)
         if record is not None:
             return dict(record)
-        if experiment not in self._fields:
-            main = _paths(self.root, experiment)[0]
-            self._fields[experiment] = {row["id"]: _cell_of(row, main) for row in _read_table(main)}
-        return self._fields[experiment].get(name, {})
+        return self._exported(experiment).fields(name)
 
-    def _table(self, experiment: str) -> dict[str, Finished]:
+    def stamp(self, cell: Cell) -> str | None:
+        """Return what changes with the result of the cell; None if it is not there."""
+        folder = self.store.folder(cell)
+        try:
+            known = [folder.summary_file.read_bytes()]
+        except FileNotFoundError:
+            return self._exported(cell.experiment).stamp(cell.id)
+        for path in (folder.provenance_file, folder.history_file, folder.arrays_file):
+            known.append(path.read_bytes() if path.exists() else b"")
+        return _digest(known)
+
+    def _exported(self, experiment: str) -> "_Tables":
         if experiment not in self._tables:
-            self._tables[experiment] = _read_export(self.root, experiment)
+            self._tables[experiment] = _Tables(self.root, experiment)
         return self._tables[experiment]
+
+
+class _Tables:
+    """The exported tables of an experiment as text: a number is read when its cell is asked for."""
+
+    def __init__(self, root: Path, experiment: str) -> None:
+        self.main, self.side, deep = _paths(root, experiment)
+        self.rows = {row["id"]: row for row in _read_table(self.main)}
+        self.arrays = _read_arrays(deep)
+        self.lines: dict[str, list[list[str]]] = {}
+        self.names, lines = _read_lines(self.side)
+        at = self.names.index("id") if self.names else 0
+        for line in lines:
+            self.lines.setdefault(line[at], []).append(line)
+
+    def find(self, name: str) -> Finished | None:
+        row = self.rows.get(name)
+        if row is None:
+            return None
+        return Finished(
+            metrics=_with_prefix(row, "metric.", self.main),
+            origin=_with_prefix(row, "origin.", self.main),
+            history=self._history(name),
+            arrays=self.arrays.get(name, {}),
+        )
+
+    def fields(self, name: str) -> dict[str, Any]:
+        """Return the fields of the cell with an id, empty if it is not there."""
+        return {
+            k: _number(v, self.main)
+            for k, v in self.rows.get(name, {}).items()
+            if k != "id" and v and not k.startswith(("metric.", "origin."))
+        }
+
+    def _history(self, name: str) -> list[dict[str, float]]:
+        """Return the lines of a cell, parsed at once: there are millions of numbers."""
+        lines = self.lines.get(name, [])
+        texts = ([v or "null" for v in line if v != name] for line in lines)
+        names = [k for k in self.names if k != "id"]
+        try:
+            values = json.loads("[" + ",".join("[" + ",".join(t) + "]" for t in texts) + "]")
+        except ValueError:
+            values = [[_number(v or "null", self.side) for v in t if v != name] for t in lines]
+        return [
+            {k: v for k, v in zip(names, line, strict=True) if v is not None} for line in values
+        ]
+
+    def stamp(self, name: str) -> str | None:
+        row = self.rows.get(name)
+        if row is None:
+            return None
+        known = [json.dumps(row).encode(), json.dumps(self.lines.get(name, [])).encode()]
+        arrays = self.arrays.get(name, {})
+        return _digest([*known, *(arrays[key].tobytes() for key in sorted(arrays))])
+
+
+def _digest(parts: Sequence[bytes]) -> str:
+    known = hashlib.sha256()
+    for part in parts:
+        known.update(hashlib.sha256(part).digest())
+    return known.hexdigest()
 
 
 def flatten(record: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -177,33 +246,6 @@ def _row(cell: Cell, metrics: dict[str, float], folder: CellFolder) -> Row:
     return {"id": cell.id} | {k: json.dumps(v) for k, v in fields.items()}
 
 
-def _read_export(root: Path, experiment: str) -> dict[str, Finished]:
-    histories: dict[str, list[dict[str, float]]] = {}
-    main, side, deep = _paths(root, experiment)
-    arrays = _read_arrays(deep)
-    for line in _read_table(side):
-        values = {k: _number(v, side) for k, v in line.items() if k != "id" and v}
-        histories.setdefault(line["id"], []).append(values)
-    return {
-        row["id"]: Finished(
-            metrics=_with_prefix(row, "metric.", main),
-            origin=_with_prefix(row, "origin.", main),
-            history=histories.get(row["id"], []),
-            arrays=arrays.get(row["id"], {}),
-        )
-        for row in _read_table(main)
-    }
-
-
-def _cell_of(row: Row, path: Path) -> dict[str, Any]:
-    """Return the fields of the cell in a row."""
-    return {
-        k: _number(v, path)
-        for k, v in row.items()
-        if k != "id" and v and not k.startswith(("metric.", "origin."))
-    }
-
-
 def _with_prefix(row: Row, prefix: str, path: Path) -> dict[str, Any]:
     return {
         k.removeprefix(prefix): _number(v, path)
@@ -220,16 +262,28 @@ def _number(text: str, path: Path) -> Any:
 
 
 def _read_table(path: Path) -> list[Row]:
+    names, lines = _read_lines(path)
+    return [dict(zip(names, line, strict=True)) for line in lines]
+
+
+def _read_lines(path: Path) -> tuple[list[str], list[list[str]]]:
+    """Return the names of a table's columns and its lines; nothing if there is no such file."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+            reader = csv.reader(file)
+            names = next(reader, [])
+            lines = [line for line in reader if line]
     except FileNotFoundError:
-        return []
+        return [], []
     except (OSError, UnicodeDecodeError, csv.Error) as fault:
         raise StoreError(f"{path}: cannot be read as CSV ({fault})") from fault
-    if rows and "id" not in rows[0]:
+    if lines and "id" not in names:
         raise StoreError(f"{path}: has no column 'id'; it is no exported table")
-    return rows
+    torn = next((i for i, line in enumerate(lines) if len(line) != len(names)), None)
+    if torn is not None:
+        told = f"line {torn + 2} has {len(lines[torn])} columns, not {len(names)}"
+        raise StoreError(f"{path}: cannot be read as CSV ({told})")
+    return names, lines
 
 
 def _write_table(path: Path, rows: Sequence[Row]) -> None:

@@ -1,20 +1,24 @@
 """Figures by the numbers they draw."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure as Canvas
+from matplotlib.text import Text
 
 from bench.analysis.statistics import t_interval
 from bench.config.cells import GaussianMI
 from bench.config.grid import expand
 from bench.config.load import load_suite
+from bench.config.losses import LOSSES
+from bench.config.presets import presets
 from bench.config.suite import Figure
-from bench.figures.curves import draw_history, draw_lines, draw_scatter, summarise
-from bench.figures.panels import draw_figure
-from bench.figures.style import COLOURS, MARKERS, colours
+from bench.figures.curves import draw_history, draw_lines, draw_points, draw_scatter, summarise
+from bench.figures.panels import draw_figure, save
+from bench.figures.style import styles
 from bench.published.reader import load_paper
 from bench.store.export import Finished
 from tests.analysis.test_compare import SUITES
@@ -53,8 +57,16 @@ def test_a_method_keeps_its_colour_whatever_else_is_drawn() -> None:
     both = draw_lines(FRAME, new_axes(), x="K", y="m", by="loss")
     alone = draw_lines(FRAME[FRAME["loss"] == "infonce"], new_axes(), x="K", y="m", by="loss")
     colour = both.containers[1][0].get_color()
-    assert colour == alone.containers[0][0].get_color() == COLOURS["infonce"]
-    assert len({str(c) for c in COLOURS.values()}) == len(COLOURS) == len(set(MARKERS.values()))
+    assert colour == alone.containers[0][0].get_color() == styles(["infonce"])["infonce"].colour
+
+
+def test_no_two_losses_or_methods_look_alike() -> None:
+    """With fewer than 80 of them; the first eight losses differ in colour alone."""
+    names = [*LOSSES, *presets()]
+    looks = styles(names)
+    assert len({(look.colour, look.marker) for look in looks.values()}) == len(looks) < 80
+    rivals = ["infonce", "dcl", "eqco", "dclw", "dual-temperature"]
+    assert len({looks[name].colour for name in rivals}) == len(rivals)
 
 
 def test_published_points_are_drawn_as_printed() -> None:
@@ -76,7 +88,9 @@ def test_a_reference_of_each_line_takes_its_colour() -> None:
     ax = draw_lines(frame, new_axes(), x="K", y="m", by="loss", reference="true")
     dashed = [line for line in ax.lines if line.get_linestyle() == "--"]
     assert [drawn(line, "y")[0] for line in dashed] == [1.0, 3.0]
-    assert [line.get_color() for line in dashed] == [COLOURS["eqco"], COLOURS["infonce"]]
+    assert [line.get_color() for line in dashed] == [
+        look.colour for look in styles(["eqco", "infonce"]).values()
+    ]
 
 
 def test_one_seed_has_no_bar() -> None:
@@ -97,10 +111,10 @@ def test_a_line_that_a_panel_lacks_is_left_out() -> None:
     assert [line.get_label() for line in ax.lines] == ["eqco"]
 
 
-def test_words_that_have_no_colour_get_different_ones() -> None:
-    given = colours(["infonce", "ring", "ball"])
-    assert given["infonce"] == COLOURS["infonce"]
-    assert len({str(c) for c in given.values()}) == 3
+def test_words_that_have_no_style_get_different_ones() -> None:
+    given = styles(["infonce", "crop", "jitter"])
+    assert given["infonce"] == styles(["infonce"])["infonce"]
+    assert len({look.colour for look in given.values()}) == 3
 
 
 def test_a_setting_without_a_meaning_for_some_cells_tells_lines_apart() -> None:
@@ -113,7 +127,7 @@ def test_a_setting_without_a_meaning_for_some_cells_tells_lines_apart() -> None:
     )  # fmt: skip
     cells = [c for c in expand(suite, "cpu", path) if c.settings["method"] in ("ir", "ir-nce")]
     done = [(cell, Finished({"knn_top1": 50.0}, {}, [], {})) for cell in cells]
-    canvas = draw_figure(figure, suite, done, load_paper("mutual-information"))
+    canvas = draw_figure(figure, suite, [], done, load_paper("mutual-information"))
     assert canvas is not None
     _, labels = canvas.axes[0].get_legend_handles_labels()
     assert labels == ["-", "constant", "sampled"]
@@ -126,8 +140,8 @@ def test_scatter_draws_each_class() -> None:
 
 
 def test_values_of_a_setting_take_a_sequence_of_colours() -> None:
-    found = colours([64, 128, 256])
-    assert len({tuple(c) for c in found.values()}) == 3
+    found = styles([64, 128, 256])
+    assert len({look.colour for look in found.values()}) == 3
 
 
 def finished(cell: GaussianMI) -> Finished:
@@ -140,7 +154,7 @@ def test_a_suites_figure_has_a_panel_a_value(number: int) -> None:
     path = SUITES / "eqco-table-9.yaml"
     suite = load_suite(path)
     done = [(c, finished(c)) for c in expand(suite, "quick", path)]  # type: ignore[arg-type]
-    canvas = draw_figure(suite.figures[number], suite, done, load_paper("eqco"))
+    canvas = draw_figure(suite.figures[number], suite, [], done, load_paper("eqco"))
     assert canvas is not None
     titles = [ax.get_title() for ax in canvas.axes]
     assert titles == [f"mi_true = {mi}" for mi in (2, 6, 8, 10)]
@@ -165,7 +179,7 @@ def test_scatter_of_a_suite_takes_the_first_seed() -> None:
         )
         for c in expand(suite, "smoke", path)
     ]
-    canvas = draw_figure(figure, suite, done, load_paper("mutual-information"))
+    canvas = draw_figure(figure, suite, [], done, load_paper("mutual-information"))
     assert canvas is not None
     assert [ax.get_title() for ax in canvas.axes] == ["eta = 0", "eta = 0.4", "eta = 5"]
     assert {x for ax in canvas.axes for line in ax.lines for x in drawn(line, "x")} == {0.0}
@@ -174,7 +188,7 @@ def test_scatter_of_a_suite_takes_the_first_seed() -> None:
 def test_no_results_no_figure() -> None:
     suite = load_suite(SUITES / "eqco-table-9.yaml")
     paper = load_paper("eqco")
-    assert [draw_figure(figure, suite, [], paper) for figure in suite.figures] == [None, None]
+    assert [draw_figure(figure, suite, [], [], paper) for figure in suite.figures] == [None, None]
 
 
 def test_a_distribution_is_the_mean_over_seeds() -> None:
@@ -184,7 +198,7 @@ def test_a_distribution_is_the_mean_over_seeds() -> None:
     cells = expand(suite, "smoke", path)
     share = {0: np.array([1.0, 0.0]), 1: np.array([0.0, 1.0])}
     done = [(c, Finished({}, {}, [], {"q_b_histogram": share[c.seed]})) for c in cells]
-    canvas = draw_figure(figure, suite, done, load_paper("dcl"))
+    canvas = draw_figure(figure, suite, [], done, load_paper("dcl"))
     assert canvas is not None
     (ax,) = canvas.axes
     assert [p.get_data().values.tolist() for p in ax.patches] == [[0.5, 0.5]] * 2  # type: ignore[attr-defined]
@@ -192,7 +206,72 @@ def test_a_distribution_is_the_mean_over_seeds() -> None:
     assert labels == ["batch_size = 16", "batch_size = 64"]
     assert (
         draw_figure(
-            figure, suite, [(c, Finished({}, {}, [], {})) for c in cells], load_paper("dcl")
+            figure, suite, [], [(c, Finished({}, {}, [], {})) for c in cells], load_paper("dcl")
         )
         is None
     )
+
+
+def k_sweep(missing: set[tuple[int, int]]) -> Canvas:
+    """Return EqCo's K-sweep of InfoNCE at mi_true = 10 without the cells (K, seed) that miss."""
+    path = SUITES / "eqco-table-9.yaml"
+    suite = load_suite(path)
+    update = {"panels": None, "where": {"mi_true": 10.0, "loss": "infonce"}, "artifact": None}
+    figure = suite.figures[0].model_copy(update=update | {"reference": None})
+    cells = expand(suite, "paper", path, seeds=[0, 1])
+    done = [
+        (c, finished(c))  # type: ignore[arg-type]
+        for c in cells
+        if (c.settings["K"], c.seed) not in missing
+    ]
+    canvas = draw_figure(figure, suite, cells, done, load_paper("eqco"))
+    assert canvas is not None
+    return canvas
+
+
+def test_no_line_is_drawn_through_a_missing_cell() -> None:
+    """Both seeds of K = 128 miss: a gap; one seed of K = 256: a mean of one."""
+    canvas = k_sweep({(128, 0), (128, 1), (256, 0)})
+    line = canvas.axes[0].containers[0][0]
+    assert drawn(line, "x") == [64, 128, 256, 512]
+    assert drawn(line, "y") == pytest.approx([9, np.nan, 9.75, 9.875], nan_ok=True)
+    assert canvas.legends[0].get_title().get_text() == (
+        "mean and 95 % t-interval over seeds (n = 1 to 2)"
+    )
+
+
+def test_a_point_is_a_mean_over_seeds_of_both_metrics() -> None:
+    frame = pd.DataFrame(
+        [
+            {"point": p, "a": p + seed, "b": 10 * p + seed, "loss": "dcl"}
+            for p in (1, 5)
+            for seed in (0, 2)
+        ]
+    )
+    ax = draw_points(frame, new_axes(), x="a", y="b", by="loss")
+    line = ax.containers[0][0]
+    assert (drawn(line, "x"), drawn(line, "y")) == ([2, 6], [11, 51])
+
+
+def test_a_ribbon_is_the_mean_of_a_metric_around_the_mean() -> None:
+    frame = pd.DataFrame([{"step": s, "m": 1.0, "m_std": 0.25, "K": 8} for s in (1, 2)])
+    ax = draw_history(frame, new_axes(), x="step", y="m", by="K", ribbon="m_std")
+    (path,) = ax.collections[0].get_paths()
+    assert set(np.asarray(path.vertices)[:, 1].tolist()) == {0.75, 1.25}
+
+
+def test_files_of_a_figure_are_the_same_bytes_twice(tmp_path: Path) -> None:
+    formats = ["svg", "png", "pdf"]
+    first, second = (
+        [path.read_bytes() for path in save(k_sweep(set()), tmp_path / name, formats)]
+        for name in ("a", "b")
+    )
+    assert first == second
+    assert b"CreationDate" not in first[2]
+
+
+def test_no_letter_is_smaller_than_7_points_in_a_column() -> None:
+    canvas = k_sweep(set())
+    texts = [text for text in canvas.findobj(Text) if text.get_text()]
+    assert min(float(text.get_fontsize()) for text in texts) >= 7
+    assert canvas.get_size_inches()[0] == pytest.approx(3.4)

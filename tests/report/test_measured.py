@@ -2,8 +2,8 @@
 
 from bench.config.cells import CELLS
 from bench.config.suite import MeasuredTable
+from bench.report.formats import to_markdown
 from bench.report.measured import measured_table
-from bench.report.tables import to_markdown
 from bench.store.export import Finished
 from tests.pretraining import small_cell
 
@@ -29,10 +29,21 @@ def test_a_measured_table_holds_means_and_intervals() -> None:
     assert table.title == "kNN (mean ± 95 % interval, n = 2)"
     assert to_markdown(table).splitlines() == [
         "| loss | batch_size = 8 | batch_size = 16 |",
-        "| --- | --- | --- |",
+        "| --- | ---: | ---: |",
         "| dcl | 82.00 ± 12.71 |  |",
         "| infonce | 81.00 ± 12.71 | 81.00 ± 12.71 |",
     ]
+
+
+def test_a_gain_stands_beside_what_gains() -> None:
+    """81 - 80 at the same batch size; the base itself gains nothing."""
+    asked = ASKED.model_copy(update={"gain_over": "infonce"})
+    cells = [small_cell(loss=loss) for loss in ("infonce", "dcl")]
+    done = [(c, Finished({"knn_top1": 80.0 + (c.loss == "dcl")}, {}, [], {})) for c in cells]
+    table = measured_table(asked, list(done))
+    assert table is not None
+    assert [row[1].text for row in table.rows] == ["81.00 (+1.00)", "80.00"]
+    assert [row[1].cells for row in table.rows] == [(cells[1].id,), (cells[0].id,)]
 
 
 def test_one_seed_has_no_interval_and_no_result_no_table() -> None:

@@ -1,9 +1,14 @@
 """Tables in the paper's layout, numbers with their digits."""
 
+import csv
+import io
+
 import pytest
 
 from bench.analysis.verdicts import Verdict
-from bench.report.tables import MARKS, entry, make_tables, number, summary_line, to_markdown
+from bench.config.suite import Layout
+from bench.report.formats import latex_text, to_csv, to_latex, to_markdown
+from bench.report.tables import MARKS, Table, entry, make_tables, number, summary_line
 from tests.analysis.test_compare import compared, printed_value
 
 
@@ -26,8 +31,6 @@ def test_the_papers_layout() -> None:
     rows = compared(
         "eqco-table-9", "quick", lambda c: {"mi_lower_bound": printed_value(c) + c.seed / 50}, 2
     )
-    from bench.config.suite import Layout
-
     (table,) = make_tables(rows, {"table-9": Layout(rows=["loss", "K"], columns="mi_true")})
     assert table.title == "eqco/table-9"
     assert table.heads == ["loss", "K", *(f"mi_true = {mi}" for mi in (2, 4, 6, 8, 10))]
@@ -76,3 +79,59 @@ def test_every_verdict_has_its_own_mark() -> None:
 def test_a_single_run_shows_no_interval() -> None:
     rows = compared("eqco-table-9", "quick", lambda _: {"mi_lower_bound": 2.0}, 1)
     assert entry(rows[0]).text == "2.00 [1.7] 1"
+
+
+def table_9(gain_over: str | None = None) -> Table:
+    """Return EqCo's Table 9 as if every second seed were off by 0.02."""
+    rows = compared(
+        "eqco-table-9", "quick", lambda c: {"mi_lower_bound": printed_value(c) + c.seed / 50}, 2
+    )
+    layout = Layout(rows=["loss", "K"], columns="mi_true", gain_over=gain_over)
+    (table,) = make_tables(rows, {"table-9": layout})
+    return table
+
+
+def test_gains_are_over_the_named_row_at_the_same_place() -> None:
+    """Printed for a true MI of 10: 4.1 by InfoNCE and 6.1 by EqCo, K = 64."""
+    table = table_9("infonce")
+    assert table.rows[0][6].text == "4.11 ± 0.13 [4.1] ="
+    assert table.rows[4][6].text == "6.11 ± 0.13 (+2.00) [6.1, +2.0] ="
+    assert table.rows[6][6].text == "[6.0, +0.6] -"
+
+
+def test_an_entry_says_where_its_numbers_come_from() -> None:
+    place = table_9().rows[0][2]
+    assert len(place.cells) == 2
+    assert place.row is not None
+    name, _, row = place.row.partition(", row ")
+    assert name == "eqco/table-9"
+    from bench.published.reader import load_paper
+
+    printed = load_paper("eqco").artifact("table-9").values[int(row) - 1]
+    assert (printed.value, printed.row_settings["mi_true"]) == (1.7, 2)
+    assert (printed.row_settings["loss"], printed.row_settings["K"]) == ("infonce", 64)
+
+
+def test_latex_has_a_column_a_head_and_nothing_that_latex_reads() -> None:
+    text = to_latex(table_9())
+    assert "\\begin{tabular}{lrrrrrr}" in text
+    lines = text.splitlines()
+    body = lines[lines.index("\\midrule") + 1 : lines.index("\\bottomrule")]
+    assert body.count("\\addlinespace") == 1  # between the losses
+    assert {line.count("&") for line in body if "&" in line} == {6}
+    assert body[0].startswith("infonce & 64 & 1.71 $\\pm$ 0.13 {[}1.7{]} = & ")
+    assert latex_text("a_b & 5% <x> $y$ {z} \\w #1 ^~") == (
+        "a\\_b \\& 5\\% \\textless{}x\\textgreater{} \\$y\\$ \\{z\\} "
+        "\\textbackslash{}w \\#1 \\textasciicircum{}\\textasciitilde{}"
+    )
+
+
+def test_csv_keeps_published_values_and_verdicts_apart() -> None:
+    first = next(iter(csv.DictReader(io.StringIO(to_csv(table_9())))))
+    assert first["mi_true = 2"] == "1.71 ± 0.13"
+    assert first["mi_true = 2: published"] == "1.7"
+    assert first["mi_true = 2: verdict"] == "reproduced"
+
+
+def test_markdown_has_numbers_to_the_right() -> None:
+    assert to_markdown(table_9()).splitlines()[1] == "| --- |" + " ---: |" * 6

@@ -1,0 +1,93 @@
+"""Tables as Markdown, LaTeX and CSV."""
+
+import csv
+import io
+from collections.abc import Sequence
+
+from bench.report.tables import Entry, Table
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "[": "{[}",  # else an option of the line's end before it
+    "]": "{]}",
+    "±": r"$\pm$",
+}
+
+
+def to_markdown(table: Table) -> str:
+    """Return the table as GitHub Markdown, columns of numbers to the right."""
+    rules = ["---:" if is_number else "---" for is_number in table.numeric]
+    lines = [_line(table.heads), _line(rules)]
+    lines += [_line([entry.text for entry in row]) for row in table.rows]
+    return "\n".join(lines)
+
+
+def markdown_text(text: str) -> str:
+    """Return text for Markdown, within a table or not: no tag begins and no column ends in it."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
+
+
+def to_latex(table: Table) -> str:
+    """Return the table as a LaTeX float that needs the package booktabs."""
+    columns = "".join("r" if is_number else "l" for is_number in table.numeric)
+    names = sum(not entry.cells and entry.row is None for entry in table.rows[0])
+    lines = []
+    for before, row in zip([None, *table.rows], table.rows, strict=False):
+        if before and names > 1 and before[0] != row[0]:
+            lines.append(r"\addlinespace")
+        lines.append(_latex_line([entry.text for entry in row]))
+    body = "\n".join(lines)
+    return (
+        "% needs \\usepackage{booktabs}\n"
+        "\\begin{table}\n\\centering\n"
+        f"\\caption{{{latex_text(table.title)}}}\n"
+        f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n"
+        f"{_latex_line(table.heads)}\n\\midrule\n{body}\n\\bottomrule\n"
+        "\\end{tabular}\n\\end{table}\n"
+    )
+
+
+def latex_text(text: str) -> str:
+    """Return text with what LaTeX would read as its own made harmless."""
+    told = "".join(_LATEX.get(character, character) for character in text)
+    return told.encode("ascii", "replace").decode()
+
+
+def to_csv(table: Table) -> str:
+    """Return the table as CSV; published values and verdicts stand in columns of their own."""
+    columns = list(zip(*table.rows, strict=True))
+    heads: list[str] = []
+    texts: list[list[str]] = []
+    for head, column in zip(table.heads, columns, strict=True):
+        heads.append(head)
+        texts.append([entry.value for entry in column])
+        if any(entry.printed is not None for entry in column):
+            heads += [f"{head}: published", f"{head}: verdict"]
+            texts += [[entry.printed or "" for entry in column], [*map(_verdict, column)]]
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows([heads, *zip(*texts, strict=True)])
+    return buffer.getvalue()
+
+
+def _verdict(entry: Entry) -> str:
+    return str(entry.verdict or "")
+
+
+def _line(texts: Sequence[str]) -> str:
+    return "| " + " | ".join(map(markdown_text, texts)) + " |"
+
+
+def _latex_line(texts: Sequence[str]) -> str:
+    return " & ".join(map(latex_text, texts)) + r" \\"

@@ -1,0 +1,163 @@
+"""The first page: every artifact and claim of the papers, and what the results say of them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.analysis.claims import ClaimVerdict
+from bench.analysis.coverage import Place, artifact_places, claim_places
+from bench.analysis.verdicts import Verdict
+from bench.config.suite import Suite
+from bench.published.reader import PAPERS, Paper, load_paper
+from bench.report.page import Evidence, worst
+from bench.report.templates import render
+from bench.store.files import write_whole
+
+ORDER = (
+    ClaimVerdict.HOLDS,
+    ClaimVerdict.FAILS,
+    ClaimVerdict.INCONCLUSIVE,
+    ClaimVerdict.NOT_TESTED,
+)
+TITLE = "Reproduction of five papers on contrastive learning"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the index says of a suite at a scale."""
+
+    suite: str
+    scale: str
+    title: str
+    paper: str | None
+    published: bool  # whether the scale follows the published protocol
+    done: int
+    cells: int
+    values: dict[str, Counter[Verdict]]  # by artifact, of what was measured
+    compared: frozenset[tuple[str, int]]  # artifact and row that a comparable value stands beside
+    claims: dict[str, ClaimVerdict]
+
+
+def summarise(evidence: Evidence) -> Summary:
+    """Return the counts of a suite at a scale."""
+    values: dict[str, Counter[Verdict]] = {}
+    for row in evidence.compared:
+        if row.comparable and row.measured:
+            values.setdefault(row.artifact, Counter())[row.verdict] += 1
+    verdicts: dict[str, list[ClaimVerdict]] = {}
+    for judged in evidence.judged:
+        verdicts.setdefault(judged.claim.id, []).append(judged.verdict)
+    suite = evidence.suite
+    return Summary(
+        suite=suite.name,
+        scale=evidence.scale,
+        title=suite.title,
+        paper=suite.paper,
+        published=suite.scales[evidence.scale].protocol == "published",
+        done=len(evidence.done),
+        cells=len(evidence.cells),
+        values=values,
+        compared=frozenset(
+            (row.artifact, row.published.row)
+            for row in evidence.compared
+            if row.comparable and row.measured and row.published.value is not None
+        ),
+        claims={name: worst(own) for name, own in verdicts.items()},
+    )
+
+
+def write_index(
+    to: Path, summaries: Sequence[Summary], suites: Sequence[Suite], *, inputs: str
+) -> list[Path]:
+    """Write the first page; return it in both forms."""
+    artifacts, claims = artifact_places(suites), claim_places(suites)
+    papers = [_paper(load_paper(name), summaries, artifacts, claims) for name in PAPERS]
+    known: dict[str, Any] = {
+        "papers": papers,
+        "others": [s for s in summaries if s.paper is None],
+        "methods": (to / "methods.md").exists(),
+    }
+    page = to / "index.md"
+    write_whole(page, render("index.md.j2", **known).encode())
+    text = render(
+        "index.html.j2",
+        **known,
+        verdicts=ORDER,
+        inputs=inputs,
+        title=TITLE,
+        root="",
+        crumbs=[("Papers", None)],
+    )
+    write_whole(page.with_suffix(".html"), text.encode())
+    return [page, page.with_suffix(".html")]
+
+
+def _paper(
+    paper: Paper, summaries: Sequence[Summary], artifacts: Sequence[Place], claims: Sequence[Place]
+) -> dict[str, Any]:
+    own = [s for s in summaries if s.paper == paper.id]
+    told = [_artifact(paper, p, own) for p in artifacts if p.paper == paper.id]
+    judged = [_claim(paper, p, own) for p in claims if p.paper == paper.id]
+    verdicts = Counter(claim["verdict"] for claim in judged)
+    compared = len(frozenset().union(*(s.compared for s in own)))
+    values = sum((counts for s in own for counts in s.values.values()), Counter[Verdict]())
+    lines = [
+        f"{compared} of {len(paper.values)} printed values are compared under the published "
+        f"protocol{': ' + _counts(values) if values else ''}."
+    ]
+    lines.append(
+        f"{len(judged)} claims: {_counts(verdicts)}; at the published protocol where it was "
+        "tested there, else at a reduced scale."
+    )
+    return {
+        "paper": paper,
+        "artifacts": told,
+        "claims": judged,
+        "counts": lines,
+        "compared": compared,
+        "verdicts": verdicts,
+        "with_results": sum(bool(a["results"]) for a in told),
+    }
+
+
+def _artifact(paper: Paper, place: Place, summaries: Sequence[Summary]) -> dict[str, Any]:
+    results = []
+    for s in summaries:
+        if s.suite in place.suites:
+            counts = s.values.get(place.id, Counter[Verdict]())
+            part = "" if s.done == s.cells else f"{s.done} of {s.cells} cells; "
+            said = _counts(counts) if counts else "other protocol, claims judged"
+            results.append({"suite": s.suite, "scale": s.scale, "told": part + said})
+    return {
+        "artifact": paper.artifact(place.id),
+        "results": results,
+        "status": _status(place),
+    }
+
+
+def _claim(paper: Paper, place: Place, summaries: Sequence[Summary]) -> dict[str, Any]:
+    judged = [s for s in summaries if place.id in s.claims and s.suite in place.suites]
+    tested = [s for s in judged if s.claims[place.id] != ClaimVerdict.NOT_TESTED]
+    chosen = [s for s in tested if s.published] or tested
+    return {
+        "claim": paper.claim(place.id),
+        "verdict": worst(s.claims[place.id] for s in chosen) if chosen else ClaimVerdict.NOT_TESTED,
+        "results": [
+            {"suite": s.suite, "scale": s.scale, "verdict": s.claims[place.id]} for s in judged
+        ],
+        "status": _status(place),
+    }
+
+
+def _status(place: Place) -> str:
+    """Return why there is nothing to show."""
+    if place.suites:
+        return "no results yet: " + ", ".join(f"`bench run {name}`" for name in place.suites)
+    return place.reason or "no suite speaks of it"
+
+
+def _counts(counts: Counter[Any]) -> str:
+    order = [*Verdict, *ORDER]
+    return ", ".join(f"{counts[v]} {v}" for v in order if counts[v])

@@ -1,0 +1,137 @@
+"""The site: a page a suite and scale, a page an artifact, the index; draws what has changed."""
+
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.analysis.coverage import Place, artifact_places
+from bench.config.record import Cell
+from bench.config.suite import Layout, Suite
+from bench.published.reader import PAPERS, Paper, load_paper
+from bench.report.artifact import Told, write_artifact
+from bench.report.index import Summary, write_index
+from bench.report.inputs import code, fingerprint, fingerprint_of_grid, inputs_of
+from bench.report.work import Grid, Task, each_done
+from bench.store.export import Results
+
+ASSETS = Path(__file__).parent / "assets"
+
+
+def grid_of(
+    suite: Suite, scale: str, path: Path, cells: list[Cell], paper: Paper, results: Results
+) -> Grid:
+    """Return a suite at a scale with what was found of it in the results."""
+    inputs, done = fingerprint_of_grid(path, suite.paper, scale, cells, results)
+    return Grid(suite, scale, cells, paper, done, inputs)
+
+
+@dataclass
+class Site:
+    """What there is to draw, and what was drawn."""
+
+    to: Path
+    results: Results
+    grids: Sequence[Grid]  # all suites and scales of the folder of suites
+    formats: Sequence[str]
+    drawn: list[Path] = field(default_factory=list)
+    pages: int = 0
+
+    def write(self, asked: Sequence[str] | None) -> Path:
+        """Draw the pages of the suites asked for, or of all that have results; return the index.
+
+        Args:
+            asked: the folders of suites and scales; None for all with results.
+        """
+        _copy_assets(self.to)
+        shown = [g for g in self.grids if (g.done if asked is None else g.folder in asked)]
+        named = {grid.suite.name for grid in shown}
+        places = [
+            place
+            for place in artifact_places(self._suites())
+            if asked is None or named & set(place.suites)
+        ]
+        stale = {g.folder for g in shown if self._is_stale(g.folder + "/index", self._of(g))}
+        old = [p for p in places if self._is_stale(f"{p.paper}/{p.id}", self._of_place(p))]
+        all_inputs = fingerprint(
+            code(), *(f"{g.folder} {g.done} {self._of(g)}" for g in self.grids)
+        )
+        index_is_old = self._is_stale("index", all_inputs)
+        self.pages = 2 * (len(shown) + len(places) + 1)
+        told, summaries = self._gather(stale, old, everything=index_is_old)
+        for place in old:
+            self._write_artifact(place, told)
+        if index_is_old:
+            self.drawn += write_index(self.to, summaries, self._suites(), inputs=all_inputs)
+        return self.to / "index.html"
+
+    def _gather(
+        self, stale: set[str], old: Sequence[Place], *, everything: bool
+    ) -> tuple[dict[str, dict[str, Any]], list[Summary]]:
+        """Judge one suite after the other and draw those whose page is stale.
+
+        Returns the facts that artifacts' pages need, and a summary of each.
+        """
+        needed = {name for place in old for name in place.suites}
+        tasks = [
+            Task(g, self.to, self.formats, g.folder in stale, tells, self._of(g))
+            for g in self.grids
+            for tells in [g.suite.name in needed and bool(g.done)]
+            if g.folder in stale or tells or (everything and g.done)
+        ]
+        told: dict[str, dict[str, Any]] = {}
+        summaries: list[Summary] = []
+        for task, outcome in zip(tasks, each_done(tasks, self.results), strict=True):
+            summaries.append(outcome.summary)
+            self.drawn += outcome.drawn
+            if outcome.facts:
+                told[task.grid.folder] = outcome.facts
+        return told, summaries
+
+    def _write_artifact(self, place: Place, told: dict[str, dict[str, Any]]) -> None:
+        paper = load_paper(place.paper)
+        own = [grid for grid in self.grids if grid.suite.name in place.suites]
+        self.drawn += write_artifact(
+            paper.artifact(place.id),
+            paper,
+            self.to,
+            Told(
+                sections=[told[grid.folder] for grid in own if grid.done],
+                layout=_layout(own, place.id),
+                to_run=[
+                    (g.suite.name, g.scale, g.suite.scales[g.scale].what) for g in own if not g.done
+                ],
+                reason=place.reason,
+            ),
+            inputs=self._of_place(place),
+        )
+
+    def _suites(self) -> list[Suite]:
+        return list({grid.suite.name: grid.suite for grid in self.grids}.values())
+
+    def _of(self, grid: Grid) -> str:
+        return fingerprint(grid.inputs, *self.formats)
+
+    def _of_place(self, place: Place) -> str:
+        own = [g for g in self.grids if g.suite.name in place.suites]
+        printed = PAPERS[place.paper].read_text()
+        return fingerprint(code(), printed, place.reason or "", *(self._of(g) for g in own))
+
+    def _is_stale(self, page: str, inputs: str) -> bool:
+        path = self.to / f"{page}.html"
+        return inputs_of(path) != inputs or not path.with_suffix(".md").exists()
+
+
+def _layout(grids: Iterable[Grid], artifact: str) -> Layout | None:
+    """Return how the paper prints the artifact, as the first suite that compares it says."""
+    found = (c.layout for g in grids for c in g.suite.compare if c.artifact == artifact)
+    return next((layout for layout in found if layout), None)
+
+
+def _copy_assets(to: Path) -> None:
+    folder = to / "assets"
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted(ASSETS.iterdir()):
+        if path.is_file():
+            shutil.copyfile(path, folder / path.name)

@@ -1,0 +1,58 @@
+"""The templates of pages and what they may call."""
+
+import re
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from bench import __version__
+from bench.report.formats import markdown_text, to_markdown
+from bench.report.page import effect_text, words
+from bench.report.tables import LEGEND, MARKS
+
+
+def render(template: str, **told: Any) -> str:
+    """Return a page; in HTML whatever is told is data, so that its `<` and `&` are escaped."""
+    text = _environment(html=template.endswith(".html.j2")).get_template(template).render(told)
+    return _without_blank_runs(text)
+
+
+@cache
+def _environment(*, html: bool) -> Environment:
+    environment = Environment(
+        loader=PackageLoader("bench.report"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=html,
+    )
+    environment.filters |= {"ticks": _ticks, "md": markdown_text, "slug": _slug}
+    environment.globals |= {
+        "effect": effect_text,
+        "legend": LEGEND,
+        "markdown": to_markdown,
+        "marks": MARKS,
+        "version": __version__,
+        "words": words,
+    }
+    return environment
+
+
+def _ticks(text: str) -> Markup:
+    """Return text as HTML, what stands between backticks as code."""
+    return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(text))))
+
+
+def _slug(text: object) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", str(text).lower()).strip("-")
+
+
+def _without_blank_runs(text: str) -> str:
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.strip() or (lines and lines[-1]):
+            lines.append(line.rstrip())
+    return "\n".join(lines).rstrip() + "\n"

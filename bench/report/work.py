@@ -1,0 +1,97 @@
+"""Suites judged and drawn one by one, on as many processes as there are cores."""
+
+import gc
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.config.record import Cell
+from bench.config.suite import Suite
+from bench.published.reader import Paper
+from bench.report.index import Summary, summarise
+from bench.report.page import gather
+from bench.report.section import section_facts, write_section
+from bench.store.export import Results
+
+FEW = 6  # drawings that are done before other processes have started
+MOST_PROCESSES = 4
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A suite at a scale: its cells, how many are done, and the fingerprint of it all."""
+
+    suite: Suite
+    scale: str
+    cells: list[Cell]
+    paper: Paper
+    done: int
+    inputs: str
+
+    @property
+    def folder(self) -> str:
+        """Where its pages are, below the site's folder."""
+        return f"{self.suite.name}/{self.scale}"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to do with a suite at a scale."""
+
+    grid: Grid
+    to: Path
+    formats: Sequence[str]
+    draws: bool  # its pages
+    tells: bool  # facts for the pages of its artifacts
+    inputs: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is kept of a suite at a scale when its results are let go."""
+
+    summary: Summary
+    facts: dict[str, Any] | None
+    drawn: list[Path]
+
+
+def each_done(tasks: Sequence[Task], results: Results) -> Iterator[Outcome]:
+    """Yield the outcome of each task, in order."""
+    processes = min(_cores(), MOST_PROCESSES)
+    if processes == 1 or sum(task.draws for task in tasks) < FEW:
+        yield from (_outcome(task, results) for task in tasks)
+        return
+    with ProcessPoolExecutor(processes, initializer=_open, initargs=(results.root,)) as pool:
+        yield from pool.map(_outcome_here, tasks)
+
+
+def _outcome(task: Task, results: Results) -> Outcome:
+    grid = task.grid
+    evidence = gather(grid.suite, grid.scale, grid.cells, grid.paper, results)
+    facts: dict[str, Any] | None = None
+    drawn: list[Path] = []
+    if task.draws or task.tells:
+        facts = section_facts(evidence, task.formats)
+    if facts and task.draws:
+        drawn = write_section(evidence, facts, task.to / grid.folder, inputs=task.inputs)
+        gc.collect()  # figures hold themselves in circles
+    kept = facts | {"cells": None} if facts and task.tells else None
+    return Outcome(summarise(evidence), kept, drawn)
+
+
+_opened: list[Results] = []
+
+
+def _open(root: Path) -> None:
+    _opened.append(Results(root))
+
+
+def _outcome_here(task: Task) -> Outcome:
+    return _outcome(task, _opened[0])
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
