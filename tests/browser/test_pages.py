@@ -89,7 +89,7 @@ def test_no_page_complains_and_no_link_or_image_is_broken(page: Any, site: Path)
         if address in seen:
             continue
         seen.add(address)
-        page.goto(address)
+        page.goto(address, wait_until="domcontentloaded")
         found = page.evaluate(links)
         anchors[address] = set(found["ids"])
         assert not found["wide"], f"{address} scrolls sideways"
