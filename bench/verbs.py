@@ -179,8 +179,8 @@ def write_reports(
         to: the folder to write into.
         formats: what is written beside pages and SVG: png, pdf, tex, csv.
     """
-    from bench.report.site import Site, grid_of
-    from bench.report.work import Grid
+    from bench.report.site import Site
+    from bench.report.work import Grid, grid_of
     from bench.store.export import Results
 
     known = Results(results)

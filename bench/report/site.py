@@ -7,24 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from bench.analysis.coverage import Place, artifact_places
-from bench.config.record import Cell
 from bench.config.suite import Layout, Suite
-from bench.published.reader import PAPERS, Paper, load_paper
+from bench.published.reader import PAPERS, load_paper
 from bench.report.artifact import Told, write_artifact
 from bench.report.index import Summary, write_index
-from bench.report.inputs import code, fingerprint, fingerprint_of_grid, inputs_of
+from bench.report.inputs import code, fingerprint, inputs_of
 from bench.report.work import Grid, Task, each_done
 from bench.store.export import Results
 
 ASSETS = Path(__file__).parent / "assets"
-
-
-def grid_of(
-    suite: Suite, scale: str, path: Path, cells: list[Cell], paper: Paper, results: Results
-) -> Grid:
-    """Return a suite at a scale with what was found of it in the results."""
-    inputs, done = fingerprint_of_grid(path, suite.paper, scale, cells, results)
-    return Grid(suite, scale, cells, paper, done, inputs)
 
 
 @dataclass

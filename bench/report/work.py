@@ -12,6 +12,7 @@ from bench.config.record import Cell
 from bench.config.suite import Suite
 from bench.published.reader import Paper
 from bench.report.index import Summary, summarise
+from bench.report.inputs import fingerprint_of_grid
 from bench.report.page import gather
 from bench.report.section import section_facts, write_section
 from bench.store.export import Results
@@ -35,6 +36,14 @@ class Grid:
     def folder(self) -> str:
         """Where its pages are, below the site's folder."""
         return f"{self.suite.name}/{self.scale}"
+
+
+def grid_of(
+    suite: Suite, scale: str, path: Path, cells: list[Cell], paper: Paper, results: Results
+) -> Grid:
+    """Return a suite at a scale with what was found of it in the results."""
+    inputs, done = fingerprint_of_grid(path, suite.paper, scale, cells, results)
+    return Grid(suite, scale, cells, paper, done, inputs)
 
 
 @dataclass(frozen=True)
