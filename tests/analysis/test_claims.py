@@ -206,6 +206,18 @@ def test_noise_larger_than_the_effect_is_inconclusive() -> None:
     assert str(judge(check, metric).verdict) == "inconclusive"
 
 
+def test_one_group_that_is_not_sure_leaves_all_open() -> None:
+    check = {"check": "exceeds", "where": EQCO, "than": INFONCE}
+
+    def gain(c: Any) -> float:
+        return (c.seed - 0.5 if c.K == 128 else 1.0) * (c.loss == "eqco") + jitter(c)
+
+    judged = judge(check, gain)
+    assert (str(judged.verdict), judged.groups) == ("inconclusive", 8)
+    assert judged.effect is not None
+    assert judged.effect.mean == pytest.approx(0.5, abs=0.01)  # of the group that is not sure
+
+
 def test_one_seed_is_inconclusive() -> None:
     check = {"check": "flat", "over": "K", "within": 0.1, "where": EQCO}
     judged = judge(check, lambda _: 1.0, seeds=1)
