@@ -210,7 +210,7 @@ def test_one_group_that_is_not_sure_leaves_all_open() -> None:
     check = {"check": "exceeds", "where": EQCO, "than": INFONCE}
 
     def gain(c: Any) -> float:
-        return (c.seed - 0.5 if c.K == 128 else 1.0) * (c.loss == "eqco") + jitter(c)
+        return float((c.seed - 0.5 if c.K == 128 else 1.0) * (c.loss == "eqco")) + jitter(c)
 
     judged = judge(check, gain)
     assert (str(judged.verdict), judged.groups) == ("inconclusive", 8)

@@ -69,7 +69,10 @@ def test_one_group_that_moved_is_found_among_others(tmp_path: Path, cells: list[
 
 def test_rounding_moves_bits_but_no_mean(tmp_path: Path, cells: list[Cell]) -> None:
     """A shift by one part in ten million, the same in all seeds, of numbers large and small."""
-    here = lambda c: 10.0 ** (c.K - 8) + noise(c, 0)  # noqa: E731
+
+    def here(c: Any) -> float:
+        return float(10.0 ** (c.K - 8)) + noise(c, 0)
+
     found = two(tmp_path, cells, here, lambda c: here(c) * (1 + 1e-7))
     assert (len(found.cells), found.beyond_noise) == (24, 0)
 
