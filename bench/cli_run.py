@@ -122,7 +122,7 @@ def verify(
     context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
     seeds: Seeds = None,
     sample: Annotated[int | None, typer.Option(min=1, help="So many cells; default: all.")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Workers; default: inline.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Workers; default: this process.")] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Compute done cells again elsewhere; exit status 1 unless all are the same to the bit."""

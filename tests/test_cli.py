@@ -221,7 +221,15 @@ def test_help_is_fast() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["--help"], ["status", "small"], ["compare", "small"], ["report", "small"], ["suites"]],
+    [
+        ["--help"],
+        ["status", "small"],
+        ["compare", "small"],
+        ["compare", "results", "results"],
+        ["claims"],
+        ["report", "small"],
+        ["suites"],
+    ],
 )
 def test_reading_never_imports_torch(done: Workspace, words: list[str]) -> None:
     code = (
