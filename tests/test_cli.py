@@ -206,8 +206,11 @@ def test_version_and_help(workspace: Workspace) -> None:
 
 def cpu_s(work: str, times: int) -> float:
     """Return what a process of its own costs that does this work: the best, other load is noise."""
-    end = "import atexit, sys, time\natexit.register(lambda: print(time.process_time(), file=sys.stderr))\n"
-    command = [sys.executable, "-c", end + work]
+    at_end = (
+        "import atexit, sys, time\n"
+        "atexit.register(lambda: print(time.process_time(), file=sys.stderr))\n"
+    )
+    command = [sys.executable, "-c", at_end + work]
     answers = [subprocess.run(command, capture_output=True, text=True) for _ in range(times)]
     assert all(answer.returncode == 0 for answer in answers), answers[0].stderr
     return min(float(answer.stderr.split()[-1]) for answer in answers)
