@@ -74,7 +74,7 @@ class OptimalBound(MarginCell):
     """EqCo's bound of the optimal critic, the density ratio being known (EqCo, Theorem 1)."""
 
     experiment: Literal["optimal-bound"]
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     mi_true: PositiveFloat  # nats
     d: PositiveInt
     K: PositiveInt  # negatives per query
