@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from bench.analysis.frame import Done, history_frame
+from bench.analysis.frame import Done
 from bench.config.cells import CELLS
 from bench.config.record import Cell
 from bench.config.suite import Figure, Suite
@@ -52,9 +52,7 @@ def draw_figure(
             return _scatter(figure, own)
         if figure.draw == "distribution":
             return _distribution(figure, own)
-        frame = history_frame(own) if figure.draw == "history" else _wide(own)
-        if frame.empty or figure.y not in frame or figure.x not in frame:
-            return None
+        frame = _frame(figure, own)
         frame = frame[frame[figure.y].notna() & frame[figure.x].notna()]
         if frame.empty:
             return None
@@ -82,7 +80,8 @@ def _has(known: dict[str, Any], figure: Figure) -> bool:
 
 
 def _belongs(cell: Cell, figure: Figure) -> bool:
-    return all(cell.settings.get(k) == v for k, v in figure.where.items())
+    settings = cell.settings if figure.where else {}
+    return all(settings.get(k) == v for k, v in figure.where.items())
 
 
 def save(canvas: Canvas, stem: Path, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
@@ -96,11 +95,21 @@ def save(canvas: Canvas, stem: Path, formats: Sequence[str] = ("svg", "png")) ->
     return [stem.with_suffix(f".{kind}") for kind in formats]
 
 
-def _wide(done: Done) -> pd.DataFrame:
-    """Return a row a cell: settings and metrics; a metric never hides a setting."""
-    rows = [finished.metrics | cell.settings for cell, finished in done]
-    points = [json.dumps(cell.settings | {"seed": 0}) for cell, _ in done]
-    return pd.DataFrame([row | {"point": p} for row, p in zip(rows, points, strict=True)])
+def _frame(figure: Figure, done: Done) -> pd.DataFrame:
+    """Return what the figure needs: a row a cell, or one a line of its history.
+
+    A metric never hides a setting.
+    """
+    asked = (figure.x, figure.y, figure.by, figure.panels, figure.reference, figure.ribbon, "seed")
+    names = list(dict.fromkeys(name for name in asked if name))
+    rows: list[dict[str, Any]] = []
+    for cell, finished in done:
+        settings = cell.settings
+        own = {name: settings[name] for name in names if name in settings}
+        point = json.dumps(settings | {"seed": 0}) if figure.draw == "points" else ""
+        lines = finished.history if figure.draw == "history" else [finished.metrics]
+        rows += [{n: own.get(n, line.get(n)) for n in names} | {"point": point} for line in lines]
+    return pd.DataFrame(rows, columns=[*names, "point"])
 
 
 def _curves(figure: Figure, suite: Suite, frame: pd.DataFrame, paper: Paper) -> Canvas:
