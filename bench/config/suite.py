@@ -59,7 +59,7 @@ class Layout(Record):
 
     rows: list[str]
     columns: str | None = None
-    gain_over: Scalar = None  # a value of one of them: what the others gain over it is told
+    baseline: Scalar = None  # a value of one of them: what the others gain over it is told
 
 
 class Comparison(Record):
@@ -101,7 +101,7 @@ class MeasuredTable(Record):
     rows: Annotated[list[str], Field(min_length=1)]  # settings
     columns: str | None = None
     where: dict[str, Scalar] = {}
-    gain_over: Scalar = None  # a value of a row or column: what the others gain over it is told
+    baseline: Scalar = None  # a value of a row or column: what the others gain over it is told
     decimals: Annotated[int, Field(ge=0, le=6)] = 2
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.claims import ClaimVerdict
+from bench.analysis.claims import ClaimVerdict, worst
 from bench.analysis.coverage import Place, artifact_places, claim_places
 from bench.analysis.verdicts import Verdict
 from bench.config.suite import Suite
 from bench.published.reader import PAPERS, Paper, load_paper
-from bench.report.page import Evidence, worst
+from bench.report.page import Evidence
 from bench.report.templates import render
 from bench.store.files import write_whole
 

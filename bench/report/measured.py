@@ -27,7 +27,7 @@ def measured_table(asked: MeasuredTable, done: Done) -> Table | None:
     means = [fmean(value for _, value in own) for own in found.values()]
     entries = {
         key: _entry(own, asked.decimals, None if base is None else means[base])
-        for (key, own), base in zip(found.items(), gain_bases(points, asked.gain_over), strict=True)
+        for (key, own), base in zip(found.items(), gain_bases(points, asked.baseline), strict=True)
     }
     columns = sorted({key[-1] for key in found}, key=_order)
     heads = [f"{asked.columns} = {told(c)}" if asked.columns else str(c) for c in columns]

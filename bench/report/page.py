@@ -4,11 +4,11 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.analysis.claims import ClaimVerdict, Judged, judge_claims
+from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, worst
 from bench.analysis.compare import Compared, compare
 from bench.analysis.frame import finished_cells
 from bench.config.checks import Check
@@ -173,11 +173,6 @@ def _by_claim(judged: Sequence[Judged]) -> list[tuple[Claim, ClaimVerdict, list[
     return [
         (claim, worst(j.verdict for j in rows[name]), rows[name]) for name, claim in claims.items()
     ]
-
-
-def worst(verdicts: Iterable[ClaimVerdict]) -> ClaimVerdict:
-    """Return the verdict on a claim of several checks."""
-    return min(verdicts, key=list(ClaimVerdict).index)
 
 
 def words(check: Check) -> str:

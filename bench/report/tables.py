@@ -94,7 +94,7 @@ def _table(title: str, rows: Sequence[Compared], layout: Layout | None) -> Table
     column = layout.columns if layout else None
     shown = [*names, column] if column else names
     points = [{k: row.row.get(k) for k in shown} for row in rows]
-    bases = gain_bases(points, layout.gain_over if layout else None)
+    bases = gain_bases(points, layout.baseline if layout else None)
     entries = [
         entry(row, None if base is None else rows[base])
         for row, base in zip(rows, bases, strict=True)

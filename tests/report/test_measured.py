@@ -37,7 +37,7 @@ def test_a_measured_table_holds_means_and_intervals() -> None:
 
 def test_a_gain_stands_beside_what_gains() -> None:
     """81 - 80 at the same batch size; the base itself gains nothing."""
-    asked = ASKED.model_copy(update={"gain_over": "infonce"})
+    asked = ASKED.model_copy(update={"baseline": "infonce"})
     cells = [small_cell(loss=loss) for loss in ("infonce", "dcl")]
     done = [(c, Finished({"knn_top1": 80.0 + (c.loss == "dcl")}, {}, [], {})) for c in cells]
     table = measured_table(asked, list(done))

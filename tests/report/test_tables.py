@@ -81,12 +81,12 @@ def test_a_single_run_shows_no_interval() -> None:
     assert entry(rows[0]).text == "2.00 [1.7] 1"
 
 
-def table_9(gain_over: str | None = None) -> Table:
+def table_9(baseline: str | None = None) -> Table:
     """Return EqCo's Table 9 as if every second seed were off by 0.02."""
     rows = compared(
         "eqco-table-9", "quick", lambda c: {"mi_lower_bound": printed_value(c) + c.seed / 50}, 2
     )
-    layout = Layout(rows=["loss", "K"], columns="mi_true", gain_over=gain_over)
+    layout = Layout(rows=["loss", "K"], columns="mi_true", baseline=baseline)
     (table,) = make_tables(rows, {"table-9": layout})
     return table
 
