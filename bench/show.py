@@ -142,7 +142,8 @@ def print_pages(record: Record) -> None:
     """Print what was written: a page, or a site's index and how much of it was drawn again."""
     if "index" in record:
         drawn = len(record["drawn"])
-        print(f"{record['index']}: {record['pages']} pages, {drawn} drawn, the others unchanged")
+        pages = len(record["pages"])
+        print(f"{record['index']}: {pages} pages, {drawn} drawn, the others unchanged")
         return
     for page in record["pages"]:
         print(page)

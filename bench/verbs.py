@@ -168,7 +168,7 @@ def write_reports(
     to: Path,
     formats: Sequence[str],
 ) -> Record:
-    """Write the site; return its index, how many pages it has and which were drawn.
+    """Write the site; return its index, its pages and which of them were drawn.
 
     Args:
         suites: the folder of suites.
@@ -203,7 +203,7 @@ def write_reports(
     site = Site(to, known, grids, formats)
     index = site.write([f"{s.suite.name}/{s.scale}" for s in asked] if names else None)
     drawn = [str(page) for page in site.drawn]
-    return {"index": str(index), "pages": site.pages, "drawn": drawn}
+    return {"index": str(index), "pages": [str(page) for page in site.pages], "drawn": drawn}
 
 
 def export_selections(chosen: Sequence[Selection], to: Path, *, encoders: bool) -> Record:

@@ -130,6 +130,8 @@ def test_report_and_export(done: Workspace) -> None:
     page = done.root / "reports" / "small" / "tiny" / "index.md"
     assert answer.json["index"] == "reports/index.html"
     assert "reports/small/tiny/index.md" in answer.json["drawn"]
+    assert all((done.root / page).exists() for page in answer.json["pages"])
+    assert set(answer.json["drawn"]) <= set(answer.json["pages"])
     assert "reports/eqco/table-9.html" in answer.json["drawn"]
     first = {p.name: p.read_bytes() for p in page.parent.iterdir()}
     assert set(first) == {

@@ -27,7 +27,7 @@ class Site:
     grids: Sequence[Grid]  # all suites and scales of the folder of suites
     formats: Sequence[str]
     drawn: list[Path] = field(default_factory=list)
-    pages: int = 0
+    pages: list[Path] = field(default_factory=list)  # drawn or unchanged
 
     def write(self, asked: Sequence[str] | None) -> Path:
         """Draw the pages of the suites asked for, or of all that have results; return the index.
@@ -49,7 +49,12 @@ class Site:
             code(), *(f"{g.folder} {g.done} {self._of(g)}" for g in self.grids)
         )
         index_is_old = self._is_stale("index", all_inputs)
-        self.pages = 2 * (len(shown) + len(places) + 1)
+        names = [
+            "index",
+            *(f"{g.folder}/index" for g in shown),
+            *(f"{p.paper}/{p.id}" for p in places),
+        ]
+        self.pages = [self.to / (name + suffix) for name in names for suffix in (".html", ".md")]
         told, summaries = self._gather(stale, old, everything=index_is_old)
         for place in old:
             self._write_artifact(place, told)
