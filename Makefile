@@ -28,7 +28,7 @@ chromium:
 	@command -v chromium >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends chromium; } >/dev/null 2>&1 || echo "Chromium cannot be installed here: its tests are skipped"
 
 test: $(STAMP) slurm chromium
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --durations=10 $(TEST_OPTIONS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal --durations=10 $(TEST_OPTIONS)
 
 # The same with coverage, which takes half as long again.
 cover:

@@ -1,9 +1,10 @@
 """Time what launching costs: thousands of small cells in packed jobs, and slots kept busy.
 
-One process computes a grid, then the local queue, then Slurm's jobs, each with a worker a core and
-filled up by predicted time. A ratio compares wall time times workers with the one process.
+Bare processes, one a core, compute equal parts of a grid in their own process; then the local queue
+does it, then Slurm's jobs, each with a worker a core and filled up by predicted time. A ratio
+compares wall times with that of the bare processes, which share the cores as the workers do.
 
-    python -m benchmarks.launching [--cells 1000] [--steps 1000] [--workers 2]
+    python -m benchmarks.launching [--cells 1000] [--steps 1000] [--workers 2] [--minutes 2]
 """
 
 import argparse
@@ -32,6 +33,25 @@ def bench(root: Path, environment: dict[str, str], *words: str) -> Any:
     return json.loads(answer.stdout)
 
 
+def bare(root: Path, seeds: list[int], workers: int) -> float:
+    """Return the seconds that so many processes take, each with its part of the seeds."""
+    began = time.perf_counter()
+    processes = []
+    for i in range(workers):
+        own = ",".join(map(str, seeds[i::workers]))
+        words = ("--results", "bare", "run", "small", "--seeds", own, "--executor", "inline")
+        command = [sys.executable, "-m", "bench", *words]
+        processes.append(subprocess.Popen(command, cwd=root, stdout=subprocess.DEVNULL))
+    if any(process.wait() for process in processes):
+        raise RuntimeError("a bare process failed")
+    return time.perf_counter() - began
+
+
+def done(results: Path) -> int:
+    """Return how many cells are done, at little cost."""
+    return sum(1 for _ in results.glob("gaussian-mi/*/summary.json"))
+
+
 def busy_s(results: Path) -> float:
     """Return the seconds that workers computed cells."""
     return sum(
@@ -45,9 +65,10 @@ def main() -> None:
     parser.add_argument("--cells", type=int, default=1000)
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--minutes", type=float, default=2.0, help="of work in a job")
     given = parser.parse_args()
-    seeds = ",".join(map(str, range(given.cells // A_SEED)))
-    words = ("small", "--seeds", seeds)
+    seeds = list(range(given.cells // A_SEED))
+    words = ("small", "--seeds", ",".join(map(str, seeds)))
     cluster = Cluster()
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -55,29 +76,36 @@ def main() -> None:
             (root / "suites").mkdir()
             text = SUITE.replace("steps: 100\n", f"steps: {given.steps}\n")
             (root / "suites/small.yaml").write_text(text.replace("units: 32", "units: 33"))
-            began = time.perf_counter()
-            bench(root, {}, "--results", "one", "run", *words, "--executor", "inline")
-            one = time.perf_counter() - began
-            print(f"one process: {one:.0f} s for {given.cells} cells")
+            alone = bare(root, seeds, given.workers)
+            share = busy_s(root / "bare") / (alone * given.workers)
+            print(f"{given.workers} bare processes: {alone:.0f} s for {given.cells} cells")
+            print(f"  they compute {share:.0%} of the time")
 
             began = time.perf_counter()
             bench(root, {}, "--results", "local", "run", *words, "--jobs", str(given.workers))
             local = time.perf_counter() - began
             share = busy_s(root / "local") / (local * given.workers)
-            print(f"local queue: {local:.0f} s; its slots compute {share:.0%} of the time")
+            print(f"local queue: {local:.0f} s, {local / alone:.2f} of the bare processes")
+            print(f"  its slots compute {share:.0%} of the time")
 
             bench(root, {}, "plan", "small", "--probe")
             began = time.perf_counter()
-            pack = ("--pack", str(given.workers), "--time-per-job", "1", "--jobs", "1")
+            pack = (
+                "--pack",
+                str(given.workers),
+                "--time-per-job",
+                str(given.minutes),
+                "--jobs",
+                "1",
+            )
             run = bench(root, cluster.environment, "run", *words, "--executor", "slurm", *pack)
-            while bench(root, cluster.environment, "status", *words)["done"] < given.cells:
-                time.sleep(1)
+            while done(root / "results") < given.cells:
+                time.sleep(0.2)
             packed = time.perf_counter() - began
             jobs = run["submitted"]["jobs"]
             print(
                 f"Slurm, {jobs} jobs of {given.workers} workers: {packed:.0f} s, "
-                f"{packed * given.workers / one:.2f} of one process a worker "
-                f"(local queue: {local * given.workers / one:.2f})"
+                f"{packed / alone:.2f} of the bare processes"
             )
     finally:
         cluster.stop()

@@ -136,7 +136,7 @@ def test_two_launchers_submit_no_cell_twice(
 def test_cancelled_jobs_stop_and_run_again_when_asked(
     on_slurm: Workspace, cluster: Cluster, wait_for: Wait
 ) -> None:
-    on_slurm.suite(STACKED.replace("steps: 100\n", "steps: 2000\n"))
+    on_slurm.suite(STACKED.replace("steps: 100\n", "steps: 8000\n"))
     on_slurm.call("run", "small", "--executor", "slurm", "--pack", "2")
     wait_for(lambda: status(on_slurm)["running"], what="for running cells")
     record = on_slurm.call("cancel", "small", "--json").json
