@@ -71,7 +71,7 @@ def main() -> None:
     words = ("small", "--seeds", ",".join(map(str, seeds)))
     cluster = Cluster()
     try:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             root = Path(folder)
             (root / "suites").mkdir()
             text = SUITE.replace("steps: 100\n", f"steps: {given.steps}\n")
@@ -90,14 +90,8 @@ def main() -> None:
 
             bench(root, {}, "plan", "small", "--probe")
             began = time.perf_counter()
-            pack = (
-                "--pack",
-                str(given.workers),
-                "--time-per-job",
-                str(given.minutes),
-                "--jobs",
-                "1",
-            )
+            workers, minutes = str(given.workers), str(given.minutes)
+            pack = ("--pack", workers, "--time-per-job", minutes, "--jobs", "1")
             run = bench(root, cluster.environment, "run", *words, "--executor", "slurm", *pack)
             while done(root / "results") < given.cells:
                 time.sleep(0.2)
