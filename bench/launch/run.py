@@ -52,6 +52,9 @@ def run_cells(
     store.check_writable()
     seconds_between_checkpoints()
     before = store.states(cells)
+    for cell, state in zip(cells, before, strict=True):
+        if state.state == State.DONE:  # its process may have been killed right after its last word
+            store.folder(cell).checkpoint_file.unlink(missing_ok=True)
     leave = (State.DONE,) if retry_failed else (State.DONE, State.FAILED)
     todo = [cell for cell, state in zip(cells, before, strict=True) if state.state not in leave]
     if todo:

@@ -68,10 +68,13 @@ def test_local_and_inline_end_with_the_same_bytes(workspace: Workspace) -> None:
     assert {attempt["state"] for attempt in workspace.attempts()} == {"done"}
 
 
-def test_running_again_does_nothing(workspace: Workspace) -> None:
+def test_running_again_does_nothing_but_clear_up(workspace: Workspace) -> None:
     workspace.call("run", "small", "--executor", "inline")
     before = {p: p.stat().st_mtime_ns for p in (workspace.root / "results").rglob("*.json")}
+    left = next((workspace.root / "results").rglob("summary.json")).with_name("checkpoint.pt")
+    left.write_bytes(b"of a process that was killed right after its last word")
     assert workspace.call("run", "small", "--executor", "inline", "--json").json["done"] == CELLS
+    assert not left.exists()
     assert before == {p: p.stat().st_mtime_ns for p in (workspace.root / "results").rglob("*.json")}
 
 

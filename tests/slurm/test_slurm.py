@@ -134,10 +134,12 @@ def test_two_launchers_submit_no_cell_twice(
 
 
 def test_cancelled_jobs_stop_and_run_again_when_asked(
-    on_slurm: Workspace, cluster: Cluster, wait_for: Wait
+    on_slurm: Workspace, cluster: Cluster, wait_for: Wait, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    on_slurm.suite(STACKED.replace("steps: 100\n", "steps: 8000\n"))
-    on_slurm.call("run", "small", "--executor", "slurm", "--pack", "2")
+    on_slurm.suite(STACKED.replace("steps: 100\n", "steps: 3000\n"))
+    with monkeypatch.context() as slow:
+        slow.setenv("BENCH_CHECKPOINT_S", "0")  # one a step
+        on_slurm.call("run", "small", "--executor", "slurm", "--pack", "2")
     wait_for(lambda: status(on_slurm)["running"], what="for running cells")
     record = on_slurm.call("cancel", "small", "--json").json
     assert len(record["jobs"]) == 2  # the job, and the one that would look after it
