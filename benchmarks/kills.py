@@ -22,7 +22,8 @@ from pathlib import Path
 from tests.conftest import SUITE
 from tests.slurm.conftest import NODES, Cluster
 
-HARM = ("worker", "job", "requeue", "warning", "slurmd", "node")
+HARM = {"worker": 4, "job": 4, "warning": 3, "slurmd": 2, "requeue": 1, "node": 1}
+"""Kinds of harm and how often they are done: Slurm lets a job wait for minutes after the last two."""
 SEEDS = ",".join(map(str, range(30)))
 BYTES = ("summary.json", "history.jsonl", "cell.json")
 
@@ -56,8 +57,8 @@ class Campaign:
 
     def submit(self) -> None:
         """Give what is missing to Slurm; one of three launchers is killed while it does."""
-        words = ("run", "small", "--seeds", SEEDS, "--executor", "slurm", "--jobs", "2",
-                 "--pack", "2", "--retry-failed")  # fmt: skip
+        words = ("run", "small", "--seeds", SEEDS, "--executor", "slurm", "--jobs", "4",
+                 "--pack", "1", "--retry-failed")  # fmt: skip
         launcher = self.bench(*words)
         if self.rng.random() < 1 / 3:
             time.sleep(self.rng.uniform(0.5, 3.0))
@@ -69,7 +70,7 @@ class Campaign:
     def hurt(self) -> None:
         """Do harm to something that runs."""
         running = self.cluster.jobs(running=True)
-        kind = self.rng.choice(HARM)
+        (kind,) = self.rng.choices(list(HARM), list(HARM.values()))
         if not running:
             return
         job = self.rng.choice(running)
@@ -91,6 +92,7 @@ class Campaign:
             self.cluster.script("kill-node", node)
             self.cluster.script("start-slurmd", node)
         self.hit[kind] += 1
+        print(f"{self.hit.total()}: {kind}", file=sys.stderr)
 
     def look(self) -> None:
         """Count finished cells that changed or are gone."""
