@@ -23,7 +23,7 @@ from tests.conftest import SUITE
 from tests.slurm.conftest import NODES, Cluster
 
 HARM = {"worker": 4, "job": 4, "warning": 3, "slurmd": 2, "requeue": 1, "node": 1}
-"""Kinds of harm and how often they are done: Slurm lets a job wait for minutes after the last two."""
+"""Kinds of harm, and how often each is done: after the last two a job waits for minutes."""
 SEEDS = ",".join(map(str, range(30)))
 BYTES = ("summary.json", "history.jsonl", "cell.json")
 
