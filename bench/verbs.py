@@ -18,6 +18,13 @@ from bench.store.store import State, Store
 Record = dict[str, Any]
 
 
+def check_scale_known(scale: str | None, suites: Path) -> None:
+    """Raise a BenchError if no suite has a scale of that name."""
+    known = dict.fromkeys(s for p in suite_paths(suites).values() for s in load_suite(p).scales)
+    if scale is not None and scale not in known:
+        raise BenchError(f"--scale {scale}: no suite has it. {choices(scale, list(known))}")
+
+
 def describe_suites(suites: Path, results: Path) -> list[Record]:
     """Return every suite with its scales; one that cannot be read is told on standard error."""
     store, records = Store(results), []
@@ -99,7 +106,7 @@ def describe_claims(
     """Return every claim of the papers, or of one, at each scale that has results.
 
     Raises:
-        BenchError: no such paper, or a suite that cannot be read.
+        BenchError: no such paper or scale, or a suite that cannot be read.
     """
     from bench.analysis.all_claims import JudgedScale, claim_rows
     from bench.analysis.check import check_suite
@@ -111,6 +118,7 @@ def describe_claims(
 
     if paper is not None:
         load_paper(paper)
+    check_scale_known(scale, suites)
     loaded = {path: load_suite(path) for path in suite_paths(suites).values()}
     kept, found = Results(results), []
     for path, suite in loaded.items():
@@ -124,7 +132,7 @@ def describe_claims(
                 judged = judge_claims(suite, name, cells, done, of)
                 found.append(JudgedScale(suite, name, judged))
     places = claim_places(list(loaded.values()))
-    return claim_rows([p for p in places if paper in (None, p.paper)], found)
+    return claim_rows([p for p in places if paper in (None, p.paper)], found, scale)
 
 
 def describe_moved(here: Path, there: Path, cells: Sequence[Cell] | None = None) -> Record:
@@ -183,6 +191,8 @@ def write_reports(
     from bench.report.work import Grid, grid_of
     from bench.store.export import Results
 
+    if not names:
+        check_scale_known(scale, suites)
     known = Results(results)
     grids: list[Grid] = []
     asked = [select(name, suites, results, scale=scale) for name in names]

@@ -145,6 +145,15 @@ def test_report_and_export(done: Workspace) -> None:
     assert first == second  # also: drawn alike twice
 
 
+@pytest.mark.parametrize("verb", ["report", "claims"])
+def test_a_scale_that_no_suite_has_is_refused(workspace: Workspace, verb: str) -> None:
+    (workspace.root / "results").mkdir()
+    answer = workspace.call(verb, "--scale", "tinny")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith("bench: --scale tinny: no suite has it. Did you mean 'tiny'? ")
+    assert not (workspace.root / "reports").exists()
+
+
 def test_report_of_all_leaves_out_what_has_no_results(workspace: Workspace) -> None:
     (workspace.root / "results").mkdir()
     answer = workspace.call("report", "--json")

@@ -19,18 +19,21 @@ class JudgedScale:
     judged: list[Judged]
 
 
-def claim_rows(places: Sequence[Place], found: Sequence[JudgedScale]) -> list[dict[str, Any]]:
+def claim_rows(
+    places: Sequence[Place], found: Sequence[JudgedScale], scale: str | None = None
+) -> list[dict[str, Any]]:
     """Return the rows of `bench claims --json` without a suite, in the order of the papers.
 
     A row has the keys of `Judged.record()`, taken from the check that decides: the worst. Beside
     them stand the suite, whether the scale's protocol is the published one, and the number of
-    checks. A claim that nothing is said of has one row without suite and scale.
+    checks. A claim that nothing is said of has one row without suite and scale. `scale`: the only
+    one that was looked at.
     """
     rows: list[dict[str, Any]] = []
     for place in places:
         own = [f for f in found if f.suite.name in place.suites]
         told = [row for f in own if (row := _row(place, f)) is not None]
-        rows += told or [_untested(place, own)]
+        rows += told or [_untested(place, own, scale)]
     return rows
 
 
@@ -48,7 +51,7 @@ def _row(place: Place, found: JudgedScale) -> dict[str, Any] | None:
     }
 
 
-def _untested(place: Place, found: Sequence[JudgedScale]) -> dict[str, Any]:
+def _untested(place: Place, found: Sequence[JudgedScale], scale: str | None) -> dict[str, Any]:
     claim = load_paper(place.paper).claim(place.id)
     of_scales = [
         f"{f.suite.name} at {f.scale}: {judged.lacking}"
@@ -57,9 +60,9 @@ def _untested(place: Place, found: Sequence[JudgedScale]) -> dict[str, Any]:
         if judged.claim.id == place.id and judged.lacking
     ]
     if place.suites:
-        lacking = "; ".join(dict.fromkeys(of_scales)) or (
-            f"no results at any scale of {', '.join(place.suites)}"
-        )
+        where = f"scale {scale}" if scale else "any scale"
+        nothing = f"no results at {where} of {', '.join(place.suites)}"
+        lacking = "; ".join(dict.fromkeys(of_scales)) or nothing
     else:
         lacking = place.reason or "no suite speaks of it"
     empty = dict.fromkeys(("scale", "check", "effect", "low", "high"))
