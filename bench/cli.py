@@ -99,17 +99,16 @@ def compare(
     from bench.show import print_comparison, print_moved
     from bench.verbs import describe_comparison, describe_moved
 
-    if len(what) > 1:
-        if len(what) > 2 or other or scale or where or seeds:
-            raise BenchError("compare takes a suite with its options, or two results and no option")
-        moved = describe_moved(Path(what[0]), Path(what[1]))
-    elif other is not None:
-        selection = _select(context, what[0], scale, where, seeds)
-        moved = describe_moved(selection.results, other, selection.cells)
-    if len(what) > 1 or other is not None:
+    name, *more = what
+    if more and (len(more) > 1 or other or scale or where or seeds):
+        raise BenchError("compare takes a suite with its options, or two results and no option")
+    selection = None if more else _select(context, name, scale, where, seeds)
+    if selection is None or other is not None:
+        kept, cells = (selection.results, selection.cells) if selection else (Path(name), None)
+        moved = describe_moved(kept, other or Path(more[0]), cells)
         _answer(moved, print_moved, as_json)
         raise typer.Exit(bool(moved["beyond_noise"]))
-    evidence = _select(context, what[0], scale, where, seeds).evidence()
+    evidence = selection.evidence()
     records = describe_comparison(evidence)
     _answer(records, lambda _: print_comparison(evidence), as_json)
     raise typer.Exit(any(record["verdict"] == "differs" for record in records))

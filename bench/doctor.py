@@ -11,17 +11,23 @@ from typing import Any
 
 from bench.analysis.check import check_suite
 from bench.analysis.protocol import check_scale
+from bench.config.cells import CELLS
 from bench.config.environment import cores
 from bench.config.grid import expand
 from bench.config.load import load_suite, suite_paths
-from bench.errors import BenchError
+from bench.errors import BenchError, StoreError
 from bench.launch.slots import visible_gpus
 from bench.published.reader import PAPERS, load_paper
 from bench.report.tables import Entry
 from bench.report.terminal import print_rows
+from bench.store.parcels import finished
+from bench.store.sound import OtherCode, check
 from bench.store.store import Store
 
-PACKAGES = ("torch", "submitit", "numpy", "pandas", "scikit-learn", "matplotlib", "pydantic")
+PACKAGES = (
+    "torch", "torchvision", "faiss-cpu", "submitit", "numpy", "pandas", "scikit-learn",
+    "matplotlib", "seaborn", "pydantic",
+)  # fmt: skip
 
 Finding = dict[str, Any]
 
@@ -40,6 +46,7 @@ def examine(suites: Path, results: Path) -> list[Finding]:
         _checked("published facts", _published),
         _checked("suites", lambda: _suites(suites)),
         _checked("results", lambda: _results(results)),
+        _checked("cells", lambda: _cells(results)),
     ]
 
 
@@ -90,3 +97,23 @@ def _results(folder: Path) -> str:
     if new:
         folder.rmdir()
     return f"{folder} can be written ({free:.0f} GB free)"
+
+
+def _cells(folder: Path) -> str:
+    """Look at every file of every finished cell."""
+    faults: list[str] = []
+    sound = other = 0
+    for parcel in (p for kind in CELLS for p in finished(folder, kind)):
+        try:
+            check(parcel)
+        except OtherCode:
+            other += 1
+        except StoreError as fault:
+            faults.append(str(fault))
+        else:
+            sound += 1
+    if faults:
+        more = f"; {len(faults) - 1} more are wrong" if len(faults) > 1 else ""
+        raise StoreError(f"{faults[0]}{more}; remove the folder to have the cell computed again")
+    left = f"; {other} of another version of bench" if other else ""
+    return f"{sound} finished, every file sound{left}"

@@ -67,8 +67,16 @@ class RankLost(Interrupted):
     """Another of the processes that compute a cell together cannot be reached any more."""
 
 
-def choices(found: str, allowed: list[str]) -> str:
-    """Return the end of an error line: the near match, if any, and all that is allowed."""
-    near = get_close_matches(found, allowed, n=1)
-    hint = f"Did you mean '{near[0]}'? " if near else ""
+def choices(found: str, allowed: list[str], listed_by: str | None = None) -> str:
+    """Return the end of an error line: near matches, if any, and all that is allowed.
+
+    Args:
+        found: the word that is not.
+        allowed: the words that are.
+        listed_by: the command that shows them, where they are too many for a line.
+    """
+    near = get_close_matches(found, allowed, n=3 if listed_by else 1)
+    hint = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
+    if listed_by:
+        return f"{hint}`{listed_by}` lists all {len(allowed)}."
     return f"{hint}Allowed here: {', '.join(allowed)}."

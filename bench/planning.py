@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench.config.fits import too_much
-from bench.config.record import Cell
+from bench.config.record import Cell, varied_settings
 from bench.errors import BenchError, LaunchError
 from bench.launch.budget import Choice, Needed, choose
 from bench.launch.predict import LEFT_ALONE, Prediction, predict
@@ -49,7 +49,7 @@ def describe_plan(
         for fault in probe_unknown(prediction, selection.store, places):
             print(f"bench: {fault}", file=sys.stderr)
         prediction = predict(selection.cells, states, selection.store, places)
-    names = _varied(selection)
+    names = [*varied_settings(selection.cells), "seed"]
     record = {
         "suite": selection.suite.name,
         "scale": selection.scale,
@@ -145,12 +145,3 @@ def _warn(selection: Selection) -> None:
         texts = [f"{told} ({n} cells)" for told, n in found.most_common(MOST_WARNINGS)]
         more = f"; and {len(found) - MOST_WARNINGS} more" if len(found) > MOST_WARNINGS else ""
         print(f"bench: warning: {'; '.join(texts)}{more}", file=sys.stderr)
-
-
-def _varied(selection: Selection) -> list[str]:
-    """Return the settings that differ between the cells, seed last."""
-    seen: dict[str, set[Any]] = {}
-    for cell in selection.cells:
-        for name, value in cell.settings.items():
-            seen.setdefault(name, set()).add(value)
-    return [*(name for name, values in seen.items() if len(values) > 1 and name != "seed"), "seed"]

@@ -217,19 +217,24 @@ def describe_status(selection: Selection) -> Record:
         "left_core_s": None,
     }
     if counts[State.DONE] + counts[State.FAILED] < len(states):
-        predicted = predict(selection.cells, states, store, slots(None))
+        predicted = predict(selection.cells, states, store, _workers(selection))
         record["left_core_s"] = predicted.core_s
     return record
+
+
+def _workers(selection: Selection) -> list[str | None]:
+    """Return what computes the rest: the jobs that hold any of it, else what this machine has."""
+    return selection.store.submissions.workers({c.id for c in selection.cells}) or slots(None)
 
 
 def watch_status(selection: Selection) -> None:
     """Show the states until no cell runs or waits in a queue."""
     cells = selection.cells
     states = selection.store.states(cells)
-    core_s = predict(selection.cells, states, selection.store, slots(None)).core_s
-    with Progress(
-        f"{selection.suite.name} ({selection.scale})", Counter(), core_s, len(slots(None))
-    ) as show:
+    workers = _workers(selection)
+    core_s = predict(cells, states, selection.store, workers).core_s
+    title = f"{selection.suite.name} ({selection.scale})"
+    with Progress(title, Counter(), core_s, len(workers)) as show:
         while not show(states):
             begun = any(s.state in (State.RUNNING, State.QUEUED) for s in states)
             if not begun and not selection.store.submissions.awaited({c.id for c in cells}):

@@ -33,7 +33,12 @@ def print_comparison(evidence: Any) -> None:
     suite = evidence.suite
     what = suite.scales[evidence.scale].what
     print(f"{suite.name} at scale {evidence.scale}: {what}")
-    print(f"{len(evidence.done)} of {len(evidence.cells)} cells done")
+    hint = (
+        ""
+        if evidence.done
+        else f"; `bench run {suite.name} --scale {evidence.scale}` computes them"
+    )
+    print(f"{len(evidence.done)} of {len(evidence.cells)} cells done{hint}")
     if not evidence.compared:
         print("The suite compares no printed value; `bench claims` judges the paper's sentences.")
         return
@@ -86,6 +91,8 @@ def print_all_claims(records: Sequence[Record]) -> None:
     claims = len({(r["paper"], r["claim"]) for r in records})
     told = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
     print(f"{claims} claims, each at every scale that has results: {told}")
+    if not any(r["suite"] for r in records):
+        print("no suite has results here yet; `bench run SUITE` computes them")
 
 
 def _interval(record: Record) -> str:

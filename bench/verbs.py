@@ -54,7 +54,7 @@ def describe_suites(suites: Path, results: Path) -> list[Record]:
 def describe_methods(name: str | None) -> list[Record]:
     """Return every preset, or one, with its coordinates and their sources."""
     if name is not None and name not in presets():
-        raise BenchError(f"no method '{name}'. {choices(name, list(presets()))}")
+        raise BenchError(f"no method '{name}'. {choices(name, list(presets()), 'bench methods')}")
     return [
         {
             "name": label,
@@ -188,6 +188,7 @@ def write_reports(
         formats: what is written beside pages and SVG: png, pdf, tex, csv.
     """
     from bench.report.site import Site
+    from bench.report.terminal import followed
     from bench.report.work import Grid, grid_of
     from bench.store.export import Results
 
@@ -197,7 +198,7 @@ def write_reports(
     grids: list[Grid] = []
     asked = [select(name, suites, results, scale=scale) for name in names]
     paths = suite_paths(suites) | {s.suite.name: s.path for s in asked}
-    for name, path in paths.items():
+    for name, path in followed(paths.items(), len(paths), "reading results"):
         try:
             own = [select(str(path), suites, results, scale=s) for s in load_suite(path).scales]
         except BenchError as error:

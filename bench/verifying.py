@@ -43,11 +43,8 @@ def verify(selection: Selection, sample: int | None, jobs: int | None) -> list[R
         title = f"{selection.suite.name} ({selection.scale}) again"
         states = run_cells(chosen, Store(Path(folder)), title=title, inline=jobs is None, jobs=jobs)
         again = Results(Path(folder))
-        rows = [_row(cell, kept, again) for cell in chosen]
-    return [
-        row | {"error": state.message or state.reason}
-        for row, state in zip(rows, states, strict=True)
-    ]
+        errors = [state.message or state.reason for state in states]
+        return [_row(*told, kept, again) for told in zip(chosen, errors, strict=True)]
 
 
 def _drawn(cells: Sequence[Cell], sample: int | None) -> list[Cell]:
@@ -56,8 +53,8 @@ def _drawn(cells: Sequence[Cell], sample: int | None) -> list[Cell]:
     return [cell for cell in cells if cell.id in ids]
 
 
-def _row(cell: Cell, kept: Results, again: Results) -> Record:
+def _row(cell: Cell, error: str | None, kept: Results, again: Results) -> Record:
     then = kept.find(cell)
     assert then is not None
     of_table = not CellFolder(kept.root / cell.experiment / cell.id).is_done
-    return verified(cell, then, again.find(cell), of_table=of_table)
+    return verified(cell, then, again.find(cell), of_table=of_table, error=error)

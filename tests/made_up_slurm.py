@@ -26,11 +26,14 @@ class MadeUpSlurm:
 
 
 def submitted(
-    root: Path, *arrays: Sequence[Sequence[str]], retry_before: float = 0.0
+    root: Path,
+    *arrays: Sequence[Sequence[str]],
+    retry_before: float = 0.0,
+    gpus: bool = False,
 ) -> Submission:
     """Return a submission of arrays of tasks of cells' ids, all of it given to Slurm."""
     ids = [[list(task) for task in array] for array in arrays]
-    found = Store(root).submissions.begin(lambda: (ids, retry_before))
+    found = Store(root).submissions.begin(lambda: (ids, retry_before), gpus=gpus)
     assert found is not None
     found.logs.mkdir()
     found.note_submitted()

@@ -208,6 +208,32 @@ def test_doctor(workspace: Workspace) -> None:
     assert "suites/broken.yaml: line" in sick.out
 
 
+def test_doctor_reads_every_finished_cell(workspace: Workspace) -> None:
+    assert workspace.call("run", "small").status == 0
+    results = workspace.root / "results"
+
+    def told() -> tuple[int, str]:
+        answer = workspace.call("doctor", "--json")
+        (cells,) = (f["detail"] for f in answer.json if f["what"] == "cells")
+        return answer.status, cells
+
+    folders = sorted((results / "gaussian-mi").iterdir())
+    assert told() == (0, f"{len(folders)} finished, every file sound")
+    cell, summary = folders[0] / "cell.json", folders[1] / "summary.json"
+    other = json.loads(cell.read_text()) | {"version": 99}
+    cell.write_text(json.dumps(other))
+    assert told()[1].endswith(
+        f"{len(folders) - 1} finished, every file sound; 1 of another version of bench"
+    )
+    cell.unlink()
+    summary.write_text('{"metrics": {}}')
+    status, text = told()
+    assert status == 1
+    assert text.startswith(
+        f"results/gaussian-mi/{cell.parent.name}/cell.json: is missing; 1 more are wrong"
+    )
+
+
 def test_version_and_help(workspace: Workspace) -> None:
     assert workspace.call("--version").out.startswith("bench 0.")
     help_text = workspace.call("--help").out
@@ -355,7 +381,8 @@ def test_methods_are_listed_with_their_sources(workspace: Workspace) -> None:
 def test_an_unknown_method_is_told(workspace: Workspace) -> None:
     answer = workspace.call("methods", "simmo")
     assert answer.status == 2
-    assert answer.err.startswith("bench: no method 'simmo'. Did you mean 'simo'? Allowed here: ")
+    assert answer.err.startswith("bench: no method 'simmo'. Did you mean 'simo' or ")
+    assert answer.err.endswith("? `bench methods` lists all 48.\n")
 
 
 def test_data_sets_are_listed_with_the_folders_there(workspace: Workspace) -> None:

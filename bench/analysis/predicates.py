@@ -43,7 +43,9 @@ class Region:
 
     def holds(self, effect: Interval) -> bool:
         """Whether the whole interval lies in it."""
-        return effect.low is not None and effect.high is not None and self._spans(effect)
+        if effect.low is None or effect.high is None:
+            return False
+        return self.low <= effect.low and effect.high <= self.high
 
     def fails(self, effect: Interval) -> bool:
         """Whether the whole interval lies outside."""
@@ -54,11 +56,6 @@ class Region:
     def margin(self, effect: Interval) -> float:
         """How far the mean lies inside; negative outside."""
         return min(effect.mean - self.low, self.high - effect.mean)
-
-    def _spans(self, effect: Interval) -> bool:
-        assert effect.low is not None
-        assert effect.high is not None
-        return self.low <= effect.low and effect.high <= self.high
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ verdict.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -38,6 +39,11 @@ class Interval:
     high: float | None
 
 
+def half_width(error: Any, freedom: Any, level: float = LEVEL) -> Any:
+    """Return half of Student's interval of means with these standard errors; arrays broadcast."""
+    return stdtrit(freedom, (1 + level) / 2) * error
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A mean of seeds or a difference of two, its standard error and the degrees of freedom."""
@@ -50,8 +56,7 @@ class Estimate:
 
     def interval(self, level: float) -> Interval:
         """Return the interval that covers the mean with this probability."""
-        times = float(stdtrit(self.freedom, (1 + level) / 2))
-        half = times * self.error if self.std is None else times * self.std / self.n**0.5
+        half = float(half_width(self.error, self.freedom, level))
         return Interval(self.n, self.mean, self.std, self.mean - half, self.mean + half)
 
     def chance(self, step: float) -> float:

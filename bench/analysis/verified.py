@@ -12,7 +12,9 @@ CAUSES = ("python", "device", "device_name", "dataset", "machine.processor", "co
 Record = dict[str, Any]
 
 
-def verified(cell: Cell, then: Finished, now: Finished | None, *, of_table: bool) -> Record:
+def verified(
+    cell: Cell, then: Finished, now: Finished | None, *, of_table: bool, error: str | None = None
+) -> Record:
     """Return the row of `bench verify --json`.
 
         {"id", "experiment", "seed", "same": to the bit, "largest_difference": of any metric,
@@ -25,6 +27,7 @@ def verified(cell: Cell, then: Finished, now: Finished | None, *, of_table: bool
         then: what is kept of it.
         now: what it gave when computed again; None if it failed.
         of_table: `then` is a row of an exported table, whose history and arrays are left alone.
+        error: why it failed.
     """
     nothing: Record = {"metrics": {}, "history": False, "arrays": []}
     parts = nothing if now is None else differing(then, now)
@@ -46,7 +49,7 @@ def verified(cell: Cell, then: Finished, now: Finished | None, *, of_table: bool
         "arrays": parts["arrays"],
         "versions": {} if now is None else _versions(then.origin, now.origin),
         "only_metrics": of_table,
-        "error": None,
+        "error": error,
     }
 
 

@@ -81,10 +81,7 @@ class OptimalBound(MarginCell):
     samples: PositiveInt  # Monte Carlo queries
 
     metrics: ClassVar[tuple[str, ...]] = ("mi_lower_bound", "mi_lower_bound_approximate")
-
-    def step_of(self, metric: str) -> float | None:  # noqa: ARG002 - all are of a formula
-        """Return 0: what a formula gives for a draw holds or does not."""
-        return 0.0
+    exact: ClassVar[frozenset[str]] = frozenset(metrics)
 
     @property
     def multiply_adds(self) -> float:
@@ -108,10 +105,7 @@ class GradientNorm(MarginCell):
         "gradient_norm_std",
         "gradient_norm_bound",
     )
-
-    def step_of(self, metric: str) -> float | None:  # noqa: ARG002 - all are of a formula
-        """Return 0: what a formula gives for a draw holds or does not."""
-        return 0.0
+    exact: ClassVar[frozenset[str]] = frozenset(metrics)
 
     @property
     def multiply_adds(self) -> float:
@@ -152,12 +146,9 @@ class VinceGaussian(Cell):
         "infonce_bound_train",
         "infonce_bound_fresh",
     )
+    exact: ClassVar[frozenset[str]] = frozenset({"mi_true"})  # the closed form; the rest is trained
     stacks_over: ClassVar[frozenset[str]] = frozenset({"method", "valid_percent", "seed"})
     stack_limit: ClassVar[int] = 18
-
-    def step_of(self, metric: str) -> float | None:
-        """Return 0 of the closed form, None of what was trained."""
-        return 0.0 if metric == "mi_true" else None
 
     @model_validator(mode="after")
     def _infonce_takes_all(self) -> Self:

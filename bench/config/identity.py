@@ -33,10 +33,7 @@ class Identity(Cell):
         "smallest_margin",
         "violated_share",
     )
-
-    def step_of(self, metric: str) -> float | None:  # noqa: ARG002 - all are of a formula
-        """Numbers of a formula are exact."""
-        return 0.0
+    exact: ClassVar[frozenset[str]] = frozenset(metrics)
 
     @property
     def multiply_adds(self) -> float:

@@ -61,5 +61,7 @@ def find_suite(name: str, folder: Path) -> Path:
         return Path(name)
     paths = suite_paths(folder)
     if name not in paths:
-        raise SuiteError(f"{folder}: no suite '{name}'. {choices(name, list(paths))}")
+        raise SuiteError(
+            f"{folder}: no suite '{name}'. {choices(name, list(paths), 'bench suites')}"
+        )
     return paths[name]

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -33,6 +34,8 @@ class Cell(Record, ABC):
 
     metrics: ClassVar[tuple[str, ...]] = ()
     """What a finished cell's summary holds."""
+    exact: ClassVar[frozenset[str]] = frozenset()
+    """Metrics that a formula gives, where seeds that agree prove something."""
     stacks_over: ClassVar[frozenset[str]] = frozenset()
     """Fields in which cells may differ and still train as one stacked batch."""
     stack_limit: ClassVar[int] = 1
@@ -58,12 +61,9 @@ class Cell(Record, ABC):
         """Every field that a suite may set to several values."""
         return {k: v for k, v in self.model_dump().items() if k not in self.one_valued}
 
-    def step_of(self, metric: str) -> float | None:  # noqa: ARG002 - kinds of cells use it
-        """Return the smallest step in which a metric moves.
-
-        0 of numbers that a formula gives, where seeds that agree prove something; None: not known.
-        """
-        return None
+    def step_of(self, metric: str) -> float | None:
+        """Return the smallest step in which a metric moves: 0 of exact ones; None: not known."""
+        return 0.0 if metric in self.exact else None
 
     @property
     def blocks(self) -> tuple[int, ...]:
@@ -90,6 +90,15 @@ class Cell(Record, ABC):
     def setting_names(cls) -> list[str]:
         """Return the names a suite may set, the seed left out (it has a key of its own)."""
         return [k for k in cls.model_fields if k not in ("experiment", "version", "seed")]
+
+
+def varied_settings(cells: Sequence[Cell]) -> list[str]:
+    """Return the settings that tell the cells apart, the seed left out."""
+    seen: dict[str, set[Any]] = {}
+    for cell in cells:
+        for name, value in cell.settings.items():
+            seen.setdefault(name, set()).add(value)
+    return [name for name, values in seen.items() if len(values) > 1 and name != "seed"]
 
 
 def identity(fields: dict[str, Any]) -> str:

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from scipy.special import stdtrit
 
-from bench.analysis.statistics import LEVEL
+from bench.analysis.statistics import half_width
 from bench.figures.style import GREY, styles
 
 MARKS = 8  # on a line over training, so that it is known without its colour
@@ -21,7 +20,7 @@ def summarise(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
     """
     values = frame.groupby(x, sort=True)[y]
     n, mean, std = values.count(), values.mean(), values.std()
-    half = (stdtrit(n - 1, (1 + LEVEL) / 2) * std / n**0.5).where(n > 1, 0.0)
+    half = (half_width(std / n**0.5, n - 1)).where(n > 1, 0.0)
     found = pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half, "n": n})
     return found.reset_index()
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import matplotlib as mpl
+import seaborn as sns
 
 from bench.config.losses import LOSSES
 from bench.config.presets import presets
@@ -15,10 +16,10 @@ COLUMN_IN = 3.4  # width of a column in print; figures are drawn at the size the
 TEXT_IN = 7.0  # of a page with two columns
 GREY = "0.35"
 
-# Told apart with deuteranopia and protanopia, and dark enough for lines on white.
-_PALETTE = (
-    "#0173b2", "#d55e00", "#029e73", "#a6489a", "#b8860b", "#4fa3d1", "#7b4b2a", "#5c5c5c",
-)  # fmt: skip
+# Told apart with deuteranopia and protanopia, and dark enough for lines on white: the first of
+# seaborn's, whose others are too pale.
+_BLUE, _, _GREEN, _ORANGE, *_ = sns.color_palette("colorblind").as_hex()
+_PALETTE = (_BLUE, _ORANGE, _GREEN, "#a6489a", "#b8860b", "#4fa3d1", "#7b4b2a", "#5c5c5c")
 _MARKERS = ("o", "D", "s", "^", "v", "P", "X", "<", ">", "h")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
 # Losses that stand beside each other in the papers come first, so that they differ in colour.
@@ -67,7 +68,7 @@ def styles(names: Sequence[Any]) -> dict[Any, Style]:
     """Return the style of each name: words have their own in any figure, numbers a sequence."""
     words = [name for name in names if isinstance(name, str)]
     numbers = [name for name in names if not isinstance(name, str)]
-    ramp = mpl.colormaps["viridis"]
+    ramp = sns.color_palette("viridis", as_cmap=True)
     found = {name: _style(_places().get(name, len(_places()) + i)) for i, name in enumerate(words)}
     for i, name in enumerate(numbers):
         colour = ramp(0.85 * i / max(len(numbers) - 1, 1))  # the last of it is too pale

@@ -56,7 +56,7 @@ def submit(request: Request, store: Store) -> Submission | None:
         ids = [[[cell.id for unit in task for cell in unit] for task in array] for array in arrays]
         return (ids, request.retry_before) if tasks else None
 
-    submission = store.submissions.begin(choose)
+    submission = store.submissions.begin(choose, gpus=request.profile.gpus_per_node > 0)
     if submission is not None:
         try:
             _give_to_slurm(submission, arrays, request, store)

@@ -31,7 +31,10 @@ def write_artifact(
     known = {
         "artifact": artifact,
         "paper": paper,
-        "sections": [section | {"errata": _of_protocols(section)} for section in said.sections],
+        "sections": [
+            section | {"errata": [], "counts": section["counts_of"][artifact.id]}  # told above
+            for section in said.sections
+        ],
         "printed": printed_table(artifact, said.layout),
         "curves": _curves(paper.figures.get(artifact.id, {})),
         "notes": _notes(artifact),
@@ -118,11 +121,6 @@ def _curves(figure: dict[str, Any]) -> list[tuple[str, str]]:
     found += [("series", "; ".join(map(_words, figure.get("series") or [])))]
     found += [("known points", "; ".join(map(_words, figure.get("known_points") or [])))]
     return [(name, str(value)) for name, value in found if value]
-
-
-def _of_protocols(section: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what is known of the protocols; what is known of the values stands above."""
-    return [(place, note) for place, note in section["errata"] if place.startswith("protocol ")]
 
 
 def _words(value: Any) -> str:

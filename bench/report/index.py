@@ -11,7 +11,7 @@ from bench.analysis.coverage import Place, artifact_places, claim_places
 from bench.analysis.verdicts import Verdict
 from bench.config.suite import Suite
 from bench.published.reader import PAPERS, Paper, load_paper
-from bench.report.page import Evidence
+from bench.report.page import Evidence, by_claim
 from bench.report.templates import render
 from bench.store.files import write_whole
 
@@ -46,9 +46,6 @@ def summarise(evidence: Evidence) -> Summary:
     for row in evidence.compared:
         if row.comparable and row.measured:
             values.setdefault(row.artifact, Counter())[row.verdict] += 1
-    verdicts: dict[str, list[ClaimVerdict]] = {}
-    for judged in evidence.judged:
-        verdicts.setdefault(judged.claim.id, []).append(judged.verdict)
     suite = evidence.suite
     return Summary(
         suite=suite.name,
@@ -64,7 +61,7 @@ def summarise(evidence: Evidence) -> Summary:
             for row in evidence.compared
             if row.comparable and row.measured and row.published.value is not None
         ),
-        claims={name: worst(own) for name, own in verdicts.items()},
+        claims={claim.id: verdict for claim, verdict, _ in by_claim(evidence.judged)},
     )
 
 

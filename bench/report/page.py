@@ -13,7 +13,7 @@ from bench.analysis.compare import Compared, compare
 from bench.analysis.frame import finished_cells
 from bench.config.checks import Check
 from bench.config.presets import presets
-from bench.config.record import Cell
+from bench.config.record import Cell, varied_settings
 from bench.config.suite import Figure, Suite
 from bench.published.reader import Artifact, Claim, Paper, Protocol
 from bench.report.measured import measured_table
@@ -82,7 +82,11 @@ def facts(
         "what": suite.scales[evidence.scale].what,
         "paper": paper,
         "published_scale": published,
-        "counts": _counts(evidence),
+        "counts": _counts(evidence, evidence.compared),
+        "counts_of": {
+            a.id: _counts(evidence, [row for row in evidence.compared if row.artifact == a.id])
+            for a in artifacts
+        },
         "missing": missing_cells(evidence),
         "artifacts": [(a, _tables(evidence, a.id, published=published)) for a in artifacts],
         "measured": [t for asked in suite.tables if (t := measured_table(asked, evidence.done))],
@@ -90,7 +94,7 @@ def facts(
             [r for r in evidence.compared if r.comparable and r.measured]
         ),
         "differences": sorted({d for row in evidence.compared for d in row.departures}),
-        "judged": _by_claim(evidence.judged),
+        "judged": by_claim(evidence.judged),
         "figures": figures,
         "missing_figures": missing_figures,
         "assumed": [
@@ -99,7 +103,8 @@ def facts(
         ],
         "gaps": _preset_gaps(suite, evidence.cells),
         "unstated": [u for protocol in _protocols(suite, paper) for u in protocol.unstated],
-        "errata": _errata(suite, paper, artifacts),
+        "errata": _errata(artifacts),
+        "errata_of_protocols": _errata_of_protocols(suite, paper),
         "origins": _origins(evidence.done),
     }
 
@@ -120,17 +125,6 @@ def missing_cells(evidence: Evidence) -> list[str]:
     ]
     left = len(lines) - MOST_MISSING
     return [*lines[:MOST_MISSING], f"and {left} more"] if left > 0 else lines
-
-
-def varied_settings(cells: Sequence[Cell]) -> list[str]:
-    """Return the settings that tell the cells apart, the seed left out."""
-    first, names = cells[0].settings, dict.fromkeys(k for cell in cells for k in cell.settings)
-    return [
-        name
-        for name in names
-        if name != "seed"
-        and any(name in c.settings and c.settings[name] != first.get(name) for c in cells)
-    ]
 
 
 def _tables(evidence: Evidence, artifact: str, *, published: bool) -> list[Table]:
@@ -167,7 +161,8 @@ def _used(name: str, cells: Sequence[Cell]) -> str:
     return ", ".join(_plain(value) for value in values)
 
 
-def _by_claim(judged: Sequence[Judged]) -> list[tuple[Claim, ClaimVerdict, list[Judged]]]:
+def by_claim(judged: Sequence[Judged]) -> list[tuple[Claim, ClaimVerdict, list[Judged]]]:
+    """Return each claim with the verdict on it as a whole and its checks."""
     claims = {j.claim.id: j.claim for j in judged}
     rows = {name: [j for j in judged if j.claim.id == name] for name in claims}
     return [
@@ -205,18 +200,22 @@ def _plain(value: Any) -> str:
     return "null" if value is None else str(value)
 
 
-def _counts(evidence: Evidence) -> str:
+def _counts(evidence: Evidence, compared: Sequence[Compared]) -> str:
     line = f"{len(evidence.done)} of {len(evidence.cells)} cells done."
-    if evidence.compared:
-        line += f" Compared values: {summary_line(evidence.compared)}."
+    if compared:
+        line += f" Compared values: {summary_line(compared)}."
     return line
 
 
-def _errata(suite: Suite, paper: Paper, artifacts: Sequence[Artifact]) -> list[tuple[str, str]]:
+def _errata(artifacts: Sequence[Artifact]) -> list[tuple[str, str]]:
     """Return what is recorded as contradictory, misprinted or open about these artifacts."""
     notes = [(f"{a.id}", a.note) for a in artifacts if a.note]
     notes += [(f"{a.id}, row {v.row + 1}", v.note) for a in artifacts for v in a.values if v.note]
-    notes += [(f"protocol {p.id}", p.note) for p in _protocols(suite, paper) if p.note]
+    return [(place, " ".join(note.split())) for place, note in notes]
+
+
+def _errata_of_protocols(suite: Suite, paper: Paper) -> list[tuple[str, str]]:
+    notes = [(f"protocol {p.id}", p.note) for p in _protocols(suite, paper) if p.note]
     return [(place, " ".join(note.split())) for place, note in notes]
 
 

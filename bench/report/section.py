@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.config.record import varied_settings
 from bench.report.formats import to_csv, to_latex
-from bench.report.page import Evidence, compare_csv, facts, varied_settings
+from bench.report.page import Evidence, compare_csv, facts
 from bench.report.tables import Entry, Table, setting_entry
 from bench.report.templates import render
 from bench.store.files import write_whole

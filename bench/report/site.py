@@ -12,6 +12,7 @@ from bench.published.reader import PAPERS, load_paper
 from bench.report.artifact import Told, write_artifact
 from bench.report.index import Summary, write_index
 from bench.report.inputs import code, fingerprint, inputs_of
+from bench.report.terminal import followed
 from bench.report.work import Grid, Task, each_done
 from bench.store.export import Results
 
@@ -78,7 +79,8 @@ class Site:
         ]
         told: dict[str, dict[str, Any]] = {}
         summaries: list[Summary] = []
-        for task, outcome in zip(tasks, each_done(tasks, self.results), strict=True):
+        outcomes = followed(each_done(tasks, self.results), len(tasks), "judging and drawing")
+        for task, outcome in zip(tasks, outcomes, strict=True):
             summaries.append(outcome.summary)
             self.drawn += outcome.drawn
             if outcome.facts:

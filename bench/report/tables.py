@@ -22,9 +22,14 @@ MARKS = {
     Verdict.NOT_COMPARABLE: "x",
     Verdict.MISSING: "-",
 }
-LEGEND = (
-    "measured ± half of the 95 % t-interval [published] and verdict: "
-    "= reproduced, ~ consistent, ! differs, 1 single run, x not comparable, - missing"
+MEANINGS = {
+    Verdict.REPRODUCED: "the interval lies within the tolerance",
+    Verdict.CONSISTENT: "it reaches into it, as a wide one does",
+    Verdict.DIFFERS: "it lies outside",
+}
+LEGEND = "measured ± half of the 95 % t-interval [published] and verdict: " + ", ".join(
+    f"{mark} {verdict}" + (f" ({MEANINGS[verdict]})" if verdict in MEANINGS else "")
+    for verdict, mark in MARKS.items()
 )
 
 NAME_CHARACTERS = 60  # of a file
@@ -142,7 +147,7 @@ def setting_entry(value: Any) -> Entry:
 
 
 def slug(text: str) -> str:
-    """Return a file's name for a title."""
+    """Return a title as the name of a file, an anchor or a class."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:NAME_CHARACTERS].strip("-")
 
 

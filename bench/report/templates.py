@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 from bench import __version__
 from bench.report.formats import markdown_text, to_markdown
 from bench.report.page import effect_text, words
-from bench.report.tables import LEGEND, MARKS
+from bench.report.tables import LEGEND, MARKS, MEANINGS, slug
 
 
 def render(template: str, **told: Any) -> str:
@@ -29,12 +29,13 @@ def _environment(*, html: bool) -> Environment:
         keep_trailing_newline=True,
         autoescape=html,
     )
-    environment.filters |= {"ticks": _ticks, "md": markdown_text, "slug": _slug}
+    environment.filters |= {"ticks": _ticks, "md": markdown_text, "slug": slug}
     environment.globals |= {
         "effect": effect_text,
         "legend": LEGEND,
         "markdown": to_markdown,
         "marks": MARKS,
+        "meanings": MEANINGS,
         "version": __version__,
         "words": words,
     }
@@ -44,10 +45,6 @@ def _environment(*, html: bool) -> Environment:
 def _ticks(text: str) -> Markup:
     """Return text as HTML, what stands between backticks as code."""
     return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(text))))
-
-
-def _slug(text: object) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", str(text).lower()).strip("-")
 
 
 def _without_blank_runs(text: str) -> str:

@@ -1,8 +1,10 @@
 """Tables on a terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -17,6 +19,7 @@ _STYLES = {
     Verdict.NOT_COMPARABLE: "dim",
     Verdict.MISSING: "dim",
 }
+Step = TypeVar("Step")
 PLAIN_WIDTH = 200  # where standard output is no terminal
 
 
@@ -24,6 +27,13 @@ def console() -> Console:
     """Return standard output: the terminal's width, or one that does not break tables."""
     out = Console(highlight=False)
     return out if out.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
+
+
+def followed(steps: Iterable[Step], total: int, what: str) -> Iterable[Step]:
+    """Yield the steps, with a bar on standard error while they last if that is a terminal."""
+    error = Console(stderr=True)
+    hidden = not error.is_terminal
+    return track(steps, what, total, console=error, transient=True, disable=hidden)
 
 
 def print_table(table: Table) -> None:

@@ -5,7 +5,6 @@ last, so that nobody sees half a cell, and of a process killed half-way only a d
 """
 
 import math
-import os
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
@@ -21,7 +20,7 @@ from bench.store.export import flatten
 from bench.store.files import copy_whole, read_json, sync_folder
 from bench.store.folder import CellFolder
 from bench.store.owner import Owner
-from bench.store.parcels import EVALUATIONS, TRAINED, Parcel, is_id
+from bench.store.parcels import EVALUATIONS, TRAINED, Parcel, finished
 from bench.store.sound import (
     Arrays,
     Checked,
@@ -76,7 +75,7 @@ class Folder:
         if not self.path.is_dir():
             raise StoreError(f"{self.path}: no such results folder")
         self.left_out = []
-        for parcel in (parcel for kind in sorted(CELLS) for parcel in self._of(kind)):
+        for parcel in (p for kind in sorted(CELLS) for p in finished(self.path, kind)):
             try:
                 check_cell(parcel)
             except OtherCode as fault:
@@ -85,15 +84,7 @@ class Folder:
             else:
                 yield parcel
         if self.encoders:
-            yield from (parcel for parcel in self._of(TRAINED) if parcel.id in trainings)
-
-    def _of(self, kind: str) -> Iterator[Parcel]:
-        if not (self.path / kind).is_dir():
-            return
-        for name in sorted(filter(is_id, os.listdir(self.path / kind))):
-            path = self.path / kind / name
-            if CellFolder(path).is_done:
-                yield Parcel(kind, name, path, f"{self.path}/")
+            yield from (p for p in finished(self.path, TRAINED) if p.id in trainings)
 
 
 @dataclass

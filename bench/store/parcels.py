@@ -8,11 +8,13 @@ Attempts and checkpoints stay where they are.
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.config.cells import CELLS
 from bench.errors import StoreError
+from bench.store.folder import CellFolder
 
 TRAINED, ENCODER, EVALUATIONS = "trained", "encoder.pt", "evaluations"
 KINDS = (*CELLS, TRAINED)
@@ -70,6 +72,14 @@ class Parcel:
         if size > most:
             raise self.fault(name, f"has {size} bytes; at most {most} are allowed")
         return True
+
+
+def finished(root: Path, kind: str) -> Iterator[Parcel]:
+    """Yield the finished cells (or trained encoders) of one kind in a results folder."""
+    folder = root / kind
+    for name in sorted(filter(is_id, os.listdir(folder))) if folder.is_dir() else ():
+        if CellFolder(folder / name).is_done:
+            yield Parcel(kind, name, folder / name, f"{root}/")
 
 
 def is_id(text: str) -> bool:

@@ -66,8 +66,12 @@ def check_all(
         yield checked
 
 
-def check(parcel: Parcel, encoder: CheckEncoder) -> Checked:
+def check(parcel: Parcel, encoder: CheckEncoder | None = None) -> Checked:
     """Return the parcel with its numbers.
+
+    Args:
+        parcel: what is to be checked.
+        encoder: looks at a file of weights; None leaves them unread.
 
     Raises:
         StoreError: in one line, which file is wrong and how.
@@ -88,7 +92,7 @@ def check(parcel: Parcel, encoder: CheckEncoder) -> Checked:
     for name in names:
         if name.startswith(EVALUATIONS):
             _check_evaluation(parcel, name)
-    if cell is None:
+    if cell is None and encoder is not None:
         _check_encoder(parcel, encoder)
     return Checked(parcel, names, cell, metrics, arrays)
 

@@ -138,6 +138,15 @@ class Submissions:
             and not set(by_array[task.array].cells_of(task)).isdisjoint(cells)
         ]
 
+    def workers(self, cells: Collection[str]) -> list[str | None]:
+        """Return one entry a job that holds any of these cells and runs: "0" on a GPU, else None.
+
+        Of jobs that all wait yet, one entry; empty where there are none.
+        """
+        held = [(s.record.get("gpus"), task.state) for s, task in self.holding(cells)]
+        running = [gpus for gpus, state in held if state == "RUNNING"]
+        return ["0" if gpus else None for gpus in running or [gpus for gpus, _ in held[:1]]]
+
     def awaited(self, cells: Collection[str]) -> bool:
         """Whether jobs are left that hold any of these cells, or that may submit them again."""
         submissions = [s for s in self.open() if not s.cells.isdisjoint(cells)]
@@ -173,7 +182,10 @@ class Submissions:
         self._told = (-1e9, [], None)
 
     def begin(
-        self, choose: Callable[[], tuple[list[list[list[str]]], float] | None]
+        self,
+        choose: Callable[[], tuple[list[list[list[str]]], float] | None],
+        *,
+        gpus: bool = False,
     ) -> Submission | None:
         """Write a new submission.
 
@@ -181,6 +193,7 @@ class Submissions:
             choose: returns the cells of each task of each array, and before when failures are
                 tried again; None if there is nothing to submit. Called again when another process
                 submits at the same time, for that changes what is queued.
+            gpus: whether the jobs run on them.
         """
         while True:
             taken = [int(path.name.split(".")[0]) for path in self.folder.glob("*.json")]
@@ -193,6 +206,7 @@ class Submissions:
                 "owner": Owner.me().record(),
                 "arrays": arrays,
                 "retry_before": retry_before,
+                "gpus": gpus,
                 "submitted": False,
             }
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -228,7 +228,8 @@ def test_a_suite_that_does_not_exist(workspace: Workspace) -> None:
     answer = workspace.call("plan", "smal")
     assert answer.status == 2
     assert (
-        answer.err == "bench: suites: no suite 'smal'. Did you mean 'small'? Allowed here: small.\n"
+        answer.err
+        == "bench: suites: no suite 'smal'. Did you mean 'small'? `bench suites` lists all 1.\n"
     )
 
 

@@ -85,6 +85,22 @@ def test_cells_are_held_as_long_as_their_task_is_there(tmp_path: Path, slurm: Ma
     assert found.holding({"a", "c"}) == []
 
 
+def test_workers_are_the_running_jobs_with_their_gpus(tmp_path: Path, slurm: MadeUpSlurm) -> None:
+    one = submitted(tmp_path, [["a"], ["b"], ["c"]], gpus=True)
+    two = submitted(tmp_path, [["d"]])
+    found = Store(tmp_path, asks_slurm=True).submissions
+    assert found.workers({"a"}) == []
+    slurm.begin(f"{one.name}-0", 0, state="PENDING")
+    found.forget()
+    assert found.workers({"a", "b", "c"}) == ["0"]  # they will be, of which one is known of
+    slurm.begin(f"{one.name}-0", 1)
+    slurm.begin(f"{one.name}-0", 2)
+    slurm.begin(f"{two.name}-0", 0)
+    found.forget()
+    assert found.workers({"a", "b", "c"}) == ["0", "0"]
+    assert found.workers({"d"}) == [None]
+
+
 def test_where_slurm_does_not_answer_everything_is_held_and_nothing_ended(
     tmp_path: Path, slurm: MadeUpSlurm
 ) -> None:
