@@ -11,6 +11,7 @@ from bench.analysis.statistics import half_width
 from bench.figures.style import GREY, styles
 
 MARKS = 8  # on a line over training, so that it is known without its colour
+MOST_BANDS = 4  # more of them hide each other
 
 
 def summarise(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
@@ -91,7 +92,8 @@ def draw_history(
 ) -> Axes:
     """Draw a metric over training: one line a value of `by`.
 
-    The band is the 95 % t-interval over seeds, or, where `ribbon` names a metric, mean ± that one.
+    The band is the 95 % t-interval over seeds, or, where `ribbon` names a metric, mean ± that one;
+    there is none with more than MOST_BANDS lines.
     """
     names = names or _values(frame, by)
     looks = styles(names)
@@ -108,7 +110,8 @@ def draw_history(
             line[x], line["mean"], color=style.colour, lw=1.1, ls=style.dash, marker=style.marker,
             ms=3, markevery=max(1, len(line) // MARKS), label=_label(by, name),
         )  # fmt: skip
-        ax.fill_between(line[x], low, high, color=style.colour, alpha=0.15, lw=0)
+        if len(names) <= MOST_BANDS:
+            ax.fill_between(line[x], low, high, color=style.colour, alpha=0.15, lw=0)
     return ax
 
 

@@ -15,6 +15,7 @@ from bench.config.cells import CELLS
 from bench.config.record import Cell
 from bench.config.suite import Figure, Suite
 from bench.figures.curves import (
+    MOST_BANDS,
     draw_distribution,
     draw_history,
     draw_lines,
@@ -31,6 +32,7 @@ HEIGHT_IN = 2.5  # of a figure of one panel
 CHARACTER_IN = 0.058  # of a legend, with its line: a width that no font quite has
 KEY_CHARACTERS = 8  # as wide as a legend's line and the gap behind
 LINE_IN = 0.16  # height of a legend's line
+PERCENT = (-2.0, 102.0)  # an accuracy's axis: intervals may go beyond, accuracies do not
 SYMLOG_FROM = 0.1  # an axis that holds 0 is linear up to here
 METADATA: dict[str, dict[str, Any]] = {  # without dates and versions
     "svg": {"Date": None},
@@ -136,6 +138,9 @@ def _curves(figure: Figure, suite: Suite, frame: pd.DataFrame, paper: Paper) -> 
             draw_lines(part, ax, **axis, names=names, published=shown, reference=figure.reference)
         if figure.log_x:
             _log_axis(ax, ordered(at))
+    if figure.y.endswith("top1"):
+        low, high = axes[0].get_ylim()
+        axes[0].set_ylim(max(low, PERCENT[0]), min(high, PERCENT[1]))  # of all: they share it
     _legend(canvas, axes, _seeds(have, figure))
     return canvas
 
@@ -146,6 +151,8 @@ def _seeds(frame: pd.DataFrame, figure: Figure) -> str:
     keys = [*place, *(name for name in (figure.by, figure.panels) if name)]
     counts = frame.groupby(keys)["seed"].nunique() if "seed" in frame else pd.Series([1])
     n = _span(counts)
+    if figure.draw == "history" and figure.by and frame[figure.by].nunique() > MOST_BANDS:
+        return f"means over seeds ({n})"
     if figure.ribbon:
         return f"mean ± standard deviation, means over seeds ({n})"
     return f"mean and 95 % t-interval over seeds ({n})" if counts.max() > 1 else "one seed (n = 1)"

@@ -23,7 +23,10 @@ _PALETTE = (_BLUE, _ORANGE, _GREEN, "#a6489a", "#b8860b", "#4fa3d1", "#7b4b2a", 
 _MARKERS = ("o", "D", "s", "^", "v", "P", "X", "<", ">", "h")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
 # Losses that stand beside each other in the papers come first, so that they differ in colour.
-_FIRST = ("infonce", "dcl", "eqco", "dclw", "vince", "dual-temperature", "bank", "batch")
+_FIRST = (
+    "infonce", "dcl", "eqco", "dclw", "vince", "dual-temperature", "align-uniform", "cosine",
+    "bank", "batch",
+)  # fmt: skip
 
 _RC: dict[Any, Any] = {
     "svg.hashsalt": "bench",  # the same figure is the same file

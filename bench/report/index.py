@@ -100,9 +100,10 @@ def _paper(
     verdicts = Counter(claim["verdict"] for claim in judged)
     compared = len(frozenset().union(*(s.compared for s in own)))
     values = sum((counts for s in own for counts in s.values.values()), Counter[Verdict]())
+    times = f", in {values.total()} readings" if values.total() > compared else ""
     lines = [
         f"{compared} of {len(paper.values)} printed values are compared under the published "
-        f"protocol{': ' + _counts(values) if values else ''}."
+        f"protocol{times}{': ' + _counts(values) if values else ''}."
     ]
     lines.append(
         f"{len(judged)} claims: {_counts(verdicts)}; at the published protocol where it was "

@@ -105,6 +105,41 @@ def test_history_is_a_mean_with_a_band() -> None:
     assert len(ax.collections) == 1
 
 
+def history_of(lines: int) -> Canvas:
+    """Return the figure of the spirals' loss for so many noise levels, two seeds each."""
+    path = SUITES / "mutual-information-figure-6.yaml"
+    suite = load_suite(path)
+    (figure,) = (f for f in suite.figures if f.name == "loss-over-training")
+    cells = expand(suite, "paper", path, seeds=[0, 1], where={"source": ["bank"]})
+    levels = sorted({c.settings["eta"] for c in cells})[:lines]
+    history = [{"step": float(s), "loss": 1.0} for s in (1, 2)]
+    done = [(c, Finished({}, {}, history, {})) for c in cells if c.settings["eta"] in levels]
+    canvas = draw_figure(figure, suite, cells, done, load_paper("mutual-information"))
+    assert canvas is not None
+    return canvas
+
+
+@pytest.mark.parametrize(
+    ("lines", "bands", "told"),
+    [(4, 4, "mean and 95 % t-interval over seeds (n = 2)"), (5, 0, "means over seeds (n = 2)")],
+)
+def test_many_lines_have_no_bands(lines: int, bands: int, told: str) -> None:
+    canvas = history_of(lines)
+    assert len(canvas.axes[0].collections) == bands
+    assert canvas.legends[0].get_title().get_text() == told
+
+
+def test_an_accuracys_axis_ends_at_100() -> None:
+    path = SUITES / "mutual-information-figure-6.yaml"
+    suite = load_suite(path)
+    (figure,) = (f for f in suite.figures if f.name == "accuracy-against-eta")
+    cells = expand(suite, "paper", path, seeds=[0, 1])
+    done = [(c, Finished({"linear_top1": 99.0 * c.seed}, {}, [], {})) for c in cells]
+    canvas = draw_figure(figure, suite, cells, done, load_paper("mutual-information"))
+    assert canvas is not None
+    assert canvas.axes[0].get_ylim() == (-2, 102)
+
+
 def test_a_line_that_a_panel_lacks_is_left_out() -> None:
     frame = pd.DataFrame([{"epoch": e, "loss": "eqco", "m": 1.0} for e in (1, 2)])
     ax = draw_history(frame, new_axes(), x="epoch", y="m", by="loss", names=["eqco", "infonce"])
