@@ -9,17 +9,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.check import check_suite
-from bench.analysis.protocol import check_scale
 from bench.config.cells import CELLS
 from bench.config.environment import cores
-from bench.config.grid import expand
-from bench.config.load import load_suite, suite_paths
+from bench.config.load import suite_paths
 from bench.errors import BenchError, StoreError
 from bench.launch.slots import visible_gpus
 from bench.published.reader import PAPERS, load_paper
 from bench.report.tables import Entry
 from bench.report.terminal import print_rows
+from bench.select import select_scales
 from bench.store.parcels import finished
 from bench.store.sound import OtherCode, check
 from bench.store.store import Store
@@ -44,7 +42,7 @@ def examine(suites: Path, results: Path) -> list[Finding]:
         ),
         _finding("slurm", True, shutil.which("sbatch") or "no sbatch on the path"),
         _checked("published facts", _published),
-        _checked("suites", lambda: _suites(suites)),
+        _checked("suites", lambda: _suites(suites, results)),
         _checked("results", lambda: _results(results)),
         _checked("cells", lambda: _cells(results)),
     ]
@@ -80,13 +78,10 @@ def _published() -> str:
     return f"{len(papers)} papers, {values} values, {sum(len(p.claims) for p in papers)} claims"
 
 
-def _suites(folder: Path) -> str:
+def _suites(folder: Path, results: Path) -> str:
     paths = suite_paths(folder)
     for path in paths.values():
-        suite = load_suite(path)
-        paper = check_suite(suite, path)
-        for scale in suite.scales:
-            check_scale(suite, scale, expand(suite, scale, path), paper)
+        select_scales(path, results)
     return f"{len(paths)} in {folder}, all sound"
 
 

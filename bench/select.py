@@ -78,8 +78,23 @@ def select(
     paper = check_suite(suite, path)
     if not where:  # some of the cells say nothing of the scale
         check_scale(suite, chosen, cells, paper)
-
     return Selection(suite, path, chosen, cells, paper, results)
+
+
+def select_scales(path: Path, results: Path) -> list[Selection]:
+    """Return all cells of a suite, scale by scale.
+
+    Raises:
+        BenchError: a mistake in the suite.
+    """
+    suite = load_suite(path)
+    paper = check_suite(suite, path)
+    found = []
+    for scale in suite.scales:
+        cells = expand(suite, scale, path)
+        check_scale(suite, scale, cells, paper)
+        found.append(Selection(suite, path, scale, cells, paper, results))
+    return found
 
 
 def _seeds(text: str | None) -> list[int] | None:

@@ -12,7 +12,7 @@ from bench.config.load import load_suite, suite_paths
 from bench.config.presets import presets
 from bench.config.record import Cell
 from bench.errors import BenchError, choices
-from bench.select import Selection, select
+from bench.select import Selection, select, select_scales
 from bench.store.store import State, Store
 
 Record = dict[str, Any]
@@ -20,8 +20,10 @@ Record = dict[str, Any]
 
 def check_scale_known(scale: str | None, suites: Path) -> None:
     """Raise a BenchError if no suite has a scale of that name."""
+    if scale is None:
+        return
     known = dict.fromkeys(s for p in suite_paths(suites).values() for s in load_suite(p).scales)
-    if scale is not None and scale not in known:
+    if scale not in known:
         raise BenchError(f"--scale {scale}: no suite has it. {choices(scale, list(known))}")
 
 
@@ -200,7 +202,7 @@ def write_reports(
     paths = suite_paths(suites) | {s.suite.name: s.path for s in asked}
     for name, path in followed(paths.items(), len(paths), "reading results"):
         try:
-            own = [select(str(path), suites, results, scale=s) for s in load_suite(path).scales]
+            own = select_scales(path, results)
         except BenchError as error:
             if not names or name in {s.suite.name for s in asked}:
                 raise
