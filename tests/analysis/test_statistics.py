@@ -1,6 +1,7 @@
 """Intervals and verdicts where the answer is known."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from bench.analysis.statistics import (
     widened,
 )
 from bench.analysis.verdicts import Verdict, judge_value
+from bench.config.cells import CELLS
 
 
 def test_interval_is_scipys() -> None:
@@ -96,6 +98,19 @@ def test_equal_seeds_are_no_surer_than_the_step_of_the_metric() -> None:
     assert widened(same, None) == Interval(3, 0.5, 0.0, None, None)
     noisy = t_interval([0.4, 0.5, 0.6])
     assert widened(noisy, 9.0) == noisy
+
+
+def test_what_a_formula_gives_has_no_step_and_what_was_trained_an_unknown_one() -> None:
+    def step(kind: str, metric: str, **settings: Any) -> float | None:
+        return CELLS[kind].model_construct(**settings).step_of(metric)
+
+    assert step("vince-gaussian", "mi_true") == 0.0
+    assert step("vince-gaussian", "vince_bound_train") is None
+    assert step("gaussian-mi", "mi_lower_bound") is None
+    assert step("identity", "largest_difference") == 0.0
+    assert step("gradient-norm", "gradient_norm") == 0.0
+    assert step("optimal-bound", "mi_lower_bound") == 0.0
+    assert step("supervised", "test_top1", dataset="digits") == pytest.approx(100 / 450)
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=8), st.floats(-1e3, 1e3))

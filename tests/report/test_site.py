@@ -107,6 +107,19 @@ def test_a_partial_grid_says_so_at_the_top(site: Path) -> None:
     assert "Missing:" not in whole
 
 
+def test_an_artifacts_page_counts_its_own_values(tmp_path: Path) -> None:
+    """Figure 6 prints no number; the number that its text tells is another artifact."""
+    data = yaml.safe_load((ROOT / "suites" / "mutual-information-figure-6.yaml").read_text())
+    suites = tmp_path / "suites"
+    suites.mkdir()
+    (suites / "mutual-information-figure-6.yaml").write_text(yaml.safe_dump(data | {"figures": []}))
+    write_site(suites, tmp_path / "to")
+    told = "60 of 60 cells done. Compared values: 1 consistent, 1 not comparable"
+    pages = tmp_path / "to" / "mutual-information"
+    assert told in (pages / "text-g.md").read_text()
+    assert "60 of 60 cells done.\n" in (pages / "figure-6.md").read_text()
+
+
 def test_only_what_changed_is_drawn_again(tmp_path: Path) -> None:
     suites, to, results = write_suites(tmp_path / "suites"), tmp_path / "to", tmp_path / "results"
     results.mkdir()
