@@ -9,6 +9,7 @@ from bench.report.tables import LEGEND, Entry, make_tables, summary_line, tolera
 from bench.report.terminal import console, print_rows, print_table, setting_text
 
 MOST_SHOWN = 40  # cells that a verb lists
+MOST_NAMED = 3  # in a line
 
 Record = dict[str, Any]
 
@@ -107,6 +108,13 @@ def print_moved(record: Record) -> None:
         f"{record['same']} cells the same to the bit, {len(record['moved'])} moved, "
         f"{record['only_here']} only in the first, {record['only_there']} only in the second"
     )
+    odd = [cell["id"] for cell in record["moved"] if not cell["versions"]]
+    if odd:
+        names = ", ".join(odd[:MOST_NAMED]) + (" ..." if len(odd) > MOST_NAMED else "")
+        print(
+            f"{len(odd)} moved although code, packages and machine are the same: altered, or not "
+            f"the same to the bit twice ({names}); `bench verify` tells which side"
+        )
     for metric in record["metrics"]:
         print(
             f"{metric['metric']}: {metric['moved']} cells, "

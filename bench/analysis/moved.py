@@ -21,6 +21,8 @@ from bench.errors import StoreError
 from bench.store.export import Finished, Results
 
 ROUNDING = 1e-6  # numbers nearer than this, relatively, differ by the rounding of float32 alone
+CAUSES = ("python", "device", "device_name", "dataset", "machine.processor", "code.commit")
+"""Of other numbers, in provenance; packages are too."""
 
 Record = dict[str, Any]
 BySeed = dict[int, float]
@@ -67,7 +69,8 @@ class Moved:
         """Return the document of `bench compare A B --json`.
 
         {"same": cells equal to the bit, "moved": [{"id", "experiment", "seed", "metrics":
-         {name: [here, there]}, "history": differs, "arrays": [names that differ]}],
+         {name: [here, there]}, "history": differs, "arrays": [names that differ],
+         "versions": {what: [here, there]} of those that differ}],
          "only_here": cells, "only_there": cells,
          "metrics": [{"metric", "moved": cells, "largest_difference"}],
          "groups": [{"experiment", "settings", "metric", "n_here", "n_there", "here", "there",
@@ -123,6 +126,21 @@ def differing(mine: Finished, theirs: Finished) -> Record:
     }
 
 
+def other_versions(mine: Record, theirs: Record) -> Record:
+    """Return what differs among that which may move a number; `trained.` is of the encoder.
+
+    Args:
+        mine: flat provenance.
+        theirs: that of the other result.
+    """
+    names = sorted(n for n in mine.keys() | theirs.keys() if _is_cause(n.removeprefix("trained.")))
+    return {n: [mine.get(n), theirs.get(n)] for n in names if mine.get(n) != theirs.get(n)}
+
+
+def _is_cause(name: str) -> bool:
+    return name in CAUSES or name.startswith("packages.")
+
+
 def _same(a: Any, b: Any) -> bool:
     if a is None or b is None:
         return False
@@ -141,6 +159,7 @@ def _compare_cell(
     parts = differing(mine, theirs)
     if any(parts.values()):
         seed = fields.get("seed")
+        parts["versions"] = other_versions(mine.origin, theirs.origin)
         found.cells.append({"id": name, "experiment": kind, "seed": seed} | parts)
     else:
         found.same += 1

@@ -2,12 +2,9 @@
 
 from typing import Any
 
-from bench.analysis.moved import differing
+from bench.analysis.moved import differing, other_versions
 from bench.config.record import Cell
 from bench.store.export import Finished
-
-CAUSES = ("python", "device", "device_name", "dataset", "machine.processor", "code.commit")
-"""Of other numbers, in provenance; packages are too."""
 
 Record = dict[str, Any]
 
@@ -47,17 +44,7 @@ def verified(
         "metrics": metrics,
         "history": parts["history"],
         "arrays": parts["arrays"],
-        "versions": {} if now is None else _versions(then.origin, now.origin),
+        "versions": {} if now is None else other_versions(then.origin, now.origin),
         "only_metrics": of_table,
         "error": error,
     }
-
-
-def _versions(then: Record, now: Record) -> Record:
-    """Return what differs among that which may move a number; `trained.` is of the encoder."""
-    names = [n for n in sorted(then.keys() | now.keys()) if _is_cause(n.removeprefix("trained."))]
-    return {n: [then.get(n), now.get(n)] for n in names if then.get(n) != now.get(n)}
-
-
-def _is_cause(name: str) -> bool:
-    return name in CAUSES or name.startswith("packages.")

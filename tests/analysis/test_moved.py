@@ -130,6 +130,16 @@ def test_the_verb(workspace: Workspace) -> None:
     assert far.status == 1
     assert "0 cells the same to the bit, 16 moved" in far.out
     assert "8 of 8 means that differ did so beyond noise" in far.out
+    assert "16 moved although code, packages and machine are the same: " in far.out
+    for cell in cells[1:]:
+        path = Store(root / "old").folder(cell).provenance_file
+        path.write_text(path.read_text().replace("2.6.0", "2.7.0"))
+    mended = workspace.call("compare", "small", "--with", "old").out
+    assert "\n1 moved although code, packages and machine are the same: " in mended
+    assert f"({cells[0].id}); " in mended
+    record = workspace.call("compare", "small", "--with", "old", "--json").json
+    versions = {cell["id"]: cell["versions"] for cell in record["moved"]}
+    assert versions[cells[1].id] == {"packages.torch": ["2.6.0", "2.7.0"]}
 
 
 @pytest.mark.parametrize(
