@@ -22,7 +22,9 @@ from pathlib import Path
 from tests.conftest import SUITE
 from tests.slurm.conftest import NODES, Cluster
 
-HARM = {"worker": 4, "job": 4, "warning": 3, "slurmd": 2, "requeue": 1, "node": 1}
+HARM = {
+    "worker": 4, "job": 4, "warning": 3, "launcher": 2, "slurmd": 2, "requeue": 1, "node": 1,
+}  # fmt: skip
 """Kinds of harm, and how often each is done: after the last two a job waits for minutes."""
 SEEDS = ",".join(map(str, range(30)))
 BYTES = ("summary.json", "history.jsonl", "cell.json")
@@ -55,16 +57,14 @@ class Campaign:
         out, _ = self.bench("status", "small", "--seeds", SEEDS, "--json").communicate()
         return dict(json.loads(out))
 
-    def submit(self) -> None:
-        """Give what is missing to Slurm; one of three launchers is killed while it does."""
+    def submit(self, *, killed: bool = False) -> None:
+        """Give what is missing to Slurm, or be killed on the way."""
         words = ("run", "small", "--seeds", SEEDS, "--executor", "slurm", "--jobs", "4",
                  "--pack", "1", "--retry-failed")  # fmt: skip
         launcher = self.bench(*words)
-        if self.rng.random() < 1 / 3:
+        if killed:
             time.sleep(self.rng.uniform(0.5, 3.0))
-            if launcher.poll() is None:
-                os.killpg(launcher.pid, signal.SIGKILL)
-                self.hit["launcher"] += 1
+            os.killpg(launcher.pid, signal.SIGKILL)  # its own group, which lives until it is asked
         launcher.communicate()
 
     def hurt(self) -> None:
@@ -82,6 +82,8 @@ class Campaign:
             self.cluster.try_to("scontrol", "requeue", job)
         elif kind == "warning":
             self.cluster.try_to("scancel", "--signal=USR2", job)
+        elif kind == "launcher":
+            self.submit(killed=True)
         elif kind == "slurmd":
             node = self.rng.choice(NODES)
             self.cluster.script("kill-slurmd", node)
@@ -117,8 +119,12 @@ class Campaign:
         ).wait()
         same = content(self.root / "results", BYTES) == content(self.root / "inline", BYTES)
         print(f"{self.hit.total()} kills: {dict(self.hit)}")
-        print(f"{found['done']} of {found['cells']} cells done in {found['attempts']} attempts")
-        print(f"finished and lost or changed: {self.lost}; finished twice: {twice(self.root)}")
+        attempts = attempts_of(self.root / "results")
+        twice = sum(states.count("done") > 1 for states in attempts)
+        print(
+            f"{found['done']} of {found['cells']} cells done in {sum(map(len, attempts))} attempts"
+        )
+        print(f"finished and lost or changed: {self.lost}; finished twice: {twice}")
         print(f"bytes of an inline run: {'yes' if same else 'NO'}")
 
 
@@ -131,13 +137,12 @@ def content(results: Path, names: Sequence[str]) -> dict[str, bytes]:
     }
 
 
-def twice(results: Path) -> int:
-    """Return how many cells were finished by more than one attempt."""
-    ends: Counter[Path] = Counter()
+def attempts_of(results: Path) -> list[list[str]]:
+    """Return how the attempts at each cell ended."""
+    found: dict[Path, list[str]] = {}
     for path in results.glob("*/*/attempts/*.json"):
-        if json.loads(path.read_text())["state"] == "done":
-            ends[path.parent] += 1
-    return sum(count > 1 for count in ends.values())
+        found.setdefault(path.parent, []).append(json.loads(path.read_text())["state"])
+    return list(found.values())
 
 
 def main() -> None:
