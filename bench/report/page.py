@@ -75,20 +75,19 @@ def facts(
     suite, paper = evidence.suite, evidence.paper
     names = list(dict.fromkeys([*suite.reproduces, *(c.artifact for c in suite.compare)]))
     artifacts = [paper.artifact(name) for name in names]
-    published = suite.scales[evidence.scale].protocol == "published"
     return {
         "suite": suite,
         "scale": evidence.scale,
         "what": suite.scales[evidence.scale].what,
         "paper": paper,
-        "published_scale": published,
+        "published_scale": _is_published(evidence),
         "counts": _counts(evidence, evidence.compared),
         "counts_of": {
             a.id: _counts(evidence, [row for row in evidence.compared if row.artifact == a.id])
             for a in artifacts
         },
         "missing": missing_cells(evidence),
-        "artifacts": [(a, _tables(evidence, a.id, published=published)) for a in artifacts],
+        "artifacts": [(a, _tables(evidence, a.id)) for a in artifacts],
         "measured": [t for asked in suite.tables if (t := measured_table(asked, evidence.done))],
         "tolerances": tolerance_lines(
             [r for r in evidence.compared if r.comparable and r.measured]
@@ -127,10 +126,20 @@ def missing_cells(evidence: Evidence) -> list[str]:
     return [*lines[:MOST_MISSING], f"and {left} more"] if left > 0 else lines
 
 
-def _tables(evidence: Evidence, artifact: str, *, published: bool) -> list[Table]:
+def _is_published(evidence: Evidence) -> bool:
+    return evidence.suite.scales[evidence.scale].protocol == "published"
+
+
+def _has_values(evidence: Evidence, rows: Sequence[Compared]) -> bool:
+    """Whether this scale has something to say of printed values."""
+    compared = any(row.comparable and row.measured for row in rows)
+    return bool(rows) and (_is_published(evidence) or compared)
+
+
+def _tables(evidence: Evidence, artifact: str) -> list[Table]:
     """Return the tables of an artifact, where this scale has something to say of its values."""
     rows = [row for row in evidence.compared if row.artifact == artifact]
-    if not published and not any(row.comparable and row.measured for row in rows):
+    if not _has_values(evidence, rows):
         return []
     return make_tables(rows, {c.artifact: c.layout for c in reversed(evidence.suite.compare)})
 
@@ -202,7 +211,7 @@ def _plain(value: Any) -> str:
 
 def _counts(evidence: Evidence, compared: Sequence[Compared]) -> str:
     line = f"{len(evidence.done)} of {len(evidence.cells)} cells done."
-    if compared:
+    if _has_values(evidence, compared):
         line += f" Compared values: {summary_line(compared)}."
     return line
 
