@@ -97,18 +97,19 @@ def _results(folder: Path) -> str:
 def _cells(folder: Path) -> str:
     """Look at every file of every finished cell."""
     faults: list[str] = []
-    sound = other = 0
+    other: list[str] = []
+    sound = 0
     for parcel in (p for kind in CELLS for p in finished(folder, kind)):
         try:
             check(parcel)
-        except OtherCode:
-            other += 1
+        except OtherCode as fault:
+            other.append(str(fault))
         except StoreError as fault:
             faults.append(str(fault))
         else:
             sound += 1
     if faults:
-        more = f"; {len(faults) - 1} more are wrong" if len(faults) > 1 else ""
-        raise StoreError(f"{faults[0]}{more}; remove the folder to have the cell computed again")
-    left = f"; {other} of another version of bench" if other else ""
-    return f"{sound} finished, every file sound{left}"
+        told = "; ".join(faults)
+        raise StoreError(f"{told}; remove a folder to have its cell computed again")
+    left = f"; {len(other)} that this bench does not have ({other[0]})" if other else ""
+    return f"{sound} finished, all can be read{left}; `bench verify` computes them again"

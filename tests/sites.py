@@ -9,6 +9,7 @@ from bench.verbs import write_reports
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "results" / "reference"
+PARTIAL = ("mutual-information-figure-4",)
 SHOWN = {"eqco-table-9": ["paper", "smoke"], "mutual-information-figure-4": ["cpu", "smoke"]}
 
 
@@ -19,6 +20,8 @@ def write_suites(folder: Path, **changes: Any) -> Path:
         data = yaml.safe_load((ROOT / "suites" / f"{name}.yaml").read_text())
         kept = {k: v for k, v in data["scales"].items() if k in scales}
         data |= {"scales": kept, "scale": scales[0], "figures": data["figures"][:1]}
+        if name in PARTIAL:
+            data["seeds"] = [*data["seeds"], 99]  # which nobody ran
         data |= changes
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
     return folder

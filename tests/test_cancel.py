@@ -1,12 +1,14 @@
 """`bench cancel` with a made-up Slurm: what is noted, and which jobs are ended."""
 
+from dataclasses import replace
+
 import pytest
 
 from bench import running
 from bench.config.grid import expand
 from bench.config.load import load_suite
 from bench.errors import LaunchError
-from bench.running import cancel
+from bench.running import cancel, check_begun
 from bench.select import Selection
 from bench.store.submissions import Submission
 from tests.conftest import Workspace
@@ -50,6 +52,19 @@ def test_jobs_are_noted_as_ended_before_they_are(
     assert said == [("scancel", "7_0", "8_0")]
     assert [path.name for path in given.logs.iterdir()] == [f"{given.name}-0.0.stopped"]
     assert cancel(selection)["jobs"] == ["7_0", "8_0"]  # again, as long as they are there
+
+
+def test_what_was_cancelled_before_it_began_can_be_resumed(
+    selection: Selection, given: Submission, slurm: MadeUpSlurm, said: Said
+) -> None:
+    cancel(selection)
+    slurm.alive = []
+    selection.store.submissions.tidy()
+    assert not selection.store.submissions.open()
+    check_begun(selection)
+    elsewhere = replace(selection, results=selection.results / "other")
+    with pytest.raises(LaunchError, match="nothing to resume"):
+        check_begun(elsewhere)
 
 
 def test_nothing_is_told_to_end_where_there_is_nothing(

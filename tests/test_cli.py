@@ -218,19 +218,27 @@ def test_doctor_reads_every_finished_cell(workspace: Workspace) -> None:
         return answer.status, cells
 
     folders = sorted((results / "gaussian-mi").iterdir())
-    assert told() == (0, f"{len(folders)} finished, every file sound")
+    again = "; `bench verify` computes them again"
+    assert told() == (0, f"{len(folders)} finished, all can be read{again}")
     cell, summary = folders[0] / "cell.json", folders[1] / "summary.json"
     other = json.loads(cell.read_text()) | {"version": 99}
     cell.write_text(json.dumps(other))
-    assert told()[1].endswith(
-        f"{len(folders) - 1} finished, every file sound; 1 of another version of bench"
+    assert told() == (
+        0,
+        f"{len(folders) - 1} finished, all can be read; 1 that this bench does not have "
+        f"({cell.relative_to(workspace.root)}: is of version 99; here gaussian-mi has version 1)"
+        f"{again}",
     )
     cell.unlink()
     summary.write_text('{"metrics": {}}')
-    status, text = told()
-    assert status == 1
-    assert text.startswith(
-        f"results/gaussian-mi/{cell.parent.name}/cell.json: is missing; 1 more are wrong"
+    (folders[2] / "provenance.json").write_text("{}")
+    assert told() == (
+        1,
+        f"{cell.relative_to(workspace.root)}: is missing; "
+        f"{summary.relative_to(workspace.root)}: holds no finite metrics; "
+        f"results/gaussian-mi/{folders[2].name}/provenance.json: is no JSON object that says "
+        "anything; "
+        "remove a folder to have its cell computed again",
     )
 
 

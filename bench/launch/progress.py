@@ -77,7 +77,8 @@ class Progress:
         left = ""
         finished = counts[State.DONE] + counts[State.FAILED] == counts.total()
         if self.expected_s is not None and not finished:
-            left = f", about {duration(max(0.0, self.expected_s - spent))} left"
+            more = self.expected_s - spent
+            left = f", about {duration(more)} left" if more > 0 else ", longer than predicted"
         return f"{self.title}: {', '.join(parts)} ({duration(spent)}{left})"
 
 

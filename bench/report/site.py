@@ -1,6 +1,7 @@
 """The site: a page a suite and scale, a page an artifact, the index; draws what has changed."""
 
 import shutil
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 from bench.analysis.coverage import Place, artifact_places
 from bench.config.suite import Layout, Suite
+from bench.errors import StoreError
 from bench.published.reader import PAPERS, load_paper
 from bench.report.artifact import Told, write_artifact
 from bench.report.index import Summary, write_index
@@ -56,7 +58,7 @@ class Site:
             *(f"{p.paper}/{p.id}" for p in places),
         ]
         self.pages = [self.to / (name + suffix) for name in names for suffix in (".html", ".md")]
-        told, summaries = self._gather(stale, old, everything=index_is_old)
+        told, summaries = self._gather(stale, old, asked or (), everything=index_is_old)
         for place in old:
             self._write_artifact(place, told)
         if index_is_old:
@@ -64,11 +66,15 @@ class Site:
         return self.to / "index.html"
 
     def _gather(
-        self, stale: set[str], old: Sequence[Place], *, everything: bool
+        self, stale: set[str], old: Sequence[Place], asked: Sequence[str], *, everything: bool
     ) -> tuple[dict[str, dict[str, Any]], list[Summary]]:
         """Judge one suite after the other and draw those whose page is stale.
 
-        Returns the facts that artifacts' pages need, and a summary of each.
+        Returns the facts that artifacts' pages need, and a summary of each. One whose results
+        cannot be read is left out, and told.
+
+        Raises:
+            StoreError: it was asked for.
         """
         needed = {name for place in old for name in place.suites}
         tasks = [
@@ -81,11 +87,21 @@ class Site:
         summaries: list[Summary] = []
         outcomes = followed(each_done(tasks, self.results), len(tasks), "judging and drawing")
         for task, outcome in zip(tasks, outcomes, strict=True):
+            if outcome.summary is None:
+                if task.grid.folder in asked:
+                    raise StoreError(str(outcome.fault))
+                print(f"bench: left out: {outcome.fault}", file=sys.stderr)
+                self._leave_out(task.grid)
+                continue
             summaries.append(outcome.summary)
             self.drawn += outcome.drawn
             if outcome.facts:
                 told[task.grid.folder] = outcome.facts
         return told, summaries
+
+    def _leave_out(self, grid: Grid) -> None:
+        folder = self.to / grid.folder
+        self.pages = [page for page in self.pages if page.parent != folder]
 
     def _write_artifact(self, place: Place, told: dict[str, dict[str, Any]]) -> None:
         paper = load_paper(place.paper)
@@ -95,7 +111,7 @@ class Site:
             paper,
             self.to,
             Told(
-                sections=[told[grid.folder] for grid in own if grid.done],
+                sections=[told[grid.folder] for grid in own if grid.folder in told],
                 layout=_layout(own, place.id),
                 to_run=[
                     (g.suite.name, g.scale, g.suite.scales[g.scale].what) for g in own if not g.done

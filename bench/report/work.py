@@ -10,6 +10,7 @@ from typing import Any
 
 from bench.config.record import Cell
 from bench.config.suite import Suite
+from bench.errors import StoreError
 from bench.published.reader import Paper
 from bench.report.index import Summary, summarise
 from bench.report.inputs import fingerprint_of_grid
@@ -62,9 +63,10 @@ class Task:
 class Outcome:
     """What is kept of a suite at a scale when its results are let go."""
 
-    summary: Summary
+    summary: Summary | None  # None where its results cannot be read
     facts: dict[str, Any] | None
     drawn: list[Path]
+    fault: str | None = None  # why they cannot
 
 
 def each_done(tasks: Sequence[Task], results: Results) -> Iterator[Outcome]:
@@ -79,7 +81,10 @@ def each_done(tasks: Sequence[Task], results: Results) -> Iterator[Outcome]:
 
 def _outcome(task: Task, results: Results) -> Outcome:
     grid = task.grid
-    evidence = gather(grid.suite, grid.scale, grid.cells, grid.paper, results)
+    try:
+        evidence = gather(grid.suite, grid.scale, grid.cells, grid.paper, results)
+    except StoreError as fault:
+        return Outcome(None, None, [], str(fault))
     facts: dict[str, Any] | None = None
     drawn: list[Path] = []
     if task.draws or task.tells:

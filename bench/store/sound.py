@@ -83,8 +83,9 @@ def check(parcel: Parcel, encoder: CheckEncoder | None = None) -> Checked:
             raise parcel.fault(needed, "is missing")
     cell = None if parcel.kind == TRAINED else check_cell(parcel)
     known = Pretrain.metrics if cell is None else cell.metrics
-    if not isinstance(_json(parcel, "provenance.json"), dict):
-        raise parcel.fault("provenance.json", "is no JSON object")
+    origin = _json(parcel, "provenance.json")
+    if not isinstance(origin, dict) or (cell is not None and not origin):
+        raise parcel.fault("provenance.json", "is no JSON object that says anything")
     metrics = _metrics(parcel, "summary.json", _json(parcel, "summary.json"), {"metrics"}, known)
     if "history.jsonl" in names:
         _check_history(parcel)

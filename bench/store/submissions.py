@@ -8,7 +8,7 @@ submissions before, and no cell is submitted twice. When none of its jobs is lef
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,9 +101,11 @@ class Submissions:
 
     def open(self) -> list[Submission]:
         """Return the submissions that may have jobs, in order."""
-        paths = sorted(p for p in self.folder.glob("*.json") if not p.name.endswith(ENDED))
-        found = [(path, read_json(path)) for path in paths]
-        return [Submission(path, record) for path, record in found if record is not None]
+        return _read(p for p in self.folder.glob("*.json") if not p.name.endswith(ENDED))
+
+    def gave(self, cells: Collection[str]) -> bool:
+        """Whether any of these cells was ever submitted."""
+        return any(not s.cells.isdisjoint(cells) for s in _read(self.folder.glob("*.json")))
 
     def queued(self) -> dict[str, float]:
         """Return the ids of cells that wait or run in Slurm, and since when failures are retried.
@@ -226,6 +228,11 @@ class Submissions:
             gone = names.isdisjoint({*submission.arrays, submission.sweep})
             if gone and not submission.in_the_making():
                 submission.end()
+
+
+def _read(paths: Iterable[Path]) -> list[Submission]:
+    found = [(path, read_json(path)) for path in sorted(paths)]
+    return [Submission(path, record) for path, record in found if record is not None]
 
 
 def _held(submission: Submission, alive: list[Task] | None) -> set[str]:

@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
+from bench.config.grid import expand
+from bench.config.load import load_suite
+from bench.errors import StoreError
 from bench.published.reader import PAPERS, load_paper
 from bench.verbs import write_reports
 from tests.sites import REFERENCE, ROOT, write_site, write_suites
@@ -101,8 +104,8 @@ def test_a_partial_grid_says_so_at_the_top(site: Path) -> None:
     for page in ("index.md", "index.html"):
         text = (site / "mutual-information-figure-4" / "cpu" / page).read_text()
         head = text[: text.index("Measured")]
-        assert "15 of 45 cells done." in head
-        assert "Missing: views = jitter, view_strength = 0.25 (seeds 0, 1, 2); " in head
+        assert "45 of 60 cells done." in head
+        assert "Missing: views = none, view_strength = 1.0 (seed 99); " in head
     whole = (site / "eqco-table-9" / "paper" / "index.html").read_text()
     assert "Missing:" not in whole
 
@@ -118,6 +121,28 @@ def test_an_artifacts_page_counts_its_own_values(tmp_path: Path) -> None:
     pages = tmp_path / "to" / "mutual-information"
     assert told in (pages / "text-g.md").read_text()
     assert "60 of 60 cells done.\n" in (pages / "figure-6.md").read_text()
+
+
+def test_a_damaged_cell_harms_no_other_suites_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suites, results, to = write_suites(tmp_path / "suites"), tmp_path / "results", tmp_path / "to"
+    results.mkdir()
+    for path in REFERENCE.glob("gaussian-mi.*"):
+        shutil.copy(path, results)
+    path = suites / "mutual-information-figure-4.yaml"
+    (cell, *_) = expand(load_suite(path), "smoke", path)
+    folder = results / cell.experiment / cell.id
+    folder.mkdir(parents=True)
+    (folder / "summary.json").write_text('{"metrics": {"knn_top1": ')
+    whole = {"eqco-table-9/paper/index.html", "eqco/table-9.html", "index.html"}
+    assert whole <= set(write_site(suites, to, results))
+    complaint = capsys.readouterr().err
+    assert complaint.startswith(f"bench: left out: {folder / 'summary.json'}: ")
+    assert complaint.count("\n") == 1
+    assert not (to / "mutual-information-figure-4" / "smoke" / "index.html").exists()
+    with pytest.raises(StoreError, match=r"summary\.json: "):
+        write_reports(suites, results, [path.stem], scale="smoke", to=to, formats=[])
 
 
 def test_only_what_changed_is_drawn_again(tmp_path: Path) -> None:
