@@ -201,6 +201,7 @@ def describe_status(selection: Selection) -> Record:
     record: Record = {
         "suite": selection.suite.name,
         "scale": selection.scale,
+        "results": str(selection.results),
         "cells": len(states),
         **{str(state): counts[state] for state in State},
         "attempts": sum(state.attempts for state in states),

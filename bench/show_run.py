@@ -4,6 +4,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TextIO
 
 from bench.launch.progress import duration
@@ -133,6 +134,8 @@ def print_status(record: Record) -> None:
     left = record["left_core_s"]
     more = f"; about {duration(left)} of work left" if left else ""
     print(f"{record['suite']} at scale {record['scale']}: {record['cells']} cells: {told}{more}")
+    if not Path(record["results"]).exists():
+        print(f"  {record['results']}: no such folder of results yet")
     if not record["slurm_answers"]:
         print("  Slurm does not answer: what was submitted last counts as queued")
     _print_jobs(record["jobs"])

@@ -66,13 +66,15 @@ def test_plan_before_and_after(workspace: Workspace) -> None:
 
 def test_status(done: Workspace) -> None:
     assert done.call("status", "small", "--json").json == {
-        "suite": "small", "scale": "tiny", "cells": 16, "done": 16, "running": 0, "queued": 0,
-        "failed": 0, "missing": 0, "stale": 0, "attempts": 0, "failures": [], "jobs": [],
-        "slurm_answers": True, "left_core_s": None,
+        "suite": "small", "scale": "tiny", "results": "results", "cells": 16, "done": 16,
+        "running": 0, "queued": 0, "failed": 0, "missing": 0, "stale": 0, "attempts": 0,
+        "failures": [], "jobs": [], "slurm_answers": True, "left_core_s": None,
     }  # fmt: skip
     told = "small at scale tiny: 16 cells: 16 done\n"
     assert done.call("status", "small").out == told
     assert done.call("status", "small", "--watch").out == told
+    nowhere = done.call("--results", "nowhere", "status", "small").out
+    assert nowhere.endswith(" cells: 16 missing\n  nowhere: no such folder of results yet\n")
 
 
 def test_compare(done: Workspace) -> None:
