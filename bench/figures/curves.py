@@ -21,7 +21,7 @@ def summarise(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
     """
     values = frame.groupby(x, sort=True)[y]
     n, mean, std = values.count(), values.mean(), values.std()
-    half = (half_width(std / n**0.5, n - 1)).where(n > 1, 0.0)
+    half = half_width(std / n**0.5, n - 1).where(n > 1, 0.0)
     found = pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half, "n": n})
     return found.reset_index()
 
