@@ -43,8 +43,8 @@ def wait_for(condition: Any, seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
-def end(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=180)
+def end(process: "subprocess.Popen[str]", seconds: float = 180) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=seconds)
     return process.returncode, out, err
 
 

@@ -230,6 +230,6 @@ def test_table_9_launcher_killed_job_requeued_slurmd_killed(
     cluster.script("start-slurmd", node)
     wait_for(lambda: counts()["done"] == counts()["cells"], seconds=1200, what="for the end")
     inline = ("--results", "other", "run", *table, "--executor", "inline")
-    assert end(on_slurm.start(*suites, *inline))[0] == 0
+    assert end(on_slurm.start(*suites, *inline), 1200)[0] == 0
     assert on_slurm.summaries() == on_slurm.summaries("other")
     assert Counter(a["state"] for a in on_slurm.attempts())["done"] == counts()["cells"]
