@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from shutil import which
@@ -46,6 +47,7 @@ def submit(request: Request, store: Store) -> Submission | None:
         check_cells(request.cells, request.profile.ranks)
     limit = _max_array_size(request.profile)
     store.submissions.tidy()
+    _adopt(request, store)
     arrays: list[list[Task]] = []
 
     def choose() -> tuple[list[list[list[str]]], float] | None:
@@ -123,12 +125,31 @@ def _give_to_slurm(
         if given:
             ask("scancel", *given)
         raise
-    jobs = dict(zip(submission.arrays, given, strict=True))
+    _look_after(submission, dict(zip(submission.arrays, given, strict=True)), request, store)
+
+
+def _adopt(request: Request, store: Store) -> None:
+    """Look after arrays whose launcher died before it could."""
+    submissions = store.submissions
+    alive = submissions.tasks(submissions.open()) or []
+    for submission in submissions.open():
+        jobs = {t.array: t.job.split("_")[0] for t in alive if t.array in submission.arrays}
+        looked_after = submission.record["submitted"] or submission.in_the_making()
+        own = [cell for cell in request.cells if cell.id in submission.cells]
+        if jobs and own and not looked_after:
+            if not any(task.array == submission.sweep for task in alive):
+                _look_after(submission, jobs, replace(request, cells=own), store)
+            submission.note_submitted()
+
+
+def _look_after(
+    submission: Submission, jobs: dict[str, str], request: Request, store: Store
+) -> None:
+    """Submit the job that comes after these arrays, by name and number."""
     sweep = Sweep(request, store.root.resolve(), submission, jobs)
+    options = _options(_small(request.profile), list(jobs.values()))
     try:
-        _sbatch(
-            [sweep], submission.logs, submission.sweep, _options(_small(request.profile), given)
-        )
+        _sbatch([sweep], submission.logs, submission.sweep, options)
     except LaunchError as refused:
         print(
             f"bench: no job will look for killed cells ({refused}); `bench resume` does it",

@@ -45,7 +45,7 @@ class Sweep:
             request: what the user asked for.
             results: the results folder, absolute.
             submission: the arrays.
-            jobs: Slurm's number of each array, by its name.
+            jobs: Slurm's number of each array that is looked after, by its name.
         """
         self.request, self.results, self.jobs = request, results, jobs
         self.submission = replace(submission, path=submission.path.resolve())
@@ -82,7 +82,8 @@ class Sweep:
         return {
             cell
             for array, place, cells in self.submission.given()
-            if self.submission.log(self._job(array, place)).exists()
+            if array in self.jobs
+            and self.submission.log(self._job(array, place)).exists()
             and not self.submission.stopped_file(array, place).exists()
             for cell in cells
         }
@@ -106,8 +107,10 @@ class Sweep:
 
     def _last_words(self, cell: str) -> str:
         for array, place, cells in self.submission.given():
+            if cell not in cells or array not in self.jobs:
+                continue
             path = self.submission.log(self._job(array, place), "err")
-            if cell in cells and path.exists():
+            if path.exists():
                 lines = path.read_text(errors="replace").strip().splitlines()
                 return f"{lines[-1]} (log: {path})" if lines else ""
         return ""

@@ -1,5 +1,6 @@
 """What is given to submitit: which cells, in which arrays, with which options; all or nothing."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from bench.launch.sweep import Request, Sweep
 from bench.store.owner import Owner
 from bench.store.store import Store
 from tests.launch.test_predict import finish, toy
-from tests.made_up_slurm import MadeUpSlurm
+from tests.made_up_slurm import MadeUpSlurm, submitted
 from tests.store.test_store import states
 
 CELLS = [toy(seed=seed, hidden_units=33 + seed) for seed in range(5)]
@@ -189,6 +190,33 @@ def test_without_the_last_job_the_arrays_stay(
     )
     assert states(Store(tmp_path), CELLS) == ["queued"] * 5
     assert not any(command[0] == "scancel" for command in sbatch.asked)
+
+
+def test_arrays_whose_launcher_died_get_a_last_job(
+    tmp_path: Path, sbatch: Sbatch, slurm: MadeUpSlurm
+) -> None:
+    """Its first array runs, it never gave the second: that is given now, and both looked after."""
+    left = submitted(tmp_path, [[CELLS[0].id], [CELLS[1].id]], [[CELLS[2].id]])
+    dead = Owner.me().record() | {"pid": 2**22 + 1}
+    left.path.write_text(json.dumps(left.record | {"submitted": False, "owner": dead}))
+    slurm.begin(f"{left.name}-0", 0, "30")
+    slurm.begin(f"{left.name}-0", 1, "30")
+    whole = submitted(tmp_path, [[CELLS[3].id]])  # Slurm refused its last job
+    slurm.begin(f"{whole.name}-0", 0, "31")
+    assert submit(request(), Store(tmp_path)) is not None
+    adopted, array, last = sbatch.jobs
+    assert isinstance(adopted[0], Sweep)
+    assert adopted[0].jobs == {f"{left.name}-0": "30"}
+    assert [cell.seed for cell in adopted[0].request.cells] == [0, 1, 2]
+    assert sbatch.options[0]["slurm_additional_parameters"] == {"dependency": "afterany:30"}
+    assert {job.units[0][0].seed for job in array} == {2, 4}
+    assert isinstance(last[0], Sweep)
+    left.log("30_0").touch()
+    assert adopted[0]._in_lost_tasks() == {CELLS[0].id}
+    assert slurm.alive is not None
+    slurm.alive = [task for task in slurm.alive if task.array != left.sweep]
+    assert submit(request(), Store(tmp_path)) is None  # all are held, and were looked after
+    assert len(sbatch.jobs) == 3
 
 
 def test_a_refusal_is_told_in_sbatchs_own_words(
