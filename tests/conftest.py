@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -105,6 +106,8 @@ class Workspace:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            # Where the tests run in the background SIGINT is ignored, and so it would be here.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def summaries(self, results: str = "results") -> dict[str, bytes]:

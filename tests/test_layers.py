@@ -36,7 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "figures": {"analysis", "published"},
     "report": {"figures", "analysis", "published", "store"},
     "select": {"report", "analysis", "published", "store"},
-    "doctor": {"launch", "report", "analysis", "published", "store"},
+    "doctor": {"select", "launch", "report", "published", "store"},
     "planning": {"select", "launch", "store"},
     "show_run": {"launch", "report", "store"},
     "running": {"planning", "show_run", "select", "launch", "data", "store"},

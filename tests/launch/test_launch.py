@@ -167,7 +167,7 @@ def test_two_runs_at_once_run_every_cell_once(workspace: Workspace) -> None:
 
 
 def test_ctrl_c_stops_cleanly_and_resume_goes_on(workspace: Workspace) -> None:
-    workspace.suite(SUITE.replace("steps: 100\n", "steps: 7500\n"))  # not over before the signal
+    workspace.suite(LONG)
     process = workspace.start("run", "small", *PART, "--jobs", "1")
     wait_for(lambda: any(a["state"] == "running" for a in workspace.attempts()))
     os.killpg(process.pid, signal.SIGINT)
