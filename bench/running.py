@@ -70,8 +70,9 @@ def check_begun(selection: Selection) -> None:
     """Raise a LaunchError if no cell of the selection was ever begun."""
     states = selection.store.states(selection.cells)
     begun = (State.DONE, State.FAILED, State.QUEUED)
-    given = selection.store.submissions.gave({cell.id for cell in selection.cells})
-    if not given and not any(s.attempts or s.state in begun for s in states):
+    if any(s.attempts or s.state in begun for s in states):
+        return
+    if not selection.store.submissions.gave({cell.id for cell in selection.cells}):
         raise LaunchError(
             f"{selection.suite.name} at scale {selection.scale}: nothing to resume in "
             f"{selection.results}; `bench run {selection.suite.name} --scale {selection.scale}` "

@@ -52,7 +52,7 @@ def summarise(evidence: Evidence) -> Summary:
         scale=evidence.scale,
         title=suite.title,
         paper=suite.paper,
-        published=suite.scales[evidence.scale].protocol == "published",
+        published=evidence.is_published,
         done=len(evidence.done),
         cells=len(evidence.cells),
         values=values,

@@ -47,6 +47,11 @@ class Evidence:
     compared: list[Compared]
     judged: list[Judged]
 
+    @property
+    def is_published(self) -> bool:
+        """Whether the scale follows the published protocol."""
+        return self.suite.scales[self.scale].protocol == "published"
+
 
 def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: Results) -> Evidence:
     """Read the finished cells and judge them."""
@@ -80,7 +85,7 @@ def facts(
         "scale": evidence.scale,
         "what": suite.scales[evidence.scale].what,
         "paper": paper,
-        "published_scale": _is_published(evidence),
+        "published_scale": evidence.is_published,
         "counts": _counts(evidence, evidence.compared),
         "counts_of": {
             a.id: _counts(evidence, [row for row in evidence.compared if row.artifact == a.id])
@@ -126,14 +131,10 @@ def missing_cells(evidence: Evidence) -> list[str]:
     return [*lines[:MOST_MISSING], f"and {left} more"] if left > 0 else lines
 
 
-def _is_published(evidence: Evidence) -> bool:
-    return evidence.suite.scales[evidence.scale].protocol == "published"
-
-
 def _has_values(evidence: Evidence, rows: Sequence[Compared]) -> bool:
     """Whether this scale has something to say of printed values."""
     compared = any(row.comparable and row.measured for row in rows)
-    return bool(rows) and (_is_published(evidence) or compared)
+    return bool(rows) and (evidence.is_published or compared)
 
 
 def _tables(evidence: Evidence, artifact: str) -> list[Table]:

@@ -88,7 +88,7 @@ def test_cells_are_held_as_long_as_their_task_is_there(tmp_path: Path, slurm: Ma
 def test_workers_are_the_running_jobs_with_their_gpus(tmp_path: Path, slurm: MadeUpSlurm) -> None:
     one = submitted(tmp_path, [["a"], ["b"], ["c"]], gpus=True)
     two = submitted(tmp_path, [["d"]])
-    found = Store(tmp_path, asks_slurm=True).submissions
+    found = Store(tmp_path).submissions
     assert found.workers({"a"}) == []
     slurm.begin(f"{one.name}-0", 0, state="PENDING")
     found.forget()
