@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo slurm chromium test cover check clean
+.PHONY: install demo site slurm chromium test cover check clean
 
 install: $(STAMP)
 
@@ -18,6 +18,11 @@ demo: $(STAMP)
 	$(BIN)/bench run eqco-table-9 --scale quick
 	$(BIN)/bench report eqco-table-9 --scale quick
 	$(BIN)/bench compare eqco-table-9 --scale quick
+
+# The site of the reference runs: HTML, LaTeX and CSV beside the Markdown and figures that are kept.
+site: $(STAMP)
+	$(BIN)/bench methods --to reports/reference
+	$(BIN)/bench --results results/reference report --all --to reports/reference --formats tex,csv
 
 # A one-host Slurm for the tests of tests/slurm; where it cannot be had they are skipped, and say so.
 slurm:

@@ -4,7 +4,10 @@ BenchError                a user's mistake: one clear line, exit status 2
 |-- SuiteError            a suite file: unknown key, wrong type, empty axis, unknown artifact
 |-- PublishedError        a question about a paper, artifact or claim that does not exist
 |-- StoreError            the results folder: not writable, a record that cannot be read
-`-- LaunchError           a run that cannot start: no GPU of that number, nothing begun to resume
+|-- LaunchError           a run that cannot start: no GPU of that number, nothing begun to resume
+`-- DataError             a data set that cannot be had
+    |-- DataMissing       it is not where it should be
+    `-- DataTorn          a file of it is damaged
 CellFailure               one cell could not be computed; the others go on
 |-- Diverged              a loss or estimate is not finite
 `-- DataFailure           a data set is missing, torn or too small for the cell
@@ -35,6 +38,18 @@ class StoreError(BenchError):
 
 class LaunchError(BenchError):
     """A run cannot start."""
+
+
+class DataError(BenchError):
+    """A data set cannot be had: the place and the remedy, in one line."""
+
+
+class DataMissing(DataError):
+    """A data set is not where it should be."""
+
+
+class DataTorn(DataError):
+    """A file of a data set is damaged or not what it should be."""
 
 
 class CellFailure(Exception):

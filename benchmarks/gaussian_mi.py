@@ -14,7 +14,7 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from bench.config.cells import GaussianMI
+from bench.cells.toys import GaussianMI
 from bench.data.streams import Purpose
 from bench.experiments.gaussian_mi import Critics
 from bench.losses import in_batch, infonce

@@ -11,9 +11,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.config.grid import expand
-from bench.config.load import load_suite
-from bench.store.store import Store
+from bench.results.store import Store
+from bench.suites.expand import expand
+from bench.suites.load import load_suite
 
 SUITE = Path(__file__).parents[1] / "suites" / "eqco-table-9.yaml"
 

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.config.environment import cores
+from bench.environment import cores
 from tests.conftest import SUITE
 from tests.slurm.conftest import Cluster
 

@@ -12,13 +12,12 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from bench.config.environment import data_root
-from bench.config.grid import expand
-from bench.config.load import find_suite, load_suite
-from bench.config.pretrain import Pretrain
+from bench.cells.pretrain import Pretrain
 from bench.evaluate.features import Features, extract
 from bench.evaluate.knn import knn_top1
-from bench.methods.online import Online
+from bench.methods.online_network import Online
+from bench.suites.expand import expand
+from bench.suites.load import find_suite, load_suite
 from bench.train.sources import Source, open_source
 
 
@@ -42,6 +41,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("suite")
     parser.add_argument("--scale")
+    parser.add_argument("--data", type=Path, default=Path("datasets"))
     arguments = parser.parse_args()
     path = find_suite(arguments.suite, Path("suites"))
     suite = load_suite(path)
@@ -50,7 +50,7 @@ def main() -> None:
     for seed in sorted({cell.seed for cell in cells}):
         cell = next(cell for cell in cells if cell.seed == seed)
         assert isinstance(cell, Pretrain)
-        source = open_source(cell, data_root(), device)
+        source = open_source(cell, arguments.data, device)
         encoder = Online(cell).backbone.to(device)
         # The statistics of batch norm are those of the training images, as after an epoch.
         encoder.train()

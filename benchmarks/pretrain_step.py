@@ -21,9 +21,9 @@ from PIL import Image
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
-from bench.config.pretrain import Pretrain
+from bench.cells.pretrain import Pretrain
 from bench.data.images import Images, Split
-from bench.methods.online import Online
+from bench.methods.online_network import Online
 from bench.train.loop import Training
 from bench.train.sources import InMemory
 

@@ -144,8 +144,8 @@ def workspace(
         monkeypatch.setattr(sys, "argv", ["bench", *words])
         capsys.readouterr()
         with monkeypatch.context() as patch:
-            patch.setenv("BENCH_SUITES", "suites")  # which a call sets for its workers
             patch.delenv("BENCH_DATA", raising=False)
+            patch.delenv("BENCH_SUITES", raising=False)
             with pytest.raises(SystemExit) as stop:
                 cli.main()
         out, err = capsys.readouterr()
@@ -159,5 +159,5 @@ def workspace(
 @pytest.fixture
 def slurm(monkeypatch: pytest.MonkeyPatch) -> MadeUpSlurm:
     made = MadeUpSlurm()
-    monkeypatch.setattr("bench.store.slurm.tasks", made.tasks)
+    monkeypatch.setattr("bench.results.slurm.squeue.tasks", made.tasks)
     return made

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from bench.ranks import Ranks
+from bench.distributed import Ranks
 
 
 class Crew:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.config.grid import expand
-from bench.config.load import load_suite
-from bench.config.record import Cell
-from bench.store.files import to_json, write_whole
-from bench.store.store import Store
+from bench.cells.cell import Cell
+from bench.files.atomic import to_json, write_whole
+from bench.results.store import Store
+from bench.suites.expand import expand
+from bench.suites.load import load_suite
 
 ORIGIN = {"code": {"commit": "abc"}, "packages": {"torch": "2.6.0"}, "python": "3.11.2"}
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bench.store.slurm import Task
-from bench.store.store import Store
-from bench.store.submissions import Submission
+from bench.results.slurm.squeue import Task
+from bench.results.slurm.submissions import Submission
+from bench.results.store import Store
 
 
 class MadeUpSlurm:

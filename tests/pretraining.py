@@ -5,12 +5,12 @@ from typing import Any
 
 import torch
 
-from bench.config.presets import presets
-from bench.config.pretrain import Pretrain
+from bench.cells.pretrain import Pretrain
+from bench.suites.presets import filled, paper_presets
 from bench.train.loop import Training
 from bench.train.sources import open_source
 
-METHODS = sorted(presets())
+METHODS = sorted(paper_presets())
 
 SMALL: dict[str, Any] = {
     "experiment": "pretrain", "method": "simclr", "dataset": "digits", "train_images": 96,
@@ -42,12 +42,17 @@ grid: {knn_k: [3, 7]}
 
 def sizes_of(method: str) -> dict[str, Any]:
     """Return the small sizes of what a preset has."""
-    given = presets()[method].settings if method in presets() else {}
+    given = paper_presets()[method].settings if method in paper_presets() else {}
     return {k: v for k, v in SIZES.items() if given.get(k) not in (None, 0) and given[k] != 1}
 
 
+def pretrain_cell(**settings: Any) -> Pretrain:
+    """Return the cell that a suite with these settings has: a preset fills in what they lack."""
+    return Pretrain.model_validate(filled(settings, paper_presets()))
+
+
 def small_cell(method: str = "simclr", **changes: Any) -> Pretrain:
-    return Pretrain.model_validate(SMALL | {"method": method} | sizes_of(method) | changes)
+    return pretrain_cell(**SMALL | {"method": method} | sizes_of(method) | changes)
 
 
 def training_of(cell: Pretrain, device: str = "cpu") -> Training:

@@ -7,12 +7,12 @@ import torch
 from torch import Tensor, nn
 
 from bench.data.images import Split
+from bench.distributed import Ranks
+from bench.distributed.stop import agreed
 from bench.errors import Diverged, Interrupted
 from bench.networks.batchnorm import batch_norm_1d, batch_norm_2d
 from bench.networks.ranked_norm import spread_norms, statistics_apart
-from bench.ranks import Ranks
-from bench.ranks.stop import agreed
-from bench.store.folder import CellFolder
+from bench.results.folder import CellFolder
 from bench.train.loop import Training, train
 from bench.train.sources import InMemory, open_source
 from tests.pretraining import small_cell, weights
@@ -50,7 +50,7 @@ def resumed(ranks: Ranks, folder: Path, stop_after: int | None) -> tuple[int, Nu
     """Train a cell; where asked the last rank alone is told to stop. Return the steps done."""
     training, done = training_on(ranks, "moco-v2", {}), 0
 
-    def beat() -> None:
+    def heartbeat() -> None:
         nonlocal done
         done += 1
 
@@ -58,7 +58,7 @@ def resumed(ranks: Ranks, folder: Path, stop_after: int | None) -> tuple[int, Nu
         return done == stop_after and ranks.rank == ranks.world_size - 1
 
     try:
-        train(training, CellFolder(folder), agreed(beat, asked, ranks), ranks=ranks)
+        train(training, CellFolder(folder), agreed(heartbeat, asked, ranks), ranks=ranks)
     except Interrupted:
         assert stop_after is not None
     return done, weights(training)

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from bench import running
-from bench.config.grid import expand
-from bench.config.load import load_suite
+from bench.cli import cancel as module
+from bench.cli.cancel import stop
+from bench.cli.run import check_begun
+from bench.cli.selection import Selection
 from bench.errors import LaunchError
-from bench.running import cancel, check_begun
-from bench.select import Selection
-from bench.store.submissions import Submission
+from bench.results.slurm.submissions import Submission
+from bench.suites.expand import expand
+from bench.suites.load import load_suite
 from tests.conftest import Workspace
 from tests.made_up_slurm import MadeUpSlurm, submitted
 
@@ -25,7 +26,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> Said:
         commands.append(command)
         return ""
 
-    monkeypatch.setattr(running, "ask", ask)
+    monkeypatch.setattr(module, "ask", ask)
     return commands
 
 
@@ -48,16 +49,16 @@ def given(selection: Selection, slurm: MadeUpSlurm) -> Submission:
 def test_jobs_are_noted_as_ended_before_they_are(
     selection: Selection, given: Submission, said: Said
 ) -> None:
-    assert cancel(selection) == {"jobs": ["7_0", "8_0"], "launchers": [], "elsewhere": []}
+    assert stop(selection) == {"jobs": ["7_0", "8_0"], "launchers": [], "elsewhere": []}
     assert said == [("scancel", "7_0", "8_0")]
     assert [path.name for path in given.logs.iterdir()] == [f"{given.name}-0.0.stopped"]
-    assert cancel(selection)["jobs"] == ["7_0", "8_0"]  # again, as long as they are there
+    assert stop(selection)["jobs"] == ["7_0", "8_0"]  # again, as long as they are there
 
 
 def test_what_was_cancelled_before_it_began_can_be_resumed(
     selection: Selection, given: Submission, slurm: MadeUpSlurm, said: Said
 ) -> None:
-    cancel(selection)
+    stop(selection)
     slurm.alive = []
     selection.store.submissions.tidy()
     assert not selection.store.submissions.open()
@@ -70,20 +71,20 @@ def test_what_was_cancelled_before_it_began_can_be_resumed(
 def test_nothing_is_told_to_end_where_there_is_nothing(
     selection: Selection, slurm: MadeUpSlurm, said: Said
 ) -> None:
-    assert cancel(selection) == {"jobs": [], "launchers": [], "elsewhere": []}
+    assert stop(selection) == {"jobs": [], "launchers": [], "elsewhere": []}
     assert said == []
 
 
 def test_a_slurm_that_does_not_answer_is_told_and_nothing_noted(
     selection: Selection, given: Submission, slurm: MadeUpSlurm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "ask", lambda *_: None)
-    with pytest.raises(LaunchError, match=r"^scancel 7_0 8_0 \.\.\.: Slurm does not do it$"):
-        cancel(selection)
+    monkeypatch.setattr(module, "ask", lambda *_: None)
+    with pytest.raises(LaunchError, match=r"^scancel failed for jobs 7_0, 8_0$"):
+        stop(selection)
     given.stopped_file(f"{given.name}-0", 0).unlink()
     slurm.alive = None
     with pytest.raises(LaunchError) as unknown:
-        cancel(selection)
+        stop(selection)
     assert str(unknown.value) == (
         "Slurm does not answer: jobs that were submitted from here may still run"
     )

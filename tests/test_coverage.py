@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from bench.analysis import coverage
-from bench.analysis.coverage import REASONS, Place, artifact_places, claim_places
-from bench.config.load import load_suite, suite_paths
-from bench.config.suite import Suite
-from bench.config.yaml_file import load_yaml
+from bench.analysis.coverage import Place, artifact_places, claim_places
 from bench.errors import PublishedError
-from bench.published.reader import PAPERS, load_paper
+from bench.files.yaml_file import load_yaml
+from bench.papers.reader import NOT_COVERED, PAPERS, load_paper
+from bench.suites.load import load_suite, suite_paths
+from bench.suites.suite import Suite
 
 SUITES = [load_suite(path) for path in suite_paths(Path(__file__).parents[1] / "suites").values()]
 BOTH = pytest.mark.parametrize("places", [artifact_places, claim_places])
@@ -22,7 +22,7 @@ Places = Callable[[list[Suite]], list[Place]]
 
 def reasons() -> list[tuple[str, str, str, str]]:
     """Return paper, kind, id and reason of every entry."""
-    read: dict[str, dict[str, dict[str, str]]] = load_yaml(REASONS, PublishedError)
+    read: dict[str, dict[str, dict[str, str]]] = load_yaml(NOT_COVERED, PublishedError)
     return [
         (paper, kind, name, reason)
         for paper, kinds in read.items()
@@ -73,7 +73,7 @@ def test_a_reason_for_something_covered_would_be_seen(
 ) -> None:
     both: Any = "eqco:\n  artifacts: {theorem-1: 'why'}\n"
     (tmp_path / "reasons.yaml").write_text(both)
-    monkeypatch.setattr(coverage, "REASONS", tmp_path / "reasons.yaml")
+    monkeypatch.setattr(coverage, "NOT_COVERED", tmp_path / "reasons.yaml")
     found = {p.id: p for p in artifact_places(SUITES) if p.paper == "eqco"}
     assert found["theorem-1"].suites
     assert found["theorem-1"].reason == "why"

@@ -11,11 +11,11 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from bench.config.losses import LOSSES, Loss
-from bench.config.presets import elsewhere, presets
-from bench.config.reference import AXES, settings_reference
+from bench.cells.losses import LOSSES, Loss
+from bench.cli.methods import describe_methods
 from bench.report.methods import methods_page
-from bench.verbs import describe_methods
+from bench.suites.presets import elsewhere, paper_presets
+from bench.suites.settings_reference import AXES, settings_reference
 from tests.conftest import Workspace
 from tests.pretraining import METHODS, small_cell, training_of
 
@@ -26,7 +26,7 @@ BENCH = ROOT / "bench"
 def published_names() -> set[str]:
     """Return every name that a measured row calls its method."""
     names = set()
-    for path in (BENCH / "published" / "data").glob("*.yaml"):
+    for path in (BENCH / "papers" / "data").glob("*.yaml"):
         for artifact in yaml.safe_load(path.read_text())["artifacts"]:
             if artifact.get("source") == "measured":
                 rows = [artifact["setting"] | row for row in artifact["rows"] or [{}]]
@@ -35,14 +35,14 @@ def published_names() -> set[str]:
 
 
 def test_every_published_method_is_a_preset_or_told_why_not() -> None:
-    known = set(presets()) | set(elsewhere())
+    known = set(paper_presets()) | set(elsewhere())
     assert published_names() <= known
     assert set(elsewhere()) <= published_names()
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_takes_a_step(method: str) -> None:
-    begun = {"uniform_epochs": 0} if presets()[method].settings.get("uniform_epochs") else {}
+    begun = {"uniform_epochs": 0} if paper_presets()[method].settings.get("uniform_epochs") else {}
     training = training_of(small_cell(method, epochs=1, **begun))
     training.online.train()
     for step in range(training.steps):
@@ -77,7 +77,7 @@ def test_a_crossing_trains_or_is_refused(changes: dict[str, Any]) -> None:
     """Whatever passes the record's checks takes a step."""
     refused = 0
     for method in METHODS:
-        if presets()[method].settings.get("drawn") == "ball" and "anneal" in method:
+        if paper_presets()[method].settings.get("drawn") == "ball" and "anneal" in method:
             continue  # as the others
         try:
             cell = small_cell(method, epochs=2, **changes)
@@ -99,8 +99,8 @@ def test_naming_what_a_preset_says_changes_nothing(method: str) -> None:
 
 def test_no_module_knows_a_method_by_name() -> None:
     """A name may stand for a view set, a loss or a protocol as well; those words are left out."""
-    from bench.config.coordinates import Comparison, DataAndViews, Objective
-    from bench.config.linear_protocols import LINEAR_PROTOCOLS
+    from bench.cells.axes import Comparison, DataAndViews, Objective
+    from bench.cells.linear_protocols import LINEAR_PROTOCOLS
 
     literals = {
         str(value)
@@ -109,7 +109,7 @@ def test_no_module_knows_a_method_by_name() -> None:
         for value in re.findall(r"'([a-z0-9-]+)'", str(field.annotation))
     }
     others = set(LOSSES) | set(LINEAR_PROTOCOLS) | literals
-    names = set(presets()) - others
+    names = set(paper_presets()) - others
     assert len(names) > 30
     found = [
         (str(path.relative_to(ROOT)), node.value)
@@ -122,7 +122,9 @@ def test_no_module_knows_a_method_by_name() -> None:
 
 def test_the_page_of_methods_is_what_the_presets_say() -> None:
     page = (ROOT / "reports" / "reference" / "methods.md").read_text()
-    assert page == methods_page(describe_methods(None), elsewhere(), settings_reference())
+    assert page == methods_page(
+        describe_methods(ROOT / "suites", None), elsewhere(), settings_reference()
+    )
 
 
 def test_every_setting_is_described() -> None:
@@ -166,7 +168,7 @@ def test_contributing_adds_an_objective(monkeypatch: pytest.MonkeyPatch) -> None
     text = (ROOT / "CONTRIBUTING.md").read_text()
     blocks = re.findall(r"```python\n# (\S+)\n(.*?)```", text, re.DOTALL)
     assert [name for name, _ in blocks] == [
-        "bench/losses/hinge.py", "bench/config/losses.py", "tests/losses/test_hinge.py",
+        "bench/losses/hinge.py", "bench/cells/losses.py", "tests/losses/test_hinge.py",
     ]  # fmt: skip
     module = ModuleType("bench.losses.hinge")
     exec(blocks[0][1], module.__dict__)

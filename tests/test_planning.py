@@ -1,9 +1,13 @@
 """`bench plan` with --probe and --limit-gpu-hours, and `bench run` with the limit."""
 
 import json
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
+from bench.cells.toys import GaussianMI
+from bench.experiments import EXPERIMENTS, Outcome
 from tests.conftest import SUITE, Workspace
 from tests.pretraining import DIGITS
 
@@ -39,7 +43,7 @@ def test_a_probe_leaves_no_cell_behind_and_is_used_after(workspace: Workspace) -
         assert {cell["predicted_from"] for cell in plan["cells"]} == {"probe"}
         assert all(0 < cell["predicted_s"] < 60 for cell in plan["cells"])
         predicted = plan["predicted"]
-        assert [k["told"] for k in predicted["by_kind"]] == ["probe"] * 2
+        assert [k["message"] for k in predicted["by_kind"]] == ["probe"] * 2
         assert sum(k["core_s"] for k in predicted["by_kind"]) == pytest.approx(
             predicted["core_s"],
             abs=0.2,  # each is rounded
@@ -54,13 +58,31 @@ def test_a_probe_leaves_no_cell_behind_and_is_used_after(workspace: Workspace) -
     assert made(workspace) == files
 
 
+def test_what_cannot_be_cut_is_computed_once(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[list[int]] = []
+    run = EXPERIMENTS["gaussian-mi"]
+
+    def watched(cells: Sequence[Any], *rest: Any) -> list[Outcome]:
+        steps.append([cell.steps for cell in cells])
+        return run(cells, *rest)
+
+    monkeypatch.setattr(GaussianMI, "cuttable", ())
+    monkeypatch.setitem(EXPERIMENTS, "gaussian-mi", watched)
+    workspace.suite(PROBED)
+    plan = workspace.call("plan", "small", "--probe", "--jobs", "1", "--json").json
+    assert steps == [[100] * 6] * 2  # two kinds: 2 losses, 3 seeds each
+    assert {cell["predicted_from"] for cell in plan["cells"]} == {"probe"}
+
+
 @pytest.mark.parametrize(("text", "name"), [(DIGITS, "digits"), (CLASSIFIER, "classifier")])
 def test_encoders_and_classifiers_are_probed(workspace: Workspace, text: str, name: str) -> None:
     workspace.suite(text, name)
     plan = workspace.call("plan", name, "--probe", "--json").json
     assert all(name.startswith("probes/") for name in made(workspace))
     assert {cell["predicted_from"] for cell in plan["cells"]} == {"probe"}
-    assert plan["predicted"]["core_s"] > 0
+    assert all(cell["predicted_s"] > 0 for cell in plan["cells"])
     if name == "digits":  # one training, two evaluations: half of it each
         first, second = (cell["predicted_s"] for cell in plan["cells"])
         assert first == pytest.approx(second)
@@ -70,17 +92,16 @@ def test_encoders_and_classifiers_are_probed(workspace: Workspace, text: str, na
 def test_steps_that_take_too_long_are_not_done(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, text: str, name: str
 ) -> None:
-    from bench.launch import probe
-
     def refuse(*_: object) -> float:
         raise AssertionError("a step was done")
 
-    monkeypatch.setattr(probe, "LONGEST_S", 0.0)
-    monkeypatch.setattr(probe, "_step_s", refuse)
+    monkeypatch.setattr("bench.experiments.timing.LONGEST_S", 0.0)
+    monkeypatch.setattr("bench.train.loop.Training.step", refuse)
+    monkeypatch.setattr("bench.train.supervised.SupervisedTraining.step", refuse)
     workspace.suite(text, name)
     plan = workspace.call("plan", name, "--probe", "--json").json
     assert {cell["predicted_from"] for cell in plan["cells"]} == {"probe"}
-    assert plan["predicted"]["core_s"] > 0
+    assert all(cell["predicted_s"] > 0 for cell in plan["cells"])
 
 
 def test_what_cannot_be_probed_is_told_and_stays_unknown(workspace: Workspace) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bench.store.export import export_cells
-from bench.store.store import Store
+from bench.results.store import Store
+from bench.results.tables import export_cells
 from tests.conftest import SUITE, Workspace
 from tests.made import cells_of
 from tests.pretraining import SMALL

@@ -6,8 +6,8 @@ from typing import Any
 
 from bench.analysis.claims import ClaimVerdict, Judged, worst
 from bench.analysis.coverage import Place
-from bench.config.suite import Suite
-from bench.published.reader import load_paper
+from bench.papers.reader import load_paper
+from bench.suites.suite import Suite
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class JudgedScale:
 
 
 def claim_rows(
-    places: Sequence[Place], found: Sequence[JudgedScale], scale: str | None = None
+    places: Sequence[Place], scales: Sequence[JudgedScale], scale: str | None = None
 ) -> list[dict[str, Any]]:
     """Return the rows of `bench claims --json` without a suite, in the order of the papers.
 
@@ -31,40 +31,40 @@ def claim_rows(
     """
     rows: list[dict[str, Any]] = []
     for place in places:
-        own = [f for f in found if f.suite.name in place.suites]
-        told = [row for f in own if (row := _row(place, f)) is not None]
-        rows += told or [_untested(place, own, scale)]
+        spoken_of = [s for s in scales if s.suite.name in place.suites]
+        tested = [row for s in spoken_of if (row := _row(place, s)) is not None]
+        rows += tested or [_untested(place, spoken_of, scale)]
     return rows
 
 
-def _row(place: Place, found: JudgedScale) -> dict[str, Any] | None:
+def _row(place: Place, judged_scale: JudgedScale) -> dict[str, Any] | None:
     """Return the claim at one scale; None where no check of it has an effect."""
-    checks = [judged for judged in found.judged if judged.claim.id == place.id]
+    checks = [judged for judged in judged_scale.judged if judged.claim.id == place.id]
     if all(judged.effect is None for judged in checks):
         return None
     verdict = worst(judged.verdict for judged in checks)
     deciding = next(judged for judged in checks if judged.verdict == verdict)
     return deciding.record() | {
-        "suite": found.suite.name,
-        "protocol": found.suite.scales[found.scale].protocol,
+        "suite": judged_scale.suite.name,
+        "protocol": judged_scale.suite.scales[judged_scale.scale].protocol,
         "checks": len(checks),
     }
 
 
-def _untested(place: Place, found: Sequence[JudgedScale], scale: str | None) -> dict[str, Any]:
+def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) -> dict[str, Any]:
     claim = load_paper(place.paper).claim(place.id)
     of_scales = [
-        f"{f.suite.name} at {f.scale}: {judged.lacking}"
-        for f in found
-        for judged in f.judged
-        if judged.claim.id == place.id and judged.lacking
+        f"{s.suite.name} at {s.scale}: {judged.missing}"
+        for s in scales
+        for judged in s.judged
+        if judged.claim.id == place.id and judged.missing
     ]
     if place.suites:
         where = f"scale {scale}" if scale else "any scale"
         nothing = f"no results at {where} of {', '.join(place.suites)}"
-        lacking = "; ".join(dict.fromkeys(of_scales)) or nothing
+        missing = "; ".join(dict.fromkeys(of_scales)) or nothing
     else:
-        lacking = place.reason or "no suite speaks of it"
+        missing = place.reason or "no suite speaks of it"
     empty = dict.fromkeys(("scale", "check", "effect", "low", "high"))
     return {
         "paper": claim.paper,
@@ -75,7 +75,7 @@ def _untested(place: Place, found: Sequence[JudgedScale], scale: str | None) -> 
         "groups": 0,
         "threshold": None,
         "verdict": str(ClaimVerdict.NOT_TESTED),
-        "lacking": lacking,
+        "missing": missing,
         "suite": None,
         "protocol": None,
         "checks": 0,

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.analysis.frame import Done
-from bench.analysis.predicates import (
+from bench.analysis.effects import (
     Metrics,
     Region,
     Sides,
@@ -27,10 +26,11 @@ from bench.analysis.predicates import (
     region_of,
 )
 from bench.analysis.statistics import LEVEL, Interval, widened
-from bench.config.checks import Check
-from bench.config.record import Cell
-from bench.config.suite import Suite
-from bench.published.reader import Claim, Paper
+from bench.cells.cell import Cell
+from bench.papers.reader import Claim, Paper
+from bench.results.reader import Done
+from bench.suites.checks import Check
+from bench.suites.suite import Suite
 
 
 class ClaimVerdict(StrEnum):
@@ -52,7 +52,7 @@ class Judged:
     effect: Interval | None  # of the group that decides
     threshold: float
     verdict: ClaimVerdict
-    lacking: str | None = None  # why it was not tested
+    missing: str | None = None  # why it was not tested
     groups: int = 0  # that were judged one by one
 
     def record(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class Judged:
             "groups": self.groups,
             "threshold": self.threshold,
             "verdict": str(self.verdict),
-            "lacking": self.lacking,
+            "missing": self.missing,
         }
 
 
@@ -94,10 +94,10 @@ def judge_claims(
 
 def cells_of_check(check: Check, cells: Sequence[Cell]) -> list[Cell]:
     """Return the cells that a check needs; none where it has no effect among them."""
-    own = [cell for cell in cells if _is_spoken_of(check, cell)]
+    needed = [cell for cell in cells if _is_spoken_of(check, cell)]
     nothing = {check.metric: 0.0, getattr(check, "bound", check.metric): 0.0}
-    groups, _ = groups_of(check, own, {cell.id: nothing for cell in own})
-    return own if groups else []
+    groups, _ = groups_of(check, needed, {cell.id: nothing for cell in needed})
+    return needed if groups else []
 
 
 def judge_check(
@@ -105,19 +105,19 @@ def judge_check(
 ) -> Judged:
     """Return a check judged on the metrics of the finished ones of the cells."""
     region, threshold = region_of(check)
-    groups, lacking = groups_of(check, cells, metrics)
+    groups, missing = groups_of(check, cells, metrics)
     step = _step(check, [c for c in cells if c.id in metrics and _is_spoken_of(check, c)], metrics)
     effects = _intervals(groups.values(), step, LEVEL)
     if not effects:
-        return Judged(claim, scale, check, None, threshold, ClaimVerdict.NOT_TESTED, lacking)
+        return Judged(claim, scale, check, None, threshold, ClaimVerdict.NOT_TESTED, missing)
     strict = _intervals(groups.values(), step, 1 - (1 - LEVEL) / len(effects))
     verdict, deciding = _verdict(effects, strict, region)
     return Judged(claim, scale, check, deciding, threshold, verdict, groups=len(effects))
 
 
 def _intervals(groups: Iterable[Sides], step: float | None, level: float) -> list[Interval]:
-    found = (group.interval(level) for group in groups)
-    return [widened(effect, step) for effect in found if effect is not None]
+    intervals = (group.interval(level) for group in groups)
+    return [widened(effect, step) for effect in intervals if effect is not None]
 
 
 def _verdict(
@@ -144,5 +144,5 @@ def _step(check: Check, cells: Sequence[Cell], metrics: Metrics) -> float | None
 
 def _is_spoken_of(check: Check, cell: Cell) -> bool:
     than = getattr(check, "than", None)
-    own = known(cell)
-    return fits(own, check.where) or (than is not None and fits(own, than))
+    settings = known(cell)
+    return fits(settings, check.where) or (than is not None and fits(settings, than))

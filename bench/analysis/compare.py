@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from statistics import stdev
 from typing import Any
 
-from bench.analysis.frame import Done
-from bench.analysis.protocol import differences, stated_settings
 from bench.analysis.statistics import Interval, t_interval
-from bench.analysis.tolerances import Tolerance, tolerance_of
 from bench.analysis.verdicts import Verdict, judge_value
-from bench.config.record import Cell
-from bench.config.suite import Comparison, Suite
-from bench.published.reader import Paper, PublishedValue
+from bench.cells.cell import Cell
+from bench.papers.reader import Paper, PublishedValue
+from bench.papers.tolerances import Tolerance, tolerance_of
+from bench.results.reader import Done
+from bench.suites.protocol import differences, stated_settings
+from bench.suites.suite import Comparison, Suite
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def _compare_value(
     wanted = _wanted(value, comparison, suite)
     own = _cells_with(cells, wanted)
     bases = _cells_with(cells, wanted | comparison.gain_over) if comparison.gain_over else []
-    allowed = tolerance_of(value.paper, comparison)
+    allowed = tolerance_of(value.paper, comparison.artifact, comparison.metric, comparison.over)
     result = []
     for reading, group in _readings(own, {*wanted, "seed", comparison.over}).items():
         settings = dict(reading)

@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from bench.config.suite import Suite
-from bench.config.yaml_file import load_yaml
 from bench.errors import PublishedError
-from bench.published.reader import PAPERS, load_paper
-
-REASONS = Path(__file__).parent / "not_covered.yaml"
+from bench.files.yaml_file import load_yaml
+from bench.papers.reader import NOT_COVERED, PAPERS, load_paper
+from bench.suites.suite import Suite
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ def _artifacts_of(suite: Suite) -> set[str]:
 
 
 def _places(kind: str, named: dict[str, tuple[str | None, set[str]]]) -> list[Place]:
-    reasons = load_yaml(REASONS, PublishedError)
+    reasons = load_yaml(NOT_COVERED, PublishedError)
     return [
         Place(
             paper,

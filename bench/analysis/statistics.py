@@ -59,8 +59,8 @@ class Estimate:
         half = float(half_width(self.error, self.freedom, level))
         return Interval(self.n, self.mean, self.std, self.mean - half, self.mean + half)
 
-    def chance(self, step: float) -> float:
-        """Return how likely a mean so far from 0 is if the true one is 0.
+    def p_value(self, step: float) -> float:
+        """Return the two-sided p-value of the t-test that the mean is 0.
 
         Args:
             step: of the metric; seeds that agree to the bit have at least this much noise.

@@ -1,16 +1,13 @@
-"""The data sets that a cell may name, where each is looked for, and how to get it."""
+"""The data sets that a cell may name, where each is looked for, and how to get it; no torch."""
 
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.data.folders import check_folder, load_folder
-from bench.data.images import DataError, DataMissing, Images, load_digits
-from bench.data.streaming import WHERE, imagenet_folder
-from bench.data.torchvision_sets import download_torchvision, load_torchvision
-from bench.errors import choices
+from bench.errors import DataError, DataMissing, choices
 
 PREFIX = "folder:"
+WHERE = "train/<wnid>/*.JPEG and val/<wnid>/*.JPEG"
 
 
 @dataclass(frozen=True)
@@ -70,7 +67,7 @@ def check_present(name: str, root: Path) -> None:
         DataError: no data set has that name.
     """
     if name.startswith(PREFIX):
-        check_folder(_folder_name(name), root)
+        check_folder(folder_name(name), root)
     elif name not in CATALOGUE:
         allowed = choices(name, [*CATALOGUE, f"{PREFIX}<name>"])
         raise DataError(f"{name}: unknown data set. {allowed}")
@@ -88,42 +85,42 @@ def image_folders(root: Path) -> dict[str, Path]:
     return {f"{PREFIX}{path.parent.name}": path.parent for path in found if path.is_dir()}
 
 
-def load_images(name: str, root: Path) -> Images:
-    """Return a data set that fits in memory; nothing is downloaded.
-
-    Raises:
-        DataMissing: it is not there.
-        DataTorn: one of its files is damaged.
-        DataError: its name is unknown, or it is a folder too large for memory.
-        ValueError: it is one of those that stream.
-    """
-    check_present(name, root)
-    if streams(name):
-        raise ValueError(f"{name} does not fit in memory; use load_files of bench.data.streaming")
-    if name == "digits":
-        return load_digits()
-    if name.startswith(PREFIX):
-        return load_folder(_folder_name(name), root)
-    return load_torchvision(name, root)
-
-
-def download(name: str, root: Path) -> None:
-    """Fetch CIFAR-10, CIFAR-100 or STL-10 into `root`; nothing if it is there and whole.
-
-    Raises:
-        DataError: the network or the disk fails, or the name is unknown.
-        DataMissing: the data set has to be put there by hand, and is not; the line says where.
-    """
-    if name in CATALOGUE and CATALOGUE[name].folder:
-        download_torchvision(name, root)
-    else:
-        check_present(name, root)
-
-
-def _folder_name(name: str) -> str:
+def folder_name(name: str) -> str:
     """Return what follows `folder:`; it is one folder below the root, whatever a suite says."""
     own = name.removeprefix(PREFIX)
     if not re.fullmatch(r"\w[\w.-]*", own):
         rule = "letters, digits, '_', '-' and '.', and does not begin with '-' or '.'"
         raise DataError(f"{name}: a folder's name has {rule}.")
     return own
+
+
+def check_folder(name: str, root: Path) -> None:
+    """Raise DataMissing, with where to put what, unless the folders of `folder:<name>` exist."""
+    folder = root / name
+    for part in (folder, folder / "train", held_out_folder(folder)):
+        if not part.is_dir():
+            where = f"{name}/train/<class>/*.jpg and {name}/test/<class>/*.jpg"
+            told = f"no folder {part}. Put the images into {root} as {where}"
+            raise DataMissing(f"folder:{name}: {told}.")
+
+
+def held_out_folder(folder: Path) -> Path:
+    """Return `<folder>/test`, or `<folder>/val` where only that exists."""
+    named = folder / "test"
+    return folder / "val" if not named.is_dir() and (folder / "val").is_dir() else named
+
+
+def imagenet_folder(name: str, root: Path) -> Path:
+    """Return where the images of imagenet1k or imagenet100 are: a part may come from the whole.
+
+    Raises:
+        DataMissing: there is no such folder, or it lacks a part.
+    """
+    candidates = [root / name] if name == "imagenet1k" else [root / name, root / "imagenet1k"]
+    folder = next((c for c in candidates if c.is_dir()), candidates[0])
+    for part in (folder, folder / "train", folder / "val"):
+        if not part.is_dir():
+            instead = ", or have all of imagenet1k beside it" if name != "imagenet1k" else ""
+            place = f"Put the images into {folder} as {WHERE}{instead}"
+            raise DataMissing(f"{name}: no folder {part}. {place}.")
+    return folder

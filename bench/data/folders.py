@@ -16,15 +16,9 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from bench.data.images import (
-    DataError,
-    DataMissing,
-    DataTorn,
-    Images,
-    Split,
-    channel_statistics,
-    fingerprint_of,
-)
+from bench.data.catalogue import check_folder, held_out_folder
+from bench.data.images import Images, Split, channel_statistics, fingerprint_of
+from bench.errors import DataError, DataMissing, DataTorn
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp")
 LARGEST = 2 * 10**9  # bytes of pixels that one process keeps in memory
@@ -64,12 +58,6 @@ def class_names(folder: Path) -> list[str]:
         return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
 
 
-def held_out_folder(folder: Path) -> Path:
-    """Return `<folder>/test`, or `<folder>/val` where only that exists."""
-    named = folder / "test"
-    return folder / "val" if not named.is_dir() and (folder / "val").is_dir() else named
-
-
 def read_image(path: Path | str) -> Image.Image:
     """Return the decoded image in RGB; a rotation noted in EXIF is not applied.
 
@@ -95,16 +83,6 @@ def centre_crop(image: Image.Image, resize: int, size: int) -> Image.Image:
         image = image.resize((width, height), Image.Resampling.BILINEAR)
     left, top = round((width - size) / 2), round((height - size) / 2)
     return image.crop((left, top, left + size, top + size))
-
-
-def check_folder(name: str, root: Path) -> None:
-    """Raise DataMissing, with where to put what, unless the folders of `folder:<name>` exist."""
-    folder = root / name
-    for part in (folder, folder / "train", held_out_folder(folder)):
-        if not part.is_dir():
-            where = f"{name}/train/<class>/*.jpg and {name}/test/<class>/*.jpg"
-            told = f"no folder {part}. Put the images into {root} as {where}"
-            raise DataMissing(f"folder:{name}: {told}.")
 
 
 def load_folder(name: str, root: Path) -> Images:

@@ -13,24 +13,11 @@ import torch
 from torch import Tensor
 
 from bench.data.streams import Purpose, stream
-from bench.errors import BenchError
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)  # of torchvision's models, the field's constants
 IMAGENET_STD = (0.229, 0.224, 0.225)
 DIGITS_SEED = 1797  # of the split of `digits`, the same for every cell
 Triple = tuple[float, float, float]
-
-
-class DataError(BenchError):
-    """A data set cannot be had: the place and the remedy, in one line."""
-
-
-class DataMissing(DataError):
-    """A data set is not where it should be."""
-
-
-class DataTorn(DataError):
-    """A file of a data set is damaged or not what it should be."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,20 +18,14 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
+from bench.data.catalogue import WHERE, imagenet_folder
 from bench.data.folders import Files, centre_crop, class_names, list_files, read_image
-from bench.data.images import (
-    IMAGENET_MEAN,
-    IMAGENET_STD,
-    DataMissing,
-    DataTorn,
-    Triple,
-    fingerprint_of,
-)
+from bench.data.images import IMAGENET_MEAN, IMAGENET_STD, Triple, fingerprint_of
+from bench.errors import DataTorn
 
 Numbers = npt.NDArray[np.float64]
 Pixels = npt.NDArray[np.uint8]
 Box = Callable[[Numbers, int, int], tuple[SupportsInt, SupportsInt, SupportsInt, SupportsInt]]
-WHERE = "train/<wnid>/*.JPEG and val/<wnid>/*.JPEG"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,22 +40,6 @@ class ImageFiles:
     fingerprint: str  # 16 hex digits over the names and sizes of all files
     train: Files
     test: Files
-
-
-def imagenet_folder(name: str, root: Path) -> Path:
-    """Return where the images of imagenet1k or imagenet100 are: a part may come from the whole.
-
-    Raises:
-        DataMissing: there is no such folder, or it lacks a part.
-    """
-    candidates = [root / name] if name == "imagenet1k" else [root / name, root / "imagenet1k"]
-    folder = next((c for c in candidates if c.is_dir()), candidates[0])
-    for part in (folder, folder / "train", folder / "val"):
-        if not part.is_dir():
-            instead = ", or have all of imagenet1k beside it" if name != "imagenet1k" else ""
-            place = f"Put the images into {folder} as {WHERE}{instead}"
-            raise DataMissing(f"{name}: no folder {part}. {place}.")
-    return folder
 
 
 def load_files(name: str, root: Path) -> ImageFiles:

@@ -6,15 +6,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from bench.data.images import (
-    IMAGENET_MEAN,
-    IMAGENET_STD,
-    DataError,
-    DataTorn,
-    Images,
-    Split,
-    fingerprint_of,
-)
+from bench.data.images import IMAGENET_MEAN, IMAGENET_STD, Images, Split, fingerprint_of
+from bench.errors import DataError, DataTorn
 
 CLASSES = {"cifar10": "CIFAR10", "cifar100": "CIFAR100", "stl10": "STL10"}
 # Mean and std over all pixels of CIFAR's 50,000 training images (Krizhevsky, 2009), to four digits;

@@ -3,7 +3,6 @@
 Shapes: n training images, m test images, B images of a batch, D dimensions, C classes.
 """
 
-import math
 import warnings
 from typing import Literal, Protocol
 
@@ -13,9 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
-from bench.config.linear_protocols import LinearProtocol
+from bench.cells.linear_protocols import LinearProtocol
 from bench.errors import Diverged
 from bench.evaluate.features import Accuracy, Features, accuracy, check_labels, normalise
+from bench.evaluate.plateau import Plateau
 
 INIT_STD = 0.01  # of the weights; biases begin at 0 (unigrad, released-code-linear-eval)
 
@@ -125,32 +125,16 @@ def _fit(
     """Train on the training part; the test part is what a plateau watches, else unused."""
     n = len(features.train)
     size = min(protocol.batch_size, n)
-    plateau = Plateau(protocol.patience, protocol.plateau_drops)
+    plateau = Plateau(patience=protocol.patience, drops=protocol.plateau_drops)
     for epoch in range(protocol.epochs):
         for group in steps.param_groups:
-            group["lr"] = protocol.lr_at(epoch, size, plateau.drops)
+            group["lr"] = protocol.lr_at(epoch, size, plateau.dropped)
         order = torch.from_numpy(generator.permutation(n)).to(features.train.device)
         for batch in order.split(size):
             classifier.set_gradient(features.train[batch], features.train_labels[batch])
             steps.step()
         if protocol.schedule == "plateau":
-            plateau.see(accuracy(classifier.scores(features.test), features.test_labels).top1)
-
-
-class Plateau:
-    """Counts how often a value has not grown for `patience` epochs, up to `most` times."""
-
-    def __init__(self, patience: int, most: int) -> None:
-        """Begin with no value seen."""
-        self.patience, self.most = patience, most
-        self.best, self.waited, self.drops = -math.inf, 0, 0
-
-    def see(self, value: float) -> None:
-        """Take the value of an epoch; after a drop the waiting begins anew."""
-        self.waited = 0 if value > self.best else self.waited + 1
-        self.best = max(value, self.best)
-        if self.waited >= self.patience and self.drops < self.most:
-            self.drops, self.waited = self.drops + 1, 0
+            plateau.update(accuracy(classifier.scores(features.test), features.test_labels).top1)
 
 
 def hold_out(features: Features, share: float, generator: np.random.Generator) -> Features:

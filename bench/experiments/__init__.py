@@ -1,12 +1,15 @@
 """What kinds of thing a cell does: one file an experiment, each with `run(cells, folders, device)`.
 
 `run` takes cells that may be stacked (equal `stack_key`, checkpoints of one step) and returns one
-outcome for each.
+outcome for each; of cells that span ranks (`batch_over_ranks`) it takes the ranks as well. Where a
+few steps of a cell are timed otherwise than by cutting its settings (`cuttable`), the file has a
+`probe(cell, data, device, clock)` too.
 """
 
 from importlib import import_module
+from types import ModuleType
 
-from bench.experiments.outcome import Failure, Outcome, Result, Run
+from bench.experiments.outcome import Failure, Outcome, Probe, Result, Run
 
 
 class _Experiments(dict[str, Run]):
@@ -16,11 +19,21 @@ class _Experiments(dict[str, Run]):
     """
 
     def __missing__(self, name: str) -> Run:
-        run: Run = import_module(f"bench.experiments.{name.replace('-', '_')}").run
+        run: Run = _module(name).run
         self[name] = run
         return run
 
 
 EXPERIMENTS = _Experiments()
 
-__all__ = ["EXPERIMENTS", "Failure", "Outcome", "Result"]
+
+def probe_of(experiment: str) -> Probe | None:
+    """Return the probe that an experiment has of its own, if it has one."""
+    return getattr(_module(experiment), "probe", None)
+
+
+def _module(experiment: str) -> ModuleType:
+    return import_module(f"bench.experiments.{experiment.replace('-', '_')}")
+
+
+__all__ = ["EXPERIMENTS", "Failure", "Outcome", "Result", "probe_of"]

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bench.config.linear_protocols import LINEAR_PROTOCOLS
-from bench.config.pretrain import Pretrain
+from bench.cells.linear_protocols import LINEAR_PROTOCOLS
+from bench.cells.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
 from bench.errors import DataFailure
 from bench.evaluate.features import Accuracy, Features, extract
@@ -17,7 +17,7 @@ from bench.evaluate.knn import knn_top1
 from bench.evaluate.linear import OnlineLinear, linear_top1
 from bench.evaluate.separation import class_separation
 from bench.losses import align, principal_component_ratio, q_b, uniformity
-from bench.methods.online import Online
+from bench.methods.online_network import Online
 from bench.train.optimisers import make_optimiser
 from bench.train.sources import Part, Rows, Source
 

@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.config.cells import GaussianMI
+from bench.cells.toys import GaussianMI
 from bench.data.gaussians import correlate, correlation_for, normal_pairs
 from bench.data.streams import Purpose, stream
 from bench.experiments.outcome import Outcome, Result
 from bench.losses import eqco_margin, in_batch, infonce, infonce_gradient_in_batch, mi_lower_bound
 from bench.networks.stacked import StackedMLP
-from bench.store.folder import CellFolder
+from bench.results.folder import CellFolder
 from bench.train.stack import train_stack
 from bench.train.state import StackState
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from bench.config.cells import GradientNorm
+from bench.cells.toys import GradientNorm
 from bench.data.streams import Purpose, stream
 from bench.experiments.outcome import Outcome, Result
 from bench.losses import eqco_margin, gradient_norm_bound, infonce
 from bench.losses.bounds import log_mean_exp_on_sphere
-from bench.store.folder import CellFolder
+from bench.results.folder import CellFolder
 
 
 def run(cells: Sequence[GradientNorm], folders: Sequence[CellFolder], device: str) -> list[Outcome]:

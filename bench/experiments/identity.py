@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from bench.config.identity import Identity
+from bench.cells.equations import Identity
 from bench.data.streams import Purpose, stream
 from bench.experiments.identities import (
     dcl,
@@ -15,7 +15,7 @@ from bench.experiments.identities import (
 )
 from bench.experiments.identities.draw import Draw, Found
 from bench.experiments.outcome import Outcome, Result
-from bench.store.folder import CellFolder
+from bench.results.folder import CellFolder
 
 GROUPS = (dcl, eqco, mutual_information, unigrad, dual_temperature)
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bench.config.cells import OptimalBound
+from bench.cells.toys import OptimalBound
 from bench.data.gaussians import correlate, correlation_for, log_density_ratio, normal_pairs
 from bench.data.streams import Purpose, stream
 from bench.experiments.outcome import Outcome, Result
-from bench.store.folder import CellFolder
+from bench.results.folder import CellFolder
 
 NUMBERS_A_BLOCK = 2_000_000  # of negatives, held at once: memory stays flat in K
 

@@ -4,23 +4,30 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
+from pathlib import Path
 
 import torch
 
-from bench.config.coordinates import EVALUATIONS
-from bench.config.environment import data_root
-from bench.config.pretrain import Pretrain
-from bench.data.images import DataError
-from bench.errors import CellFailure, DataFailure
+from bench.cells.coordinates import EVALUATIONS
+from bench.cells.pretrain import Pretrain
+from bench.distributed import ALONE, Ranks
+from bench.distributed.stop import agreed
+from bench.errors import CellFailure, DataError, DataFailure
+from bench.experiments.encoder_folder import TrainedFolder
 from bench.experiments.evaluations import Evaluator
-from bench.experiments.outcome import Outcome, Result
-from bench.experiments.trained import TrainedFolder
-from bench.methods.online import Online
-from bench.ranks import ALONE, Ranks
-from bench.ranks.stop import agreed
+from bench.experiments.outcome import Clock, Outcome, Rates, Result
+from bench.experiments.timing import (
+    forward_rate,
+    has_long_steps,
+    seconds_of,
+    seconds_unless_long,
+    steps_s,
+)
+from bench.methods.online_network import Online
+from bench.results.folders import Folders
+from bench.results.lease import Lease
+from bench.results.provenance import describe
 from bench.signals import listening
-from bench.store.folder import CellFolder
-from bench.store.provenance import describe
 from bench.train.loop import Training, train
 from bench.train.sources import Source, open_source
 
@@ -29,7 +36,7 @@ NO_METRICS = ("step", "epoch", "lr", "knn_top1")  # of a line of history
 
 def run(
     cells: Sequence[Pretrain],
-    folders: Sequence[CellFolder],
+    folders: Folders,
     device: str,
     ranks: Ranks = ALONE,
 ) -> list[Outcome]:
@@ -38,10 +45,10 @@ def run(
     Of several ranks all train, each on its share of every batch; the first alone writes, and
     evaluates after that: the others return nothing then.
     """
-    home = TrainedFolder.of(cells[0], folders[0])
+    home = TrainedFolder.of(cells[0], folders)
     try:
         with listening() if ranks.many else nullcontext(), deterministic(device):
-            source = ranks.all_do(lambda: open_source(cells[0], data_root(), device))
+            source = ranks.all_do(lambda: open_source(cells[0], folders.data, device))
             _check_alike(source, ranks)
             evaluator = Evaluator(cells, source)
             faults = [evaluator.fault(cell) for cell in cells]
@@ -50,6 +57,8 @@ def run(
             _have_trained(cells[0], source, home, evaluator, device, ranks)
         if not ranks.first:
             return []
+        home.sweep()
+        home.remove_checkpoint()
         with deterministic(device):
             online = _load(cells[0], source, home, device)
             outcomes = [
@@ -65,6 +74,44 @@ def run(
     return outcomes
 
 
+def probe(cell: Pretrain, data: Path, device: str, clock: Clock) -> Rates:
+    """Time steps, what is watched each epoch, and the evaluations of the untrained encoder.
+
+    Args:
+        cell: what is timed; nothing of it is kept.
+        data: the folder of data sets.
+        device: cpu or cuda.
+        clock: tells seconds.
+
+    Raises:
+        CellFailure, DataError: the cell could not be computed either.
+    """
+    source = open_source(cell, data, device)
+    training, evaluator = Training(cell, source, device), Evaluator([cell], source)
+    if fault := evaluator.fault(cell):
+        raise fault
+    online = training.online
+    rate_s, work = forward_rate(online.backbone, source, cell, clock), cell.work
+    shared_s, evaluation_s = rate_s * work.shared, rate_s * work.own
+    if not has_long_steps(training, shared_s):
+        shared_s = steps_s(training, clock)
+        if cell.clusters is not None:
+            shared_s += cell.epochs * seconds_of(
+                lambda: training.method.begin_epoch(cell.epochs - 1), clock
+            )
+    own_s = seconds_unless_long(
+        lambda: [evaluator.evaluate(name, cell, online) for name in EVALUATIONS],
+        clock,
+        expected_s=evaluation_s,
+    )
+    if cell.knn_every_epochs:
+        look_s = seconds_unless_long(
+            lambda: evaluator.watch(cell, online), clock, expected_s=evaluation_s
+        )
+        shared_s += -(-cell.epochs // cell.knn_every_epochs) * look_s
+    return Rates(shared_s / work.shared, own_s / work.own)
+
+
 def _outcome(
     cell: Pretrain, source: Source, home: TrainedFolder, evaluator: Evaluator, online: Online
 ) -> Outcome:
@@ -73,8 +120,8 @@ def _outcome(
         metrics = (home.metrics() or {}) | _evaluate(cell, home, evaluator, online)
     except CellFailure as failure:
         return failure
-    origin = {"dataset": source.meta.fingerprint, "trained": home.provenance()}
-    return Result(metrics, arrays=home.arrays(), origin=origin)
+    provenance = {"dataset": source.meta.fingerprint, "trained": home.provenance()}
+    return Result(metrics, arrays=home.arrays(), provenance=provenance)
 
 
 def _check_alike(source: Source, ranks: Ranks) -> None:
@@ -94,23 +141,23 @@ def _have_trained(
 ) -> None:
     """Train the encoder unless it is there; the first rank looks, claims and tells."""
     if ranks.tell(not home.is_done):
-        with _beat(home, ranks) as beat:
+        with _held(home, ranks) as heartbeat:
             if ranks.tell(not home.is_done):  # while it was waited for
-                _train(cell, source, home, evaluator, device, beat, ranks)
+                _train(cell, source, home, evaluator, device, heartbeat, ranks)
 
 
 @contextmanager
-def _beat(home: TrainedFolder, ranks: Ranks) -> Iterator[Callable[[], None]]:
+def _held(home: TrainedFolder, ranks: Ranks) -> Iterator[Callable[[], None]]:
     """Hold the claim on the first rank; yield what each rank calls after every step."""
     if not ranks.many:
-        with home.held() as beat:
-            yield beat
+        with Lease() as lease:
+            lease.wait_for(home)
+            yield lease.check
         return
-    with (
-        listening() as asked,
-        home.held(asked) if ranks.first else nullcontext(lambda: None) as own,
-    ):
-        yield agreed(own, asked, ranks)
+    with listening() as asked, Lease() as lease:
+        if ranks.first:
+            lease.wait_for(home, asked)
+        yield agreed(lease.check, asked, ranks)
 
 
 def _load(cell: Pretrain, source: Source, home: TrainedFolder, device: str) -> Online:
@@ -132,12 +179,12 @@ def _train(
     home: TrainedFolder,
     evaluator: Evaluator,
     device: str,
-    beat: Callable[[], None],
+    heartbeat: Callable[[], None],
     ranks: Ranks,
 ) -> None:
     began = time.time()
     training = ranks.all_do(lambda: Training(cell, source, device, ranks))
-    train(training, home, beat, watch=partial(evaluator.watch, cell), ranks=ranks)
+    train(training, home, heartbeat, watch=partial(evaluator.watch, cell), ranks=ranks)
     if not ranks.first:
         return
     history = home.history()
@@ -150,11 +197,12 @@ def _train(
     home.write_encoder(training.online)
     shares = training.probes.distribution()
     arrays = {} if shares is None else {"q_b_histogram": shares.cpu().numpy()}
-    origin = describe(device, torch.get_num_threads())
-    origin |= {"began": began, "wall_s": time.time() - began, "dataset": source.meta.fingerprint}
+    provenance = describe(device, torch.get_num_threads())
+    provenance |= {"began": began, "wall_s": time.time() - began}
+    provenance |= {"dataset": source.meta.fingerprint}
     if ranks.many:
-        origin["ranks"] = ranks.world_size
-    home.finish(metrics, arrays, origin)
+        provenance["ranks"] = ranks.world_size
+    home.finish(metrics, arrays, provenance)
 
 
 def _evaluate(

@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.config.cells import Spirals
+from bench.cells.toys import Spirals
 from bench.data.spirals import two_spirals
 from bench.data.streams import Purpose, stream
 from bench.evaluate.logistic import logistic_top1
 from bench.experiments.outcome import Outcome, Result
 from bench.losses import infonce
 from bench.networks.stacked import StackedMLP
-from bench.store.folder import CellFolder
+from bench.results.folder import CellFolder
 from bench.train.stack import train_stack
 from bench.train.state import StackState
 

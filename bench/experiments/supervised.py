@@ -4,27 +4,60 @@ DCL, App. 7, Table 17; dual temperature, Sec. E, Table 2.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from bench.config.environment import data_root
-from bench.config.supervised import Supervised
-from bench.data.images import DataError
-from bench.errors import CellFailure, DataFailure
-from bench.experiments.outcome import Outcome, Result
+from bench.cells.supervised import Supervised
+from bench.errors import CellFailure, DataError, DataFailure
+from bench.experiments.outcome import Clock, Outcome, Rates, Result
 from bench.experiments.pretrain import deterministic
-from bench.store.folder import CellFolder
+from bench.experiments.timing import (
+    forward_rate,
+    has_long_steps,
+    seconds_unless_long,
+    steps_s,
+)
+from bench.results.folder import CellFolder
+from bench.results.folders import Folders
 from bench.train.loop import train
 from bench.train.sources import open_source
 from bench.train.supervised import SupervisedTraining
 
 
-def run(cells: Sequence[Supervised], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
+def run(cells: Sequence[Supervised], folders: Folders, device: str) -> list[Outcome]:
     """Train each classifier; its history holds a line an epoch."""
-    return [_outcome(cell, folder, device) for cell, folder in zip(cells, folders, strict=True)]
+    return [
+        _outcome(cell, folder, folders.data, device)
+        for cell, folder in zip(cells, folders, strict=True)
+    ]
 
 
-def _outcome(cell: Supervised, folder: CellFolder, device: str) -> Outcome:
+def probe(cell: Supervised, data: Path, device: str, clock: Clock) -> Rates:
+    """Time steps, and the test after each epoch.
+
+    Args:
+        cell: what is timed; nothing of it is kept.
+        data: the folder of data sets.
+        device: cpu or cuda.
+        clock: tells seconds.
+
+    Raises:
+        CellFailure, DataError: the cell could not be computed either.
+    """
+    source = open_source(cell, data, device)
+    training = SupervisedTraining(cell, source, device)
+    work = cell.multiply_adds
+    seconds = forward_rate(training.online, source, cell, clock) * work
+    tested = len(source.labels["test"]) / len(source.labels["train"])
+    forward_test_s = seconds / (3 * cell.epochs) * tested
+    if not has_long_steps(training, seconds):
+        seconds = steps_s(training, clock)
+    test_s = seconds_unless_long(training.test_top1, clock, expected_s=forward_test_s)
+    return Rates(0.0, (seconds + cell.epochs * test_s) / work)
+
+
+def _outcome(cell: Supervised, folder: CellFolder, data: Path, device: str) -> Outcome:
     try:
-        source = open_source(cell, data_root(), device)
+        source = open_source(cell, data, device)
         training = SupervisedTraining(cell, source, device)
         with deterministic(device):
             train(training, folder)
@@ -36,4 +69,4 @@ def _outcome(cell: Supervised, folder: CellFolder, device: str) -> Outcome:
     metrics = {k: v for k, v in history[-1].items() if k in Supervised.metrics}
     metrics["test_top1_best"] = max(line["test_top1"] for line in history)
     metrics["q_b_first"] = history[0]["q_b"]
-    return Result(metrics, origin={"dataset": source.meta.fingerprint})
+    return Result(metrics, provenance={"dataset": source.meta.fingerprint})

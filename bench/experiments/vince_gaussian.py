@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.config.cells import VinceGaussian
+from bench.cells.toys import VinceGaussian
 from bench.data.gaussians import vince_mi, vince_pairs
 from bench.data.streams import Purpose, stream
 from bench.experiments.outcome import Outcome, Result
 from bench.losses import infonce, mi_lower_bound
 from bench.networks.stacked import StackedMLP
-from bench.store.folder import CellFolder
+from bench.results.folder import CellFolder
 from bench.train.stack import train_stack
 from bench.train.state import StackState
 

@@ -10,10 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from bench.analysis.frame import Done
-from bench.config.cells import CELLS
-from bench.config.record import Cell
-from bench.config.suite import Figure, Suite
+from bench.cells import CELLS
+from bench.cells.cell import Cell
 from bench.figures.curves import (
     MOST_BANDS,
     draw_distribution,
@@ -24,7 +22,9 @@ from bench.figures.curves import (
     ordered,
 )
 from bench.figures.style import COLUMN_IN, TEXT_IN, look
-from bench.published.reader import Paper
+from bench.papers.reader import Paper
+from bench.results.reader import Done
+from bench.suites.suite import Figure, Suite
 
 PANELS_A_ROW = 3
 PANEL_IN = TEXT_IN / PANELS_A_ROW  # width and height

@@ -9,8 +9,8 @@ from typing import Any
 import matplotlib as mpl
 import seaborn as sns
 
-from bench.config.losses import LOSSES
-from bench.config.presets import presets
+from bench.cells.losses import LOSSES
+from bench.suites.presets import paper_presets
 
 COLUMN_IN = 3.4  # width of a column in print; figures are drawn at the size they are printed in
 TEXT_IN = 7.0  # of a page with two columns
@@ -89,5 +89,5 @@ def _style(place: int) -> Style:
 @cache
 def _places() -> dict[str, int]:
     """Return the place of every loss and method: it does not depend on what else is drawn."""
-    names = dict.fromkeys([*_FIRST, *LOSSES, *presets()])
+    names = dict.fromkeys([*_FIRST, *LOSSES, *paper_presets()])
     return {"": 0} | {name: i for i, name in enumerate(names)}

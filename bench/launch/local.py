@@ -9,20 +9,20 @@ given up. A Slurm job holds such a queue too: cells are packed side by side by i
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import submitit
 
-from bench.config.record import Cell
+from bench.cells.cell import Cell
+from bench.cells.stacks import Unit
 from bench.errors import Interrupted, LaunchError
-from bench.launch.units import Unit
-from bench.launch.worker import drain
+from bench.launch.worker import Assignment, give_up, run_worker
+from bench.results.attempts import all_attempts
+from bench.results.slurm.squeue import this_job
+from bench.results.store import OVER, CellState, State
 from bench.signals import deaf
-from bench.store.attempts import all_attempts
-from bench.store.owner import HEARTBEAT_S, Owner
-from bench.store.slurm import this_job
-from bench.store.store import CellState, Launch, State, Store
 
 POLL_S = 0.25
 REST = 9  # times as long as a look took: the launcher takes a tenth of a core at most
@@ -38,23 +38,19 @@ Report = Callable[[list[CellState]], bool]
 class LocalQueue:
     """Workers, one a slot, that are kept busy until no cell is left to do."""
 
-    def __init__(
-        self, units: Sequence[Unit], store: Store, launch: Launch, slots: Sequence[str | None]
-    ) -> None:
-        """Take the work on; nothing is started yet.
+    def __init__(self, assignment: Assignment, slots: Sequence[str | None]) -> None:
+        """Take the cells on; nothing is started yet.
 
         Args:
-            units: the cells in stacks, in the order to begin them.
-            store: the results.
-            launch: this launch's announcement.
+            assignment: the cells, for the launch that this queue belongs to.
             slots: one entry a worker: its CUDA device, or None for the CPU.
         """
         self.workers: list[Worker | None] = [None] * len(slots)
-        self.store, self.launch, self.slots = store, launch, slots
-        self.work = _Work(units, store, launch, DEATHS_ALLOWED * len(slots))
+        self.assignment, self.slots = assignment, slots
+        self.remainder = _Remainder(assignment, DEATHS_ALLOWED * len(slots))
 
-    def run(self, report: Report, *, patient: bool = True) -> None:
-        """Keep every slot busy.
+    def run(self, report: Report, *, patient: bool = True) -> list[CellState]:
+        """Keep every slot busy; return the states at the last look, of the stacks' cells in order.
 
         Args:
             report: called with the states of the cells at every look; tells whether all are over.
@@ -69,7 +65,8 @@ class LocalQueue:
             while not self._look(report, patient=patient):
                 time.sleep(max(POLL_S, REST * (time.monotonic() - began)))
                 began = time.monotonic()
-            shutil.rmtree(self.launch.logs, ignore_errors=True)
+            shutil.rmtree(self.assignment.launch.logs, ignore_errors=True)
+            return self.remainder.states
         except (KeyboardInterrupt, Interrupted):
             self.stop()
             raise
@@ -78,23 +75,23 @@ class LocalQueue:
         """Fill free slots; return whether nothing is left to do."""
         for i, worker in enumerate(self.workers):
             if worker is not None and worker.done():
-                self.work.note_end(worker)
+                self.remainder.note_end(worker)
                 self.workers[i] = None
-        over = report(self.work.look())
-        orders = [] if over else self.work.orders()
+        over = report(self.remainder.look())
+        rotations = [] if over else self.remainder.rotations()
         free = [i for i, worker in enumerate(self.workers) if worker is None]
-        for i, units in zip(free, orders, strict=False):
-            self.workers[i] = self._start(units, self.slots[i])
+        for i, stacks in zip(free, rotations, strict=False):
+            self.workers[i] = self._start(stacks, self.slots[i])
         if any(self.workers):
             return False
-        return over or not (patient or orders or self.work.held_by_this_job())
+        return over or not (patient or rotations or self.remainder.held_by_this_job())
 
-    def _start(self, units: list[Unit], gpu: str | None) -> Worker:
-        executor = submitit.LocalExecutor(folder=self.launch.logs)
+    def _start(self, stacks: list[Unit], gpu: str | None) -> Worker:
+        executor = submitit.LocalExecutor(folder=self.assignment.launch.logs)
         executor.update_parameters(timeout_min=NO_LIMIT_MIN)
         with deaf():  # to signals that reach the whole group or job: the launcher stops its workers
             sharing = list(self.slots).count(gpu)
-            job = executor.submit(drain, units, self.store, self.launch, gpu, sharing)
+            job = executor.submit(run_worker, replace(self.assignment, stacks=stacks), gpu, sharing)
         return cast("Worker", job)
 
     def stop(self) -> None:
@@ -110,44 +107,41 @@ class LocalQueue:
                 process.kill()
 
 
-class _Work:
+class _Remainder:
     """What is still to be done, and how often it went wrong."""
 
-    def __init__(
-        self, units: Sequence[Unit], store: Store, launch: Launch, deaths_allowed: int
-    ) -> None:
+    def __init__(self, assignment: Assignment, deaths_allowed: int) -> None:
         self.deaths_allowed = deaths_allowed
-        self.units, self.store, self.launch = list(units), store, launch
-        self.cells = [cell for unit in units for cell in unit]
+        self.stacks, self.store = list(assignment.stacks), assignment.store
+        self.since = assignment.launch.since
+        self.cells = [cell for stack in self.stacks for cell in stack]
         self.states: list[CellState] = [CellState(State.MISSING)] * len(self.cells)
         self.deaths = 0
         self.over = 0
-        self.touched = time.monotonic()
         self.job = this_job()
 
     def look(self) -> list[CellState]:
-        """Ask the store for the cells that were not finished at the last look."""
-        if time.monotonic() - self.touched > HEARTBEAT_S:
-            self.touched = time.monotonic()
-            self.launch.path.touch()
-        over = (State.DONE, State.FAILED)
-        open_places = [i for i, state in enumerate(self.states) if state.state not in over]
-        found = self.store.states([self.cells[i] for i in open_places])
-        for i, state in zip(open_places, found, strict=True):
+        """Ask the store for the cells that were not over at the last look."""
+        left = [i for i, state in enumerate(self.states) if state.state not in OVER]
+        answers = self.store.states([self.cells[i] for i in left])
+        for i, state in zip(left, answers, strict=True):
             self.states[i] = state
-        count = sum(state.state in over for state in self.states)
-        if count > self.over:
-            self.over, self.deaths = count, 0
+        over = sum(state.state in OVER for state in self.states)
+        if over > self.over:
+            self.over, self.deaths = over, 0
         return self.states
 
-    def orders(self) -> list[list[Unit]]:
-        """Return one order of units for each worker worth starting: none if all cells are held."""
+    def rotations(self) -> list[list[Unit]]:
+        """Return the stacks left, in an order of its own for each worker worth starting.
+
+        Empty if all cells are held.
+        """
         free = {
             cell.id
             for cell, state in zip(self.cells, self.states, strict=True)
             if state.state in (State.QUEUED, State.MISSING, State.STALE)
         }
-        waiting = [unit for unit in self.units if any(cell.id in free for cell in unit)]
+        waiting = [stack for stack in self.stacks if any(cell.id in free for cell in stack)]
         return [waiting[i:] + waiting[:i] for i in range(len(waiting))]
 
     def held_by_this_job(self) -> bool:
@@ -163,41 +157,31 @@ class _Work:
         if worker.paths.result_pickle.exists() and worker.exception() is None:
             return
         self.deaths += 1
-        told = _last_line(worker)
-        killed = {
-            cell.id
-            for cell in self.cells
-            if _give_up_if_deadly(cell, self.store, since=self.launch.since, told=told)
-        }
-        self.units = [
+        last_line = _last_line(worker)
+        killed = {cell.id for cell in self.cells if self._was_killed(cell, last_line)}
+        self.stacks = [
             part
-            for unit in self.units
-            for part in ([[cell] for cell in unit] if any(c.id in killed for c in unit) else [unit])
+            for stack in self.stacks
+            for part in (
+                [[cell] for cell in stack] if any(c.id in killed for c in stack) else [stack]
+            )
         ]
         if self.deaths > self.deaths_allowed:
-            raise LaunchError(
-                "workers die one after the other: "
-                f"{told or 'killed without a word'} (log: {worker.paths.stderr})"
-            )
+            cause = f"last line of stderr: {last_line}" if last_line else "killed by a signal"
+            raise LaunchError(f"workers keep crashing; {cause} (log: {worker.paths.stderr})")
 
-
-def _give_up_if_deadly(cell: Cell, store: Store, *, since: float, told: str) -> bool:
-    """Record a cell as failed that was killed too often; return whether it was killed at all.
-
-    Attempts count that began after `since`, when the queue began.
-    """
-    folder = store.folder(cell)
-    killed = [
-        attempt
-        for attempt in all_attempts(folder.attempts)
-        if attempt.record["began"] >= since and attempt.state == "killed"
-    ]
-    if len(killed) >= KILLS_ALLOWED and not folder.is_done:
-        attempt = folder.claim(cell, Owner.me(), "")
-        if attempt is not None:
+    def _was_killed(self, cell: Cell, last_line: str) -> bool:
+        """Return whether a worker of this queue was killed at the cell; give it up if too often."""
+        folder = self.store.folder(cell)
+        killed = [
+            attempt
+            for attempt in all_attempts(folder.attempts)
+            if attempt.record["began"] >= self.since and attempt.state == "killed"
+        ]
+        if len(killed) >= KILLS_ALLOWED and not folder.is_done:
             why = f"its worker was killed {len(killed)} times (memory?)"
-            attempt.end("failed", "oom", f"{why}; last words: {told}" if told else why)
-    return bool(killed)
+            give_up(cell, self.store, why, last_line)
+        return bool(killed)
 
 
 def _last_line(worker: Worker) -> str:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from bench.store.store import CellState, State
+from bench.results.store import OVER, CellState, State
 
 SHOWN = (State.DONE, State.RUNNING, State.QUEUED, State.FAILED, State.MISSING)
 PLAIN_EVERY_S = 30.0
@@ -58,12 +58,10 @@ class Progress:
             self.live.update(Text(self.last_line))
         else:
             self._print_news(counts)
-        return counts[State.DONE] + counts[State.FAILED] == counts.total()
+        return _over(counts) == counts.total()
 
     def _print_news(self, counts: Counter[State]) -> None:
-        news = counts[State.DONE] + counts[State.FAILED] != (
-            self.last_counts[State.DONE] + self.last_counts[State.FAILED]
-        )
+        news = _over(counts) != _over(self.last_counts)
         now = time.monotonic()
         waited = now - self.last_at
         if not self.last_at or waited > PLAIN_EVERY_S or (news and waited > NEWS_EVERY_S):
@@ -75,11 +73,14 @@ class Progress:
         parts = [f"{shown[state]} {state}" for state in SHOWN if shown[state]]
         spent = time.monotonic() - self.began
         left = ""
-        finished = counts[State.DONE] + counts[State.FAILED] == counts.total()
-        if self.expected_s is not None and not finished:
+        if self.expected_s is not None and _over(counts) < counts.total():
             more = self.expected_s - spent
             left = f", about {duration(more)} left" if more > 0 else ", longer than predicted"
         return f"{self.title}: {', '.join(parts)} ({duration(spent)}{left})"
+
+
+def _over(counts: Counter[State]) -> int:
+    return sum(counts[state] for state in OVER)
 
 
 def duration(seconds: float) -> str:

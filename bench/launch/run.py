@@ -1,36 +1,34 @@
-"""`bench run`: what is missing, cut into units, given to an executor."""
+"""`bench run`: what is missing, cut into stacks, computed by workers or by this process."""
 
 import time
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from bench.config.environment import place, seconds_between_checkpoints
-from bench.config.record import Cell
+from bench.cells.cell import Cell
+from bench.cells.stacks import make_units
+from bench.environment import place, seconds_between_checkpoints
 from bench.errors import Interrupted, LaunchError
-from bench.launch.predict import predict
+from bench.estimate.predict import predict
+from bench.launch.devices import slots
+from bench.launch.local import LocalQueue
 from bench.launch.progress import Progress
-from bench.launch.slots import slots
-from bench.launch.units import make_units
+from bench.launch.worker import Assignment, run_worker
+from bench.results.store import OVER, CellState, State, Store
 from bench.signals import stoppable
-from bench.store.store import CellState, Launch, State, Store
-
-if TYPE_CHECKING:
-    from bench.launch.together import Drain
 
 POLL_S = 0.1
-EXECUTORS = ("local", "inline", "slurm")
 
 
 def run_cells(
     cells: Sequence[Cell],
     store: Store,
+    data: Path,
     *,
     title: str,
-    inline: bool = False,
     jobs: int | None = None,
     retry_failed: bool = False,
-    drain: "Drain | None" = None,
 ) -> list[CellState]:
     """Compute every cell that is not done, on workers or in this process; return the states.
 
@@ -41,73 +39,79 @@ def run_cells(
     Args:
         cells: what is to be done.
         store: where results go.
+        data: the folder of data sets.
         title: the suites.
-        inline: in this process, not by workers.
-        jobs: how many workers.
+        jobs: how many workers; None: one a GPU, or one a core; 0: this process computes.
         retry_failed: whether failed cells are tried again.
-        drain: what computes units inline; the default joins the ranks, where there are several.
     """
-    if drain is None and (ranks := place()).world_size > 1 and (inline or ranks.meets):
-        return _run_together(cells, store, title, inline, retry_failed)
-    store.check_writable()
-    seconds_between_checkpoints()
-    before = store.states(cells)
-    for cell, state in zip(cells, before, strict=True):
-        if state.state == State.DONE:  # its process may have been killed right after its last word
-            store.folder(cell).checkpoint_file.unlink(missing_ok=True)
-    leave = (State.DONE,) if retry_failed else (State.DONE, State.FAILED)
-    todo = [cell for cell, state in zip(cells, before, strict=True) if state.state not in leave]
-    if todo:
-        places = [None] if inline else slots(jobs)
-        over = Counter(state.state for state in before if state.state in leave)
-        expected = predict(cells, before, store, places, leave=leave).core_s
+    seconds_between_checkpoints()  # a mistake in it is told before anything starts
+    grid, rank = _Grid(cells, store, data, title, retry_failed), place()
+    if rank.world_size == 1 or (jobs != 0 and not rank.meets):
+        return grid.run(jobs, run_worker)
+    if jobs != 0:
+        raise LaunchError("torchrun's ranks compute each cell together: add --executor inline")
+    from bench.launch.distributed import leading  # loads torch
+
+    with stoppable(), leading(cells, store, data) as lead:
+        return store.states(cells) if lead is None else grid.run(0, lead)
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Cells, all of which are to be over in the end."""
+
+    cells: Sequence[Cell]
+    store: Store
+    data: Path
+    title: str
+    retry_failed: bool
+
+    def run(self, jobs: int | None, compute_here: Callable[[Assignment], None]) -> list[CellState]:
+        """Compute what is not over; return the last known state of each cell.
+
+        Args:
+            jobs: as for `run_cells`.
+            compute_here: what computes in this process, if `jobs` is 0.
+        """
+        self.store.check_writable()
+        states = self.store.states(self.cells)
+        for cell, state in zip(self.cells, states, strict=True):
+            if state.state == State.DONE:  # its process may have been killed before it did so
+                self.store.folder(cell).remove_checkpoint()
+        leave = (State.DONE,) if self.retry_failed else OVER
+        pairs = zip(self.cells, states, strict=True)
+        todo = [cell for cell, state in pairs if state.state not in leave]
+        if not todo:
+            self.store.sweep()
+            return states
+        places = [None] if jobs == 0 else slots(jobs)
+        over = Counter(state.state for state in states if state.state in leave)
+        expected = predict(self.cells, states, self.store, places, leave=leave).core_s
+        retry_before = time.time() if self.retry_failed else 0.0
         with (
             stoppable(),
-            store.announce(todo, retry_before=time.time() if retry_failed else 0.0) as launch,
-            Progress(title, over, expected, len(places)) as report,
+            self.store.announce(todo, retry_before=retry_before) as launch,
+            Progress(self.title, over, expected, len(places)) as report,
         ):
+            stacks = make_units(todo, len(places))
+            assignment = Assignment(stacks, self.store, self.data, launch)
             try:
-                _execute(todo, store, launch, places, report, inline=inline, drain=drain)
+                if jobs == 0:
+                    ends = _compute_here(assignment, compute_here, report)
+                else:
+                    ends = LocalQueue(assignment, places).run(report)
             except KeyboardInterrupt:
                 raise Interrupted from None
-    return store.states(cells)
+        by_id = dict(zip((cell.id for stack in stacks for cell in stack), ends, strict=True))
+        return [by_id.get(cell.id, state) for cell, state in zip(self.cells, states, strict=True)]
 
 
-def _run_together(
-    cells: Sequence[Cell], store: Store, title: str, inline: bool, retry_failed: bool
+def _compute_here(
+    assignment: Assignment, compute: Callable[[Assignment], None], report: Progress
 ) -> list[CellState]:
-    if not inline:
-        raise LaunchError("torchrun's ranks compute each cell together: add --executor inline")
-    seconds_between_checkpoints()
-    from bench.launch.together import together
-
-    with stoppable(), together(cells, store) as drain:
-        if drain is None:
-            return store.states(cells)
-        return run_cells(
-            cells, store, title=title, inline=True, retry_failed=retry_failed, drain=drain
-        )
-
-
-def _execute(
-    todo: Sequence[Cell],
-    store: Store,
-    launch: Launch,
-    places: Sequence[str | None],
-    report: Progress,
-    *,
-    inline: bool,
-    drain: "Drain | None",
-) -> None:
-    units = make_units(todo, len(places))
-    if not inline:
-        from bench.launch.local import LocalQueue
-
-        LocalQueue(units, store, launch, places).run(report)
-        return
-    from bench.launch.worker import drain as drain_alone
-
-    compute = drain or drain_alone
-    while not report(store.states(todo)):
-        compute(units, store, launch)
+    """Compute in this process until all cells are over, those of other processes too."""
+    cells = [cell for stack in assignment.stacks for cell in stack]
+    while not report(states := assignment.store.states(cells)):
+        compute(assignment)
         time.sleep(POLL_S)
+    return states

@@ -1,131 +1,152 @@
-"""A worker: takes units of work that nobody holds, computes them, writes what came of them."""
+"""A worker: takes stacks of cells that nobody holds, computes them, writes what came of them."""
 
 import os
 import resource
 import signal
 import sys
-import threading
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-from bench.config.record import Cell
-from bench.errors import CellFailure, Interrupted, Preempted
-from bench.launch.units import Unit
+from bench.cells.cell import Cell
+from bench.cells.stacks import Unit
+from bench.errors import CellFailure
+from bench.experiments import EXPERIMENTS, Outcome
+from bench.results.folders import Folders
+from bench.results.lease import Claim, Lease, every
+from bench.results.owner import Owner
+from bench.results.provenance import describe
+from bench.results.store import Launch, Store
 from bench.signals import end_if_told, stoppable
-from bench.store.attempts import Attempt
-from bench.store.folder import CellFolder
-from bench.store.owner import HEARTBEAT_S, Owner
-from bench.store.provenance import describe
-from bench.store.store import Launch, Store
-
-if TYPE_CHECKING:
-    from bench.experiments import Result
 
 THREADS = 1  # of torch in a worker: a result does not depend on how many workers there are
-WATCH_EVERY_S = 1.0
+FOLLOW_EVERY_S = 1.0
 
-Claim = tuple[Cell, CellFolder, Attempt]
-Claims = dict[str, Claim]  # by cell id; a claim leaves when its attempt ends
+Record = dict[str, Any]
+Compute = Callable[[Sequence[Cell], Folders], tuple[Sequence[Outcome], Record]]
+"""Computes a stack; returns an outcome for each cell, and the provenance that they share."""
+Held = tuple[Cell, Claim]
 
 
-def drain(
-    units: Sequence[Unit], store: Store, launch: Launch, gpu: str | None = None, sharing: int = 1
-) -> None:
-    """Compute every cell of the units that is neither done nor held by a living process.
+@dataclass(frozen=True)
+class Assignment:
+    """What a launch asks of those that compute for it."""
+
+    stacks: Sequence[Unit]  # cells, in the order in which to try them
+    store: Store  # where results go
+    data: Path  # the folder of data sets
+    launch: Launch  # who asks
+
+
+def run_worker(assignment: Assignment, gpu: str | None = None, sharing: int = 1) -> None:
+    """Compute, as a process of its own or in this one, every cell that nobody computes.
 
     Args:
-        units: stacks of cells, in the order in which to try them.
-        store: where results go.
-        launch: who asked; when it is gone, the worker stops.
+        assignment: the cells; when its launcher is gone, the worker stops.
         gpu: the CUDA device to use, as CUDA_VISIBLE_DEVICES names it.
         sharing: workers that use it at once, this one included.
 
     Raises:
-        Interrupted: the process was told to stop; claims are given up, checkpoints stay.
+        Interrupted: the process was told to stop; claims are released, checkpoints stay.
     """
     with stoppable():
-        device, owner = settle(gpu), Owner.me()
-        for unit in units:
-            end_if_told()
-            claims: Claims = {}
-            with watched(claims, launch, owner):
-                try:
-                    claim_unit(unit, store, launch, owner, claims)
-                    for stack in _by_checkpoint(claims):
-                        _compute(stack, claims, device, sharing)
-                except Exception as error:  # a fault of ours: tell it, poison no worker
-                    for _, folder, attempt in claims.values():
-                        fail(folder, attempt, error)
-                except (Interrupted, KeyboardInterrupt) as told:
-                    give_up_claims(claims, told)
-                    raise
+        compute = partial(_compute, device=configure_process(gpu), sharing=sharing)
+        with _following(assignment.launch):
+            compute_stacks(assignment, compute)
 
 
-def settle(gpu: str | None) -> str:
+def configure_process(gpu: str | None) -> str:
     """Make this process one that computes on a GPU, or on one core; return the device for torch."""
     os.environ["CUDA_VISIBLE_DEVICES"] = gpu or ""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # deterministic matrix products
-    import torch
+    import torch  # here alone: launchers do without it
 
     torch.set_num_threads(THREADS)
     return "cuda" if gpu and torch.cuda.is_available() else "cpu"
 
 
-def claim_unit(unit: Unit, store: Store, launch: Launch, owner: Owner, claims: Claims) -> None:
-    """Claim those cells of a unit that are neither done nor held."""
-    for cell in unit:
-        folder = store.folder(cell)
-        attempt = folder.claim(cell, owner, launch.name, retry_before=launch.retry_before)
-        if attempt is not None:
-            claims[cell.id] = (cell, folder, attempt)
+def _following(launch: Launch) -> AbstractContextManager[None]:
+    """Stop this process when the launcher, if it is another one, is gone."""
+    me = Owner.me()
+
+    def look() -> None:
+        if not launch.is_alive():
+            os.kill(me.pid, signal.SIGTERM)
+
+    return nullcontext() if launch.owner == me else every(FOLLOW_EVERY_S, look)
 
 
-def give_up_claims(claims: Claims, told: BaseException) -> None:
-    """End the attempts that were interrupted, and say by what."""
-    reason = "preempted" if isinstance(told, Preempted) else None
-    for _, folder, attempt in claims.values():
-        attempt.end("done" if folder.is_done else "interrupted", reason)
+def compute_stacks(assignment: Assignment, compute: Compute, *, recovers: bool = True) -> None:
+    """Claim, compute and settle every cell that is neither done nor held by a living process.
+
+    Args:
+        assignment: the cells.
+        compute: computes a stack.
+        recovers: whether after an error other cells may be tried; else it is raised.
+    """
+    launch, store = assignment.launch, assignment.store
+    for stack in assignment.stacks:
+        end_if_told()
+        with Lease(launch.name, retry_before=launch.retry_before) as lease:
+            claims = [(cell, lease.claim(store.folder(cell), cell)) for cell in stack]
+            held = [(cell, claim) for cell, claim in claims if claim is not None]
+            try:
+                for equal in _by_step(held):
+                    _compute_and_settle(equal, lease, assignment, compute, recovers)
+            except Exception as error:  # told in the store; it harms no other stack
+                for claim in list(lease.claims):
+                    fail(lease, claim, error)
+                if not recovers:
+                    raise
 
 
-def _by_checkpoint(claims: Claims) -> list[list[Claim]]:
+def _by_step(held: Sequence[Held]) -> list[list[Held]]:
     """Return stacks of cells that have come equally far."""
-    from bench.train.stack import checkpoint_step
-
-    groups: dict[int, list[Claim]] = defaultdict(list)
-    for claim in claims.values():
-        groups[checkpoint_step(claim[1])].append(claim)
-    return list(groups.values())
+    stacks: dict[int | None, list[Held]] = defaultdict(list)
+    for cell, claim in held:
+        stacks[claim.folder.checkpoint_step()].append((cell, claim))
+    return list(stacks.values())
 
 
-def _compute(stack: list[Claim], claims: Claims, device: str, sharing: int) -> None:
+def _compute_and_settle(
+    held: Sequence[Held], lease: Lease, assignment: Assignment, compute: Compute, recovers: bool
+) -> None:
     """Compute a stack and write its outcomes; if it fails as a whole, each cell by itself."""
-    from bench.experiments import EXPERIMENTS
-    from bench.launch.meter import Meter
-
-    cells, folders = [cell for cell, _, _ in stack], [folder for _, folder, _ in stack]
-    run = EXPERIMENTS[cells[0].experiment]
-    began, meter = time.time(), Meter(os.environ["CUDA_VISIBLE_DEVICES"], sharing)
-    outcomes: Sequence[Result | Exception]
+    cells = [cell for cell, _ in held]
     try:
-        with meter:
-            outcomes = run(cells, folders, device)
+        outcomes, provenance = compute(cells, assignment.store.folders(cells, assignment.data))
     except Exception as error:
-        if len(stack) > 1:
-            for claim in stack:
-                _compute([claim], claims, device, sharing)
+        if not recovers:
+            raise
+        if len(held) > 1:
+            for one in held:
+                _compute_and_settle([one], lease, assignment, compute, recovers)
             return
-        outcomes = [error]
-    origin = origin_of(device, began, len(stack)) | meter.record()
-    for claim, outcome in zip(stack, outcomes, strict=True):
-        write(claim, outcome, origin)
-        del claims[claim[0].id]
+        fail(lease, held[0][1], error)
+        return
+    for (_, claim), outcome in zip(held, outcomes, strict=True):
+        settle(lease, claim, outcome, provenance)
 
 
-def origin_of(device: str, began: float, stack: int) -> dict[str, Any]:
+def _compute(
+    cells: Sequence[Cell], folders: Folders, *, device: str, sharing: int
+) -> tuple[Sequence[Outcome], Record]:
+    """Compute a stack in this process alone."""
+    from bench.launch.gpu_usage import Meter  # loads torch
+
+    began, meter = time.time(), Meter(os.environ["CUDA_VISIBLE_DEVICES"], sharing)
+    with meter:
+        outcomes = EXPERIMENTS[cells[0].experiment](cells, folders, device)
+    return outcomes, provenance_of(device, began, len(cells)) | meter.record()
+
+
+def provenance_of(device: str, began: float, stack: int) -> Record:
     """Return the provenance of each cell of a stack that ends now."""
     return describe(device, THREADS) | {
         "began": began,
@@ -135,20 +156,19 @@ def origin_of(device: str, began: float, stack: int) -> dict[str, Any]:
     }
 
 
-def write(claim: Claim, outcome: "Result | Exception", origin: dict[str, Any]) -> None:
-    """Write what came of a cell, unless somebody took its claim over."""
-    _, folder, attempt = claim
-    if not attempt.is_mine():
-        return
+def settle(lease: Lease, claim: Claim, outcome: Outcome, provenance: Record) -> None:
+    """Write what came of a cell, unless somebody took its claim over, and release it."""
     if isinstance(outcome, Exception):
-        fail(folder, attempt, outcome)
-    else:
-        origin = origin | outcome.origin | {"attempt": attempt.number}
-        folder.finish(outcome.metrics, outcome.arrays, origin)
-        attempt.end("done")
+        fail(lease, claim, outcome)
+        return
+    folder, attempt = claim
+    if attempt.is_mine():
+        provenance = provenance | outcome.provenance | {"attempt": attempt.number}
+        folder.finish(outcome.metrics, outcome.arrays, provenance)
+    lease.end(claim, "done")
 
 
-def fail(folder: CellFolder, attempt: Attempt, error: Exception) -> None:
+def fail(lease: Lease, claim: Claim, error: Exception) -> None:
     """End an attempt by its error: the reason, one line, and the traceback in its log."""
     reason = error.reason if isinstance(error, CellFailure) else "code"
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
@@ -157,36 +177,28 @@ def fail(folder: CellFolder, attempt: Attempt, error: Exception) -> None:
     message = lines[0] if lines else ""
     if not isinstance(error, CellFailure):
         message = f"{type(error).__name__}: {message}"
-    folder.write_traceback(attempt, traceback.format_exception(error))
-    attempt.end("failed", reason, message)
+    if claim.attempt.is_mine():
+        claim.folder.write_traceback(claim.attempt, traceback.format_exception(error))
+    lease.end(claim, "failed", reason, message)
+
+
+def give_up(cell: Cell, store: Store, why: str, last_words: str) -> None:
+    """Record a cell as failed that was lost too often, unless it is done or somebody computes it.
+
+    Args:
+        cell: the cell.
+        store: where it is recorded.
+        why: how it was lost.
+        last_words: of those that computed it; "" for none.
+    """
+    with Lease() as lease:
+        claim = lease.claim(store.folder(cell), cell)
+        if claim is not None:
+            message = f"{why}; last words: {last_words}" if last_words else why
+            lease.end(claim, "failed", "oom", message)
 
 
 def peak_memory_gb() -> float:
     """Peak resident memory of this process so far, in GB (10^9 bytes)."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak * (1 if sys.platform == "darwin" else 1024) / 1e9, 3)
-
-
-@contextmanager
-def watched(claims: Claims, launch: Launch, owner: Owner) -> Iterator[None]:
-    """Give signs of life for the claims held, and stop the worker when its launcher is gone."""
-    over = threading.Event()
-
-    def watch() -> None:
-        touched = time.monotonic()
-        while not over.wait(WATCH_EVERY_S):
-            if launch.owner != owner and not launch.is_alive():
-                os.kill(owner.pid, signal.SIGTERM)
-                return
-            if time.monotonic() - touched > HEARTBEAT_S:
-                touched = time.monotonic()
-                for _, _, attempt in list(claims.values()):
-                    attempt.touch()
-
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()

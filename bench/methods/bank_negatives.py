@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bench.config.pretrain import Pretrain
+from bench.cells.pretrain import Pretrain
 from bench.methods.bank import Bank
-from bench.methods.draws import (
+from bench.methods.bank_draws import (
     BLOCK_NUMBERS,
     Shares,
     annealed,

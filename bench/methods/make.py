@@ -3,12 +3,11 @@
 import numpy as np
 from torch import nn
 
-from bench.config.pretrain import Pretrain
+from bench.cells.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
 from bench.errors import DataFailure
 from bench.methods.bank import Bank
 from bench.methods.bank_negatives import BankNegatives
-from bench.methods.memory import Memory
 from bench.methods.method import Method
 from bench.methods.negatives import (
     BatchNegatives,
@@ -18,8 +17,9 @@ from bench.methods.negatives import (
     Scalar,
 )
 from bench.methods.objectives import make_objective
-from bench.methods.online import Online
-from bench.methods.samples import Previous
+from bench.methods.online_network import Online
+from bench.methods.queue import Memory
+from bench.methods.sample_sets import Previous
 from bench.methods.targets import Momentum, Shared, StopGradient, Target
 from bench.networks.towers import Towers
 

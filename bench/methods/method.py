@@ -8,19 +8,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bench.config.losses import LOSSES
-from bench.config.pretrain import Pretrain
+from bench.cells.losses import LOSSES
+from bench.cells.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix, cutmix
+from bench.distributed import ALONE, Ranks
 from bench.methods.bank import Bank
-from bench.methods.memory import Memory
 from bench.methods.negatives import Anchor, Found, Negatives, Onlookers, QueueNegatives
 from bench.methods.objectives import Objective, Pair
-from bench.methods.online import Online, Projected
-from bench.methods.samples import Previous, Samples, of_batch, of_queue
+from bench.methods.online_network import Online, Projected
+from bench.methods.queue import Memory
+from bench.methods.sample_sets import Previous, Samples, of_batch, of_queue
 from bench.methods.targets import Momentum, Target
 from bench.networks.towers import split_channels
-from bench.ranks import ALONE, Ranks
 
 GLOBAL = 2  # views whose outputs are keys; what comes after them are queries alone
 

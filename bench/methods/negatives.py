@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from bench.methods.bank import Bank
-from bench.methods.memory import Memory
+from bench.methods.queue import Memory
 from bench.methods.witness import Dot, Witness
 
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from bench.config.losses import LOSSES, Sees
-from bench.config.pretrain import Pretrain
+from bench.cells.losses import LOSSES, Sees
+from bench.cells.pretrain import Pretrain
 from bench.losses import eqco_margin, neighbour_gain
 from bench.methods.negatives import Found
-from bench.methods.samples import Samples
+from bench.methods.sample_sets import Samples
 
 
 class Pair(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from bench.ranks import ALONE, Ranks
+from bench.distributed import ALONE, Ranks
 
 
 class Target(Protocol):

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from bench.config.flops import Stem, architecture
+from bench.cells.architectures import Stem, architecture
 from bench.networks.resnet import BasicBlock, Bottleneck, ResNet
 
 FloatArray = np.ndarray[tuple[int, ...], np.dtype[np.float32]]

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm
 
+from bench.distributed import Ranks
 from bench.networks.batchnorm import (
     GroupBatchNorm1d,
     GroupBatchNorm2d,
     batch_norm_1d,
     batch_norm_2d,
 )
-from bench.ranks import Ranks
 
 Norm = nn.BatchNorm1d | nn.BatchNorm2d
 

@@ -10,7 +10,7 @@ from typing import Literal
 from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d, relu
 
-from bench.config.flops import Architecture, Stem
+from bench.cells.architectures import Architecture, Stem
 from bench.networks.batchnorm import batch_norm_2d
 
 NARROW = 16  # channels

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bench.config.record import NUMBERS_A_LINE
+from bench.cells.cell import NUMBERS_A_LINE
 
 
 class StackedMLP(nn.Module):

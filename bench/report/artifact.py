@@ -1,29 +1,30 @@
 """The page of one artifact: what was printed, and what each suite and scale has to say of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.config.suite import Layout
-from bench.published.reader import Artifact, Paper, PublishedValue
-from bench.report.tables import Entry, Table, number, setting_entry, told
+from bench.files.atomic import write_whole
+from bench.papers.reader import Artifact, Paper, PublishedValue
+from bench.report.facts import SectionFacts
+from bench.report.tables import Entry, Table, column_head, number, setting_entry
 from bench.report.templates import render
-from bench.store.files import write_whole
+from bench.suites.suite import Layout
 
 
 @dataclass(frozen=True)
-class Told:
+class Coverage:
     """What the suites say of an artifact."""
 
-    sections: Sequence[dict[str, Any]]  # the facts of each suite and scale with results
+    sections: Sequence[SectionFacts]  # of each suite and scale with results
     layout: Layout | None
     to_run: Sequence[tuple[str, str, str]]  # suite, scale, what: those without results
     reason: str | None  # why no suite speaks of it
 
 
 def write_artifact(
-    artifact: Artifact, paper: Paper, folder: Path, said: Told, *, inputs: str
+    artifact: Artifact, paper: Paper, folder: Path, coverage: Coverage, *, inputs: str
 ) -> list[Path]:
     """Write the pages of an artifact; return them."""
     page = folder / paper.id / f"{artifact.id}.md"
@@ -32,14 +33,14 @@ def write_artifact(
         "artifact": artifact,
         "paper": paper,
         "sections": [
-            section | {"errata": [], "counts": section["counts_of"][artifact.id]}  # told above
-            for section in said.sections
+            replace(section, errata=[], counts=section.counts_of[artifact.id])  # errata stand above
+            for section in coverage.sections
         ],
-        "printed": printed_table(artifact, said.layout),
+        "printed": printed_table(artifact, coverage.layout),
         "curves": _curves(paper.figures.get(artifact.id, {})),
         "notes": _notes(artifact),
-        "to_run": said.to_run,
-        "reason": said.reason,
+        "to_run": coverage.to_run,
+        "reason": coverage.reason,
     }
     write_whole(page, render("artifact.md.j2", **known).encode())
     text = render(
@@ -91,7 +92,12 @@ def _in_columns(title: str, artifact: Artifact, keys: Sequence[str], column: str
         [*map(setting_entry, key), *(line.get(c, Entry("")) for c in columns)]
         for key, line in grid.items()
     ]
-    return Table(artifact.id, title, [*names, *(f"{column} = {told(c)}" for c in columns)], rows)
+    return Table(
+        artifact.id,
+        title,
+        [*names, *(column_head(column, c) for c in columns)],
+        rows,
+    )
 
 
 def _tells_rows_apart(key: str, column: str, values: Sequence[PublishedValue]) -> bool:

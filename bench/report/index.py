@@ -8,12 +8,12 @@ from typing import Any
 
 from bench.analysis.claims import ClaimVerdict, worst
 from bench.analysis.coverage import Place, artifact_places, claim_places
+from bench.analysis.evidence import Evidence, by_claim
 from bench.analysis.verdicts import Verdict
-from bench.config.suite import Suite
-from bench.published.reader import PAPERS, Paper, load_paper
-from bench.report.page import Evidence, by_claim
+from bench.files.atomic import write_whole
+from bench.papers.reader import PAPERS, Paper, load_paper
 from bench.report.templates import render
-from bench.store.files import write_whole
+from bench.suites.suite import Suite
 
 ORDER = (
     ClaimVerdict.HOLDS,

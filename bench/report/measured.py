@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
-from bench.analysis.frame import Done
 from bench.analysis.statistics import t_interval
-from bench.config.suite import MeasuredTable
-from bench.report.tables import Entry, Table, gain_bases, setting_entry, slug, told
+from bench.report.tables import Entry, Table, column_head, gain_bases, setting_entry, slug
+from bench.results.reader import Done
+from bench.suites.suite import MeasuredTable
 
 
 def measured_table(asked: MeasuredTable, done: Done) -> Table | None:
@@ -30,7 +30,7 @@ def measured_table(asked: MeasuredTable, done: Done) -> Table | None:
         for (key, own), base in zip(found.items(), gain_bases(points, asked.baseline), strict=True)
     }
     columns = sorted({key[-1] for key in found}, key=_order)
-    heads = [f"{asked.columns} = {told(c)}" if asked.columns else str(c) for c in columns]
+    heads = [column_head(asked.columns, c) if asked.columns else str(c) for c in columns]
     keys = sorted({key[:-1] for key in found}, key=lambda key: [_order(v) for v in key])
     rows = [
         [*map(setting_entry, key), *(entries.get((*key, c), Entry("")) for c in columns)]

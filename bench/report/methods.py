@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.config.reference import Setting
+from bench.suites.settings_reference import Setting
+from bench.text import value_text
 
 HEAD = """# Methods as coordinates
 
@@ -55,7 +56,7 @@ def _family(name: str, records: Sequence[Mapping[str, Any]]) -> str:
     shared = next(iter(values.values()))
     lines = [f"## {name}", ""]
     if common:
-        told = ", ".join(f"{n} {_told(shared.get(n))}" for n in common)
+        told = ", ".join(f"{n} {_text(shared.get(n))}" for n in common)
         lines += [f"All of them: {told}.", ""]
     lines += ["| method | like | " + " | ".join(varied) + " |", "|---" * (len(varied) + 2) + "|"]
     for record in records:
@@ -67,10 +68,8 @@ def _family(name: str, records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _cell(value: object, changed: bool) -> str:
-    return f"**{_told(value)}**" if changed else _told(value)
+    return f"**{_text(value)}**" if changed else _text(value)
 
 
-def _told(value: object) -> str:
-    if value is None:
-        return "-"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _text(value: object) -> str:
+    return value_text(value, null="-")

@@ -5,18 +5,18 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from bench.analysis.coverage import Place, artifact_places
-from bench.config.suite import Layout, Suite
 from bench.errors import StoreError
-from bench.published.reader import PAPERS, load_paper
-from bench.report.artifact import Told, write_artifact
+from bench.papers.reader import PAPERS, load_paper
+from bench.report.artifact import Coverage, write_artifact
+from bench.report.facts import SectionFacts
+from bench.report.fingerprint import code, fingerprint, inputs_of
 from bench.report.index import Summary, write_index
-from bench.report.inputs import code, fingerprint, inputs_of
-from bench.report.terminal import followed
-from bench.report.work import Grid, Task, each_done
-from bench.store.export import Results
+from bench.report.parallel import Grid, Task, each_done
+from bench.report.progress import followed
+from bench.results.reader import Results
+from bench.suites.suite import Layout, Suite
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -67,7 +67,7 @@ class Site:
 
     def _gather(
         self, stale: set[str], old: Sequence[Place], asked: Sequence[str], *, everything: bool
-    ) -> tuple[dict[str, dict[str, Any]], list[Summary]]:
+    ) -> tuple[dict[str, SectionFacts], list[Summary]]:
         """Judge one suite after the other and draw those whose page is stale.
 
         Returns the facts that artifacts' pages need, and a summary of each. One whose results
@@ -83,7 +83,7 @@ class Site:
             for tells in [g.suite.name in needed and bool(g.done)]
             if g.folder in stale or tells or (everything and g.done)
         ]
-        told: dict[str, dict[str, Any]] = {}
+        told: dict[str, SectionFacts] = {}
         summaries: list[Summary] = []
         outcomes = followed(each_done(tasks, self.results), len(tasks), "judging and drawing")
         for task, outcome in zip(tasks, outcomes, strict=True):
@@ -103,14 +103,14 @@ class Site:
         folder = self.to / grid.folder
         self.pages = [page for page in self.pages if page.parent != folder]
 
-    def _write_artifact(self, place: Place, told: dict[str, dict[str, Any]]) -> None:
+    def _write_artifact(self, place: Place, told: dict[str, SectionFacts]) -> None:
         paper = load_paper(place.paper)
         own = [grid for grid in self.grids if grid.suite.name in place.suites]
         self.drawn += write_artifact(
             paper.artifact(place.id),
             paper,
             self.to,
-            Told(
+            Coverage(
                 sections=[told[grid.folder] for grid in own if grid.folder in told],
                 layout=_layout(own, place.id),
                 to_run=[

@@ -9,7 +9,8 @@ from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
 from bench.analysis.verdicts import Verdict
-from bench.config.suite import Layout
+from bench.suites.suite import Layout
+from bench.text import value_text
 
 if TYPE_CHECKING:
     from bench.analysis.compare import Compared
@@ -117,7 +118,12 @@ def _table(title: str, rows: Sequence[Compared], layout: Layout | None) -> Table
     lines = [
         [*heads[key], *(line.get(c, Entry("")) for c in columns)] for key, line in grid.items()
     ]
-    return Table(name, title, [*names, *(f"{column} = {told(c)}" for c in columns)], lines)
+    return Table(name, title, [*names, *(column_head(column, c) for c in columns)], lines)
+
+
+def column_head(setting: str, value: Any) -> str:
+    """Return the head of the column of one value of a setting."""
+    return f"{setting} = {value_text(value, null='')}"
 
 
 def gain_bases(points: Sequence[dict[str, Any]], over: Any) -> list[int | None]:
@@ -143,19 +149,12 @@ def _keys(row: Compared, names: Sequence[str]) -> list[Entry]:
 def setting_entry(value: Any) -> Entry:
     """Return the entry of a setting's value."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return Entry(told(value), number=float(value) if number else None)
+    return Entry(value_text(value, null=""), number=float(value) if number else None)
 
 
 def slug(text: str) -> str:
     """Return a title as the name of a file, an anchor or a class."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:NAME_CHARACTERS].strip("-")
-
-
-def told(value: Any) -> str:
-    """Return a setting's value for a table's head or row."""
-    if value is None:
-        return ""
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def entry(row: Compared, base: Compared | None = None) -> Entry:

@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 from bench import __version__
 from bench.report.formats import markdown_text, to_markdown
-from bench.report.page import effect_text, words
+from bench.report.judged import check_text, effect_text
 from bench.report.tables import LEGEND, MARKS, MEANINGS, slug
 
 
@@ -37,7 +37,7 @@ def _environment(*, html: bool) -> Environment:
         "marks": MARKS,
         "meanings": MEANINGS,
         "version": __version__,
-        "words": words,
+        "words": check_text,
     }
     return environment
 

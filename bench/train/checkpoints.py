@@ -8,8 +8,8 @@ from typing import Any, TypedDict
 import torch
 
 from bench.errors import Diverged
-from bench.store.files import write_whole
-from bench.store.folder import CellFolder
+from bench.files.atomic import write_whole
+from bench.results.folder import CellFolder
 
 
 class Checkpoint(TypedDict):
@@ -21,8 +21,9 @@ class Checkpoint(TypedDict):
 
 
 def save_checkpoint(folder: CellFolder, step: int, state: dict[str, Any]) -> None:
-    """Write where to go on from, in the place of the one before."""
+    """Write where to go on from, in the place of the one before, and its step beside it."""
     write_tensors(folder.checkpoint_file, {"cell": folder.path.name, "step": step, "state": state})
+    folder.note_step(step)
 
 
 def load_checkpoint(folder: CellFolder, device: str = "cpu") -> Checkpoint | None:

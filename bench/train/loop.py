@@ -8,23 +8,24 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
-from bench.config.environment import seconds_between_checkpoints
-from bench.config.pretrain import Pretrain
+from bench.cells.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
+from bench.distributed import ALONE, Ranks
+from bench.environment import seconds_between_checkpoints
 from bench.errors import Diverged, Interrupted
 from bench.evaluate.linear import OnlineLinear
+from bench.evaluate.plateau import Plateau
 from bench.methods.make import make_method
 from bench.methods.method import Seen
-from bench.methods.online import Online
+from bench.methods.online_network import Online
 from bench.networks.ranked_norm import statistics_apart
-from bench.ranks import ALONE, Ranks
+from bench.results.folder import CellFolder
 from bench.signals import end_if_told, listening
-from bench.store.folder import CellFolder
 from bench.train.batches import Batches
 from bench.train.checkpoints import Checkpoint, divergence, load_checkpoint, save_checkpoint
 from bench.train.optimisers import optimiser_of
 from bench.train.probes import Probes
-from bench.train.schedules import Plateau, momentum_at, rate_of
+from bench.train.schedules import momentum_at, rate_of
 from bench.train.sources import Source
 
 Watch = Callable[[nn.Module], dict[str, float]]
@@ -108,11 +109,7 @@ class Training:
             )
         self.plateau: Plateau | None = None
         if cell.plateau_patience is not None:
-            self.plateau = Plateau(
-                patience=cell.plateau_patience,
-                drops=cell.plateau_drops or 1,
-                factor=cell.lr_drop_factor,
-            )
+            self.plateau = Plateau(patience=cell.plateau_patience, drops=cell.plateau_drops or 1)
 
     def step(self, step: int) -> None:
         """Do one optimiser step on N queries.
@@ -167,7 +164,7 @@ class Training:
             step,
             steps=self.steps,
             steps_an_epoch=self.steps_an_epoch,
-            scale=self.plateau.scale if self.plateau else 1.0,
+            dropped=self.plateau.dropped if self.plateau else 0,
         )
 
     def parts(self) -> dict[str, Any]:
@@ -192,7 +189,7 @@ class Training:
 def train(
     training: Trainable,
     folder: CellFolder,
-    beat: Callable[[], None] = lambda: None,
+    heartbeat: Callable[[], None] = lambda: None,
     *,
     watch: Watch | None = None,
     ranks: Ranks = ALONE,
@@ -205,10 +202,10 @@ def train(
     Args:
         training: the cell.
         folder: where its checkpoint and history are kept.
-        beat: called after every step.
+        heartbeat: called after every step.
         watch: kNN accuracy and the like, asked every `knn_every_epochs` of a cell that has it.
-        ranks: those that train together; the first alone writes and watches, and where the beat
-            of all of them is interrupted it writes a checkpoint.
+        ranks: those that train together; the first alone writes and watches, and where the
+            heartbeat of all of them is interrupted it writes a checkpoint.
 
     Raises:
         Diverged: a loss is not finite.
@@ -228,7 +225,7 @@ def train(
                 save_checkpoint(folder, done, training.state())
                 saved_at = time.monotonic()
             try:
-                beat()  # in which several ranks agree to stop
+                heartbeat()  # in which several ranks agree to stop
                 if not ranks.many and told_to_stop():
                     end_if_told()
             except Interrupted:

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from bench.config.pretrain import Pretrain
-from bench.config.supervised import Supervised
+from bench.cells.pretrain import Pretrain
+from bench.cells.supervised import Supervised
 
 OptimiserName = Literal["sgd", "lars", "adam"]
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from bench.config.losses import LOSSES
-from bench.config.pretrain import Pretrain
+from bench.cells.losses import LOSSES
+from bench.cells.pretrain import Pretrain
 from bench.losses import histogram, mi_lower_bound
 from bench.losses.contrastive import excess
 from bench.methods.objectives import Pair, margin_of

@@ -1,11 +1,11 @@
-"""Learning rate and target momentum as functions of the step; the rate on a plateau."""
+"""Learning rate and target momentum as functions of the step."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
-from bench.config.pretrain import Pretrain
-from bench.config.supervised import Supervised
+from bench.cells.pretrain import Pretrain
+from bench.cells.supervised import Supervised
 
 
 def learning_rate(
@@ -51,13 +51,13 @@ def learning_rate(
 
 
 def rate_of(
-    cell: Pretrain | Supervised, step: int, *, steps: int, steps_an_epoch: int, scale: float = 1.0
+    cell: Pretrain | Supervised, step: int, *, steps: int, steps_an_epoch: int, dropped: int = 0
 ) -> float:
-    """Return the learning rate of a step of a cell, times what a plateau leaves of it."""
+    """Return the learning rate of a step of a cell, after so many drops on a plateau."""
     drops = [int(epoch) for epoch in (cell.lr_drop_epochs or "").split(",") if epoch]
     return learning_rate(
         step,
-        lr=cell.lr * scale,
+        lr=cell.lr * cell.lr_drop_factor**dropped,
         steps=steps,
         warmup_steps=cell.warmup_epochs * steps_an_epoch,
         schedule=cell.lr_schedule if cell.lr_schedule != "plateau" else "constant",
@@ -84,52 +84,3 @@ def momentum_at(
     if schedule == "fixed":
         return momentum
     return 1 - (1 - momentum) * (math.cos(math.pi * step / max(1, steps)) + 1) / 2
-
-
-class Plateau:
-    """A factor on the learning rate that drops when a value stops rising.
-
-    For a value that should fall, give its negative.
-    """
-
-    def __init__(self, *, patience: int, factor: float, drops: int) -> None:
-        """Begin at 1, at full rate.
-
-        Args:
-            patience: epochs without a new best value before a drop, >= 1.
-            factor: what a drop multiplies the rate by.
-            drops: how many there may be.
-
-        Raises:
-            ValueError: patience < 1, factor outside (0, 1), or drops < 0.
-        """
-        if patience < 1 or not 0 < factor < 1 or drops < 0:
-            raise ValueError(
-                "needs patience >= 1, 0 < factor < 1 and drops >= 0, found "
-                f"{patience}, {factor} and {drops}"
-            )
-        self._patience, self._factor, self._drops = patience, factor, drops
-        self._best, self._waited, self._dropped = -math.inf, 0, 0
-
-    @property
-    def scale(self) -> float:
-        """What the learning rate is to be multiplied by."""
-        return self._factor**self._dropped
-
-    def update(self, value: float) -> float:
-        """Take in an epoch's value and return the new `scale`; NaN is no improvement."""
-        improved = value > self._best
-        self._best = value if improved else self._best
-        self._waited = 0 if improved else self._waited + 1
-        if self._waited == self._patience and self._dropped < self._drops:
-            self._dropped, self._waited = self._dropped + 1, 0
-        return self.scale
-
-    def state(self) -> dict[str, float]:
-        """Return what `load` needs to go on; best is -inf before the first value."""
-        return {"best": self._best, "waited": self._waited, "dropped": self._dropped}
-
-    def load(self, state: Mapping[str, float]) -> None:
-        """Go on from what `state` returned."""
-        self._best = state["best"]
-        self._waited, self._dropped = int(state["waited"]), int(state["dropped"])

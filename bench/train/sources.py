@@ -12,14 +12,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bench.config.environment import cores
-from bench.config.pretrain import Pretrain
-from bench.config.supervised import Supervised
-from bench.data.catalogue import load_images, streams
+from bench.cells.pretrain import Pretrain
+from bench.cells.supervised import Supervised
+from bench.data.catalogue import streams
 from bench.data.images import Images, Split
+from bench.data.load import load_images
 from bench.data.streaming import CropStream, ImageFiles, centre_crops, load_files
 from bench.data.streams import Purpose, stream
 from bench.data.views import Views, crop_box, make_views, scaled_lab
+from bench.environment import cores
 from bench.errors import DataFailure
 
 Part = Literal["train", "test"]

@@ -4,10 +4,10 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
-from bench.config.environment import seconds_between_checkpoints
+from bench.environment import seconds_between_checkpoints
 from bench.errors import Diverged
+from bench.results.folder import CellFolder
 from bench.signals import listening
-from bench.store.folder import CellFolder
 from bench.train.checkpoints import Checkpoint, divergence, load_checkpoint, save_checkpoint
 from bench.train.state import StackState
 
@@ -22,12 +22,6 @@ class Trainee(Protocol):
 
     def measure(self) -> list[dict[str, float]]:
         """Return what history records of each cell after the last step."""
-
-
-def checkpoint_step(folder: CellFolder) -> int:
-    """Return how many steps the cell's checkpoint has behind it, 0 without one."""
-    saved = _load(folder)
-    return 0 if saved is None else saved["step"]
 
 
 def train_stack(
@@ -45,6 +39,7 @@ def train_stack(
 
     Raises:
         Interrupted: the process was told to stop.
+        ValueError: the checkpoints are of several steps.
     """
     begun = _resume(trainee, folders)
     failures: list[Diverged | None] = [None] * len(folders)

@@ -12,11 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bench.config.supervised import Supervised
+from bench.cells.supervised import Supervised
 from bench.data.noise import with_noise
 from bench.data.streams import Purpose, stream
 from bench.errors import DataFailure, Diverged
 from bench.evaluate.features import accuracy, extract
+from bench.evaluate.plateau import Plateau
 from bench.losses.classification import (
     cross_entropy,
     decoupled,
@@ -27,7 +28,7 @@ from bench.losses.probes import q_b
 from bench.networks.encoder import initialise, make_encoder
 from bench.train.batches import Batches
 from bench.train.optimisers import optimiser_of
-from bench.train.schedules import Plateau, rate_of
+from bench.train.schedules import rate_of
 from bench.train.sources import Source
 
 PER_IMAGE = ("train_loss", "train_top1", "q_b")

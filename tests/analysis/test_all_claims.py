@@ -6,8 +6,8 @@ from bench.analysis.all_claims import JudgedScale, claim_rows
 from bench.analysis.claims import ClaimVerdict, Judged
 from bench.analysis.coverage import Place
 from bench.analysis.statistics import Interval
-from bench.config.load import load_suite
-from bench.published.reader import load_paper
+from bench.papers.reader import load_paper
+from bench.suites.load import load_suite
 from tests.conftest import Workspace
 from tests.made import cells_of, finish
 
@@ -49,7 +49,7 @@ def test_what_is_missing_is_told() -> None:
     ]
     rows = claim_rows(places, [nothing])
     assert {(r["verdict"], r["scale"], r["n"]) for r in rows} == {("not tested", None, 0)}
-    assert [r["lacking"] for r in rows] == [
+    assert [r["missing"] for r in rows] == [
         "eqco-table-9 at smoke: no seed",
         "no results at any scale of eqco-table-9, other",
         "cannot be had",
@@ -68,7 +68,7 @@ def test_the_verb_without_a_suite(workspace: Workspace) -> None:
     assert set(own) == set(load_paper("eqco").claims)
     steady = own["toy-mi-steady"]
     assert (steady["suite"], steady["scale"]) == (None, None)  # mi_true = 10 is missing
-    assert steady["lacking"] == "small at tiny: no seed has all of its cells done"
+    assert steady["missing"] == "small at tiny: no seed has all of its cells done"
     finish(workspace.root / "results", cells, lambda c: {"mi_lower_bound": 2 + c.seed / 10})
     answer = workspace.call("claims")
     assert answer.status == 0

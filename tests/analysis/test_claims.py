@@ -10,13 +10,13 @@ import pytest
 from pydantic import TypeAdapter
 
 from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, worst
-from bench.config.checks import Check
-from bench.config.grid import expand
-from bench.config.load import load_suite
-from bench.config.record import Cell
-from bench.config.suite import Suite
-from bench.published.reader import load_paper
-from bench.store.export import Finished
+from bench.cells.cell import Cell
+from bench.papers.reader import load_paper
+from bench.results.reader import Finished
+from bench.suites.checks import Check
+from bench.suites.expand import expand
+from bench.suites.load import load_suite
+from bench.suites.suite import Suite
 
 TABLE_9 = Path(__file__).parents[2] / "suites" / "eqco-table-9.yaml"
 ADAPTER: TypeAdapter[Check] = TypeAdapter(Check)
@@ -40,7 +40,7 @@ def cells_and_suite(check: dict[str, Any], seeds: int) -> tuple[list[Cell], Suit
 def judge(check: dict[str, Any], metric: Any, seeds: int = 3, keep: Any = None) -> Judged:
     cells, suite = cells_and_suite({"metric": "m"} | check, seeds)
     done = [
-        (cell, Finished({"m": metric(cell), "b": 1.0}, {}, [], {}))
+        (cell, Finished({"m": metric(cell), "b": 1.0}, {}))
         for cell in cells
         if keep is None or keep(cell)
     ]
@@ -160,7 +160,7 @@ def test_settings_that_follow_from_the_axis_split_no_group() -> None:
     check = ADAPTER.validate_python(
         {"check": "ordered", "metric": "m", "over": "batch_size", "direction": "rising"}
     )
-    done = [(c, Finished({"m": c.settings["batch_size"]}, {}, [], {})) for c in cells]
+    done = [(c, Finished({"m": c.settings["batch_size"]}, {})) for c in cells]
     asked = suite.model_copy(update={"claims": {"batch-flat-small-scale": [check]}})
     (judged,) = judge_claims(asked, "cpu", cells, done, load_paper("dcl"))
     assert judged.effect is not None
@@ -181,7 +181,7 @@ def test_a_rate_that_follows_from_data_set_and_batch_size_splits_no_group() -> N
         wide = {"imagenet1k": 5.0}.get(cell.dataset, 9.0)
         return float(cell.batch_size / 480 * (1.0 if cell.loss == "dcl" else wide))
 
-    done = [(c, Finished({"m": metric(c)}, {}, [], {})) for c in cells]
+    done = [(c, Finished({"m": metric(c)}, {})) for c in cells]
     asked = suite.model_copy(update={"claims": {"batch-flat-small-scale": [check]}})
     (judged,) = judge_claims(asked, "paper", cells, done, load_paper("dcl"))
     assert judged.effect is not None
@@ -191,7 +191,7 @@ def test_a_rate_that_follows_from_data_set_and_batch_size_splits_no_group() -> N
 def test_a_metric_that_is_not_measured_is_told() -> None:
     check = {"check": "flat", "metric": "other", "over": "K", "within": 0.1, "where": EQCO}
     judged = judge(check, lambda _: 1.0)
-    assert judged.lacking == "its cells do not measure other"
+    assert judged.missing == "its cells do not measure other"
 
 
 def test_peak() -> None:
@@ -235,11 +235,11 @@ def test_a_seed_with_a_missing_cell_does_not_count() -> None:
 def test_what_is_missing_is_told() -> None:
     check = {"check": "flat", "over": "K", "within": 0.1, "where": EQCO}
     nothing = judge(check, lambda _: 1.0, keep=lambda c: c.K != 64)
-    assert (str(nothing.verdict), nothing.lacking) == (
+    assert (str(nothing.verdict), nothing.missing) == (
         "not tested", "no seed has all of its cells done",
     )  # fmt: skip
     nowhere = judge(check | {"where": {"loss": "dcl"}}, lambda _: 1.0)
-    assert nowhere.lacking == "no cell of this scale has the settings that the check names"
+    assert nowhere.missing == "no cell of this scale has the settings that the check names"
 
 
 def test_crossing_needs_both_ends() -> None:
@@ -323,7 +323,7 @@ def test_holds_fails_too_few_seeds_and_missing_cells(name: str) -> None:
     torn = judge(check, holding, seeds=3, keep=lambda c: (c.seed, c.K, c.loss) != (0, 64, "eqco"))
     assert torn.record()["n"] == 2
     gone = judge(check, holding, seeds=3, keep=lambda c: (c.K, c.loss) != (64, "eqco"))
-    assert (str(gone.verdict), gone.lacking) == ("not tested", "no seed has all of its cells done")
+    assert (str(gone.verdict), gone.missing) == ("not tested", "no seed has all of its cells done")
 
 
 def test_many_noisy_groups_that_are_fine_do_not_fail() -> None:
@@ -354,7 +354,7 @@ def test_seeds_that_agree_to_the_bit_are_not_sure_beyond_one_step() -> None:
 
     def verdict(lead: float) -> str:
         done = [
-            (c, Finished({"knn_top1": 90 + lead * (c.settings["loss"] == "dcl")}, {}, [], {}))
+            (c, Finished({"knn_top1": 90 + lead * (c.settings["loss"] == "dcl")}, {}))
             for c in cells
         ]
         changed = suite.model_copy(update={"claims": asked})
@@ -370,7 +370,7 @@ def test_numbers_of_a_formula_are_exact() -> None:
     path = TABLE_9.with_name("eqco-theorems.yaml")
     suite = load_suite(path)
     cells = expand(suite, "smoke", path)
-    done = [(c, Finished(dict.fromkeys(c.metrics, 1.0), {}, [], {})) for c in cells]
+    done = [(c, Finished(dict.fromkeys(c.metrics, 1.0), {})) for c in cells]
     judged = judge_claims(suite, "smoke", cells, done, load_paper("eqco"))
     assert {j.check.check: str(j.verdict) for j in judged if j.effect} == {
         "flat": "holds", "flatter": "fails", "below": "holds", "change": "fails", "equal": "fails",
@@ -388,6 +388,6 @@ def test_a_seed_counts_once() -> None:
     cells, suite = cells_and_suite(
         {"check": "exceeds", "metric": "m"} | {"where": EQCO, "than": INFONCE}, 2
     )
-    done = [(cell, Finished({"m": 1.0}, {}, [], {})) for cell in cells]
+    done = [(cell, Finished({"m": 1.0}, {})) for cell in cells]
     with pytest.raises(ValueError, match=r"^two cells of one seed in the group "):
         judge_claims(suite, "paper", cells + cells, done, load_paper("eqco"))

@@ -6,16 +6,15 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.check import check_suite
 from bench.analysis.compare import Compared, compare
-from bench.analysis.frame import history_frame
-from bench.analysis.needed import needed_by_printed
-from bench.analysis.protocol import check_scale, differences, stated_settings
-from bench.config.grid import expand
-from bench.config.load import load_suite, suite_paths
+from bench.analysis.needed_cells import needed_by_printed
 from bench.errors import SuiteError
-from bench.published.reader import load_paper
-from bench.store.export import Finished
+from bench.papers.reader import load_paper
+from bench.results.reader import Finished
+from bench.suites.expand import expand
+from bench.suites.load import load_suite, suite_paths
+from bench.suites.protocol import check_scale, differences, stated_settings
+from bench.suites.validate import check_suite
 from tests.pretraining import small_cell
 
 SUITES = Path(__file__).parents[2] / "suites"
@@ -25,7 +24,7 @@ def compared(name: str, scale: str, metric: Any, seeds: int = 3, **update: Any) 
     path = SUITES / f"{name}.yaml"
     suite = load_suite(path).model_copy(update=update)
     cells = expand(suite, scale, path, seeds=range(seeds))
-    done = [(cell, Finished(metric(cell), {}, [], {})) for cell in cells]
+    done = [(cell, Finished(metric(cell), {})) for cell in cells]
     return compare(suite, cells, done, check_suite(suite, path))
 
 
@@ -85,7 +84,7 @@ def test_a_printed_value_off_by_one_digit_differs() -> None:
     path = SUITES / "eqco-table-9.yaml"
     suite = load_suite(path)
     cells = expand(suite, "paper", path)
-    done = [(cell, Finished({"mi_lower_bound": printed_value(cell)}, {}, [], {})) for cell in cells]
+    done = [(cell, Finished({"mi_lower_bound": printed_value(cell)}, {})) for cell in cells]
     paper = load_paper("eqco")
     table = paper.artifact("table-9")
     wrong = [replace(v, value=(v.value or 0) + (v.row == 7)) for v in table.values]
@@ -98,7 +97,7 @@ def test_a_seed_counts_once() -> None:
     path = SUITES / "eqco-table-9.yaml"
     suite = load_suite(path)
     cells = expand(suite, "quick", path)
-    done = [(cell, Finished({"mi_lower_bound": 1.0}, {}, [], {})) for cell in cells]
+    done = [(cell, Finished({"mi_lower_bound": 1.0}, {})) for cell in cells]
     with pytest.raises(ValueError, match=r"^table-9: seeds \[0, 1, 0, 1\] of one reading$"):
         compare(suite, cells + cells, done, load_paper("eqco"))
 
@@ -286,10 +285,3 @@ def test_precision_tells_cells_of_pretrain_apart() -> None:
     path = SUITES / "eqco-table-9.yaml"
     toy = expand(load_suite(path), "smoke", path)[0]
     assert "precision" not in toy.settings
-
-
-def test_a_metric_of_the_history_never_hides_a_setting() -> None:
-    """`loss` is the name of an objective; a history with a metric of that name keeps it apart."""
-    cell = small_cell(loss="dcl")
-    frame = history_frame([(cell, Finished({}, {}, [{"step": 1, "loss": 0.5}], {}))])
-    assert frame["loss"].tolist() == ["dcl"]

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from bench.analysis.moved import Moved, moved
-from bench.config.record import Cell
+from bench.analysis.drift import Moved, moved
+from bench.cells.cell import Cell
 from bench.errors import StoreError
-from bench.store.export import Results, export_cells
-from bench.store.store import Store
+from bench.results.reader import Results
+from bench.results.store import Store
+from bench.results.tables import export_cells
 from tests.conftest import SUITE, Workspace
 from tests.made import cells_of, finish
 
@@ -52,6 +54,16 @@ def test_the_same_to_the_bit(tmp_path: Path, cells: list[Cell]) -> None:
 def test_other_noise_is_noise(tmp_path: Path, cells: list[Cell]) -> None:
     found = two(tmp_path, cells, lambda c: noise(c, 0), lambda c: noise(c, 1))
     assert (len(found.cells), len(found.groups), found.beyond_noise) == (24, 8, 0)
+
+
+def test_the_p_value_is_that_of_the_paired_test(tmp_path: Path, cells: list[Cell]) -> None:
+    groups = two(tmp_path, cells, lambda c: noise(c, 0), lambda c: noise(c, 1)).record()["groups"]
+    sides: dict[tuple[Any, ...], list[list[float]]] = {}
+    for cell in cells:
+        point = tuple(v for k, v in cell.settings.items() if k != "seed")
+        sides.setdefault(point, []).append([noise(cell, 1), noise(cell, 0)])
+    expected = [stats.ttest_rel(*zip(*pairs, strict=True)).pvalue for pairs in sides.values()]
+    assert [g["p_value"] for g in groups] == pytest.approx(sorted(expected))
 
 
 def test_one_group_that_moved_is_found_among_others(tmp_path: Path, cells: list[Cell]) -> None:

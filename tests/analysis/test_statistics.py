@@ -18,7 +18,7 @@ from bench.analysis.statistics import (
     widened,
 )
 from bench.analysis.verdicts import Verdict, judge_value
-from bench.config.cells import CELLS
+from bench.cells import CELLS
 
 
 def test_interval_is_scipys() -> None:
@@ -66,7 +66,7 @@ def test_welch_is_scipys() -> None:
     assert found.mean == pytest.approx(np.mean(mine) - np.mean(theirs))
     own = estimate(dict(enumerate(mine)), dict(enumerate(theirs, start=9)))
     assert own is not None
-    assert own.chance(0.0) == pytest.approx(stats.ttest_ind(mine, theirs, equal_var=False).pvalue)
+    assert own.p_value(0.0) == pytest.approx(stats.ttest_ind(mine, theirs, equal_var=False).pvalue)
 
 
 def test_shared_seeds_are_paired() -> None:
@@ -85,8 +85,8 @@ def test_seeds_that_move_alike_have_the_noise_of_a_step() -> None:
     """One image more in each of two seeds is what chance does; a number of a formula has none."""
     moved = estimate({0: 0.2, 1: 0.2}, {0: 0.0, 1: 0.0})
     assert moved is not None
-    assert moved.chance(0.2) == pytest.approx(0.39, abs=0.01)
-    assert (moved.chance(0.0), estimate({0: 1.0, 1: 1.0}, {0: 1.0, 1: 1.0})) == (
+    assert moved.p_value(0.2) == pytest.approx(0.39, abs=0.01)
+    assert (moved.p_value(0.0), estimate({0: 1.0, 1: 1.0}, {0: 1.0, 1: 1.0})) == (
         0.0, Estimate(2, 0.0, 0.0, 1, 0.0)
     )  # fmt: skip
 

@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.analysis.check import check_suite
 from bench.analysis.compare import _is_spoken_of
-from bench.analysis.tolerances import TOLERANCES, Tolerance, read_tolerances, tolerance_of
-from bench.config.load import load_suite, suite_paths
-from bench.config.suite import Comparison
 from bench.errors import PublishedError, SuiteError
-from bench.published.reader import load_paper
+from bench.papers.reader import load_paper
+from bench.papers.tolerances import TOLERANCES, Tolerance, read_tolerances, tolerance_of
+from bench.suites.load import load_suite, suite_paths
+from bench.suites.validate import check_suite
 
 SUITES = Path(__file__).parents[2] / "suites"
 UNITS = {"percent": "points", "percentage": "points", "percentage_points": "points"}
@@ -18,9 +17,8 @@ UNITS = {"percent": "points", "percentage": "points", "percentage_points": "poin
 
 
 def test_an_artifact_goes_before_its_metric() -> None:
-    own = Comparison(artifact="table-2", metric="test_top1")
-    assert tolerance_of("dual-temperature", own).tolerance == 2.0
-    assert tolerance_of("dcl", own).tolerance == 1.0
+    assert tolerance_of("dual-temperature", "table-2", "test_top1").tolerance == 2.0
+    assert tolerance_of("dcl", "table-2", "test_top1").tolerance == 1.0
 
 
 def test_printed_spreads_are_added() -> None:
@@ -36,14 +34,14 @@ def test_a_metric_without_an_entry_names_the_file() -> None:
     with pytest.raises(SuiteError) as error:
         check_suite(suite.model_copy(update={"compare": [odd]}), path)
     assert str(error.value) == (
-        f"{path}: compare.0.metric: {TOLERANCES}: no tolerance of q_b or dcl/figure-3a; "
+        f"{path}: compare.0.metrics.0: {TOLERANCES}: no tolerance of q_b or dcl/figure-3a; "
         "add one with its reason"
     )
 
 
 def test_what_is_made_of_a_metric_over_an_axis_needs_an_entry_of_its_own() -> None:
     with pytest.raises(PublishedError) as error:
-        tolerance_of("dcl", Comparison(artifact="table-1", metric="knn_top1", std_over="tau"))
+        tolerance_of("dcl", "table-1", "knn_top1", over="tau")
     assert str(error.value).endswith("no tolerance of dcl/table-1; add one with its reason")
 
 
@@ -63,7 +61,9 @@ def test_units_are_those_of_the_printed_values() -> None:
         suite = load_suite(path)
         for comparison in suite.compare:
             paper = load_paper(suite.paper or "")
-            unit = tolerance_of(paper.id, comparison).unit
+            unit = tolerance_of(
+                paper.id, comparison.artifact, comparison.metric, comparison.over
+            ).unit
             values = paper.artifact(comparison.artifact).values
             units = {v.unit for v in values if v.unit and _is_spoken_of(v, comparison, set())}
             if not comparison.argmax:

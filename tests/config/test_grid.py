@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from bench.config.cells import GaussianMI
-from bench.config.grid import expand
-from bench.config.load import load_suite, suite_paths
-from bench.config.suite import Suite
-from bench.config.yaml_file import load_yaml, scalar
+from bench.cells.toys import GaussianMI
 from bench.errors import SuiteError
+from bench.files.yaml_file import Loader, load_yaml, scalar
+from bench.suites.expand import expand
+from bench.suites.load import load_suite, suite_paths
+from bench.suites.suite import Suite
 from tests.conftest import SUITE, Workspace
 
 SHIPPED = Path(__file__).parents[2] / "suites"
@@ -24,6 +25,11 @@ def cells_of(
 ) -> list[GaussianMI]:
     path = workspace.suite(text)
     return expand(load_suite(path), scale, path, **choice)  # type: ignore[return-value]
+
+
+def changed(**keys: Any) -> str:
+    """Return the text of the small suite with other values of some keys."""
+    return yaml.safe_dump(yaml.load(SUITE, Loader) | keys, sort_keys=False)
 
 
 def points(cells: list[GaussianMI]) -> list[tuple[float, int, str, int]]:
@@ -87,6 +93,36 @@ def test_several_grids_overlap_without_doubled_cells(workspace: Workspace) -> No
     ]
 
 
+def test_a_block_takes_the_axes_and_exclusions_of_the_suite_that_it_does_not_give(
+    workspace: Workspace,
+) -> None:
+    shared = {"grid": {"K": [8, 16]}, "zip": [], "exclude": [{"K": 16, "mi_true": 2}]}
+    blocks = [{"mi_true": 2}, {"mi_true": 4}]
+    grids = [{"fixed": fixed | {"loss": "infonce"}} for fixed in blocks]
+    own = {"fixed": {"mi_true": 2, "K": 32}, "grid": {"loss": ["infonce"]}, "exclude": []}
+    found = points(cells_of(changed(**shared, grids=[*grids, own], seeds=[0]), workspace))
+    assert [(mi, k) for mi, k, *_ in found] == [(2, 8), (4, 8), (4, 16), (2, 32)]
+
+
+@pytest.mark.parametrize(
+    ("keys", "place"),
+    [
+        ({"grid": {"taau": [1]}, "grids": [{"fixed": {}}]}, "grid.taau"),
+        ({"grids": [{"grid": {"K": [8]}}, {"grid": {"taau": [1]}}]}, "grids.1.grid.taau"),
+        ({"zip": [{"taau": [1]}], "grids": [{"fixed": {}}]}, "zip.0.taau"),
+        ({"exclude": [{"taau": 1}], "grids": [{"fixed": {}}]}, "exclude.taau"),
+        ({"grids": [{"exclude": [{"taau": 1}]}]}, "grids.0.exclude.taau"),
+    ],
+)
+def test_a_mistake_in_an_axis_is_told_where_the_axis_stands(
+    workspace: Workspace, keys: dict[str, Any], place: str
+) -> None:
+    with pytest.raises(SuiteError) as error:
+        cells_of(changed(**keys), workspace)
+    begin = f"suites/small.yaml: {place}: unknown key. Did you mean 'tau'? Allowed here: "
+    assert str(error.value).removeprefix(f"{workspace.root}/").startswith(begin)
+
+
 def test_the_id_is_of_every_field_and_of_nothing_else() -> None:
     settings = {
         "experiment": "gaussian-mi", "mi_true": 2.0, "d": 20, "K": 64, "loss": "infonce",
@@ -108,8 +144,8 @@ def test_the_id_is_of_every_field_and_of_nothing_else() -> None:
 def test_the_id_is_the_same_in_another_process(workspace: Workspace) -> None:
     path = workspace.suite(SUITE)
     code = (
-        "from pathlib import Path; from bench.config.load import load_suite;"
-        "from bench.config.grid import expand; p = Path('suites/small.yaml');"
+        "from pathlib import Path; from bench.suites.load import load_suite;"
+        "from bench.suites.expand import expand; p = Path('suites/small.yaml');"
         "print(expand(load_suite(p), 'tiny', p)[0].id)"
     )
     command = [sys.executable, "-c", code]

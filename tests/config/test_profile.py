@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from bench.config import profile
-from bench.config.profile import Profile, load_profile
 from bench.errors import LaunchError
+from bench.launch.slurm import profile
+from bench.launch.slurm.profile import Profile, load_profile
 
 KNOWN = """
 default: {timeout_min: 30}

@@ -8,7 +8,7 @@ import pytest
 from bench.data.gaussians import correlate, correlation_for, normal_pairs, vince_mi, vince_pairs
 from bench.data.spirals import RADIUS, two_spirals
 from bench.data.streams import Purpose, stream
-from bench.published.reader import load_paper
+from bench.papers.reader import load_paper
 
 
 def test_rho_is_that_of_the_notes() -> None:

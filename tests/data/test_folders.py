@@ -12,7 +12,8 @@ from PIL import Image
 
 from bench.data import folders
 from bench.data.folders import centre_crop, load_folder
-from bench.data.images import DataError, DataMissing, DataTorn, Images
+from bench.data.images import Images
+from bench.errors import DataError, DataMissing, DataTorn
 
 
 def write_image(file: Path, seed: int, size: tuple[int, int] = (6, 6)) -> None:

@@ -11,17 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from bench.config.environment import data_root
-from bench.data.catalogue import CATALOGUE, check_present, download, load_images, streams
-from bench.data.images import (
-    DataError,
-    DataMissing,
-    DataTorn,
-    Images,
-    channel_statistics,
-    fingerprint_of,
-    load_digits,
-)
+from bench.data.catalogue import CATALOGUE, check_present, streams
+from bench.data.images import Images, channel_statistics, fingerprint_of, load_digits
+from bench.data.load import download, load_images
+from bench.errors import DataError, DataMissing, DataTorn
 
 datasets = pytest.importorskip("torchvision.datasets")
 
@@ -228,10 +221,3 @@ def test_only_imagenet_streams(tmp_path: Path) -> None:
     told = "imagenet1k does not fit in memory; use load_files of bench.data.streaming"
     with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
         load_images("imagenet1k", tmp_path)
-
-
-def test_root_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BENCH_DATA", raising=False)
-    assert data_root() == Path("datasets")
-    monkeypatch.setenv("BENCH_DATA", "elsewhere")
-    assert data_root() == Path("elsewhere")

@@ -12,8 +12,8 @@ import torch
 from PIL import Image
 
 from bench.data.folders import read_image
-from bench.data.images import DataTorn
 from bench.data.streaming import CropStream, centre_crops, load_files
+from bench.errors import DataTorn
 
 SIZES = [(40, 30), (25, 33), (20, 20), (64, 21), (31, 47)]  # width, height
 SIDES = (16, 12)  # of the two views

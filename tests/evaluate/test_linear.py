@@ -10,12 +10,11 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from bench.config.linear_protocols import LINEAR_PROTOCOLS, LinearProtocol
+from bench.cells.linear_protocols import LINEAR_PROTOCOLS, LinearProtocol
 from bench.errors import Diverged
 from bench.evaluate.features import Features
 from bench.evaluate.linear import (
     Classifier,
-    Plateau,
     hold_out,
     linear_top1,
     logistic_scores,
@@ -143,15 +142,6 @@ def test_every_image_is_seen_once_an_epoch_in_a_new_order(monkeypatch: pytest.Mo
     for epoch in epochs:
         assert_close(epoch.sort().values, both.train[:, 0].sort().values)
     assert all(not torch.equal(a, b) for a, b in itertools.pairwise(epochs))
-
-
-def test_plateau_by_hand() -> None:
-    """Two values without a better one drop the rate; equal is not better; two drops at most."""
-    plateau, drops = Plateau(patience=2, most=2), []
-    for value in (1.0, 2.0, 2.0, 1.0, 1.5, 3.0, 1.0, 3.0, 0.0, 0.0, 0.0):
-        plateau.see(value)
-        drops.append(plateau.drops)
-    assert drops == [0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]
 
 
 def test_a_plateau_is_one_of_the_held_out_tenth_and_never_of_the_test_part() -> None:

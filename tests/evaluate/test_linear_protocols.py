@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from bench.config.linear_protocols import LINEAR_PROTOCOLS, LinearProtocol
-from bench.config.yaml_file import load_yaml
+from bench.cells.linear_protocols import LINEAR_PROTOCOLS, LinearProtocol
 from bench.errors import PublishedError
-from bench.published.reader import PAPERS
+from bench.files.yaml_file import load_yaml
+from bench.papers.reader import PAPERS
 
 
 def stated(paper: str, protocol: str) -> dict[str, Any]:

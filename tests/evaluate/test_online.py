@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch.testing import assert_close
 
-from bench.config.linear_protocols import LINEAR_PROTOCOLS
+from bench.cells.linear_protocols import LINEAR_PROTOCOLS
 from bench.evaluate.features import Features
 from bench.evaluate.linear import OnlineLinear
 from tests.evaluate.test_linear import CLASSES, DIM, clouds, train

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from bench.config.cells import GradientNorm, OptimalBound
+from bench.cells.toys import GradientNorm, OptimalBound
 from bench.data.gaussians import correlate, correlation_for, log_density_ratio, normal_pairs
 from bench.experiments import Result, gradient_norm, optimal_bound
 

@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from bench.config.cells import GaussianMI
+from bench.cells.toys import GaussianMI
 from bench.data.streams import Purpose
 from bench.experiments.gaussian_mi import Critics, run
 from bench.losses import in_batch, infonce, infonce_gradient_in_batch
-from bench.store.folder import CellFolder
+from bench.results.folder import CellFolder
 
 SMALL: dict[str, Any] = {
     "experiment": "gaussian-mi",

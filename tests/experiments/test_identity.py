@@ -7,13 +7,13 @@ from typing import Any, get_args
 import pytest
 
 from bench.analysis.claims import judge_claims
-from bench.config.grid import expand
-from bench.config.identity import Identity, IdentityName
-from bench.config.load import load_suite
+from bench.cells.equations import Identity, IdentityName
 from bench.experiments import Result, identity
 from bench.experiments.identities import dcl, dual_temperature, mutual_information, unigrad
-from bench.published.reader import load_paper
-from bench.store.export import Finished
+from bench.papers.reader import load_paper
+from bench.results.reader import Finished
+from bench.suites.expand import expand
+from bench.suites.load import load_suite
 
 SUITES = Path(__file__).parents[2] / "suites"
 
@@ -49,7 +49,7 @@ def failing(name: str) -> set[str]:
     cells = expand(suite, "smoke", path)
     outcomes = identity.run(cells, [], "cpu")  # type: ignore[arg-type]
     done = [
-        (cell, Finished(outcome.metrics, {}, [], {}))
+        (cell, Finished(outcome.metrics, {}))
         for cell, outcome in zip(cells, outcomes, strict=True)
         if isinstance(outcome, Result)
     ]

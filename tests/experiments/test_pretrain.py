@@ -1,6 +1,7 @@
 """The experiment as a whole: one training for many evaluations, on embedded images and folders."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,16 @@ import pytest
 import torch
 from PIL import Image
 
-from bench.config.coordinates import EVALUATIONS
-from bench.config.pretrain import Pretrain
+from bench.cells.coordinates import EVALUATIONS
+from bench.cells.pretrain import Pretrain
 from bench.errors import CellFailure, DataFailure, Diverged
 from bench.experiments import Outcome, Result
+from bench.experiments.encoder_folder import TrainedFolder
 from bench.experiments.pretrain import run
-from bench.experiments.trained import TrainedFolder
-from bench.store.folder import CellFolder
+from bench.files.atomic import write_whole
+from bench.results.folder import CellFolder
+from bench.results.folders import Folders
+from bench.results.store import Store
 from tests.pretraining import small_cell
 
 
@@ -23,8 +27,12 @@ def folder_of(root: Path, cell: Pretrain) -> CellFolder:
     return CellFolder(root / "pretrain" / cell.id)
 
 
+def folders_of(root: Path, *cells: Pretrain) -> Folders:
+    return Store(root).folders(cells, root / "sets")
+
+
 def outcomes(root: Path, *cells: Pretrain) -> list[Outcome]:
-    return run(cells, [folder_of(root, cell) for cell in cells], "cpu")
+    return run(cells, folders_of(root, *cells), "cpu")
 
 
 def metrics(root: Path, cell: Pretrain) -> dict[str, float]:
@@ -67,10 +75,46 @@ def test_a_new_protocol_uses_the_trained_encoder_again(
     assert {k: v for k, v in first.items() if k[:3] != "knn"} == {
         k: v for k, v in second.items() if k[:3] != "knn"
     }
-    home = TrainedFolder.of(cell, folder_of(tmp_path, cell))
+    home = TrainedFolder.of(cell, folders_of(tmp_path, cell))
     protocols = [json.loads(p.read_text()) for p in home.path.glob("evaluations/*.json")]
     assert len(protocols) == len(EVALUATIONS) + 1
     assert sorted(p["protocol"]["knn_k"] for p in protocols if "knn_k" in p["protocol"]) == [5, 9]
+
+
+def test_what_a_killed_process_left_beside_an_encoder_is_removed(tmp_path: Path) -> None:
+    """Of a training, and of an evaluation after it; a checkpoint that outlived its training."""
+    cell = small_cell()
+    home = TrainedFolder.of(cell, folders_of(tmp_path, cell))
+    for name in (".encoder.pt.01", "evaluations/.89ab.json.01"):
+        write_whole(home.path / name, b"half")
+    metrics(tmp_path, cell)
+    left = home.path / "evaluations" / ".89ab.json.23"
+    for path in (left, home.checkpoint_file, home.step_file):
+        path.write_bytes(b"half")
+    metrics(tmp_path, small_cell(knn_k=9))
+    names = {path.name for path in home.path.rglob("*") if path.is_file()}
+    assert not any(name.startswith((".", "checkpoint")) for name in names), names
+
+
+def test_an_evaluation_is_written_though_another_process_sweeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sweeping removes half-written files of the dead; those of the living are written again."""
+    cell = small_cell()
+    home = TrainedFolder.of(cell, folders_of(tmp_path, cell))
+    replaced = os.replace
+    swept: list[Path] = []
+
+    def replace(partial: Path, path: Path) -> None:
+        if not swept:
+            home.sweep()
+            swept.append(partial)
+        replaced(partial, path)
+
+    monkeypatch.setattr(os, "replace", replace)
+    home.write_evaluation(cell, "knn", {"knn_top1": 50.0})
+    assert len(swept) == 1
+    assert home.evaluation(cell, "knn") == {"knn_top1": 50.0}
 
 
 def test_cells_that_share_an_encoder_give_what_they_give_alone(tmp_path: Path) -> None:
@@ -102,8 +146,8 @@ def test_the_projector_is_another_layer(tmp_path: Path) -> None:
 def test_provenance_names_data_and_training(tmp_path: Path) -> None:
     (outcome,) = outcomes(tmp_path, small_cell())
     assert isinstance(outcome, Result)
-    assert outcome.origin["dataset"] == "8abf809f7259e6ba"
-    assert outcome.origin["trained"]["wall_s"] > 0
+    assert outcome.provenance["dataset"] == "8abf809f7259e6ba"
+    assert outcome.provenance["trained"]["wall_s"] > 0
 
 
 def test_histories_are_copied_to_the_cells(tmp_path: Path) -> None:
@@ -115,7 +159,7 @@ def test_histories_are_copied_to_the_cells(tmp_path: Path) -> None:
 def test_missing_data_is_a_failure_of_that_reason(tmp_path: Path) -> None:
     (outcome,) = outcomes(tmp_path, small_cell(dataset="folder:nowhere"))
     assert isinstance(outcome, DataFailure)
-    assert str(outcome).startswith("folder:nowhere: no folder datasets/nowhere.")
+    assert str(outcome).startswith(f"folder:nowhere: no folder {tmp_path}/sets/nowhere.")
 
 
 def test_too_few_images_are_a_failure(tmp_path: Path) -> None:
@@ -156,7 +200,6 @@ def test_a_strength_out_of_range_is_told(tmp_path: Path) -> None:
 def test_images_that_changed_since_the_training_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("BENCH_DATA", str(tmp_path / "sets"))
     for i in range(32):
         path = (
             tmp_path / "sets" / "grey" / ("train" if i < 24 else "test") / str(i % 2) / f"{i}.png"
@@ -199,7 +242,6 @@ def test_a_folder_of_images_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPat
                 path = tmp_path / "sets" / "colours" / split / str(label) / f"{i}.png"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 Image.fromarray(pixels).save(path)
-    monkeypatch.setenv("BENCH_DATA", str(tmp_path / "sets"))
     cell = small_cell(
         dataset="folder:colours", views="simclr", train_images=None, image_size=12, epochs=1
     )

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.config.cells import CELLS
-from bench.config.record import Cell
+from bench.cells import CELLS
+from bench.cells.cell import Cell
 from bench.experiments import EXPERIMENTS, Result
-from bench.store.folder import CellFolder
+from bench.results.folder import CellFolder
+from bench.results.folders import Folders
 from bench.train import stack as stack_module
 
 GAUSSIAN_MI: dict[str, Any] = {
@@ -73,7 +74,7 @@ def make(name: str) -> list[Cell]:
 
 def compute(cells: Sequence[Cell], root: Path) -> list[dict[str, bytes]]:
     """Return the bytes of each cell's metrics, arrays and history."""
-    folders = [CellFolder(root / cell.id) for cell in cells]
+    folders = Folders((CellFolder(root / cell.id) for cell in cells), encoders=root, data=root)
     for folder in folders:
         folder.path.mkdir(parents=True, exist_ok=True)
     outcomes = EXPERIMENTS[cells[0].experiment](cells, folders, "cpu")
@@ -131,7 +132,7 @@ def test_a_stopped_run_ends_as_an_uninterrupted_one(
         stop_at_checkpoint(1, patch)
         with pytest.raises(KeyboardInterrupt):
             compute(cells, tmp_path / "stopped")
-    assert stack_module.checkpoint_step(CellFolder(tmp_path / "stopped" / cells[0].id)) > 0
+    assert CellFolder(tmp_path / "stopped" / cells[0].id).checkpoint_step()
     half = len(cells) // 2
     assert compute(cells[half:], tmp_path / "stopped") == whole[half:]
     assert compute(cells[:half], tmp_path / "stopped") == whole[:half]
@@ -169,6 +170,6 @@ def test_a_checkpoint_that_is_worth_nothing_is_not_gone_on_from(
     else:
         damaged = {"empty": b"", "torn": content[:1000]}
         folder.checkpoint_file.write_bytes(damaged.get(damage, other.checkpoint_file.read_bytes()))
-    assert stack_module.checkpoint_step(folder) == 0
-    assert stack_module.checkpoint_step(other) > 0
+    assert stack_module._load(folder) is None
+    assert stack_module._load(other) is not None
     assert compute(cells[:1], tmp_path / "stopped") == whole[:1]

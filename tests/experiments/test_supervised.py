@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from bench.config.supervised import Supervised
+from bench.cells.supervised import Supervised
 from bench.data.images import load_digits
 from bench.errors import DataFailure, Interrupted
 from bench.experiments import Outcome, Result
@@ -19,7 +19,8 @@ from bench.experiments.supervised import run
 from bench.losses import q_b
 from bench.losses.classification import one_against_rest
 from bench.networks.encoder import make_encoder
-from bench.store.folder import CellFolder
+from bench.results.folder import CellFolder
+from bench.results.folders import Folders
 from bench.train.loop import train
 from bench.train.sources import open_source
 from bench.train.supervised import SupervisedTraining, given_labels
@@ -45,9 +46,9 @@ def training_of(cell: Supervised) -> SupervisedTraining:
 
 
 def outcome(root: Path, cell: Supervised) -> Outcome:
-    folder = CellFolder(root / cell.id)
-    folder.path.mkdir(parents=True, exist_ok=True)
-    (found,) = run([cell], [folder], "cpu")
+    folders = Folders([CellFolder(root / cell.id)], encoders=root, data=root)
+    folders[0].path.mkdir(parents=True, exist_ok=True)
+    (found,) = run([cell], folders, "cpu")
     return found
 
 
@@ -61,14 +62,14 @@ def trained(folder: Path, cell: Supervised, stop_after: int = -1) -> SupervisedT
     """Train in a folder named like a cell; stop after so many steps of this attempt."""
     training, steps = training_of(cell), 0
 
-    def beat() -> None:
+    def heartbeat() -> None:
         nonlocal steps
         steps += 1
         if steps == stop_after:
             raise Interrupted
 
     folder.mkdir(parents=True, exist_ok=True)
-    train(training, CellFolder(folder), beat)
+    train(training, CellFolder(folder), heartbeat)
     return training
 
 
@@ -83,7 +84,7 @@ def test_a_small_cell_trains_above_chance(tmp_path: Path) -> None:
     assert found.metrics["test_top1_best"] == max(line["test_top1"] for line in history)
     assert found.metrics["test_top1"] == history[-1]["test_top1"]
     assert found.metrics["q_b_first"] == history[0]["q_b"]
-    assert found.origin == {"dataset": load_digits().fingerprint}
+    assert found.provenance == {"dataset": load_digits().fingerprint}
 
 
 @pytest.mark.parametrize(
@@ -203,7 +204,7 @@ def test_the_suites_plan_and_run(suite: str, workspace: Workspace) -> None:
     assert workspace.call("report", suite, "--scale", "smoke").status == 0
     judged = workspace.call("claims", suite, "--scale", "smoke", "--json").json
     assert judged
-    assert all(row["lacking"] is None for row in judged)
+    assert all(row["missing"] is None for row in judged)
     compared = workspace.call("compare", suite, "--scale", "paper", "--json").json
     assert len(compared) == 24  # twelve printed values, as the last and as the best epoch
     assert all(row["differences"] == [] for row in compared)

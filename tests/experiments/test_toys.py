@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bench.config.cells import Spirals, VinceGaussian
+from bench.cells.toys import Spirals, VinceGaussian
 from bench.data.streams import Purpose
 from bench.evaluate.logistic import logistic_top1
 from bench.experiments import spirals, vince_gaussian

@@ -10,17 +10,17 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.text import Text
 
 from bench.analysis.statistics import t_interval
-from bench.config.cells import GaussianMI
-from bench.config.grid import expand
-from bench.config.load import load_suite
-from bench.config.losses import LOSSES
-from bench.config.presets import presets
-from bench.config.suite import Figure
+from bench.cells.losses import LOSSES
+from bench.cells.toys import GaussianMI
 from bench.figures.curves import draw_history, draw_lines, draw_points, draw_scatter, summarise
 from bench.figures.panels import draw_figure, save
 from bench.figures.style import styles
-from bench.published.reader import load_paper
-from bench.store.export import Finished
+from bench.papers.reader import load_paper
+from bench.results.reader import Finished
+from bench.suites.expand import expand
+from bench.suites.load import load_suite
+from bench.suites.presets import paper_presets
+from bench.suites.suite import Figure
 from tests.analysis.test_compare import SUITES
 
 FRAME = pd.DataFrame(
@@ -62,7 +62,7 @@ def test_a_method_keeps_its_colour_whatever_else_is_drawn() -> None:
 
 def test_no_two_losses_or_methods_look_alike() -> None:
     """With fewer than 80 of them; the first eight losses differ in colour alone."""
-    names = [*LOSSES, *presets()]
+    names = [*LOSSES, *paper_presets()]
     looks = styles(names)
     assert len({(look.colour, look.marker) for look in looks.values()}) == len(looks) < 80
     rivals = ["infonce", "dcl", "eqco", "dclw", "dual-temperature"]
@@ -113,7 +113,7 @@ def history_of(lines: int) -> Canvas:
     cells = expand(suite, "paper", path, seeds=[0, 1], where={"source": ["bank"]})
     levels = sorted({c.settings["eta"] for c in cells})[:lines]
     history = [{"step": float(s), "loss": 1.0} for s in (1, 2)]
-    done = [(c, Finished({}, {}, history, {})) for c in cells if c.settings["eta"] in levels]
+    done = [(c, Finished({}, {}, lambda: history)) for c in cells if c.settings["eta"] in levels]
     canvas = draw_figure(figure, suite, cells, done, load_paper("mutual-information"))
     assert canvas is not None
     return canvas
@@ -134,7 +134,7 @@ def test_an_accuracys_axis_ends_at_100() -> None:
     suite = load_suite(path)
     (figure,) = (f for f in suite.figures if f.name == "accuracy-against-eta")
     cells = expand(suite, "paper", path, seeds=[0, 1])
-    done = [(c, Finished({"linear_top1": 99.0 * c.seed}, {}, [], {})) for c in cells]
+    done = [(c, Finished({"linear_top1": 99.0 * c.seed}, {})) for c in cells]
     canvas = draw_figure(figure, suite, cells, done, load_paper("mutual-information"))
     assert canvas is not None
     assert canvas.axes[0].get_ylim() == (-2, 102)
@@ -161,7 +161,7 @@ def test_a_setting_without_a_meaning_for_some_cells_tells_lines_apart() -> None:
         y_label="y",
     )  # fmt: skip
     cells = [c for c in expand(suite, "cpu", path) if c.settings["method"] in ("ir", "ir-nce")]
-    done = [(cell, Finished({"knn_top1": 50.0}, {}, [], {})) for cell in cells]
+    done = [(cell, Finished({"knn_top1": 50.0}, {})) for cell in cells]
     canvas = draw_figure(figure, suite, [], done, load_paper("mutual-information"))
     assert canvas is not None
     _, labels = canvas.axes[0].get_legend_handles_labels()
@@ -179,9 +179,13 @@ def test_values_of_a_setting_take_a_sequence_of_colours() -> None:
     assert len({look.colour for look in found.values()}) == 3
 
 
+def with_arrays(**arrays: Any) -> Finished:
+    return Finished({}, {}, read_arrays=lambda: arrays)
+
+
 def finished(cell: GaussianMI) -> Finished:
     history = [{"step": s, "mi_lower_bound": s / 100} for s in (100, 200)]
-    return Finished({"mi_lower_bound": cell.mi_true - 64 / cell.K}, {}, history, {})
+    return Finished({"mi_lower_bound": cell.mi_true - 64 / cell.K}, {}, lambda: history)
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -206,12 +210,7 @@ def test_scatter_of_a_suite_takes_the_first_seed() -> None:
     figure: Figure = suite.figures[3]
     labels = np.array([0, 1])
     done = [
-        (
-            c,
-            Finished(
-                {}, {}, [], {"representation": np.full((2, 2), float(c.seed)), "label": labels}
-            ),
-        )
+        (c, with_arrays(representation=np.full((2, 2), float(c.seed)), label=labels))
         for c in expand(suite, "smoke", path)
     ]
     canvas = draw_figure(figure, suite, [], done, load_paper("mutual-information"))
@@ -232,7 +231,7 @@ def test_a_distribution_is_the_mean_over_seeds() -> None:
     figure = next(f for f in suite.figures if f.draw == "distribution")
     cells = expand(suite, "smoke", path)
     share = {0: np.array([1.0, 0.0]), 1: np.array([0.0, 1.0])}
-    done = [(c, Finished({}, {}, [], {"q_b_histogram": share[c.seed]})) for c in cells]
+    done = [(c, with_arrays(q_b_histogram=share[c.seed])) for c in cells]
     canvas = draw_figure(figure, suite, [], done, load_paper("dcl"))
     assert canvas is not None
     (ax,) = canvas.axes
@@ -240,9 +239,7 @@ def test_a_distribution_is_the_mean_over_seeds() -> None:
     labels = [patch.get_label() for patch in ax.patches]
     assert labels == ["batch_size = 16", "batch_size = 64"]
     assert (
-        draw_figure(
-            figure, suite, [], [(c, Finished({}, {}, [], {})) for c in cells], load_paper("dcl")
-        )
+        draw_figure(figure, suite, [], [(c, Finished({}, {})) for c in cells], load_paper("dcl"))
         is None
     )
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.config.cells import GaussianMI
+from bench.cells.toys import GaussianMI
 from bench.errors import LaunchError
-from bench.launch.budget import Choice, Needed, choose
-from bench.launch.rates import Estimate
+from bench.estimate.budget import Choice, Needed, choose
+from bench.estimate.rates import Estimate
 from tests.launch.test_predict import toy
 
 

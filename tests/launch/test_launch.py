@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bench.experiments import EXPERIMENTS
-from bench.store.owner import Owner
+from bench.results.owner import Owner
 from tests.conftest import SUITE, Workspace
 from tests.pretraining import DIGITS
 
@@ -73,8 +73,12 @@ def test_running_again_does_nothing_but_clear_up(workspace: Workspace) -> None:
     before = {p: p.stat().st_mtime_ns for p in (workspace.root / "results").rglob("*.json")}
     left = next((workspace.root / "results").rglob("summary.json")).with_name("checkpoint.pt")
     left.write_bytes(b"of a process that was killed right after its last word")
+    logs = workspace.root / "results" / "launches" / "0123456789ab"
+    logs.mkdir()
+    os.utime(logs, (0, 0))
     assert workspace.call("run", "small", "--executor", "inline", "--json").json["done"] == CELLS
     assert not left.exists()
+    assert not logs.exists()
     assert before == {p: p.stat().st_mtime_ns for p in (workspace.root / "results").rglob("*.json")}
 
 
@@ -262,7 +266,7 @@ def test_a_claim_of_another_machine_is_waited_for_not_taken(workspace: Workspace
     folder = workspace.root / "results" / "gaussian-mi" / plan["cells"][0]["id"]
     from dataclasses import replace
 
-    from bench.store.attempts import begin_attempt
+    from bench.results.attempts import begin_attempt
 
     far = replace(Owner.me(), machine="elsewhere")
     assert begin_attempt(folder / "attempts", far, "x") is not None

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from bench.config.record import Cell
+from bench.cells.cell import Cell
 from bench.errors import LaunchError
-from bench.launch.packing import Task, automatic_pack, cut_arrays, pack_units
-from bench.store.store import Store
+from bench.launch.slurm.packing import Task, automatic_pack, cut_arrays, pack_stacks
+from bench.results.store import Store
 from tests.launch.test_predict import finish, toy
 
 CELLS: list[Cell] = [toy(seed=seed) for seed in range(10)]
@@ -20,15 +20,15 @@ def packed(units: list[list[int]], workers: int, fill_s: float = 0) -> list[list
     cells = iter(CELLS)
     work = [[(next(cells), s) for s in unit] for unit in units]
     seconds = {cell.id: float(s) for unit in work for cell, s in unit}
-    tasks = pack_units([[c for c, _ in u] for u in work], workers, fill_s=fill_s, seconds=seconds)
+    tasks = pack_stacks([[c for c, _ in u] for u in work], workers, fill_s=fill_s, seconds=seconds)
     return [[[int(seconds[c.id]) for c in unit] for unit in task] for task in tasks]
 
 
 def test_each_worker_of_a_task_has_one_unit() -> None:
-    tasks = pack_units(UNITS[:5], 2, seconds={})
+    tasks = pack_stacks(UNITS[:5], 2, seconds={})
     assert tasks == [UNITS[0:2], UNITS[2:4], UNITS[4:5]]
-    assert pack_units(UNITS[:2], 1, seconds={}) == [[UNITS[0]], [UNITS[1]]]
-    assert pack_units([], 3, seconds={}) == []
+    assert pack_stacks(UNITS[:2], 1, seconds={}) == [[UNITS[0]], [UNITS[1]]]
+    assert pack_stacks([], 3, seconds={}) == []
 
 
 def test_short_units_fill_a_task_to_the_second() -> None:

@@ -5,17 +5,16 @@ from typing import Any
 
 import pytest
 
-from bench.config.cells import CELLS, GaussianMI
-from bench.config.pretrain import Pretrain
-from bench.config.record import Cell
-from bench.launch.finished import took_of
-from bench.launch.kinds import kind_of, work_of
-from bench.launch.predict import Prediction, predict, total_s, wall_s
-from bench.launch.rates import Estimate
-from bench.store.files import to_json, write_whole
-from bench.store.probes import Speed, write_speed
-from bench.store.provenance import processor
-from bench.store.store import Store
+from bench.cells.cell import Cell
+from bench.cells.pretrain import Pretrain
+from bench.cells.toys import GaussianMI
+from bench.estimate.history import timing_of
+from bench.estimate.predict import Prediction, predict, total_s, wall_s
+from bench.estimate.probe_files import Speed, write_speed
+from bench.estimate.rates import Estimate
+from bench.files.atomic import to_json, write_whole
+from bench.results.provenance import processor
+from bench.results.store import Store
 from tests.pretraining import small_cell
 
 HERE = {"processor": processor()}
@@ -36,9 +35,9 @@ def finish(store: Store, cell: Cell, rate: float = 1.0, **origin: Any) -> None:
     folder = store.folder(cell)
     write_whole(folder.cell_file, to_json(cell.model_dump(mode="json")))
     wall_s = rate * 1e-6 * cell.multiply_adds
-    told = {"wall_s": wall_s, "stack": 1, "attempt": 1, "device": "cpu", "machine": HERE,
+    provenance = {"wall_s": wall_s, "stack": 1, "attempt": 1, "device": "cpu", "machine": HERE,
             "began": 0.0, "peak_memory_gb": 0.5} | origin  # fmt: skip
-    folder.finish({}, {}, told)
+    folder.finish({}, {}, provenance)
 
 
 def predicted(store: Store, *cells: Cell, slots: int = 1) -> Prediction:
@@ -56,9 +55,9 @@ def test_the_nearest_in_settings_counts(tmp_path: Path) -> None:
     finish(store, toy(seed=1, mi_true=4.0), rate=2.0)
     finish(store, toy(K=16), rate=5.0)
     unlike, kind = predicted(store, toy(K=32)), predicted(store, toy())
-    assert unlike.estimates[0].told == "finished cells of other sizes"
+    assert unlike.estimates[0].message == "finished cells of other sizes"
     assert rates(kind) == [2.0]
-    assert kind.estimates[0].told == "finished cells"
+    assert kind.estimates[0].message == "finished cells"
     finish(store, toy(seed=7), rate=3.0)  # all but the seed
     assert rates(predicted(store, toy())) == [3.0]
     assert rates(predicted(store, toy(steps=3000))) == [
@@ -75,7 +74,7 @@ def test_another_machine_is_told_and_comes_after_this_one(tmp_path: Path) -> Non
     store = Store(tmp_path)
     finish(store, toy(seed=1), rate=9.0, machine={"processor": "Abacus"})
     (estimate,) = predicted(store, toy()).estimates
-    assert (estimate.source, estimate.told) == (
+    assert (estimate.source, estimate.message) == (
         "finished", "finished cells from another machine (Abacus)",
     )  # fmt: skip
     finish(store, toy(seed=2), rate=2.0)
@@ -89,7 +88,7 @@ def test_a_probe_comes_before_other_kinds_and_after_its_own(tmp_path: Path) -> N
     finish(store, toy(K=16), rate=5.0)
     write_speed(
         tmp_path,
-        Speed(kind_of(toy()), "cpu", processor(), 0.0, 4e-6, 0.3, None, toy().id, 1.0),
+        Speed(toy().cost_kind, "cpu", processor(), 0.0, 4e-6, 0.3, None, toy().id, 1.0),
     )
     prediction = predicted(store, toy())
     assert (rates(prediction), prediction.estimates[0].source) == ([4.0], "probe")
@@ -119,8 +118,8 @@ def test_a_stopped_or_torn_or_foreign_cell_tells_no_time(tmp_path: Path) -> None
 
 
 def test_a_stack_s_time_is_each_cell_s_share_already() -> None:
-    took = took_of(toy(), {"wall_s": 3.0, "stack": 10, "attempt": 1, "began": 0.0})
-    assert (took.own_s, took.shared_s) == (3.0, None)
+    timing = timing_of(toy(), {"wall_s": 3.0, "stack": 10, "attempt": 1, "began": 0.0})
+    assert (timing.own_s, timing.shared_s) == (3.0, None)
 
 
 @pytest.mark.parametrize(
@@ -134,9 +133,9 @@ def test_an_evaluation_costs_what_is_left_without_the_training(
         "wall_s": 10.0, "stack": 2, "began": 100.0, "attempt": 1,
         "trained": {"began": trained_at, "wall_s": 10.0},
     }  # fmt: skip
-    took = took_of(small_cell(), origin)
-    assert (took.shared_s, took.own_s) == (10.0, own_s)
-    assert took_of(small_cell(), origin, resumed=True).shared_s is None
+    timing = timing_of(small_cell(), origin)
+    assert (timing.shared_s, timing.own_s) == (10.0, own_s)
+    assert timing_of(small_cell(), origin, resumed=True).shared_s is None
 
 
 def finish_encoder(store: Store, cell: Pretrain, training_s: float, evaluation_s: float) -> None:
@@ -158,7 +157,18 @@ def test_cells_of_one_training_cost_one_and_none_where_it_is_there(tmp_path: Pat
     record = prediction.record()
     assert (record["core_s"], record["wall_s"]) == (11.0, 10.0)  # two that share are one unit
     assert record["by_kind"][0]["cells"] == 3
-    assert work_of(ask[0]).shared == ask[0].multiply_adds
+    assert ask[0].work.shared == ask[0].multiply_adds
+
+
+def test_an_evaluation_is_predicted_from_those_like_it(tmp_path: Path) -> None:
+    """That of a linear classifier takes ten times as long a multiply-add."""
+    store = Store(tmp_path)
+    for seed, linear, rate in ((1, None, 1e-6), (2, "openselfsup", 1e-5)):
+        cell = small_cell(seed=seed, linear=linear, knn_k=3)
+        finish_encoder(store, cell, training_s=8.0, evaluation_s=rate * cell.work.own)
+    cells = [small_cell(linear=linear) for linear in (None, "openselfsup")]
+    own_s = [estimate.own_s for estimate in predicted(store, *cells).estimates]
+    assert own_s == pytest.approx([1e-6 * cells[0].work.own, 1e-5 * cells[1].work.own])
 
 
 def test_memory_is_the_largest_of_the_nearest(tmp_path: Path) -> None:
@@ -176,15 +186,6 @@ def test_a_single_cell_takes_its_time_however_many_workers(tmp_path: Path) -> No
     estimates = predicted(store, toy()).estimates
     assert wall_s(estimates, 4) == pytest.approx(6.0)
     assert total_s(estimates) == pytest.approx(6.0)
-
-
-def test_every_experiment_has_a_kind() -> None:
-    assert kind_of(toy()) == "gaussian-mi K=8 d=20 hidden_units=32"
-    assert kind_of(small_cell()) == "pretrain small/half width 4 8 px batch 16"
-    assert set(CELLS) == {
-        "gaussian-mi", "optimal-bound", "gradient-norm", "identity", "vince-gaussian", "spirals",
-        "pretrain", "supervised",
-    }  # fmt: skip
 
 
 def test_a_resumed_training_is_known_by_its_attempts(tmp_path: Path) -> None:

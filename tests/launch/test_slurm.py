@@ -8,20 +8,24 @@ from typing import Any
 import pytest
 from submitit.core.utils import FailedJobError
 
-from bench.config.profile import Profile
 from bench.errors import LaunchError
-from bench.launch import slurm as launch_slurm
-from bench.launch.slurm import submit
-from bench.launch.slurm_job import Job
-from bench.launch.sweep import Request, Sweep
-from bench.store.owner import Owner
-from bench.store.store import Store
+from bench.launch.slurm import submit as launch_slurm
+from bench.launch.slurm.job import Job
+from bench.launch.slurm.profile import Profile
+from bench.launch.slurm.request import Request
+from bench.launch.slurm.resubmit import Resubmit
+from bench.launch.slurm.submit import submit
+from bench.results import lease
+from bench.results.owner import Owner
+from bench.results.store import Store
 from tests.launch.test_predict import finish, toy
 from tests.made_up_slurm import MadeUpSlurm, submitted
+from tests.store.test_lease import age, wait_until
 from tests.store.test_store import states
 
 CELLS = [toy(seed=seed, hidden_units=33 + seed) for seed in range(5)]
 """Each has its own network: they are not stacked."""
+DATA = Path("/data")
 
 
 class Sbatch:
@@ -63,13 +67,13 @@ def sbatch(slurm: MadeUpSlurm, monkeypatch: pytest.MonkeyPatch) -> Sbatch:
 
 
 def request(jobs: int | None = None, retry_before: float = 0.0, **settings: Any) -> Request:
-    return Request(CELLS, Profile.model_validate(settings), jobs, retry_before)
+    return Request(CELLS, DATA, Profile.model_validate(settings), jobs, retry_before)
 
 
 def given(sbatch: Sbatch) -> list[list[list[int]]]:
     """Return the seeds of the cells of each task of each array."""
     return [
-        [[cell.seed for unit in job.units for cell in unit] for job in jobs]
+        [[cell.seed for stack in job.stacks for cell in stack] for job in jobs]
         for jobs in sbatch.jobs
         if isinstance(jobs[0], Job)
     ]
@@ -141,14 +145,15 @@ def test_options_are_those_of_the_profile(tmp_path: Path, sbatch: Sbatch) -> Non
         "slurm_additional_parameters": {"x": 1, "dependency": "afterany:70"},
     }  # fmt: skip
     (job,) = sbatch.jobs[0]
-    assert (job.workers, job.gpus, job.ranks) == (2, True, 1)
+    assert job.profile == Profile.model_validate(asked | {"slurm": slurm})
+    assert job.data == DATA
 
 
 def test_the_last_job_knows_the_arrays(tmp_path: Path, sbatch: Sbatch) -> None:
     submission = submit(request(max_array_size=3), Store(tmp_path))
     assert submission is not None
     (sweep,) = sbatch.jobs[-1]
-    assert isinstance(sweep, Sweep)
+    assert isinstance(sweep, Resubmit)
     assert sweep.jobs == dict(zip(submission.arrays, ("70", "71"), strict=True))
     stopped = [job.stopped for jobs in sbatch.jobs[:-1] for job in jobs]
     assert stopped == [
@@ -185,8 +190,8 @@ def test_without_the_last_job_the_arrays_stay(
     sbatch.refused = 1
     assert submit(request(), Store(tmp_path)) is not None
     assert capsys.readouterr().err == (
-        "bench: no job will look for killed cells (Slurm refuses the jobs: no); `bench resume` "
-        "does it\n"
+        "bench: the clean-up job could not be submitted (Slurm refuses the jobs: no); run "
+        "`bench resume` to resubmit killed cells\n"
     )
     assert states(Store(tmp_path), CELLS) == ["queued"] * 5
     assert not any(command[0] == "scancel" for command in sbatch.asked)
@@ -205,18 +210,36 @@ def test_arrays_whose_launcher_died_get_a_last_job(
     slurm.begin(f"{whole.name}-0", 0, "31")
     assert submit(request(), Store(tmp_path)) is not None
     adopted, array, last = sbatch.jobs
-    assert isinstance(adopted[0], Sweep)
+    assert isinstance(adopted[0], Resubmit)
     assert adopted[0].jobs == {f"{left.name}-0": "30"}
     assert [cell.seed for cell in adopted[0].request.cells] == [0, 1, 2]
     assert sbatch.options[0]["slurm_additional_parameters"] == {"dependency": "afterany:30"}
-    assert {job.units[0][0].seed for job in array} == {2, 4}
-    assert isinstance(last[0], Sweep)
+    assert {job.stacks[0][0].seed for job in array} == {2, 4}
+    assert isinstance(last[0], Resubmit)
     left.log("30_0").touch()
     assert adopted[0]._in_lost_tasks() == {CELLS[0].id}
     assert slurm.alive is not None
     slurm.alive = [task for task in slurm.alive if task.array != left.sweep]
     assert submit(request(), Store(tmp_path)) is None  # all are held, and were looked after
     assert len(sbatch.jobs) == 3
+
+
+def test_a_slow_submission_gives_signs_of_life(
+    tmp_path: Path, sbatch: Sbatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else others would take its author for dead, and look after its arrays."""
+    monkeypatch.setattr(lease, "HEARTBEAT_S", 0.01)
+    touched: list[bool] = []
+
+    def slow(*words: Any) -> str:
+        (submission,) = Store(tmp_path).submissions.open()
+        age(submission.path)
+        touched.append(wait_until(submission.path, young=True))
+        return sbatch(*words)
+
+    monkeypatch.setattr(launch_slurm, "_sbatch", slow)
+    assert submit(request(), Store(tmp_path)) is not None
+    assert touched[0]
 
 
 def test_a_refusal_is_told_in_sbatchs_own_words(

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from submitit.helpers import DelayedSubmission
 
-from bench.config.record import Cell
+from bench.cells.cell import Cell
 from bench.errors import Interrupted, Preempted, RankLost
-from bench.launch import slurm_job
-from bench.launch.slurm_job import Job
-from bench.store.store import Store
+from bench.launch.slurm import job as slurm_job
+from bench.launch.slurm.job import Job
+from bench.launch.slurm.profile import Profile
+from bench.launch.worker import Assignment
+from bench.results.store import Store
 from tests.made_up_slurm import MadeUpSlurm
 from tests.store.test_store import make_cells, states
 
@@ -25,14 +27,16 @@ class Queue:
     made: list["Queue"] = []
     then: Any = staticmethod(lambda: None)
 
-    def __init__(self, units: Any, store: Store, _: Any, slots: Any) -> None:
-        self.units, self.store, self.slots = units, store, list(slots)
+    def __init__(self, assignment: Assignment, slots: Any) -> None:
+        self.assignment, self.slots = assignment, list(slots)
         self.stopped = 0
         Queue.made.append(self)
 
     def run(self, _: Any, *, patient: bool) -> None:
         assert not patient
-        assert states(self.store, CELLS) == ["queued"] * 2  # others see who will compute them
+        assert (
+            states(self.assignment.store, CELLS) == ["queued"] * 2
+        )  # others see who will compute them
         Queue.then()
 
     def stop(self) -> None:
@@ -50,9 +54,10 @@ def _queue(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def job_of(folder: Path, **changes: Any) -> Job:
-    told = {"workers": 1, "gpus": False, "ranks": 1, "retry_before": 0.0} | changes
     folder.mkdir(exist_ok=True)
-    return Job([CELLS], folder / "results", stopped=folder / "stopped", **told)
+    profile, stopped = Profile.model_validate(changes), folder / "stopped"
+    results, data = folder / "results", folder / "sets"
+    return Job([CELLS], results, data, profile, retry_before=0.0, stopped=stopped)
 
 
 def test_scancel_leaves_a_word_and_the_next_life_takes_it_back(
@@ -84,10 +89,10 @@ def test_a_warning_stops_the_workers_and_leaves_no_word(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("visible", "changes", "slots"),
     [
-        ("", {"workers": 3}, [None] * 3),
-        ("0,1", {"workers": 2, "gpus": True}, ["0", "1", "0", "1"]),
-        ("0,1", {"workers": 2}, [None] * 2),
-        ("", {"workers": 2, "gpus": True}, [None] * 2),  # Slurm gave none
+        ("", {"pack": 3}, [None] * 3),
+        ("0,1", {"pack": 2, "gpus_per_node": 2}, ["0", "1", "0", "1"]),
+        ("0,1", {"pack": 2}, [None] * 2),
+        ("", {"pack": 2, "gpus_per_node": 2}, [None] * 2),  # Slurm gave none
     ],
 )
 def test_workers_are_spread_over_the_gpus_of_the_job(
@@ -96,6 +101,7 @@ def test_workers_are_spread_over_the_gpus_of_the_job(
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     job_of(tmp_path, **changes)()
     assert Queue.made[0].slots == slots
+    assert Queue.made[0].assignment.data == tmp_path / "sets"
 
 
 def test_a_job_does_not_ask_slurm_which_holds_its_own_cells(
@@ -127,10 +133,10 @@ def test_ranks_that_are_warned_are_requeued_by_the_first(
     monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "2")
     monkeypatch.setenv("SLURM_LOCALID", str(rank))
 
-    def together(*_: Any) -> None:
+    def leading(*_: Any) -> None:
         raise told
 
-    monkeypatch.setattr(slurm_job, "together", together)
+    monkeypatch.setattr("bench.launch.distributed.leading", leading)
     job = job_of(tmp_path, ranks=2)
     with pytest.raises(type(told)):
         job()

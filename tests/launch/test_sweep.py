@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from bench.config.profile import Profile
-from bench.config.record import Cell
-from bench.launch import slurm as launch_slurm
-from bench.launch import sweep as launch_sweep
-from bench.launch.sweep import LIVES, Request, Sweep
-from bench.store.owner import LEASE_S, Owner
-from bench.store.store import Store
-from bench.store.submissions import Submission
+from bench.cells.cell import Cell
+from bench.launch.slurm import resubmit as launch_sweep
+from bench.launch.slurm.profile import Profile
+from bench.launch.slurm.request import LIVES, Request
+from bench.launch.slurm.resubmit import Resubmit
+from bench.results.owner import LEASE_S, Owner
+from bench.results.slurm.submissions import Submission
+from bench.results.store import Store
 from tests.made_up_slurm import submitted
 from tests.store.test_attempts import dead_owner
 from tests.store.test_store import make_cells, states
@@ -33,7 +33,13 @@ class Case:
         self.store = Store(root, asks_slurm=False)
         self.jobs = {name: str(70 + k) for k, name in enumerate(self.submission.arrays)}
         self.cells = [cell for array in arrays for task in array for cell in task]
-        self.request = Request(self.cells, Profile(), None, retry_before=9.0, **asked)
+        self.request = Request(
+            self.cells, root / "datasets", Profile(), None, retry_before=9.0, **asked
+        )
+
+    @staticmethod
+    def submit(_request: Request, _store: Store) -> None:
+        raise AssertionError("nothing is submitted")
 
     def began(self, *jobs: str) -> None:
         """Let jobs have begun: submitit opens their logs."""
@@ -46,7 +52,7 @@ class Case:
         attempt.end(state, reason)
 
     def sweep(self) -> None:
-        Sweep(self.request, self.store.root, self.submission, self.jobs)()
+        Resubmit(self.request, self.store.root, self.submission, self.jobs, self.submit)()
 
 
 @pytest.fixture
@@ -58,7 +64,7 @@ def again(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
         assert store.asks_slurm
         given.append(request)
 
-    monkeypatch.setattr(launch_slurm, "submit", submit)
+    monkeypatch.setattr(Case, "submit", staticmethod(submit))
     monkeypatch.setattr(time, "sleep", never)
     return given
 
@@ -194,7 +200,7 @@ def test_the_next_job_is_no_part_of_this_one(
     monkeypatch.setenv("SLURM_CONF", "/etc/slurm.conf")
     found: list[dict[str, str]] = []
     note: Callable[..., None] = lambda *_: found.append(dict(os.environ))  # noqa: E731
-    monkeypatch.setattr(launch_slurm, "submit", note)
+    monkeypatch.setattr(Case, "submit", staticmethod(note))
     case = Case(tmp_path, [[A]])
     case.began("70")
     case.sweep()

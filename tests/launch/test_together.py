@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from bench.config.environment import Place, place
-from bench.config.grid import expand
-from bench.config.load import load_suite
+from bench.environment import Place, place
 from bench.errors import BenchError, LaunchError
+from bench.launch.distributed import gpu_of
+from bench.launch.options import check_ranks
 from bench.launch.run import run_cells
-from bench.launch.together import check_cells, gpu_of
-from bench.store.store import Store
+from bench.results.store import Store
+from bench.suites.expand import expand
+from bench.suites.load import load_suite
 from tests.conftest import Workspace
 from tests.pretraining import small_cell
 
@@ -89,16 +90,16 @@ def test_torchrun_gives_what_one_process_gives_though_killed(workspace: Workspac
 def test_cells_that_do_not_divide_among_ranks_are_refused() -> None:
     cell = small_cell(batch_size=18)
     with pytest.raises(LaunchError) as error:
-        check_cells([small_cell(), cell], 4)
+        check_ranks([small_cell(), cell], 4)
     assert str(error.value) == (f"cell {cell.id}: batch_size 18 does not divide among 4 ranks")
-    check_cells([small_cell()], 4)
+    check_ranks([small_cell()], 4)
 
 
 def test_toys_run_on_one_rank() -> None:
     path = Path("suites/eqco-table-9.yaml")
     toys = expand(load_suite(path), "smoke", path)
     with pytest.raises(LaunchError) as error:
-        check_cells(toys, 2)
+        check_ranks(toys, 2)
     assert str(error.value) == (
         "gaussian-mi runs on one rank, found 2: leave out torchrun or --ranks"
     )
@@ -148,7 +149,7 @@ def test_mistakes_in_how_ranks_are_started_are_told(
     for name, value in TORCHRUN.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(LaunchError) as error:
-        run_cells([small_cell()], Store(tmp_path), title="mine")
+        run_cells([small_cell()], Store(tmp_path), tmp_path, title="mine")
     assert str(error.value) == "torchrun's ranks compute each cell together: add --executor inline"
     monkeypatch.setenv("RANK", "x")
     with pytest.raises(BenchError) as mistake:

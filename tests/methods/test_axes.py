@@ -10,7 +10,6 @@ from torch import Tensor
 from torch.nn.functional import normalize
 from torch.testing import assert_close
 
-from bench.config.presets import presets
 from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix
 from bench.losses import correlation, infonce
@@ -19,7 +18,8 @@ from bench.methods.bank_negatives import BankNegatives
 from bench.methods.make import make_method
 from bench.methods.method import Method, Seen
 from bench.methods.negatives import Anchor, Found, QueueNegatives, Scalar
-from bench.methods.online import Online
+from bench.methods.online_network import Online
+from bench.suites.presets import paper_presets
 from tests.pretraining import small_cell, training_of
 
 N, IMAGES = 16, 96
@@ -48,7 +48,7 @@ def bank_of(method: Method, tower: int = 0) -> Bank:
 
 
 def test_ring_differs_from_ir_nce_in_how_negatives_are_drawn() -> None:
-    ring, ir = presets()["ring"].settings, presets()["ir-nce"].settings
+    ring, ir = paper_presets()["ring"].settings, paper_presets()["ir-nce"].settings
     different = {name for name in ring if ring[name] != ir.get(name)}
     assert different == {"drawn", "ball_share", "inner_share"}
 

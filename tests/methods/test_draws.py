@@ -13,9 +13,9 @@ from torch.nn.functional import normalize
 from torch.testing import assert_close
 
 from bench.losses import infonce
-from bench.methods import draws
+from bench.methods import bank_draws as draws
 from bench.methods.bank import Bank
-from bench.methods.draws import (
+from bench.methods.bank_draws import (
     Shares,
     annealed,
     count,

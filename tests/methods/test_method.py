@@ -13,7 +13,7 @@ from torch.testing import assert_close
 from bench.losses import infonce
 from bench.methods.make import make_method
 from bench.methods.method import Compared, Method, Seen
-from bench.methods.online import Online, Projected
+from bench.methods.online_network import Online, Projected
 from bench.methods.witness import Dot
 from tests.pretraining import METHODS, small_cell, training_of
 

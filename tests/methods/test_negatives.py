@@ -9,7 +9,6 @@ from torch import Tensor
 from torch.nn.functional import normalize
 from torch.testing import assert_close
 
-from bench.methods.memory import Memory
 from bench.methods.negatives import (
     Anchor,
     BatchNegatives,
@@ -18,6 +17,7 @@ from bench.methods.negatives import (
     drawn,
     off_diagonal,
 )
+from bench.methods.queue import Memory
 
 N, D = 6, 4
 

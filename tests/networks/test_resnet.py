@@ -11,10 +11,10 @@ from torch import nn
 from torch.testing import assert_close
 from torchvision import models  # type: ignore[import-untyped, unused-ignore]
 
-from bench.config.flops import ARCHITECTURES, Stem, architecture, multiply_adds
+from bench.cells.architectures import ARCHITECTURES, Stem, architecture, multiply_adds
 from bench.networks.encoder import initialise, make_encoder
 from bench.networks.resnet import ResNet
-from bench.published.reader import load_paper
+from bench.papers.reader import load_paper
 
 TORCHVISION = {"resnet18": models.resnet18, "resnet50": models.resnet50}
 
@@ -71,7 +71,7 @@ def test_feature_dim_is_what_comes_out(arch: str, stem: Stem) -> None:
     mine = encoder(arch, stem, width=4)
     assert mine(images(2, 33)).shape == (2, mine.feature_dim)
     expected = {"small": 16, "resnet20": 16, "resnet18": 32, "resnet50": 128, "resnet50-2x": 256}
-    assert mine.feature_dim == expected.get(arch, 512)
+    assert mine.feature_dim == expected.get(arch, 512) == architecture(arch).features(width=4)
 
 
 def test_stems_halve_the_size_twice_once_or_not() -> None:

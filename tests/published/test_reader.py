@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from bench.errors import PublishedError
-from bench.published.reader import PAPERS, Printed, load_paper, values_frame
+from bench.papers.reader import PAPERS, Printed, load_paper, values_frame
 
 
 def test_everything_is_there() -> None:

@@ -1,10 +1,10 @@
 """Tables of what was measured."""
 
-from bench.config.cells import CELLS
-from bench.config.suite import MeasuredTable
+from bench.cells import CELLS
 from bench.report.formats import to_markdown
 from bench.report.measured import measured_table
-from bench.store.export import Finished
+from bench.results.reader import Finished
+from bench.suites.suite import MeasuredTable
 from tests.pretraining import small_cell
 
 ASKED = MeasuredTable(title="kNN", metric="knn_top1", rows=["loss"], columns="batch_size")
@@ -20,7 +20,7 @@ def test_a_measured_table_holds_means_and_intervals() -> None:
         for seed in (0, 1)
     ]
     done = [
-        (c, Finished({"knn_top1": 80.0 + 2 * c.seed + (c.loss == "dcl")}, {}, [], {}))
+        (c, Finished({"knn_top1": 80.0 + 2 * c.seed + (c.loss == "dcl")}, {}))
         for c in cells
         if (c.loss, c.batch_size) != ("dcl", 16)
     ]
@@ -39,7 +39,7 @@ def test_a_gain_stands_beside_what_gains() -> None:
     """81 - 80 at the same batch size; the base itself gains nothing."""
     asked = ASKED.model_copy(update={"baseline": "infonce"})
     cells = [small_cell(loss=loss) for loss in ("infonce", "dcl")]
-    done = [(c, Finished({"knn_top1": 80.0 + (c.loss == "dcl")}, {}, [], {})) for c in cells]
+    done = [(c, Finished({"knn_top1": 80.0 + (c.loss == "dcl")}, {})) for c in cells]
     table = measured_table(asked, list(done))
     assert table is not None
     assert [row[1].text for row in table.rows] == ["81.00 (+1.00)", "80.00"]
@@ -48,9 +48,9 @@ def test_a_gain_stands_beside_what_gains() -> None:
 
 def test_one_seed_has_no_interval_and_no_result_no_table() -> None:
     cell = small_cell()
-    table = measured_table(ASKED, [(cell, Finished({"knn_top1": 50.0}, {}, [], {}))])
+    table = measured_table(ASKED, [(cell, Finished({"knn_top1": 50.0}, {}))])
     assert table is not None
     assert "| infonce | 50.00 |" in to_markdown(table)
     assert measured_table(ASKED, []) is None
     elsewhere = ASKED.model_copy(update={"where": {"loss": "dcl"}})
-    assert measured_table(elsewhere, [(cell, Finished({"knn_top1": 50.0}, {}, [], {}))]) is None
+    assert measured_table(elsewhere, [(cell, Finished({"knn_top1": 50.0}, {}))]) is None

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import yaml
 
-from bench.config.grid import expand
-from bench.config.load import load_suite
+from bench.cli.report import write_reports
 from bench.errors import StoreError
-from bench.published.reader import PAPERS, load_paper
-from bench.verbs import write_reports
-from tests.sites import REFERENCE, ROOT, write_site, write_suites
+from bench.papers.reader import PAPERS, load_paper
+from bench.suites.expand import expand
+from bench.suites.load import load_suite
+from tests.sites import REFERENCE, ROOT, workspace_of, write_site, write_suites
 
 
 class Entries(HTMLParser):
@@ -105,7 +105,7 @@ def test_a_partial_grid_says_so_at_the_top(site: Path) -> None:
         text = (site / "mutual-information-figure-4" / "cpu" / page).read_text()
         head = text[: text.index("Measured")]
         assert "45 of 60 cells done." in head
-        assert "Missing: views = none, view_strength = 1.0 (seed 99); " in head
+        assert "Missing: views = none, view_strength = 1 (seed 99); " in head
     whole = (site / "eqco-table-9" / "paper" / "index.html").read_text()
     assert "Missing:" not in whole
 
@@ -142,7 +142,7 @@ def test_a_damaged_cell_harms_no_other_suites_page(
     assert complaint.count("\n") == 1
     assert not (to / "mutual-information-figure-4" / "smoke" / "index.html").exists()
     with pytest.raises(StoreError, match=r"summary\.json: "):
-        write_reports(suites, results, [path.stem], scale="smoke", to=to, formats=[])
+        write_reports(workspace_of(suites, results), [path.stem], scale="smoke", to=to, formats=[])
 
 
 def test_only_what_changed_is_drawn_again(tmp_path: Path) -> None:
@@ -169,7 +169,13 @@ def test_only_what_changed_is_drawn_again(tmp_path: Path) -> None:
 def test_prose_and_names_are_data(tmp_path: Path) -> None:
     suites, results = write_suites(tmp_path / "suites", title="<b>&</b> |"), tmp_path / "results"
     results.mkdir()
-    write_reports(suites, results, ["eqco-table-9"], scale=None, to=tmp_path / "to", formats=[])
+    write_reports(
+        workspace_of(suites, results),
+        ["eqco-table-9"],
+        scale=None,
+        to=tmp_path / "to",
+        formats=[],
+    )
     page = tmp_path / "to" / "eqco-table-9" / "paper" / "index.html"
     assert "<h1>&lt;b&gt;&amp;&lt;/b&gt; |</h1>" in page.read_text()
     assert page.with_suffix(".md").read_text().startswith("# &lt;b>&amp;&lt;/b> \\|\n")

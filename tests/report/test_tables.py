@@ -6,9 +6,9 @@ import io
 import pytest
 
 from bench.analysis.verdicts import Verdict
-from bench.config.suite import Layout
 from bench.report.formats import latex_text, to_csv, to_latex, to_markdown
 from bench.report.tables import MARKS, Table, entry, make_tables, number, summary_line
+from bench.suites.suite import Layout
 from tests.analysis.test_compare import compared, printed_value
 
 
@@ -105,7 +105,7 @@ def test_an_entry_says_where_its_numbers_come_from() -> None:
     assert place.row is not None
     name, _, row = place.row.partition(", row ")
     assert name == "eqco/table-9"
-    from bench.published.reader import load_paper
+    from bench.papers.reader import load_paper
 
     printed = load_paper("eqco").artifact("table-9").values[int(row) - 1]
     assert (printed.value, printed.row_settings["mi_true"]) == (1.7, 2)

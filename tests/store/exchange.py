@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from bench.config.cells import GradientNorm
-from bench.config.pretrain import Pretrain
-from bench.config.record import Cell
-from bench.store.attempts import begin_attempt
-from bench.store.files import to_json, write_whole
-from bench.store.folder import CellFolder
-from bench.store.merge import Archive, Merged, merge
-from bench.store.owner import Owner
-from bench.store.sound import CheckEncoder
-from bench.store.store import Store
+from bench.cells.cell import Cell
+from bench.cells.pretrain import Pretrain
+from bench.cells.toys import GradientNorm
+from bench.files.atomic import to_json, write_whole
+from bench.results.attempts import begin_attempt
+from bench.results.exchange.merge import Archive, Merged, merge
+from bench.results.exchange.validate import CheckEncoder
+from bench.results.folder import CellFolder
+from bench.results.owner import Owner
+from bench.results.store import Store
 from tests.pretraining import small_cell
 from tests.store.test_store import make_cells
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from bench.store.files import to_json
+from bench.files.atomic import to_json
 from tests.store.test_store import make_cells
 
 Members = list[tuple[tarfile.TarInfo, bytes]]
@@ -69,51 +69,51 @@ FIRST = make_cells(1)[0].id
 HOME = f"gradient-norm/{FIRST}"
 HUGE = npy(np.zeros(1)).replace(b"(1,)", b"(1000000000000,)")[: 128 + 8]
 REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
-    "absolute": (add("/etc/passwd"), "/etc/passwd: has an absolute path"),
-    "up": (add("../x"), "../x: leaves the folder by '..'"),
-    "up-inside": (add(f"{HOME}/../../x"), f"{HOME}/../../x: leaves the folder by '..'"),
+    "absolute": (add("/etc/passwd"), "/etc/passwd: is not a file that the store knows"),
+    "up": (add("../x"), "../x: is not a file that the store knows"),
+    "up-inside": (add(f"{HOME}/../../x"), f"{HOME}/../../x: is not a file that the store knows"),
     "symlink": (
         add(f"{HOME}/arrays.npz", b"", kind=tarfile.SYMTYPE, link="/etc/passwd"),
-        f"{HOME}/arrays.npz: is a symbolic link; only plain files and folders are read",
+        f"{HOME}/arrays.npz: is not a plain file",
     ),
     "hardlink": (
         add(f"{HOME}/arrays.npz", b"", kind=tarfile.LNKTYPE, link="x"),
-        f"{HOME}/arrays.npz: is a hard link; only plain files and folders are read",
+        f"{HOME}/arrays.npz: is not a plain file",
     ),
     "device": (
         add("dev", b"", kind=tarfile.CHRTYPE),
-        "dev: is a device; only plain files and folders are read",
+        "dev: is not a plain file",
     ),
     "pipe": (
         add("pipe", b"", kind=tarfile.FIFOTYPE),
-        "pipe: is a named pipe; only plain files and folders are read",
+        "pipe: is not a plain file",
     ),
     "extended": (
         add("x", b"", kind=tarfile.XHDTYPE),
-        "x: is an entry of type 'x'; only plain files and folders are read",
+        "x: is not a plain file",
     ),
     "folder": (
         add("launches", b"", kind=tarfile.DIRTYPE),
-        "launches: is no folder that the store knows",
+        "launches: is not a plain file",
     ),
-    "name": (add(f"{HOME}/notes.txt"), f"{HOME}/notes.txt: is no file that the store knows"),
+    "name": (add(f"{HOME}/notes.txt"), f"{HOME}/notes.txt: is not a file that the store knows"),
     "attempt": (
         add(f"{HOME}/attempts/0001.json"),
-        f"{HOME}/attempts/0001.json: is no file that the store knows",
+        f"{HOME}/attempts/0001.json: is not a file that the store knows",
     ),
     "checkpoint": (
         add(f"{HOME}/checkpoint.pt"),
-        f"{HOME}/checkpoint.pt: is no file that the store knows",
+        f"{HOME}/checkpoint.pt: is not a file that the store knows",
     ),
     "experiment": (
         add("unknown/0123456789abcdef/cell.json"),
-        "unknown/0123456789abcdef/cell.json: is no file that the store knows",
+        "unknown/0123456789abcdef/cell.json: is not a file that the store knows",
     ),
-    "terminal": (add("\x1b[2J"), "\\x1b[2J: is no file that the store knows"),
+    "terminal": (add("\x1b[2J"), "\\x1b[2J: is not a file that the store knows"),
     "twice": (lambda m: [m[0], *m], f"{HOME}/arrays.npz: appears twice"),
     "order": (
         lambda m: [m[1], m[0], *m[2:]],
-        f"{HOME}/arrays.npz: stands out of order; members are sorted by name, each once",
+        f"{HOME}/arrays.npz: is out of order; members are sorted by name",
     ),
     "size": (
         put("cell.json", b" " * 65537),
@@ -178,17 +178,17 @@ REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
     ),
     "pickled": (
         put("arrays.npz", npz(npy(np.array([Harm()], dtype=object)))),
-        f"{HOME}/arrays.npz: holds no arrays of numbers (type object)",
+        f"{HOME}/arrays.npz: holds no arrays of numbers "
+        "(Object arrays cannot be loaded when allow_pickle=False)",
     ),
     "not-numpy": (
         put("arrays.npz", npz(pickle.dumps(Harm()))),
-        f"{HOME}/arrays.npz: holds no arrays of numbers (the magic string is not correct; "
-        "expected b'\\\\x93NUMPY', got",
+        f"{HOME}/arrays.npz: holds no arrays of numbers (a is of type |S",
     ),
     "npz-claims-much": (
         put("arrays.npz", npz(HUGE)),
         f"{HOME}/arrays.npz: holds no arrays of numbers "
-        "(8 bytes for shape (1000000000000,) of float64)",
+        "(Unable to allocate 7.28 TiB for an array with shape (1000000000000,) and data type ",
     ),
     "npz-bomb": (
         put("arrays.npz", npz(bytes(2**26 + 1), zipfile.ZIP_DEFLATED)),

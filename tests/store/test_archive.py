@@ -1,6 +1,7 @@
 """Archives: the same bytes for the same cells, and nothing believed that comes from elsewhere."""
 
 import gzip
+import hashlib
 import json
 import tarfile
 import zipfile
@@ -14,13 +15,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.config.record import Cell
+from bench.cells.cell import Cell
 from bench.errors import BenchError, StoreError
-from bench.experiments.trained import check_encoder
-from bench.store import archive, unpack
-from bench.store.archive import export_archive
-from bench.store.files import to_json
-from bench.store.store import Store
+from bench.experiments.encoder_folder import check_encoder
+from bench.files.atomic import to_json
+from bench.results.exchange import read_tar as unpack
+from bench.results.exchange import write_tar as archive
+from bench.results.exchange.write_tar import export_archive
+from bench.results.store import Store
 from tests.pretraining import small_cell
 from tests.store.exchange import (
     bring_in,
@@ -151,12 +153,12 @@ def test_a_bomb_stops_at_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     folders = [(info_of("pretrain", kind=tarfile.DIRTYPE), b"")]
     folders += [(info_of(f"pretrain/{n:016x}", kind=tarfile.DIRTYPE), b"") for n in range(2100)]
     write_members(tmp_path / "x.tar.gz", folders, "w:gz")
-    with pytest.raises(StoreError, match=r"pretrain/0{13}7\w\w: more than 1048576 bytes in all$"):
+    with pytest.raises(StoreError, match=r"x\.tar\.gz: more than 1048576 bytes in all$"):
         bring_in(tmp_path / "x.tar.gz", Store(tmp_path / "here"))
     file = one_cell_archive(tmp_path)
     with gzip.open(tmp_path / "tail.tar.gz", "wb") as packed:
         packed.write(file.read_bytes() + bytes(2**24))
-    with pytest.raises(StoreError, match="something stands behind the end of the archive"):
+    with pytest.raises(StoreError, match=r"tail\.tar\.gz: more than 1048576 bytes in all$"):
         bring_in(tmp_path / "tail.tar.gz", Store(tmp_path / "here"))
     monkeypatch.setattr(archive, "MOST_BYTES_OF_ARCHIVE", 1024)
     cells: list[Cell] = [*make_cells(1)]
@@ -164,9 +166,22 @@ def test_a_bomb_stops_at_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         export_archive(cells, Store(tmp_path / "there"), tmp_path / "y.tar", encoders=False)
 
 
+def test_a_digest_that_is_not_last_is_refused(tmp_path: Path) -> None:
+    """Else what follows a second one would not be looked at, and nobody would be told."""
+    whole = one_cell_archive(tmp_path).read_bytes()
+    first = info_of("sha256", 64).tobuf(tarfile.USTAR_FORMAT) + bytes(512)
+    body = first + whole[: -archive.AFTER_CONTENT]
+    digest = info_of("sha256", 64).tobuf(tarfile.USTAR_FORMAT)
+    digest += hashlib.sha256(body).hexdigest().encode() + bytes(448) + archive.END
+    (tmp_path / "y.tar").write_bytes(body + digest)
+    with pytest.raises(StoreError, match=r"y\.tar: sha256: is not the last member$"):
+        bring_in(tmp_path / "y.tar", Store(tmp_path / "here"))
+
+
 def test_what_says_that_it_is_huge_is_not_unpacked(tmp_path: Path) -> None:
     info = info_of(f"trained/{'0' * 16}/encoder.pt", 2**32 + 1)
-    (tmp_path / "x.tar").write_bytes(info.tobuf(tarfile.USTAR_FORMAT))  # and no byte of content
+    end = bytes(2 * tarfile.BLOCKSIZE)  # and no byte of content
+    (tmp_path / "x.tar").write_bytes(info.tobuf(tarfile.USTAR_FORMAT) + end)
     with pytest.raises(StoreError, match=r"has 4294967297 bytes; at most 4294967296 are allowed$"):
         bring_in(tmp_path / "x.tar", Store(tmp_path / "here"))
 

@@ -7,8 +7,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from bench.store.attempts import all_attempts, begin_attempt, last_attempt
-from bench.store.owner import LEASE_S, Owner
+from bench.results.attempts import all_attempts, begin_attempt, last_attempt
+from bench.results.owner import LEASE_S, Owner
 
 
 def dead_owner() -> Owner:
@@ -50,7 +50,7 @@ def test_an_owner_on_another_machine_lives_as_long_as_its_signs(tmp_path: Path) 
     old = time.time() - LEASE_S - 1
     os.utime(attempt.path, (old, old))
     assert attempt.state == "killed"
-    attempt.touch()
+    os.utime(attempt.path)
     assert attempt.state == "running"
 
 

@@ -7,17 +7,18 @@ from typing import Any
 
 import pytest
 
-from bench.config.record import Cell
+from bench.cells.cell import Cell
 from bench.errors import StoreError
-from bench.experiments.trained import check_encoder
-from bench.store import merge as module
-from bench.store.archive import export_archive
-from bench.store.attempts import last_attempt
-from bench.store.export import Results
-from bench.store.files import copy_whole, to_json, write_whole
-from bench.store.merge import Folder, Merged, merge
-from bench.store.owner import Owner
-from bench.store.store import Store
+from bench.experiments.encoder_folder import check_encoder
+from bench.files.atomic import copy_whole, to_json, write_whole
+from bench.results import lease
+from bench.results.attempts import last_attempt
+from bench.results.exchange import merge as module
+from bench.results.exchange.merge import Folder, Merged, merge
+from bench.results.exchange.write_tar import export_archive
+from bench.results.owner import Owner
+from bench.results.reader import Results
+from bench.results.store import Store
 from tests.pretraining import small_cell
 from tests.store.exchange import (
     bring_in,
@@ -29,6 +30,7 @@ from tests.store.exchange import (
     results,
 )
 from tests.store.test_attempts import dead_owner
+from tests.store.test_lease import age, wait_until
 from tests.store.test_store import make_cells, states
 
 
@@ -73,7 +75,33 @@ def test_an_unfinished_cell_takes_the_result(tmp_path: Path, state: str) -> None
     last = last_attempt(folder.attempts)
     assert last is not None
     assert (last.number, last.state, last.record["launch"]) == (2, "done", "import")
-    assert Results(here.root).find(cell) == Results(there.root).find(cell)
+
+
+def test_copying_gives_signs_of_life(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights may take longer than a lease."""
+    monkeypatch.setattr(lease, "HEARTBEAT_S", 0.01)
+    here, (there, _) = Store(tmp_path / "here"), filled_store(tmp_path / "there")
+    touched: list[bool] = []
+
+    def slow(source: Path, path: Path) -> None:
+        if path.name == "encoder.pt":
+            (claim,) = path.parent.glob("attempts/0001.json")
+            age(claim)
+            touched.append(wait_until(claim, young=True))
+        copy_whole(source, path)
+
+    monkeypatch.setattr(module, "copy_whole", slow)
+    assert take(there, here, encoders=True).encoders == 1
+    assert touched == [True]
+
+
+def test_weights_that_a_killed_import_left_are_removed(tmp_path: Path) -> None:
+    here, (there, _) = Store(tmp_path / "here"), filled_store(tmp_path / "there")
+    (trained,) = (there.root / "trained").iterdir()
+    left = here.root / "trained" / trained.name / ".encoder.pt.0123"
+    write_whole(left, b"half")
+    assert take(there, here, encoders=True).encoders == 1
+    assert not left.exists()
 
 
 def test_other_numbers_are_a_conflict_and_stay(tmp_path: Path) -> None:

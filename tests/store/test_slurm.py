@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from bench.store import slurm
-from bench.store.slurm import Task, ask, tasks, this_job
+from bench.results.slurm import squeue
+from bench.results.slurm.squeue import Task, ask, tasks, this_job
 
 PRINTED = """\
 bench-1-0|17|0|RUNNING|None
@@ -22,7 +22,7 @@ def test_tasks_and_single_jobs_are_told_apart(monkeypatch: pytest.MonkeyPatch) -
         asked.append(command)
         return PRINTED
 
-    monkeypatch.setattr(slurm, "ask", answer)
+    monkeypatch.setattr(squeue, "ask", answer)
     assert tasks(["bench-1-0", "bench-1-sweep"]) == [
         Task("bench-1-0", 0, "17_0", "RUNNING", "None"),
         Task("bench-1-0", 12, "17_12", "PENDING", "Resources"),
@@ -35,9 +35,9 @@ def test_tasks_and_single_jobs_are_told_apart(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_no_answer_is_not_no_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slurm, "ask", lambda *_: None)
+    monkeypatch.setattr(squeue, "ask", lambda *_: None)
     assert tasks(["bench-1-0"]) is None
-    monkeypatch.setattr(slurm, "ask", lambda *_: "")
+    monkeypatch.setattr(squeue, "ask", lambda *_: "")
     assert tasks(["bench-1-0"]) == []
 
 
@@ -55,7 +55,7 @@ def test_a_command_that_is_not_there_fails_or_hangs_answers_nothing(
 
     monkeypatch.setattr(subprocess, "run", hang)
     assert ask("squeue") is None
-    assert limits == [slurm.TIMEOUT_S]
+    assert limits == [squeue.TIMEOUT_S]
 
 
 @pytest.mark.parametrize(

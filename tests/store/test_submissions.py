@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.store.files import read_json, to_json, write_whole
-from bench.store.owner import LEASE_S, Owner
-from bench.store.store import Store
-from bench.store.submissions import Submission, Submissions
+from bench.files.atomic import read_json, to_json, write_whole
+from bench.results.owner import LEASE_S, Owner
+from bench.results.slurm.submissions import Submission, Submissions
+from bench.results.store import Store
 from tests.made_up_slurm import MadeUpSlurm, submitted
 from tests.store.test_attempts import dead_owner
 

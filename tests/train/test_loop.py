@@ -14,7 +14,7 @@ from torch.testing import assert_close
 from bench.data.streams import Purpose, stream
 from bench.errors import Diverged, Interrupted
 from bench.methods.method import Seen
-from bench.store.folder import CellFolder
+from bench.results.folder import CellFolder
 from bench.train.loop import Training, train
 from tests.pretraining import METHODS, small_cell, training_of, weights
 
@@ -61,14 +61,14 @@ def run(
     """Train in a folder named like a cell; stop after so many steps of this attempt."""
     training, steps = training_of(small_cell(method, **changes), device), 0
 
-    def beat() -> None:
+    def heartbeat() -> None:
         nonlocal steps
         steps += 1
         if steps == stop_after:
             raise Interrupted
 
     folder.mkdir(parents=True, exist_ok=True)
-    train(training, CellFolder(folder), beat, watch=falling)
+    train(training, CellFolder(folder), heartbeat, watch=falling)
     return training
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from bench.ranks import ALONE
+from bench.distributed import ALONE
 from tests.crew import Crew
 from tests.pretraining import METHODS, sizes_of, small_cell
 from tests.ranked import apart, diverged, gathered_gradient, normalised, resumed, steps

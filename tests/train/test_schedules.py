@@ -1,14 +1,13 @@
 """Schedules at their end points, against their equations, in their domains."""
 
-import json
 import math
 import re
 from typing import Any
 
 import pytest
 
-from bench.config.learning_rate import scaled_lr
-from bench.train.schedules import Plateau, learning_rate, momentum_at
+from bench.cells.learning_rate import scaled_lr
+from bench.train.schedules import learning_rate, momentum_at
 
 
 def rate(step: int, **change: Any) -> float:
@@ -86,43 +85,6 @@ def test_momentum_out_of_its_domain() -> None:
         momentum_at(101, momentum=0.9, steps=100, schedule="fixed")
     with pytest.raises(ValueError, match=r"^schedule must be one of fixed, cosine, found 'sine'$"):
         momentum_at(1, momentum=0.9, steps=100, schedule="sine")  # type: ignore[arg-type]
-
-
-def test_plateau_drops_after_patience_and_again() -> None:
-    plateau = Plateau(patience=2, factor=0.1, drops=3)
-    values = [1.0, 2.0, 2.0, 1.5, 1.9, 1.9, 3.0, 3.0, math.nan, 3.0, 3.0, 3.0]
-    # The best comes at 2.0 and 3.0; an equal value is no improvement, and NaN is none.
-    expected = [1, 1, 1, 0.1, 0.1, 0.01, 0.01, 0.01, 0.001, 0.001, 0.001, 0.001]
-    assert [plateau.update(value) for value in values] == pytest.approx(expected)
-    assert plateau.scale == pytest.approx(0.001)
-
-
-def test_plateau_goes_on_where_it_was_stopped() -> None:
-    values = [1.0, 3.0, 2.0, 2.0, 2.0, 2.0, 4.0, 4.0, 4.0, 4.0]
-    whole = Plateau(patience=2, factor=0.5, drops=5)
-    expected = [whole.update(value) for value in values]
-    for stop in range(1, len(values)):
-        first, second = (Plateau(patience=2, factor=0.5, drops=5) for _ in range(2))
-        before = [first.update(value) for value in values[:stop]]
-        second.load(json.loads(json.dumps(first.state(), allow_nan=False)))
-        assert before + [second.update(value) for value in values[stop:]] == expected
-
-
-def test_plateau_before_its_first_value() -> None:
-    fresh, other = (Plateau(patience=1, factor=0.5, drops=1) for _ in range(2))
-    other.update(3.0)
-    other.load(fresh.state())
-    assert [other.update(2.0), other.update(2.0)] == [1.0, 0.5]
-
-
-@pytest.mark.parametrize(("patience", "factor", "drops"), [(0, 0.1, 1), (1, 1.0, 1), (1, 0.1, -1)])
-def test_plateau_out_of_its_domain(patience: int, factor: float, drops: int) -> None:
-    text = (
-        "needs patience >= 1, 0 < factor < 1 and drops >= 0, found "
-        f"{patience}, {factor} and {drops}"
-    )
-    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        Plateau(patience=patience, factor=factor, drops=drops)
 
 
 def test_scaled_lr() -> None:

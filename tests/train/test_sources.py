@@ -10,13 +10,13 @@ from PIL import Image
 from torch import Tensor
 from torch.testing import assert_close
 
-from bench.config.pretrain import Pretrain
+from bench.cells.pretrain import Pretrain
 from bench.data import streaming
 from bench.data.images import Images, Split, load_digits
 from bench.data.streams import Purpose, stream
 from bench.data.views import crop_box, rgb_to_lab
 from bench.errors import DataFailure, Interrupted
-from bench.store.folder import CellFolder
+from bench.results.folder import CellFolder
 from bench.train.batches import Batches
 from bench.train.loop import Training, train
 from bench.train.sources import InMemory, Source, chosen_rows, chosen_split, open_source
@@ -148,14 +148,14 @@ def test_a_streamed_run_resumes_to_the_same_bits(
     def run(folder: Path, stop_after: int) -> Training:
         training, steps = Training(cell, open_source(cell, imagenet100, "cpu"), "cpu"), 0
 
-        def beat() -> None:
+        def heartbeat() -> None:
             nonlocal steps
             steps += 1
             if steps == stop_after:
                 raise Interrupted
 
         folder.mkdir(parents=True, exist_ok=True)
-        train(training, CellFolder(folder), beat, watch=lambda _: {})
+        train(training, CellFolder(folder), heartbeat, watch=lambda _: {})
         return training
 
     whole = run(tmp_path / "a" / "cell", 0)

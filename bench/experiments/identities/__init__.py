@@ -1,4 +1,4 @@
 """The papers' equations on random features: our functions on one side, the papers' on the other.
 
-Formulas are those of `bench/published/data`, written anew here. One file a paper.
+Formulas are those of `bench/papers/data`, written anew here. One file a paper.
 """

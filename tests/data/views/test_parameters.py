@@ -17,7 +17,7 @@ from torchvision.transforms import RandomResizedCrop
 from bench.data.views import ViewParameters, crop_box, make_views, view_names
 from bench.data.views.crops import WHOLE, draw_crop_numbers
 from bench.data.views.parameters import Affine
-from bench.published.reader import load_paper
+from bench.papers.reader import load_paper
 from tests.data.views.reference import views_named
 
 BATCH = 4000  # two views: 8000 draws

@@ -1,0 +1,273 @@
+"""Two results beside each other: which cells moved, by how much, and whether seeds explain it.
+
+A cell that both have is the same to the bit or it moved. Whether a group of cells (equal settings,
+several seeds) moved beyond noise is asked of its mean: by the differences of the seeds that both
+have, else against the seeds' spread (Welch). Of many groups and metrics some lie apart by chance,
+so Benjamini and Hochberg's rule decides: at most 5 % of what is called moved is so by chance, and
+where nothing moved, anything is called so 5 times in a hundred. One seed never says so.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from math import isclose
+from typing import Any
+
+import numpy as np
+
+from bench.analysis.statistics import LEVEL, Estimate, estimate
+from bench.cells import CELLS
+from bench.errors import StoreError
+from bench.results.reader import Finished, Results
+
+ROUNDING = 1e-6  # numbers nearer than this, relatively, differ by the rounding of float32 alone
+CAUSES = ("python", "device", "device_name", "dataset", "machine.processor", "code.commit")
+"""Of other numbers, in provenance; packages are too."""
+
+Record = dict[str, Any]
+BySeed = dict[int, float]
+
+
+@dataclass
+class Group:
+    """A metric of cells that differ in the seed alone, here and there."""
+
+    experiment: str
+    settings: Record
+    metric: str
+    here: BySeed = field(default_factory=dict)
+    there: BySeed = field(default_factory=dict)
+
+    @property
+    def moved(self) -> Estimate | None:
+        """How far the mean there lies above the one here; None with too few seeds."""
+        return estimate(self.there, self.here)
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """The means here and there."""
+        here, there = (float(np.mean(list(side.values()))) for side in (self.here, self.there))
+        return here, there
+
+
+@dataclass
+class Moved:
+    """What came of it."""
+
+    same: int = 0  # cells that both have, equal to the bit
+    cells: list[Record] = field(default_factory=list)  # those that are not
+    only_here: int = 0
+    only_there: int = 0
+    groups: list[Record] = field(default_factory=list)  # whose means differ
+
+    @property
+    def beyond_noise(self) -> int:
+        """How many groups moved by more than their seeds do."""
+        return sum(bool(group["beyond_noise"]) for group in self.groups)
+
+    def record(self) -> Record:
+        """Return the document of `bench compare A B --json`.
+
+        {"same": cells equal to the bit, "moved": [{"id", "experiment", "seed", "metrics":
+         {name: [here, there]}, "history": differs, "arrays": [names that differ],
+         "versions": {what: [here, there]} of those that differ}],
+         "only_here": cells, "only_there": cells,
+         "metrics": [{"metric", "moved": cells, "largest_difference"}],
+         "groups": [{"experiment", "settings", "metric", "n_here", "n_there", "here", "there",
+         "difference": there - here, "low", "high": its 95 % interval, "p_value": of the
+         difference being 0, "beyond_noise"}], "beyond_noise": groups}
+        """
+        return {
+            "same": self.same,
+            "moved": self.cells,
+            "only_here": self.only_here,
+            "only_there": self.only_there,
+            "metrics": _by_metric(self.cells),
+            "groups": self.groups,
+            "beyond_noise": self.beyond_noise,
+        }
+
+
+def moved(here: Results, there: Results, only: Iterable[tuple[str, str]] | None = None) -> Moved:
+    """Return what moved from one results folder (or its exported tables) to another.
+
+    Args:
+        here: the first.
+        there: the second.
+        only: the cells to look at, as (experiment, id); default: all that either has.
+    """
+    drift = Moved()
+    groups: dict[tuple[str, str, str], Group] = {}
+    for kind, name in _either(here, there) if only is None else only:
+        mine, theirs = here.kept(kind, name), there.kept(kind, name)
+        if mine is None and theirs is None:
+            continue
+        fields = (here if mine is not None else there).fields(kind, name)
+        if mine is None:
+            drift.only_there += 1
+        elif theirs is None:
+            drift.only_here += 1
+        else:
+            _compare_cell(drift, kind, name, fields, mine, theirs)
+        _add(groups, kind, fields or {"id": name}, mine, theirs)
+    _judge(drift, list(groups.values()))
+    return drift
+
+
+def differing(mine: Finished, theirs: Finished) -> Record:
+    """Return which numbers of a cell are not the same to the bit: metrics, history, arrays."""
+    names = sorted(mine.metrics.keys() | theirs.metrics.keys())
+    values = {n: [mine.metrics.get(n), theirs.metrics.get(n)] for n in names}
+    arrays = sorted(mine.arrays.keys() | theirs.arrays.keys())
+    return {
+        "metrics": {n: pair for n, pair in values.items() if pair[0] != pair[1]},
+        "history": mine.history != theirs.history,
+        "arrays": [n for n in arrays if not _same(mine.arrays.get(n), theirs.arrays.get(n))],
+    }
+
+
+def other_versions(mine: Record, theirs: Record) -> Record:
+    """Return what differs among that which may move a number; `trained.` is of the encoder.
+
+    Args:
+        mine: flat provenance.
+        theirs: that of the other result.
+    """
+    names = sorted(n for n in mine.keys() | theirs.keys() if _is_cause(n.removeprefix("trained.")))
+    return {n: [mine.get(n), theirs.get(n)] for n in names if mine.get(n) != theirs.get(n)}
+
+
+def _is_cause(name: str) -> bool:
+    return name in CAUSES or name.startswith("packages.")
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is None or b is None:
+        return False
+    return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
+
+
+def _either(here: Results, there: Results) -> Iterator[tuple[str, str]]:
+    for kind in CELLS:
+        for name in dict.fromkeys([*here.names(kind), *there.names(kind)]):
+            yield kind, name
+
+
+def _compare_cell(
+    drift: Moved, kind: str, name: str, fields: Record, mine: Finished, theirs: Finished
+) -> None:
+    parts = differing(mine, theirs)
+    if any(parts.values()):
+        seed = fields.get("seed")
+        parts["versions"] = other_versions(mine.provenance, theirs.provenance)
+        drift.cells.append({"id": name, "experiment": kind, "seed": seed} | parts)
+    else:
+        drift.same += 1
+
+
+def _add(
+    groups: dict[tuple[str, str, str], Group],
+    kind: str,
+    fields: Record,
+    mine: Finished | None,
+    theirs: Finished | None,
+) -> None:
+    """Put a cell's metrics in their groups.
+
+    Raises:
+        StoreError: two cells of one side have one seed and equal settings.
+    """
+    settings = {k: v for k, v in fields.items() if k != "seed"}
+    key, seed = json.dumps(settings, sort_keys=True), int(fields.get("seed", 0))
+    for side, kept in (("here", mine), ("there", theirs)):
+        for metric, value in kept.metrics.items() if kept else ():
+            group = groups.setdefault((kind, key, metric), Group(kind, settings, metric))
+            numbers: BySeed = getattr(group, side)
+            if seed in numbers:
+                raise StoreError(f"{kind}: seed {seed} is there twice with the settings {key}")
+            numbers[seed] = value
+
+
+def _judge(drift: Moved, groups: list[Group]) -> None:
+    """Fill in the groups whose means differ, and which of them moved beyond noise."""
+    both = [g for g in groups if g.here and g.there]
+    steps = _steps(both)
+    moves = [(group, group.moved) for group in both]
+    p_values = [
+        1.0
+        if move is None or _is_rounding(group)
+        else move.p_value(steps[group.metric, group.experiment])
+        for group, move in moves
+    ]
+    limit = _limit(p_values)
+    for (group, move), p_value in zip(moves, p_values, strict=True):
+        here, there = group.means
+        if here == there:
+            continue
+        interval = move.interval(LEVEL) if move else None
+        drift.groups.append(
+            {
+                "experiment": group.experiment,
+                "settings": group.settings,
+                "metric": group.metric,
+                "n_here": len(group.here),
+                "n_there": len(group.there),
+                "here": here,
+                "there": there,
+                "difference": move.mean if move else there - here,
+                "low": interval.low if interval else None,
+                "high": interval.high if interval else None,
+                "p_value": p_value if move else None,
+                "beyond_noise": p_value <= limit,
+            }
+        )
+    drift.groups.sort(
+        key=lambda g: (not g["beyond_noise"], g["p_value"] is None, g["p_value"] or 0)
+    )
+
+
+def _is_rounding(group: Group) -> bool:
+    shared = [(group.here[s], group.there[s]) for s in group.here if s in group.there]
+    return bool(shared) and all(isclose(a, b, rel_tol=ROUNDING) for a, b in shared)
+
+
+def _limit(p_values: list[float]) -> float:
+    """Return Benjamini and Hochberg's limit (J. R. Statist. Soc. B 57, 1995); -1: none is below."""
+    bounds = [(1 - LEVEL) * (i + 1) / len(p_values) for i in range(len(p_values))]
+    below = [p for p, bound in zip(sorted(p_values), bounds, strict=True) if p <= bound]
+    return below[-1] if below else -1.0
+
+
+def _steps(groups: list[Group]) -> dict[tuple[str, str], float]:
+    """Return the step of each metric: that of the cells, else the least gap between its values."""
+    values: dict[tuple[str, str], set[float]] = {}
+    steps: dict[tuple[str, str], float] = {}
+    for group in groups:
+        key = group.metric, group.experiment
+        values.setdefault(key, set()).update(group.here.values(), group.there.values())
+        step = _own_step(group)
+        if step is not None:
+            steps[key] = max(step, steps.get(key, 0.0))
+    for key, numbers in values.items():
+        gaps = np.diff(sorted(numbers))
+        steps.setdefault(key, float(gaps.min()) if len(gaps) else 0.0)
+    return steps
+
+
+def _own_step(group: Group) -> float | None:
+    try:
+        return CELLS[group.experiment].model_construct(**group.settings).step_of(group.metric)
+    except AttributeError:  # a cell of another version, without the setting that says it
+        return None
+
+
+def _by_metric(cells: list[Record]) -> list[Record]:
+    sizes: dict[str, list[float]] = {}
+    for cell in cells:
+        for name, (here, there) in cell["metrics"].items():
+            both = here is not None and there is not None
+            sizes.setdefault(name, []).append(abs(there - here) if both else 0.0)
+    return [
+        {"metric": name, "moved": len(differences), "largest_difference": max(differences)}
+        for name, differences in sizes.items()
+    ]

@@ -1,0 +1,60 @@
+"""Everything that the results say of one suite at one scale: what it measured, and the verdicts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, worst
+from bench.analysis.compare import Compared, compare
+from bench.cells.cell import Cell
+from bench.papers.reader import Claim, Paper
+from bench.results.reader import Done, Results
+from bench.suites.suite import Suite
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that is known of a suite at a scale."""
+
+    suite: Suite
+    scale: str
+    paper: Paper
+    cells: list[Cell]
+    done: Done
+    compared: list[Compared]
+    judged: list[Judged]
+
+    @property
+    def is_published(self) -> bool:
+        """Whether the scale follows the published protocol."""
+        return self.suite.scales[self.scale].protocol == "published"
+
+
+def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: Results) -> Evidence:
+    """Read the finished cells and judge them.
+
+    Args:
+        suite: the suite.
+        scale: one of its scales.
+        cells: those of the suite at the scale.
+        paper: the suite's.
+        results: where finished cells are looked up.
+    """
+    done = results.finished(cells)
+    return Evidence(
+        suite=suite,
+        scale=scale,
+        paper=paper,
+        cells=cells,
+        done=done,
+        compared=compare(suite, cells, done, paper),
+        judged=judge_claims(suite, scale, cells, done, paper),
+    )
+
+
+def by_claim(judged: Sequence[Judged]) -> list[tuple[Claim, ClaimVerdict, list[Judged]]]:
+    """Return each claim with the verdict on it as a whole and its checks."""
+    claims = {j.claim.id: j.claim for j in judged}
+    rows = {name: [j for j in judged if j.claim.id == name] for name in claims}
+    return [
+        (claim, worst(j.verdict for j in rows[name]), rows[name]) for name, claim in claims.items()
+    ]

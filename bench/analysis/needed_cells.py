@@ -1,0 +1,51 @@
+"""Which cells must be done before a claim can be judged, or a printed value compared."""
+
+from collections.abc import Iterator, Sequence
+
+from bench.analysis.claims import cells_of_check
+from bench.analysis.compare import base_of, cells_of_value
+from bench.cells.cell import Cell
+from bench.papers.reader import Paper
+from bench.suites.suite import Suite
+
+Sets = list[tuple[str, int, frozenset[str]]]
+"""A name, a seed, and the ids of the cells that are needed with it."""
+
+
+def needed_by_claims(suite: Suite, cells: Sequence[Cell]) -> Sets:
+    """Return what each claim of the suite needs with each seed, every check of it.
+
+    Checks without an effect among these cells need nothing; a claim that has no others stands
+    with an empty set.
+    """
+    return [
+        (
+            claim,
+            seed,
+            frozenset(cell.id for check in checks for cell in cells_of_check(check, own)),
+        )
+        for claim, checks in suite.claims.items()
+        for seed, own in _by_seed(cells)
+    ]
+
+
+def needed_by_printed(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Sets:
+    """Return what each printed value needs with each seed: a cell, a gain's two, all of an axis."""
+    found: Sets = []
+    for comparison in suite.compare:
+        for i, value in enumerate(paper.artifact(comparison.artifact).values):
+            name = f"{comparison.artifact} {comparison.metric} {i}"
+            for seed, own in _by_seed(cells_of_value(value, comparison, suite, cells)):
+                if comparison.over is not None:
+                    found.append((name, seed, frozenset(cell.id for cell in own)))
+                elif comparison.gain_over:
+                    pairs = ((c, base_of(c, value, comparison, suite, cells)) for c in own)
+                    found += [(name, seed, frozenset([c.id, b.id])) for c, b in pairs if b]
+                else:
+                    found += [(name, seed, frozenset([cell.id])) for cell in own]
+    return found
+
+
+def _by_seed(cells: Sequence[Cell]) -> Iterator[tuple[int, list[Cell]]]:
+    for seed in dict.fromkeys(cell.seed for cell in cells):
+        yield seed, [cell for cell in cells if cell.seed == seed]

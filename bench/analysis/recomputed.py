@@ -1,0 +1,50 @@
+"""A cell that was computed again beside what is kept of it."""
+
+from typing import Any
+
+from bench.analysis.drift import differing, other_versions
+from bench.cells.cell import Cell
+from bench.results.reader import Finished
+
+Record = dict[str, Any]
+
+
+def verified(
+    cell: Cell, then: Finished, now: Finished | None, *, of_table: bool, error: str | None = None
+) -> Record:
+    """Return the row of `bench verify --json`.
+
+        {"id", "experiment", "seed", "same": to the bit, "largest_difference": of any metric,
+         "metrics": {name: {"then", "now", "difference"}} of those that differ, "history": whether
+         it differs, "arrays": [names of those that differ], "versions": {what: [then, now]} of
+         those that differ, "only_metrics": a table's row says no more, "error": why it failed}
+
+    Args:
+        cell: the cell.
+        then: what is kept of it.
+        now: what it gave when computed again; None if it failed.
+        of_table: `then` is a row of an exported table, whose history and arrays are left alone.
+        error: why it failed.
+    """
+    nothing: Record = {"metrics": {}, "history": False, "arrays": []}
+    parts = nothing if now is None else differing(then, now)
+    if of_table:
+        parts |= {"history": False, "arrays": []}
+    metrics = {
+        name: {"then": a, "now": b, "difference": None if a is None or b is None else b - a}
+        for name, (a, b) in parts["metrics"].items()
+    }
+    sizes = [abs(m["difference"]) for m in metrics.values() if m["difference"] is not None]
+    return {
+        "id": cell.id,
+        "experiment": cell.experiment,
+        "seed": cell.seed,
+        "same": now is not None and not any(parts.values()),
+        "largest_difference": max(sizes, default=0.0),
+        "metrics": metrics,
+        "history": parts["history"],
+        "arrays": parts["arrays"],
+        "versions": {} if now is None else other_versions(then.provenance, now.provenance),
+        "only_metrics": of_table,
+        "error": error,
+    }

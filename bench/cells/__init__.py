@@ -1,0 +1,19 @@
+"""What is computed: a typed, frozen, hashed record per experiment. No torch, no files."""
+
+from bench.cells.cell import Cell
+from bench.cells.equations import Identity
+from bench.cells.pretrain import Pretrain
+from bench.cells.supervised import Supervised
+from bench.cells.toys import GaussianMI, GradientNorm, OptimalBound, Spirals, VinceGaussian
+
+CELLS: dict[str, type[Cell]] = {
+    "gaussian-mi": GaussianMI,
+    "optimal-bound": OptimalBound,
+    "gradient-norm": GradientNorm,
+    "identity": Identity,
+    "vince-gaussian": VinceGaussian,
+    "spirals": Spirals,
+    "pretrain": Pretrain,
+    "supervised": Supervised,
+}
+"""The record of each experiment, by its name."""

@@ -1,0 +1,280 @@
+"""The settings of `pretrain`, axis by axis; `pretrain.py` puts them together.
+
+A setting that came after the first version is `later`: it enters a cell's id only where it is not
+at its default, so that results from before keep their ids.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+
+from bench.cells.architectures import Stem
+from bench.cells.learning_rate import Rule
+from bench.cells.losses import LossName
+from bench.record import Record
+
+Fraction = Annotated[float, Field(ge=0, lt=1)]
+Share = Annotated[float, Field(gt=0, le=1)]
+BN = Literal["none", "hidden", "all"]  # of a head: nowhere, after hidden layers, after each layer
+ViewSet = Literal[
+    "simclr", "simclr-cifar", "moco-v1", "moco-v1-lab", "moco-v2", "byol", "hypersphere",
+    "multi-crop", "crop-flip", "affine", "none", "crop", "flip", "jitter", "grayscale", "blur",
+    "solarize", "lab-filters",
+]  # fmt: skip
+
+
+def later(default: Any = None) -> Any:
+    """Return a field that enters no id at its default."""
+    return Field(default=default, json_schema_extra={"later": True})
+
+
+class Axis(Record):
+    """Settings of one axis; the text below each is its description, in the schema too."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class DataAndViews(Axis):
+    """What is looked at, and how."""
+
+    dataset: Annotated[str, Field(min_length=1)]
+    """The name of a data set: see `bench datasets`."""
+    pretrain_on: Literal["train", "train+unlabeled"] = "train"
+    """STL-10 has unlabelled images too."""
+    train_images: PositiveInt | None = None
+    """The first so many of a fixed random order; null: all."""
+    image_size: Annotated[int, Field(ge=8)]
+    """Pixels a side, of a view."""
+    views: ViewSet
+    """The random transforms that make views of an image: a method's set, or one alone."""
+    view_strength: PositiveFloat = 1.0
+    """1: the published one."""
+    local_size: PositiveInt | None = later()
+    """Pixels a side of multi-crop's local views."""
+    cutmix: bool = later(False)
+    """The online network sees images with a patch of another one."""
+    colour: Literal["rgb", "lab"] = later("rgb")
+    """Lab: L and ab have an encoder each."""
+
+
+class Encoder(Axis):
+    """The network that learns."""
+
+    arch: Literal["small", "resnet18", "resnet50", "resnet50-2x", "resnet50-4x"]
+    """The backbone; `small` has three residual blocks, for small images on a CPU."""
+    stem: Stem
+    """How the backbone begins: 7x7 and pooling, 3x3, or 3x3 at stride 2."""
+    width: PositiveInt = 64
+    """Channels of the first stage, before 2x and 4x; 64 is the published."""
+    zero_init_residual: bool = later(False)
+    """Each residual branch begins at 0."""
+    projector_layers: NonNegativeInt
+    """Linear layers behind the backbone."""
+    projector_hidden_dim: PositiveInt | None = None
+    """Units of each hidden layer of the projector; needed with 2 projector_layers or more."""
+    projector_bn: BN | None = None
+    """Batch norm of the projector: nowhere, behind hidden layers, or behind all layers."""
+    feature_dim: PositiveInt
+    """D, of queries and keys."""
+    predictor_layers: NonNegativeInt = 0
+    """Linear layers behind the projector, for queries alone."""
+    predictor_hidden_dim: PositiveInt | None = None
+    """Units of each hidden layer of the predictor; needed with 2 predictor_layers or more."""
+    predictor_bn: BN | None = None
+    """Batch norm of the predictor: nowhere, behind hidden layers, or behind all layers."""
+    bn: Literal["plain", "shuffling", "sync"]
+    """Batch normalisation: of each part, with keys shuffled, or of the whole batch."""
+    bn_groups: PositiveInt = 1
+    """Parts of a batch that BN normalises apart, as several GPUs do."""
+    bn_over: Literal["views-together", "each-view"]
+    """What one batch of BN is."""
+    norm: Literal["l2", "bn", "none"] = later("l2")
+    """Of outputs, before they are compared."""
+    witness: Literal["dot", "bilinear", "linear", "mlp-1", "mlp-2"] = later("dot")
+    """How alike two outputs are (mutual-information, App. I)."""
+
+
+class Comparison(Axis):
+    """Who is compared with whom."""
+
+    target: Literal["shared", "stop-gradient", "momentum", "bank"]
+    """What makes keys, and whether gradients flow through them."""
+    momentum: Fraction | None = None
+    """Beta."""
+    momentum_schedule: Literal["fixed", "cosine"] = "fixed"
+    """Of beta; cosine: from momentum up to 1 at the end (arXiv:2006.07733, Sec. 3.3)."""
+    bank_rate: Fraction | None = later()
+    """M <- rate M + (1 - rate) v; 0: the last view."""
+    bank_normalised: bool | None = later()
+    """Entries are brought to unit length."""
+    negatives: Literal["batch", "queue", "bank", "previous", "none"]
+    """Where negatives come from; previous: the correlation matrix of all outputs so far."""
+    negative_views: Literal["both", "keys"] | None = None
+    """Of the other images of the batch."""
+    negative_branch: Literal["target", "online"] = later("target")
+    """Whose outputs negatives are."""
+    K: PositiveInt | None = None
+    """Negatives per query; null: all of the batch."""
+    queue_size: PositiveInt | None = None
+    """Keys kept, of which K are drawn per query; null: K."""
+    queue_start: Literal["random", "empty"] | None = None
+    """What the queue holds at first: random unit vectors, or nothing."""
+    rho: Fraction | None = later()
+    """Decay of the correlation matrix F of all previous outputs."""
+    drawn: Literal["uniform", "nearest", "ball", "ring", "cave", "earliest", "newest"] | None = (
+        later()
+    )
+    """Which keys of a bank or queue the K are; null with a queue: uniform."""
+    ball_share: Share | None = later()
+    """Of the bank, nearest first: negatives lie in it."""
+    inner_share: Share | None = later()
+    """The nearest of all: a ring's hole, a neighbourhood."""
+    clusters: PositiveInt | None = later()
+    """Of K-means on the bank, fitted once an epoch."""
+    clusterings: PositiveInt | None = later()
+    """K-means with so many starts; their union counts."""
+    centre: Literal["view", "entry"] | None = later()
+    """What nearness is to."""
+    uniform_epochs: NonNegativeInt = later(0)
+    """That begin with uniform draws, no neighbours."""
+    anneal_epochs: PositiveInt | None = later()
+    """The ball shrinks from everything to its share."""
+    inner_from_epoch: NonNegativeInt | None = later()
+    """The inner share grows from 0 here ..."""
+    inner_to_epoch: PositiveInt | None = later()
+    """... to itself here."""
+    neighbours: Literal["none", "nearest", "s-neighbourhood", "k-neighbourhood"] = "none"
+    """Other images as positives: NNCLR's, those of the inner ball, those of the cluster."""
+    neighbour_count: PositiveInt | None = later()
+    """Drawn; null: all that are negatives too."""
+    neighbour_sum: Literal["inside", "outside"] | None = later()
+    """Of the logarithm."""
+    support_size: PositiveInt | None = None
+    """Embeddings kept, the newest; the one nearest to a view is its query (NNCLR)."""
+    K_scalar: PositiveInt | None = later()
+    """Negatives of the scalar component alone."""
+    scalar_size: PositiveInt | None = later()
+    """Keys that these are drawn from, the newest."""
+    scalar_drawn: Literal["earliest", "random", "newest"] | None = later()
+    """Which of these keys the K_scalar are."""
+
+
+class Objective(Axis):
+    """What is made small; options belong to the losses that `losses.py` says."""
+
+    loss: LossName
+    """The objective."""
+    tau: PositiveFloat | None = None
+    """Also of the probes q_B and MI, where the loss has none."""
+    alpha: PositiveFloat | None = None
+    """EqCo's, Eq. 5; also with dual-temperature."""
+    weight: Literal["vmf", "exp"] | None = None
+    """DCLW's: von Mises-Fisher or exponential."""
+    sigma: PositiveFloat | None = None
+    """Of DCLW's weight: the width of vmf, the rate of exp."""
+    delta: PositiveFloat | None = None
+    """Of DCLW's weight delta e^(-sigma s), s the positive's similarity: its factor."""
+    through_weight: bool | None = None
+    """Whether gradients flow through dclw's weight."""
+    tau_beta: PositiveFloat | None = None
+    """Temperature of the scalar component of dual temperature."""
+    form: Literal["released", "printed"] | None = None
+    """Which of two readings: the authors' code or the paper's text."""
+    align_alpha: Annotated[float, Field(ge=1)] | None = None
+    """Alpha of align-uniform: the power of the distance of two views' embeddings."""
+    uniform_t: PositiveFloat | None = None
+    """The t of the potential e^(-t d^2) of two embeddings at distance d."""
+    align_weight: NonNegativeFloat | None = None
+    """Factor of the alignment in the loss."""
+    uniform_weight: NonNegativeFloat | None = None
+    """Factor of the uniformity in the loss."""
+    kappa: PositiveFloat | None = later()
+    """Of the original IR."""
+    normaliser: Literal["sampled", "constant"] | None = later()
+    """What kappa stands before."""
+    balance: PositiveFloat | None = later()
+    """Lambda; null with a gradient: dynamic."""
+    cov_weight: NonNegativeFloat | None = later()
+    """VICReg's lambda_1."""
+    var_weight: NonNegativeFloat | None = later()
+    """VICReg's lambda_2."""
+    gamma: PositiveFloat | None = later()
+    """VICReg's least standard deviation."""
+    eps: PositiveFloat | None = later()
+    """DirectPred's."""
+    positive_gradient: Literal["target", "predictor", "whitened"] | None = later()
+    """Of UniGrad's Table 2."""
+    negative_gradient: Literal["softmax", "online", "target", "variance"] | None = later()
+    """Of UniGrad's Table 2: what the negatives are weighed by."""
+    gradient_scale: PositiveFloat | None = later()
+    """The leading constant of a gradient form."""
+    half_power: bool | None = later()
+    """DirectPred's gradient with its term in F^(1/2)."""
+    symmetric: bool
+    """Both views are queries."""
+
+
+class Optimisation(Axis):
+    """How long, how fast."""
+
+    epochs: PositiveInt
+    """Passes over the training images."""
+    batch_size: Annotated[int, Field(ge=2)]
+    """Images encoded together."""
+    N: PositiveInt
+    """Queries per optimiser step: gradients of N / batch_size batches are summed."""
+    optimizer: Literal["sgd", "lars", "adam"]
+    """What moves the weights; adam has beta_2 = 0.999, lars a trust coefficient of 0.001."""
+    lr: PositiveFloat
+    """At N; the rate that is used."""
+    base_lr: PositiveFloat | None = None
+    """At 256, where lr comes from the rule."""
+    lr_scaling: Rule | None = None
+    """How lr comes from base_lr: equal to it, times N / 256, or times sqrt(N / 256)."""
+    sgd_momentum: Fraction = 0.9
+    """Momentum of sgd and lars; beta_1 of adam."""
+    weight_decay: NonNegativeFloat
+    """Coefficient of a weight in its gradient, adam's too."""
+    exempt: bool = False
+    """Biases and BN from weight decay and from LARS's adaptation."""
+    lr_schedule: Literal["constant", "cosine", "step", "plateau"]
+    """After warm-up; cosine falls to 0 at the end, step and plateau drop by lr_drop_factor."""
+    warmup_epochs: NonNegativeInt = 0
+    """Epochs at the beginning in which the rate rises from 0 to lr on a line."""
+    lr_drop_epochs: Annotated[str, Field(pattern=r"^\d+(,\d+)*$")] | None = None
+    """Such as 120,160."""
+    lr_drop_factor: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    """What each drop multiplies the rate by."""
+    plateau_patience: PositiveInt | None = None
+    """Epochs without a better kNN."""
+    plateau_drops: PositiveInt | None = None
+    """How many drops there may be."""
+    knn_every_epochs: NonNegativeInt = 0
+    """KNN (k 200, tau 0.1) of the test images; 0: never."""
+    watch: Literal["knn", "nn"] = later("knn")
+    """Nn: the nearest neighbour of the outputs instead."""
+    components: bool = later(False)
+    """Beside it the principal component ratio of the outputs."""
+    online_linear: bool = False
+    """A linear classifier beside, trained on detached features."""
+
+
+class Evaluation(Axis):
+    """What is asked of the trained encoder."""
+
+    features: Literal["backbone", "projector"] = "backbone"
+    """The layer that is evaluated: the backbone, or the projector before normalisation."""
+    knn_k: PositiveInt = 200
+    """Neighbours, of the labelled training images, that vote."""
+    knn_tau: PositiveFloat | None = 0.1
+    """Null: a plain majority."""
+    knn_metric: Literal["cosine", "euclidean"] = "cosine"
+    """What nearness is: the cosine, or the distance of features as they are."""
+    linear: str | None = None
+    """A protocol's name."""
+    few_shot: PositiveInt | None = None
+    """Labels a class."""
+    few_shot_draws: PositiveInt = 10
+    """Draws of labelled images; their mean and standard deviation are reported."""
+    weights_K: PositiveInt | None = later()
+    """Negatives of the weights r_+ of two draws."""

@@ -1,0 +1,160 @@
+"""What every cell is: a frozen record with an id over its fields."""
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+from pydantic import NonNegativeInt
+
+from bench.cells.dataset_sizes import Demand
+from bench.record import Record
+
+NUMBERS_A_LINE = 16  # float32 numbers in a cache line of 64 bytes
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+LEAST_CUT = 2  # of a setting that is cut: a standard deviation needs two
+
+
+class Work(NamedTuple):
+    """Multiply-adds of a cell, by who pays for them."""
+
+    shared: float  # the training that all cells with its `training_id` share; 0 without one
+    own: float
+
+
+class Cell(Record, ABC):
+    """One point of a grid with one seed; two cells that may differ in result differ in a field.
+
+    A cell holds science alone. Paths, devices, worker counts and launcher options never enter it,
+    since its id is a hash of every field.
+    """
+
+    experiment: str
+    version: int
+    precision: Literal["float32"] = "float32"
+    seed: NonNegativeInt
+
+    metrics: ClassVar[tuple[str, ...]] = ()
+    """What a finished cell's summary holds."""
+    exact: ClassVar[frozenset[str]] = frozenset()
+    """Metrics that a formula gives, where seeds that agree prove something."""
+    stacks_over: ClassVar[frozenset[str]] = frozenset()
+    """Fields in which cells may differ and still train as one stacked batch."""
+    stack_limit: ClassVar[int] = 1
+    """The largest stack that pays."""
+    one_valued: ClassVar[frozenset[str]] = frozenset({"experiment", "version", "precision"})
+    """Fields that cannot tell two cells of this kind apart."""
+    has_presets: ClassVar[bool] = False
+    """Whether a suite may name a preset, as `method`, for the settings that it leaves out."""
+    cost_settings: ClassVar[tuple[str, ...]] = ()
+    """Settings beside the multiply-adds that move the seconds a multiply-add takes."""
+    cuttable: ClassVar[tuple[str, ...]] = ()
+    """Settings that the multiply-adds are proportional to, of which a probe computes a part; none:
+    it computes a whole cell, or the experiment's file has a `probe` of its own."""
+
+    @cached_property
+    def id(self) -> str:
+        """16 hex digits over every field, defaults included."""
+        return identity(self.model_dump(mode="json"))
+
+    @property
+    def former_ids(self) -> list[str]:
+        """The ids that this cell had under earlier versions of its experiment."""
+        fields = self.model_dump(mode="json")
+        return [identity(fields | {"version": v}) for v in range(1, self.version)]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Every field that a suite may set to several values."""
+        return {k: v for k, v in self.model_dump().items() if k not in self.one_valued}
+
+    def step_of(self, metric: str) -> float | None:
+        """Return the smallest step in which a metric moves: 0 of exact ones; None: not known."""
+        return 0.0 if metric in self.exact else None
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """How many numbers one cell fills in each tensor of a stack."""
+        return ()
+
+    @property
+    def stack_key(self) -> str:
+        """Cells with equal keys may be stacked.
+
+        A cell gets the same bits in any stack only if its part of every tensor fills whole cache
+        lines, for matrix products and vectorised functions round by alignment. Other cells are
+        computed alone.
+        """
+        aligned = all(numbers % NUMBERS_A_LINE == 0 for numbers in self.blocks)
+        return self.model_dump_json(exclude=set(self.stacks_over)) if aligned else self.id
+
+    @property
+    def training_id(self) -> str | None:
+        """The id of the training that cells share, which is then done once; None: there is none."""
+        return None
+
+    @property
+    def batch_over_ranks(self) -> int | None:
+        """Images of a batch, which ranks that compute the cell together divide among themselves.
+
+        None: one rank computes it, since it is small and more of them would idle.
+        """
+        return None
+
+    def asked_of_data(self) -> list[Demand]:
+        """Return what the settings ask of the data set; none where its size is not known."""
+        return []
+
+    @property
+    @abstractmethod
+    def multiply_adds(self) -> float:
+        """Multiply-adds of the cell, evaluations of an encoder left out: the unit of run times."""
+
+    @property
+    def work(self) -> Work:
+        """All of its multiply-adds."""
+        return Work(0.0, self.multiply_adds)
+
+    @property
+    def cost_family(self) -> str:
+        """The name of the cells that take about equally long a multiply-add, of any size."""
+        return self.experiment
+
+    @property
+    def cost_kind(self) -> str:
+        """The name of the cells that take equally long a multiply-add: a kind in `bench plan`."""
+        sizes = (f"{name}={getattr(self, name)}" for name in self.cost_settings)
+        return " ".join([self.cost_family, *sizes])
+
+    @property
+    def evaluation_kind(self) -> str:
+        """Which evaluations it asks for, those that take equally long alike; empty: none."""
+        return ""
+
+    def shortened(self, share: float) -> Self:
+        """Return the cell with this share of each cuttable setting, rounded."""
+        whole = {name: getattr(self, name) for name in self.cuttable}
+        part = {k: min(value, max(LEAST_CUT, round(share * value))) for k, value in whole.items()}
+        return type(self).model_validate(self.model_dump() | part)
+
+    @classmethod
+    def setting_names(cls) -> list[str]:
+        """Return the names a suite may set, the seed left out (it has a key of its own)."""
+        return [k for k in cls.model_fields if k not in ("experiment", "version", "seed")]
+
+
+def varied_settings(cells: Sequence[Cell]) -> list[str]:
+    """Return the settings that tell the cells apart, the seed left out."""
+    seen: dict[str, set[Any]] = {}
+    for cell in cells:
+        for name, value in cell.settings.items():
+            seen.setdefault(name, set()).add(value)
+    return [name for name, values in seen.items() if len(values) > 1 and name != "seed"]
+
+
+def identity(fields: dict[str, Any]) -> str:
+    """Return 16 hex digits of the SHA-256 of the canonical JSON of `fields`."""
+    return hashlib.sha256(_CANONICAL.encode(fields).encode()).hexdigest()[:16]

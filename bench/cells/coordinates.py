@@ -1,0 +1,41 @@
+"""Every axis of `pretrain` put together, and which settings are the protocol of an evaluation."""
+
+from bench.cells.axes import (
+    Comparison,
+    DataAndViews,
+    Encoder,
+    Evaluation,
+    Objective,
+    Optimisation,
+)
+
+
+class Coordinates(Evaluation, Optimisation, Objective, Comparison, Encoder, DataAndViews):
+    """Every axis: a method, its data and training, and what is measured of it, as one point."""
+
+    @property
+    def pool(self) -> int:
+        """How many negatives a query finds in its batch."""
+        return (self.batch_size - 1) * (2 if self.negative_views == "both" else 1)
+
+    @property
+    def count(self) -> int:
+        """K as a number: negatives per query."""
+        return self.pool if self.K is None else self.K
+
+    @property
+    def one_view(self) -> bool:
+        """Whether a step shows one view of an image, the bank having the other."""
+        return self.target == "bank"
+
+
+EVALUATIONS: dict[str, tuple[str, ...]] = {
+    "knn": ("features", "knn_k", "knn_tau", "knn_metric"),
+    "linear": ("features", "linear"),
+    "few-shot": ("features", "few_shot", "few_shot_draws"),
+    "geometry": ("features",),
+    "weights": ("weights_K",),
+}
+"""Evaluations of a trained encoder, and the fields that are their protocol."""
+LABELS = frozenset({"method", "base_lr", "lr_scaling"})
+"""Fields that say where others come from, and so enter no id."""

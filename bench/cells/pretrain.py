@@ -1,0 +1,194 @@
+"""The cell of `pretrain`: contrastive pretraining on images, and what is measured of the encoder.
+
+A method is a point: every setting is one coordinate. `method` is a label, the name of the preset
+whose settings a suite took over, and enters no id.
+"""
+
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import model_validator
+
+from bench.cells.architectures import architecture, multiply_adds, network_text
+from bench.cells.cell import Cell, Work, identity
+from bench.cells.coordinates import EVALUATIONS, LABELS, Coordinates
+from bench.cells.dataset_sizes import (
+    GUESS,
+    SIZES,
+    Demand,
+    images_there,
+    test_step,
+    training_images,
+)
+from bench.cells.learning_rate import ruled
+from bench.cells.linear_protocols import LINEAR_PROTOCOLS
+from bench.cells.rules import check_agreement
+
+BACKWARD_TOO = 3  # a step's multiply-adds, in forward passes
+
+
+class Pretrain(Coordinates, Cell):
+    """One encoder trained by contrast, and one protocol of each evaluation."""
+
+    experiment: Literal["pretrain"]
+    version: Literal[1] = 1
+    precision: Literal["float32", "bf16"] = "float32"  # type: ignore[assignment]
+    method: str
+
+    has_presets: ClassVar[bool] = True
+    metrics: ClassVar[tuple[str, ...]] = (
+        "train_loss", "surrogate", "mi_lower_bound", "q_b", "q_b_std", "q_b_cv", "q_b_mode",
+        "grad_norm_q", "grad_norm_q_std", "grad_norm_last_block", "grad_norm_last_block_std",
+        "grad_norm_last_block_cv", "grad_norm_block_before", "grad_norm_block_before_std",
+        "grad_norm_block_before_cv", "positive_similarity", "negative_similarity", "knn_top1",
+        "knn_top5", "knn_top1_best", "linear_top1", "linear_top5", "online_linear_top1",
+        "few_shot_linear_top1", "few_shot_linear_top1_std", "few_shot_nn_top1",
+        "few_shot_nn_top1_std", "alignment", "uniformity", "class_separation",
+        "principal_component_ratio", "weight_similarity",
+    )  # fmt: skip
+    stack_limit: ClassVar[int] = 1000
+    one_valued: ClassVar[frozenset[str]] = frozenset({"experiment", "version"})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _write_out_what_follows(cls, settings: Any) -> Any:
+        """Write out N and the learning rate where other settings give them."""
+        if not isinstance(settings, dict):
+            return settings
+        if settings.get("N") is None:
+            settings = settings | {"N": settings.get("batch_size")}
+        return settings | ruled(settings, settings["N"])
+
+    @model_validator(mode="after")
+    def _coordinates_agree(self) -> Self:
+        check_agreement(self)
+        return self
+
+    def step_of(self, metric: str) -> float | None:
+        """Return what one test image is worth."""
+        return test_step(self.dataset, metric)
+
+    @cached_property
+    def id(self) -> str:
+        """16 hex digits over every field but the labels, protocols written out."""
+        return identity(self.science | {"linear": self._linear_record()})
+
+    @property
+    def science(self) -> dict[str, Any]:
+        """Every field but the labels, and later ones at their defaults."""
+        fields = self.model_dump(mode="json")
+        return {
+            name: value
+            for name, value in fields.items()
+            if name not in LABELS and not (name in LATER and value == LATER[name])
+        }
+
+    @cached_property
+    def training_id(self) -> str:
+        """16 hex digits over what the trained encoder depends on: cells with equal ones share it.
+
+        The data of evaluations and their protocols are no part of it.
+        """
+        own = {name for fields in EVALUATIONS.values() for name in fields}
+        return identity({k: v for k, v in self.science.items() if k not in own})
+
+    def evaluation(self, name: str) -> dict[str, Any]:
+        """Return the protocol of an evaluation, written out."""
+        record = {field: getattr(self, field) for field in EVALUATIONS[name]}
+        return record | ({"protocol": self._linear_record()} if name == "linear" else {})
+
+    def evaluation_id(self, name: str) -> str:
+        """16 hex digits over the training and the protocol of an evaluation."""
+        return identity({"training": self.training_id, "evaluation": name} | self.evaluation(name))
+
+    def _linear_record(self) -> dict[str, Any] | None:
+        protocol = LINEAR_PROTOCOLS.get(self.linear or "")
+        return None if protocol is None else protocol.model_dump(mode="json")
+
+    @property
+    def stack_key(self) -> str:
+        """Cells that share an encoder are computed together: it is trained once."""
+        return self.training_id
+
+    @property
+    def multiply_adds(self) -> float:
+        """Forward and backward of two views, and the keys' forward where it is another network."""
+        images = self.train_images or images_there(self.dataset, self.pretrain_on) or GUESS.train
+        momentum = self.target == "momentum"
+        passes = (3 + momentum) * (2 if self.symmetric or not momentum else 1)
+        if self.one_view:
+            passes = 3 * (1 + (self.colour == "lab"))
+        one = multiply_adds(self.arch, self.stem, self.width, self.image_size)
+        if self.views == "multi-crop" and self.local_size is not None:
+            local = multiply_adds(self.arch, self.stem, self.width, self.local_size)
+            return float(self.epochs * images * (passes * one + 18 * local))
+        return float(self.epochs * images * passes * one)
+
+    @property
+    def work(self) -> Work:
+        """The training, and the evaluations of this cell."""
+        return Work(self.multiply_adds, self._evaluation_multiply_adds)
+
+    @property
+    def _evaluation_multiply_adds(self) -> float:
+        """Features of all images, two views of the test images, and the linear classifier."""
+        size = SIZES.get(self.dataset, GUESS)
+        images = min(self.train_images or size.train, size.train)
+        one = multiply_adds(self.arch, self.stem, self.width, self.image_size)
+        work = one * (images + 3 * size.test)
+        if self.linear is not None:
+            features = architecture(self.arch).features(self.width)
+            epochs = LINEAR_PROTOCOLS[self.linear].epochs
+            work += float(BACKWARD_TOO * epochs * images * features * size.classes)
+        return work
+
+    @property
+    def cost_family(self) -> str:
+        """The cells with this network and precision."""
+        low = "" if self.precision == "float32" else f" {self.precision}"
+        network = network_text(self.arch, self.stem, self.width, self.image_size)
+        return f"{self.experiment} {network}{low}"
+
+    @property
+    def cost_kind(self) -> str:
+        """Those of them with this batch size."""
+        return f"{self.cost_family} batch {self.batch_size}"
+
+    @property
+    def evaluation_kind(self) -> str:
+        """Kinds of evaluations that take a time of their own."""
+        return f"{self.linear} {self.few_shot} {self.few_shot_draws} {self.weights_K}"
+
+    @property
+    def batch_over_ranks(self) -> int:
+        """Each rank encodes its share of a batch."""
+        return self.batch_size
+
+    def asked_of_data(self) -> list[Demand]:
+        """Return what steps, evaluations and draws of negatives ask of the data set."""
+        images = training_images(self.dataset, self.train_images, self.pretrain_on)
+        if images is None:
+            return []
+        labelled = SIZES[self.dataset].train
+        if labelled < images.taken:
+            knn = Demand("knn_k", self.knn_k, labelled, f"{self.dataset} has {labelled} labelled")
+        else:
+            knn = images.demand("knn_k", self.knn_k)
+        from_bank, others = self.negatives == "bank", images.taken - 1
+        nearest = from_bank and self.drawn == "nearest"
+        return [
+            *images.demands(self.batch_size, self.N),
+            knn,
+            images.demand("weights_K", self.weights_K),
+            images.demand("K", self.count if nearest else None, others),
+            images.demand("clusters", self.clusters if from_bank else None, others),
+            Demand("K", self.count, images.taken, f"{images.limit}, so negatives repeat"),
+        ]
+
+
+LATER: dict[str, Any] = {
+    name: field.default
+    for name, field in Pretrain.model_fields.items()
+    if isinstance(field.json_schema_extra, dict) and field.json_schema_extra.get("later")
+}
+"""Settings that enter an id only where they are not at this value."""

@@ -1,0 +1,188 @@
+"""Which settings of `pretrain` belong together: tables first, then what no table can say."""
+
+from bench.cells.coordinates import Coordinates
+from bench.cells.learning_rate import check_rate
+from bench.cells.linear_protocols import LINEAR_PROTOCOLS
+from bench.cells.losses import LOSSES
+from bench.cells.negatives_rules import CHECKS_OF_NEGATIVES, need
+from bench.cells.requirements import BELONGS, WITH_GRADIENT, or_
+from bench.errors import choices
+
+
+def check_agreement(cell: Coordinates) -> None:
+    """Check that the settings belong together.
+
+    Raises:
+        ValueError: they do not; the first fault found, in one line.
+    """
+    settings = dict(cell)
+    for name, rule in BELONGS.items():
+        if not rule.holds(name, settings):
+            found = "missing" if settings[name] is None else "given"
+            where = f"; {name} is {found} with {rule.other} {or_((settings[rule.other],))}"
+            raise ValueError(rule.told(name) + ("" if rule.or_with else where))
+    for check in (
+        _check_heads, _check_batch_norm, *CHECKS_OF_NEGATIVES, _check_objective, _check_gradient,
+        _check_mixtures, _check_training,
+    ):  # fmt: skip
+        check(cell)
+
+
+def _check_heads(cell: Coordinates) -> None:
+    for head in ("projector", "predictor"):
+        layers = getattr(cell, f"{head}_layers")
+        for part in ("hidden_dim", "bn"):
+            if layers > 1 and getattr(cell, f"{head}_{part}") is None:
+                raise ValueError(f"{head}_{part} is needed with {layers} {head}_layers")
+    need(
+        cell.colour == "rgb" or (cell.target == "bank" and cell.predictor_layers == 0),
+        "colour 'lab' needs target 'bank' and no predictor",
+    )
+
+
+def _check_batch_norm(cell: Coordinates) -> None:
+    if cell.bn == "shuffling" and (cell.bn_groups < 2 or cell.target != "momentum"):
+        raise ValueError("bn 'shuffling' needs bn_groups of 2 or more and target 'momentum'")
+    if cell.bn == "sync" and cell.bn_groups != 1:
+        raise ValueError("bn 'sync' normalises a batch as a whole: bn_groups must be 1")
+    views = 2 if cell.bn_over == "views-together" else 1
+    parts = cell.batch_size * views / cell.bn_groups
+    if parts != int(parts) or parts < 2:
+        raise ValueError(
+            f"batch_size {cell.batch_size} does not divide into {cell.bn_groups} bn_groups of "
+            "2 or more"
+        )
+    together = cell.bn_over == "views-together"
+    if together and cell.target in ("momentum", "bank"):
+        raise ValueError("bn_over 'views-together' needs queries and keys of one encoder")
+    need(not together or cell.norm != "bn", "norm 'bn' normalises views apart: bn_over 'each-view'")
+    need(
+        not together or cell.views != "multi-crop",
+        "views 'multi-crop' have two sizes: bn_over 'each-view'",
+    )
+
+
+def _check_objective(cell: Coordinates) -> None:
+    loss = LOSSES[cell.loss]
+    need(
+        cell.tau is not None or "tau" not in loss.needs,
+        f"tau is needed with loss '{cell.loss}'",
+    )
+    similar = loss.over == "similarities"
+    need(
+        not similar or (cell.norm == "l2" and cell.negatives in ("batch", "queue", "bank")),
+        f"loss '{cell.loss}' compares outputs of norm 'l2' with negatives of a batch, queue or "
+        "bank",
+    )
+    need(
+        similar or (cell.target != "bank" and cell.witness == "dot"),
+        f"loss '{cell.loss}' compares outputs, not a witness of them, and with no bank",
+    )
+    _check_sample_set(cell)
+    if cell.loss == "la":
+        need(cell.negatives == "bank", "loss 'la' needs negatives 'bank'")
+    if cell.loss == "align-uniform" and (cell.negatives != "batch" or cell.K is not None):
+        raise ValueError("loss 'align-uniform' compares all of the batch: negatives 'batch'")
+    need(
+        cell.witness == "dot" or cell.negatives in ("bank", "queue", "batch"),
+        "a witness compares with negatives of a batch, queue or bank",
+    )
+
+
+def _check_sample_set(cell: Coordinates) -> None:
+    """Check what objectives over features see beside a query and its key."""
+    loss = LOSSES[cell.loss]
+    if loss.over == "similarities" or cell.loss == "align-uniform":
+        return
+    if loss.is_loss:
+        sets = ("previous", "batch") if "correlation_DD" in loss.sees else ("none",)
+        need(cell.negatives in sets, f"loss '{cell.loss}' needs negatives {or_(sets)}")
+    if cell.negatives == "batch":
+        views = "both" if cell.negative_gradient == "softmax" else "keys"
+        need(
+            cell.symmetric and cell.K is None and cell.negative_views in ("keys", views),
+            f"loss '{cell.loss}' takes all of the batch: symmetric, K null and negative_views "
+            f"'{views}'",
+        )
+
+
+_SETS = {
+    "softmax": ("batch", "queue"),
+    "online": ("batch", "previous"),
+    "target": ("batch",),
+    "variance": ("batch",),
+}  # of negatives, for each form of a negative gradient
+
+
+def _check_gradient(cell: Coordinates) -> None:
+    if cell.loss != "gradient":
+        return
+    predictor = cell.positive_gradient == "predictor"
+    form = str(cell.negative_gradient)
+    need(
+        cell.balance is not None or predictor,
+        "balance may be null, which is dynamic, with positive_gradient 'predictor' alone",
+    )
+    settings = dict(cell)
+    for name, rule in WITH_GRADIENT.items():
+        need(rule.holds(name, settings), rule.told(name))
+    need(
+        cell.negatives in _SETS[form] and cell.queue_size is None,
+        f"negative_gradient '{form}' needs all of negatives {or_(_SETS[form])}",
+    )
+    need(form != "softmax" or cell.tau is not None, "negative_gradient 'softmax' needs tau")
+    need(not predictor or form == "online", "positive_gradient 'predictor' needs 'online'")
+    need(
+        cell.predictor_layers == 0 and cell.target != "shared",
+        "loss 'gradient' gives no gradient through targets: target 'stop-gradient' or "
+        "'momentum', no predictor",
+    )
+
+
+def _check_mixtures(cell: Coordinates) -> None:
+    need(
+        cell.local_size is None or cell.local_size <= cell.image_size,
+        f"local_size {cell.local_size} is above image_size {cell.image_size}",
+    )
+    need(not (cell.cutmix and cell.online_linear), "online_linear learns from unmixed images alone")
+    plain = cell.tau and cell.colour == "rgb" and cell.witness == "dot" and cell.norm == "l2"
+    need(
+        cell.weights_K is None or bool(plain),
+        "weights_K compares outputs as they are: it needs tau, colour 'rgb', witness 'dot' and "
+        "norm 'l2'",
+    )
+    need(
+        cell.views != "multi-crop" or cell.negatives in ("previous", "none"),
+        "views 'multi-crop' need negatives 'previous' or 'none'",
+    )
+    if cell.cutmix or cell.views == "multi-crop":
+        told = "cutmix" if cell.cutmix else "views 'multi-crop'"
+        linear = [name for name, loss in LOSSES.items() if loss.linear]
+        parts = (cell.positive_gradient, cell.negative_gradient)
+        need(
+            parts[0] != "whitened" and parts[1] not in ("target", "variance"),
+            f"{told} needs a gradient that is linear in the positive",
+        )
+        targets = ("momentum",) if cell.cutmix else ("momentum", "stop-gradient")
+        need(
+            cell.loss in linear and cell.target in targets and cell.symmetric,
+            f"{told} mixes positives: it needs symmetric, target {or_(targets)} and a loss out of "
+            f"{', '.join(linear)}",
+        )
+
+
+def _check_training(cell: Coordinates) -> None:
+    if cell.warmup_epochs > cell.epochs:
+        raise ValueError(f"warmup_epochs {cell.warmup_epochs}: there are {cell.epochs} epochs")
+    if cell.N % cell.batch_size:
+        raise ValueError(f"N = {cell.N} is no multiple of batch_size {cell.batch_size}")
+    if cell.lr_schedule == "plateau" and cell.knn_every_epochs != 1:
+        raise ValueError("lr_schedule 'plateau' watches kNN: knn_every_epochs must be 1")
+    need(
+        (not cell.components and cell.watch == "knn") or cell.knn_every_epochs > 0,
+        "components and watch belong to what is watched: knn_every_epochs must be above 0",
+    )
+    if cell.linear is not None and cell.linear not in LINEAR_PROTOCOLS:
+        known = choices(cell.linear, list(LINEAR_PROTOCOLS))
+        raise ValueError(f"linear '{cell.linear}' is unknown. {known}")
+    check_rate(lr=cell.lr, base_lr=cell.base_lr, lr_scaling=cell.lr_scaling, N=cell.N)

@@ -1,0 +1,37 @@
+"""Cutting cells into units of work: stacks of cells that train as one batch."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+
+from bench.cells.cell import Cell
+
+Unit = list[Cell]
+
+
+def make_units(cells: Sequence[Cell], slots: int) -> list[Unit]:
+    """Return the cells in stacks, the longest unit first so that slots end together.
+
+    A stack holds at most the kind's `stack_limit`; where there are fewer stacks than slots, they
+    are cut smaller, unless their cells share a training.
+    """
+    groups: dict[str, list[Cell]] = defaultdict(list)
+    for cell in cells:
+        groups[cell.stack_key].append(cell)
+    units = []
+    for group in groups.values():
+        wanted = -(-len(group) // group[0].stack_limit)
+        if group[0].training_id is None:
+            wanted = max(wanted, -(-slots // len(groups)))
+        units += _split(group, min(wanted, len(group)))
+    return sorted(units, key=_work, reverse=True)
+
+
+def _split(group: list[Cell], parts: int) -> list[Unit]:
+    """Return the group in so many parts of (nearly) one size."""
+    bounds = [round(i * len(group) / parts) for i in range(parts + 1)]
+    return [group[low:high] for low, high in pairwise(bounds)]
+
+
+def _work(unit: Unit) -> float:
+    return sum(cell.multiply_adds for cell in unit)

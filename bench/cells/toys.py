@@ -1,0 +1,230 @@
+"""The cells of the toy experiments, one record per experiment.
+
+Field names are the papers' symbols and, where a paper prints a setting, the key under which
+`bench/papers/data` holds it, so that measured and published rows join by name.
+"""
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+
+from bench.cells.cell import Cell
+
+Fraction = Annotated[float, Field(ge=0, lt=1)]
+
+
+class MarginCell(Cell):
+    """A cell with InfoNCE's margin: none, or EqCo's m = tau log(alpha / K) (EqCo, Eq. 5)."""
+
+    loss: Literal["infonce", "eqco"]
+    alpha: PositiveFloat | None = None  # how many negatives the margin imitates; eqco only
+
+    @model_validator(mode="after")
+    def _alpha_belongs_to_eqco(self) -> Self:
+        if (self.alpha is None) != (self.loss == "infonce"):
+            raise ValueError("alpha is needed with loss 'eqco' and has no meaning with 'infonce'")
+        return self
+
+
+class GaussianMI(MarginCell):
+    """MI bound of correlated Gaussians by a separable critic (EqCo, App. C, Table 9)."""
+
+    experiment: Literal["gaussian-mi"]
+    version: Literal[1] = 1
+    mi_true: PositiveFloat  # nats, Eq. 15
+    d: PositiveInt  # dimensions of X and of Y
+    K: Annotated[int, Field(ge=2)]  # pairs a step, as App. C counts; K - 1 negatives per query
+    steps: PositiveInt
+    optimizer: Literal["adam"]
+    lr: PositiveFloat
+    eval_repeats: PositiveInt
+    hidden_layers: Literal[1]
+    hidden_units: PositiveInt
+    activation: Literal["relu"]
+    embedding_dim: PositiveInt
+    output_relu: bool  # ReLU after the last layer too
+    tau: PositiveFloat
+    margin_count: Literal["negatives", "pairs"]  # margin tau log(alpha / (K - 1)) or (alpha / K)
+    bound_constant: Literal[
+        "one-plus-alpha", "alpha"
+    ]  # eqco's log(1 + alpha) - L or log(alpha) - L
+
+    metrics: ClassVar[tuple[str, ...]] = ("mi_lower_bound", "mi_lower_bound_std")
+    stacks_over: ClassVar[frozenset[str]] = frozenset({"mi_true", "loss", "alpha", "seed"})
+    stack_limit: ClassVar[int] = 10
+    cost_settings: ClassVar[tuple[str, ...]] = ("K", "d", "hidden_units")
+    cuttable: ClassVar[tuple[str, ...]] = ("steps", "eval_repeats")
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Inputs, activations, similarities, weights and biases."""
+        hidden, out, pairs = self.hidden_units, self.embedding_dim, self.K
+        return (self.d * pairs, pairs * hidden, pairs * out, pairs**2, self.d * hidden, hidden, out)
+
+    @property
+    def multiply_adds(self) -> float:
+        """Forward and backward of both encoders and the K x K critic; a third of it to evaluate."""
+        towers = 2 * self.K * self.hidden_units * (2 * self.d + 3 * self.embedding_dim)
+        critic = 3 * self.K**2 * self.embedding_dim
+        return float((towers + critic) * (self.steps + self.eval_repeats / 3))
+
+
+class OptimalBound(MarginCell):
+    """EqCo's bound of the optimal critic, the density ratio being known (EqCo, Theorem 1)."""
+
+    experiment: Literal["optimal-bound"]
+    version: Literal[2] = 2
+    mi_true: PositiveFloat  # nats
+    d: PositiveInt
+    K: PositiveInt  # negatives per query
+    samples: PositiveInt  # Monte Carlo queries
+
+    metrics: ClassVar[tuple[str, ...]] = ("mi_lower_bound", "mi_lower_bound_approximate")
+    exact: ClassVar[frozenset[str]] = frozenset(metrics)
+    cost_settings: ClassVar[tuple[str, ...]] = ("K", "d")
+    cuttable: ClassVar[tuple[str, ...]] = ("samples",)
+
+    @property
+    def multiply_adds(self) -> float:
+        """Density ratios of all queries with all their negatives."""
+        return float(self.samples * (self.K + 1) * self.d * 8)
+
+
+class GradientNorm(MarginCell):
+    """Norm of dL/dq over draws of negatives, and its upper bound (EqCo, Theorem 2)."""
+
+    experiment: Literal["gradient-norm"]
+    version: Literal[1] = 1
+    K: PositiveInt  # negatives per query
+    tau: PositiveFloat
+    d: Annotated[int, Field(ge=2)]  # dimensions of the unit sphere the keys are drawn from
+    positive_cosine: Annotated[float, Field(ge=-1, le=1)]  # q . k_0, kept fixed as the theorem does
+    draws: Annotated[int, Field(ge=2)]
+
+    metrics: ClassVar[tuple[str, ...]] = (
+        "gradient_norm",
+        "gradient_norm_std",
+        "gradient_norm_bound",
+    )
+    exact: ClassVar[frozenset[str]] = frozenset(metrics)
+    cost_settings: ClassVar[tuple[str, ...]] = ("K", "d")
+    cuttable: ClassVar[tuple[str, ...]] = ("draws",)
+
+    @property
+    def multiply_adds(self) -> float:
+        """Similarities of all draws and their gradients."""
+        return float(self.draws * self.K * self.d * 8)
+
+
+class VinceGaussian(Cell):
+    """InfoNCE and VINCE on two correlated scalars (mutual-information, App. E, Table 3)."""
+
+    experiment: Literal["vince-gaussian"]
+    version: Literal[1] = 1
+    method: Literal["infonce", "vince"]
+    valid_percent: Annotated[
+        float, Field(gt=0, le=100)
+    ]  # eligible share of the bank, nearest first
+    dataset_size: PositiveInt
+    K: PositiveInt  # negatives drawn per pair, the positive not counted
+    epochs: PositiveInt
+    batch_size: PositiveInt
+    optimizer: Literal["adam"]
+    lr: PositiveFloat
+    weight_decay: Annotated[float, Field(ge=0)]
+    layers: Annotated[int, Field(ge=2)]  # linear layers of each encoder
+    hidden_units: PositiveInt
+    embedding_dim: PositiveInt
+    towers: Literal["two", "shared"]  # encoders g_theta and g_phi, or one for both
+    normalised: bool  # embeddings of unit length
+    tau: PositiveFloat
+    bank_rate: Fraction  # M[i] <- rate M[i] + (1 - rate) g(y_i); the bank ranks the negatives
+    negatives_from: Literal["encoder", "bank"]  # their representation: g(y_j), or M[j] as stored
+    eval_repeats: PositiveInt
+
+    metrics: ClassVar[tuple[str, ...]] = (
+        "mi_true",
+        "vince_bound_train",
+        "vince_bound_fresh",
+        "infonce_bound_train",
+        "infonce_bound_fresh",
+    )
+    exact: ClassVar[frozenset[str]] = frozenset({"mi_true"})  # the closed form; the rest is trained
+    stacks_over: ClassVar[frozenset[str]] = frozenset({"method", "valid_percent", "seed"})
+    stack_limit: ClassVar[int] = 18
+    cost_settings: ClassVar[tuple[str, ...]] = ("K", "dataset_size", "hidden_units")
+    cuttable: ClassVar[tuple[str, ...]] = ("epochs", "eval_repeats")
+
+    @model_validator(mode="after")
+    def _infonce_takes_all(self) -> Self:
+        if self.method == "infonce" and self.valid_percent != 100:
+            raise ValueError("method 'infonce' draws from everything: valid_percent must be 100")
+        return self
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Batches, the last one of an epoch, and the bank; widths are padded."""
+        return (self.batch_size, self.dataset_size % self.batch_size, self.dataset_size)
+
+    @property
+    def multiply_adds(self) -> float:
+        """Encoders on the data, and the distances to the bank where nearest ones are ranked."""
+        encoder = self.hidden_units * (
+            self.hidden_units * (self.layers - 2) + self.embedding_dim + 1
+        )
+        ranking = self.dataset_size * self.embedding_dim * (self.valid_percent < 100) * 10
+        drawing = self.K * self.embedding_dim * 3
+        return float(self.epochs * self.dataset_size * (6 * encoder + ranking + drawing))
+
+
+class Spirals(Cell):
+    """Two spirals told apart after contrastive learning (mutual-information, App. G, Fig. 6)."""
+
+    experiment: Literal["spirals"]
+    version: Literal[1] = 1
+    eta: Annotated[float, Field(ge=0)]  # views add U(0, eta) to each coordinate
+    source: Literal["bank", "batch"]  # negatives: the memory bank as stated, or the other views
+    K: PositiveInt | None = None  # negatives drawn from the bank; the batch has 2 batch_size - 2
+    bank_rate: Fraction | None = None
+    points: Annotated[int, Field(ge=4, multiple_of=4)]  # of both spirals together
+    turns: PositiveFloat
+    arms: Literal["rotated", "mirrored"]  # the second spiral: turned by 180 degrees, or mirrored
+    layers: Annotated[int, Field(ge=2)]
+    hidden_units: PositiveInt
+    normalised: bool
+    tau: PositiveFloat
+    optimizer: Literal["sgd"]
+    lr: PositiveFloat
+    momentum: Fraction
+    weight_decay: Annotated[float, Field(ge=0)]
+    batch_size: Annotated[int, Field(ge=2)]
+    iterations: PositiveInt
+
+    metrics: ClassVar[tuple[str, ...]] = ("linear_top1", "final_loss")
+    stacks_over: ClassVar[frozenset[str]] = frozenset({"eta", "seed"})
+    stack_limit: ClassVar[int] = 10
+    cost_settings: ClassVar[tuple[str, ...]] = ("source", "batch_size", "hidden_units")
+    cuttable: ClassVar[tuple[str, ...]] = ("iterations",)
+
+    @model_validator(mode="after")
+    def _bank_settings_belong_to_the_bank(self) -> Self:
+        bank = self.source == "bank"
+        if (self.K is None) == bank or (self.bank_rate is None) == bank:
+            raise ValueError(
+                "K and bank_rate are needed with source 'bank' and have no meaning with 'batch'"
+            )
+        if self.K is not None and self.points // 2 < self.K:
+            raise ValueError(f"K = {self.K} negatives, but only {self.points // 2} training points")
+        return self
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Batches of 2-d points, hidden layers, and the bank."""
+        return (2 * self.batch_size, self.hidden_units, self.points)
+
+    @property
+    def multiply_adds(self) -> float:
+        """Two views through the encoder, forward and backward, and the similarities."""
+        encoder = self.hidden_units * (self.hidden_units * (self.layers - 2) + 4)
+        compared = 20 * (self.K or 4 * self.batch_size)
+        return float(self.iterations * self.batch_size * (6 * encoder + compared))

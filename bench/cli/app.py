@@ -1,0 +1,146 @@
+"""`bench`: the verbs, what all of them take, and the exit status."""
+
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from typer.core import TyperGroup
+
+from bench import __version__
+from bench.cli.workspace import Workspace
+from bench.errors import BenchError, Interrupted
+
+
+class Verb(NamedTuple):
+    """Where a verb is written, and its line in `bench --help`."""
+
+    panel: str
+    module: str
+    what: str
+    function: str = ""  # by default the verb's own name
+
+
+VERBS: dict[str, Verb] = {
+    "suites": Verb("Look up", "suites", "List every suite, its scales and how much is done."),
+    "methods": Verb("Look up", "methods", "List the methods as coordinates, with their sources."),
+    "datasets": Verb("Look up", "datasets", "List the data sets, or download one."),
+    "schema": Verb("Look up", "suites", "Print the JSON schema of suite files, for editors."),
+    "doctor": Verb("Look up", "doctor", "Check this machine, the suites and the results."),
+    "plan": Verb("Run", "plan", "Show a suite's grid, what is missing and what it will take."),
+    "run": Verb("Run", "run", "Run what is missing of one or more suites."),
+    "resume": Verb("Run", "run", "Run what is missing of suites that were begun before."),
+    "status": Verb("Run", "status", "Count a suite's cells by state, with failures and jobs."),
+    "cancel": Verb("Run", "cancel", "Stop the jobs and launchers that compute a suite's cells."),
+    "verify": Verb("Run", "verify", "Compute finished cells again and compare the results."),
+    "compare": Verb("Judge", "compare", "Show measured beside published, or two results."),
+    "claims": Verb("Judge", "claims", "Judge the papers' claims on the results."),
+    "report": Verb("Judge", "report", "Write the site of tables, figures and verdicts."),
+    "export": Verb("Exchange", "exchange", "Write finished cells as tables or as one archive."),
+    "import": Verb("Exchange", "exchange", "Add the cells of archives to the results.", "import_"),
+    "merge": Verb("Exchange", "exchange", "Add the cells of other results folders."),
+}
+
+
+class _Verbs(TyperGroup):
+    """A group that loads a verb when it is called: some load pandas, some torch."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the name of the verb called, its command and the words behind it."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, _command(str(name)), rest
+
+
+def _command(name: str) -> Any:
+    verb = VERBS[name]
+    function = getattr(import_module(f"bench.cli.{verb.module}"), verb.function or name)
+    alone = typer.Typer(add_completion=False, context_settings=_CONTEXT)
+    alone.command(name)(function)
+    return typer.main.get_command(alone)
+
+
+_CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+app = typer.Typer(
+    cls=_Verbs,
+    help="Reproduce the tables, figures and claims of five papers on contrastive learning.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings=_CONTEXT,
+)
+
+
+def _list_verbs() -> None:
+    """Give `bench --help` a line for each verb."""
+
+    def nothing() -> Callable[[], None]:
+        return lambda: None
+
+    for name, verb in VERBS.items():
+        app.command(name, help=verb.what, rich_help_panel=verb.panel)(nothing())
+
+
+_list_verbs()
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"bench {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _settings(
+    context: typer.Context,
+    suites: Annotated[
+        Path, typer.Option(envvar="BENCH_SUITES", help="Folder of suite files.")
+    ] = Path("suites"),
+    results: Annotated[
+        Path, typer.Option(envvar="BENCH_RESULTS", help="Folder of results.")
+    ] = Path("results"),
+    data: Annotated[Path, typer.Option(envvar="BENCH_DATA", help="Folder of data sets.")] = Path(
+        "datasets"
+    ),
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    if results.exists() and not results.is_dir():
+        raise BenchError(f"--results {results}: is not a folder")
+    context.obj = Workspace(suites, results, data)
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one line and exit status 2."""
+    try:
+        status = app(standalone_mode=False)
+        sys.stdout.flush()
+    except BenchError as error:
+        status = _complain(str(error))
+    except typer.TyperException as error:
+        status = _complain(" ".join(error.format_message().split()))
+    except (typer.Abort, KeyboardInterrupt, Interrupted):
+        if os.environ.get("RANK", "0") == "0":
+            told = "interrupted; what was finished is kept, `bench resume` goes on"
+            print(f"bench: {told}", file=sys.stderr)
+        status = 130
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(141)
+        where = f"{error.filename}: " if error.filename else ""
+        status = _complain(f"{where}{error.strerror or error}")
+    sys.exit(status or 0)
+
+
+def _complain(text: str) -> int:
+    rank = os.environ.get("RANK", "0")
+    who = "bench" if rank == "0" else f"bench, rank {rank}"
+    print(f"{who}: {text}", file=sys.stderr)
+    return 2

@@ -1,0 +1,67 @@
+"""`bench cancel`: stop what computes a suite's cells."""
+
+import os
+import signal
+from typing import Any
+
+import typer
+
+from bench.cli.options import AsJson, Scale, Seeds, SuiteName, Where, answer
+from bench.cli.selection import Selection, select
+from bench.errors import LaunchError
+from bench.results.owner import Owner
+from bench.results.slurm.squeue import ask
+
+Record = dict[str, Any]
+
+
+def cancel(
+    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
+    seeds: Seeds = None, as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Stop the jobs and launchers that compute or hold a suite's cells; checkpoints stay."""
+    selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)
+    answer(stop(selection), print_cancelled, as_json)
+
+
+def stop(selection: Selection) -> Record:
+    """Stop what computes or will compute cells of the selection: jobs, and launchers here.
+
+    Checkpoints stay. A job or launcher that has cells of other suites too stops as a whole.
+
+    Raises:
+        LaunchError: Slurm does not answer.
+    """
+    store, wanted = selection.store, {cell.id for cell in selection.cells}
+    submissions = store.submissions
+    submissions.forget()
+    if submissions.open() and submissions.tasks(submissions.open()) is None:
+        raise LaunchError("Slurm does not answer: jobs that were submitted from here may still run")
+    submissions.stop(wanted)
+    jobs = submissions.jobs_of(wanted)
+    more = " ..." if len(jobs) > 3 else ""
+    if jobs and ask("scancel", *jobs) is None:
+        raise LaunchError(f"scancel failed for jobs {', '.join(jobs[:3])}{more}")
+    stopped: list[str] = []
+    elsewhere: list[str] = []
+    for owner in store.launchers_of(wanted):
+        (stopped if _end(owner) else elsewhere).append(f"{owner.host}:{owner.pid}")
+    return {"jobs": jobs, "launchers": stopped, "elsewhere": elsewhere}
+
+
+def _end(owner: Owner) -> bool:
+    """Tell a launcher to stop; return whether it could be told."""
+    if owner.machine != Owner.me().machine:
+        return False
+    try:
+        os.kill(owner.pid, signal.SIGTERM)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def print_cancelled(record: Record) -> None:
+    """Print what was stopped."""
+    print(f"{len(record['jobs'])} jobs and {len(record['launchers'])} launchers were told to stop")
+    for name in record["elsewhere"]:
+        print(f"  launcher {name}: on another machine, stop it there")

@@ -1,0 +1,144 @@
+"""`bench compare`: measured beside published, or one results folder beside another."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bench.analysis.drift import moved
+from bench.analysis.evidence import Evidence
+from bench.cells.cell import Cell
+from bench.cli.evidence import evidence_of
+from bench.cli.options import AsJson, Scale, Seeds, Where, answer
+from bench.cli.selection import select
+from bench.cli.terminal import interval_text, print_rows, print_table
+from bench.errors import BenchError
+from bench.report.tables import LEGEND, Entry, make_tables, summary_line, tolerance_lines
+from bench.results.reader import Results
+from bench.text import value_text
+
+MOST_SHOWN = 40  # groups that are listed
+MOST_NAMED = 3  # cells in a line
+
+Record = dict[str, Any]
+
+
+def compare(
+    context: typer.Context,
+    what: Annotated[list[str], typer.Argument(metavar="SUITE | A B", help="Or two results.")],
+    other: Annotated[
+        Path | None, typer.Option("--with", help="Results to compare with, not the paper.")
+    ] = None,
+    scale: Scale = None, where: Where = None, seeds: Seeds = None, as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Print measured beside published, or beside other results, with verdicts.
+
+    Of two results (folders, or folders of exported tables) it tells which cells moved, by how much,
+    and whether that is more than their seeds do. Exit status 1 if a value differs or moved so.
+    """
+    name, *more = what
+    if more and (len(more) > 1 or other or scale or where or seeds):
+        raise BenchError("compare takes a suite with its options, or two results and no option")
+    if more:
+        drift = describe_drift(Path(name), Path(more[0]))
+        answer(drift, print_drift, as_json)
+        raise typer.Exit(bool(drift["beyond_noise"]))
+    selection = select(context.obj, name, scale=scale, where=where, seeds=seeds)
+    if other is not None:
+        drift = describe_drift(selection.results, other, selection.cells)
+        answer(drift, print_drift, as_json)
+        raise typer.Exit(bool(drift["beyond_noise"]))
+    evidence = evidence_of(selection)
+    records = [row.record() for row in evidence.compared]
+    answer(records, lambda _: print_comparison(evidence), as_json)
+    raise typer.Exit(any(record["verdict"] == "differs" for record in records))
+
+
+def describe_drift(here: Path, there: Path, cells: Sequence[Cell] | None = None) -> Record:
+    """Return what differs from one results folder to another: of these cells, or of all.
+
+    Raises:
+        BenchError: one of them is not a folder of results, or neither holds a finished cell.
+    """
+    only = None if cells is None else [(cell.experiment, cell.id) for cell in cells]
+    record = moved(Results(here), Results(there), only).record()
+    if not (record["same"] or record["moved"] or record["only_here"] or record["only_there"]):
+        raise BenchError(f"{here}, {there}: neither holds a finished cell to compare")
+    return record
+
+
+def print_comparison(evidence: Evidence) -> None:
+    """Print the tables in the paper's layout, and the verdicts."""
+    suite = evidence.suite
+    what = suite.scales[evidence.scale].what
+    print(f"{suite.name} at scale {evidence.scale}: {what}")
+    hint = (
+        ""
+        if evidence.done
+        else f"; `bench run {suite.name} --scale {evidence.scale}` computes them"
+    )
+    print(f"{len(evidence.done)} of {len(evidence.cells)} cells done{hint}")
+    if not evidence.compared:
+        print("The suite compares no printed value; `bench claims` judges the paper's sentences.")
+        return
+    layouts = {c.artifact: c.layout for c in reversed(suite.compare)}
+    for table in make_tables(evidence.compared, layouts):
+        print()
+        print_table(table)
+    print(f"\n{LEGEND}\n{summary_line(evidence.compared)}")
+    print("\n".join(f"tolerance of {told}" for told in tolerance_lines(evidence.compared)))
+    departures = sorted({d for row in evidence.compared for d in row.departures})
+    if departures:
+        print(f"departs from the published protocol: {'; '.join(departures)}")
+
+
+def print_drift(record: Record) -> None:
+    """Print which cells moved between two results, the groups beyond noise first."""
+    print(
+        f"{record['same']} cells the same to the bit, {len(record['moved'])} moved, "
+        f"{record['only_here']} only in the first, {record['only_there']} only in the second"
+    )
+    odd = [cell["id"] for cell in record["moved"] if not cell["versions"]]
+    if odd:
+        names = ", ".join(odd[:MOST_NAMED]) + (" ..." if len(odd) > MOST_NAMED else "")
+        print(
+            f"{len(odd)} moved although code, packages and machine are the same: altered, or not "
+            f"the same to the bit twice ({names}); `bench verify` tells which side"
+        )
+    for metric in record["metrics"]:
+        print(
+            f"{metric['metric']}: {metric['moved']} cells, "
+            f"by {metric['largest_difference']:.3g} at most"
+        )
+    for cell in (c for c in record["moved"] if not c["metrics"]):
+        parts = [*(["history"] if cell["history"] else []), *cell["arrays"]]
+        print(f"{cell['experiment']} {cell['id']}: the same metrics, other {', '.join(parts)}")
+    groups = record["groups"]
+    if groups:
+        rows = [_group_row(group, groups) for group in groups[:MOST_SHOWN]]
+        heads = ["beyond noise", "metric", "settings", "seeds", "first", "second"]
+        print_rows("", [*heads, "difference [95 % interval]"], rows)
+        print(
+            f"{record['beyond_noise']} of {len(groups)} means that differ did so beyond noise"
+            + (f"; {len(groups) - MOST_SHOWN} more with --json" if len(groups) > MOST_SHOWN else "")
+        )
+
+
+def _group_row(group: Record, groups: Sequence[Record]) -> list[Entry]:
+    varied = {
+        k: v
+        for k, v in group["settings"].items()
+        if any(other["settings"].get(k) != v for other in groups)
+    }
+    beyond = "one seed" if group["p_value"] is None else "yes" if group["beyond_noise"] else "no"
+    settings = ", ".join(f"{k} {value_text(v, null='')}" for k, v in varied.items())
+    return [
+        Entry(beyond),
+        Entry(group["metric"]),
+        Entry(settings or group["experiment"]),
+        Entry(f"{group['n_here']}, {group['n_there']}"),
+        Entry(f"{group['here']:.5g}"),
+        Entry(f"{group['there']:.5g}"),
+        Entry(interval_text(group | {"effect": group["difference"]})),
+    ]

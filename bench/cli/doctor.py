@@ -1,0 +1,125 @@
+"""`bench doctor`: what this machine can do, and whether suites and results are sound."""
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from bench.cells import CELLS
+from bench.cli.options import AsJson, answer
+from bench.cli.selection import select_scales
+from bench.cli.terminal import print_rows
+from bench.environment import cores
+from bench.errors import BenchError, StoreError
+from bench.launch.devices import visible_gpus
+from bench.papers.reader import PAPERS, load_paper
+from bench.report.tables import Entry
+from bench.results.exchange.entry import finished
+from bench.results.exchange.validate import OtherCode, check
+from bench.results.store import Store
+from bench.suites.load import suite_paths
+
+PACKAGES = (
+    "torch", "torchvision", "faiss-cpu", "submitit", "numpy", "pandas", "scikit-learn",
+    "matplotlib", "seaborn", "pydantic",
+)  # fmt: skip
+
+Finding = dict[str, Any]
+
+
+def doctor(context: typer.Context, as_json: AsJson = False) -> None:
+    """Say what this machine can do, and whether suites and results are sound."""
+    findings = examine(context.obj.suites, context.obj.results)
+    answer(findings, print_findings, as_json)
+    raise typer.Exit(any(finding["state"] == "bad" for finding in findings))
+
+
+def examine(suites: Path, results: Path) -> list[Finding]:
+    """Return findings {what, state: ok or bad, detail}."""
+    gpus = visible_gpus()
+    return [
+        _finding("python", True, f"{sys.version.split()[0]} on {platform.platform()}"),
+        *(_package(name) for name in PACKAGES),
+        _finding("cores", True, f"{cores()} usable of {os.cpu_count()}"),
+        _finding(
+            "gpus", True, f"{len(gpus)} visible ({', '.join(gpus)})" if gpus else "none visible"
+        ),
+        _finding("slurm", True, shutil.which("sbatch") or "no sbatch on the path"),
+        _checked("published facts", _published),
+        _checked("suites", lambda: _suites(suites, results)),
+        _checked("results", lambda: _results(results)),
+        _checked("cells", lambda: _cells(results)),
+    ]
+
+
+def print_findings(findings: Sequence[Finding]) -> None:
+    """Print one line a finding."""
+    rows = [[Entry(f["state"]), Entry(f["what"]), Entry(f["detail"])] for f in findings]
+    print_rows("", ["", "what", "found"], rows)
+
+
+def _finding(what: str, fine: bool, detail: str) -> Finding:
+    return {"what": what, "state": "ok" if fine else "bad", "detail": detail}
+
+
+def _package(name: str) -> Finding:
+    try:
+        return _finding(name, True, version(name))
+    except PackageNotFoundError:
+        return _finding(name, False, "not installed")
+
+
+def _checked(what: str, look: Callable[[], str]) -> Finding:
+    try:
+        return _finding(what, True, look())
+    except BenchError as error:
+        return _finding(what, False, str(error))
+
+
+def _published() -> str:
+    papers = [load_paper(name) for name in PAPERS]
+    values = sum(len(paper.values) for paper in papers)
+    return f"{len(papers)} papers, {values} values, {sum(len(p.claims) for p in papers)} claims"
+
+
+def _suites(folder: Path, results: Path) -> str:
+    paths = suite_paths(folder)
+    for path in paths.values():
+        select_scales(path, results)
+    return f"{len(paths)} in {folder}, all sound"
+
+
+def _results(folder: Path) -> str:
+    new = not folder.exists()
+    Store(folder).check_writable()
+    free = shutil.disk_usage(folder).free / 1e9
+    if new:
+        folder.rmdir()
+    return f"{folder} can be written ({free:.0f} GB free)"
+
+
+def _cells(folder: Path) -> str:
+    """Look at every file of every finished cell."""
+    faults: list[str] = []
+    other: list[str] = []
+    sound = 0
+    for entry in (p for kind in CELLS for p in finished(folder, kind)):
+        try:
+            check(entry)
+        except OtherCode as fault:
+            other.append(str(fault))
+        except StoreError as fault:
+            faults.append(str(fault))
+        else:
+            sound += 1
+    if faults:
+        told = "; ".join(faults)
+        raise StoreError(f"{told}; remove a folder to have its cell computed again")
+    left = f"; {len(other)} that this bench does not have ({other[0]})" if other else ""
+    return f"{sound} finished, all can be read{left}; `bench verify` computes them again"

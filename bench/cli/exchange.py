@@ -1,0 +1,118 @@
+"""`bench export`, `import` and `merge`: finished cells from one results folder to another."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bench.cli.options import AsJson, Scale, SuiteNames, answer
+from bench.cli.selection import Selection, select
+from bench.errors import BenchError
+from bench.results.exchange.merge import Archive, Folder, Source
+from bench.results.exchange.merge import merge as merge_sources
+from bench.results.exchange.write_tar import SUFFIXES, export_archive
+from bench.results.store import State, Store
+from bench.results.tables import export_cells
+
+MOST_SHOWN = 40  # cells that are listed
+
+Record = dict[str, Any]
+Encoders = Annotated[bool, typer.Option("--encoders", help="Trained encoders too.")]
+
+
+def export(
+    context: typer.Context,
+    suite: SuiteNames,
+    to: Annotated[Path, typer.Option(help="Folder of CSV tables, or a .tar or .tar.gz file.")],
+    scale: Scale = None,
+    encoders: Encoders = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add finished cells to CSV tables that reading verbs take as --results, or archive them."""
+    chosen = [select(context.obj, name, scale=scale) for name in suite]
+    answer(export_selections(chosen, to, encoders=encoders), print_export, as_json)
+
+
+def import_(
+    context: typer.Context,
+    file: Annotated[list[Path], typer.Argument(help="Archives that `bench export` wrote.")],
+    as_json: AsJson = False,
+) -> None:
+    """Add the cells of archives to the results; exit status 1 if one is here with other numbers."""
+    _merge([Archive(path) for path in file], context.obj.results, as_json)
+
+
+def merge(
+    context: typer.Context,
+    folder: Annotated[list[Path], typer.Argument(help="Other results folders.")],
+    encoders: Encoders = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add the finished cells of other results folders, as `import` does those of archives."""
+    _merge([Folder(path, encoders) for path in folder], context.obj.results, as_json)
+
+
+def _merge(sources: Sequence[Source], results: Path, as_json: bool) -> None:
+    def check_encoder(path: Path) -> None:
+        from bench.experiments.encoder_folder import check_encoder as check  # loads torch
+
+        check(path)
+
+    record = asdict(merge_sources(sources, Store(results), check_encoder))
+    answer(record, print_merge, as_json)
+    raise typer.Exit(bool(record["conflicts"]))
+
+
+def export_selections(chosen: Sequence[Selection], to: Path, *, encoders: bool) -> Record:
+    """Write the finished cells of the selections as tables, or as one archive where `to` is .tar.
+
+    Raises:
+        BenchError: nothing is finished, the name of `to` says something else, or encoders are
+            asked for in tables.
+    """
+    archive = to.name.endswith(SUFFIXES)
+    if not archive and to.suffix in (".csv", ".gz", ".parquet", ".tgz", ".xz", ".zip"):
+        raise BenchError(f"--to {to}: expected a folder, for CSV tables, or a .tar or .tar.gz file")
+    if not archive and encoders:
+        raise BenchError(f"--encoders: tables hold none; --to {to}.tar exports them")
+    if not any(s.state == State.DONE for c in chosen for s in c.store.states(c.cells)):
+        told = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
+        raise BenchError(f"{told}: no finished cell in {chosen[0].results}, nothing to export")
+    if archive:
+        cells = [cell for selection in chosen for cell in selection.cells]
+        counted = export_archive(cells, chosen[0].store, to, encoders=encoders)
+        return {"cells": counted.cells, "encoders": counted.encoders, "file": str(to)}
+    done = [export_cells(selection.cells, selection.store, to) for selection in chosen]
+    return {"cells": sum(done), "folder": str(to)}
+
+
+def print_export(record: Record) -> None:
+    """Print how many cells were exported."""
+    encoders = f" and {record['encoders']} encoders" if record.get("encoders") else ""
+    print(f"{record['cells']} cells{encoders} in {record.get('folder', record.get('file'))}")
+
+
+def print_merge(record: Record) -> None:
+    """Print what was added, and what was left alone and why."""
+    conflicts, busy = record["conflicts"], record["busy"]
+    encoders = f" and {record['encoders']} encoders" if record["encoders"] else ""
+    print(
+        f"{record['added']} cells{encoders} added, {record['same']} the same, "
+        f"{len(conflicts)} in conflict, {len(busy)} busy"
+    )
+    if record["left_out"]:
+        print(f"{len(record['left_out'])} left out, such as {record['left_out'][0]['why']}")
+    for cell in busy[:MOST_SHOWN]:
+        print(f"busy: {cell['experiment']} {cell['id']} is computed here right now")
+    for cell in conflicts[:MOST_SHOWN]:
+        print(f"conflict: {cell['experiment']} {cell['id']} (kept as it is here)")
+        for name, (here, there) in {**cell["metrics"], **cell["origin"]}.items():
+            print(f"  {name}: here {json.dumps(here)}, there {json.dumps(there)}")
+        if cell["arrays"]:
+            print(f"  other arrays: {', '.join(map(ascii, cell['arrays']))}")
+    left = max(len(busy) - MOST_SHOWN, 0) + max(len(conflicts) - MOST_SHOWN, 0)
+    if left:
+        print(f"... and {left} more (--json lists all)")

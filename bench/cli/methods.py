@@ -1,0 +1,93 @@
+"""`bench methods`: every method as a point on its axes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bench.cli.options import AsJson, answer
+from bench.cli.terminal import print_rows
+from bench.errors import BenchError, choices
+from bench.files.atomic import write_whole
+from bench.report.methods import methods_page
+from bench.report.tables import Entry
+from bench.suites.presets import elsewhere, load_presets
+from bench.suites.settings_reference import settings_reference
+from bench.text import value_text
+
+Record = dict[str, Any]
+
+
+def methods(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="One method, with sources.")] = None,
+    to: Annotated[Path | None, typer.Option(help="Write methods.md into this folder.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the methods as coordinates, or one of them with the source of each coordinate."""
+    if to is not None and name is not None:
+        raise BenchError("--to writes all methods on one page: leave the name out")
+    records = describe_methods(context.obj.suites, name)
+    if to is None:
+        answer(records, print_methods, as_json)
+    else:
+        page = write_methods(records, to)
+        answer({"pages": [str(page)]}, lambda _: print(page), as_json)
+
+
+def describe_methods(suites: Path, name: str | None) -> list[Record]:
+    """Return every preset, or one, with its coordinates and their sources."""
+    known = load_presets(suites)
+    if name is not None and name not in known:
+        raise BenchError(f"no method '{name}'. {choices(name, list(known), 'bench methods')}")
+    return [
+        {
+            "name": label,
+            "what": preset.what,
+            "family": preset.family,
+            "like": preset.like,
+            "coordinates": {k: c._asdict() for k, c in preset.coordinates.items()},
+        }
+        for label, preset in known.items()
+        if name in (None, label)
+    ]
+
+
+def write_methods(records: Sequence[Record], folder: Path) -> Path:
+    """Write every method as its coordinates on one page; return its path."""
+    page = folder / "methods.md"
+    write_whole(page, methods_page(records, elsewhere(), settings_reference()).encode())
+    return page
+
+
+def print_methods(records: Sequence[Record]) -> None:
+    """Print the coordinates of all methods side by side, or those of one with their sources."""
+    if len(records) == 1:
+        (record,) = records
+        rows = [
+            [Entry(name), Entry(value_text(c["value"], null="")), Entry(c["source"])]
+            for name, c in record["coordinates"].items()
+        ]
+        like = f" (like {record['like']})" if record["like"] else ""
+        print_rows(record["what"] + like, ["coordinate", record["name"], "source"], rows)
+        return
+    known = {r["name"]: r["coordinates"] for r in records}
+    rows = [
+        [Entry(r["name"]), Entry(r["like"] or ""), Entry(r["what"]), Entry(_changes(r, known))]
+        for r in records
+    ]
+    print_rows("", ["method", "like", "what", "but"], rows)
+    print("`bench methods NAME` tells every coordinate and where it comes from.")
+
+
+def _changes(record: Record, known: dict[str, Any]) -> str:
+    """Return the coordinates in which a method differs from the one that it is like."""
+    base = known.get(record["like"], {})
+    if not base:
+        return f"see `bench methods {record['name']}`"
+    return ", ".join(
+        f"{name} {value_text(c['value'], null='-')}"
+        for name, c in record["coordinates"].items()
+        if c["value"] != base.get(name, {}).get("value")
+    )

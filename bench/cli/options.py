@@ -1,0 +1,49 @@
+"""The options that several verbs take, and how all of them answer."""
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from bench.cells.cell import Cell
+from bench.environment import place
+from bench.results.store import CellState, State
+
+SuiteName = Annotated[str, typer.Argument(help="A suite's name, or the path of its file.")]
+SuiteNames = Annotated[list[str], typer.Argument(help="Suites, by name or path.")]
+Scale = Annotated[str | None, typer.Option(help="paper, quick, smoke, ...; default: the suite's.")]
+Where = Annotated[list[str] | None, typer.Option(help="Only these cells: K=64,128. May repeat.")]
+Seeds = Annotated[str | None, typer.Option(help="These seeds instead of the suite's: 0,1,2.")]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Workers; default: one a GPU, or a core.")]
+
+Limit = Annotated[float | None, typer.Option(help="Whole claims that fit in (CPU: core-hours).")]
+
+
+def answer(record: Any, show: Any, as_json: bool) -> None:
+    """Print what a verb found out: one JSON document, or as `show` does."""
+    if place().rank > 0:  # of a run on several ranks the first one answers
+        return
+    if as_json:
+        print(json.dumps(record, indent=1, allow_nan=False))
+    else:
+        show(record)
+
+
+def failures_of(cells: Sequence[Cell], states: Sequence[CellState]) -> list[dict[str, Any]]:
+    """Return the failed ones of the cells, each with its reason, message and log."""
+    return [
+        {"id": c.id, "reason": s.reason, "message": s.message, "attempts": s.attempts, "log": s.log}
+        for c, s in zip(cells, states, strict=True)
+        if s.state == State.FAILED
+    ]
+
+
+def print_failures(failures: Sequence[dict[str, Any]]) -> None:
+    """Print the first failures, a line each."""
+    for failure in failures[:10]:
+        log = f" (log: {failure['log']})" if failure["log"] else ""
+        print(f"  {failure['id']} failed: {failure['reason']}: {failure['message']}{log}")
+    if len(failures) > 10:
+        print(f"  ... and {len(failures) - 10} more")

@@ -1,0 +1,104 @@
+"""`bench report`: the site."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bench.cli.options import AsJson, Scale, answer
+from bench.cli.selection import check_scale_known, select, select_scales
+from bench.cli.workspace import Workspace
+from bench.errors import BenchError, choices
+from bench.report.parallel import Grid, grid_of
+from bench.report.progress import followed
+from bench.report.section import FORMATS
+from bench.report.site import Site
+from bench.results.reader import Results
+from bench.suites.load import suite_paths
+
+Record = dict[str, Any]
+
+
+def report(
+    context: typer.Context,
+    suite: Annotated[list[str] | None, typer.Argument(help="Suites; default: all.")] = None,
+    scale: Scale = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="All suites and scales that have results; the default.")
+    ] = False,
+    to: Annotated[Path, typer.Option(help="Folder to write into.")] = Path("reports"),
+    formats: Annotated[
+        str, typer.Option(help="Beside the pages and SVG: any of png, pdf, tex, csv.")
+    ] = "png,tex,csv",
+    as_json: AsJson = False,
+) -> None:
+    """Write the site: an index, a page an artifact, a page a suite; draws what has changed."""
+    if every and suite:
+        raise BenchError("--all writes every suite: leave the names out")
+    wanted = report_formats(formats)
+    record = write_reports(context.obj, suite or [], scale=scale, to=to, formats=wanted)
+    answer(record, print_site, as_json)
+
+
+def report_formats(text: str) -> list[str]:
+    """Return the formats that a list with commas names, in their order.
+
+    Raises:
+        BenchError: one of them is none.
+    """
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in FORMATS:
+            raise BenchError(f"--formats {text}: found '{name}'. {choices(name, list(FORMATS))}")
+    return [name for name in FORMATS if name in names]
+
+
+def write_reports(
+    workspace: Workspace,
+    names: Sequence[str],
+    *,
+    scale: str | None,
+    to: Path,
+    formats: Sequence[str],
+) -> Record:
+    """Write the site; return its index, its pages and which of them were drawn.
+
+    Args:
+        workspace: the folders.
+        names: the suites whose pages are wanted, at `scale` or their own; none for all that have
+            results.
+        scale: for those named; without names only this scale is looked at.
+        to: the folder to write into.
+        formats: what is written beside pages and SVG: png, pdf, tex, csv.
+    """
+    if not names:
+        check_scale_known(scale, workspace.suites)
+    results = Results(workspace.results)
+    grids: list[Grid] = []
+    asked = [select(workspace, name, scale=scale) for name in names]
+    paths = suite_paths(workspace.suites) | {s.suite.name: s.path for s in asked}
+    for name, path in followed(paths.items(), len(paths), "reading results"):
+        try:
+            own = select_scales(path, workspace.results)
+        except BenchError as error:
+            if not names or name in {s.suite.name for s in asked}:
+                raise
+            print(f"bench: left out: {error}", file=sys.stderr)
+            continue
+        grids += [
+            grid_of(s.suite, s.scale, path, s.cells, s.paper, results)
+            for s in own
+            if names or scale in (None, s.scale)
+        ]
+    site = Site(to, results, grids, formats)
+    index = site.write([f"{s.suite.name}/{s.scale}" for s in asked] if names else None)
+    drawn = [str(page) for page in site.drawn]
+    return {"index": str(index), "pages": [str(page) for page in site.pages], "drawn": drawn}
+
+
+def print_site(record: Record) -> None:
+    """Print the site's index and how much of it was drawn again."""
+    drawn, pages = len(record["drawn"]), len(record["pages"])
+    print(f"{record['index']}: {pages} pages, {drawn} drawn, the others unchanged")

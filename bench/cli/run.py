@@ -1,0 +1,186 @@
+"""`bench run` and `bench resume`: compute what is missing, or submit it to Slurm."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bench.cells.cell import Cell
+from bench.cli.options import (
+    AsJson,
+    Jobs,
+    Limit,
+    Scale,
+    Seeds,
+    SuiteNames,
+    Where,
+    answer,
+    failures_of,
+    print_failures,
+)
+from bench.cli.plan import print_limited, within
+from bench.cli.selection import Selection, select
+from bench.data.catalogue import check_present
+from bench.environment import seconds_between_checkpoints
+from bench.errors import LaunchError
+from bench.launch.options import RunOptions
+from bench.launch.run import run_cells
+from bench.launch.slurm.request import Request
+from bench.launch.slurm.submit import submit
+from bench.results.store import OVER, CellState, State
+
+Record = dict[str, Any]
+
+Executor = Annotated[str, typer.Option(help="local (workers), inline (this process) or slurm.")]
+RetryFailed = Annotated[bool, typer.Option(help="Try failed cells again.")]
+ProfileName = Annotated[
+    str | None,
+    typer.Option("--profile", help="slurm: a name in ~/.config/bench/profiles.yaml, or a file."),
+]
+Pack = Annotated[
+    str | None, typer.Option(help="Workers that share a GPU, or a job without one; or auto.")
+]
+TimePerJob = Annotated[
+    float | None, typer.Option(min=0.01, help="slurm: fill jobs with cells up to these minutes.")
+]
+
+Ranks = Annotated[
+    int | None, typer.Option(min=1, help="slurm: processes that compute each cell together.")
+]
+
+
+def run(
+    context: typer.Context, suite: SuiteNames, scale: Scale = None, where: Where = None,
+    seeds: Seeds = None, jobs: Jobs = None, executor: Executor = "local",
+    retry_failed: RetryFailed = False, limit_gpu_hours: Limit = None, profile: ProfileName = None,
+    pack: Pack = None, time_per_job: TimePerJob = None, ranks: Ranks = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Run what is missing of one or more suites; on Slurm submit it and return."""
+    chosen = [select(context.obj, name, scale=scale, where=where, seeds=seeds) for name in suite]
+    options = RunOptions(
+        executor, jobs, retry_failed, limit_gpu_hours, profile, pack, time_per_job, ranks
+    )
+    counts = run_selections(chosen, options, context.obj.data)
+    answer(counts, print_counts, as_json)
+    raise typer.Exit(1 if counts["failed"] else 0)
+
+
+@wraps(run, assigned=())  # its arguments and options
+def resume(
+    context: typer.Context, suite: SuiteNames, scale: Scale, where: Where, seeds: Seeds,
+    **options: Any,
+) -> None:  # fmt: skip
+    """Run what is missing of suites begun before; an error if nothing was begun."""
+    for name in suite:
+        check_begun(select(context.obj, name, scale=scale, where=where, seeds=seeds))
+    run(context, suite, scale, where, seeds, **options)
+
+
+def check_begun(selection: Selection) -> None:
+    """Raise a LaunchError if no cell of the selection was ever begun."""
+    states = selection.store.states(selection.cells)
+    begun = (*OVER, State.QUEUED)
+    if any(s.attempts or s.state in begun for s in states):
+        return
+    if not selection.store.submissions.gave({cell.id for cell in selection.cells}):
+        raise LaunchError(
+            f"{selection.title}: nothing to resume in "
+            f"{selection.results}; `bench run {selection.suite.name} --scale {selection.scale}` "
+            "begins it"
+        )
+
+
+def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path) -> Record:
+    """Run the cells of all selections in one queue, or submit them; return the counts at the end.
+
+    With `limit_hours` only the cells that are chosen to fit in are run, and told.
+
+    Args:
+        chosen: selections of one results folder.
+        options: how the cells are run.
+        data: the folder of data sets.
+    """
+    options.check()
+    cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
+    check_data(cells, data)
+    store, wanted, states = chosen[0].store, cells, dict[str, CellState]()
+    jobs = options.local_jobs(cells, store)
+    if options.limit_hours is not None:
+        before = store.states(cells)
+        limited = within(
+            chosen,
+            cells,
+            before,
+            options.workers(jobs),
+            options.limit_hours,
+            retry_failed=options.retry_failed,
+        )
+        print_limited(limited)
+        wanted = [cell for cell in cells if cell.id in limited["chosen"]]
+        states = {cell.id: state for cell, state in zip(cells, before, strict=True)}
+    if options.executor == "slurm":
+        submitted = _submit(wanted, chosen[0], options, data)
+        store.submissions.forget()
+        return _counts(cells, store.states(cells), submitted)
+    title = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
+    ends = run_cells(wanted, store, data, title=title, jobs=jobs, retry_failed=options.retry_failed)
+    states |= {cell.id: state for cell, state in zip(wanted, ends, strict=True)}
+    return _counts(cells, [states[cell.id] for cell in cells])
+
+
+def _counts(
+    cells: Sequence[Cell], states: Sequence[CellState], submitted: Record | None = None
+) -> Record:
+    """Return the counts at the end, with what was submitted if it was."""
+    counts = Counter(state.state for state in states)
+    waiting = counts[State.QUEUED] + counts[State.RUNNING] if submitted else 0
+    return {
+        "done": counts[State.DONE],
+        "failed": counts[State.FAILED],
+        "missing": len(states) - counts[State.DONE] - counts[State.FAILED] - waiting,
+        "failures": failures_of(cells, states),
+        **({"submitted": submitted | {"waiting": waiting}} if submitted else {}),
+    }
+
+
+def check_data(cells: Sequence[Cell], data: Path) -> None:
+    """Raise a BenchError if a data set that the cells need is not in the folder `data`."""
+    for name in sorted({name for cell in cells if (name := cell.settings.get("dataset"))}):
+        check_present(name, data)
+
+
+def _submit(cells: Sequence[Cell], selection: Selection, options: RunOptions, data: Path) -> Record:
+    """Give what is missing to Slurm; return what was given."""
+    seconds_between_checkpoints()  # a mistake in it is told before anything is submitted
+    profile = options.slurm_profile(cells, selection.store)
+    retry_before = time.time() if options.retry_failed else 0.0
+    request = Request(cells, data.resolve(), profile, options.jobs, retry_before)
+    submission = submit(request, selection.store)
+    arrays = [] if submission is None else submission.record["arrays"]
+    return {
+        "cells": sum(len(task) for array in arrays for task in array),
+        "jobs": sum(map(len, arrays)),
+        "arrays": len(arrays),
+        "logs": None if submission is None else str(submission.logs),
+        "suite": f"{selection.suite.name} --scale {selection.scale}",
+    }
+
+
+def print_counts(record: Record) -> None:
+    """Print how a run ended."""
+    given = record.get("submitted")
+    if given is not None and given["cells"]:
+        print(
+            f"submitted {given['cells']} cells in {given['jobs']} jobs ({given['arrays']} arrays, "
+            f"logs: {given['logs']}); `bench status {given['suite']} --watch` follows"
+        )
+    elif given is not None:
+        print("nothing to submit: every cell is over, runs or is queued")
+    waiting = f", {given['waiting']} queued or running" if given else ""
+    print(f"{record['done']} done, {record['failed']} failed, {record['missing']} missing{waiting}")
+    print_failures(record["failures"])

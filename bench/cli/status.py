@@ -1,0 +1,125 @@
+"""`bench status`: cells by state, failures, jobs and the time left."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bench.cli.options import (
+    AsJson,
+    Scale,
+    Seeds,
+    SuiteName,
+    Where,
+    answer,
+    failures_of,
+    print_failures,
+)
+from bench.cli.selection import Selection, select
+from bench.estimate.predict import predict
+from bench.launch.devices import slots
+from bench.launch.progress import Progress, duration
+from bench.results.store import State
+
+WATCH_EVERY_S = 2.0
+USUAL = ("None", "Resources", "Priority", "Dependency", "JobArrayTaskLimit", "BeginTime")
+"""Reasons for which jobs wait that will pass by themselves."""
+
+Record = dict[str, Any]
+
+
+def status(
+    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
+    seeds: Seeds = None,
+    watch: Annotated[bool, typer.Option(help="Follow until nothing runs or waits.")] = False,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Count cells by state, with the reasons of failures, the jobs and the time left."""
+    selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)
+    if watch and not as_json:
+        watch_status(selection)
+    answer(describe_status(selection), print_status, as_json)
+
+
+def describe_status(selection: Selection) -> Record:
+    """Return the cells by state, and the jobs of Slurm that hold any of them."""
+    store = selection.store
+    states = store.states(selection.cells)
+    counts = Counter(state.state for state in states)
+    record: Record = {
+        "suite": selection.suite.name,
+        "scale": selection.scale,
+        "results": str(selection.results),
+        "cells": len(states),
+        **{str(state): counts[state] for state in State},
+        "attempts": sum(state.attempts for state in states),
+        "failures": failures_of(selection.cells, states),
+        "jobs": [
+            {
+                "job": task.job,
+                "state": task.state,
+                "reason": task.reason,
+                "log": str(submission.log(task.job)),
+            }
+            for submission, task in store.submissions.holding({c.id for c in selection.cells})
+        ],
+        "slurm_answers": store.submissions.answers(),
+        "left_core_s": None,
+    }
+    if counts[State.DONE] + counts[State.FAILED] < len(states):
+        predicted = predict(selection.cells, states, store, _workers(selection))
+        record["left_core_s"] = predicted.core_s
+    return record
+
+
+def _workers(selection: Selection) -> list[str | None]:
+    """Return what computes the rest: the jobs that hold any of it, else what this machine has."""
+    return selection.store.submissions.workers({c.id for c in selection.cells}) or slots(None)
+
+
+def watch_status(selection: Selection) -> None:
+    """Show the states until no cell runs or waits in a queue."""
+    cells = selection.cells
+    states = selection.store.states(cells)
+    workers = _workers(selection)
+    core_s = predict(cells, states, selection.store, workers).core_s
+    title = f"{selection.suite.name} ({selection.scale})"
+    with Progress(title, Counter(), core_s, len(workers)) as show:
+        while not show(states):
+            begun = any(s.state in (State.RUNNING, State.QUEUED) for s in states)
+            if not begun and not selection.store.submissions.awaited({c.id for c in cells}):
+                return
+            time.sleep(WATCH_EVERY_S)
+            states = selection.store.states(selection.cells)
+
+
+def print_status(record: Record) -> None:
+    """Print the cells by state."""
+    told = ", ".join(f"{record[state]} {state}" for state in State if record[state])
+    left = record["left_core_s"]
+    more = f"; about {duration(left)} of work left" if left else ""
+    print(f"{record['suite']} at scale {record['scale']}: {record['cells']} cells: {told}{more}")
+    if not Path(record["results"]).exists():
+        print(f"  {record['results']}: no such folder of results yet")
+    if not record["slurm_answers"]:
+        print("  Slurm does not answer: what was submitted last counts as queued")
+    _print_jobs(record["jobs"])
+    print_failures(record["failures"])
+
+
+def _print_jobs(jobs: Sequence[Record]) -> None:
+    """Print how many jobs are in each state, and the logs of those that run."""
+    if not jobs:
+        return
+    counts = Counter(job["state"].lower() for job in jobs)
+    print(f"  Slurm: {', '.join(f'{n} {state}' for state, n in counts.items())}")
+    for job in [job for job in jobs if job["state"] == "RUNNING"][:10]:
+        print(f"    job {job['job']} runs (log: {job['log']})")
+    stuck = Counter(
+        j["reason"] for j in jobs if j["state"] == "PENDING" and j["reason"] not in USUAL
+    )
+    for reason, n in stuck.items():
+        print(f"    {n} pending: {reason}")

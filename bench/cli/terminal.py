@@ -1,0 +1,49 @@
+"""Tables and texts on a terminal."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from bench.analysis.verdicts import Verdict
+from bench.report.tables import Entry, Table, numeric_columns
+
+_STYLES = {
+    Verdict.REPRODUCED: "green",
+    Verdict.CONSISTENT: "cyan",
+    Verdict.DIFFERS: "bold red",
+    Verdict.SINGLE_RUN: "yellow",
+    Verdict.NOT_COMPARABLE: "dim",
+    Verdict.MISSING: "dim",
+}
+PLAIN_WIDTH = 200  # where standard output is no terminal
+
+
+def console() -> Console:
+    """Return standard output: the terminal's width, or one that does not break tables."""
+    out = Console(highlight=False)
+    return out if out.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
+
+
+def print_table(table: Table) -> None:
+    """Print a table of compared values, coloured by verdict."""
+    print_rows(table.title, table.heads, table.rows)
+
+
+def print_rows(title: str, heads: Sequence[str], rows: Sequence[Sequence[Entry]]) -> None:
+    """Print a table."""
+    shown = RichTable(title=title, title_justify="left", box=None, pad_edge=False)
+    for head, is_number in zip(heads, numeric_columns(rows) or [False] * len(heads), strict=True):
+        shown.add_column(head, justify="right" if is_number else "left")
+    for row in rows:
+        shown.add_row(*(Text(e.text, _STYLES[e.verdict] if e.verdict else "") for e in row))
+    console().print(shown)
+
+
+def interval_text(record: Mapping[str, Any]) -> str:
+    """Return an effect with its interval, where it has one."""
+    if record["low"] is None:
+        return f"{record['effect']:.3g}"
+    return f"{record['effect']:.3g} [{record['low']:.3g}, {record['high']:.3g}]"

@@ -1,0 +1,112 @@
+"""`bench verify`: finished cells are computed again elsewhere, and compared with what is kept."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import typer
+
+from bench.analysis.recomputed import verified
+from bench.cells.cell import Cell
+from bench.cli.options import AsJson, Scale, Seeds, SuiteName, Where, answer
+from bench.cli.run import check_data
+from bench.cli.selection import Selection, select
+from bench.errors import LaunchError
+from bench.launch.run import run_cells
+from bench.results.folder import CellFolder
+from bench.results.reader import Results
+from bench.results.store import Store
+
+MOST_SHOWN = 40  # cells that are listed
+
+Record = dict[str, Any]
+
+
+def verify(
+    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
+    seeds: Seeds = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="So many cells; default: all.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Workers; default: this process.")] = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Compute done cells again elsewhere; exit status 1 unless all are the same to the bit."""
+    selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)
+    records = recompute(selection, context.obj.data, sample, jobs)
+    answer(records, print_verified, as_json)
+    raise typer.Exit(not all(record["same"] for record in records))
+
+
+def recompute(
+    selection: Selection, data: Path, sample: int | None, jobs: int | None
+) -> list[Record]:
+    """Compute done cells again in a temporary folder; return how each compares.
+
+    Encoders that several cells share are trained anew. Nothing is written among the results.
+
+    Args:
+        selection: its done cells are verified.
+        data: the folder of data sets.
+        sample: so many of them, the same ones each time; default: all.
+        jobs: workers; default: this process.
+
+    Raises:
+        BenchError: none of the cells is done, or a data set is missing.
+    """
+    kept = Results(selection.results)
+    there = {kind: set(kept.names(kind)) for kind in {c.experiment for c in selection.cells}}
+    done = [cell for cell in selection.cells if cell.id in there[cell.experiment]]
+    if not done:
+        raise LaunchError(
+            f"no cell of {selection.title} is done in {selection.results}: nothing to verify"
+        )
+    chosen = _drawn(done, sample)
+    check_data(chosen, data)
+    with TemporaryDirectory(prefix="bench-verify-") as folder:
+        title = f"{selection.suite.name} ({selection.scale}) again"
+        states = run_cells(chosen, Store(Path(folder)), data, title=title, jobs=jobs or 0)
+        again = Results(Path(folder))
+        errors = [state.message or state.reason for state in states]
+        return [_row(*told, kept, again) for told in zip(chosen, errors, strict=True)]
+
+
+def _drawn(cells: Sequence[Cell], sample: int | None) -> list[Cell]:
+    """Return so many of the cells: ids are hashes, so those that come first are drawn at random."""
+    ids = {cell.id for cell in sorted(cells, key=lambda cell: cell.id)[:sample]}
+    return [cell for cell in cells if cell.id in ids]
+
+
+def _row(cell: Cell, error: str | None, kept: Results, again: Results) -> Record:
+    then = kept.find(cell)
+    assert then is not None
+    of_table = not CellFolder(kept.root / cell.experiment / cell.id).is_done
+    return verified(cell, then, again.find(cell), of_table=of_table, error=error)
+
+
+def print_verified(records: Sequence[Record]) -> None:
+    """Print the cells that came out otherwise, by how much, and what else differs."""
+    other = [record for record in records if not record["same"]]
+    for record in other[:MOST_SHOWN]:
+        print(f"{record['experiment']} {record['id']}, seed {record['seed']}: {_drift(record)}")
+        for name, m in record["metrics"].items():
+            print(f"  {name}: then {json.dumps(m['then'])}, now {json.dumps(m['now'])}")
+        for name, (then, now) in record["versions"].items():
+            print(f"  {name}: then {then}, now {now}")
+    if len(other) > MOST_SHOWN:
+        print(f"... and {len(other) - MOST_SHOWN} more (--json lists all)")
+    tables = sum(record["only_metrics"] for record in records)
+    told = f" ({tables} of exported tables, by their metrics alone)" if tables else ""
+    same = len(records) - len(other)
+    print(f"{len(records)} cells computed again{told}: {same} the same to the bit")
+
+
+def _drift(record: Record) -> str:
+    if record["error"]:
+        return f"failed now: {record['error']}"
+    parts = [*(["history"] if record["history"] else []), *record["arrays"]]
+    told = f"largest difference of a metric {record['largest_difference']:.3g}"
+    if parts:
+        return f"{told}; other {', '.join(parts)}"
+    alone = not record["only_metrics"] and not record["versions"]
+    return told + ("; the summary alone differs: was it altered?" if alone else "")

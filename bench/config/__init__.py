@@ -1,1 +1,0 @@
-"""Cell records (one per experiment), suite files, and suite files -> cells."""

@@ -1,0 +1,40 @@
+"""Any data set that fits in memory, by its name."""
+
+from pathlib import Path
+
+from bench.data.catalogue import CATALOGUE, PREFIX, check_present, folder_name, streams
+from bench.data.folders import load_folder
+from bench.data.images import Images, load_digits
+from bench.data.torchvision_sets import download_torchvision, load_torchvision
+
+
+def load_images(name: str, root: Path) -> Images:
+    """Return a data set that fits in memory; nothing is downloaded.
+
+    Raises:
+        DataMissing: it is not there.
+        DataTorn: one of its files is damaged.
+        DataError: its name is unknown, or it is a folder too large for memory.
+        ValueError: it is one of those that stream.
+    """
+    check_present(name, root)
+    if streams(name):
+        raise ValueError(f"{name} does not fit in memory; use load_files of bench.data.streaming")
+    if name == "digits":
+        return load_digits()
+    if name.startswith(PREFIX):
+        return load_folder(folder_name(name), root)
+    return load_torchvision(name, root)
+
+
+def download(name: str, root: Path) -> None:
+    """Fetch CIFAR-10, CIFAR-100 or STL-10 into `root`; nothing if it is there and whole.
+
+    Raises:
+        DataError: the network or the disk fails, or the name is unknown.
+        DataMissing: the data set has to be put there by hand, and is not; the line says where.
+    """
+    if name in CATALOGUE and CATALOGUE[name].folder:
+        download_torchvision(name, root)
+    else:
+        check_present(name, root)

@@ -1,0 +1,66 @@
+"""Settings of a run that come from the environment and move no number."""
+
+import math
+import os
+from typing import NamedTuple
+
+from bench.errors import BenchError
+
+
+def seconds_between_checkpoints() -> float:
+    """Return BENCH_CHECKPOINT_S, 30 s by default.
+
+    Raises:
+        BenchError: it is no number of seconds.
+    """
+    text = os.environ.get("BENCH_CHECKPOINT_S", "30")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not seconds >= 0:
+        raise BenchError(f"BENCH_CHECKPOINT_S={text}: expected a number of seconds, such as 30")
+    return seconds
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Place(NamedTuple):
+    """Which of the processes that were started together this one is."""
+
+    rank: int = 0
+    world_size: int = 1
+    local_rank: int = 0  # on its machine
+    meets: bool = False  # torchrun has said where: MASTER_ADDR and MASTER_PORT
+
+
+def place() -> Place:
+    """Return this process's place among those of torchrun, or of a job's tasks.
+
+    Tasks are submitit's, or those of a Slurm step (`srun -n 4 ...`); a batch script is no step.
+
+    Raises:
+        BenchError: a variable is no number.
+    """
+    torchrun = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
+    if all(name in os.environ for name in (*torchrun, "MASTER_ADDR", "MASTER_PORT")):
+        return _place(torchrun, meets=True)
+    local = tuple(f"SUBMITIT_LOCAL_{name}" for name in ("GLOBALID", "NTASKS", "LOCALID"))
+    slurm = ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID")
+    names = local if os.environ.get("SUBMITIT_EXECUTOR") == "local" else slurm
+    return _place(names) if all(name in os.environ for name in names) else Place()
+
+
+def _place(names: tuple[str, ...], *, meets: bool = False) -> Place:
+    rank, world_size, local_rank = map(_whole, names)
+    return Place(rank, world_size, local_rank, meets)
+
+
+def _whole(name: str) -> int:
+    text = os.environ[name]
+    if not text.isdecimal():
+        raise BenchError(f"{name}={text}: expected a whole number")
+    return int(text)

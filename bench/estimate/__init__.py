@@ -1,0 +1,1 @@
+"""How long cells will take, and how much memory."""

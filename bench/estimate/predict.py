@@ -1,0 +1,143 @@
+"""How long cells will take and how much memory, from finished cells, else from probes."""
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.cells.cell import Cell
+from bench.cells.stacks import make_units
+from bench.estimate.history import sampled_timings, selected_timings
+from bench.estimate.rates import Estimate, TimingTable
+from bench.results.store import OVER, CellState, State, Store
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Seconds of work and peak memory of some cells; None where nothing like them has run."""
+
+    estimates: list[Estimate]
+    based_on: int  # finished cells
+    gpus: bool
+    slots: int
+    sharing: Counter[str] = field(default_factory=Counter)  # cells left, by training
+
+    @property
+    def core_s(self) -> float | None:
+        """Seconds of one worker for all that is left, each shared training once."""
+        return total_s([e for e in self.estimates if e.is_left])
+
+    def seconds(self, estimate: Estimate) -> float | None:
+        """Return a cell's seconds, its equal part of a shared training among them."""
+        if not estimate.is_left:
+            return 0.0
+        if estimate.own_s is None or estimate.shared_s is None:
+            return None
+        return estimate.own_s + estimate.shared_s / max(1, self.sharing[estimate.training or ""])
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON, with the wall time on the slots, in all and for each kind."""
+        left = [e for e in self.estimates if e.is_left]
+        kinds: dict[str, list[Estimate]] = defaultdict(list)
+        for estimate in left:
+            kinds[estimate.kind].append(estimate)
+        return {
+            **self._totals(left),
+            "slots": self.slots,
+            "based_on_cells": self.based_on,
+            "by_kind": [
+                {
+                    "kind": kind,
+                    "cells": len(estimates),
+                    "cell_s": _each(total_s(estimates), len(estimates)),
+                    **self._totals(estimates),
+                    "from": estimates[0].source,
+                    "message": ", ".join(dict.fromkeys(e.message for e in estimates)),
+                }
+                for kind, estimates in kinds.items()
+            ],
+        }
+
+    def _totals(self, left: Sequence[Estimate]) -> dict[str, Any]:
+        work = total_s(left)
+        return {
+            "wall_s": None if work is None else _rounded(wall_s(left, self.slots)),
+            "core_s": _rounded(work),
+            "gpu_hours": None if work is None or not self.gpus else round(work / 3600, 4),
+            "peak_memory_gb": _largest(e.peak_memory_gb for e in left),
+            "device_peak_gb": _largest(e.device_peak_gb for e in left),
+        }
+
+
+def total_s(estimates: Sequence[Estimate]) -> float | None:
+    """Return the seconds of one worker for these cells, each shared training once."""
+    trainings: dict[str, float] = {}
+    seconds = 0.0
+    for e in estimates:
+        if e.own_s is None or e.shared_s is None:
+            return None
+        seconds += e.own_s
+        if e.training is not None:
+            trainings[e.training] = e.shared_s
+    return seconds + sum(trainings.values())
+
+
+def wall_s(estimates: Sequence[Estimate], slots: int) -> float:
+    """Return when the last of so many workers ends, the longest unit of work first."""
+    by_id = {e.cell.id: e for e in estimates}
+    units = [[by_id[c.id] for c in unit] for unit in make_units([e.cell for e in estimates], slots)]
+    ends = [0.0] * slots
+    for seconds in sorted((total_s(unit) or 0.0 for unit in units), reverse=True):
+        heapq.heapreplace(ends, ends[0] + seconds)
+    return max(ends)
+
+
+def predict(
+    cells: Sequence[Cell],
+    states: Sequence[CellState],
+    store: Store,
+    slots: Sequence[str | None],
+    *,
+    leave: Sequence[State] = OVER,
+) -> Prediction:
+    """Predict the cells that will be computed from finished ones, by their multiply-adds.
+
+    Finished are cells of the selection and a sample of the whole results folder; the nearest in
+    settings count, of this machine before those of others.
+
+    Args:
+        cells: the selection.
+        states: of each cell.
+        store: the results.
+        slots: one entry a worker, its GPU or None.
+        leave: states of cells that will not be computed.
+    """
+    table = TimingTable(store, slots)
+    pairs = list(zip(cells, states, strict=True))
+    left = [cell for cell, state in pairs if state.state not in leave]
+    for experiment in {cell.experiment for cell in left}:
+        done = [c for c, s in pairs if s.state == State.DONE and c.experiment == experiment]
+        table.add(selected_timings(done, store))
+        if not all(table.has_near(c) for c in left if c.experiment == experiment):
+            table.add(sampled_timings(experiment, store, {cell.id for cell in done}))
+    estimates = [
+        table.estimate(cell)
+        if state.state not in leave
+        else Estimate(cell, "", None, 0.0, 0.0, None, None, str(state.state), str(state.state))
+        for cell, state in pairs
+    ]
+    sharing = Counter(e.training for e in estimates if e.training is not None)
+    return Prediction(estimates, table.count, slots[0] is not None, len(slots), sharing)
+
+
+def _each(seconds: float | None, cells: int) -> float | None:
+    return None if seconds is None else round(seconds / cells, 3)
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 1)
+
+
+def _largest(values: Any) -> float | None:
+    return max((v for v in values if v is not None), default=None)

@@ -1,0 +1,81 @@
+"""How long a training on images takes, from a few steps: for the probes of experiments."""
+
+import time
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import nn
+
+from bench.cells.architectures import multiply_adds
+from bench.cells.cell import Cell
+from bench.data.catalogue import streams
+from bench.experiments.outcome import Clock
+from bench.train.loop import Trainable
+from bench.train.sources import Shown, Source
+
+ENOUGH_S = 0.5  # of steps that are timed
+MOST_STEPS = 30
+LONGEST_S = 5.0  # of one step or evaluation; where it would take longer, forward passes are timed
+FEW = 16  # images of such a pass
+
+
+def clock_for(cell: Cell, device: str) -> Clock:
+    """Return what tells seconds: of this process where it alone computes, so that other load of
+    the machine does not count; else those on the wall.
+    """
+    alone = device == "cpu" and not streams(cell.settings.get("dataset", ""))
+    return time.process_time if alone else time.perf_counter
+
+
+def seconds_of(work: Callable[[], Any], clock: Clock) -> float:
+    """Return the seconds of some work, what it left to the GPU included."""
+    began = clock()
+    work()
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+    return clock() - began
+
+
+def seconds_unless_long(work: Callable[[], Any], clock: Clock, *, expected_s: float) -> float:
+    """Return the seconds of some work; where more than LONGEST_S are expected, those."""
+    return seconds_of(work, clock) if expected_s <= LONGEST_S else expected_s
+
+
+def forward_rate(network: nn.Module, source: Source, cell: Shown, clock: Clock) -> float:
+    """Return the seconds of a multiply-add of a forward pass, from a few images.
+
+    Args:
+        network: takes images as the source gives them.
+        source: the cell's images.
+        cell: says what one image costs.
+        clock: tells seconds.
+    """
+    (images,) = (batch[:FEW] for batch in islice(source.plain("train"), 1))
+    network.eval()
+    with torch.no_grad():
+        network(images)  # warm-up
+        seconds = seconds_of(lambda: network(images), clock)
+    one = multiply_adds(cell.arch, cell.stem, cell.width, cell.image_size)
+    return seconds / (one * len(images))
+
+
+def has_long_steps(training: Trainable, expected_s: float) -> bool:
+    """Return whether none is to be timed, so many seconds being expected of all."""
+    return expected_s / training.steps > LONGEST_S
+
+
+def steps_s(training: Trainable, clock: Clock) -> float:
+    """Return the seconds of all steps, from some of them, after two to warm up."""
+    training.online.train()
+    warm = min(2, training.steps - 1)
+    for step in range(warm):
+        training.step(step)
+    began, last = clock(), warm
+    while last < min(training.steps, warm + MOST_STEPS):
+        training.step(last)  # reads its loss, so it has ended
+        last += 1
+        if clock() - began >= ENOUGH_S:
+            break
+    return training.steps * (clock() - began) / (last - warm)

@@ -1,0 +1,112 @@
+"""Reading a YAML file that somebody else wrote: size, encoding, bombs, doubled keys."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bench.errors import BenchError
+
+MAX_BYTES = 2_000_000
+MAX_NODES = 500_000  # after aliases are expanded
+
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class Loader(_Base):  # type: ignore[misc]
+    """Safe loading; `5e-4` is a number (YAML 1.1 reads it as text), dates stay text."""
+
+
+Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in rules if not tag.endswith("timestamp")]
+    for first, rules in _Base.yaml_implicit_resolvers.items()
+}
+Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+[eE][-+]?[0-9]+$"), list("-+0123456789")
+)
+
+
+def load_yaml(path: Path, error: type[BenchError], loader: Any = Loader) -> Any:
+    """Return the plain data of the file.
+
+    Raises:
+        BenchError: of the class given, in one line, for a file that is missing, too large, not
+            UTF-8, not YAML, has a key twice, or grows beyond MAX_NODES when aliases are expanded.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as fault:
+        raise error(f"{path}: {fault.strerror or fault}") from fault
+    if len(raw) > MAX_BYTES:
+        raise error(f"{path}: {len(raw)} bytes; a YAML file here has at most {MAX_BYTES}")
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        raise error(f"{path}: byte {fault.start} is not UTF-8") from fault
+    reader = loader(text)
+    try:
+        node = reader.get_single_node()
+        if node is None:
+            return None
+        _count_nodes(node, path, error)
+        return reader.construct_document(node)
+    except yaml.YAMLError as fault:
+        raise error(f"{path}: {_one_line(fault)}") from fault
+    except (ValueError, RecursionError) as fault:
+        raise error(f"{path}: cannot be read as YAML ({fault})") from fault
+    finally:
+        reader.dispose()
+
+
+def yaml_files(folder: Path) -> list[Path]:
+    """Return the YAML files of a folder in the order of their names; none if it does not exist."""
+    files = sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])
+    return [path for path in files if path.is_file()]
+
+
+def _one_line(fault: yaml.YAMLError) -> str:
+    mark = getattr(fault, "problem_mark", None)
+    problem = getattr(fault, "problem", None) or " ".join(str(fault).split())
+    return f"line {mark.line + 1}, column {mark.column + 1}: {problem}" if mark else problem
+
+
+def _count_nodes(root: yaml.Node, path: Path, error: type[BenchError]) -> None:
+    """Refuse doubled keys, loops, and documents that explode when their aliases are expanded."""
+    sizes: dict[int, int] = {}
+    open_nodes: set[int] = set()
+
+    def size(node: yaml.Node) -> int:
+        if id(node) in open_nodes:
+            raise error(f"{path}: line {node.start_mark.line + 1}: an alias contains itself")
+        if id(node) not in sizes:
+            open_nodes.add(id(node))
+            sizes[id(node)] = 1 + sum(size(child) for child in _children(node, path, error))
+            open_nodes.discard(id(node))
+        return sizes[id(node)]
+
+    if size(root) > MAX_NODES:
+        raise error(f"{path}: more than {MAX_NODES} values once its aliases are expanded")
+
+
+def _children(node: yaml.Node, path: Path, error: type[BenchError]) -> list[yaml.Node]:
+    if isinstance(node, yaml.SequenceNode):
+        return list(node.value)
+    if not isinstance(node, yaml.MappingNode):
+        return []
+    seen: set[str] = set()
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode) and key.value != "<<":
+            if key.value in seen:
+                raise error(f"{path}: line {key.start_mark.line + 1}: key '{key.value}' twice")
+            seen.add(key.value)
+    return [child for pair in node.value for child in pair]
+
+
+def scalar(text: str) -> Any:
+    """Return the value that a piece of YAML text stands for: 64 is a number, bank is text."""
+    try:
+        value = yaml.load(text, Loader)
+    except yaml.YAMLError:
+        return text
+    return value if isinstance(value, bool | int | float | str | None) else text

@@ -1,0 +1,116 @@
+"""Ranks that compute each cell together: the first takes cells and leads, the others follow."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from bench.cells.cell import Cell
+from bench.distributed import Ranks
+from bench.distributed.rendezvous import joined
+from bench.environment import Place, place
+from bench.errors import Interrupted, LaunchError, RankLost
+from bench.experiments import EXPERIMENTS, Outcome
+from bench.experiments.outcome import RunOnRanks
+from bench.launch.devices import visible_gpus
+from bench.launch.options import check_ranks
+from bench.launch.worker import Assignment, compute_stacks, configure_process, provenance_of
+from bench.results.folders import Folders
+from bench.results.store import Store
+from bench.signals import listening
+
+Lead = Callable[[Assignment], None]
+
+
+class OutOfStep(LaunchError):
+    """The first rank failed where the others did not: they may be anywhere in a step."""
+
+
+@contextmanager
+def leading(cells: Sequence[Cell], store: Store, data: Path) -> Iterator[Lead | None]:
+    """Join the ranks; yield what computes for the first one, to the others None when all is over.
+
+    Args:
+        cells: what is to be computed; of one run all ranks are given the same.
+        store: where results go.
+        data: the folder of data sets.
+
+    Raises:
+        LaunchError: these cells cannot be computed by so many ranks.
+        Interrupted: a rank was told to stop, or is gone; checkpoints stay.
+    """
+    position = place()
+    check_ranks(cells, position.world_size)
+    device = configure_process(gpu_of(position, visible_gpus()))
+    with joined(position, device) as ranks:
+        if not ranks.first:
+            _follow(store, data, ranks, device)
+            yield None
+            return
+        try:
+            yield partial(_lead, ranks=ranks, device=device)
+        except (RankLost, OutOfStep):
+            raise
+        except BaseException:
+            with suppress(RankLost):
+                ranks.tell(None)
+            raise
+        ranks.tell(None)
+
+
+def gpu_of(position: Place, gpus: Sequence[str]) -> str | None:
+    """Return the GPU of a rank: of its machine's the one with its number; None without any.
+
+    Raises:
+        LaunchError: there are some, but fewer than ranks on this machine.
+    """
+    if not gpus:
+        return None
+    if position.local_rank < len(gpus):
+        return gpus[position.local_rank]
+    if len(gpus) == 1 and not position.meets:  # Slurm has given each task its own
+        return gpus[0]
+    raise LaunchError(
+        f"rank {position.rank} is number {position.local_rank} of its machine, where {len(gpus)} "
+        "GPUs are visible: start one rank a GPU"
+    )
+
+
+def _lead(assignment: Assignment, *, ranks: Ranks, device: str) -> None:
+    """Have all ranks compute the cells."""
+    try:
+        compute_stacks(assignment, partial(_compute, ranks=ranks, device=device), recovers=False)
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise OutOfStep(f"the ranks are out of step after {cause}") from error
+
+
+def _compute(
+    cells: Sequence[Cell], folders: Folders, *, ranks: Ranks, device: str
+) -> tuple[Sequence[Outcome], dict[str, Any]]:
+    """Tell the other ranks which cells are next, and compute them with these."""
+    cells, began = ranks.tell(list(cells)), time.time()
+    outcomes = _run_of(cells)(cells, folders, device, ranks)
+    return outcomes, provenance_of(device, began, len(cells)) | {"ranks": ranks.world_size}
+
+
+def _follow(store: Store, data: Path, ranks: Ranks, device: str) -> None:
+    """Compute what the first rank says until it says that all is over."""
+    stopped: Interrupted | None = None
+    with listening():
+        while cells := ranks.tell(list[Cell]()):
+            try:
+                _run_of(cells)(cells, store.folders(cells, data), device, ranks)
+            except RankLost:
+                raise
+            except Interrupted as stop:  # agreed on: the first rank says the rest
+                stopped = stop
+    if stopped is not None:
+        raise stopped
+
+
+def _run_of(cells: Sequence[Cell]) -> RunOnRanks:
+    """Return what computes these cells; it takes ranks, as their `batch_over_ranks` says."""
+    return cast(RunOnRanks, EXPERIMENTS[cells[0].experiment])

@@ -1,0 +1,1 @@
+"""Cells as jobs of a Slurm cluster."""

@@ -1,0 +1,134 @@
+"""The network that learns: from views to outputs that can be compared."""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from bench.cells.pretrain import Pretrain
+from bench.data.streams import Purpose, stream
+from bench.distributed import ALONE, Ranks
+from bench.methods.witness import make_witness
+from bench.networks.encoder import make_encoder
+from bench.networks.heads import Head, make_head
+from bench.networks.ranked_norm import spread_norms
+from bench.networks.resnet import ResNet
+from bench.networks.towers import CHANNELS, SideBySide, Towers
+
+
+class Projected(NamedTuple):
+    """What the online network makes of one view."""
+
+    features: Tensor  # of the backbone, (N, F)
+    projection_ND: Tensor  # normalised as the cell says
+    prediction_ND: Tensor  # normalised too; the projection itself without a predictor
+    output_ND: Tensor  # the prediction before it was normalised
+
+
+class Online(nn.Module):
+    """The network that learns: backbone, projector, predictor, witness."""
+
+    def __init__(self, cell: Pretrain, ranks: Ranks = ALONE) -> None:
+        """Initialise from the cell's seed, as one of these ranks."""
+        super().__init__()
+        self.ranks = ranks
+        self.backbone = _backbone(cell)
+        self.projector = _projector(cell, self.backbone)
+        self.predictor = _head(cell, "predictor", cell.feature_dim, 2)
+        generator = stream(cell.seed, Purpose.INIT, 5)
+        self.witness = make_witness(cell.witness, cell.feature_dim, generator)
+        self.autocast = cell.precision == "bf16"
+        self.normalised = NORMS[cell.norm]
+        spread_norms(self, ranks)
+
+    @property
+    def embedding(self) -> nn.Sequential:
+        """Backbone and projector: from views to projections, not yet normalised."""
+        return nn.Sequential(self.backbone, self.projector)
+
+    def forward(self, views: Tensor, tower: int | None = None, blocks: int = 1) -> Projected:
+        """Return features, projections and predictions of views, shape (N, channels, H, W).
+
+        Of several ranks each gives its rows, and gets what is made of the whole batch; features
+        come without a gradient then.
+
+        Args:
+            views: what the whole network sees, or the channels of one tower.
+            tower: which, of a network of towers; None for all of it.
+            blocks: views that are one behind the other, of which each rank has its rows.
+        """
+        backbone, projector = self._of(tower)
+        with torch.autocast(views.device.type, torch.bfloat16, enabled=self.autocast):
+            features = backbone(views)
+            projected = projector(features)
+            predicted = self.predictor(projected)
+        features = self.ranks.whole(features, blocks)
+        projection = self.ranks.gather(projected, blocks)
+        alike = predicted is projected
+        prediction = projection if alike else self.ranks.gather(predicted, blocks)
+        unit = self.normalised(projection.float())
+        if prediction is projection:
+            return Projected(features, unit, unit, projection)
+        return Projected(features, unit, self.normalised(prediction.float()), prediction)
+
+    def _of(self, tower: int | None) -> tuple[nn.Module, nn.Module]:
+        if tower is None:
+            return self.backbone, self.projector
+        assert isinstance(self.backbone, Towers)
+        assert isinstance(self.projector, SideBySide)
+        return self.backbone.towers[tower], self.projector.heads[tower]
+
+
+def _unit(outputs: Tensor) -> Tensor:
+    return nn.functional.normalize(outputs, dim=1)
+
+
+def _standardised(outputs: Tensor) -> Tensor:
+    """Return each dimension with mean 0 and variance 1 over the batch."""
+    return nn.functional.batch_norm(outputs, None, None, training=True)
+
+
+NORMS: dict[str, Callable[[Tensor], Tensor]] = {
+    "l2": _unit,
+    "bn": _standardised,
+    "none": lambda outputs: outputs,
+}
+"""How outputs are normalised before they are compared (unigrad, Table 2)."""
+
+
+def _backbone(cell: Pretrain) -> ResNet | Towers:
+    if cell.colour == "lab":
+        return Towers([_encoder(cell, n, 0, i) for i, n in enumerate(CHANNELS)])
+    return _encoder(cell, 3, 0)
+
+
+def _encoder(cell: Pretrain, channels: int, *key: int) -> ResNet:
+    return make_encoder(
+        cell.arch,
+        stem=cell.stem,
+        width=cell.width,
+        bn_groups=cell.bn_groups,
+        generator=stream(cell.seed, Purpose.INIT, *key),
+        zero_init_residual=cell.zero_init_residual,
+        in_channels=channels,
+    )
+
+
+def _projector(cell: Pretrain, backbone: ResNet | Towers) -> Head | SideBySide:
+    if isinstance(backbone, ResNet):
+        return _head(cell, "projector", backbone.feature_dim, 1)
+    heads = [_head(cell, "projector", dim, 1, i) for i, dim in enumerate(backbone.dims)]
+    return SideBySide(heads, backbone.dims)
+
+
+def _head(cell: Pretrain, name: Literal["projector", "predictor"], in_dim: int, *key: int) -> Head:
+    return make_head(
+        in_dim,
+        layers=getattr(cell, f"{name}_layers"),
+        hidden_dim=getattr(cell, f"{name}_hidden_dim"),
+        out_dim=cell.feature_dim,
+        bn=getattr(cell, f"{name}_bn") or "none",
+        bn_groups=cell.bn_groups,
+        generator=stream(cell.seed, Purpose.INIT, *key),
+    )

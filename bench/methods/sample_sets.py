@@ -1,0 +1,72 @@
+"""What objectives over features see beside a query and its key: sample sets, correlations.
+
+unigrad, Sec. 3: V_batch, V_bank and V_inf, the current batch, a queue, and all previous outputs,
+whose correlation matrix F is remembered.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from bench.losses import correlation, moving_average
+from bench.methods.queue import Memory
+
+
+class Samples(NamedTuple):
+    """Of one direction; what the method does not have is None."""
+
+    correlation_DD: Tensor | None = None
+    samples_MD: Tensor | None = None
+    allowed_NM: Tensor | None = None  # which samples count for which query
+
+
+class Previous(nn.Module):
+    """The correlation matrix F = sum_v rho_v v v^T of all outputs so far (`F-update-code`)."""
+
+    matrix: Tensor
+    begun: Tensor
+
+    def __init__(self, dim: int, rho: float) -> None:
+        """Begin with nothing seen."""
+        super().__init__()
+        self.rho = rho
+        self.register_buffer("matrix", torch.zeros(dim, dim))
+        self.register_buffer("begun", torch.tensor(False))
+
+    def with_batch(self, outputs: Mapping[int, Tensor]) -> Tensor:
+        """Return F with a batch's outputs, by view, taken in; it is not remembered yet."""
+        known = self.matrix if bool(self.begun) else None
+        return moving_average(known, correlation(*outputs.values()), self.rho)
+
+    def remember(self, matrix: Tensor) -> None:
+        """Go on from this F."""
+        self.matrix.copy_(matrix)
+        self.begun.fill_(True)
+
+
+def of_batch(outputs: Mapping[int, Tensor], view: int, *, both_views: bool) -> Samples:
+    """Return V_batch for queries of a view: all but the anchor's own; the other view's alone.
+
+    Args:
+        outputs: of the branch that samples come from, by view, (N, D) each, without gradient.
+        view: the queries' own, 0 or 1.
+        both_views: whether the own view's outputs are samples too (unigrad, Table 2 (b)).
+    """
+    other_ND, own_ND = outputs[1 - view], outputs[view]
+    everyone = torch.ones(len(own_ND), len(own_ND), dtype=torch.bool, device=own_ND.device)
+    if not both_views:
+        return Samples(correlation(own_ND), other_ND, everyone)
+    own = torch.eye(len(own_ND), dtype=torch.bool, device=own_ND.device)
+    return Samples(
+        correlation(own_ND), torch.cat([other_ND, own_ND]), torch.cat([everyone, ~own], dim=1)
+    )
+
+
+def of_queue(key_ND: Tensor, memory: Memory) -> Samples:
+    """Return V_bank, which contains the positive (unigrad, Eq. 17), for the queries of a view."""
+    kept_MD = memory.content()
+    own = torch.eye(len(key_ND), dtype=torch.bool, device=key_ND.device)
+    rest = torch.ones(len(key_ND), len(kept_MD), dtype=torch.bool, device=key_ND.device)
+    return Samples(None, torch.cat([key_ND, kept_MD]), torch.cat([own, rest], dim=1))

@@ -1,0 +1,88 @@
+"""How far off still counts as the same: by metric and artifact, with the reason, in one file."""
+
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from bench.errors import PublishedError
+from bench.files.validation_errors import explain
+from bench.files.yaml_file import load_yaml
+from bench.record import Record
+
+TOLERANCES = Path(__file__).parent / "tolerances.yaml"
+Amount = Annotated[float, Field(ge=0)]
+
+
+class Tolerance(Record):
+    """How far a mean may lie from a printed value, and why."""
+
+    tolerance: Amount = 0.0  # in `unit`
+    spreads: Amount = 0.0  # of those printed beside the value, added to it
+    unit: str
+    why: str
+
+    @model_validator(mode="after")
+    def _leaves_room(self) -> Self:
+        if self.tolerance == self.spreads == 0:
+            raise ValueError("a tolerance of 0 calls every measured mean another one")
+        return self
+
+    @property
+    def told(self) -> str:
+        """The tolerance in words, with its reason."""
+        if self.spreads:
+            return f"{self.spreads:g} printed spreads: {self.why}"
+        return f"{self.tolerance:g} {self.unit}: {self.why}"
+
+    def of(self, spread: float | None) -> float:
+        """Return the tolerance of a value with the spread printed beside it."""
+        return self.tolerance + self.spreads * (spread or 0.0)
+
+
+class Tolerances(Record):
+    """The whole file; an artifact's own entry goes before that of the metric."""
+
+    metrics: dict[str, Tolerance]
+    artifacts: dict[str, Tolerance]
+
+
+def read_tolerances(path: Path) -> Tolerances:
+    """Return what a file says.
+
+    Raises:
+        PublishedError: what is wrong with it.
+    """
+    try:
+        return Tolerances.model_validate(load_yaml(path, PublishedError))
+    except ValidationError as error:
+        raise PublishedError(explain(error, path, root=Tolerances)) from None
+
+
+@cache
+def _shipped() -> Tolerances:
+    return read_tolerances(TOLERANCES)
+
+
+def tolerance_of(paper: str, artifact: str, metric: str, over: str | None = None) -> Tolerance:
+    """Return the tolerance under which a measured value is compared with a printed one.
+
+    Args:
+        paper: the paper's id.
+        artifact: the artifact whose printed values are compared.
+        metric: the metric of the cells.
+        over: the axis over which the metric gives one number; that number has another unit or
+            noise than the metric, so its artifact needs an entry.
+
+    Raises:
+        PublishedError: the file has none.
+    """
+    known, place = _shipped(), f"{paper}/{artifact}"
+    tolerance = known.artifacts.get(place)
+    if tolerance is None and over is None:
+        tolerance = known.metrics.get(metric)
+    if tolerance is None:
+        needed = place if over is not None else f"{metric} or {place}"
+        raise PublishedError(f"{TOLERANCES}: no tolerance of {needed}; add one with its reason")
+    return tolerance

@@ -1,0 +1,235 @@
+"""What is known of one suite at one scale: tables, claims, assumptions, errata, provenance."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.analysis.claims import ClaimVerdict, Judged
+from bench.analysis.compare import Compared
+from bench.analysis.evidence import Evidence, by_claim
+from bench.cells.cell import Cell, varied_settings
+from bench.papers.reader import Artifact, Claim, Paper, Protocol
+from bench.report.measured import measured_table
+from bench.report.tables import (
+    Entry,
+    Table,
+    make_tables,
+    setting_entry,
+    summary_line,
+    tolerance_lines,
+)
+from bench.results.reader import Finished
+from bench.suites.presets import paper_presets
+from bench.suites.suite import Figure, Suite
+from bench.text import value_text
+
+PICTURE_FORMATS = ("png", "pdf")  # beside SVG, which the pages show
+TABLE_FORMATS = ("tex", "csv")
+MOST_MISSING = 8  # groups of cells that a page lists
+ORIGINS = {
+    "code.bench": "bench",
+    "code.commit": "commit",
+    "code.dirty": "changed since the commit",
+    "packages.torch": "torch",
+    "packages.numpy": "numpy",
+    "python": "Python",
+    "machine.processor": "processor",
+    "machine.cores": "cores",
+    "device": "device",
+    "dataset": "fingerprint of the data set",
+}
+
+
+@dataclass(frozen=True)
+class SectionFacts:
+    """What the pages say of a suite at a scale, in Markdown and HTML alike."""
+
+    suite: Suite
+    scale: str
+    what: str  # the scale, in words
+    paper: Paper
+    published_scale: bool  # whether the scale follows the published protocol
+    counts: str  # cells done, and values by verdict
+    counts_of: dict[str, str]  # the same of each artifact
+    missing: list[str]  # settings of cells that are not done
+    artifacts: list[tuple[Artifact, list[Table]]]
+    measured: list[Table]
+    tolerances: list[str]
+    differences: list[str]  # from the published protocol
+    judged: list[tuple[Claim, ClaimVerdict, list[Judged]]]
+    figures: list[Figure]  # that can be drawn
+    missing_figures: list[str]  # titles of those that cannot
+    assumed: list[tuple[str, str, str, str]]  # setting, value, why, values at this scale
+    gaps: list[tuple[str, str, str, str]]  # methods, setting, value, source
+    unstated: list[str]
+    errata: list[tuple[str, str]]  # where, and what
+    errata_of_protocols: list[tuple[str, str]]
+    origins: dict[str, str]
+    cells: Table | None  # every finished cell
+    formats: list[str]  # of tables, as files beside the page
+    pictures: list[str]  # formats of figures
+
+
+def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
+    """Return the facts of a suite at a scale whose figures are drawn already, or will be.
+
+    Args:
+        evidence: what is known.
+        formats: of files beside the pages: any of png, pdf, tex, csv.
+    """
+    from bench.figures.panels import can_be_drawn  # loads matplotlib
+
+    suite, paper, compared = evidence.suite, evidence.paper, evidence.compared
+    names = dict.fromkeys([*suite.reproduces, *(c.artifact for c in suite.compare)])
+    artifacts = [paper.artifact(name) for name in names]
+    rows_of = {a.id: [row for row in compared if row.artifact == a.id] for a in artifacts}
+    figures = [f for f in suite.figures if can_be_drawn(f, evidence.done)]
+    return SectionFacts(
+        suite=suite,
+        scale=evidence.scale,
+        what=suite.scales[evidence.scale].what,
+        paper=paper,
+        published_scale=evidence.is_published,
+        counts=_counts(evidence, compared),
+        counts_of={name: _counts(evidence, rows) for name, rows in rows_of.items()},
+        missing=missing_cells(evidence),
+        artifacts=[(a, _tables(evidence, rows_of[a.id])) for a in artifacts],
+        measured=[t for asked in suite.tables if (t := measured_table(asked, evidence.done))],
+        tolerances=tolerance_lines([r for r in compared if r.comparable and r.measured]),
+        differences=sorted({d for row in compared for d in row.departures}),
+        judged=by_claim(evidence.judged),
+        figures=figures,
+        missing_figures=[f.title for f in suite.figures if f not in figures],
+        assumed=[
+            (name, value_text(a.value), a.why, _used(name, evidence.cells))
+            for name, a in suite.assumed.items()
+        ],
+        gaps=_preset_gaps(suite, evidence.cells),
+        unstated=[u for protocol in _protocols(suite, paper) for u in protocol.unstated],
+        errata=_errata(artifacts),
+        errata_of_protocols=_errata_of_protocols(suite, paper),
+        origins=_origins(evidence.done),
+        cells=_finished_cells(evidence),
+        formats=[kind for kind in TABLE_FORMATS if kind in formats],
+        pictures=["svg", *(kind for kind in PICTURE_FORMATS if kind in formats)],
+    )
+
+
+def missing_cells(evidence: Evidence) -> list[str]:
+    """Return the settings of the cells that are not done, with their seeds."""
+    done = {cell.id for cell, _ in evidence.done}
+    varied = varied_settings(evidence.cells)
+    seeds: dict[str, list[int]] = {}
+    for cell in evidence.cells:
+        if cell.id not in done:
+            known = cell.settings
+            told = ", ".join(f"{n} = {value_text(known[n])}" for n in varied if n in known)
+            seeds.setdefault(told or "all", []).append(cell.seed)
+    lines = [
+        f"{told} (seed{'s' if len(own) > 1 else ''} {', '.join(map(str, own))})"
+        for told, own in seeds.items()
+    ]
+    left = len(lines) - MOST_MISSING
+    return [*lines[:MOST_MISSING], f"and {left} more"] if left > 0 else lines
+
+
+def _has_values(evidence: Evidence, rows: Sequence[Compared]) -> bool:
+    """Whether this scale has something to say of printed values."""
+    compared = any(row.comparable and row.measured for row in rows)
+    return bool(rows) and (evidence.is_published or compared)
+
+
+def _tables(evidence: Evidence, rows: Sequence[Compared]) -> list[Table]:
+    """Return the tables of an artifact, where this scale has something to say of its values."""
+    if not _has_values(evidence, rows):
+        return []
+    return make_tables(rows, {c.artifact: c.layout for c in reversed(evidence.suite.compare)})
+
+
+def _protocols(suite: Suite, paper: Paper) -> list[Protocol]:
+    """Return the paper's protocols that the suite follows."""
+    names = [suite.protocol, *suite.protocols.values()]
+    return [paper.protocol(name) for name in dict.fromkeys(names) if name]
+
+
+def _preset_gaps(suite: Suite, cells: Sequence[Cell]) -> list[tuple[str, str, str, str]]:
+    """Return what presets fill in that no paper states: methods, setting, value, the source."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    known = paper_presets()
+    for method in dict.fromkeys(c.settings["method"] for c in cells if "method" in c.settings):
+        coordinates = known[method].coordinates if method in known else {}
+        own = [cell.settings for cell in cells if cell.settings.get("method") == method]
+        for name, (value, source) in coordinates.items():
+            taken = value is not None and any(s.get(name) == value for s in own)
+            if "not stated" in source and taken and name not in suite.assumed:
+                found.setdefault((name, value_text(value), source), []).append(method)
+    return [(", ".join(names), *key) for key, names in found.items()]
+
+
+def _used(name: str, cells: Sequence[Cell]) -> str:
+    """Return the values that a setting has in these cells."""
+    values = dict.fromkeys(c.settings[name] for c in cells if name in c.settings)
+    return ", ".join(value_text(value) for value in values)
+
+
+def _counts(evidence: Evidence, compared: Sequence[Compared]) -> str:
+    line = f"{len(evidence.done)} of {len(evidence.cells)} cells done."
+    if _has_values(evidence, compared):
+        line += f" Compared values: {summary_line(compared)}."
+    return line
+
+
+def _errata(artifacts: Sequence[Artifact]) -> list[tuple[str, str]]:
+    """Return what is recorded as contradictory, misprinted or open about these artifacts."""
+    notes = [(f"{a.id}", a.note) for a in artifacts if a.note]
+    notes += [(f"{a.id}, row {v.row + 1}", v.note) for a in artifacts for v in a.values if v.note]
+    return [(place, " ".join(note.split())) for place, note in notes]
+
+
+def _errata_of_protocols(suite: Suite, paper: Paper) -> list[tuple[str, str]]:
+    notes = [(f"protocol {p.id}", p.note) for p in _protocols(suite, paper) if p.note]
+    return [(place, " ".join(note.split())) for place, note in notes]
+
+
+def _origins(done: Sequence[tuple[Cell, Finished]]) -> dict[str, str]:
+    if not done:
+        return {}
+    told = {}
+    for key, name in ORIGINS.items():
+        if not any(key in finished.provenance for _, finished in done):
+            continue
+        counts = Counter(str(finished.provenance.get(key)) for _, finished in done)
+        told[name] = ", ".join(
+            value if len(counts) == 1 else f"{value} ({n} cells)" for value, n in counts.items()
+        )
+    seconds = sum(finished.provenance.get("wall_s", 0.0) for _, finished in done)
+    told["seeds"] = ", ".join(str(seed) for seed in sorted({cell.seed for cell, _ in done}))
+    told["compute time of all cells"] = f"{seconds:.0f} s"
+    return told
+
+
+def _finished_cells(evidence: Evidence) -> Table | None:
+    """Return a row a finished cell: what tells it apart, and its metrics as they are kept."""
+    if not evidence.done:
+        return None
+    suite = evidence.suite
+    asked = [c.metric for c in suite.compare] + [t.metric for t in suite.tables]
+    asked += [check.metric for checks in suite.claims.values() for check in checks]
+    asked += [name for f in suite.figures for name in (f.y, f.x)]
+    measured = {name for _, finished in evidence.done for name in finished.metrics}
+    metrics = [name for name in dict.fromkeys(asked) if name in measured]
+    varied = varied_settings(evidence.cells)
+    rows = [
+        [
+            Entry(cell.id),
+            setting_entry(cell.seed),
+            *(setting_entry(cell.settings.get(name)) for name in varied),
+            *(_metric(finished.metrics.get(name)) for name in metrics),
+        ]
+        for cell, finished in evidence.done
+    ]
+    return Table("cells", "Finished cells", ["id", "seed", *varied, *metrics], rows)
+
+
+def _metric(value: float | None) -> Entry:
+    return Entry("") if value is None else Entry(repr(value), number=value)

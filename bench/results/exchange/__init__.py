@@ -1,0 +1,1 @@
+"""Finished cells as archives, in and out."""

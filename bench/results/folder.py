@@ -1,0 +1,245 @@
+"""The folder of one cell: the names of its files, what is in them, and how they are written."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import is_zipfile
+
+from bench.cells.cell import Cell
+from bench.errors import StoreError
+from bench.files.atomic import read_json, sync_folder, to_json, to_npz, write_whole
+from bench.results.attempts import Attempt, begin_attempt, last_attempt
+from bench.results.owner import Owner
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class CellFolder:
+    """One cell on disk."""
+
+    def __init__(self, path: Path) -> None:
+        """Name the folder; nothing is read or written yet."""
+        self.path = path
+
+    @property
+    def cell_file(self) -> Path:
+        """The resolved cell."""
+        return self.path / "cell.json"
+
+    @property
+    def attempts(self) -> Path:
+        """The records of executions."""
+        return self.path / "attempts"
+
+    @property
+    def history_file(self) -> Path:
+        """Metrics while it trained, one JSON object a line."""
+        return self.path / "history.jsonl"
+
+    @property
+    def checkpoint_file(self) -> Path:
+        """Where to go on."""
+        return self.path / "checkpoint.pt"
+
+    @property
+    def step_file(self) -> Path:
+        """How many steps the checkpoint has behind it."""
+        return self.path / "checkpoint.json"
+
+    @property
+    def arrays_file(self) -> Path:
+        """Arrays worth keeping."""
+        return self.path / "arrays.npz"
+
+    @property
+    def provenance_file(self) -> Path:
+        """Where the result comes from."""
+        return self.path / "provenance.json"
+
+    @property
+    def summary_file(self) -> Path:
+        """The metrics; that it exists is what "done" means."""
+        return self.path / "summary.json"
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the cell has its result."""
+        return self.summary_file.exists()
+
+    def claim(
+        self, cell: Cell | None, owner: Owner, launch: str, *, retry_before: float = 0.0
+    ) -> Attempt | None:
+        """Begin an attempt at the cell; None if it is done, failed, or a living process holds it.
+
+        Args:
+            cell: whose folder this is; None for a trained encoder.
+            owner: who claims.
+            launch: on whose behalf.
+            retry_before: failures that ended before this time (seconds since 1970) are tried again.
+        """
+        if self.is_done:
+            return None
+        attempt = begin_attempt(self.attempts, owner, launch, retry_before=retry_before)
+        if attempt is None:
+            return None
+        if self.is_done:  # finished between the look and the claim
+            attempt.end("done")
+            return None
+        self.sweep()
+        if cell is not None and not self.cell_file.exists():
+            write_whole(self.cell_file, to_json(cell.model_dump(mode="json")))
+        return attempt
+
+    def sweep(self) -> None:
+        """Remove the half-written files of a killed owner; its successor alone may do so."""
+        for leftover in self.path.glob(".*"):
+            leftover.unlink(missing_ok=True)
+
+    def last_attempt(self) -> Attempt | None:
+        """Return the latest attempt."""
+        return last_attempt(self.attempts)
+
+    def finish(
+        self,
+        metrics: dict[str, float],
+        arrays: dict[str, np.ndarray[Any, Any]],
+        provenance: dict[str, Any],
+    ) -> None:
+        """Write the result; the summary comes last, and with it the cell is done."""
+        if arrays:
+            write_whole(self.arrays_file, to_npz(arrays))
+        write_whole(self.provenance_file, to_json(provenance))
+        write_whole(self.summary_file, to_json({"metrics": metrics}))
+        sync_folder(self.path)
+        self.remove_checkpoint()
+
+    def note_step(self, step: int) -> None:
+        """Write how many steps the checkpoint has behind it, for those who need not load it."""
+        write_whole(self.step_file, to_json({"step": step}))
+
+    def checkpoint_step(self) -> int | None:
+        """Return how many steps the checkpoint has behind it, without loading it.
+
+        Returns:
+            0 without a checkpoint; None where nothing beside it says so: its reader knows.
+        """
+        if not self.checkpoint_file.exists():
+            return 0
+        with suppress(StoreError, TypeError, KeyError, ValueError):
+            return int(read_json(self.step_file)["step"])
+        return None
+
+    def remove_checkpoint(self) -> None:
+        """Remove the checkpoint of a finished training."""
+        self.checkpoint_file.unlink(missing_ok=True)
+        self.step_file.unlink(missing_ok=True)
+
+    def metrics(self) -> dict[str, float] | None:
+        """Return the metrics of the summary; None if the cell is not done."""
+        summary = read_json(self.summary_file)
+        if summary is None:
+            return None
+        metrics = summary.get("metrics") if isinstance(summary, dict) else None
+        if not isinstance(metrics, dict) or not all(map(_is_finite, metrics.values())):
+            raise StoreError(
+                f"{self.summary_file}: holds no finite metrics; remove {self.path} to have it "
+                "computed again"
+            )
+        return metrics
+
+    def provenance(self) -> dict[str, Any]:
+        """Return where the result comes from; empty if the cell is not done."""
+        record = read_json(self.provenance_file)
+        if not isinstance(record, dict | None):
+            raise self._unreadable(self.provenance_file, "it is no JSON object")
+        return record or {}
+
+    def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Return the arrays kept; empty if there are none.
+
+        Raises:
+            StoreError: the file is damaged.
+        """
+        if not self.arrays_file.exists():
+            return {}
+        import numpy as np  # here alone, so that `bench status` need not load it
+
+        if not is_zipfile(self.arrays_file):
+            raise self._unreadable(self.arrays_file, "it is no npz file")
+        try:
+            with self.arrays_file.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                return dict(arrays)
+        except Exception as fault:  # numpy and zipfile raise many kinds for a damaged file
+            text = str(fault).strip().partition("\n")[0] or type(fault).__name__
+            raise self._unreadable(self.arrays_file, text) from fault
+
+    def _unreadable(self, path: Path, why: str) -> StoreError:
+        return StoreError(
+            f"{path}: cannot be read ({why}); remove {self.path} to have it computed again"
+        )
+
+    def append_history(self, line: dict[str, float]) -> None:
+        """Add one record of metrics; `step` is among them."""
+        with self.history_file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, sort_keys=True) + "\n")
+
+    def history(self, *, finished: bool = False) -> list[dict[str, float]]:
+        """Return the records so far, up to the first line that is torn.
+
+        Args:
+            finished: whether the cell is done, so that no line may be torn.
+
+        Raises:
+            StoreError: one is.
+        """
+        try:
+            text = self.history_file.read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return []
+        lines = text.splitlines(keepends=True)
+        records = []
+        for line in lines:
+            record = _record(line)
+            if record is None:
+                break
+            records.append(record)
+        if finished and len(records) < len(lines):
+            why = f"line {len(records) + 1} is no record of metrics"
+            raise self._unreadable(self.history_file, why)
+        return records
+
+    def rewind_history(self, step: int) -> None:
+        """Forget what was recorded after `step`: training goes on from there."""
+        kept = [line for line in self.history() if line["step"] <= step]
+        text = "".join(json.dumps(line, sort_keys=True) + "\n" for line in kept)
+        write_whole(self.history_file, text.encode())
+
+    def copy_history(self, other: CellFolder) -> None:
+        """Take over what another folder recorded."""
+        if other.history_file.exists():
+            write_whole(self.history_file, other.history_file.read_bytes())
+
+    def write_traceback(self, attempt: Attempt, lines: Iterable[str]) -> Path:
+        """Keep the traceback of a failed attempt; return its file."""
+        path = attempt.path.with_suffix(".log")
+        write_whole(path, "".join(lines).encode())
+        return path
+
+
+def _record(line: str) -> dict[str, float] | None:
+    """Return a line of history; None if it is torn."""
+    try:
+        record = json.loads(line) if line.endswith("\n") else None
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) and "step" in record else None
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)

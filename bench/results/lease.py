@@ -1,0 +1,153 @@
+"""What a process holds, and the signs of life that it gives while it does.
+
+The claim on a folder is its running attempt (`bench.results.attempts`): this process touches the
+record every HEARTBEAT_S, and whoever finds its owner dead begins the next attempt.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from bench.cells.cell import Cell
+from bench.errors import CellFailure, Interrupted, Preempted
+from bench.results.attempts import Attempt, Ending
+from bench.results.folder import CellFolder
+from bench.results.owner import Owner
+from bench.signals import end_if_told
+
+HEARTBEAT_S = 30.0
+POLL_S = 1.0  # while another process holds what is waited for
+
+
+@contextmanager
+def every(seconds: float, action: Callable[[], None]) -> Iterator[None]:
+    """Call a function again and again in the background while the block lasts."""
+    over = threading.Event()
+
+    def repeat() -> None:
+        while not over.wait(seconds):
+            action()
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def heartbeat(sign_of_life: Path) -> AbstractContextManager[None]:
+    """Touch a file in the background while the block lasts."""
+    return every(HEARTBEAT_S, lambda: _touch(sign_of_life))
+
+
+def _touch(path: Path) -> None:
+    with suppress(OSError):  # removed, or the disk does not answer now: the next touch may succeed
+        os.utime(path)
+
+
+class Claim(NamedTuple):
+    """A folder that this process holds, by a running attempt."""
+
+    folder: CellFolder
+    attempt: Attempt
+
+
+class Lease:
+    """The claims of this process on folders of the store.
+
+    Within its block it gives signs of life for all of them; what is still held at the end of the
+    block is released.
+    """
+
+    def __init__(self, launch: str = "", *, retry_before: float = 0.0) -> None:
+        """Begin without a claim.
+
+        Args:
+            launch: on whose behalf folders are claimed.
+            retry_before: failures that ended before this time (seconds since 1970) are tried again.
+        """
+        self.launch, self.retry_before = launch, retry_before
+        self.claims: list[Claim] = []
+        self._owner, self._checked_at = Owner.me(), time.monotonic()
+        self._heartbeat = every(HEARTBEAT_S, self._touch)
+
+    def __enter__(self) -> Self:
+        """Begin to give signs of life."""
+        self._heartbeat.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Release what is left: as done where the result is there, else as interrupted."""
+        self._heartbeat.__exit__(None, None, None)
+        reason = "preempted" if isinstance(error, Preempted) else None
+        for claim in list(self.claims):
+            self.end(claim, "done" if claim.folder.is_done else "interrupted", reason)
+
+    def claim(self, folder: CellFolder, cell: Cell | None = None) -> Claim | None:
+        """Claim a folder; None if it is done, failed, or a living process holds it.
+
+        Args:
+            folder: the folder.
+            cell: whose folder it is; None for a trained encoder.
+        """
+        attempt = folder.claim(cell, self._owner, self.launch, retry_before=self.retry_before)
+        if attempt is None:
+            return None
+        self.claims.append(Claim(folder, attempt))
+        return self.claims[-1]
+
+    def wait_for(
+        self, folder: CellFolder, stop: Callable[[], bool] = lambda: False
+    ) -> Claim | None:
+        """Claim the folder of a trained encoder as soon as nobody holds it; None if it is done.
+
+        Args:
+            folder: the folder.
+            stop: whether to wait no longer, where a signal does not say so.
+
+        Raises:
+            Interrupted: it says so.
+        """
+        while (claim := self.claim(folder)) is None and not folder.is_done:
+            if stop():
+                end_if_told()
+                raise Interrupted("told to stop")
+            time.sleep(POLL_S)
+        return claim
+
+    def check(self) -> None:
+        """Look, every HEARTBEAT_S, whether all claims are still this process's.
+
+        Raises:
+            CellFailure: another process took this one for dead.
+        """
+        if time.monotonic() - self._checked_at < HEARTBEAT_S:
+            return
+        self._checked_at = time.monotonic()
+        for folder, attempt in self.claims:
+            if not attempt.is_mine():
+                raise CellFailure(f"another process took over the training in {folder.path}")
+
+    def end(
+        self, claim: Claim, state: Ending, reason: str | None = None, message: str | None = None
+    ) -> None:
+        """End the attempt of a claim, unless another process took it over, and give it up."""
+        if claim.attempt.is_mine():
+            claim.attempt.end(state, reason, message)
+        self.claims.remove(claim)
+
+    def _touch(self) -> None:
+        for _, attempt in list(self.claims):
+            _touch(attempt.path)

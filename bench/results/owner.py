@@ -1,0 +1,82 @@
+"""Which process works on something, and whether it is still alive."""
+
+import os
+import socket
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.results.slurm.squeue import this_job
+
+LEASE_S = 300.0  # a process on another machine is dead when it gave no sign for this long
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process, told apart from later ones with its number and from those of other machines."""
+
+    host: str
+    machine: str  # boot and process namespace: numbers of processes mean the same within it
+    pid: int
+    started: str  # of the process, in the kernel's clock
+    job: str = ""  # the Slurm job that it is a part of
+
+    @classmethod
+    def me(cls) -> "Owner":
+        """Return the current process."""
+        started = _started(os.getpid()) or ""
+        return cls(socket.gethostname(), _machine(), os.getpid(), started, this_job())
+
+    @classmethod
+    def of(cls, record: dict[str, Any]) -> "Owner":
+        """Return the owner that a JSON record holds."""
+        return cls(**record)
+
+    def record(self) -> dict[str, Any]:
+        """Return the owner as JSON."""
+        return asdict(self)
+
+    def is_alive(self, sign_of_life: Path) -> bool:
+        """Whether the process lives: asked of the kernel here, judged by a file's age elsewhere.
+
+        Args:
+            sign_of_life: the file that the owner touches while it lives (`bench.results.lease`).
+        """
+        if self.machine == _machine():
+            return _started(self.pid) == self.started
+        try:
+            return time.time() - sign_of_life.stat().st_mtime < LEASE_S
+        except OSError:
+            return False
+
+
+def _machine() -> str:
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}:{os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return socket.gethostname()
+
+
+def _started(pid: int) -> str | None:
+    """Return the start time of a process in clock ticks since boot; None if there is none."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return None if Path("/proc/self").exists() else _exists(pid)
+    except ProcessLookupError:
+        return None
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in ("Z", "X") else fields[19]
+
+
+def _exists(pid: int) -> str | None:
+    """Without /proc only the number can be asked for."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return None
+    except PermissionError:
+        pass
+    return ""

@@ -1,0 +1,1 @@
+"""What was given to Slurm for a results folder, and what Slurm says of it."""

@@ -1,0 +1,216 @@
+"""The results folder as a whole: which cells are done, running, queued, failed, missing."""
+
+import os
+import shutil
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from uuid import uuid4
+
+from bench.cells.cell import Cell
+from bench.errors import StoreError
+from bench.files.atomic import read_json, to_json, write_whole
+from bench.results.exchange.entry import TRAINED
+from bench.results.folder import CellFolder
+from bench.results.folders import Folders
+from bench.results.lease import heartbeat
+from bench.results.owner import LEASE_S, Owner
+from bench.results.slurm.submissions import Submissions
+
+
+class State(StrEnum):
+    """What the store can say of a cell."""
+
+    DONE = "done"
+    RUNNING = "running"
+    QUEUED = "queued"
+    FAILED = "failed"
+    MISSING = "missing"
+    STALE = "stale"
+
+
+OVER = (State.DONE, State.FAILED)
+"""States in which nothing is left to do, unless failures are tried again."""
+
+
+@dataclass(frozen=True)
+class CellState:
+    """A state, and for a failure its reason, message and log."""
+
+    state: State
+    attempts: int = 0
+    reason: str | None = None
+    message: str | None = None
+    log: str | None = None
+    job: str | None = None  # of Slurm, while it runs
+
+
+DONE = CellState(State.DONE)
+
+
+class Store:
+    """The results of any number of suites, shared by any number of processes."""
+
+    def __init__(self, root: Path, *, asks_slurm: bool = True) -> None:
+        """Name the folder; it is made when something is first written.
+
+        Args:
+            root: the results.
+            asks_slurm: whether what Slurm holds counts as queued.
+        """
+        self.root, self.asks_slurm = root, asks_slurm
+        self.launches = root / "launches"
+        self.submissions = Submissions(self.launches / "slurm")
+
+    def folder(self, cell: Cell) -> CellFolder:
+        """Return the cell's folder, whether it exists or not."""
+        return CellFolder(self.root / cell.experiment / cell.id)
+
+    def folders(self, cells: Sequence[Cell], data: Path) -> Folders:
+        """Return the cells' folders, with what experiments need beside them.
+
+        Args:
+            cells: those of a stack.
+            data: the folder of data sets.
+        """
+        own = [self.folder(cell) for cell in cells]
+        return Folders(own, encoders=self.root / TRAINED, data=data)
+
+    def check_writable(self) -> None:
+        """Raise a StoreError unless files can be written and hard-linked here."""
+        probe = self.root / f".probe-{uuid4().hex}"
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            probe.write_bytes(b"")
+            os.link(probe, probe.with_suffix(".link"))
+        except OSError as fault:
+            told = fault.strerror or str(fault)
+            raise StoreError(f"{self.root}: results cannot be written here ({told})") from fault
+        finally:
+            for path in (probe, probe.with_suffix(".link")):
+                with suppress(OSError):
+                    path.unlink()
+
+    def states(self, cells: Sequence[Cell]) -> list[CellState]:
+        """Return the state of each cell.
+
+        Folders are listed once an experiment, so that thousands of cells cost little.
+        """
+        present = {name: self._ids(name) for name in {cell.experiment for cell in cells}}
+        queued = self.queued()
+        return [self._state(cell, present[cell.experiment], queued) for cell in cells]
+
+    def _ids(self, experiment: str) -> set[str]:
+        try:
+            return set(os.listdir(self.root / experiment))
+        except (FileNotFoundError, NotADirectoryError):
+            return set()
+
+    def _state(self, cell: Cell, present: set[str], queued: dict[str, float]) -> CellState:
+        waiting = CellState(State.QUEUED if cell.id in queued else State.MISSING)
+        if cell.id not in present:
+            former = any(name in present for name in cell.former_ids)
+            return CellState(State.STALE) if former and waiting.state != State.QUEUED else waiting
+        if os.path.exists(f"{self.root}/{cell.experiment}/{cell.id}/summary.json"):
+            return DONE  # without path objects: this is asked of thousands
+        folder = self.folder(cell)
+        last = folder.last_attempt()
+        if last is None:
+            return waiting
+        if last.state == "running":
+            return CellState(State.RUNNING, last.number, job=last.owner.job or None)
+        if last.state == "failed" and last.record["ended"] >= queued.get(cell.id, 0.0):
+            record, log = last.record, last.path.with_suffix(".log")
+            told = str(log) if log.exists() else None
+            return CellState(State.FAILED, last.number, record["reason"], record["message"], told)
+        return CellState(waiting.state, last.number)
+
+    def queued(self) -> dict[str, float]:
+        """Return the ids that launchers or Slurm hold, and since when they retry failures."""
+        ids = self.submissions.queued() if self.asks_slurm else {}
+        for path in self.launches.glob("*.json"):
+            launch = read_json(path)
+            if launch and Owner.of(launch["owner"]).is_alive(path):
+                for name in launch["cells"]:
+                    ids[name] = max(ids.get(name, 0.0), launch["retry_before"])
+        return ids
+
+    def launchers_of(self, cells: Collection[str]) -> list[Owner]:
+        """Return the living launchers that announced any of these cells, by their ids."""
+        found = []
+        for path in self.launches.glob("*.json"):
+            launch = read_json(path)
+            if launch and not set(launch["cells"]).isdisjoint(cells):
+                owner = Owner.of(launch["owner"])
+                if not owner.job and owner.is_alive(path):
+                    found.append(owner)
+        return found
+
+    @contextmanager
+    def announce(self, cells: Sequence[Cell], *, retry_before: float = 0.0) -> Iterator["Launch"]:
+        """Tell other processes that these cells wait in this one's queue.
+
+        Args:
+            cells: the cells.
+            retry_before: failures that ended before this time are tried again.
+        """
+        self.sweep()
+        path = self.launches / f"{uuid4().hex[:12]}.json"
+        launch = Launch(path, Owner.me(), retry_before, time.time())
+        record = {
+            "owner": launch.owner.record(),
+            "cells": sorted(cell.id for cell in cells),
+            "retry_before": retry_before,
+        }
+        write_whole(launch.path, to_json(record))
+        try:
+            with heartbeat(launch.path):
+                yield launch
+        finally:
+            launch.path.unlink(missing_ok=True)
+
+    def sweep(self) -> None:
+        """Remove what killed launchers left: announcements, logs, half-written files."""
+        for path in self.launches.glob("*.json"):
+            record = read_json(path)
+            if record and not Owner.of(record["owner"]).is_alive(path):
+                path.unlink(missing_ok=True)
+                shutil.rmtree(path.with_suffix(""), ignore_errors=True)
+        for path in self.launches.glob("*"):
+            announced = path.suffix == ".json" or path.with_suffix(".json").exists()
+            if not announced and path != self.submissions.folder:
+                _remove_if_old(path)
+
+
+def _remove_if_old(path: Path) -> None:
+    """Remove a file or folder to which nobody alive can still be writing."""
+    with suppress(OSError):
+        if time.time() - path.stat().st_mtime > LEASE_S:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A running `bench run`: its announcement and the folder of its workers' logs."""
+
+    path: Path
+    owner: Owner
+    retry_before: float  # failures older than this are tried again
+    since: float  # when it began
+
+    @property
+    def name(self) -> str:
+        """12 hex digits."""
+        return self.path.stem
+
+    @property
+    def logs(self) -> Path:
+        """Where its workers write."""
+        return self.path.with_suffix("")
+
+    def is_alive(self) -> bool:
+        """Whether the launcher still runs."""
+        return self.path.exists() and self.owner.is_alive(self.path)

@@ -1,0 +1,1 @@
+"""Suite files and method presets -> cells, checked against the papers."""

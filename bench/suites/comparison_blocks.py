@@ -1,0 +1,116 @@
+"""Comparisons as a suite's file writes them: blocks that stand for one comparison or for many."""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any, NamedTuple, Self
+
+from pydantic import model_validator
+
+from bench.suites.suite import Comparison, Layout, RowsAndCells, Settings
+
+
+class Case(RowsAndCells):
+    """One of a block's comparisons, as what it adds to the block."""
+
+    metric: str | None = None
+
+
+class ComparisonBlock(RowsAndCells):
+    """Comparisons that differ in artifact, metric, or in which rows go with which cells.
+
+    There is one for each of `artifacts`, each of `metrics` and each of `cases`: the cases of the
+    first metric of the first artifact come first. What `artifacts` and `cases` give is added to
+    the block's own keys, and wins where a key stands in both.
+    """
+
+    artifact: str | None = None
+    artifacts: dict[str, Settings] = {}  # in place of `artifact`: each with the cells it is of
+    metric: str | None = None
+    metrics: list[str] | dict[str, str] = []  # in place of `metric`; as a mapping: its `reading`
+    cases: list[Case] = []
+    reading: str | None = None
+    argmax: str | None = None
+    std_over: str | None = None
+    layout: Layout | None = None
+
+    @model_validator(mode="after")
+    def _one_reduction(self) -> Self:
+        gains = self.gain_over or any(case.gain_over for case in self.cases)
+        if sum(map(bool, (self.argmax, self.std_over, gains))) > 1:
+            raise ValueError("argmax, std_over, gain_over: at most one of them")
+        return self
+
+    @model_validator(mode="after")
+    def _names_its_artifacts_and_metrics(self) -> Self:
+        if bool(self.artifact) == bool(self.artifacts):
+            raise ValueError("artifact, artifacts: one of them is needed")
+        of_cases = [case.metric is not None for case in self.cases]
+        if [bool(self.metric), bool(self.metrics), any(of_cases)].count(True) != 1:
+            raise ValueError("metric, metrics, the metric of each of cases: one of them is needed")
+        if any(of_cases) and not all(of_cases):
+            raise ValueError(f"cases.{of_cases.index(False)}.metric is missing")
+        if isinstance(self.metrics, dict) and self.reading is not None:
+            raise ValueError("reading: stands under metrics too; keep one of them")
+        return self
+
+
+class _Part(NamedTuple):
+    """Keys that are added to a block, and where in the block they stand."""
+
+    keys: dict[str, Any]
+    key_paths: dict[str, str] = {}
+
+
+def comparisons(blocks: Sequence[ComparisonBlock]) -> list[Comparison]:
+    """Return the comparisons that the blocks of a file stand for."""
+    return [c for i, block in enumerate(blocks) for c in _each(block, f"compare.{i}")]
+
+
+def _each(block: ComparisonBlock, block_path: str) -> Iterator[Comparison]:
+    common = block.model_dump(exclude_unset=True, exclude={"artifacts", "metrics", "cases"})
+    for parts in product(_artifacts(block), _metrics(block), _cases(block)):
+        keys: dict[str, Any] = common
+        key_paths: dict[str, str] = {}
+        for part in parts:
+            keys = keys | {key: _added(keys.get(key), value) for key, value in part.keys.items()}
+            key_paths |= {key: f"{block_path}.{path}" for key, path in part.key_paths.items()}
+        yield Comparison.model_validate(keys | {"block": block_path, "key_paths": key_paths})
+
+
+def _added(value: Any, more: Any) -> Any:
+    """Return a key's value with what a part adds: mappings and lists grow, others are replaced."""
+    if isinstance(more, dict):
+        return (value or {}) | more
+    return [*(value or []), *more] if isinstance(more, list) else more
+
+
+def _artifacts(block: ComparisonBlock) -> list[_Part]:
+    return [
+        _Part(
+            {"artifact": name, "where": where},
+            {"artifact": f"artifacts.{name}"}
+            | {f"where.{key}": f"artifacts.{name}.{key}" for key in where},
+        )
+        for name, where in block.artifacts.items()
+    ] or [_Part({})]
+
+
+def _metrics(block: ComparisonBlock) -> list[_Part]:
+    if isinstance(block.metrics, dict):
+        return [
+            _Part({"metric": name, "reading": reading}, {"metric": f"metrics.{name}"})
+            for name, reading in block.metrics.items()
+        ] or [_Part({})]
+    return [
+        _Part({"metric": name}, {"metric": f"metrics.{i}"}) for i, name in enumerate(block.metrics)
+    ] or [_Part({})]
+
+
+def _cases(block: ComparisonBlock) -> list[_Part]:
+    return [_case(case, f"cases.{i}") for i, case in enumerate(block.cases)] or [_Part({})]
+
+
+def _case(case: Case, case_path: str) -> _Part:
+    paths = [f"{key}.{name}" for key in ("where", "gain_over") for name in getattr(case, key)]
+    paths += ["metric"] if case.metric else []
+    return _Part(case.model_dump(exclude_unset=True), {key: f"{case_path}.{key}" for key in paths})

@@ -1,0 +1,86 @@
+"""Suite and scale -> cells: what each grid multiplies out to, checked and typed."""
+
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from bench.cells.cell import Cell
+from bench.errors import SuiteError, choices
+from bench.files.validation_errors import explain
+from bench.suites.presets import load_presets
+from bench.suites.resolve import Point, matches, resolve, scale_of
+from bench.suites.suite import Scalar, Suite
+
+
+def expand(
+    suite: Suite,
+    scale: str,
+    path: Path,
+    *,
+    seeds: Sequence[int] | None = None,
+    where: dict[str, list[Scalar]] | None = None,
+) -> list[Cell]:
+    """Return the suite's cells at a scale, in the order of the file, seeds innermost.
+
+    Args:
+        suite: the suite.
+        scale: one of its scales.
+        path: its file, for error lines.
+        seeds: instead of the suite's own.
+        where: only points whose settings have one of the values listed.
+
+    Raises:
+        SuiteError: an unknown scale or setting, a value of the wrong type, no cell at all.
+    """
+    grids = resolve(suite, scale, path)
+    chosen = scale_of(suite, scale, path)
+    seeds = seeds or chosen.seeds or suite.seeds
+    rules = where or {}
+    known = sorted({name for grid in grids for name in grid.kind.setting_names()})
+    for name in rules:
+        if name not in known:
+            raise SuiteError(f"--where {name}: unknown setting. {choices(name, known)}")
+    _check_values(rules, [point for grid in grids for point in grid.points()])
+    presets = load_presets(path.parent)
+    cells: list[Cell] = []
+    with _without_garbage_collection():
+        for grid in grids:
+            points = [point for point in grid.points() if matches(point, rules)]
+            try:
+                cells += grid.cells(points, seeds, presets)
+            except ValidationError as error:
+                raise SuiteError(explain(error, path, grid.places)) from None
+            except ValueError as error:
+                raise SuiteError(f"{path}: {error}") from None
+    if not cells:
+        raise SuiteError(f"{path}: scale '{scale}': no cell is left by --where and exclude")
+    if len(grids) > 1:  # grids of one suite may overlap
+        cells = list({cell.id: cell for cell in cells}.values())
+    return cells
+
+
+def _check_values(rules: dict[str, list[Scalar]], points: list[Point]) -> None:
+    """Refuse a chosen value that no cell has."""
+    for name, wanted in rules.items():
+        there = list(dict.fromkeys(point[name] for point in points if name in point))
+        for value in wanted:
+            if value not in there:
+                known = ", ".join("null" if v is None else str(v) for v in there)
+                raise SuiteError(
+                    f"--where {name}: no cell has the value {value}. There are: {known}."
+                )
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Keep the collector from walking 100,000 fresh records again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -1,0 +1,189 @@
+"""Methods as points: for each preset the value of every coordinate, and where it comes from.
+
+Presets are data: those of the papers in `methods/*.yaml` here, anybody's own in
+`<suites>/methods/*.yaml`. A suite may override any coordinate. Nothing in the code depends on a
+preset's name: it is a label that does not enter a cell's id.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from bench.cells.axes import Comparison, DataAndViews, Encoder, Objective, Optimisation
+from bench.cells.losses import LOSS_OPTIONS
+from bench.cells.requirements import BELONGS, DRAWN, WITH_GRADIENT
+from bench.errors import SuiteError, choices
+from bench.files.validation_errors import explain
+from bench.files.yaml_file import load_yaml, yaml_files
+from bench.record import Record
+from bench.suites.suite import Scalar
+
+COORDINATES: dict[str, FieldInfo] = {
+    name: field
+    for axis in (DataAndViews, Encoder, Comparison, Objective, Optimisation)
+    for name, field in axis.model_fields.items()
+}
+"""Settings that a preset may fill in."""
+
+
+class Coordinate(NamedTuple):
+    """The value of one setting, and where it comes from."""
+
+    value: Scalar
+    source: str
+
+
+class Preset(NamedTuple):
+    """A method of the literature as coordinates."""
+
+    what: str
+    coordinates: dict[str, Coordinate]
+    like: str | None = None  # the preset that it was written as a change of
+    family: str = ""  # the name of its file
+
+    @property
+    def settings(self) -> dict[str, Scalar]:
+        """The values alone."""
+        return {name: coordinate.value for name, coordinate in self.coordinates.items()}
+
+
+class _Written(Record):
+    """A preset as its file has it."""
+
+    what: str
+    like: str | None = None  # another preset: what is not listed is taken from it
+    coordinates: dict[str, list[Scalar]]  # value and source
+
+
+_FILE = TypeAdapter(dict[str, _Written])
+
+
+def load_presets(suites: Path) -> Mapping[str, Preset]:
+    """Return every preset by name: the papers', then those in `methods/` beside the suites.
+
+    Args:
+        suites: the folder of suite files.
+
+    Raises:
+        SuiteError: in one line, whatever is wrong with a file.
+    """
+    known = dict(paper_presets())
+    for path in yaml_files(suites / "methods"):
+        _add(path, known)
+    return known
+
+
+@cache
+def paper_presets() -> Mapping[str, Preset]:
+    """Return the presets of the papers by name."""
+    known: dict[str, Preset] = {}
+    for path in yaml_files(Path(__file__).parent / "methods"):
+        _add(path, known)
+    return known
+
+
+def _add(path: Path, known: dict[str, Preset]) -> None:
+    """Add a file's presets; each may build on those before it, in the files before it too."""
+    data = load_yaml(path, SuiteError)
+    try:
+        written = _FILE.validate_python(data, strict=False)
+    except ValidationError as error:
+        raise SuiteError(explain(error, path)) from None
+    for name, method in written.items():
+        if name in known:
+            raise SuiteError(f"{path}: {name}: there is a method of that name already")
+        if method.like is not None and method.like not in known:
+            told = choices(method.like, list(known))
+            raise SuiteError(f"{path}: {name}.like: no method '{method.like}' before. {told}")
+        own = {
+            key: _coordinate(key, pair, f"{path}: {name}.coordinates.{key}")
+            for key, pair in method.coordinates.items()
+        }
+        base = known[method.like].coordinates if method.like else {}
+        merged = {**base, **own}
+        values = {key: coordinate.value for key, coordinate in merged.items()}
+        kept = {k: c for k, c in merged.items() if k in own or not _is_stale(k, values)}
+        known[name] = Preset(method.what, kept, method.like, path.stem)
+
+
+def _coordinate(name: str, pair: list[Scalar], place: str) -> Coordinate:
+    """Return a checked coordinate.
+
+    Raises:
+        SuiteError: there is no such setting, its value is not allowed, or it has no source.
+    """
+    if name not in COORDINATES:
+        raise SuiteError(f"{place}: unknown key. {choices(name, list(COORDINATES))}")
+    if len(pair) != 2 or not isinstance(pair[1], str):
+        raise SuiteError(f"{place}: found {pair!r}, expected [value, source]")
+    try:
+        _of_field(name).validate_python(pair[0], strict=True)
+    except ValidationError as error:
+        told = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+        raise SuiteError(f"{place}: found {pair[0]!r}: {told}") from None
+    return Coordinate(pair[0], pair[1])
+
+
+@cache
+def _of_field(name: str) -> TypeAdapter[Any]:
+    field = COORDINATES[name]
+    typed: Any = Annotated[field.annotation, *(field.metadata or [None])]
+    return TypeAdapter(typed)
+
+
+def elsewhere() -> dict[str, str]:
+    """Return the names that published rows call methods and that are no presets, and why."""
+    named: dict[str, str] = load_yaml(Path(__file__).parent / "not_presets.yaml", SuiteError)
+    return named
+
+
+def filled(settings: dict[str, Any], known: Mapping[str, Preset]) -> dict[str, Any]:
+    """Return the settings with those of the preset that `method` names; explicit ones win.
+
+    Where a setting overrides an axis of the preset, what the preset needed for it is dropped.
+
+    Args:
+        settings: those of one cell, as a suite gives them.
+        known: presets by name.
+
+    Raises:
+        ValueError: `method` names no preset.
+    """
+    method = settings.get("method")
+    if method is None:
+        raise ValueError(f"method is missing. Allowed here: {', '.join(known)}")
+    if not isinstance(method, str) or method not in known:
+        raise ValueError(f"method '{method}' is unknown. {choices(str(method), list(known))}")
+    own: dict[str, Any] = known[method].settings
+    loss = settings.get("loss", own.get("loss"))
+    options = LOSS_OPTIONS.get(str(loss), {})
+    merged = (options | own if loss == own.get("loss") else own | options) | settings
+    for name in list(merged):
+        if name not in settings and merged[name] is not None and _is_stale(name, merged):
+            merged[name] = None
+    return merged | {k: v for k, v in _followed(merged).items() if k not in settings}
+
+
+def _is_stale(name: str, merged: dict[str, Any]) -> bool:
+    """Return whether a preset's setting has no meaning any more with the others."""
+    if name == "drawn":
+        return merged["drawn"] not in DRAWN.get(str(merged.get("negatives")), ())
+    tables = [BELONGS, WITH_GRADIENT] if merged.get("loss") == "gradient" else [BELONGS]
+    return any(name in rules and not rules[name].has_meaning(merged) for rules in tables)
+
+
+def _followed(merged: dict[str, Any]) -> dict[str, Any]:
+    """Return settings that have no choice with the others, whatever a preset says of them."""
+    found: dict[str, Any] = {}
+    if merged.get("target") != "momentum":
+        found["momentum_schedule"] = "fixed"
+    if merged.get("target") == "bank":
+        found["symmetric"] = merged.get("colour") == "lab"
+    stopped = merged.get("target") == "stop-gradient" or merged.get("cutmix") is True
+    if stopped or merged.get("negatives") not in ("batch", "previous"):
+        found["negative_branch"] = "target"
+    return found

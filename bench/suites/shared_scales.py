@@ -1,0 +1,117 @@
+"""Scales that many suites share, by name.
+
+Shared scales are data: the project's in `scales/*.yaml` here, anybody's own in
+`<suites>/scales/*.yaml`. A scale of a suite takes one by `like: NAME` and adds what it changes.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Self
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError, model_validator
+
+from bench.cells import CELLS
+from bench.errors import SuiteError, choices
+from bench.files.validation_errors import explain
+from bench.files.yaml_file import load_yaml, yaml_files
+from bench.record import Record
+from bench.suites.suite import Protocol, Seeds, Settings, SharedScale
+
+
+class SharedScaleEntry(Record):
+    """A shared scale as its file has it: whole, or a change of the one that `like` names.
+
+    Its own keys win over those of the other, under `fixed` setting by setting.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["like"]}, {"required": ["what", "protocol"]}]}
+    )
+
+    like: str | None = None
+    what: str | None = None
+    protocol: Protocol | None = None
+    fixed: Settings = {}
+    seeds: Seeds | None = None
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        missing = [name for name in ("what", "protocol") if getattr(self, name) is None]
+        if missing and self.like is None:
+            raise ValueError(
+                f"{' and '.join(missing)} missing; give {'both' if missing[1:] else 'it'}, or name "
+                "a shared scale under like"
+            )
+        return self
+
+    def over(self, base: SharedScale | None) -> SharedScale:
+        """Return the scale as a change of `base`, or as it stands."""
+        inherited = base.model_dump() if base else {}
+        changes = self.model_dump(include={"what", "protocol", "seeds"}, exclude_none=True)
+        fixed = inherited.get("fixed", {}) | self.fixed
+        return SharedScale.model_validate(inherited | changes | {"fixed": fixed})
+
+
+_FILE = TypeAdapter(dict[str, SharedScaleEntry])
+
+
+def load_shared_scales(suites: Path) -> Mapping[str, SharedScale]:
+    """Return every shared scale by name: the project's, then those in `scales/` beside the suites.
+
+    Args:
+        suites: the folder of suite files.
+
+    Raises:
+        SuiteError: in one line, whatever is wrong with a file.
+    """
+    known = dict(shipped_scales())
+    for path in yaml_files(suites / "scales"):
+        _add(path, known)
+    return known
+
+
+@cache
+def shipped_scales() -> Mapping[str, SharedScale]:
+    """Return the project's shared scales by name."""
+    known: dict[str, SharedScale] = {}
+    for path in yaml_files(Path(__file__).parent / "scales"):
+        _add(path, known)
+    return known
+
+
+def scale_named(name: str, known: Mapping[str, SharedScale], key_path: str) -> SharedScale:
+    """Return the shared scale of that name.
+
+    Raises:
+        SuiteError: there is none; `key_path`, with the file, begins the line.
+    """
+    if name not in known:
+        raise SuiteError(f"{key_path}: no shared scale '{name}'. {choices(name, list(known))}")
+    return known[name]
+
+
+def _add(path: Path, known: dict[str, SharedScale]) -> None:
+    """Add a file's scales; each may build on those before it, in the files before it too."""
+    data = load_yaml(path, SuiteError)
+    try:
+        entries = _FILE.validate_python(data)
+    except ValidationError as error:
+        raise SuiteError(explain(error, path, root=SharedScaleEntry)) from None
+    for name, entry in entries.items():
+        if name in known:
+            raise SuiteError(f"{path}: {name}: there is a shared scale of that name already")
+        for setting in entry.fixed:
+            if setting not in _settings():
+                raise SuiteError(
+                    f"{path}: {name}.fixed.{setting}: unknown key. {choices(setting, _settings())}"
+                )
+        key_path = f"{path}: {name}.like"
+        base = scale_named(entry.like, known, key_path) if entry.like is not None else None
+        known[name] = entry.over(base)
+
+
+@cache
+def _settings() -> list[str]:
+    """Return the settings that any experiment has."""
+    return list(dict.fromkeys(name for kind in CELLS.values() for name in kind.setting_names()))

@@ -1,0 +1,121 @@
+"""A suite held against the paper it names: do its artifacts, claims and rows exist?"""
+
+from pathlib import Path
+
+from bench.cells import CELLS
+from bench.errors import PublishedError, SuiteError, choices
+from bench.papers.reader import NO_PAPER, Paper, load_paper
+from bench.papers.tolerances import tolerance_of
+from bench.suites.suite import Suite
+
+
+def check_suite(suite: Suite, path: Path) -> Paper:
+    """Return the suite's paper.
+
+    Raises:
+        SuiteError: with the place in the file, for a paper, artifact, claim, protocol or row key
+            that does not exist.
+    """
+    if suite.paper is None:
+        _check_names(suite, path)
+        return NO_PAPER
+    try:
+        paper = load_paper(suite.paper)
+    except PublishedError as error:
+        raise SuiteError(f"{path}: paper: {error}") from None
+    names = [(f"reproduces.{i}", "artifact", name) for i, name in enumerate(suite.reproduces)]
+    names += [(c.key_path("artifact"), "artifact", c.artifact) for c in suite.compare]
+    names += [(f"claims.{name}", "claim", name) for name in suite.claims]
+    names += [("protocol", "protocol", suite.protocol)] if suite.protocol else []
+    names += [(f"protocols.{name}", "artifact", name) for name in suite.protocols]
+    names += [(f"protocols.{k}", "protocol", name) for k, name in suite.protocols.items()]
+    for i, figure in enumerate(suite.figures):
+        names += [(f"figures.{i}.artifact", "artifact", figure.artifact)] if figure.artifact else []
+    for place, kind, name in names:
+        try:
+            getattr(paper, kind)(name)
+        except PublishedError as error:
+            raise SuiteError(f"{path}: {place}: {error}") from None
+    for comparison in suite.compare:
+        try:
+            tolerance_of(paper.id, comparison.artifact, comparison.metric, comparison.over)
+        except PublishedError as error:
+            raise SuiteError(f"{path}: {comparison.key_path('metric')}: {error}") from None
+    _check_row_keys(suite, paper, path)
+    _check_names(suite, path)
+    return paper
+
+
+def _check_names(suite: Suite, path: Path) -> None:
+    """Every metric and setting that a comparison, check or figure names is one of the cells'."""
+    kinds = [CELLS[k] for k in _kinds(suite)]
+    settings = [*dict.fromkeys(n for kind in kinds for n in kind.setting_names()), "experiment"]
+    metrics = list(dict.fromkeys(n for kind in kinds for n in kind.metrics))
+    named = _named_by_comparisons(suite, metrics, settings)
+    for claim, checks in suite.claims.items():
+        for i, check in enumerate(checks):
+            place = f"claims.{claim}.{i}"
+            named.append((f"{place}.metric", check.metric, metrics))
+            named.append((f"{place}.over", getattr(check, "over", None), settings))
+            named.append((f"{place}.bound", getattr(check, "bound", None), metrics))
+            for key in ("where", "than"):
+                cells = getattr(check, key, None) or {}
+                named += [(f"{place}.{key}.{name}", name, settings) for name in cells]
+    for i, table in enumerate(suite.tables):
+        named.append((f"tables.{i}.metric", table.metric, metrics))
+        axes = [*table.rows, table.columns, *table.where]
+        named += [(f"tables.{i}", name, settings) for name in axes]
+    named += _named_by_figures(suite, settings, metrics)
+    for place, name, known in named:
+        if name is not None and name not in known:
+            raise SuiteError(f"{path}: {place}: found '{name}'. {choices(name, known)}")
+
+
+def _named_by_comparisons(
+    suite: Suite, metrics: list[str], settings: list[str]
+) -> list[tuple[str, str | None, list[str]]]:
+    """Return each place, the name found there, and the names that it may have."""
+    named: list[tuple[str, str | None, list[str]]] = []
+    for comparison in suite.compare:
+        at = comparison.key_path
+        named.append((at("metric"), comparison.metric, metrics))
+        named += [(at(k), getattr(comparison, k), settings) for k in ("argmax", "std_over")]
+        for key in ("where", "gain_over"):
+            cells = getattr(comparison, key)
+            named += [(at(f"{key}.{name}"), name, settings) for name in cells]
+    return named
+
+
+def _named_by_figures(
+    suite: Suite, settings: list[str], metrics: list[str]
+) -> list[tuple[str, str | None, list[str]]]:
+    named: list[tuple[str, str | None, list[str]]] = []
+    for i, figure in enumerate(suite.figures):
+        place = f"figures.{i}"
+        named += [(f"{place}.{k}", getattr(figure, k), settings) for k in ("by", "panels")]
+        if figure.draw == "points":
+            named += [(f"{place}.{k}", getattr(figure, k), metrics) for k in ("x", "y")]
+        if figure.draw == "lines":
+            named.append((f"{place}.x", figure.x, settings))
+            named.append((f"{place}.y", figure.y, metrics))
+            named.append((f"{place}.reference", figure.reference, settings + metrics))
+    return named
+
+
+def _kinds(suite: Suite) -> set[str]:
+    return {suite.experiment, *(b.experiment for b in suite.grids if b.experiment)}
+
+
+def _check_row_keys(suite: Suite, paper: Paper, path: Path) -> None:
+    """Every key of a printed row names a setting, or the suite says that it names none."""
+    settings = sorted({name for kind in _kinds(suite) for name in CELLS[kind].setting_names()})
+    for comparison in suite.compare:
+        for value in paper.artifact(comparison.artifact).values:
+            for key in value.row_settings:
+                name = suite.renamed.get(key, key)
+                if name not in settings and key not in comparison.unmatched:
+                    raise SuiteError(
+                        f"{path}: {comparison.block}: the rows of {comparison.artifact} have the "
+                        f"key '{key}', which names no setting; rename it under renamed or list it "
+                        f"under unmatched. {choices(key, settings)}"
+                    )

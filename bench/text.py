@@ -1,0 +1,29 @@
+"""How a setting's value is written, wherever a person reads it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+LONGEST_NUMBER = 12  # characters; a longer one is rounded
+DIGITS = 6  # significant ones of a rounded number
+
+
+def value_text(value: Any, *, null: str = "null", joined_by: str = " or ") -> str:
+    """Return a value as text: 2 for 2.0, true for True, `a = 1, b = 2` for a mapping.
+
+    Args:
+        value: null, text, a number, true or false, or a list or mapping of these.
+        null: how null is written.
+        joined_by: what stands between the values of a list.
+    """
+    if value is None:
+        return null
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} = {value_text(part)}" for name, part in value.items())
+    if isinstance(value, list):
+        return joined_by.join(map(value_text, value))
+    if isinstance(value, float):
+        exact = repr(value).removesuffix(".0")
+        return exact if len(exact) <= LONGEST_NUMBER else f"{value:.{DIGITS}g}"
+    return str(value)

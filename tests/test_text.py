@@ -1,0 +1,33 @@
+"""How values are written for a person."""
+
+from typing import Any
+
+import pytest
+
+from bench.text import value_text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "null"),
+        (True, "true"),
+        (2, "2"),
+        (2.0, "2"),
+        (0.1, "0.1"),
+        (1e-06, "1e-06"),
+        (0.00046875, "0.00046875"),
+        (2876934.2 / 1281167, "2.24556"),
+        (1281167, "1281167"),
+        ([0.1, 2], "0.1 or 2"),
+        ({"K": 64, "form": None}, "K = 64, form = null"),
+        ("dcl", "dcl"),
+    ],
+)
+def test_values_are_written_alike_everywhere(value: Any, text: str) -> None:
+    assert value_text(value) == text
+
+
+def test_null_and_lists_are_written_as_the_caller_says() -> None:
+    assert value_text(None, null="-") == "-"
+    assert value_text([1, 2], joined_by=" to ") == "1 to 2"
