@@ -19,8 +19,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.conftest import SUITE
-from tests.slurm.conftest import NODES, Cluster
+from tests.fakes.cluster import NODES, Cluster
+from tests.fakes.suites import SUITE
 
 HARM = {
     "worker": 4, "job": 4, "warning": 3, "launcher": 2, "slurmd": 2, "requeue": 1, "node": 1,

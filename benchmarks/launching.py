@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.environment import cores
-from tests.conftest import SUITE
-from tests.slurm.conftest import Cluster
+from tests.fakes.cluster import Cluster
+from tests.fakes.suites import SUITE
 
 A_SEED = 8  # cells
 

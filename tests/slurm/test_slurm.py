@@ -6,14 +6,14 @@ import re
 import signal
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from tests.conftest import SUITE, Workspace
-from tests.launch.test_launch import end
-from tests.launch.test_together import SUITE as RANKED
-from tests.slurm.conftest import ARRAY, Cluster
+from tests.fakes.cluster import ARRAY, Cluster
+from tests.fakes.paths import SUITES
+from tests.fakes.processes import end
+from tests.fakes.suites import RANKED, SUITE
+from tests.fakes.workspace import Workspace
 
 CELLS = 4
 STACKED = SUITE.replace("[2, 10]", "[2]").replace("seeds: [0, 1]", "seeds: [0]")
@@ -204,7 +204,7 @@ def test_table_9_launcher_killed_job_requeued_slurmd_killed(
 ) -> None:
     """EqCo's Table 9 at its own protocol: one cell; with BENCH_LONG=1 all of `quick`."""
     monkeypatch.setenv("BENCH_CHECKPOINT_S", "2")
-    suites = ("--suites", str(Path(__file__).parents[2] / "suites"))
+    suites = ("--suites", str(SUITES))
     part = (
         ()
         if os.environ.get("BENCH_LONG")

@@ -1,0 +1,505 @@
+"""The command line's contract: statuses, JSON, speed, no torch."""
+
+import json
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+
+from bench.errors import SuiteError
+from bench.files.yaml_file import load_yaml
+from bench.papers.reader import load_paper
+from bench.suites.load import suite_paths
+from tests.fakes.paths import SUITES
+from tests.fakes.suites import SUITE
+from tests.fakes.workspace import Workspace
+
+
+@pytest.fixture
+def done(workspace: Workspace) -> Workspace:
+    answer = workspace.call("run", "small", "--executor", "inline")
+    assert (answer.status, answer.out) == (0, "16 done, 0 failed, 0 missing\n")
+    return workspace
+
+
+def test_suites(done: Workspace) -> None:
+    assert done.call("suites", "--json").json == [
+        {
+            "name": "small",
+            "title": "A small grid of gaussian-mi",
+            "paper": "eqco",
+            "artifacts": ["table-9"],
+            "scales": {"tiny": {"cells": 16, "done": 16}, "long": {"cells": 16, "done": 0}},
+        }
+    ]
+    assert "tiny 16/16, long 0/16" in done.call("suites").out
+
+
+def test_one_broken_suite_hides_no_other(workspace: Workspace) -> None:
+    workspace.suite("name: [", "broken")
+    answer = workspace.call("suites", "--json")
+    assert [suite["name"] for suite in answer.json] == ["small"]
+    assert answer.err.startswith("bench: suites/broken.yaml: line ")
+
+
+def test_plan_before_and_after(workspace: Workspace) -> None:
+    before = workspace.call("plan", "small", "--jobs", "2", "--json").json
+    assert (len(before["cells"]), before["missing"]) == (16, 16)
+    assert before["predicted"]["wall_s"] is None
+    assert before["cells"][1]["axes"] == {
+        "loss": "infonce", "alpha": None, "mi_true": 2.0, "K": 8, "seed": 1
+    }  # fmt: skip
+    assert before["cells"][1]["config"]["steps"] == 100
+    assert not (workspace.root / "results").exists()  # nothing is run or written
+
+    workspace.call("run", "small", "--executor", "inline", "--where", "K=8")
+    after = workspace.call("plan", "small", "--jobs", "2", "--json").json
+    assert after["missing"] == 8
+    predicted = after["predicted"]
+    assert predicted["based_on_cells"] == 8
+    assert all(cell["predicted_s"] > 0 for cell in after["cells"] if cell["state"] != "done")
+    assert predicted["wall_s"] <= predicted["core_s"]  # rounded: of fast cells both are 0
+    assert predicted["peak_memory_gb"] > 0.1
+    assert "16 cells, 8 to run. Predicted: " in workspace.call("plan", "small").out
+
+
+def test_status(done: Workspace) -> None:
+    assert done.call("status", "small", "--json").json == {
+        "suite": "small", "scale": "tiny", "results": "results", "cells": 16, "done": 16,
+        "running": 0, "queued": 0, "failed": 0, "missing": 0, "stale": 0, "attempts": 0,
+        "failures": [], "jobs": [], "slurm_answers": True, "left_core_s": None,
+    }  # fmt: skip
+    told = "small at scale tiny: 16 cells: 16 done\n"
+    assert done.call("status", "small").out == told
+    assert done.call("status", "small", "--watch").out == told
+    nowhere = done.call("--results", "nowhere", "status", "small").out
+    assert nowhere.endswith(" cells: 16 missing\n  nowhere: no such folder of results yet\n")
+
+
+def test_compare(done: Workspace) -> None:
+    answer = done.call("compare", "small", "--json")
+    assert (answer.status, len(answer.json)) == (0, 40)
+    assert {row["verdict"] for row in answer.json} == {"missing"}  # other K than printed
+    assert "16 of 16 cells done" in done.call("compare", "small").out
+
+
+def test_compare_says_no_with_status_1(workspace: Workspace) -> None:
+    """Cells of the published settings that were trained by a wrong learning rate would differ."""
+    text = SUITE
+    for old, new in (
+        ("K: [8, 16]", "K: [64]"), ("steps: 100", "steps: 5000"),
+        ("hidden_units: 32", "hidden_units: 256"),
+        ("eval_repeats: 3", "eval_repeats: 1000"), ("reduced}", "published}"),
+        (", fixed: {steps: 3000}", ""),
+    ):  # fmt: skip
+        text = text.replace(old, new)
+    workspace.suite(text.replace('"more steps", protocol: reduced', '"same", protocol: published'))
+    for cell in workspace.call("plan", "small", "--json").json["cells"]:
+        folder = workspace.root / "results" / "gaussian-mi" / cell["id"]
+        folder.mkdir(parents=True)
+        value = 1.7 if cell["axes"]["mi_true"] == 2 else 0.0
+        (folder / "summary.json").write_text(json.dumps({"metrics": {"mi_lower_bound": value}}))
+    answer = workspace.call("compare", "small", "--json")
+    assert answer.status == 1
+    verdicts = {
+        (row["row"]["mi_true"], row["row"]["loss"]): row["verdict"]
+        for row in answer.json
+        if row["row"]["K"] == 64
+    }
+    assert verdicts[2.0, "infonce"] == "reproduced"
+    assert verdicts[2.0, "eqco"] == "differs"  # 1.9 printed
+    assert verdicts[10.0, "infonce"] == "differs"
+    assert verdicts[4.0, "infonce"] == "missing"
+
+
+def test_claims(done: Workspace) -> None:
+    answer = done.call("claims", "small", "--json")
+    assert (answer.status, answer.json[0]["verdict"], answer.json[0]["n"]) == (0, "holds", 2)
+    assert answer.json[0]["sentence"] == load_paper("eqco").claim("toy-mi-steady").claim
+    assert done.call("claims", "small").out.count("holds") == 1
+
+
+def test_a_claim_that_fails_is_status_1(done: Workspace) -> None:
+    never = "equal, value: -100"
+    done.suite(SUITE.replace("flat", never).replace("over: K, ", ""))
+    answer = done.call("claims", "small", "--json")
+    assert (answer.status, answer.json[0]["verdict"]) == (1, "fails")
+
+
+def test_report_and_export(done: Workspace) -> None:
+    answer = done.call("report", "small", "--formats", "png,tex", "--json")
+    page = done.root / "reports" / "small" / "tiny" / "index.md"
+    assert answer.json["index"] == "reports/index.html"
+    assert "reports/small/tiny/index.md" in answer.json["drawn"]
+    assert all((done.root / page).exists() for page in answer.json["pages"])
+    assert set(answer.json["drawn"]) <= set(answer.json["pages"])
+    assert "reports/eqco/table-9.html" in answer.json["drawn"]
+    first = {p.name: p.read_bytes() for p in page.parent.iterdir()}
+    assert set(first) == {
+        "index.md", "index.html", "compare.csv", "estimates.svg", "estimates.png",
+    }  # fmt: skip
+    assert done.call("export", "small", "--to", "table", "--json").json["cells"] == 16
+    done.call("--results", "table", "report", "--formats", "png,tex", "--to", "again")
+    again = done.root / "again" / "small" / "tiny"
+    second = {p.name: p.read_bytes() for p in again.iterdir()}
+    del first["index.html"], second["index.html"]  # names what it was drawn from
+    assert first == second  # also: drawn alike twice
+
+
+@pytest.mark.parametrize("verb", ["report", "claims"])
+def test_a_scale_that_no_suite_has_is_refused(workspace: Workspace, verb: str) -> None:
+    (workspace.root / "results").mkdir()
+    answer = workspace.call(verb, "--scale", "tinny")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith("bench: --scale tinny: no suite has it. Did you mean 'tiny'? ")
+    assert not (workspace.root / "reports").exists()
+
+
+def test_report_of_all_leaves_out_what_has_no_results(workspace: Workspace) -> None:
+    (workspace.root / "results").mkdir()
+    answer = workspace.call("report", "--json")
+    assert not any("/small/" in page for page in answer.json["drawn"])
+    page = (workspace.root / "reports" / "eqco" / "table-9.md").read_text()
+    assert "`bench run small --scale tiny`" in page
+
+
+def test_report_refuses_formats_that_are_none(workspace: Workspace) -> None:
+    answer = workspace.call("report", "--formats", "png,gif")
+    assert (answer.status, answer.err) == (
+        2, "bench: --formats png,gif: found 'gif'. Allowed here: png, pdf, tex, csv.\n",
+    )  # fmt: skip
+    answer = workspace.call("report", "small", "--all")
+    assert answer.err == "bench: --all writes every suite: leave the names out\n"
+
+
+def test_reading_verbs_need_results(workspace: Workspace) -> None:
+    answer = workspace.call("compare", "small")
+    assert (answer.status, answer.err) == (
+        2, "bench: results: no such results folder; `bench run` makes one\n",
+    )  # fmt: skip
+
+
+def test_schema_accepts_what_is_shipped_and_refuses_mistakes(workspace: Workspace) -> None:
+    schema = workspace.call("schema").json
+    jsonschema.Draft202012Validator.check_schema(schema)
+    check = jsonschema.Draft202012Validator(schema)
+    for path in suite_paths(SUITES).values():
+        check.validate(load_yaml(path, SuiteError))
+    good = load_yaml(SUITES / "eqco-table-9.yaml", SuiteError)
+    for wrong in (
+        good | {"sede": 1},
+        good | {"fixed": good["fixed"] | {"taau": 1}},
+        good | {"grid": {"K": [64, "many"]}},
+        good | {"experiment": "gausian-mi"},
+        {key: value for key, value in good.items() if key != "experiment"},
+    ):
+        assert not check.is_valid(wrong)
+
+
+def test_doctor(workspace: Workspace) -> None:
+    answer = workspace.call("doctor", "--json")
+    assert answer.status == 0
+    found = {finding["what"]: finding["detail"] for finding in answer.json}
+    assert found["published facts"] == "5 papers, 892 values, 141 claims"
+    assert found["suites"] == "1 in suites, all sound"
+    assert not (workspace.root / "results").exists()
+    workspace.suite("name: [", "broken")
+    sick = workspace.call("doctor")
+    assert sick.status == 1
+    assert "suites/broken.yaml: line" in sick.out
+
+
+def test_doctor_reads_every_finished_cell(workspace: Workspace) -> None:
+    assert workspace.call("run", "small").status == 0
+    results = workspace.root / "results"
+
+    def told() -> tuple[int, str]:
+        answer = workspace.call("doctor", "--json")
+        (cells,) = (f["detail"] for f in answer.json if f["what"] == "cells")
+        return answer.status, cells
+
+    folders = sorted((results / "gaussian-mi").iterdir())
+    again = "; `bench verify` computes them again"
+    assert told() == (0, f"{len(folders)} finished, all can be read{again}")
+    cell, summary = folders[0] / "cell.json", folders[1] / "summary.json"
+    other = json.loads(cell.read_text()) | {"version": 99}
+    cell.write_text(json.dumps(other))
+    assert told() == (
+        0,
+        f"{len(folders) - 1} finished, all can be read; 1 that this bench does not have "
+        f"({cell.relative_to(workspace.root)}: is of version 99; here gaussian-mi has version 1)"
+        f"{again}",
+    )
+    cell.unlink()
+    summary.write_text('{"metrics": {}}')
+    (folders[2] / "provenance.json").write_text("{}")
+    assert told() == (
+        1,
+        f"{cell.relative_to(workspace.root)}: is missing; "
+        f"{summary.relative_to(workspace.root)}: holds no finite metrics; "
+        f"results/gaussian-mi/{folders[2].name}/provenance.json: is no JSON object that says "
+        "anything; "
+        "remove a folder to have its cell computed again",
+    )
+
+
+def test_version_and_help(workspace: Workspace) -> None:
+    assert workspace.call("--version").out.startswith("bench 0.")
+    help_text = workspace.call("--help").out
+    for verb in ("suites", "plan", "run", "resume", "status", "compare", "report", "doctor"):
+        assert f" {verb} " in help_text
+
+
+def cpu_s(work: str, times: int) -> float:
+    """Return what a process of its own costs that does this work: the best, other load is noise."""
+    at_end = (
+        "import atexit, sys, time\n"
+        "atexit.register(lambda: print(time.process_time(), file=sys.stderr))\n"
+    )
+    command = [sys.executable, "-c", at_end + work]
+    answers = [subprocess.run(command, capture_output=True, text=True) for _ in range(times)]
+    assert all(answer.returncode == 0 for answer in answers), answers[0].stderr
+    return min(float(answer.stderr.split()[-1]) for answer in answers)
+
+
+def test_help_costs_little_more_than_the_library_that_prints_it() -> None:
+    shown = cpu_s("import bench.cli; sys.argv = ['bench', '--help']; bench.cli.main()", 5)
+    assert shown < 5 * cpu_s("import typer", 5)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["status", "small"],
+        ["compare", "small"],
+        ["compare", "results", "results"],
+        ["claims"],
+        ["report", "small"],
+        ["suites"],
+    ],
+)
+def test_reading_never_imports_torch(done: Workspace, words: list[str]) -> None:
+    code = (
+        f"import sys; sys.argv = ['bench', *{words!r}]\n"
+        "import bench.cli\n"
+        "try:\n    bench.cli.main()\n"
+        "except SystemExit as stop:\n    assert not stop.code\n"
+        "assert 'torch' not in sys.modules"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_a_launcher_of_workers_never_imports_torch(workspace: Workspace) -> None:
+    test_reading_never_imports_torch(workspace, ["run", "small", "--seeds", "0", "--jobs", "1"])
+    assert workspace.call("status", "small", "--json").json["done"] == 8
+
+
+def test_status_of_10_000_cells_costs_little_more_than_reading_them(workspace: Workspace) -> None:
+    """Of this process's own time, the better of two, against reading what there is to read."""
+    workspace.suite(SUITE.replace("seeds: [0, 1]", f"seeds: {list(range(1250))}"))
+    for cell in workspace.call("plan", "small", "--json").json["cells"]:
+        folder = workspace.root / "results" / "gaussian-mi" / cell["id"]
+        folder.mkdir(parents=True)
+        (folder / "summary.json").write_text('{"metrics": {}}')
+    plain = (
+        "import bench.cli\n"
+        "from pathlib import Path\n"
+        "for path in Path('results/gaussian-mi').iterdir():\n"
+        "    list(path.iterdir()), (path / 'summary.json').read_text()\n"
+    )
+    status = "import bench.cli; sys.argv = ['bench', 'status', 'small']; bench.cli.main()"
+    assert workspace.call("status", "small").out == "small at scale tiny: 10000 cells: 10000 done\n"
+    assert cpu_s(status, 2) < 3 * cpu_s(plain, 2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ("over: K, ", "over: KK, ", "claims.toy-mi-steady.0.over: found 'KK'. Did you mean 'K'? "),
+        ("metric: mi_lower_bound, over", "metric: mi_lower, over",
+         "claims.toy-mi-steady.0.metric: found 'mi_lower'. Did you mean 'mi_lower_bound'? "
+         "Allowed here: mi_lower_bound, mi_lower_bound_std.\n"),
+        ("where: {loss:", "where: {lss:", "claims.toy-mi-steady.0.where.lss: found 'lss'. "),
+        ("y: mi_lower_bound", "y: mi", "figures.0.y: found 'mi'. "),
+        ("    metric: mi_lower_bound\n", "    metric: mi\n", "compare.0.metric: found 'mi'. "),
+    ],
+)  # fmt: skip
+def test_names_in_claims_and_figures_are_checked(
+    workspace: Workspace, old: str, new: str, error: str
+) -> None:
+    assert old in SUITE
+    workspace.suite(SUITE.replace(old, new))
+    answer = workspace.call("plan", "small")
+    assert answer.status == 2
+    assert answer.err.startswith(f"bench: suites/small.yaml: {error}")
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"metrics": {"m": "x"}}', '{"metrics": {"m": NaN}}']
+)
+def test_a_damaged_summary_is_one_line_with_the_remedy(done: Workspace, content: str) -> None:
+    path = next((done.root / "results").rglob("summary.json"))
+    path.write_text(content)
+    answer = done.call("claims", "small")
+    assert answer.status == 2
+    assert answer.err.startswith(f"bench: {path.relative_to(done.root)}: ")
+    assert f"remove {path.parent.relative_to(done.root)} to have it computed again" in answer.err
+    assert answer.err.count("\n") == 1
+
+
+def test_a_fault_of_the_system_is_one_line(done: Workspace) -> None:
+    answer = done.call("report", "small", "--to", "suites/small.yaml")
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
+    assert answer.err.startswith("bench: suites/small.yaml")
+
+
+def test_a_bad_environment_is_told_before_anything_starts(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCH_CHECKPOINT_S", "abc")
+    answer = workspace.call("run", "small")
+    assert (answer.status, answer.err) == (
+        2, "bench: BENCH_CHECKPOINT_S=abc: expected a number of seconds, such as 30\n",
+    )  # fmt: skip
+    assert workspace.attempts() == []
+
+
+def test_a_suite_whose_protocol_is_not_what_it_says_is_not_even_planned(
+    workspace: Workspace,
+) -> None:
+    workspace.suite(SUITE.replace('"seconds", protocol: reduced', '"seconds", protocol: published'))
+    answer = workspace.call("plan", "small")
+    assert (answer.status, answer.err) == (
+        2,
+        "bench: small: scales.tiny.protocol: declared 'published', but hidden_units 32, "
+        "published 256\n",
+    )
+
+
+def test_methods_are_listed_with_their_sources(workspace: Workspace) -> None:
+    every = workspace.call("methods", "--json").json
+    assert [m["name"] for m in every][:3] == ["simclr", "moco", "moco-v2"]
+    assert len(every) == 48
+    (ring,) = (m for m in every if m["name"] == "ring")
+    assert (ring["like"], ring["family"]) == ("ball", "memory-bank")
+    (simo,) = workspace.call("methods", "simo", "--json").json
+    assert simo["coordinates"]["momentum"] == {"value": 0.999, "source": "EqCo, App. B.1"}
+    assert "EqCo, App. B.1" in workspace.call("methods", "simo").out
+    assert "moco-v2" in workspace.call("methods").out
+
+
+def test_an_unknown_method_is_told(workspace: Workspace) -> None:
+    answer = workspace.call("methods", "simmo")
+    assert answer.status == 2
+    assert answer.err.startswith("bench: no method 'simmo'. Did you mean 'simo' or ")
+    assert answer.err.endswith("? `bench methods` lists all 48.\n")
+
+
+def test_data_sets_are_listed_with_the_folders_there(workspace: Workspace) -> None:
+    (workspace.root / "sets" / "mine" / "train").mkdir(parents=True)
+    found = {d["name"]: d for d in workspace.call("--data", "sets", "datasets", "--json").json}
+    assert found["digits"]["present"]
+    assert not found["cifar10"]["present"]
+    assert found["folder:mine"]["present"]
+    assert "folder:mine" in workspace.call("--data", "sets", "datasets").out
+
+
+def test_a_data_set_that_must_be_put_there_by_hand_is_told(workspace: Workspace) -> None:
+    answer = workspace.call("--data", "sets", "datasets", "--get", "imagenet1k")
+    assert answer.status == 2
+    assert answer.err.startswith("bench: imagenet1k: no folder sets/imagenet1k. Put the images ")
+
+
+def test_the_shipped_suites_are_listed(workspace: Workspace) -> None:
+    """Those without a paper too."""
+    answer = workspace.call("--suites", str(SUITES), "suites")
+    assert answer.status == 0
+    assert "crossings" in answer.out
+    assert "dcl-table-1" in answer.out
+
+
+def test_an_unknown_method_of_a_suite_is_told(workspace: Workspace) -> None:
+    text = """
+name: wrong
+title: "A misspelt method"
+experiment: pretrain
+scale: tiny
+scales: {tiny: {what: "seconds", protocol: reduced}}
+seeds: [0]
+fixed: {method: simcrl, dataset: digits}
+"""
+    workspace.suite(text, "wrong")
+    answer = workspace.call("plan", "wrong")
+    assert answer.status == 2
+    assert answer.err.startswith(
+        "bench: suites/wrong.yaml: method 'simcrl' is unknown. Did you mean 'simclr'? Allowed "
+        "here: simclr, moco, "
+    )
+    assert answer.err.count("\n") == 1
+
+
+def test_cells_travel(done: Workspace) -> None:
+    told = done.call("export", "small", "--to", "x.tar.gz", "--json").json
+    assert told == {"cells": 16, "encoders": 0, "file": "x.tar.gz"}
+    answer = done.call("--results", "other", "import", "x.tar.gz")
+    assert answer.status == 0
+    assert answer.out == "16 cells added, 0 the same, 0 in conflict, 0 busy\n"
+    assert done.summaries("other") == done.summaries()
+    assert done.call("--results", "other", "status", "small", "--json").json["done"] == 16
+    again = done.call("--results", "other", "run", "small", "--executor", "inline")
+    assert again.out == "16 done, 0 failed, 0 missing\n"
+    assert all(attempt["launch"] == "import" for attempt in done.attempts("other"))
+
+    file = next((done.root / "other").rglob("summary.json"))
+    record = json.loads(file.read_text())
+    record["metrics"]["mi_lower_bound"] = 0.25
+    file.write_text(json.dumps(record))
+    merged = done.call("merge", "other")
+    assert merged.status == 1
+    assert merged.out.startswith("0 cells added, 15 the same, 1 in conflict, 0 busy\nconflict: ")
+    assert ", there 0.25\n" in merged.out
+    assert done.call("merge", "other", "--json").json["conflicts"][0]["id"] == file.parent.name
+    assert done.call("--results", "other", "import", "x.tar.gz").status == 1
+    (done.root / "a.tar").mkdir()
+    answer = done.call("export", "small", "--to", "a.tar")
+    assert (answer.status, answer.err.split(": ")[2]) == (
+        2,
+        "is a folder; an archive needs another name\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("import", "a"), "a: no such archive; `bench export SUITE --to FILE.tar` makes one"),
+        (
+            ("import", "bad.tar"),
+            "bad.tar: the archive ends early, or something stands behind its end",
+        ),
+        (("merge", "none"), "none: no such results folder"),
+        (
+            ("export", "small", "--to", "x.parquet"),
+            "--to x.parquet: expected a folder, for CSV tables, or a .tar or .tar.gz file",
+        ),
+        (
+            ("export", "small", "--to", "out", "--encoders"),
+            "--encoders: tables hold none; --to out.tar exports them",
+        ),
+        (
+            ("export", "small", "--to", "x.tar"),
+            "small (tiny): no finished cell in results, nothing to export",
+        ),
+        (("merge", "empty"), "empty: no finished cell in it"),
+    ],
+)  # fmt: skip
+def test_mistakes_about_archives(workspace: Workspace, words: tuple[str, ...], told: str) -> None:
+    (workspace.root / "bad.tar").write_bytes(b"x")
+    (workspace.root / "empty").mkdir()
+    answer = workspace.call(*words)
+    assert (answer.status, answer.out, answer.err) == (2, "", f"bench: {told}\n")
+    assert not (workspace.root / "results").exists()

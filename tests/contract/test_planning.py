@@ -1,0 +1,174 @@
+"""`bench plan` with --probe and --limit-gpu-hours, and `bench run` with the limit."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from bench.cells.toys import GaussianMI
+from bench.experiments import EXPERIMENTS, Outcome
+from tests.fakes.suites import DIGITS, SUITE
+from tests.fakes.workspace import Workspace
+
+PROBED = SUITE.replace("mi_true: [2, 10]", "mi_true: [2]").replace(
+    "seeds: [0, 1]", "seeds: [0, 1, 2]"
+)
+CLASSIFIER = """
+name: classifier
+title: "A classifier on digits"
+experiment: supervised
+scale: tiny
+scales: {tiny: {what: "seconds", protocol: reduced}}
+seeds: [0]
+fixed: {dataset: digits, train_images: 128, image_size: 8, views: affine, arch: small, stem: half,
+  width: 4, loss: cross-entropy, epochs: 2, batch_size: 16, optimizer: sgd, lr: 0.05,
+  weight_decay: 1e-4, lr_schedule: cosine}
+"""
+
+
+def made(workspace: Workspace) -> set[str]:
+    results = workspace.root / "results"
+    return {str(p.relative_to(results)) for p in results.rglob("*") if p.is_file()}
+
+
+def test_a_probe_leaves_no_cell_behind_and_is_used_after(workspace: Workspace) -> None:
+    workspace.suite(PROBED)
+    answer = workspace.call("plan", "small", "--probe", "--json")
+    assert answer.err.count("bench: probing gaussian-mi K=") == 2
+    files = made(workspace)
+    assert len(files) == 2
+    assert all(name.startswith("probes/") for name in files)
+    for plan in (answer.json, workspace.call("plan", "small", "--json").json):
+        assert {cell["predicted_from"] for cell in plan["cells"]} == {"probe"}
+        assert all(0 < cell["predicted_s"] < 60 for cell in plan["cells"])
+        predicted = plan["predicted"]
+        assert [k["message"] for k in predicted["by_kind"]] == ["probe"] * 2
+        assert sum(k["core_s"] for k in predicted["by_kind"]) == pytest.approx(
+            predicted["core_s"],
+            abs=0.2,  # each is rounded
+        )
+        assert (predicted["gpu_hours"], predicted["based_on_cells"]) == (None, 0)
+    status = workspace.call("status", "small", "--json").json
+    assert status["missing"] == 12
+    assert status["left_core_s"] == pytest.approx(predicted["core_s"], abs=0.2)
+    again = workspace.call("plan", "small", "--probe")
+    assert again.err == ""  # nothing is left to find out
+    assert "probe" in again.out
+    assert made(workspace) == files
+
+
+def test_what_cannot_be_cut_is_computed_once(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[list[int]] = []
+    run = EXPERIMENTS["gaussian-mi"]
+
+    def watched(cells: Sequence[Any], *rest: Any) -> list[Outcome]:
+        steps.append([cell.steps for cell in cells])
+        return run(cells, *rest)
+
+    monkeypatch.setattr(GaussianMI, "cuttable", ())
+    monkeypatch.setitem(EXPERIMENTS, "gaussian-mi", watched)
+    workspace.suite(PROBED)
+    plan = workspace.call("plan", "small", "--probe", "--jobs", "1", "--json").json
+    assert steps == [[100] * 6] * 2  # two kinds: 2 losses, 3 seeds each
+    assert {cell["predicted_from"] for cell in plan["cells"]} == {"probe"}
+
+
+@pytest.mark.parametrize(("text", "name"), [(DIGITS, "digits"), (CLASSIFIER, "classifier")])
+def test_encoders_and_classifiers_are_probed(workspace: Workspace, text: str, name: str) -> None:
+    workspace.suite(text, name)
+    plan = workspace.call("plan", name, "--probe", "--json").json
+    assert all(name.startswith("probes/") for name in made(workspace))
+    assert {cell["predicted_from"] for cell in plan["cells"]} == {"probe"}
+    assert all(cell["predicted_s"] > 0 for cell in plan["cells"])
+    if name == "digits":  # one training, two evaluations: half of it each
+        first, second = (cell["predicted_s"] for cell in plan["cells"])
+        assert first == pytest.approx(second)
+
+
+@pytest.mark.parametrize(("text", "name"), [(DIGITS, "digits"), (CLASSIFIER, "classifier")])
+def test_steps_that_take_too_long_are_not_done(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, text: str, name: str
+) -> None:
+    def refuse(*_: object) -> float:
+        raise AssertionError("a step was done")
+
+    monkeypatch.setattr("bench.experiments.timing.LONGEST_S", 0.0)
+    monkeypatch.setattr("bench.train.loop.Training.step", refuse)
+    monkeypatch.setattr("bench.train.supervised.SupervisedTraining.step", refuse)
+    workspace.suite(text, name)
+    plan = workspace.call("plan", name, "--probe", "--json").json
+    assert {cell["predicted_from"] for cell in plan["cells"]} == {"probe"}
+    assert all(cell["predicted_s"] > 0 for cell in plan["cells"])
+
+
+def test_what_cannot_be_probed_is_told_and_stays_unknown(workspace: Workspace) -> None:
+    workspace.suite(DIGITS.replace("dataset: digits", "dataset: cifar10"), "digits")
+    answer = workspace.call("plan", "digits", "--probe")
+    kind = "pretrain small/half width 4 8 px batch 16"
+    assert f"bench: {kind}: no probe: cifar10: not found in datasets. " in answer.err
+    assert (answer.status, answer.err.count("\n")) == (0, 2)
+    assert "--probe times a few steps" in answer.out
+
+
+def test_a_limit_shows_and_runs_whole_claims(workspace: Workspace) -> None:
+    """The claim needs eqco's cells of both K: with one seed, then with two."""
+    workspace.suite(PROBED)
+    workspace.call("run", "small", "--executor", "inline", "--seeds", "9")  # the times
+    cells = workspace.call("plan", "small", "--json").json["cells"]
+    claimed = [c for c in cells if c["axes"]["loss"] == "eqco"]
+    two = [c for c in claimed if c["axes"]["seed"] in (0, 1)]
+    hours = str(sum(c["predicted_s"] for c in two) * 1.001 / 3600)
+    limited = workspace.call("plan", "small", "--limit-gpu-hours", hours, "--json").json["limited"]
+    assert limited["claims"] == [{"claim": "toy-mi-steady", "seeds": [0, 1], "of_seeds": 3}]
+    assert set(limited["chosen"]) == {c["id"] for c in two}
+    assert limited["of"] == "core-hours"
+    told = workspace.call("plan", "small", "--limit-gpu-hours", hours).out
+    assert "core-hours (no GPU is used: --limit-gpu-hours limits them): 4 of 12 cells" in told
+    assert "  testable: toy-mi-steady: 2 of 3 seeds (0, 1)\n" in told
+    words = ("--executor", "inline", "--limit-gpu-hours", hours, "--json")
+    answer = workspace.call("run", "small", *words)
+    assert {k: answer.json[k] for k in ("done", "missing")} == {"done": 4, "missing": 8}
+    assert "testable: toy-mi-steady" in answer.err
+    judged = workspace.call("claims", "small", "--json").json
+    assert [row["n"] for row in judged] == [2]
+
+
+def test_a_limit_without_times_names_the_remedy(workspace: Workspace) -> None:
+    for verb in ("plan", "run"):
+        answer = workspace.call(verb, "small", "--limit-gpu-hours", "1")
+        assert (answer.status, answer.err) == (
+            2,
+            "bench: --limit-gpu-hours: how long gaussian-mi K=8 d=20 hidden_units=32 takes is not "
+            "known; `bench plan small --scale tiny --probe` times a few steps of it\n",
+        )
+    assert not (workspace.root / "results").exists()
+
+
+@pytest.mark.parametrize("hours", ["0", "-1", "nan", "inf"])
+@pytest.mark.parametrize("verb", ["plan", "run"])
+def test_a_limit_is_a_positive_number(workspace: Workspace, verb: str, hours: str) -> None:
+    answer = workspace.call(verb, "small", f"--limit-gpu-hours={hours}")
+    told = f"--limit-gpu-hours {float(hours):g}: expected a positive number of hours, such as 1.5"
+    assert (answer.status, answer.err) == (2, f"bench: {told}\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("images: 128", "images: 5000", "train_images 5000: digits has 1347 to train on"),
+        ("batch_size: 16", "batch_size: 256", "batch_size 256: train_images is 128"),
+        ("K: 40", "K: 4096", "K 4096: train_images is 128, so negatives repeat"),
+        ("knn_k: [3, 7]", "knn_k: [300, 400]", "knn_k 300: train_images is 128"),
+    ],
+)  # fmt: skip
+def test_more_than_the_data_set_has_is_told(
+    workspace: Workspace, old: str, new: str, told: str
+) -> None:
+    workspace.suite(DIGITS.replace(old, new), "digits")
+    answer = workspace.call("plan", "digits", "--json")
+    assert answer.err.startswith(f"bench: warning: {told} (")
+    assert (answer.status, answer.err.count("\n")) == (0, 1)
+    assert json.loads(answer.out)["missing"] == 2

@@ -1,0 +1,295 @@
+"""Each mistake in a suite file is one line: file, key path, value, rule or near match."""
+
+import pytest
+
+from tests.fakes.suites import SUITE
+from tests.fakes.workspace import Workspace
+
+
+def changed(old: str, new: str) -> str:
+    assert old in SUITE
+    return SUITE.replace(old, new)
+
+
+MISTAKES = {
+    "unknown axis": (
+        changed("  K: [8, 16]", "  taau: [1, 2]\n  K: [8, 16]"),
+        "suites/small.yaml: grid.taau: unknown key. Did you mean 'tau'? Allowed here: ",
+    ),
+    "unknown key": (
+        changed("seeds: [0, 1]", "seeds: [0, 1]\nsede: 3"),
+        "suites/small.yaml: sede: unknown key. Did you mean 'seeds'? Allowed here: name, ",
+    ),
+    "unknown key of a comparison": (
+        changed("    layout: {rows", "    layuot: 1\n    layout: {rows"),
+        "suites/small.yaml: compare.0.layuot: unknown key. Did you mean 'layout'? ",
+    ),
+    "unknown key of a check": (
+        changed("over: K, where", "ovr: K, over: K, where"),
+        "suites/small.yaml: claims.toy-mi-steady.0.flat.ovr: unknown key. Did you mean 'over'? "
+        "Allowed here: metric, where, check, over, within.\n",
+    ),
+    "unknown check": (
+        changed("check: flat", "check: flatt"),
+        "suites/small.yaml: claims.toy-mi-steady.0: found 'flatt', expected one of 'flat', "
+        "'flatter', 'steadier', 'equal', 'below', 'ordered', 'peak', 'exceeds', 'change', "
+        "'crossing'.\n",
+    ),
+    "wrong type": (
+        changed("steps: 100", "steps: many"),
+        "suites/small.yaml: fixed.steps: found 'many', expected a whole number.\n",
+    ),
+    "wrong type on an axis": (
+        changed("K: [8, 16]", "K: [8, 16.5]"),
+        "suites/small.yaml: grid.K: found 16.5, expected a whole number.\n",
+    ),
+    "out of range": (
+        changed("lr: 5e-4", "lr: -5e-4"),
+        "suites/small.yaml: fixed.lr: found -0.0005, expected a value greater than 0.\n",
+    ),
+    "a list for a setting": (
+        changed("steps: 100", "steps: [100]"),
+        "suites/small.yaml: fixed.steps: found [100], expected one number, text, true, false or "
+        "null.\n",
+    ),
+    "not a choice": (
+        changed("activation: relu", "activation: gelu"),
+        "suites/small.yaml: fixed.activation: found 'gelu', expected 'relu'.\n",
+    ),
+    "not a number": (
+        changed("value: 1.0", "value: .nan"),
+        "suites/small.yaml: assumed.tau.value: found nan, expected a finite number.\n",
+    ),
+    "empty axis": (
+        changed("K: [8, 16]", "K: []"),
+        "suites/small.yaml: grid.K: is empty; it needs at least one value.\n",
+    ),
+    "a value twice": (
+        changed("K: [8, 16]", "K: [8, 8]"),
+        "suites/small.yaml: grid.K: the value 8 twice\n",
+    ),
+    "two reductions of a comparison": (
+        changed(
+            "  - artifact: table-9\n",
+            "  - artifact: table-9\n    argmax: K\n    gain_over: {K: 8}\n",
+        ),
+        "suites/small.yaml: compare.0: argmax, std_over, gain_over: at most one of them",
+    ),
+    "a gain over no setting": (
+        changed("  - artifact: table-9\n", "  - artifact: table-9\n    gain_over: {looss: eqco}\n"),
+        "suites/small.yaml: compare.0.gain_over.looss: found 'looss'. Did you mean 'loss'? "
+        "Allowed here: ",
+    ),
+    "a setting twice": (
+        changed("  tau: {value", "  lr: {value"),
+        "suites/small.yaml: assumed.lr: stands under fixed too; keep one of them\n",
+    ),
+    "an axis that is fixed": (
+        changed("K: [8, 16]", "K: [8, 16]\n  lr: [1.0]"),
+        "suites/small.yaml: grid.lr: is fixed.lr too; keep one\n",
+    ),
+    "coupled axes of different length": (
+        changed("alpha: [null, 512]", "alpha: [512]"),
+        "suites/small.yaml: zip.0: coupled axes need equally many values; loss has 2, alpha has "
+        "1.\n",
+    ),
+    "settings that do not go together": (
+        changed("alpha: [null, 512]", "alpha: [512, 512]"),
+        "suites/small.yaml: alpha is needed with loss 'eqco' and has no meaning with 'infonce'.\n",
+    ),
+    "missing setting": (
+        changed("  lr: 5e-4\n", ""),
+        "suites/small.yaml: lr: is missing.\n",
+    ),
+    "missing settings": (
+        changed("  lr: 5e-4\n", "").replace("  steps: 100\n", ""),
+        "suites/small.yaml: steps, lr: are missing.\n",
+    ),
+    "missing key": (
+        changed("scale: tiny\n", ""),
+        "suites/small.yaml: scale: is missing.\n",
+    ),
+    "artifacts without a paper": (
+        changed("paper: eqco\n", ""),
+        "suites/small.yaml: reproduces: a suite with a paper names artifacts or claims, one "
+        "without neither.\n",
+    ),
+    "unknown experiment": (
+        changed("experiment: gaussian-mi", "experiment: gausian-mi"),
+        "suites/small.yaml: experiment: unknown experiment 'gausian-mi'. Did you mean "
+        "'gaussian-mi'? Allowed here: ",
+    ),
+    "unknown paper": (
+        changed("paper: eqco", "paper: eqcoo"),
+        "suites/small.yaml: paper: no paper 'eqcoo'. Did you mean 'eqco'? Allowed here: dcl, "
+        "dual-temperature, eqco, mutual-information, unigrad.\n",
+    ),
+    "unknown artifact": (
+        changed("reproduces: [table-9]", "reproduces: [table-99]"),
+        "suites/small.yaml: reproduces.0: paper 'eqco' has no artifact 'table-99'. Did you mean "
+        "'table-9'? ",
+    ),
+    "unknown claim": (
+        changed("toy-mi-steady:", "toy-mi-stedy:"),
+        "suites/small.yaml: claims.toy-mi-stedy: paper 'eqco' has no claim 'toy-mi-stedy'. Did "
+        "you mean 'toy-mi-steady'? ",
+    ),
+    "unknown default scale": (
+        changed("scale: tiny", "scale: huge"),
+        "suites/small.yaml: scale: 'huge' is none of the scales tiny, long.\n",
+    ),
+    "a scale that fixes an axis": (
+        changed('"seconds", protocol: reduced', '"seconds", protocol: reduced, fixed: {K: 4}'),
+        "suites/small.yaml: scales.tiny.fixed.K: is an axis; set it under grid\n",
+    ),
+    "a scale with half of a coupled axis": (
+        changed(
+            '"seconds", protocol: reduced', '"seconds", protocol: reduced, grid: {loss: [eqco]}'
+        ),
+        "suites/small.yaml: scales.tiny.grid.loss: is coupled with other axes by zip\n",
+    ),
+    "unknown setting excluded": (
+        changed("\nzip:", "\nexclude: [{k: 8}]\nzip:"),
+        "suites/small.yaml: exclude.k: unknown key. ",
+    ),
+    "everything excluded": (
+        changed("\nzip:", "\nexclude: [{K: [8, 16]}]\nzip:"),
+        "suites/small.yaml: scale 'tiny': no cell is left by --where and exclude\n",
+    ),
+    "another name": (
+        changed("name: small", "name: other"),
+        "suites/small.yaml: name: found 'other', expected the file's name 'small'\n",
+    ),
+    "not a mapping": ("- 1\n", "suites/small.yaml: a suite is a mapping of keys, found list\n"),
+    "an empty file": ("", "suites/small.yaml: a suite is a mapping of keys, found NoneType\n"),
+    "a key twice": (
+        changed("paper: eqco", "paper: eqco\npaper: dcl"),
+        "suites/small.yaml: line 5: key 'paper' twice\n",
+    ),
+    "not YAML": (
+        changed("seeds: [0, 1]", "seeds: [0, 1"),
+        "suites/small.yaml: line 13, column 6: did not find expected ',' or ']'\n",
+    ),
+    "a bomb": (
+        "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+        + "".join(
+            f"{b}: &{b} [{', '.join(['*' + a] * 10)}]\n"
+            for a, b in zip("abcdefg", "bcdefgh", strict=True)
+        ),
+        "suites/small.yaml: more than 500000 values once its aliases are expanded\n",
+    ),
+    "a loop": ("a: &a [*a]\n", "suites/small.yaml: line 1: an alias contains itself\n"),
+    "seeds twice": (
+        changed("seeds: [0, 1]", "seeds: [0, 0]"),
+        "suites/small.yaml: seeds: 0 twice.\n",
+    ),
+    "negative seed": (
+        changed("seeds: [0, 1]", "seeds: [-1]"),
+        "suites/small.yaml: seeds.0: found -1, expected a value greater than or equal to 0.\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_one_line_and_status_2(workspace: Workspace, name: str) -> None:
+    text, expected = MISTAKES[name]
+    workspace.suite(text)
+    answer = workspace.call("plan", "small")
+    assert answer.status == 2
+    assert answer.out == ""
+    assert answer.err.count("\n") == 1
+    begin = f"bench: {expected}"
+    assert answer.err[: len(begin)] == begin
+    assert len(answer.err) > len(begin) or begin.endswith("\n")
+
+
+def test_the_whole_text_for_an_unknown_axis(workspace: Workspace) -> None:
+    workspace.suite(MISTAKES["unknown axis"][0])
+    assert workspace.call("run", "small").err == (
+        "bench: suites/small.yaml: grid.taau: unknown key. Did you mean 'tau'? Allowed here: "
+        "precision, loss, alpha, mi_true, d, K, steps, optimizer, lr, eval_repeats, hidden_layers, "
+        "hidden_units, activation, embedding_dim, output_relu, tau, margin_count, bound_constant.\n"
+    )
+
+
+def test_a_file_that_is_not_utf8(workspace: Workspace) -> None:
+    workspace.suite(SUITE).write_bytes(b"name: \xff\n")
+    assert workspace.call("plan", "small").err == "bench: suites/small.yaml: byte 6 is not UTF-8\n"
+
+
+def test_a_file_that_is_missing(workspace: Workspace) -> None:
+    answer = workspace.call("plan", "elsewhere/x.yaml")
+    assert (answer.status, answer.err) == (
+        2,
+        "bench: elsewhere/x.yaml: No such file or directory\n",
+    )
+
+
+def test_a_suite_that_does_not_exist(workspace: Workspace) -> None:
+    answer = workspace.call("plan", "smal")
+    assert answer.status == 2
+    assert (
+        answer.err
+        == "bench: suites: no suite 'smal'. Did you mean 'small'? `bench suites` lists all 1.\n"
+    )
+
+
+def test_a_folder_that_does_not_exist(workspace: Workspace) -> None:
+    answer = workspace.call("--suites", "nowhere", "suites")
+    assert answer.status == 2
+    assert (
+        answer.err == "bench: nowhere: no such folder; --suites names the folder of suite files\n"
+    )
+
+
+def test_two_suites_with_one_name(workspace: Workspace) -> None:
+    (workspace.root / "suites" / "small.yml").write_text(SUITE)
+    answer = workspace.call("suites")
+    assert answer.status == 2
+    assert answer.err == (
+        "bench: suites/small.yml: a second suite named 'small', beside suites/small.yaml\n"
+    )
+
+
+def test_a_file_too_large(workspace: Workspace) -> None:
+    workspace.suite("#" * 2_000_001)
+    assert workspace.call("plan", "small").err == (
+        "bench: suites/small.yaml: 2000001 bytes; a YAML file here has at most 2000000\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--scale", "papr"), "suites/small.yaml: no scale 'papr'. Allowed here: tiny, long.\n"),
+        (("--where", "K"), "--where K: expected one SETTING=VALUE[,VALUE...], such as K=64,128; "),
+        (("--where", "K=99"), "--where K: no cell has the value 99. There are: 8, 16.\n"),
+        (("--where", "K=8,loss=eqco"), "--where K=8,loss=eqco: expected one SETTING=VALUE"),
+        (("--where", "k=8"), "--where k: unknown setting. "),
+        (
+            ("--seeds", "0,x"),
+            "--seeds 0,x: expected whole numbers with commas between, such as 0,1,2\n",
+        ),
+        (("--sclae", "x"), "No such option: --sclae"),
+        (
+            ("--jobs", "0"),
+            "Invalid value for '--jobs': Input should be greater than or equal to 1\n",
+        ),
+    ],
+)
+def test_mistakes_on_the_command_line(
+    workspace: Workspace, words: tuple[str, ...], expected: str
+) -> None:
+    answer = workspace.call("plan", "small", *words)
+    assert answer.status == 2
+    assert answer.err.startswith(f"bench: {expected}")
+    assert answer.err.count("\n") == 1
+
+
+def test_unknown_executor(workspace: Workspace) -> None:
+    answer = workspace.call("run", "small", "--executor", "slrum")
+    assert (answer.status, answer.err) == (
+        2,
+        "bench: --executor slrum: unknown. Did you mean 'slurm'? Allowed here: local, "
+        "inline, slurm.\n",
+    )

@@ -1,0 +1,210 @@
+"""Archives that must be refused: what is changed in a sound one, and what is said of it."""
+
+import io
+import pickle
+import tarfile
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from bench.files.atomic import to_json
+from tests.fakes.toys import make_cells
+
+Members = list[tuple[tarfile.TarInfo, bytes]]
+
+
+def info_of(name: str, size: int = 0, kind: bytes = tarfile.REGTYPE, link: str = "") -> Any:
+    made = tarfile.TarInfo(name)
+    made.size, made.type, made.linkname = size, kind, link
+    return made
+
+
+def add(name: str, content: bytes = b"x", **changes: Any) -> Callable[[Members], Members]:
+    """Return what adds a member in the place that it has by its name."""
+    extra = (info_of(name, len(content), **changes), content)
+    return lambda found: sorted([*found, extra], key=lambda member: member[0].name.split("/"))
+
+
+def put(file: str, content: bytes) -> Callable[[Members], Members]:
+    """Return what gives the first file of that name another content."""
+
+    def change(found: Members) -> Members:
+        place = next(i for i, (info, _) in enumerate(found) if info.name.endswith(file))
+        changed = (info_of(found[place][0].name, len(content)), content)
+        return [*found[:place], changed, *found[place + 1 :]]
+
+    return change
+
+
+def drop(file: str) -> Callable[[Members], Members]:
+    return lambda found: [member for member in found if not member[0].name.endswith(file)]
+
+
+def settings_of(**changes: Any) -> bytes:
+    return to_json(make_cells(1)[0].model_dump(mode="json") | changes)
+
+
+def npz(content: bytes, method: int = zipfile.ZIP_STORED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as file:
+        file.writestr("a.npy", content)
+    return buffer.getvalue()
+
+
+def npy(value: Any, **changes: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, value, **changes)
+    return buffer.getvalue()
+
+
+class Harm:
+    def __reduce__(self) -> Any:
+        return (exec, ("raise SystemExit('ran')",))
+
+
+FIRST = make_cells(1)[0].id
+HOME = f"gradient-norm/{FIRST}"
+HUGE = npy(np.zeros(1)).replace(b"(1,)", b"(1000000000000,)")[: 128 + 8]
+REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
+    "absolute": (add("/etc/passwd"), "/etc/passwd: is not a file that the store knows"),
+    "up": (add("../x"), "../x: is not a file that the store knows"),
+    "up-inside": (add(f"{HOME}/../../x"), f"{HOME}/../../x: is not a file that the store knows"),
+    "symlink": (
+        add(f"{HOME}/arrays.npz", b"", kind=tarfile.SYMTYPE, link="/etc/passwd"),
+        f"{HOME}/arrays.npz: is not a plain file",
+    ),
+    "hardlink": (
+        add(f"{HOME}/arrays.npz", b"", kind=tarfile.LNKTYPE, link="x"),
+        f"{HOME}/arrays.npz: is not a plain file",
+    ),
+    "device": (
+        add("dev", b"", kind=tarfile.CHRTYPE),
+        "dev: is not a plain file",
+    ),
+    "pipe": (
+        add("pipe", b"", kind=tarfile.FIFOTYPE),
+        "pipe: is not a plain file",
+    ),
+    "extended": (
+        add("x", b"", kind=tarfile.XHDTYPE),
+        "x: is not a plain file",
+    ),
+    "folder": (
+        add("launches", b"", kind=tarfile.DIRTYPE),
+        "launches: is not a plain file",
+    ),
+    "name": (add(f"{HOME}/notes.txt"), f"{HOME}/notes.txt: is not a file that the store knows"),
+    "attempt": (
+        add(f"{HOME}/attempts/0001.json"),
+        f"{HOME}/attempts/0001.json: is not a file that the store knows",
+    ),
+    "checkpoint": (
+        add(f"{HOME}/checkpoint.pt"),
+        f"{HOME}/checkpoint.pt: is not a file that the store knows",
+    ),
+    "experiment": (
+        add("unknown/0123456789abcdef/cell.json"),
+        "unknown/0123456789abcdef/cell.json: is not a file that the store knows",
+    ),
+    "terminal": (add("\x1b[2J"), "\\x1b[2J: is not a file that the store knows"),
+    "twice": (lambda m: [m[0], *m], f"{HOME}/arrays.npz: appears twice"),
+    "order": (
+        lambda m: [m[1], m[0], *m[2:]],
+        f"{HOME}/arrays.npz: is out of order; members are sorted by name",
+    ),
+    "size": (
+        put("cell.json", b" " * 65537),
+        f"{HOME}/cell.json: has 65537 bytes; at most 65536 are allowed",
+    ),
+    "no-cell": (drop("cell.json"), f"{HOME}/cell.json: is missing"),
+    "no-summary": (drop("summary.json"), f"{HOME}/summary.json: is missing"),
+    "torn": (
+        put("cell.json", b'{"K": 1'),
+        f"{HOME}/cell.json: is no JSON of finite numbers "
+        "(Expecting ',' delimiter: line 1 column 8 (char 7))",
+    ),
+    "deep": (
+        put("provenance.json", b'{"a":' + b"[" * 90000 + b"]" * 90000 + b"}"),
+        f"{HOME}/provenance.json: is no JSON of finite numbers (nested too deeply)",
+    ),
+    "infinite-origin": (
+        put("provenance.json", b'{"wall_s": 1e999}'),
+        f"{HOME}/provenance.json: is no JSON of finite numbers (1e999 is not finite)",
+    ),
+    "half-letter": (
+        put("provenance.json", b'{"x": "\\ud800"}'),
+        f"{HOME}/provenance.json: is no JSON of finite numbers ('utf-8' codec can't encode "
+        "character '\\\\ud800' in position 7: surrogates not allowed)",
+    ),
+    "id": (
+        put("cell.json", settings_of(seed=99)),
+        f"{HOME}/cell.json: is the cell "
+        f"{make_cells(1)[0].model_copy(update={'seed': 99}).id}, not that of its folder",
+    ),
+    "other-experiment": (
+        put("cell.json", settings_of(experiment="spirals")),
+        f"{HOME}/cell.json: is a cell of experiment spirals",
+    ),
+    "version": (
+        put("cell.json", settings_of(version=2)),
+        f"{HOME}/cell.json: is of version 2; here gradient-norm has version 1",
+    ),
+    "setting": (
+        put("cell.json", settings_of(tua=1)),
+        f"{HOME}/cell.json: tua: Extra inputs are not permitted",
+    ),
+    "no-metrics": (
+        put("summary.json", b'{"metrics": {}}'),
+        f"{HOME}/summary.json: holds no finite metrics",
+    ),
+    "word-metric": (
+        put("summary.json", b'{"metrics": {"gradient_norm": true}}'),
+        f"{HOME}/summary.json: holds no finite metrics",
+    ),
+    "infinite": (
+        put("summary.json", b'{"metrics": {"gradient_norm": NaN}}'),
+        f"{HOME}/summary.json: is no JSON of finite numbers (NaN is not finite)",
+    ),
+    "unknown-metric": (
+        put("summary.json", b'{"metrics": {"knn_top1": 1.0}}'),
+        f"{HOME}/summary.json: gradient-norm has no metric knn_top1",
+    ),
+    "history": (
+        put("history.jsonl", b'{"step": 1}\n{"step"'),
+        f"{HOME}/history.jsonl: line 2 is no record of finite metrics",
+    ),
+    "pickled": (
+        put("arrays.npz", npz(npy(np.array([Harm()], dtype=object)))),
+        f"{HOME}/arrays.npz: holds no arrays of numbers "
+        "(Object arrays cannot be loaded when allow_pickle=False)",
+    ),
+    "not-numpy": (
+        put("arrays.npz", npz(pickle.dumps(Harm()))),
+        f"{HOME}/arrays.npz: holds no arrays of numbers (a is of type |S",
+    ),
+    "npz-claims-much": (
+        put("arrays.npz", npz(HUGE)),
+        f"{HOME}/arrays.npz: holds no arrays of numbers "
+        "(Unable to allocate 7.28 TiB for an array with shape (1000000000000,) and data type ",
+    ),
+    "npz-bomb": (
+        put("arrays.npz", npz(bytes(2**26 + 1), zipfile.ZIP_DEFLATED)),
+        f"{HOME}/arrays.npz: holds no arrays of numbers "
+        "(67108865 bytes unpacked, of 67108864 allowed)",
+    ),
+    "encoder-alone": (
+        lambda m: [*m, *encoder_members("0" * 16)],
+        f"trained/{'0' * 16}/encoder.pt: no cell beside it speaks of this encoder",
+    ),
+}
+
+
+def encoder_members(name: str) -> Members:
+    buffer = io.BytesIO()
+    torch.save({"w": torch.zeros(1)}, buffer)
+    files = {"encoder.pt": buffer.getvalue(), "provenance.json": b"{}"}
+    files["summary.json"] = b'{"metrics": {"train_loss": 1.0}}'
+    return [(info_of(f"trained/{name}/{n}", len(c)), c) for n, c in files.items()]

@@ -1,0 +1,81 @@
+"""Small suites."""
+
+SUITE = """
+name: small
+title: "A small grid of gaussian-mi"
+paper: eqco
+reproduces: [table-9]
+protocol: toy-mi
+experiment: gaussian-mi
+scale: tiny
+scales:
+  tiny: {what: "seconds", protocol: reduced}
+  long: {what: "more steps", protocol: reduced, fixed: {steps: 3000}}
+seeds: [0, 1]
+fixed:
+  d: 20
+  steps: 100
+  optimizer: adam
+  lr: 5e-4
+  eval_repeats: 3
+  hidden_layers: 1
+  hidden_units: 32
+  activation: relu
+grid:
+  mi_true: [2, 10]
+  K: [8, 16]
+zip:
+  - {loss: [infonce, eqco], alpha: [null, 512]}
+assumed:
+  embedding_dim: {value: 32, why: small}
+  output_relu: {value: true, why: closest}
+  tau: {value: 1.0, why: plain}
+  margin_count: {value: negatives, why: "App. C"}
+  bound_constant: {value: one-plus-alpha, why: "Sec. 2.1"}
+compare:
+  - artifact: table-9
+    metric: mi_lower_bound
+    layout: {rows: [loss, K], columns: mi_true}
+claims:
+  toy-mi-steady:
+    - {check: flat, metric: mi_lower_bound, over: K, where: {loss: eqco, alpha: 512}, within: 10}
+figures:
+  - name: estimates
+    title: "Estimates against K"
+    draw: lines
+    x: K
+    y: mi_lower_bound
+    by: loss
+    panels: mi_true
+    artifact: table-9
+    reference: mi_true
+    log_x: true
+    x_label: "K"
+    y_label: "nats"
+"""
+
+DIGITS = """
+name: digits
+title: "A few epochs on digits"
+experiment: pretrain
+scale: tiny
+scales: {tiny: {what: "seconds", protocol: reduced}}
+seeds: [0]
+fixed: {method: moco-v2, dataset: digits, train_images: 128, image_size: 8, views: affine, K: 40,
+  arch: small, stem: half, width: 4, projector_hidden_dim: 16, feature_dim: 8, bn_groups: 2,
+  epochs: 3, batch_size: 16, optimizer: sgd, lr: 0.05, lr_schedule: cosine, weight_decay: 1e-4}
+grid: {knn_k: [3, 7]}
+"""
+
+RANKED = """
+name: mine
+title: "digits on ranks"
+experiment: pretrain
+scale: smoke
+scales: {smoke: {what: "seconds", protocol: reduced}}
+seeds: [0]
+fixed: {dataset: digits, train_images: 96, image_size: 8, views: affine, arch: small, stem: half,
+  width: 4, feature_dim: 8, epochs: 2, batch_size: 16, optimizer: sgd, lr: 0.05, weight_decay: 1e-4,
+  lr_schedule: cosine, knn_k: 5, knn_every_epochs: 1, projector_hidden_dim: 16}
+grid: {method: [simclr]}
+"""

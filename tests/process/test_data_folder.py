@@ -1,0 +1,61 @@
+"""`--data` reaches what computes, wherever it runs, and leaves no trace in the environment."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bench.launch.slurm.request import Request
+from tests.fakes.processes import end
+from tests.fakes.suites import DIGITS
+from tests.fakes.workspace import Workspace
+
+GREY = DIGITS.replace("name: digits", "name: grey").replace(
+    "dataset: digits, train_images: 128", "dataset: 'folder:grey'"
+)
+
+
+@pytest.fixture
+def grey(workspace: Workspace) -> Workspace:
+    """A suite on images that only `--data sets` names."""
+    for i in range(64):
+        part = "train" if i < 48 else "test"
+        path = workspace.root / "sets" / "grey" / part / str(i % 2) / f"{i}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.full((8, 8, 3), 3 * i, dtype=np.uint8)).save(path)
+    workspace.suite(GREY, "grey")
+    return workspace
+
+
+@pytest.mark.parametrize("how", [("--executor", "inline"), ("--jobs", "1")])
+def test_cells_find_their_data(grey: Workspace, how: tuple[str, ...]) -> None:
+    answer = grey.call("--data", "sets", "run", "grey", *how, "--json")
+    assert (answer.status, answer.json["failed"]) == (0, 0), answer.out
+    assert "BENCH_DATA" not in os.environ
+    assert grey.call("run", "grey", "--executor", "inline").status == 2  # it is not remembered
+
+
+def test_a_probe_finds_its_data(grey: Workspace) -> None:
+    plan = grey.call("--data", "sets", "plan", "grey", "--probe", "--json").json
+    assert {cell["predicted_from"] for cell in plan["cells"]} == {"probe"}
+
+
+def test_the_variable_stands_for_the_option(grey: Workspace) -> None:
+    status, _, err = end(grey.start("run", "grey", "--executor", "inline", BENCH_DATA="sets"))
+    assert status == 0, err
+
+
+def test_jobs_of_slurm_are_given_the_whole_path(
+    grey: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Path] = []
+
+    def submit(request: Request, _: Any) -> None:
+        given.append(request.data)
+
+    monkeypatch.setattr("bench.cli.run.submit", submit)
+    answer = grey.call("--data", "sets", "run", "grey", "--executor", "slurm", "--json")
+    assert (answer.status, given) == (0, [grey.root.resolve() / "sets"])

@@ -1,0 +1,269 @@
+"""Grids run, killed, resumed, shared and failing: the store ends the same."""
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.experiments import EXPERIMENTS
+from bench.results.owner import Owner
+from tests.fakes.processes import end
+from tests.fakes.suites import DIGITS, SUITE
+from tests.fakes.workspace import Workspace
+
+LONG = SUITE.replace("steps: 100\n", "steps: 1500\n")
+PART = ("--where", "mi_true=2", "--where", "loss=eqco")
+CELLS = 16
+
+
+def workers_of(root: Path) -> list[int]:
+    """Return the processes that work in this folder: submitit's tasks."""
+    found = []
+    for path in Path("/proc").iterdir():
+        if not path.name.isdecimal():
+            continue
+        try:
+            command = (path / "cmdline").read_bytes().replace(b"\0", b" ")
+            here = os.readlink(path / "cwd") == str(root)
+        except OSError:
+            continue
+        if here and b"submitit.core._submit" in command:
+            found.append(int(path.name))
+    return found
+
+
+def wait_for(condition: Any, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+
+
+def is_like_inline(workspace: Workspace, suite: str) -> None:
+    """Check that the store has the bytes of a run in one process."""
+    words = ("--results", "whole", "run", suite, "--executor", "inline")
+    assert end(workspace.start(*words))[0] == 0
+    assert workspace.summaries() == workspace.summaries("whole")
+
+
+def test_local_and_inline_end_with_the_same_bytes(workspace: Workspace) -> None:
+    local = workspace.call("run", "small", "--jobs", "2", "--json")
+    assert (local.status, local.json) == (
+        0,
+        {"done": CELLS, "failed": 0, "missing": 0, "failures": []},
+    )
+    inline = workspace.call("--results", "other", "run", "small", "--executor", "inline", "--json")
+    assert inline.json["done"] == CELLS
+    assert len(workspace.summaries()) == 3 * CELLS
+    assert workspace.summaries() == workspace.summaries("other")
+    assert {attempt["state"] for attempt in workspace.attempts()} == {"done"}
+
+
+def test_running_again_does_nothing_but_clear_up(workspace: Workspace) -> None:
+    workspace.call("run", "small", "--executor", "inline")
+    before = {p: p.stat().st_mtime_ns for p in (workspace.root / "results").rglob("*.json")}
+    left = next((workspace.root / "results").rglob("summary.json")).with_name("checkpoint.pt")
+    left.write_bytes(b"of a process that was killed right after its last word")
+    logs = workspace.root / "results" / "launches" / "0123456789ab"
+    logs.mkdir()
+    os.utime(logs, (0, 0))
+    assert workspace.call("run", "small", "--executor", "inline", "--json").json["done"] == CELLS
+    assert not left.exists()
+    assert not logs.exists()
+    assert before == {p: p.stat().st_mtime_ns for p in (workspace.root / "results").rglob("*.json")}
+
+
+def test_more_seeds_run_only_what_is_missing(workspace: Workspace) -> None:
+    workspace.call("run", "small", "--executor", "inline", "--seeds", "0")
+    assert len(workspace.attempts()) == CELLS // 2
+    workspace.call("run", "small", "--executor", "inline")
+    assert len(workspace.attempts()) == CELLS
+
+
+def test_killed_at_random_moments_it_ends_as_if_it_was_not(workspace: Workspace) -> None:
+    """kill -9 of the launcher as its workers start; of a worker, then of the launcher, at work.
+
+    Many more moments: benchmarks/kills.py.
+    """
+    workspace.suite(LONG)
+    draw = random.Random(0)
+    for at_work in (False, True):
+        process = workspace.start("run", "small", "--jobs", "2", BENCH_CHECKPOINT_S="0.2")
+        wait_for(lambda: workers_of(workspace.root))
+        if at_work:
+            wait_for(lambda: any((workspace.root / "results").rglob("checkpoint.pt")))
+            os.kill(workers_of(workspace.root)[0], signal.SIGKILL)
+        time.sleep(draw.uniform(0, 1.5))
+        process.kill()
+        end(process)
+        wait_for(lambda: not workers_of(workspace.root))  # they follow their launcher
+    told = workspace.call("run", "small", "--jobs", "1")
+    assert (told.status, told.out) == (0, f"{CELLS} done, 0 failed, 0 missing\n"), told.err
+    assert any(attempt["attempt"] > 1 for attempt in workspace.attempts())  # it was hurt
+    is_like_inline(workspace, "small")
+    assert not list((workspace.root / "results").rglob("checkpoint.pt"))
+
+
+def test_pretraining_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: Workspace) -> None:
+    """Four cells, two encoders: each is trained once, and resumed from its checkpoint."""
+    text = DIGITS.replace("epochs: 3", "epochs: 20").replace(
+        "{knn_k", "{loss: [infonce, dcl], knn_k"
+    )
+    workspace.suite(text, "digits")
+    trained = workspace.root / "results" / "trained"
+    process = workspace.start("run", "digits", "--jobs", "2", BENCH_CHECKPOINT_S="0.1")
+    wait_for(lambda: any(trained.glob("*/checkpoint.pt")))
+    time.sleep(random.Random(3).uniform(0, 1))
+    process.kill()
+    end(process)
+    wait_for(lambda: not workers_of(workspace.root))
+    assert any(trained.glob("*/history.jsonl"))
+    told = workspace.call("run", "digits", "--jobs", "1")
+    assert (told.status, told.out) == (0, "4 done, 0 failed, 0 missing\n"), told.err
+    assert any(trained.glob("*/attempts/0002.json"))  # it was hurt
+    is_like_inline(workspace, "digits")
+    assert len(list(trained.glob("*/encoder.pt"))) == 2
+    assert not list(trained.glob("*/checkpoint.pt"))
+
+
+def test_a_data_set_that_is_missing_is_told_before_anything_runs(workspace: Workspace) -> None:
+    workspace.suite(DIGITS.replace("dataset: digits", "dataset: cifar10"), "digits")
+    answer = workspace.call("--data", "sets", "run", "digits")
+    assert answer.status == 2
+    assert answer.err == (
+        "bench: cifar10: not found in sets. 'bench datasets --get cifar10' downloads it there "
+        "(170 MB).\n"
+    )
+    assert not (workspace.root / "results").exists()
+
+
+def test_a_killed_worker_is_replaced_in_the_same_run(workspace: Workspace) -> None:
+    workspace.suite(LONG)
+    process = workspace.start("run", "small", *PART, "--jobs", "1", "--json")
+    wait_for(lambda: any(a["state"] == "running" for a in workspace.attempts()))
+    victim = next(a["owner"]["pid"] for a in workspace.attempts() if a["state"] == "running")
+    os.kill(victim, signal.SIGKILL)
+    status, out, err = end(process)
+    assert status == 0, err
+    assert '"done": 4' in out
+    assert any(
+        a["owner"]["pid"] == victim and a["state"] == "running" for a in workspace.attempts()
+    )
+
+
+def test_two_runs_at_once_run_every_cell_once(workspace: Workspace) -> None:
+    both = [workspace.start("run", "small", "--jobs", "1", "--json") for _ in range(2)]
+    answers = [end(process) for process in both]
+    assert [status for status, _, _ in answers] == [0, 0], answers
+    assert all(f'"done": {CELLS}' in out for _, out, _ in answers)
+    attempts = workspace.attempts()
+    assert len(attempts) == CELLS
+    assert {attempt["state"] for attempt in attempts} == {"done"}
+
+
+def test_ctrl_c_stops_cleanly_and_resume_goes_on(workspace: Workspace) -> None:
+    workspace.suite(LONG)
+    process = workspace.start("run", "small", *PART, "--jobs", "1")
+    wait_for(lambda: any(a["state"] == "running" for a in workspace.attempts()))
+    os.killpg(process.pid, signal.SIGINT)
+    status, _, err = end(process)
+    assert status == 130
+    assert err.endswith("bench: interrupted; what was finished is kept, `bench resume` goes on\n")
+    assert "Traceback" not in err
+    wait_for(lambda: not workers_of(workspace.root), 10)
+    told = workspace.call("status", "small", "--json").json
+    assert (told["running"], told["queued"], told["failed"]) == (0, 0, 0)
+    assert (
+        workspace.call("resume", "small", *PART, "--executor", "inline", "--json").json["done"] == 4
+    )
+
+
+def test_resume_needs_something_begun(workspace: Workspace) -> None:
+    answer = workspace.call("resume", "small")
+    assert (answer.status, answer.err) == (
+        2,
+        "bench: small at scale tiny: nothing to resume in results; `bench run small --scale "
+        "tiny` begins it\n",
+    )
+
+
+def break_gaussian_mi(patch: pytest.MonkeyPatch) -> None:
+    """Make every stack that holds a cell with K = 8 and mi_true = 10 fail."""
+    run = EXPERIMENTS["gaussian-mi"]
+
+    def broken(cells: Any, folders: Any, device: str) -> Any:
+        if any(cell.K == 8 and cell.mi_true == 10 for cell in cells):
+            raise RuntimeError("no such thing\nand more")
+        return run(cells, folders, device)
+
+    patch.setitem(EXPERIMENTS, "gaussian-mi", broken)
+
+
+def test_a_failing_cell_harms_no_other_and_says_why(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        break_gaussian_mi(patch)
+        answer = workspace.call("run", "small", "--executor", "inline", "--json")
+    assert answer.status == 1
+    assert (answer.json["done"], answer.json["failed"], answer.json["missing"]) == (12, 4, 0)
+    failure = answer.json["failures"][0]
+    assert (failure["reason"], failure["message"]) == ("code", "RuntimeError: no such thing")
+    assert "Traceback" in Path(failure["log"]).read_text()
+
+    told = workspace.call("status", "small")
+    assert "16 cells: 12 done, 4 failed" in told.out
+    assert "failed: code: RuntimeError: no such thing (log: results/gaussian-mi/" in told.out
+
+    again = workspace.call("run", "small", "--executor", "inline", "--json")  # not by itself
+    assert (again.status, again.json["failed"]) == (1, 4)
+    assert len(workspace.attempts()) == CELLS
+    retried = workspace.call("run", "small", "--executor", "inline", "--retry-failed", "--json")
+    assert (retried.status, retried.json["done"]) == (0, CELLS)
+
+
+def test_a_diverged_cell_is_told_as_such(workspace: Workspace) -> None:
+    workspace.suite(SUITE.replace("lr: 5e-4", "lr: 1e30"))
+    answer = workspace.call("run", "small", "--executor", "inline", "--json")
+    assert answer.json["failed"] == CELLS
+    assert {f["reason"] for f in answer.json["failures"]} == {"diverged"}
+
+
+def test_a_cell_that_kills_its_worker_is_given_up(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that dies of one cell, as the kernel's memory killer does it; a neighbour lives."""
+    (workspace.root / "sitecustomize.py").write_text(
+        "import os, sys\n"
+        "if 'submitit.core._submit' in ' '.join(sys.orig_argv):\n"
+        "    from bench.experiments import EXPERIMENTS\n"
+        "    run = EXPERIMENTS['gaussian-mi']\n"
+        "    def deadly(cells, folders, device):\n"
+        "        if any(c.K == 8 for c in cells):\n"
+        "            os.kill(os.getpid(), 9)\n"
+        "        return run(cells, folders, device)\n"
+        "    EXPERIMENTS['gaussian-mi'] = deadly\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(workspace.root), prepend=os.pathsep)
+    told = workspace.call("run", "small", *PART, "--seeds", "0", "--jobs", "1", "--json")
+    assert told.status == 1, told.err
+    assert (told.json["done"], told.json["failed"]) == (1, 1)
+    assert "its worker was killed 3 times (memory?)" in told.out
+
+
+def test_a_claim_of_another_machine_is_waited_for_not_taken(workspace: Workspace) -> None:
+    """A cell held elsewhere stays running here; status says so."""
+    plan = workspace.call("plan", "small", "--json").json
+    folder = workspace.root / "results" / "gaussian-mi" / plan["cells"][0]["id"]
+    from dataclasses import replace
+
+    from bench.results.attempts import begin_attempt
+
+    far = replace(Owner.me(), machine="elsewhere")
+    assert begin_attempt(folder / "attempts", far, "x") is not None
+    told = workspace.call("status", "small", "--json").json
+    assert (told["running"], told["missing"]) == (1, CELLS - 1)

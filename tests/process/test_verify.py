@@ -1,0 +1,139 @@
+"""Done cells are computed again: the same to the bit, or what differs and by how much."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.results.store import Store
+from bench.results.tables import export_cells
+from tests.fakes.archives import picture
+from tests.fakes.cells import SMALL
+from tests.fakes.results import cells_of
+from tests.fakes.suites import SUITE
+from tests.fakes.workspace import Workspace
+
+PRETRAIN = """
+name: small
+title: "Two evaluations of one encoder"
+experiment: pretrain
+scale: tiny
+scales: {tiny: {what: "seconds", protocol: reduced}}
+seeds: [0]
+"""
+
+
+@pytest.fixture
+def done(workspace: Workspace) -> Workspace:
+    small = SUITE.replace("mi_true: [2, 10]", "mi_true: [2]").replace("seeds: [0, 1]", "seeds: [0]")
+    workspace.suite(small.replace("steps: 100", "steps: 20"))
+    assert workspace.call("run", "small", "--executor", "inline").status == 0
+    return workspace
+
+
+def summaries(workspace: Workspace) -> list[Path]:
+    return sorted((workspace.root / "results" / "gaussian-mi").glob("*/summary.json"))
+
+
+def alter(file: Path, key: str, value: float) -> float:
+    record = json.loads(file.read_text())
+    before = float(record["metrics"][key])
+    record["metrics"][key] = value
+    file.write_text(json.dumps(record))
+    return before
+
+
+def test_the_same_to_the_bit_and_nothing_written(done: Workspace) -> None:
+    before = picture(done.root / "results")
+    answer = done.call("verify", "small", "--json")
+    assert (answer.status, len(answer.json)) == (0, 4)
+    for row in answer.json:
+        assert row == {
+            "id": row["id"], "experiment": "gaussian-mi", "seed": 0, "same": True,
+            "largest_difference": 0.0, "metrics": {}, "history": False, "arrays": [],
+            "versions": {}, "only_metrics": False, "error": None,
+        }  # fmt: skip
+    assert picture(done.root / "results") == before
+    told = "4 cells computed again: 4 the same to the bit\n"
+    assert done.call("verify", "small").out == told
+
+
+def test_a_summary_that_was_altered_is_found(done: Workspace) -> None:
+    file = summaries(done)[1]
+    true = alter(file, "mi_lower_bound", 1.5)
+    answer = done.call("verify", "small", "--json")
+    assert answer.status == 1
+    (row,) = [row for row in answer.json if not row["same"]]
+    assert row["id"] == file.parent.name
+    assert row["metrics"] == {
+        "mi_lower_bound": {"then": 1.5, "now": true, "difference": true - 1.5}
+    }
+    assert row["largest_difference"] == abs(true - 1.5)
+    told = done.call("verify", "small").out
+    assert "the summary alone differs: was it altered?" in told
+    assert told.endswith("4 cells computed again: 3 the same to the bit\n")
+
+
+def test_other_versions_are_named(done: Workspace) -> None:
+    first, second = (path.parent for path in summaries(done)[:2])
+    alter(first / "summary.json", "mi_lower_bound", 1.5)
+    origin = json.loads((first / "provenance.json").read_text())
+    true = origin["packages"]["torch"]
+    origin["packages"]["torch"] = "1.0"
+    (first / "provenance.json").write_text(json.dumps(origin | {"wall_s": 0.0}))
+    history = (second / "history.jsonl").read_text()
+    (second / "history.jsonl").write_text(history.replace('"step": ', '"step": 1'))
+    rows = {row["id"]: row for row in done.call("verify", "small", "--json").json}
+    assert rows[first.name]["versions"] == {"packages.torch": ["1.0", true]}
+    assert (rows[second.name]["same"], rows[second.name]["history"]) == (False, True)
+
+
+def test_a_sample_is_the_same_each_time(done: Workspace) -> None:
+    ids = [row["id"] for row in done.call("verify", "small", "--sample", "1", "--json").json]
+    assert ids == [min(path.parent.name for path in summaries(done))]
+
+
+def test_rows_of_tables_are_verified_by_their_metrics(done: Workspace) -> None:
+    cells = cells_of(done.root / "suites" / "small.yaml", "tiny")
+    export_cells(cells, Store(done.root / "results"), done.root / "tables")
+    answer = done.call("--results", "tables", "verify", "small", "--where", "K=8")
+    assert (answer.status, answer.out) == (
+        0, "2 cells computed again (2 of exported tables, by their metrics alone): "
+        "2 the same to the bit\n",
+    )  # fmt: skip
+
+
+def test_nothing_done_is_told(done: Workspace) -> None:
+    answer = done.call("verify", "small", "--scale", "long")
+    assert (answer.status, answer.err) == (
+        2, "bench: no cell of small at scale long is done in results: nothing to verify\n"
+    )  # fmt: skip
+
+
+def test_encoders_are_trained_anew(workspace: Workspace) -> None:
+    """A store whose encoder is not what its settings give is found out."""
+    settings: dict[str, Any] = {k: v for k, v in SMALL.items() if k not in ("experiment", "seed")}
+    workspace.suite(PRETRAIN + f"fixed: {json.dumps(settings | {'epochs': 1})}\n")
+    workspace.call("run", "small", "--executor", "inline")
+    (summary,) = (workspace.root / "results" / "trained").glob("*/summary.json")
+    alter(summary, "train_loss", 7.0)
+    (cell,) = (workspace.root / "results" / "pretrain").glob("*/summary.json")
+    assert alter(cell, "train_loss", 7.0) != 7.0
+    answer = workspace.call("verify", "small", "--json")
+    assert answer.status == 1
+    assert list(answer.json[0]["metrics"]) == ["train_loss"]
+
+
+def test_a_cell_that_cannot_be_computed_now_is_told(
+    done: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bench.experiments import EXPERIMENTS
+
+    def broken(*_: Any) -> Any:
+        raise ValueError("no such luck")
+
+    monkeypatch.setitem(EXPERIMENTS, "gaussian-mi", broken)
+    answer = done.call("verify", "small", "--sample", "1", "--json")
+    assert (answer.status, answer.json[0]["same"]) == (1, False)
+    assert answer.json[0]["error"] == "ValueError: no such luck"

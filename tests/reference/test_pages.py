@@ -1,0 +1,36 @@
+"""The reference reports say what the reference tables hold."""
+
+from pathlib import Path
+
+import pytest
+
+from bench.analysis.evidence import gather
+from bench.cli.selection import select
+from bench.cli.workspace import Workspace
+from bench.report.facts import section_facts
+from bench.report.templates import render
+from bench.results.reader import Results
+from tests.fakes.paths import REFERENCE, ROOT
+
+PAGES = sorted((ROOT / "reports" / "reference").glob("*/*/index.md"))
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return Results(REFERENCE)
+
+
+def test_every_reference_report_is_of_a_shipped_suite() -> None:
+    suites = {path.stem for path in (ROOT / "suites").glob("*.yaml")}
+    assert {page.parent.parent.name for page in PAGES} <= suites
+    assert len(PAGES) >= 4
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.parent.parent.name)
+def test_it_is_regenerated_from_the_tables(page: Path, results: Results) -> None:
+    """The page as a whole; figures have tests of their own."""
+    name, scale = page.parent.parent.name, page.parent.name
+    chosen = select(Workspace(ROOT / "suites", REFERENCE, ROOT), name, scale=scale)
+    evidence = gather(chosen.suite, scale, chosen.cells, chosen.paper, results)
+    text = render("suite.md.j2", facts=section_facts(evidence, []))
+    assert text == page.read_text()

@@ -1,0 +1,91 @@
+"""Every claim of the papers: the worst of its checks at each scale with results, or a reason."""
+
+from bench.analysis.all_claims import JudgedScale, claim_rows
+from bench.analysis.claims import ClaimVerdict, Judged
+from bench.analysis.coverage import Place
+from bench.analysis.statistics import Interval
+from bench.papers.reader import load_paper
+from bench.suites.load import load_suite
+from tests.fakes.paths import SUITES
+from tests.fakes.results import cells_of, finish
+from tests.fakes.workspace import Workspace
+
+SUITE = load_suite(SUITES / "eqco-table-9.yaml")
+
+
+def judged(verdict: ClaimVerdict, mean: float | None, position: int = 0) -> Judged:
+    effect = None if mean is None else Interval(3, mean, 0.1, mean - 0.1, mean + 0.1)
+    check = SUITE.claims["toy-mi-steady"][position]
+    claim = load_paper("eqco").claim("toy-mi-steady")
+    return Judged(claim, "quick", check, effect, 0.3, verdict, None if effect else "no seed")
+
+
+def place(name: str, suites: list[str], reason: str | None = None) -> Place:
+    return Place("eqco", name, suites, reason)
+
+
+def test_the_worst_check_decides_at_each_scale() -> None:
+    steady = place("toy-mi-steady", ["eqco-table-9"])
+    good, bad = judged(ClaimVerdict.HOLDS, 0.1), judged(ClaimVerdict.FAILS, 0.9, 1)
+    rows = claim_rows(
+        [steady],
+        [JudgedScale(SUITE, "quick", [good, bad]), JudgedScale(SUITE, "smoke", [good])],
+    )
+    assert [(r["suite"], r["protocol"], r["verdict"], r["effect"], r["checks"]) for r in rows] == [
+        ("eqco-table-9", "published", "fails", 0.9, 2),
+        ("eqco-table-9", "reduced", "holds", 0.1, 1),
+    ]
+    assert good.record().keys() < rows[0].keys()
+
+
+def test_what_is_missing_is_told() -> None:
+    nothing = JudgedScale(SUITE, "smoke", [judged(ClaimVerdict.NOT_TESTED, None)])
+    places = [
+        place("toy-mi-steady", ["eqco-table-9"]),
+        place("toy-mi-same-at-alpha", ["eqco-table-9", "other"]),
+        place("theorem-1-analytic", [], "cannot be had"),
+        place("theorem-2-analytic", []),
+    ]
+    rows = claim_rows(places, [nothing])
+    assert {(r["verdict"], r["scale"], r["n"]) for r in rows} == {("not tested", None, 0)}
+    assert [r["missing"] for r in rows] == [
+        "eqco-table-9 at smoke: no seed",
+        "no results at any scale of eqco-table-9, other",
+        "cannot be had",
+        "no suite speaks of it",
+    ]
+    assert rows[0].keys() == judged(ClaimVerdict.HOLDS, 0.1).record().keys() | {
+        "suite", "protocol", "checks"
+    }  # fmt: skip
+
+
+def test_the_verb_without_a_suite(workspace: Workspace) -> None:
+    cells = cells_of(workspace.root / "suites" / "small.yaml", "tiny")
+    half = [cell for cell in cells if cell.settings["mi_true"] == 2]
+    finish(workspace.root / "results", half, lambda c: {"mi_lower_bound": 2 + c.seed / 10})
+    own = {r["claim"]: r for r in workspace.call("claims", "--paper", "eqco", "--json").json}
+    assert set(own) == set(load_paper("eqco").claims)
+    steady = own["toy-mi-steady"]
+    assert (steady["suite"], steady["scale"]) == (None, None)  # mi_true = 10 is missing
+    assert steady["missing"] == "small at tiny: no seed has all of its cells done"
+    finish(workspace.root / "results", cells, lambda c: {"mi_lower_bound": 2 + c.seed / 10})
+    answer = workspace.call("claims")
+    assert answer.status == 0
+    assert "small at tiny (reduced)" in answer.out
+    assert answer.out.splitlines()[-1] == (
+        "141 claims, each at every scale that has results: 140 not tested, 1 holds"
+    )
+
+
+def test_options_that_go_with_a_suite_or_without(workspace: Workspace) -> None:
+    assert workspace.call("claims", "--where", "K=8").err == (
+        "bench: --where and --seeds choose cells of a suite: name one\n"
+    )
+    assert workspace.call("claims", "small", "--paper", "dcl").err == (
+        "bench: --paper filters the claims of all suites: leave the suite out\n"
+    )
+    (workspace.root / "results").mkdir()
+    assert workspace.call("claims", "--paper", "dlc").err == (
+        "bench: no paper 'dlc'. Did you mean 'dcl'? Allowed here: "
+        "dcl, dual-temperature, eqco, mutual-information, unigrad.\n"
+    )

@@ -1,0 +1,393 @@
+"""Each predicate on made data where the answer is known: holds, fails, too few seeds, missing."""
+
+from functools import cache
+from typing import Any, get_args
+from zlib import crc32
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+
+from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, worst
+from bench.cells.cell import Cell
+from bench.papers.reader import load_paper
+from bench.results.reader import Finished
+from bench.suites.checks import Check
+from bench.suites.expand import expand
+from bench.suites.load import load_suite
+from bench.suites.suite import Suite
+from tests.fakes.paths import SUITES
+
+TABLE_9 = SUITES / "eqco-table-9.yaml"
+ADAPTER: TypeAdapter[Check] = TypeAdapter(Check)
+EQCO = {"loss": "eqco", "alpha": 512.0}
+INFONCE = {"loss": "infonce", "alpha": None}
+
+
+@cache
+def made_cells(seeds: int) -> tuple[list[Cell], Suite]:
+    suite = load_suite(TABLE_9)
+    where: Any = {"mi_true": [8, 10]}
+    return expand(suite, "paper", TABLE_9, seeds=range(seeds), where=where), suite
+
+
+def cells_and_suite(check: dict[str, Any], seeds: int) -> tuple[list[Cell], Suite]:
+    cells, suite = made_cells(seeds)
+    checks = {"toy-mi-steady": [ADAPTER.validate_python(check)]}
+    return cells, suite.model_copy(update={"claims": checks})
+
+
+def judge(check: dict[str, Any], metric: Any, seeds: int = 3, keep: Any = None) -> Judged:
+    cells, suite = cells_and_suite({"metric": "m"} | check, seeds)
+    done = [
+        (cell, Finished({"m": metric(cell), "b": 1.0}, {}))
+        for cell in cells
+        if keep is None or keep(cell)
+    ]
+    (judged,) = judge_claims(suite, "paper", cells, done, load_paper("eqco"))
+    return judged
+
+
+def noise(cell: Any) -> float:
+    return float((cell.K * 7 + cell.seed * 13) % 5) / 1000
+
+
+def test_flat_holds_and_fails() -> None:
+    check = {"check": "flat", "over": "K", "within": 0.1, "where": EQCO}
+    flat = judge(check, lambda c: c.mi_true + noise(c))
+    steep = judge(check, lambda c: c.K / 100 + noise(c))
+    assert (str(flat.verdict), str(steep.verdict)) == ("holds", "fails")
+    assert steep.effect is not None
+    assert steep.effect.mean == pytest.approx(4.48, abs=0.01)  # from K = 64 to K = 512
+
+
+def test_flat_ignores_other_cells() -> None:
+    check = {"check": "flat", "over": "K", "within": 0.1, "where": EQCO}
+    metric = lambda c: noise(c) if c.loss == "eqco" else c.K  # noqa: E731
+    assert str(judge(check, metric).verdict) == "holds"
+
+
+def test_flatter_takes_the_smallest_difference() -> None:
+    check = {"check": "flatter", "over": "K", "where": EQCO, "than": INFONCE}
+
+    def steeper(cell: Any) -> float:
+        return float(cell.K / (100 if cell.loss == "infonce" else 1000))
+
+    holds = judge(check, steeper)
+    assert holds.effect is not None
+    assert holds.effect.mean == pytest.approx(4.48 - 0.448)
+    turned = judge(check, lambda c: -steeper(c) if c.loss == "eqco" else 0.0)
+    assert (str(holds.verdict), str(turned.verdict)) == ("holds", "fails")
+
+
+def test_flatter_fails_if_one_setting_does() -> None:
+    check = {"check": "flatter", "over": "K", "where": EQCO, "than": INFONCE}
+    metric = lambda c: c.K / 100 if (c.loss == "infonce") == (c.mi_true == 8) else 0.0  # noqa: E731
+    assert str(judge(check, metric).verdict) == "fails"
+
+
+def test_equal_to_other_cells() -> None:
+    check = {
+        "check": "equal", "within": 0.01, "where": EQCO | {"K": 512}, "than": INFONCE | {"K": 512}
+    }  # fmt: skip
+    assert str(judge(check, lambda c: c.mi_true + noise(c)).verdict) == "holds"
+    unequal = lambda c: 0.1 * (c.loss == "eqco") + noise(c) * (c.seed + 1)  # noqa: E731
+    assert str(judge(check, unequal).verdict) == "fails"
+
+
+def test_equal_to_a_number() -> None:
+    check = {"check": "equal", "within": 0.1, "value": 50, "where": EQCO}
+    assert str(judge(check, lambda c: 50 + noise(c)).verdict) == "holds"
+    assert str(judge(check, lambda c: 49.8 + noise(c)).verdict) == "fails"
+
+
+def test_below_looks_at_every_cell() -> None:
+    check = {"check": "below", "bound": "b"}
+    assert str(judge(check, lambda c: 0.9 + noise(c)).verdict) == "holds"
+
+    def one_above(c: Any) -> float:
+        return (1.2 if (c.K, c.mi_true, c.loss) == (64, 8, "eqco") else 0.5) + noise(c)
+
+    assert str(judge(check, one_above).verdict) == "fails"
+
+
+@pytest.mark.parametrize(("direction", "verdict"), [("rising", "holds"), ("falling", "fails")])
+def test_ordered(direction: str, verdict: str) -> None:
+    check = {"check": "ordered", "over": "K", "direction": direction}
+    assert str(judge(check, lambda c: c.K**0.5 + noise(c)).verdict) == verdict
+
+
+def test_ordered_fails_on_one_wrong_step() -> None:
+    check = {"check": "ordered", "over": "K", "direction": "rising"}
+    dip = lambda c: c.K - 500 * (c.K == 256)  # noqa: E731
+    assert str(judge(check, dip).verdict) == "fails"
+
+
+def test_exceeds_takes_the_smallest_difference() -> None:
+    """EqCo over InfoNCE, cell by cell: 0.5 everywhere but 0.2 at one K."""
+    check = {"check": "exceeds", "where": EQCO, "than": INFONCE}
+
+    def gain(c: Any) -> float:
+        return float(c.K + (c.loss == "eqco") * (0.2 if c.K == 128 else 0.5))
+
+    judged = judge(check, lambda c: gain(c) + noise(c))
+    assert str(judged.verdict) == "holds"
+    assert judged.effect is not None
+    assert judged.effect.mean == pytest.approx(0.2)
+    assert str(judge(check | {"by": 0.3}, lambda c: gain(c) + noise(c)).verdict) == "fails"
+    assert str(judge(check, lambda c: -gain(c) + noise(c)).verdict) == "fails"
+    mean = judge(check | {"mean": True}, lambda c: gain(c) + noise(c))
+    assert mean.effect is not None
+    assert mean.effect.mean == pytest.approx(0.425)  # of 0.5, 0.2, 0.5 and 0.5
+
+
+@pytest.mark.parametrize(("direction", "verdict"), [("rising", "holds"), ("falling", "fails")])
+def test_change_looks_at_the_ends_alone(direction: str, verdict: str) -> None:
+    check = {"check": "change", "over": "K", "direction": direction, "by": 2.0, "where": EQCO}
+    dip = lambda c: c.K / 100 - 9 * (c.K == 256) + noise(c)  # noqa: E731
+    judged = judge(check, dip)
+    assert str(judged.verdict) == verdict
+    assert judged.effect is not None
+    assert abs(judged.effect.mean) == pytest.approx(4.48, abs=0.01)  # from K = 64 to K = 512
+
+
+def test_settings_that_follow_from_the_axis_split_no_group() -> None:
+    """The learning rate goes with the batch size: over the batch size it is not another setting."""
+    path = TABLE_9.with_name("dcl-table-1.yaml")
+    suite = load_suite(path)
+    cells = expand(suite, "cpu", path)
+    assert len({cell.settings["lr"] for cell in cells}) > 1
+    check = ADAPTER.validate_python(
+        {"check": "ordered", "metric": "m", "over": "batch_size", "direction": "rising"}
+    )
+    done = [(c, Finished({"m": c.settings["batch_size"]}, {})) for c in cells]
+    asked = suite.model_copy(update={"claims": {"batch-flat-small-scale": [check]}})
+    (judged,) = judge_claims(asked, "cpu", cells, done, load_paper("dcl"))
+    assert judged.effect is not None
+    assert judged.effect.mean == 16  # from 16 to 32
+
+
+def test_a_rate_that_follows_from_data_set_and_batch_size_splits_no_group() -> None:
+    """At the paper's scale the rate differs between data sets at one batch size."""
+    path = TABLE_9.with_name("dcl-table-1.yaml")
+    suite = load_suite(path)
+    cells = [c for c in expand(suite, "paper", path) if c.settings["batch_size"] <= 512]
+    check = ADAPTER.validate_python(
+        {"check": "flatter", "metric": "m", "over": "batch_size", "where": {"loss": "dcl"},
+         "than": {"loss": "infonce"}}
+    )  # fmt: skip
+
+    def metric(cell: Any) -> float:
+        wide = {"imagenet1k": 5.0}.get(cell.dataset, 9.0)
+        return float(cell.batch_size / 480 * (1.0 if cell.loss == "dcl" else wide))
+
+    done = [(c, Finished({"m": metric(c)}, {})) for c in cells]
+    asked = suite.model_copy(update={"claims": {"batch-flat-small-scale": [check]}})
+    (judged,) = judge_claims(asked, "paper", cells, done, load_paper("dcl"))
+    assert judged.effect is not None
+    assert judged.effect.mean == pytest.approx(4.0)  # of ImageNet-1K, the smallest difference
+
+
+def test_a_metric_that_is_not_measured_is_told() -> None:
+    check = {"check": "flat", "metric": "other", "over": "K", "within": 0.1, "where": EQCO}
+    judged = judge(check, lambda _: 1.0)
+    assert judged.missing == "its cells do not measure other"
+
+
+def test_peak() -> None:
+    check = {"check": "peak", "over": "K", "near": [100, 300], "where": EQCO | {"mi_true": 8}}
+    assert str(judge(check, lambda c: -abs(c.K - 128) + noise(c)).verdict) == "holds"
+    assert str(judge(check, lambda c: c.K + noise(c)).verdict) == "fails"
+
+
+def test_noise_larger_than_the_effect_is_inconclusive() -> None:
+    check = {"check": "ordered", "over": "K", "direction": "rising"}
+    metric = lambda c: c.K * (1 if c.seed == 0 else -0.5 if c.seed == 1 else 0.5)  # noqa: E731
+    assert str(judge(check, metric).verdict) == "inconclusive"
+
+
+def test_one_group_that_is_not_sure_leaves_all_open() -> None:
+    check = {"check": "exceeds", "where": EQCO, "than": INFONCE}
+
+    def gain(c: Any) -> float:
+        return float((c.seed - 0.5 if c.K == 128 else 1.0) * (c.loss == "eqco")) + jitter(c)
+
+    judged = judge(check, gain)
+    assert (str(judged.verdict), judged.groups) == ("inconclusive", 8)
+    assert judged.effect is not None
+    assert judged.effect.mean == pytest.approx(0.5, abs=0.01)  # of the group that is not sure
+
+
+def test_one_seed_is_inconclusive() -> None:
+    check = {"check": "flat", "over": "K", "within": 0.1, "where": EQCO}
+    judged = judge(check, lambda _: 1.0, seeds=1)
+    assert str(judged.verdict) == "inconclusive"
+    assert judged.record()["n"] == 1
+
+
+def test_a_seed_with_a_missing_cell_does_not_count() -> None:
+    check = {"check": "flat", "over": "K", "within": 0.1, "where": EQCO}
+    judged = judge(check, lambda _: 1.0, keep=lambda c: c.seed != 0 or c.K != 64)
+    assert judged.effect is not None
+    assert judged.effect.n == 2
+
+
+def test_what_is_missing_is_told() -> None:
+    check = {"check": "flat", "over": "K", "within": 0.1, "where": EQCO}
+    nothing = judge(check, lambda _: 1.0, keep=lambda c: c.K != 64)
+    assert (str(nothing.verdict), nothing.missing) == (
+        "not tested", "no seed has all of its cells done",
+    )  # fmt: skip
+    nowhere = judge(check | {"where": {"loss": "dcl"}}, lambda _: 1.0)
+    assert nowhere.missing == "no cell of this scale has the settings that the check names"
+
+
+def test_crossing_needs_both_ends() -> None:
+    check = {
+        "check": "crossing", "over": "K", "where": EQCO, "than": INFONCE, "between": [64, 512]
+    }  # fmt: skip
+    crossed = lambda c: (300 - c.K) * (c.loss == "eqco") + noise(c) * (c.seed + 1)  # noqa: E731
+    judged = judge(check, crossed)
+    assert (str(judged.verdict), judged.groups) == ("holds", 4)  # two ends, two MI
+    assert judged.effect is not None
+    assert judged.effect.mean == pytest.approx(212, abs=0.1)  # the smaller of 236 and 212
+    above = lambda c: (900 - c.K) * (c.loss == "eqco") + noise(c)  # noqa: E731
+    assert str(judge(check, above).verdict) == "fails"
+
+
+def test_steadier_compares_deviations_not_ranges() -> None:
+    """One value out of four far off: a wider range may go with the smaller deviation."""
+    check = {"check": "steadier", "over": "K", "where": EQCO, "than": INFONCE}
+    halves = {64: -1.0, 128: -1.0, 256: 1.0, 512: 1.0}  # range 2, deviation 1.15
+    far = {64: 2.1, 128: 0.0, 256: 0.0, 512: 0.0}  # range 2.1, deviation 1.05
+
+    def metric(c: Any) -> float:
+        return (far if c.loss == "eqco" else halves)[c.K] + noise(c) / 10
+
+    assert str(judge(check, metric).verdict) == "holds"
+    assert str(judge(check | {"check": "flatter"}, metric).verdict) == "fails"
+
+
+# Of every predicate: a check, and made data under which it holds and fails.
+KNOWN: dict[str, tuple[dict[str, Any], Any, Any]] = {
+    "flat": ({"over": "K", "within": 0.1, "where": EQCO}, lambda _: 1.0, lambda c: c.K),
+    "flatter": (
+        {"over": "K", "where": EQCO, "than": INFONCE},
+        lambda c: c.K * (c.loss == "infonce"), lambda c: c.K * (c.loss == "eqco"),
+    ),
+    "steadier": (
+        {"over": "K", "where": EQCO, "than": INFONCE},
+        lambda c: c.K * (c.loss == "infonce"), lambda c: c.K * (c.loss == "eqco"),
+    ),
+    "equal": (
+        {"within": 0.1, "where": EQCO, "than": INFONCE},
+        lambda c: c.K, lambda c: c.loss == "eqco",
+    ),
+    "below": ({"bound": "b", "where": EQCO}, lambda _: 0.5, lambda c: 1.0 + (c.K == 64)),
+    "ordered": ({"over": "K", "direction": "rising"}, lambda c: c.K, lambda c: c.K != 128),
+    "peak": (
+        {"over": "K", "near": [100, 300], "where": EQCO},
+        lambda c: c.K == 128, lambda c: c.K == 512,
+    ),
+    "exceeds": (
+        {"where": EQCO, "than": INFONCE},
+        lambda c: c.loss == "eqco", lambda c: (c.loss == "eqco") - 2 * (c.K == 64) * (c.alpha or 0),
+    ),
+    "change": ({"over": "K", "direction": "falling"}, lambda c: -c.K, lambda c: c.K == 512),
+    "crossing": (
+        {"over": "K", "where": EQCO, "than": INFONCE, "between": [64, 512]},
+        lambda c: (300 - c.K) * (c.loss == "eqco"), lambda c: (c.loss == "eqco"),
+    ),
+}  # fmt: skip
+
+
+def jitter(cell: Any) -> float:
+    """Return noise that differs between all cells and seeds, up to 0.005."""
+    return crc32(f"{cell.K} {cell.mi_true} {cell.loss} {cell.seed}".encode()) / 2**32 / 200
+
+
+def test_every_predicate_is_tried() -> None:
+    union = get_args(Check)[0]
+    assert set(KNOWN) == {get_args(r.model_fields["check"].annotation)[0] for r in get_args(union)}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_holds_fails_too_few_seeds_and_missing_cells(name: str) -> None:
+    fields, good, bad = KNOWN[name]
+    check = {"check": name} | fields
+    holding, failing = (lambda c: good(c) + jitter(c)), (lambda c: bad(c) + jitter(c))
+    assert str(judge(check, holding, seeds=4).verdict) == "holds"
+    assert str(judge(check, failing, seeds=4).verdict) == "fails"
+    alone = judge(check, holding, seeds=1)
+    assert (str(alone.verdict), alone.record()["n"]) == ("inconclusive", 1)
+    torn = judge(check, holding, seeds=3, keep=lambda c: (c.seed, c.K, c.loss) != (0, 64, "eqco"))
+    assert torn.record()["n"] == 2
+    gone = judge(check, holding, seeds=3, keep=lambda c: (c.K, c.loss) != (64, "eqco"))
+    assert (str(gone.verdict), gone.missing) == ("not tested", "no seed has all of its cells done")
+
+
+def test_many_noisy_groups_that_are_fine_do_not_fail() -> None:
+    """Of twenty groups without a difference one lies apart at 95 %: that is no failure."""
+    check = {"check": "equal", "within": 0.0, "where": EQCO, "than": INFONCE}
+    failed = 0
+    for draw in range(60):
+        noise = np.random.default_rng(draw)
+        failed += str(judge(check, lambda _, g=noise: g.normal()).verdict) == "fails"
+    assert failed <= 6  # 5 % of 60 are 3; a family of 8 groups at 95 % each would fail 20 times
+
+
+def test_sides_of_different_seeds_are_compared_by_welch() -> None:
+    check = {"check": "exceeds", "where": EQCO, "than": INFONCE}
+    metric = lambda c: (c.loss == "eqco") + jitter(c)  # noqa: E731
+    judged = judge(check, metric, seeds=4, keep=lambda c: (c.seed < 2) == (c.loss == "eqco"))
+    assert (str(judged.verdict), judged.record()["n"]) == ("holds", 2)
+
+
+def test_seeds_that_agree_to_the_bit_are_not_sure_beyond_one_step() -> None:
+    """kNN top-1 on the 450 test images of digits moves by 0.22 points."""
+    path = TABLE_9.with_name("dcl-table-1.yaml")
+    suite = load_suite(path)
+    cells = expand(suite, "cpu", path)
+    check = {"check": "exceeds", "metric": "knn_top1", "where": {"loss": "dcl"},
+             "than": {"loss": "infonce"}}  # fmt: skip
+    asked = {"batch-flat-small-scale": [ADAPTER.validate_python(check)]}
+
+    def verdict(lead: float) -> str:
+        done = [
+            (c, Finished({"knn_top1": 90 + lead * (c.settings["loss"] == "dcl")}, {}))
+            for c in cells
+        ]
+        changed = suite.model_copy(update={"claims": asked})
+        (judged,) = judge_claims(changed, "cpu", cells, done, load_paper("dcl"))
+        return str(judged.verdict)
+
+    assert [verdict(lead) for lead in (-0.3, -0.2, 0.0, 0.2, 0.3)] == [
+        "fails", "inconclusive", "inconclusive", "inconclusive", "holds",
+    ]  # fmt: skip
+
+
+def test_numbers_of_a_formula_are_exact() -> None:
+    path = TABLE_9.with_name("eqco-theorems.yaml")
+    suite = load_suite(path)
+    cells = expand(suite, "smoke", path)
+    done = [(c, Finished(dict.fromkeys(c.metrics, 1.0), {})) for c in cells]
+    judged = judge_claims(suite, "smoke", cells, done, load_paper("eqco"))
+    assert {j.check.check: str(j.verdict) for j in judged if j.effect} == {
+        "flat": "holds", "flatter": "fails", "below": "holds", "change": "fails", "equal": "fails",
+    }  # fmt: skip
+
+
+def test_the_verdict_of_a_claim_is_the_worst_of_its_checks() -> None:
+    every = list(ClaimVerdict)
+    assert [str(worst(every[i:])) for i in range(4)] == [
+        "fails", "inconclusive", "not tested", "holds"
+    ]  # fmt: skip
+
+
+def test_a_seed_counts_once() -> None:
+    cells, suite = cells_and_suite(
+        {"check": "exceeds", "metric": "m"} | {"where": EQCO, "than": INFONCE}, 2
+    )
+    done = [(cell, Finished({"m": 1.0}, {})) for cell in cells]
+    with pytest.raises(ValueError, match=r"^two cells of one seed in the group "):
+        judge_claims(suite, "paper", cells + cells, done, load_paper("eqco"))

@@ -1,0 +1,172 @@
+"""Two results beside each other: bits, differences, and what seeds explain."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bench.analysis.drift import Moved, moved
+from bench.cells.cell import Cell
+from bench.errors import StoreError
+from bench.results.reader import Results
+from bench.results.store import Store
+from bench.results.tables import export_cells
+from tests.fakes.results import cells_of, finish
+from tests.fakes.suites import SUITE
+from tests.fakes.workspace import Workspace
+
+METRIC = "mi_lower_bound"
+
+
+@pytest.fixture
+def cells(tmp_path: Path) -> list[Cell]:
+    path = tmp_path / "small.yaml"
+    path.write_text(SUITE.replace("seeds: [0, 1]", "seeds: [0, 1, 2]"))
+    return cells_of(path, "tiny")
+
+
+def noise(cell: Any, draw: int) -> float:
+    return float(np.random.default_rng([draw, cell.seed, cell.K, int(cell.mi_true)]).normal() / 100)
+
+
+def two(
+    folder: Path, cells: list[Cell], here: Callable[[Any], float], there: Callable[[Any], float]
+) -> Moved:
+    finish(folder / "a", cells, lambda c: {METRIC: here(c)})
+    finish(folder / "b", cells, lambda c: {METRIC: there(c)})
+    only = sorted((c.experiment, c.id) for c in cells)
+    assert moved(Results(folder / "a"), Results(folder / "b"), only) == moved(
+        Results(folder / "a"), Results(folder / "b")
+    )
+    return moved(Results(folder / "a"), Results(folder / "b"))
+
+
+def test_the_same_to_the_bit(tmp_path: Path, cells: list[Cell]) -> None:
+    found = two(tmp_path, cells, lambda c: noise(c, 0), lambda c: noise(c, 0))
+    assert found.record() == {
+        "same": 24, "moved": [], "only_here": 0, "only_there": 0, "metrics": [], "groups": [],
+        "beyond_noise": 0,
+    }  # fmt: skip
+
+
+def test_other_noise_is_noise(tmp_path: Path, cells: list[Cell]) -> None:
+    found = two(tmp_path, cells, lambda c: noise(c, 0), lambda c: noise(c, 1))
+    assert (len(found.cells), len(found.groups), found.beyond_noise) == (24, 8, 0)
+
+
+def test_the_p_value_is_that_of_the_paired_test(tmp_path: Path, cells: list[Cell]) -> None:
+    groups = two(tmp_path, cells, lambda c: noise(c, 0), lambda c: noise(c, 1)).record()["groups"]
+    sides: dict[tuple[Any, ...], list[list[float]]] = {}
+    for cell in cells:
+        point = tuple(v for k, v in cell.settings.items() if k != "seed")
+        sides.setdefault(point, []).append([noise(cell, 1), noise(cell, 0)])
+    expected = [stats.ttest_rel(*zip(*pairs, strict=True)).pvalue for pairs in sides.values()]
+    assert [g["p_value"] for g in groups] == pytest.approx(sorted(expected))
+
+
+def test_one_group_that_moved_is_found_among_others(tmp_path: Path, cells: list[Cell]) -> None:
+    def shifted(c: Any) -> float:
+        return noise(c, 0) * (1 + 1e-3) + 5 * ((c.K, c.mi_true, c.loss) == (8, 2, "eqco"))
+
+    found = two(tmp_path, cells, lambda c: noise(c, 0), shifted)
+    (group,) = [g for g in found.groups if g["beyond_noise"]]
+    settings = group["settings"]
+    assert (settings["K"], settings["mi_true"], settings["loss"]) == (8, 2.0, "eqco")
+    assert group["difference"] == pytest.approx(5, abs=1e-3)
+    assert (group["n_here"], group["n_there"]) == (3, 3)
+    assert found.record()["metrics"][0]["largest_difference"] == pytest.approx(5, abs=1e-3)
+
+
+def test_rounding_moves_bits_but_no_mean(tmp_path: Path, cells: list[Cell]) -> None:
+    """A shift by one part in ten million, the same in all seeds, of numbers large and small."""
+
+    def here(c: Any) -> float:
+        return float(10.0 ** (c.K - 8)) + noise(c, 0)
+
+    found = two(tmp_path, cells, here, lambda c: here(c) * (1 + 1e-7))
+    assert (len(found.cells), found.beyond_noise) == (24, 0)
+
+
+def test_a_fraction_for_a_percentage_is_beyond_noise(tmp_path: Path, cells: list[Cell]) -> None:
+    found = two(tmp_path, cells, lambda c: 90 + noise(c, 0), lambda c: 0.9 + noise(c, 1) / 100)
+    assert found.beyond_noise == len(found.groups) == 8
+
+
+def test_other_seeds_and_cells_of_one_side(tmp_path: Path, cells: list[Cell]) -> None:
+    """Two seeds against another: nothing is shared, and one seed says nothing."""
+    finish(tmp_path / "a", [c for c in cells if c.seed < 2], lambda c: {METRIC: noise(c, 0)})
+    finish(tmp_path / "b", [c for c in cells if c.seed == 2], lambda c: {METRIC: 9.0 + noise(c, 0)})
+    found = moved(Results(tmp_path / "a"), Results(tmp_path / "b"))
+    assert (found.same, found.cells, found.only_here, found.only_there) == (0, [], 16, 8)
+    assert found.beyond_noise == 0
+
+
+def test_histories_and_arrays_count(tmp_path: Path, cells: list[Cell]) -> None:
+    for side, value in (("a", 1.0), ("b", 2.0)):
+        for cell in cells[:2]:
+            folder = Store(tmp_path / side).folder(cell)
+            folder.finish({METRIC: 1.0}, {"x": np.array([value])}, {})
+            folder.append_history({"step": 1, "loss": value if cell is cells[0] else 0.0})
+    found = moved(Results(tmp_path / "a"), Results(tmp_path / "b"))
+    assert [(c["metrics"], c["history"], c["arrays"]) for c in found.cells] == [
+        ({}, c is cells[0], ["x"]) for c in sorted(cells[:2], key=lambda c: c.id)
+    ]
+
+
+def test_a_seed_is_counted_once(tmp_path: Path, cells: list[Cell]) -> None:
+    """A folder with a second name for one cell, as a copy by hand makes it."""
+    finish(tmp_path / "a", cells[:1], lambda _: {METRIC: 1.0})
+    kind = tmp_path / "a" / cells[0].experiment
+    copy = kind / ("0" * 16)
+    copy.mkdir()
+    for file in (kind / cells[0].id).iterdir():
+        (copy / file.name).write_bytes(file.read_bytes())
+    with pytest.raises(StoreError, match=r"^gaussian-mi: seed 0 is there twice with the settings "):
+        moved(Results(tmp_path / "a"), Results(tmp_path / "a"))
+
+
+def test_the_verb(workspace: Workspace) -> None:
+    root = workspace.root
+    cells = cells_of(root / "suites" / "small.yaml", "tiny")
+    finish(root / "results", cells, lambda c: {METRIC: 2 + noise(c, 0)})
+    finish(root / "old", cells, lambda c: {METRIC: 2 + noise(c, 0)})
+    export_cells(cells, Store(root / "old"), root / "tables")
+    same = workspace.call("compare", "small", "--with", "old", "--json")
+    assert (same.status, same.json["same"]) == (0, 16)
+    told = "16 cells the same to the bit, 0 moved, 0 only in the first, 0 only in the second\n"
+    assert workspace.call("compare", "results", "tables").out == told
+    finish(root / "old", cells, lambda c: {METRIC: 3 + noise(c, 1)})
+    far = workspace.call("compare", "small", "--with", "old")
+    assert far.status == 1
+    assert "0 cells the same to the bit, 16 moved" in far.out
+    assert "8 of 8 means that differ did so beyond noise" in far.out
+    assert "16 moved although code, packages and machine are the same: " in far.out
+    for cell in cells[1:]:
+        path = Store(root / "old").folder(cell).provenance_file
+        path.write_text(path.read_text().replace("2.6.0", "2.7.0"))
+    mended = workspace.call("compare", "small", "--with", "old").out
+    assert "\n1 moved although code, packages and machine are the same: " in mended
+    assert f"({cells[0].id}); " in mended
+    record = workspace.call("compare", "small", "--with", "old", "--json").json
+    versions = {cell["id"]: cell["versions"] for cell in record["moved"]}
+    assert versions[cells[1].id] == {"packages.torch": ["2.6.0", "2.7.0"]}
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("results", "nowhere"), "nowhere: no such results folder; `bench run` makes one"),
+        (("results", "empty"), "results, empty: neither holds a finished cell to compare"),
+        (("a", "b", "c"), "compare takes a suite with its options, or two results and no option"),
+        (("a", "b", "--where", "K=8"),
+         "compare takes a suite with its options, or two results and no option"),
+    ],
+)  # fmt: skip
+def test_mistakes(workspace: Workspace, words: tuple[str, ...], complaint: str) -> None:
+    for name in ("results", "empty"):
+        (workspace.root / name).mkdir()
+    answer = workspace.call("compare", *words)
+    assert (answer.status, answer.out, answer.err) == (2, "", f"bench: {complaint}\n")

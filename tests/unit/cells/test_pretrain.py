@@ -1,0 +1,310 @@
+"""The cell of `pretrain`: presets fill it, rules keep it sound, ids say what results depend on."""
+
+import re
+from typing import Any, get_args
+
+import pytest
+from pydantic import ValidationError
+
+from bench.cells.axes import ViewSet
+from bench.cells.coordinates import EVALUATIONS
+from bench.cells.pretrain import Pretrain
+from bench.cells.requirements import BELONGS, WITH_GRADIENT, Belongs
+from bench.data.views import view_names
+from bench.suites.presets import filled, paper_presets
+from tests.fakes.cells import METHODS, SMALL, pretrain_cell, sizes_of, small_cell
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_coordinate_of_a_preset_is_a_field_with_a_source(method: str) -> None:
+    for name, coordinate in paper_presets()[method].coordinates.items():
+        assert name in Pretrain.model_fields
+        assert coordinate.source
+
+
+def test_a_preset_fills_what_the_suite_leaves_out() -> None:
+    cell = small_cell("moco-v2", tau=0.3)
+    assert (cell.target, cell.negatives, cell.momentum) == ("momentum", "queue", 0.999)
+    assert cell.tau == 0.3
+    assert cell.batch_size == cell.N
+
+
+def test_the_record_names_the_view_sets_there_are() -> None:
+    assert set(get_args(ViewSet)) == set(view_names())
+
+
+def test_overriding_an_axis_drops_what_the_preset_needed_for_it() -> None:
+    assert small_cell("simco", loss="dcl").tau_beta is None
+    cell = small_cell("simclr", negatives="queue", K=8, queue_start="random")
+    assert cell.negative_views is None
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "dropped", "kept"),
+    [
+        ("ring", {"drawn": "ball"}, {"inner_share"}, {"ball_share"}),
+        ("ring-s-neigh", {"drawn": "ball"}, set(), {"inner_share"}),  # the neighbours' share
+        ("cave", {"drawn": "uniform"}, {"clusters", "clusterings", "ball_share"}, {"K"}),
+        ("ring", {"negatives": "none"}, {"K", "drawn"}, set()),
+        (
+            "byol-directpred",
+            {"positive_gradient": "target", "balance": 0.1},
+            {"eps", "form", "half_power"},
+            {"positive_gradient"},
+        ),
+        ("byol-directpred", {"balance": 0.1}, {"half_power"}, {"eps", "form"}),
+    ],
+)
+def test_what_has_no_meaning_with_an_override_is_dropped(
+    method: str, changes: dict[str, Any], dropped: set[str], kept: set[str]
+) -> None:
+    before, after = (filled({"method": method} | more, paper_presets()) for more in ({}, changes))
+    assert all(before[name] is not None and after[name] is None for name in dropped)
+    assert all(after[name] is not None for name in kept)
+
+
+def test_a_loss_brings_its_own_options() -> None:
+    cell = small_cell(loss="dclw")
+    assert (cell.weight, cell.sigma, cell.through_weight) == ("vmf", 0.5, False)
+
+
+@pytest.mark.parametrize(
+    ("rule", "lr"), [("none", 0.1), ("linear", 0.1 * 16 / 256), ("sqrt", 0.1 / 4)]
+)
+def test_the_rate_is_written_out(rule: str, lr: float) -> None:
+    settings = {k: v for k, v in SMALL.items() if k != "lr"}
+    rate = {"projector_hidden_dim": 16, "base_lr": 0.1, "lr_scaling": rule}
+    cell = pretrain_cell(**settings | rate)
+    assert cell.lr == pytest.approx(lr)
+
+
+def test_labels_enter_no_id() -> None:
+    """The same point by another name, and the same rate by another rule, is the same cell."""
+    cell = small_cell("simmoco")
+    other = Pretrain.model_validate(cell.model_dump() | {"method": "simo"})
+    ruled = small_cell("simmoco", base_lr=0.8, lr_scaling="linear", lr=0.05)
+    assert cell.id == other.id == ruled.id
+
+
+@pytest.mark.parametrize("field", ["knn_k", "knn_tau", "features", "few_shot", "linear"])
+def test_evaluations_have_ids_of_their_own(field: str) -> None:
+    value: dict[str, Any] = {
+        "knn_k": 7,
+        "knn_tau": 0.5,
+        "features": "projector",
+        "few_shot": 3,
+        "linear": "moco",
+    }
+    cell, other = small_cell(), small_cell(**{field: value[field]})
+    assert cell.id != other.id
+    assert cell.training_id == other.training_id == other.stack_key
+    changed = {n for n in EVALUATIONS if cell.evaluation_id(n) != other.evaluation_id(n)}
+    assert changed == {n for n, fields in EVALUATIONS.items() if field in fields}
+
+
+@pytest.mark.parametrize("change", [{"tau": 0.2}, {"epochs": 3}, {"seed": 1}, {"views": "crop"}])
+def test_training_has_an_id_of_its_own(change: dict[str, Any]) -> None:
+    cell, other = small_cell(), small_cell(**change)
+    assert cell.training_id != other.training_id
+    assert cell.evaluation_id("knn") != other.evaluation_id("knn")
+
+
+MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+    "method": (
+        {"method": "simclrr"},
+        "method 'simclrr' is unknown. Did you mean 'simclr'? Allowed here: ",
+    ),
+    "alpha without eqco": (
+        {"alpha": 3.0},
+        "alpha is needed with loss 'eqco', allowed with 'dual-temperature' and has no meaning "
+        "with others; alpha is given with loss 'infonce'",
+    ),
+    "eqco without alpha": (
+        {"loss": "eqco"},
+        "alpha is needed with loss 'eqco', allowed with 'dual-temperature' and has no meaning "
+        "with others; alpha is missing with loss 'eqco'",
+    ),
+    "more negatives than there are": (
+        {"K": 31},
+        "K = 31 negatives, but a batch of 16 images has 30 (negative_views 'both')",
+    ),
+    "more negatives than the queue holds": (
+        {"negatives": "queue", "queue_start": "random", "K": 9, "queue_size": 8},
+        "K = 9 negatives, but the queue holds 8",
+    ),
+    "momentum without a momentum encoder": (
+        {"momentum": 0.9},
+        "momentum is needed with target 'momentum' and with nothing else; momentum is given with "
+        "target 'shared'",
+    ),
+    "no K for a queue": (
+        {"negatives": "queue", "queue_start": "random"},
+        "K is needed with negatives 'queue'",
+    ),
+    "N": ({"N": 24}, "N = 24 is no multiple of batch_size 16"),
+    "shuffling": (
+        {"bn": "shuffling"},
+        "bn 'shuffling' needs bn_groups of 2 or more and target 'momentum'",
+    ),
+    "sync": (
+        {"bn_groups": 2},
+        "bn 'sync' normalises a batch as a whole: bn_groups must be 1",
+    ),
+    "groups": (
+        {"bn": "plain", "bn_groups": 3},
+        "batch_size 16 does not divide into 3 bn_groups of 2 or more",
+    ),
+    "groups of one": (
+        {"bn": "plain", "bn_groups": 16, "bn_over": "each-view"},
+        "batch_size 16 does not divide into 16 bn_groups of 2 or more",
+    ),
+    "neighbours": (
+        {
+            "neighbours": "nearest",
+            "support_size": 9,
+            "negative_views": "keys",
+            "target": "stop-gradient",
+        },
+        "neighbours 'nearest' needs target 'shared', negatives 'batch' and negative_views 'keys'",
+    ),
+    "warm-up": ({"warmup_epochs": 3}, "warmup_epochs 3: there are 2 epochs"),
+    "a rule without a rate": (
+        {"lr_scaling": "linear"},
+        "base_lr and lr_scaling belong together; without them give lr",
+    ),
+    "momentum schedule": (
+        {"momentum_schedule": "cosine"},
+        "momentum_schedule 'cosine' needs target 'momentum'",
+    ),
+    "together": (
+        {"target": "momentum", "momentum": 0.9},
+        "bn_over 'views-together' needs queries and keys of one encoder",
+    ),
+    "plateau": (
+        {"lr_schedule": "plateau", "plateau_patience": 2, "plateau_drops": 1},
+        "lr_schedule 'plateau' watches kNN: knn_every_epochs must be 1",
+    ),
+    "two rates": (
+        {"base_lr": 0.1, "lr_scaling": "none"},
+        "lr and base_lr disagree; keep one of them",
+    ),
+    "linear protocol": (
+        {"linear": "mocco"},
+        "linear 'mocco' is unknown. Did you mean 'moco'? Allowed here: ",
+    ),
+    "no method": ({"method": None}, "method is missing. Allowed here: "),
+    "no loss": (
+        {"loss": "dcll"},
+        "loss 'dcll' is unknown. Did you mean 'dcl'? Allowed here: ",
+    ),
+    "a bank without its negatives": (
+        {"method": "ring", "negatives": "batch", "negative_views": "keys"},
+        "target 'bank' and negatives 'bank' need each other",
+    ),
+    "a bank that nothing is drawn from": (
+        {"method": "ring", "drawn": "newest"},
+        "negatives 'bank' needs K, and drawn as one of uniform, nearest, ball, ring, cave",
+    ),
+    "a hole as large as the ball": (
+        {"method": "ring", "inner_share": 0.1},
+        "inner_share 0.1 leaves nothing of ball_share 0.1",
+    ),
+    "a hole that never grows": (
+        {"method": "ring", "inner_from_epoch": 1},
+        "inner_from_epoch and inner_to_epoch belong together",
+    ),
+    "a beginning without an end": (
+        {"method": "la"},
+        "uniform_epochs 10: there are 2 epochs",
+    ),
+    "clusters": (
+        {"method": "cave", "clusterings": None},
+        "clusterings is needed with drawn 'cave' or neighbours 'k-neighbourhood' and with nothing "
+        "else",
+    ),
+    "neighbours of a loss without room for them": (
+        {"method": "ring-s-neigh", "loss": "dclw"},
+        "neighbours 's-neighbourhood' needs negatives 'bank' and a loss out of infonce, eqco, dcl, "
+        "la",
+    ),
+    "half a dictionary": (
+        {"K_scalar": 3},
+        "K_scalar, scalar_size and scalar_drawn belong together",
+    ),
+    "a loss of similarities without any": (
+        {"method": "byol", "loss": "dcl", "tau": 0.1},
+        "loss 'dcl' compares outputs of norm 'l2' with negatives of a batch, queue or bank",
+    ),
+    "features of half a batch": (
+        {"method": "barlow-twins-l2", "symmetric": False},
+        "loss 'gradient' takes all of the batch: symmetric, K null and negative_views 'keys'",
+    ),
+    "a gradient's set": (
+        {"method": "unigrad-gradient", "negative_gradient": "target"},
+        "negative_branch 'online' needs negatives 'batch' or 'previous', another target than "
+        "'stop-gradient' (which is the online branch), symmetric, no CutMix and no predictor",
+    ),
+    "a mixture of gradients": (
+        {"cutmix": True},
+        "cutmix mixes positives: it needs symmetric, target 'momentum' and a loss out of cosine, "
+        "directpred, unigrad, gradient",
+    ),
+    "local views larger than global ones": (
+        {"method": "unigrad", "views": "multi-crop", "local_size": 9},
+        "local_size 9 is above image_size 8",
+    ),
+    "Lab without a bank": (
+        {"colour": "lab"},
+        "colour 'lab' needs target 'bank' and no predictor",
+    ),
+    "nothing to watch": (
+        {"watch": "nn"},
+        "components and watch belong to what is watched: knn_every_epochs must be above 0",
+    ),
+    "weights": (
+        {"method": "barlow-twins", "weights_K": 3},
+        "weights_K compares outputs as they are: it needs tau, colour 'rgb', witness 'dot' and "
+        "norm 'l2'",
+    ),
+    "hidden layer": (
+        {"projector_layers": 3, "projector_bn": None},
+        "projector_bn is needed with 3 projector_layers",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "told"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_told(changes: dict[str, Any], told: str) -> None:
+    sizes = sizes_of(changes["method"]) if changes.get("method") in paper_presets() else {}
+    kept = {k: v for k, v in sizes.items() if k not in ("uniform_epochs", "ball_share")}
+    kept.pop("inner_share", None)
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  # its whole text is compared
+        pretrain_cell(**SMALL | {"projector_hidden_dim": 16} | kept | changes)
+    found = str(caught.value)
+    if isinstance(caught.value, ValidationError):
+        (error,) = caught.value.errors()
+        found = error["msg"].removeprefix("Value error, ")
+    assert found == told or (told.endswith(": ") and found.startswith(told))
+
+
+VALUES: dict[str, Any] = {
+    "weight": "exp", "form": "printed", "queue_start": "empty", "lr_drop_epochs": "1",
+    "bank_normalised": True, "centre": "entry", "neighbour_sum": "inside", "through_weight": True,
+    "normaliser": "sampled", "positive_gradient": "target", "negative_gradient": "online",
+    "half_power": True, "bank_rate": 0.5, "momentum": 0.5, "rho": 0.5, "eps": 0.1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cell", "rules"),
+    [(small_cell(), BELONGS), (small_cell("unigrad-gradient"), WITH_GRADIENT)],
+    ids=["infonce", "gradient"],
+)
+def test_every_conditional_field_is_refused_where_it_has_no_meaning(
+    cell: Pretrain, rules: dict[str, Belongs]
+) -> None:
+    without = [name for name, rule in rules.items() if not rule.has_meaning(dict(cell))]
+    assert len(without) > len(rules) - 3
+    for name in without:
+        with pytest.raises(ValidationError, match=re.escape(rules[name].told(name))):
+            small_cell(cell.method, **{name: VALUES.get(name, 1)})

@@ -1,0 +1,152 @@
+"""What the record of each experiment says of its cells: cost, cuts, limits."""
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from bench.cells import CELLS
+from bench.cells.cell import Cell
+from bench.cells.dataset_limits import too_much
+from bench.cells.stacks import make_units
+from bench.cells.supervised import Supervised
+from bench.experiments import probe_of
+from bench.suites.expand import expand
+from bench.suites.load import load_suite, suite_paths
+from tests.fakes.cells import small_cell
+from tests.fakes.paths import SUITES
+
+KINDS = {
+    "gaussian-mi": ("eqco-table-9", "paper", "gaussian-mi K=64 d=20 hidden_units=256"),
+    "optimal-bound": ("eqco-theorems", "paper", "optimal-bound K=16 d=20"),
+    "gradient-norm": ("eqco-theorems", "paper", "gradient-norm K=1 d=128"),
+    "identity": ("dcl-propositions", "cpu", "identity identity=q-b-in-every-gradient N=24 d=16"),
+    "vince-gaussian": (
+        "mutual-information-table-3", "paper",
+        "vince-gaussian K=100 dataset_size=2000 hidden_units=10",
+    ),
+    "spirals": (
+        "mutual-information-figure-6", "paper",
+        "spirals source=bank batch_size=128 hidden_units=128",
+    ),
+    "pretrain": ("cifar10-jpeg", "gpu", "pretrain resnet18/cifar width 64 32 px batch 128"),
+    "supervised": ("dcl-table-17", "paper", "supervised resnet20/cifar width 16 32 px batch 32"),
+}  # fmt: skip
+"""Of each experiment the first cell of a suite at a scale, and its kind."""
+CUT = [name for name, record in CELLS.items() if record.cuttable]
+CLASSIFIER: dict[str, Any] = {
+    "experiment": "supervised", "dataset": "digits", "image_size": 8, "views": "affine",
+    "arch": "small", "stem": "half", "width": 4, "loss": "cross-entropy", "epochs": 2,
+    "batch_size": 16, "optimizer": "sgd", "lr": 0.05, "weight_decay": 1e-4,
+    "lr_schedule": "cosine", "seed": 0,
+}  # fmt: skip
+
+
+def classifier(**changes: Any) -> Supervised:
+    return Supervised.model_validate(CLASSIFIER | changes)
+
+
+@cache
+def first_cell(experiment: str) -> Cell:
+    name, scale, _ = KINDS[experiment]
+    path = suite_paths(SUITES)[name]
+    cells = expand(load_suite(path), scale, path)
+    return next(cell for cell in cells if cell.experiment == experiment)
+
+
+@pytest.mark.parametrize("experiment", CELLS)
+def test_every_experiment_names_its_kind(experiment: str) -> None:
+    cell = first_cell(experiment)
+    assert cell.cost_kind == KINDS[experiment][2]
+    assert cell.cost_kind.startswith(cell.cost_family)
+
+
+def test_precision_tells_families_apart_and_the_batch_kinds() -> None:
+    assert small_cell(N=32).cost_kind == small_cell().cost_kind
+    assert classifier(batch_size=32).cost_kind == "supervised small/half width 4 8 px batch 32"
+    assert small_cell().cost_family == "pretrain small/half width 4 8 px"
+    assert (
+        small_cell(precision="bf16").cost_kind == "pretrain small/half width 4 8 px bf16 batch 16"
+    )
+
+
+@pytest.mark.parametrize("experiment", CELLS)
+def test_a_probe_cuts_a_kind_or_is_its_own(experiment: str) -> None:
+    assert (experiment in CUT) == (probe_of(experiment) is None)
+
+
+@pytest.mark.parametrize("experiment", CUT)
+def test_a_cut_is_so_much_of_the_work_and_of_the_same_kind(experiment: str) -> None:
+    cell = first_cell(experiment)
+    quarter = cell.shortened(1 / 4)
+    assert quarter.multiply_adds == pytest.approx(cell.multiply_adds / 4, rel=0.05)
+    assert quarter.cost_kind == cell.cost_kind
+    changed = {k for k, v in cell.settings.items() if quarter.settings[k] != v}
+    assert changed == set(cell.cuttable)
+    assert cell.shortened(1) == cell
+    least = cell.shortened(1e-9)
+    assert {getattr(least, name) for name in cell.cuttable} == {2}
+    assert least.shortened(1e-9) == least
+
+
+def test_work_is_the_training_s_and_the_cell_s_own() -> None:
+    toy, plain, linear = first_cell("spirals"), small_cell(), small_cell(linear="openselfsup")
+    assert toy.work == (0.0, toy.multiply_adds)
+    assert plain.work.shared == linear.work.shared == plain.multiply_adds
+    steps = 3 * 100 * 96 * (4 * 4) * 10  # passes, epochs, images, features, classes
+    assert linear.work.own - plain.work.own == steps
+    assert plain.evaluation_kind != linear.evaluation_kind
+
+
+def test_only_cells_of_an_encoder_share_a_training_and_span_ranks() -> None:
+    assert {name for name in CELLS if first_cell(name).training_id} == {"pretrain"}
+    assert {name for name in CELLS if first_cell(name).batch_over_ranks} == {"pretrain"}
+    assert small_cell(N=32).batch_over_ranks == 16
+
+
+def test_what_shares_a_training_is_one_unit_and_what_shares_a_stack_may_be_two() -> None:
+    evaluated_twice = [small_cell(knn_k=k) for k in (3, 7)]
+    stacked = [first_cell("spirals").model_copy(update={"seed": seed}) for seed in (0, 1)]
+    assert make_units(evaluated_twice, slots=2) == [evaluated_twice]
+    assert make_units(stacked, slots=2) == [stacked[:1], stacked[1:]]
+    assert make_units(stacked, slots=1) == [stacked]
+
+
+BANK: dict[str, Any] = {
+    "method": "ring",
+    "drawn": "nearest",
+    "ball_share": None,
+    "inner_share": None,
+}
+TOO_MUCH: dict[str, tuple[Cell, str | None]] = {
+    "nothing": (small_cell(), None),
+    "a folder": (small_cell(dataset="folder:mine", knn_k=10**6), None),
+    "images": (small_cell(train_images=1348), "train_images 1348: digits has 1347 to train on"),
+    "a batch": (small_cell(batch_size=128), "batch_size 128: train_images is 96"),
+    "a step": (small_cell(N=112), "N 112: train_images is 96"),
+    "of all": (small_cell(train_images=None, knn_k=1348), "knn_k 1348: digits has 1347"),
+    "labels": (
+        small_cell(
+            dataset="stl10", pretrain_on="train+unlabeled", train_images=None, knn_k=5001
+        ),
+        "knn_k 5001: stl10 has 5000 labelled",
+    ),
+    "weights": (small_cell(weights_K=97), "weights_K 97: train_images is 96"),
+    "itself among the nearest": (
+        small_cell(**BANK, K=96, uniform_epochs=0), "K 96: train_images is 96",
+    ),
+    "clusters": (small_cell("cave", clusters=96), "clusters 96: train_images is 96"),
+    "repeated negatives": (
+        small_cell("moco-v2", K=97), "K 97: train_images is 96, so negatives repeat",
+    ),
+    "a classifier's images": (
+        classifier(train_images=1348), "train_images 1348: digits has 1347 to train on",
+    ),
+    "a classifier's batch": (classifier(batch_size=1348), "batch_size 1348: digits has 1347"),
+    "a toy": (first_cell("spirals"), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("cell", "text"), TOO_MUCH.values(), ids=TOO_MUCH)
+def test_what_a_data_set_has_not_is_said_in_one_line(cell: Cell, text: str | None) -> None:
+    assert too_much(cell) == text

@@ -1,0 +1,257 @@
+"""The experiment as a whole: one training for many evaluations, on embedded images and folders."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from bench.cells.coordinates import EVALUATIONS
+from bench.cells.pretrain import Pretrain
+from bench.errors import CellFailure, DataFailure, Diverged
+from bench.experiments import Outcome, Result
+from bench.experiments.encoder_folder import TrainedFolder
+from bench.experiments.pretrain import run
+from bench.files.atomic import write_whole
+from bench.results.folder import CellFolder
+from bench.results.folders import Folders
+from bench.results.store import Store
+from tests.fakes.cells import small_cell
+
+
+def folder_of(root: Path, cell: Pretrain) -> CellFolder:
+    return CellFolder(root / "pretrain" / cell.id)
+
+
+def folders_of(root: Path, *cells: Pretrain) -> Folders:
+    return Store(root).folders(cells, root / "sets")
+
+
+def outcomes(root: Path, *cells: Pretrain) -> list[Outcome]:
+    return run(cells, folders_of(root, *cells), "cpu")
+
+
+def metrics(root: Path, cell: Pretrain) -> dict[str, float]:
+    (outcome,) = outcomes(root, cell)
+    assert isinstance(outcome, Result), outcome
+    return outcome.metrics
+
+
+FULL: dict[str, Any] = {
+    "few_shot": 2, "few_shot_draws": 2, "linear": "logistic", "online_linear": True,
+    "knn_every_epochs": 1, "components": True, "weights_K": 20,
+}  # fmt: skip
+
+
+def test_a_cell_gives_every_metric_it_names(tmp_path: Path) -> None:
+    found = metrics(tmp_path, small_cell(**FULL))
+    assert set(found) == set(Pretrain.metrics) - {"surrogate"}  # of a gradient without a loss
+    assert all(np.isfinite(value) for value in found.values())
+    assert 10 < found["knn_top1"] <= 100
+
+
+def test_a_new_protocol_uses_the_trained_encoder_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = small_cell(**FULL)
+    first = metrics(tmp_path, cell)
+    monkeypatch.setattr("bench.experiments.pretrain._train", lambda *_: pytest.fail("trained"))
+    evaluated: list[str] = []
+    from bench.experiments.evaluations import Evaluator
+
+    ask = Evaluator.evaluate
+
+    def noted(self: Evaluator, name: str, *rest: Any) -> dict[str, float]:
+        evaluated.append(name)
+        return ask(self, name, *rest)
+
+    monkeypatch.setattr(Evaluator, "evaluate", noted)
+    second = metrics(tmp_path, small_cell(**FULL | {"knn_k": 9}))
+    assert evaluated == ["knn"]
+    assert {k: v for k, v in first.items() if k[:3] != "knn"} == {
+        k: v for k, v in second.items() if k[:3] != "knn"
+    }
+    home = TrainedFolder.of(cell, folders_of(tmp_path, cell))
+    protocols = [json.loads(p.read_text()) for p in home.path.glob("evaluations/*.json")]
+    assert len(protocols) == len(EVALUATIONS) + 1
+    assert sorted(p["protocol"]["knn_k"] for p in protocols if "knn_k" in p["protocol"]) == [5, 9]
+
+
+def test_what_a_killed_process_left_beside_an_encoder_is_removed(tmp_path: Path) -> None:
+    """Of a training, and of an evaluation after it; a checkpoint that outlived its training."""
+    cell = small_cell()
+    home = TrainedFolder.of(cell, folders_of(tmp_path, cell))
+    for name in (".encoder.pt.01", "evaluations/.89ab.json.01"):
+        write_whole(home.path / name, b"half")
+    metrics(tmp_path, cell)
+    left = home.path / "evaluations" / ".89ab.json.23"
+    for path in (left, home.checkpoint_file, home.step_file):
+        path.write_bytes(b"half")
+    metrics(tmp_path, small_cell(knn_k=9))
+    names = {path.name for path in home.path.rglob("*") if path.is_file()}
+    assert not any(name.startswith((".", "checkpoint")) for name in names), names
+
+
+def test_an_evaluation_is_written_though_another_process_sweeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sweeping removes half-written files of the dead; those of the living are written again."""
+    cell = small_cell()
+    home = TrainedFolder.of(cell, folders_of(tmp_path, cell))
+    replaced = os.replace
+    swept: list[Path] = []
+
+    def replace(partial: Path, path: Path) -> None:
+        if not swept:
+            home.sweep()
+            swept.append(partial)
+        replaced(partial, path)
+
+    monkeypatch.setattr(os, "replace", replace)
+    home.write_evaluation(cell, "knn", {"knn_top1": 50.0})
+    assert len(swept) == 1
+    assert home.evaluation(cell, "knn") == {"knn_top1": 50.0}
+
+
+def test_cells_that_share_an_encoder_give_what_they_give_alone(tmp_path: Path) -> None:
+    cells = [small_cell(knn_k=k, knn_tau=tau) for k in (1, 5) for tau in (0.1, None)]
+    together = outcomes(tmp_path / "together", *cells)
+    for cell, outcome in zip(cells, together, strict=True):
+        assert isinstance(outcome, Result)
+        assert outcome.metrics == metrics(tmp_path / "alone" / cell.id, cell)
+
+
+def test_what_is_watched_while_training_does_not_depend_on_an_evaluation(tmp_path: Path) -> None:
+    """Cells that share a training share its history, whichever of them was first."""
+    histories = []
+    for k in (1, 9):
+        cell = small_cell(knn_k=k, knn_every_epochs=1)
+        outcomes(tmp_path / str(k), cell)
+        histories.append(folder_of(tmp_path / str(k), cell).history())
+    assert histories[0] == histories[1]
+
+
+def test_the_projector_is_another_layer(tmp_path: Path) -> None:
+    cells = [small_cell(features=layer) for layer in ("backbone", "projector")]
+    first, second = outcomes(tmp_path, *cells)
+    assert isinstance(first, Result)
+    assert isinstance(second, Result)
+    assert first.metrics["uniformity"] != second.metrics["uniformity"]
+
+
+def test_provenance_names_data_and_training(tmp_path: Path) -> None:
+    (outcome,) = outcomes(tmp_path, small_cell())
+    assert isinstance(outcome, Result)
+    assert outcome.provenance["dataset"] == "8abf809f7259e6ba"
+    assert outcome.provenance["trained"]["wall_s"] > 0
+
+
+def test_histories_are_copied_to_the_cells(tmp_path: Path) -> None:
+    cell = small_cell(epochs=3)
+    outcomes(tmp_path, cell)
+    assert [line["epoch"] for line in folder_of(tmp_path, cell).history()] == [1, 2, 3]
+
+
+def test_missing_data_is_a_failure_of_that_reason(tmp_path: Path) -> None:
+    (outcome,) = outcomes(tmp_path, small_cell(dataset="folder:nowhere"))
+    assert isinstance(outcome, DataFailure)
+    assert str(outcome).startswith(f"folder:nowhere: no folder {tmp_path}/sets/nowhere.")
+
+
+def test_too_few_images_are_a_failure(tmp_path: Path) -> None:
+    (outcome,) = outcomes(tmp_path, small_cell(train_images=8, knn_k=1))
+    assert isinstance(outcome, DataFailure)
+    assert str(outcome) == "a step takes N = 16 images, but there are 8"
+
+
+def test_an_evaluation_that_fails_harms_its_cell_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def diverges(*_: Any, protocol: Any, **__: Any) -> Any:
+        raise Diverged("a weight of the linear classifier is infinite or not a number")
+
+    monkeypatch.setattr("bench.experiments.evaluations.linear_top1", diverges)
+    found = outcomes(tmp_path, small_cell(), small_cell(linear="moco"))
+    assert isinstance(found[0], Result)
+    assert str(found[1]).startswith("a weight of the linear classifier")
+
+
+def test_what_cannot_be_evaluated_is_told_before_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.experiments.pretrain._train", lambda *_: pytest.fail("trained"))
+    found = outcomes(tmp_path, small_cell(knn_k=97), small_cell(few_shot=80))
+    assert [str(outcome) for outcome in found] == [
+        "knn_k 97: there are 96 labelled training images",
+        "few_shot 80: a class has 6 labelled images",
+    ]
+
+
+def test_a_strength_out_of_range_is_told(tmp_path: Path) -> None:
+    (outcome,) = outcomes(tmp_path, small_cell(views="crop", view_strength=1.2))
+    assert isinstance(outcome, DataFailure)
+    assert str(outcome) == "views: strength 1.2 is out of the range of 'crop'"
+
+
+def test_images_that_changed_since_the_training_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for i in range(32):
+        path = (
+            tmp_path / "sets" / "grey" / ("train" if i < 24 else "test") / str(i % 2) / f"{i}.png"
+        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.full((8, 8, 3), 7 * i, dtype=np.uint8)).save(path)
+    settings: dict[str, Any] = {"dataset": "folder:grey", "train_images": None, "epochs": 1}
+    metrics(tmp_path, small_cell(**settings))
+    path = tmp_path / "sets" / "grey" / "train" / "0" / "0.png"
+    Image.fromarray(np.full((8, 8, 3), 255, dtype=np.uint8)).save(path)
+    (outcome,) = outcomes(tmp_path, small_cell(**settings, knn_k=3))
+    assert isinstance(outcome, DataFailure)
+    assert str(outcome).startswith("folder:grey has changed since ")
+
+
+def test_a_diverged_training_fails_all_its_cells_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[int] = []
+
+    def diverges(*_: Any, **__: Any) -> None:
+        tries.append(1)
+        raise Diverged("step 3: loss is nan")
+
+    monkeypatch.setattr("bench.experiments.pretrain.train", diverges)
+    found = outcomes(tmp_path, small_cell(knn_k=3), small_cell(knn_k=4))
+    assert [str(outcome) for outcome in found] == ["step 3: loss is nan"] * 2
+    assert all(isinstance(outcome, CellFailure) for outcome in found)
+    assert tries == [1]
+
+
+def test_a_folder_of_images_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Colour images with every operation of SimCLR's views; classes are told apart by colour."""
+    draw = np.random.default_rng(0)
+    for split, count in (("train", 24), ("test", 8)):
+        for label, colour in enumerate(((200, 30, 30), (30, 30, 200))):
+            for i in range(count):
+                noise = draw.integers(-30, 31, size=(12, 12, 3))
+                pixels = np.clip(np.array(colour) + noise, 0, 255).astype(np.uint8)
+                path = tmp_path / "sets" / "colours" / split / str(label) / f"{i}.png"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                Image.fromarray(pixels).save(path)
+    cell = small_cell(
+        dataset="folder:colours", views="simclr", train_images=None, image_size=12, epochs=1
+    )
+    assert metrics(tmp_path, cell)["knn_top1"] > 90
+
+
+def test_results_do_not_depend_on_the_global_random_state(tmp_path: Path) -> None:
+    cell = small_cell(loss="dcl", K=7, few_shot=2, few_shot_draws=2)
+    torch.manual_seed(1)
+    first = metrics(tmp_path / "a", cell)
+    torch.manual_seed(2)
+    np.random.seed(3)  # noqa: NPY002
+    assert metrics(tmp_path / "b", cell) == first

@@ -1,0 +1,146 @@
+"""A job of Slurm: whom it lets stop it, what it leaves, and what it asks of Slurm."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from submitit.helpers import DelayedSubmission
+
+from bench.cells.cell import Cell
+from bench.errors import Interrupted, Preempted, RankLost
+from bench.launch.slurm import job as slurm_job
+from bench.launch.slurm.job import Job
+from bench.launch.slurm.profile import Profile
+from bench.launch.worker import Assignment
+from bench.results.store import Store
+from tests.fakes.results import states
+from tests.fakes.slurm import MadeUpSlurm
+from tests.fakes.toys import make_cells
+
+CELLS: list[Cell] = [*make_cells(2)]
+
+
+class Queue:
+    """Stands for the local queue: notes its slots, and does what the test says."""
+
+    made: list["Queue"] = []
+    then: Any = staticmethod(lambda: None)
+
+    def __init__(self, assignment: Assignment, slots: Any) -> None:
+        self.assignment, self.slots = assignment, list(slots)
+        self.stopped = 0
+        Queue.made.append(self)
+
+    def run(self, _: Any, *, patient: bool) -> None:
+        assert not patient
+        assert (
+            states(self.assignment.store, CELLS) == ["queued"] * 2
+        )  # others see who will compute them
+        Queue.then()
+
+    def stop(self) -> None:
+        self.stopped += 1
+
+
+@pytest.fixture(autouse=True)
+def _queue(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(slurm_job, "LocalQueue", Queue)
+    monkeypatch.setattr(Queue, "made", [])
+    monkeypatch.setattr(Queue, "then", staticmethod(lambda: None))
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+def job_of(folder: Path, **changes: Any) -> Job:
+    folder.mkdir(exist_ok=True)
+    profile, stopped = Profile.model_validate(changes), folder / "stopped"
+    results, data = folder / "results", folder / "sets"
+    return Job([CELLS], results, data, profile, retry_before=0.0, stopped=stopped)
+
+
+def test_scancel_leaves_a_word_and_the_next_life_takes_it_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = job_of(tmp_path)
+    monkeypatch.setattr(Queue, "then", staticmethod(lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    with pytest.raises(Interrupted):
+        job()
+    assert job.stopped.exists()
+    assert states(Store(job.results), CELLS) == ["missing"] * 2
+    monkeypatch.setattr(Queue, "then", staticmethod(lambda: None))
+    job()
+    assert not job.stopped.exists()
+
+
+def test_a_warning_stops_the_workers_and_leaves_no_word(tmp_path: Path) -> None:
+    job = job_of(tmp_path)
+    job()
+    again = job.checkpoint()
+    assert isinstance(again, DelayedSubmission)
+    assert again.function is job
+    assert [queue.stopped for queue in Queue.made] == [1]
+    assert job.queue is None  # it is pickled
+    assert not job.stopped.exists()
+    job.checkpoint()  # before anything ran
+
+
+@pytest.mark.parametrize(
+    ("visible", "changes", "slots"),
+    [
+        ("", {"pack": 3}, [None] * 3),
+        ("0,1", {"pack": 2, "gpus_per_node": 2}, ["0", "1", "0", "1"]),
+        ("0,1", {"pack": 2}, [None] * 2),
+        ("", {"pack": 2, "gpus_per_node": 2}, [None] * 2),  # Slurm gave none
+    ],
+)
+def test_workers_are_spread_over_the_gpus_of_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visible: str, changes: Any, slots: Any
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    job_of(tmp_path, **changes)()
+    assert Queue.made[0].slots == slots
+    assert Queue.made[0].assignment.data == tmp_path / "sets"
+
+
+def test_a_job_does_not_ask_slurm_which_holds_its_own_cells(
+    tmp_path: Path, slurm: MadeUpSlurm
+) -> None:
+    store = Store(tmp_path / "results")
+    store.submissions.begin(lambda: ([[[cell.id for cell in CELLS]]], 0.0))
+    job_of(tmp_path)()
+    assert slurm.questions == 0
+
+
+@pytest.mark.parametrize(
+    ("told", "rank", "requeued", "stopped"),
+    [
+        (Preempted("signal 12"), 0, True, False),
+        (Preempted("signal 12"), 1, False, False),
+        (RankLost("rank 1"), 0, False, False),
+        (Interrupted("signal 15"), 0, False, True),
+    ],
+)
+def test_ranks_that_are_warned_are_requeued_by_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    told: Interrupted, rank: int, requeued: bool, stopped: bool,
+) -> None:  # fmt: skip
+    asked: list[tuple[str, ...]] = []
+    monkeypatch.setattr(slurm_job, "ask", lambda *command: asked.append(command))
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    monkeypatch.setenv("SLURM_PROCID", str(rank))
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "2")
+    monkeypatch.setenv("SLURM_LOCALID", str(rank))
+
+    def leading(*_: Any) -> None:
+        raise told
+
+    monkeypatch.setattr("bench.launch.distributed.leading", leading)
+    job = job_of(tmp_path, ranks=2)
+    with pytest.raises(type(told)):
+        job()
+    assert asked == ([("scontrol", "requeue", "17")] if requeued else [])
+    assert job.stopped.exists() == stopped
+    assert Queue.made == []

@@ -1,0 +1,156 @@
+"""The loop that claims, computes and settles: unequal checkpoints, faults, who is told of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.cells.cell import Cell
+from bench.experiments import EXPERIMENTS
+from bench.files.atomic import to_json, write_whole
+from bench.launch import worker
+from bench.launch.distributed import OutOfStep, _lead
+from bench.launch.worker import Assignment, compute_stacks, run_worker
+from bench.results.attempts import begin_attempt
+from bench.results.owner import Owner
+from bench.results.store import State, Store
+from tests.fakes.results import states
+from tests.fakes.toys import make, make_cells, stop_at_checkpoint
+
+KEPT = ("summary.json", "history.jsonl", "cell.json")
+
+
+def run(store: Store, cells: Sequence[Cell]) -> None:
+    with store.announce(cells) as launch:
+        run_worker(Assignment([list(cells)], store, Path(), launch))
+
+
+def results(root: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.name in KEPT
+    }
+
+
+@pytest.mark.parametrize(
+    ("beside", "sizes"),
+    [
+        ("step", [2, 2]),
+        ("nothing", [2, 2]),  # a checkpoint of an earlier version: its reader knows
+        ("torn", [2, 2]),
+        ("too early", [4, 1, 1, 1, 1]),  # killed between the checkpoint and its step
+    ],
+)
+def test_cells_that_have_come_unequally_far_end_as_uninterrupted_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: str, sizes: list[int]
+) -> None:
+    cells = make("spirals-batch")
+    whole, store = Store(tmp_path / "whole"), Store(tmp_path / "stopped")
+    run(whole, cells)
+    monkeypatch.setenv("BENCH_CHECKPOINT_S", "0")
+    with monkeypatch.context() as patch:
+        stop_at_checkpoint(1, patch)
+        with pytest.raises(KeyboardInterrupt):
+            run(store, cells[:2])
+    for folder in map(store.folder, cells[:2]):
+        assert folder.checkpoint_step()
+        if beside == "nothing":
+            folder.step_file.unlink()
+        elif beside == "torn":
+            folder.step_file.write_text("{")
+        elif beside == "too early":
+            write_whole(folder.step_file, to_json({"step": 0}))
+    computed: list[int] = []
+    compute = EXPERIMENTS["spirals"]
+
+    def noted(cells: Any, folders: Any, device: str) -> Any:
+        computed.append(len(cells))
+        return compute(cells, folders, device)
+
+    monkeypatch.setitem(EXPERIMENTS, "spirals", noted)
+    run(store, cells)
+    assert computed == sizes
+    assert results(store.root) == results(whole.root)
+    assert not list(store.root.rglob("checkpoint.*"))
+
+
+def test_a_fault_of_the_store_ends_the_claims_and_harms_no_other_stack(tmp_path: Path) -> None:
+    """Say, a disk that does not answer while a result is written."""
+    store = Store(tmp_path)
+    cells: list[Cell] = [*make_cells(3)]
+    asked: list[list[Cell]] = []
+
+    def compute(cells: Sequence[Cell], _: Any) -> Any:
+        asked.append(list(cells))
+        return ([] if len(asked) == 1 else [ValueError("no")] * len(cells)), {}
+
+    with store.announce(cells) as launch:
+        compute_stacks(Assignment([cells[:2], cells[2:]], store, Path(), launch), compute)
+    assert asked == [cells[:2], cells[2:]]
+    messages = [state.message for state in store.states(cells)]
+    short = "ValueError: zip() argument 2 is shorter than argument 1"
+    assert messages == [short, short, "ValueError: no"]
+
+
+def test_a_fault_on_the_first_rank_is_told_and_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, cells = Store(tmp_path), make_cells(2)
+
+    def broken(*_: Any, **__: Any) -> Any:
+        raise ValueError("no such luck\nand more")
+
+    monkeypatch.setattr("bench.launch.distributed._compute", broken)
+    with store.announce(cells) as launch:
+        assignment = Assignment([[cell] for cell in cells], store, Path(), launch)
+        with pytest.raises(OutOfStep) as error:
+            _lead(assignment, ranks=None, device="cpu")  # type: ignore[arg-type]
+    assert str(error.value) == "the ranks are out of step after ValueError: no such luck"
+    assert states(store, cells) == ["failed", "missing"]
+    assert store.states(cells)[0].message == "ValueError: no such luck"
+
+
+def test_a_claim_that_cannot_be_made_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a full disk nothing would ever be claimed, and a launcher would try for ever."""
+    store, cells = Store(tmp_path), make_cells(1)
+
+    def full(*_: Any) -> bool:
+        raise OSError(28, "No space left on device")
+
+    with store.announce(cells) as launch:
+        monkeypatch.setattr("bench.results.attempts.write_new", full)
+        with pytest.raises(OSError, match="No space left on device"):
+            run_worker(Assignment([[*cells]], store, Path(), launch))
+
+
+def test_what_was_taken_over_is_not_written(tmp_path: Path) -> None:
+    store, (cell,) = Store(tmp_path), make_cells(1)
+    folder = store.folder(cell)
+
+    def slow(cells: Sequence[Cell], _: Any) -> Any:
+        first = folder.last_attempt()
+        assert first is not None
+        record = first.record | {"attempt": 2, "launch": "another"}
+        write_whole(first.path.with_name("0002.json"), to_json(record))
+        return EXPERIMENTS["gradient-norm"](cells, None, "cpu"), {}  # type: ignore[arg-type]
+
+    with store.announce([cell]) as launch:
+        compute_stacks(Assignment([[cell]], store, Path(), launch), slow)
+    assert not folder.is_done
+    last = folder.last_attempt()
+    assert last is not None
+    assert (last.number, last.record["state"]) == (2, "running")
+
+
+def test_a_cell_that_somebody_computes_is_not_given_up(tmp_path: Path) -> None:
+    store, (held, free) = Store(tmp_path), make_cells(2)
+    assert begin_attempt(store.folder(held).attempts, Owner.me(), "") is not None
+    for cell in (held, free):
+        worker.give_up(cell, store, "it was lost", "oom")
+    found = store.states([held, free])
+    assert [state.state for state in found] == [State.RUNNING, State.FAILED]
+    assert (found[1].reason, found[1].message) == ("oom", "it was lost; last words: oom")

@@ -1,0 +1,206 @@
+"""The site: numbers traced both ways, only what changed drawn again, partial grids told."""
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+import yaml
+
+from bench.cli.report import write_reports
+from bench.errors import StoreError
+from bench.papers.reader import PAPERS, load_paper
+from bench.suites.expand import expand
+from bench.suites.load import load_suite
+from tests.fakes.paths import REFERENCE, ROOT
+from tests.fakes.site import workspace_of, write_site, write_suites
+
+
+class Entries(HTMLParser):
+    """Collects the table entries that say where their numbers come from, and the ids of rows."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.entries: list[dict[str, Any]] = []
+        self.rows: dict[str, list[str]] = {}
+        self.inside, self.row = False, ""
+        self.feed(page.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        if tag == "tr":
+            self.row = known.get("id") or ""
+        self.inside = tag == "td" or (self.inside and tag == "span")
+        if tag == "td":
+            self.entries.append(known | {"text": ""})
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "td":
+            self.inside = False
+            self.rows.setdefault(self.row, []).append(self.entries[-1]["text"])
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.entries[-1]["text"] += data
+
+
+def exported(kind: str, metric: str) -> dict[str, float]:
+    with (REFERENCE / f"{kind}.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    name = f"metric.{metric}"
+    return {row["id"]: json.loads(row[name]) for row in rows if row.get(name)}
+
+
+@pytest.mark.parametrize("page", ["eqco/table-9.html", "eqco-table-9/paper/index.html"])
+def test_a_number_leads_to_its_cells_and_its_published_row(site: Path, page: str) -> None:
+    known = exported("gaussian-mi", "mi_lower_bound")
+    rows = {
+        a["id"]: a["rows"] for a in yaml.safe_load(PAPERS["eqco"].read_text())["artifacts"]
+    }  # not by the reader under test
+    judged = [e for e in Entries(site / page).entries if "data-cells" in e]
+    assert len(judged) == 40
+    for entry in judged:
+        measured, printed = re.match(r"(\S+) ± \S+ \[(\S+)\]", entry["text"].strip()).groups()  # type: ignore[union-attr]
+        mean = fmean(known[name] for name in entry["data-cells"].split())
+        assert f"{mean:.2f}" == measured
+        place, _, row = entry["data-published"].partition(", row ")
+        assert rows[place.partition("/")[2]][int(row) - 1]["value"] == float(printed)
+
+
+def test_each_cell_and_each_printed_value_is_on_a_page(site: Path) -> None:
+    known = exported("gaussian-mi", "mi_lower_bound")
+    entries = Entries(site / "eqco-table-9" / "paper" / "index.html")
+    listed = {name.removeprefix("cell-"): row for name, row in entries.rows.items() if name}
+    used = {name for e in entries.entries for name in e.get("data-cells", "").split()}
+    assert used == set(listed)
+    for name, row in listed.items():
+        assert repr(known[name]) in row
+    page = Entries(site / "dcl" / "table-1-cifar10.html").entries
+    told = [(e["data-published"], e["text"]) for e in page if "data-published" in e]
+    values = load_paper("dcl").artifact("table-1-cifar10").values
+    assert sorted(told) == sorted(
+        (f"dcl/table-1-cifar10, row {v.row + 1}", f"{v.value:.{v.decimals}f}") for v in values
+    )
+
+
+def test_every_artifact_has_a_page_and_every_claim_a_line(site: Path) -> None:
+    index = (site / "index.html").read_text()
+    for name in PAPERS:
+        paper = load_paper(name)
+        for artifact in paper.artifacts:
+            assert (site / name / f"{artifact}.html").exists()
+            assert f'href="{name}/{artifact}.html"' in index
+        for claim in paper.claims:
+            assert f'id="{name}-{claim}"' in index
+
+
+def test_a_partial_grid_says_so_at_the_top(site: Path) -> None:
+    for page in ("index.md", "index.html"):
+        text = (site / "mutual-information-figure-4" / "cpu" / page).read_text()
+        head = text[: text.index("Measured")]
+        assert "45 of 60 cells done." in head
+        assert "Missing: views = none, view_strength = 1 (seed 99); " in head
+    whole = (site / "eqco-table-9" / "paper" / "index.html").read_text()
+    assert "Missing:" not in whole
+
+
+def test_an_artifacts_page_counts_its_own_values(tmp_path: Path) -> None:
+    """Figure 6 prints no number; the number that its text tells is another artifact."""
+    data = yaml.safe_load((ROOT / "suites" / "mutual-information-figure-6.yaml").read_text())
+    suites = tmp_path / "suites"
+    suites.mkdir()
+    (suites / "mutual-information-figure-6.yaml").write_text(yaml.safe_dump(data | {"figures": []}))
+    write_site(suites, tmp_path / "to")
+    told = "60 of 60 cells done. Compared values: 1 consistent, 1 not comparable"
+    pages = tmp_path / "to" / "mutual-information"
+    assert told in (pages / "text-g.md").read_text()
+    assert "60 of 60 cells done.\n" in (pages / "figure-6.md").read_text()
+
+
+def test_a_damaged_cell_harms_no_other_suites_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suites, results, to = write_suites(tmp_path / "suites"), tmp_path / "results", tmp_path / "to"
+    results.mkdir()
+    for path in REFERENCE.glob("gaussian-mi.*"):
+        shutil.copy(path, results)
+    path = suites / "mutual-information-figure-4.yaml"
+    (cell, *_) = expand(load_suite(path), "smoke", path)
+    folder = results / cell.experiment / cell.id
+    folder.mkdir(parents=True)
+    (folder / "summary.json").write_text('{"metrics": {"knn_top1": ')
+    whole = {"eqco-table-9/paper/index.html", "eqco/table-9.html", "index.html"}
+    assert whole <= set(write_site(suites, to, results))
+    complaint = capsys.readouterr().err
+    assert complaint.startswith(f"bench: left out: {folder / 'summary.json'}: ")
+    assert complaint.count("\n") == 1
+    assert not (to / "mutual-information-figure-4" / "smoke" / "index.html").exists()
+    with pytest.raises(StoreError, match=r"summary\.json: "):
+        write_reports(workspace_of(suites, results), [path.stem], scale="smoke", to=to, formats=[])
+
+
+def test_only_what_changed_is_drawn_again(tmp_path: Path) -> None:
+    suites, to, results = write_suites(tmp_path / "suites"), tmp_path / "to", tmp_path / "results"
+    results.mkdir()
+    for path in REFERENCE.glob("gaussian-mi.*"):
+        shutil.copy(path, results)
+    first = write_site(suites, to, results)
+    assert {"index.html", "eqco/table-9.html", "eqco-table-9/paper/index.html"} <= set(first)
+    assert write_site(suites, to, results) == []
+    table = results / "gaussian-mi.csv"
+    head, line, *rest = table.read_text().splitlines()
+    column = head.split(",").index("metric.mi_lower_bound")
+    values = line.split(",")
+    values[column] = "1.25"
+    table.write_text("\n".join([head, ",".join(values), *rest]) + "\n")
+    assert write_site(suites, to, results) == [
+        f"{page}.{kind}"
+        for page in ("eqco-table-9/paper/index", "eqco/table-9", "index")
+        for kind in ("html", "md")
+    ]
+
+
+def test_prose_and_names_are_data(tmp_path: Path) -> None:
+    suites, results = write_suites(tmp_path / "suites", title="<b>&</b> |"), tmp_path / "results"
+    results.mkdir()
+    write_reports(
+        workspace_of(suites, results),
+        ["eqco-table-9"],
+        scale=None,
+        to=tmp_path / "to",
+        formats=[],
+    )
+    page = tmp_path / "to" / "eqco-table-9" / "paper" / "index.html"
+    assert "<h1>&lt;b&gt;&amp;&lt;/b&gt; |</h1>" in page.read_text()
+    assert page.with_suffix(".md").read_text().startswith("# &lt;b>&amp;&lt;/b> \\|\n")
+    assert "0 of 120 cells done." in page.read_text()
+
+
+def test_a_site_is_built_without_torch_and_its_friends(tmp_path: Path) -> None:
+    """In a fresh interpreter in which none of them can be imported."""
+    suites = write_suites(tmp_path / "suites")
+    code = f"""
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {{"torch", "torchvision", "sklearn", "submitit", "faiss"}}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Absent())
+sys.argv = ["bench", "--suites", {str(suites)!r}, "--results", {str(REFERENCE)!r}, "report",
+            "eqco-table-9", "--to", {str(tmp_path / "to")!r}]
+from bench.cli import main
+main()
+"""
+    command = [sys.executable, "-c", code]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert answer.returncode == 0, answer.stderr
+    assert (tmp_path / "to" / "eqco-table-9" / "paper" / "mi-against-k.png").exists()

@@ -1,0 +1,192 @@
+"""Suites to cells: products, coupled axes, exclusions, scales, identity."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bench.cells.toys import GaussianMI
+from bench.errors import SuiteError
+from bench.files.yaml_file import Loader, load_yaml, scalar
+from bench.suites.expand import expand
+from bench.suites.load import load_suite, suite_paths
+from bench.suites.suite import Suite
+from tests.fakes.paths import SUITES
+from tests.fakes.suites import SUITE
+from tests.fakes.workspace import Workspace
+
+
+def cells_of(
+    text: str, workspace: Workspace, scale: str = "tiny", **choice: Any
+) -> list[GaussianMI]:
+    path = workspace.suite(text)
+    return expand(load_suite(path), scale, path, **choice)  # type: ignore[return-value]
+
+
+def changed(**keys: Any) -> str:
+    """Return the text of the small suite with other values of some keys."""
+    return yaml.safe_dump(yaml.load(SUITE, Loader) | keys, sort_keys=False)
+
+
+def points(cells: list[GaussianMI]) -> list[tuple[float, int, str, int]]:
+    return [(cell.mi_true, cell.K, cell.loss, cell.seed) for cell in cells]
+
+
+def test_grid_multiplies_and_coupled_axes_do_not(workspace: Workspace) -> None:
+    found = points(cells_of(SUITE, workspace))
+    expected = [
+        (mi, k, loss, seed)
+        for mi in (2, 10)
+        for k in (8, 16)
+        for loss in ("infonce", "eqco")
+        for seed in (0, 1)
+    ]
+    assert found == expected
+
+
+def test_exclude_takes_points_out(workspace: Workspace) -> None:
+    text = SUITE.replace(
+        "\nzip:", "\nexclude: [{K: 8, loss: infonce}, {mi_true: [2], K: 16}]\nzip:"
+    )
+    found = points(cells_of(text, workspace))
+    assert {(mi, k, loss) for mi, k, loss, _ in found} == {
+        (2, 8, "eqco"),
+        (10, 8, "eqco"),
+        (10, 16, "infonce"),
+        (10, 16, "eqco"),
+    }
+
+
+def test_a_scale_replaces_axes_fixed_settings_and_seeds(workspace: Workspace) -> None:
+    text = SUITE.replace(
+        '"seconds", protocol: reduced',
+        '"seconds", protocol: reduced, grid: {K: [4], steps: [1, 2]}, fixed: {lr: 1.0}, seeds: [7]',
+    )
+    found = cells_of(text, workspace)
+    assert {cell.K for cell in found} == {4}
+    assert {cell.steps for cell in found} == {1, 2}
+    assert {cell.lr for cell in found} == {1.0}
+    assert {cell.seed for cell in found} == {7}
+
+
+def test_where_and_seeds_choose(workspace: Workspace) -> None:
+    found = cells_of(SUITE, workspace, where={"K": [8], "loss": ["eqco"]}, seeds=[5])
+    assert points(found) == [(2, 8, "eqco", 5), (10, 8, "eqco", 5)]
+
+
+def test_several_grids_overlap_without_doubled_cells(workspace: Workspace) -> None:
+    start = SUITE.index("grid:\n")
+    end = SUITE.index("assumed:")
+    grids = """grids:
+  - {fixed: {loss: infonce, mi_true: 2}, grid: {K: [8, 16]}}
+  - {fixed: {loss: infonce, K: 8}, grid: {mi_true: [2, 4]}}
+"""
+    found = points(cells_of(SUITE[:start] + grids + SUITE[end:], workspace))
+    assert [p for p in found if p[3] == 0] == [
+        (2, 8, "infonce", 0),
+        (2, 16, "infonce", 0),
+        (4, 8, "infonce", 0),
+    ]
+
+
+def test_a_block_takes_the_axes_and_exclusions_of_the_suite_that_it_does_not_give(
+    workspace: Workspace,
+) -> None:
+    shared = {"grid": {"K": [8, 16]}, "zip": [], "exclude": [{"K": 16, "mi_true": 2}]}
+    blocks = [{"mi_true": 2}, {"mi_true": 4}]
+    grids = [{"fixed": fixed | {"loss": "infonce"}} for fixed in blocks]
+    own = {"fixed": {"mi_true": 2, "K": 32}, "grid": {"loss": ["infonce"]}, "exclude": []}
+    found = points(cells_of(changed(**shared, grids=[*grids, own], seeds=[0]), workspace))
+    assert [(mi, k) for mi, k, *_ in found] == [(2, 8), (4, 8), (4, 16), (2, 32)]
+
+
+@pytest.mark.parametrize(
+    ("keys", "place"),
+    [
+        ({"grid": {"taau": [1]}, "grids": [{"fixed": {}}]}, "grid.taau"),
+        ({"grids": [{"grid": {"K": [8]}}, {"grid": {"taau": [1]}}]}, "grids.1.grid.taau"),
+        ({"zip": [{"taau": [1]}], "grids": [{"fixed": {}}]}, "zip.0.taau"),
+        ({"exclude": [{"taau": 1}], "grids": [{"fixed": {}}]}, "exclude.taau"),
+        ({"grids": [{"exclude": [{"taau": 1}]}]}, "grids.0.exclude.taau"),
+    ],
+)
+def test_a_mistake_in_an_axis_is_told_where_the_axis_stands(
+    workspace: Workspace, keys: dict[str, Any], place: str
+) -> None:
+    with pytest.raises(SuiteError) as error:
+        cells_of(changed(**keys), workspace)
+    begin = f"suites/small.yaml: {place}: unknown key. Did you mean 'tau'? Allowed here: "
+    assert str(error.value).removeprefix(f"{workspace.root}/").startswith(begin)
+
+
+def test_the_id_is_of_every_field_and_of_nothing_else() -> None:
+    settings = {
+        "experiment": "gaussian-mi", "mi_true": 2.0, "d": 20, "K": 64, "loss": "infonce",
+        "steps": 5000, "optimizer": "adam", "lr": 5e-4, "eval_repeats": 1000, "hidden_layers": 1,
+        "hidden_units": 256, "activation": "relu", "embedding_dim": 256, "output_relu": True,
+        "tau": 1.0, "margin_count": "negatives", "bound_constant": "one-plus-alpha", "seed": 0,
+    }  # fmt: skip
+    cell = GaussianMI.model_validate(settings)
+    assert cell.id == "5063b3748802ca72"  # results on disk are found by it: it must not move
+    assert GaussianMI.model_validate(settings | {"mi_true": 2}).id == cell.id
+    assert GaussianMI.model_validate(dict(reversed(settings.items()))).id == cell.id
+    others = {
+        GaussianMI.model_validate(settings | change).id
+        for change in ({"seed": 1}, {"K": 65}, {"tau": 0.5}, {"output_relu": False})
+    }
+    assert len(others | {cell.id}) == 5
+
+
+def test_the_id_is_the_same_in_another_process(workspace: Workspace) -> None:
+    path = workspace.suite(SUITE)
+    code = (
+        "from pathlib import Path; from bench.suites.load import load_suite;"
+        "from bench.suites.expand import expand; p = Path('suites/small.yaml');"
+        "print(expand(load_suite(p), 'tiny', p)[0].id)"
+    )
+    command = [sys.executable, "-c", code]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == expand(load_suite(path), "tiny", path)[0].id
+
+
+def test_100_000_cells_expand_fast() -> None:
+    suite = load_suite(SUITES / "eqco-table-9.yaml").model_copy(
+        update={
+            "grid": {"mi_true": [i / 10 for i in range(1, 101)], "K": list(range(2, 102))},
+            "seeds": list(range(5)),
+        }
+    )
+    began = time.process_time()
+    cells = expand(suite, "paper", Path("x.yaml"))
+    spent = time.process_time() - began
+    assert len(cells) == 100_000
+    assert (
+        spent < 4
+    )  # under 2 s on a quiet machine (benchmarks/expand.py); a noisy one gets twice that
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("5e-4", 5e-4), ("1e3", 1e3), ("64", 64), ("0.1", 0.1), ("bank", "bank"), ("null", None),
+     ("2020-01-01", "2020-01-01"), ("true", True), ("[1]", "[1]"), ("[", "[")],
+)  # fmt: skip
+def test_scalars(text: str, value: Any) -> None:
+    assert scalar(text) == value
+
+
+def test_scientific_notation_in_a_file_is_a_number(workspace: Workspace) -> None:
+    path = workspace.suite("a: 5e-4\nb: [1E+3, -2e2]\n")
+    assert load_yaml(path, SuiteError) == {"a": 5e-4, "b": [1e3, -2e2]}
+
+
+@pytest.mark.parametrize("path", suite_paths(SUITES).values(), ids=str)
+def test_shipped_suites_expand_at_every_scale(path: Path) -> None:
+    suite: Suite = load_suite(path)
+    assert "smoke" in suite.scales
+    for scale in suite.scales:
+        cells = expand(suite, scale, path)
+        assert len({cell.id for cell in cells}) == len(cells)

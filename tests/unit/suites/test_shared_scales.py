@@ -1,0 +1,239 @@
+"""A scale that is `like` a shared one: what it takes, what wins, what a mistake says."""
+
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from bench.cells.toys import GaussianMI
+from bench.files.yaml_file import Loader
+from bench.report.fingerprint import fingerprint_of_grid
+from bench.results.reader import Results
+from bench.suites.expand import expand
+from bench.suites.json_schema import suite_schema
+from bench.suites.load import load_suite, suite_paths
+from bench.suites.resolve import resolve
+from bench.suites.shared_scales import shipped_scales
+from bench.suites.suite import Suite
+from tests.fakes.paths import SUITES
+from tests.fakes.suites import SUITE
+from tests.fakes.workspace import Workspace
+
+QUICK = {
+    "what": "a few steps",
+    "protocol": "reduced",
+    "fixed": {"steps": 5, "lr": 1.0, "tau": 2.0, "K": 4, "dataset": "digits"},
+    "seeds": [7],
+}
+
+
+def write(workspace: Workspace, tiny: dict[str, Any], scales: Any = None, **changes: Any) -> Path:
+    """Write the suite `small` with its scale `tiny`, and the file of shared scales beside it."""
+    folder = workspace.root / "suites" / "scales"
+    folder.mkdir(exist_ok=True, parents=True)
+    (folder / "own.yaml").write_text(yaml.safe_dump(scales or {"quick": QUICK}))
+    data = yaml.load(SUITE, Loader) | {"scales": {"tiny": tiny}} | changes
+    return workspace.suite(yaml.safe_dump(data, sort_keys=False))
+
+
+def cells_of(path: Path) -> list[GaussianMI]:
+    return expand(load_suite(path), "tiny", path)  # type: ignore[return-value]
+
+
+def fixed_names(path: Path) -> set[str]:
+    (grid,) = resolve(load_suite(path), "tiny", path)
+    return set(grid.fixed)
+
+
+def test_a_scale_takes_all_that_the_shared_one_says(workspace: Workspace) -> None:
+    path = write(workspace, {"like": "quick"})
+    scale = load_suite(path).scales["tiny"]
+    assert (scale.what, scale.protocol, scale.seeds) == ("a few steps", "reduced", [7])
+    points = {(cell.steps, cell.lr, cell.seed) for cell in cells_of(path)}
+    assert points == {(5, 1.0, 7)}
+
+
+def test_assumed_settings_are_replaced_and_axes_stay(workspace: Workspace) -> None:
+    """`tau` is assumed, `K` an axis of the suite; `dataset` is no setting of its experiment."""
+    path = write(workspace, {"like": "quick"})
+    cells = cells_of(path)
+    assert {cell.tau for cell in cells} == {2.0}
+    assert {cell.K for cell in cells} == {8, 16}
+    assert fixed_names(path).isdisjoint({"K", "dataset"})
+
+
+def test_what_the_scale_says_itself_wins(workspace: Workspace) -> None:
+    changes = {"what": "mine", "protocol": "published", "fixed": {"steps": 9}, "seeds": [1, 2]}
+    path = write(workspace, {"like": "quick"} | changes)
+    scale = load_suite(path).scales["tiny"]
+    assert (scale.what, scale.protocol) == ("mine", "published")
+    points = {(cell.steps, cell.lr, cell.seed) for cell in cells_of(path)}
+    assert points == {(9, 1.0, 1), (9, 1.0, 2)}
+
+
+@pytest.mark.parametrize(
+    "axes",
+    [{"grid": {"steps": [1, 2]}}, {"zip": [{"steps": [1, 2], "eval_repeats": [3, 4]}]}],
+    ids=["grid", "zip"],
+)
+def test_an_axis_of_the_scale_wins(workspace: Workspace, axes: dict[str, Any]) -> None:
+    path = write(workspace, {"like": "quick"} | axes)
+    assert {cell.steps for cell in cells_of(path)} == {1, 2}
+    assert "steps" not in fixed_names(path)
+
+
+def test_a_setting_is_passed_over_in_the_grids_alone_that_have_it_as_an_axis(
+    workspace: Workspace,
+) -> None:
+    fixed = {"loss": "infonce", "mi_true": 2}
+    grids = [{"fixed": fixed, "grid": {"K": [8, 16]}}, {"fixed": fixed | {"K": 32}}]
+    path = write(workspace, {"like": "quick"}, grid={}, zip=[], grids=grids)
+    assert [cell.K for cell in cells_of(path)] == [8, 16, 4]
+
+
+def test_a_shared_scale_may_change_another(workspace: Workspace) -> None:
+    slower = {"like": "quick", "what": "more steps", "fixed": {"steps": 6}}
+    path = write(workspace, {"like": "slower"}, {"quick": QUICK, "slower": slower})
+    scale = load_suite(path).scales["tiny"]
+    assert (scale.what, scale.protocol, scale.seeds) == ("more steps", "reduced", [7])
+    assert {(cell.steps, cell.lr) for cell in cells_of(path)} == {(6, 1.0)}
+
+
+def test_a_scale_without_seeds_anywhere_has_the_suites(workspace: Workspace) -> None:
+    path = write(workspace, {"like": "quick"}, {"quick": QUICK | {"seeds": None}})
+    assert {cell.seed for cell in cells_of(path)} == {0, 1}
+
+
+NAMES = ", ".join([*shipped_scales(), "quick"])
+MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
+    "no such shared scale": (
+        {"like": "quik"},
+        None,
+        "suites/small.yaml: scales.tiny.like: no shared scale 'quik'. Did you mean 'quick'? "
+        f"Allowed here: {NAMES}.\n",
+    ),
+    "like, misspelt": (
+        {"lik": "quick"},
+        None,
+        "suites/small.yaml: scales.tiny.lik: unknown key. Did you mean 'like'? Allowed here: "
+        "like, what, protocol, fixed, seeds, grid, zip.\n",
+    ),
+    "nothing to be like, and not whole": (
+        {"fixed": {"steps": 1}},
+        None,
+        "suites/small.yaml: scales.tiny: what and protocol missing; give both, or name a shared "
+        "scale under like.\n",
+    ),
+    "half of it": (
+        {"what": "tiny"},
+        None,
+        "suites/small.yaml: scales.tiny: protocol missing; give it, or name a shared scale under "
+        "like.\n",
+    ),
+    "a value that the cells refuse": (
+        {"like": "quick"},
+        {"quick": QUICK | {"fixed": {"steps": "many"}}},
+        "suites/small.yaml: scales.tiny.like: quick: fixed.steps: found 'many', expected a whole "
+        "number.\n",
+    ),
+    "an unknown setting": (
+        {"like": "quick"},
+        {"quick": QUICK | {"fixed": {"taau": 1}}},
+        "suites/scales/own.yaml: quick.fixed.taau: unknown key. Did you mean 'tau'? Allowed here: ",
+    ),
+    "an unknown key": (
+        {"like": "quick"},
+        {"quick": QUICK | {"sede": [1]}},
+        "suites/scales/own.yaml: quick.sede: unknown key. Did you mean 'seeds'? Allowed here: "
+        "like, what, protocol, fixed, seeds.\n",
+    ),
+    "an axis": (
+        {"like": "quick"},
+        {"quick": QUICK | {"grid": {"K": [1]}}},
+        "suites/scales/own.yaml: quick.grid: unknown key. Allowed here: like, what, protocol, "
+        "fixed, seeds.\n",
+    ),
+    "a shared scale like none": (
+        {"like": "quick"},
+        {"quick": {"like": "digts"}},
+        "suites/scales/own.yaml: quick.like: no shared scale 'digts'. Did you mean 'digits'? "
+        f"Allowed here: {', '.join(shipped_scales())}.\n",
+    ),
+    "a shared scale that is not whole": (
+        {"like": "quick"},
+        {"quick": {"what": "a few steps"}},
+        "suites/scales/own.yaml: quick: protocol missing; give it, or name a shared scale under "
+        "like.\n",
+    ),
+    "two of a name": (
+        {"like": "digits"},
+        {"digits": QUICK},
+        "suites/scales/own.yaml: digits: there is a shared scale of that name already\n",
+    ),
+    "no mapping": (
+        {"like": "quick"},
+        ["quick"],
+        "suites/scales/own.yaml: found ['quick'], expected a mapping.\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_one_line_at_its_place(workspace: Workspace, name: str) -> None:
+    tiny, scales, expected = MISTAKES[name]
+    write(workspace, tiny, scales)
+    answer = workspace.call("plan", "small")
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
+    if expected.endswith("\n"):
+        assert answer.err == f"bench: {expected}"
+    assert answer.err.startswith(f"bench: {expected}")
+
+
+def test_a_suite_that_names_none_reads_none(workspace: Workspace) -> None:
+    path = write(workspace, {"what": "whole", "protocol": "reduced"}, ["quick"])
+    assert load_suite(path).scales["tiny"].shared == {}
+
+
+def test_the_commands_say_what_the_shared_scale_says(workspace: Workspace) -> None:
+    write(workspace, {"like": "quick", "fixed": {"steps": 1}, "grid": {"K": [8]}})
+    assert workspace.call("run", "small", "--executor", "inline").status == 0
+    answer = workspace.call("compare", "small")
+    assert "small at scale tiny: a few steps" in answer.out
+
+
+@pytest.mark.parametrize("kind", ["yaml", "yml"])
+def test_a_page_is_drawn_again_when_a_shared_scale_beside_it_changes(
+    workspace: Workspace, kind: str
+) -> None:
+    path = write(workspace, {"like": "quick"})
+    results = workspace.root / "results"
+    results.mkdir()
+    more = workspace.root / "suites" / "scales" / f"more.{kind}"
+    prints = set()
+    for what in ("one", "two", "two"):
+        more.write_text(yaml.safe_dump({"more": QUICK | {"what": what}}))
+        prints.add(fingerprint_of_grid(path, None, "tiny", [], Results(results)))
+    assert len(prints) == 2
+
+
+@pytest.mark.parametrize(
+    ("tiny", "is_valid"),
+    [
+        ({"like": "quick"}, True),
+        ({"what": "x", "protocol": "reduced"}, True),
+        ({"what": "x"}, False),
+        ({"like": 3}, False),
+        ({"like": "quick", "lik": "quick"}, False),
+    ],
+)
+def test_the_schema_knows_like(tiny: dict[str, Any], is_valid: bool) -> None:
+    check = jsonschema.Draft202012Validator(suite_schema())
+    assert check.is_valid(yaml.load(SUITE, Loader) | {"scales": {"tiny": tiny}}) == is_valid
+
+
+def test_every_shipped_scale_is_used() -> None:
+    suites: list[Suite] = [load_suite(path) for path in suite_paths(SUITES).values()]
+    used = {scale.like for suite in suites for scale in suite.scales.values()}
+    assert set(shipped_scales()) <= used
