@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.cells.cell import Cell
-from bench.cells.stacks import make_units
+from bench.cells.stacks import make_stacks
 from bench.estimate.history import sampled_timings, selected_timings
 from bench.estimate.rates import Estimate, TimingTable
 from bench.results.store import OVER, CellState, State, Store
@@ -84,11 +84,13 @@ def total_s(estimates: Sequence[Estimate]) -> float | None:
 
 
 def wall_s(estimates: Sequence[Estimate], slots: int) -> float:
-    """Return when the last of so many workers ends, the longest unit of work first."""
+    """Return when the last of so many workers ends, the longest stack first."""
     by_id = {e.cell.id: e for e in estimates}
-    units = [[by_id[c.id] for c in unit] for unit in make_units([e.cell for e in estimates], slots)]
+    stacks = [
+        [by_id[c.id] for c in stack] for stack in make_stacks([e.cell for e in estimates], slots)
+    ]
     ends = [0.0] * slots
-    for seconds in sorted((total_s(unit) or 0.0 for unit in units), reverse=True):
+    for seconds in sorted((total_s(stack) or 0.0 for stack in stacks), reverse=True):
         heapq.heapreplace(ends, ends[0] + seconds)
     return max(ends)
 

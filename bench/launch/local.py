@@ -16,7 +16,7 @@ from typing import cast
 import submitit
 
 from bench.cells.cell import Cell
-from bench.cells.stacks import Unit
+from bench.cells.stacks import Stack
 from bench.errors import Interrupted, LaunchError
 from bench.launch.worker import Assignment, give_up, run_worker
 from bench.results.attempts import all_attempts
@@ -86,7 +86,7 @@ class LocalQueue:
             return False
         return over or not (patient or rotations or self.remainder.held_by_this_job())
 
-    def _start(self, stacks: list[Unit], gpu: str | None) -> Worker:
+    def _start(self, stacks: list[Stack], gpu: str | None) -> Worker:
         executor = submitit.LocalExecutor(folder=self.assignment.launch.logs)
         executor.update_parameters(timeout_min=NO_LIMIT_MIN)
         with deaf():  # to signals that reach the whole group or job: the launcher stops its workers
@@ -131,7 +131,7 @@ class _Remainder:
             self.over, self.deaths = over, 0
         return self.states
 
-    def rotations(self) -> list[list[Unit]]:
+    def rotations(self) -> list[list[Stack]]:
         """Return the stacks left, in an order of its own for each worker worth starting.
 
         Empty if all cells are held.

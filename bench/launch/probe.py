@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from bench.cells.stacks import Unit, make_units
+from bench.cells.stacks import Stack, make_stacks
 from bench.errors import BenchError, CellFailure
 from bench.estimate.predict import Prediction
 from bench.estimate.probe_files import Speed, write_speed
@@ -31,7 +31,7 @@ ENOUGH_S = 0.5  # of a cut cell
 FIRST_CUT = 1 / 512
 
 
-def probe(stack: Unit, data: Path, gpu: str | None, machine: str) -> Speed:
+def probe(stack: Stack, data: Path, gpu: str | None, machine: str) -> Speed:
     """Return how fast cells of one kind are computed here.
 
     Args:
@@ -75,7 +75,7 @@ def _worker_settings(gpu: str | None) -> Iterator[str]:
             os.environ["CUDA_VISIBLE_DEVICES"] = visible
 
 
-def _cut_rate(stack: Unit, data: Path, device: str, clock: Clock) -> float:
+def _cut_rate(stack: Stack, data: Path, device: str, clock: Clock) -> float:
     """Return seconds a multiply-add of one cell, from growing parts of the stack's work.
 
     Cells that cannot be cut are computed once as a whole.
@@ -95,7 +95,9 @@ def _cut_rate(stack: Unit, data: Path, device: str, clock: Clock) -> float:
     return (seconds + max(0.0, slope) * (whole - work)) / whole
 
 
-def _cut_s(stack: Unit, share: float, data: Path, device: str, clock: Clock) -> tuple[float, float]:
+def _cut_s(
+    stack: Stack, share: float, data: Path, device: str, clock: Clock
+) -> tuple[float, float]:
     """Return the multiply-adds and the seconds of a part of the work of a stack."""
     cells = [cell.shortened(share) for cell in stack]
     with TemporaryDirectory(prefix="bench-probe-") as root:
@@ -123,7 +125,7 @@ def probe_unknown(
     store.check_writable()
     machine = machine_of(slots)[1]
     unknown = {e.kind for e in prediction.estimates if e.is_left and not e.is_near}
-    stacks = make_units([e.cell for e in prediction.estimates if e.is_left], len(slots))
+    stacks = make_stacks([e.cell for e in prediction.estimates if e.is_left], len(slots))
     faults = []
     for stack in _cheapest(stacks, unknown):
         kind = stack[0].cost_kind
@@ -136,9 +138,9 @@ def probe_unknown(
     return faults
 
 
-def _cheapest(stacks: Sequence[Unit], kinds: set[str]) -> list[Unit]:
+def _cheapest(stacks: Sequence[Stack], kinds: set[str]) -> list[Stack]:
     """Return for each kind the stack of its cheapest cell, the cheapest kind first."""
-    cheapest: dict[str, Unit] = {}
+    cheapest: dict[str, Stack] = {}
     for stack in sorted(stacks, key=lambda stack: stack[0].multiply_adds):
         if stack[0].cost_kind in kinds:
             cheapest.setdefault(stack[0].cost_kind, stack)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.cells.cell import Cell
-from bench.cells.stacks import make_units
+from bench.cells.stacks import make_stacks
 from bench.environment import place, seconds_between_checkpoints
 from bench.errors import Interrupted, LaunchError
 from bench.estimate.predict import predict
@@ -93,7 +93,7 @@ class _Grid:
             self.store.announce(todo, retry_before=retry_before) as launch,
             Progress(self.title, over, expected, len(places)) as report,
         ):
-            stacks = make_units(todo, len(places))
+            stacks = make_stacks(todo, len(places))
             assignment = Assignment(stacks, self.store, self.data, launch)
             try:
                 if jobs == 0:

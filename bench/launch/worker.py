@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.cells.cell import Cell
-from bench.cells.stacks import Unit
+from bench.cells.stacks import Stack
 from bench.errors import CellFailure
 from bench.experiments import EXPERIMENTS, Outcome
 from bench.results.folders import Folders
@@ -38,7 +38,7 @@ Held = tuple[Cell, Claim]
 class Assignment:
     """What a launch asks of those that compute for it."""
 
-    stacks: Sequence[Unit]  # cells, in the order in which to try them
+    stacks: Sequence[Stack]  # cells, in the order in which to try them
     store: Store  # where results go
     data: Path  # the folder of data sets
     launch: Launch  # who asks

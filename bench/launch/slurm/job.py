@@ -14,7 +14,7 @@ from types import FrameType
 from submitit.helpers import DelayedSubmission
 
 from bench.cells.cell import Cell
-from bench.cells.stacks import Unit
+from bench.cells.stacks import Stack
 from bench.environment import place
 from bench.errors import Interrupted, Preempted, RankLost
 from bench.launch.devices import slots, visible_gpus
@@ -32,7 +32,7 @@ class Job:
 
     def __init__(
         self,
-        stacks: Sequence[Unit],
+        stacks: Sequence[Stack],
         results: Path,
         data: Path,
         profile: Profile,

@@ -3,17 +3,17 @@
 from collections.abc import Mapping, Sequence
 
 from bench.cells.cell import Cell
-from bench.cells.stacks import Unit
+from bench.cells.stacks import Stack
 from bench.errors import LaunchError
 from bench.estimate.history import sampled_timings
 from bench.results.store import Store
 
-Task = list[Unit]
+Task = list[Stack]
 FILLED = 0.9  # of a GPU's or a job's memory, by workers that share it
 
 
 def pack_stacks(
-    stacks: Sequence[Unit], workers: int, *, fill_s: float = 0, seconds: Mapping[str, float]
+    stacks: Sequence[Stack], workers: int, *, fill_s: float = 0, seconds: Mapping[str, float]
 ) -> list[Task]:
     """Return the stacks in tasks, each for so many workers.
 

@@ -17,7 +17,7 @@ import submitit
 from submitit.core.utils import FailedJobError
 
 from bench.cells.cell import Cell
-from bench.cells.stacks import make_units
+from bench.cells.stacks import make_stacks
 from bench.errors import LaunchError
 from bench.estimate.predict import predict
 from bench.launch.options import check_ranks
@@ -84,7 +84,7 @@ def _tasks(request: Request, store: Store) -> list[Task]:
     profile = request.profile
     fill_s = 60 * (profile.time_per_job_min or 0)
     seconds = _seconds(todo, store, profile) if fill_s else {}
-    return pack_stacks(make_units(todo, 1), profile.workers, fill_s=fill_s, seconds=seconds)
+    return pack_stacks(make_stacks(todo, 1), profile.workers, fill_s=fill_s, seconds=seconds)
 
 
 def _seconds(cells: Sequence[Cell], store: Store, profile: Profile) -> dict[str, float]:

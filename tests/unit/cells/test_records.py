@@ -8,7 +8,7 @@ import pytest
 from bench.cells import CELLS
 from bench.cells.cell import Cell
 from bench.cells.dataset_limits import too_much
-from bench.cells.stacks import make_units
+from bench.cells.stacks import make_stacks
 from bench.cells.supervised import Supervised
 from bench.experiments import probe_of
 from bench.suites.expand import expand
@@ -107,9 +107,9 @@ def test_only_cells_of_an_encoder_share_a_training_and_span_ranks() -> None:
 def test_what_shares_a_training_is_one_unit_and_what_shares_a_stack_may_be_two() -> None:
     evaluated_twice = [small_cell(knn_k=k) for k in (3, 7)]
     stacked = [first_cell("spirals").model_copy(update={"seed": seed}) for seed in (0, 1)]
-    assert make_units(evaluated_twice, slots=2) == [evaluated_twice]
-    assert make_units(stacked, slots=2) == [stacked[:1], stacked[1:]]
-    assert make_units(stacked, slots=1) == [stacked]
+    assert make_stacks(evaluated_twice, slots=2) == [evaluated_twice]
+    assert make_stacks(stacked, slots=2) == [stacked[:1], stacked[1:]]
+    assert make_stacks(stacked, slots=1) == [stacked]
 
 
 BANK: dict[str, Any] = {
