@@ -69,9 +69,9 @@ KEYS = {
     "export": "cells encoders file",
     "export of tables": "cells folder",
     "import": MERGED,
-    "merge": """added same encoders left_out[].id left_out[].experiment left_out[].why conflicts[].id
-        conflicts[].experiment conflicts[].metrics.*[] conflicts[].arrays[] conflicts[].origin.*
-        busy[].id busy[].experiment""",
+    "merge": """added same encoders left_out[].id left_out[].experiment left_out[].why
+        conflicts[].id conflicts[].experiment conflicts[].metrics.*[] conflicts[].arrays[]
+        conflicts[].origin.* busy[].id busy[].experiment""",
 }
 
 

@@ -167,7 +167,7 @@ def test_contributing_adds_an_objective(monkeypatch: pytest.MonkeyPatch) -> None
     text = (ROOT / "CONTRIBUTING.md").read_text()
     blocks = re.findall(r"```python\n# (\S+)\n(.*?)```", text, re.DOTALL)
     assert [name for name, _ in blocks] == [
-        "bench/losses/hinge.py", "bench/cells/losses.py", "tests/losses/test_hinge.py",
+        "bench/losses/hinge.py", "bench/cells/losses.py", "tests/unit/losses/test_hinge.py",
     ]  # fmt: skip
     module = ModuleType("bench.losses.hinge")
     exec(blocks[0][1], module.__dict__)
