@@ -161,12 +161,12 @@ def best_cpu_s(work: Callable[[], object]) -> float:
 def test_cells_of_a_large_grid_cost_little_more_than_checking_their_values() -> None:
     suite = load_suite(SUITES / "eqco-table-9.yaml").model_copy(
         update={
-            "grid": {"mi_true": [i / 10 for i in range(1, 101)], "K": list(range(2, 22))},
+            "grid": {"mi_true": [i / 10 for i in range(1, 51)], "K": list(range(2, 12))},
             "seeds": list(range(5)),
         }
     )
     cells = expand(suite, "paper", Path("x.yaml"))
-    assert len(cells) == 20_000
+    assert len(cells) == 5_000
     values, adapter = [cell.model_dump() for cell in cells], TypeAdapter(list[GaussianMI])
     expanded = best_cpu_s(lambda: expand(suite, "paper", Path("x.yaml")))
     assert expanded < 3 * best_cpu_s(lambda: adapter.validate_python(values))
