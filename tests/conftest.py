@@ -71,14 +71,16 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
-    yield
-    item.user_properties.append(("cpu_s", cpu_s() - item.stash[CPU_BEFORE]))
+    try:
+        yield
+    finally:
+        item.user_properties.append(("cpu_s", cpu_s() - item.stash[CPU_BEFORE]))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print how many CPU seconds the tests took, their fixtures included, and which took most."""
-    spent = {
-        report.nodeid: dict(report.user_properties)["cpu_s"]
+    spent: dict[str, float] = {
+        report.nodeid: float(str(dict(report.user_properties)["cpu_s"]))
         for reports in terminalreporter.stats.values()
         for report in reports
         if isinstance(report, pytest.TestReport) and report.when == "teardown"

@@ -264,11 +264,13 @@ def cpu_s(work: str, times: int) -> float:
     return min(float(answer.stderr.split()[-1]) for answer in answers)
 
 
+@pytest.mark.slow
 def test_help_costs_little_more_than_the_library_that_prints_it() -> None:
     shown = cpu_s("import bench.cli; sys.argv = ['bench', '--help']; bench.cli.main()", 5)
     assert shown < 5 * cpu_s("import typer", 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -295,11 +297,13 @@ def test_reading_never_imports_torch(done: Workspace, words: list[str]) -> None:
     assert answer.returncode == 0, answer.stderr
 
 
+@pytest.mark.slow
 def test_a_launcher_of_workers_never_imports_torch(workspace: Workspace) -> None:
     test_reading_never_imports_torch(workspace, ["run", "small", "--seeds", "0", "--jobs", "1"])
     assert workspace.call("status", "small", "--json").json["done"] == 8
 
 
+@pytest.mark.slow
 def test_status_of_10_000_cells_costs_little_more_than_reading_them(workspace: Workspace) -> None:
     """Of this process's own time, the better of two, against reading what there is to read."""
     workspace.suite(changed(SUITE, {"seeds": list(range(1250))}))

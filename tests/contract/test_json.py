@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.cli import cancel as cancel_module
-from bench.experiments import EXPERIMENTS
+from bench.experiments import EXPERIMENTS, Outcome
 from bench.results.owner import Owner
 from bench.results.store import Store
 from tests.fakes.results import cells_of
@@ -98,6 +98,10 @@ def alter(file: Path, **changes: Any) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | changes))
 
 
+def refuse(*_: Any) -> list[Outcome]:
+    raise RuntimeError("no such luck")
+
+
 @pytest.fixture
 def documents(
     workspace: Workspace, slurm: MadeUpSlurm, monkeypatch: pytest.MonkeyPatch
@@ -113,7 +117,7 @@ def documents(
     assert workspace.call("run", "small", "--seeds", "0", "--executor", "inline").status == 0
     ask("plan", "plan", "small", "--limit-gpu-hours", "1")
     with monkeypatch.context() as patch:
-        patch.setitem(EXPERIMENTS, "gaussian-mi", lambda *_: 1 / 0)
+        patch.setitem(EXPERIMENTS, "gaussian-mi", refuse)
         ask("run", "run", "small", "--executor", "inline")
     cells = cells_of(path, "tiny")
     submission = submitted(Path("results"), [[cell.id for cell in cells]])
@@ -152,6 +156,7 @@ def documents(
     return answers
 
 
+@pytest.mark.slow
 def test_the_keys_of_every_json_document(documents: dict[str, Any]) -> None:
     assert documents.keys() == KEYS.keys()
     other = {

@@ -46,6 +46,7 @@ def the_summary(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_cell_of_an_own_method_is_read_where_the_method_is_not(elsewhere: Workspace) -> None:
     added = elsewhere.call("import", "../here/cells.tar", "--json")
     assert (added.status, added.err) == (0, "")
@@ -66,6 +67,7 @@ def test_a_cell_of_an_own_method_is_read_where_the_method_is_not(elsewhere: Work
     assert list(moved["metrics"]) == ["knn_top1"]
 
 
+@pytest.mark.slow
 def test_a_suite_that_spells_the_method_out_has_the_same_cell(elsewhere: Workspace) -> None:
     elsewhere.suite(SPELT_OUT, "spelt-out")
     assert elsewhere.call("import", "../here/cells.tar").status == 0

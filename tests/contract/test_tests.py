@@ -32,7 +32,7 @@ def test_tests_import_nothing_of_each_other_but_fakes() -> None:
 def test_a_changed_suite_leaves_the_first_as_it_was() -> None:
     before = copy.deepcopy(SUITE)
     other = changed(SUITE, {"zip.0.alpha": [512, 512], "fixed.lr": REMOVED, "sede": 3})
-    assert SUITE == before
+    assert before == SUITE
     assert other["zip"] == [{"loss": ["infonce", "eqco"], "alpha": [512, 512]}]
     assert (set(before["fixed"]) - set(other["fixed"]), other["sede"]) == ({"lr"}, 3)
 

@@ -183,6 +183,7 @@ def test_prose_and_names_are_data(tmp_path: Path) -> None:
     assert "0 of 120 cells done." in page.read_text()
 
 
+@pytest.mark.slow
 def test_a_site_is_built_without_torch_and_its_friends(tmp_path: Path) -> None:
     """In a fresh interpreter in which none of them can be imported."""
     suites = write_suites(tmp_path / "suites")

@@ -136,6 +136,7 @@ def test_the_id_is_of_every_field_and_of_nothing_else() -> None:
     assert len(others | {cell.id}) == 5
 
 
+@pytest.mark.slow
 def test_the_id_is_the_same_in_another_process(workspace: Workspace) -> None:
     path = workspace.suite(SUITE)
     code = (

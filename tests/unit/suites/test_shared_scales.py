@@ -194,6 +194,7 @@ def test_a_suite_that_names_none_reads_none(workspace: Workspace) -> None:
     assert load_suite(path).scales["tiny"].shared == {}
 
 
+@pytest.mark.slow
 def test_the_commands_say_what_the_shared_scale_says(workspace: Workspace) -> None:
     write(workspace, {"like": "quick", "fixed": {"steps": 1}, "grid": {"K": [8]}})
     assert workspace.call("run", "small", "--executor", "inline").status == 0
