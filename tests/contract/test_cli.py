@@ -128,6 +128,7 @@ def test_a_claim_that_fails_is_status_1(done: Workspace) -> None:
     assert (answer.status, answer.json[0]["verdict"]) == (1, "fails")
 
 
+@pytest.mark.slow
 def test_report_and_export(done: Workspace) -> None:
     answer = done.call("report", "small", "--formats", "png,tex", "--json")
     page = done.root / "reports" / "small" / "tiny" / "index.md"
@@ -181,6 +182,7 @@ def test_reading_verbs_need_results(workspace: Workspace) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_schema_accepts_what_is_shipped_and_refuses_mistakes(workspace: Workspace) -> None:
     schema = workspace.call("schema").json
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -211,6 +213,7 @@ def test_doctor(workspace: Workspace) -> None:
     assert "suites/broken.yaml: line" in sick.out
 
 
+@pytest.mark.slow
 def test_doctor_reads_every_finished_cell(workspace: Workspace) -> None:
     assert workspace.call("run", "small").status == 0
     results = workspace.root / "results"
@@ -422,6 +425,7 @@ def test_a_data_set_that_must_be_put_there_by_hand_is_told(workspace: Workspace)
     assert answer.err.startswith("bench: imagenet1k: no folder sets/imagenet1k. Put the images ")
 
 
+@pytest.mark.slow
 def test_the_shipped_suites_are_listed(workspace: Workspace) -> None:
     """Those without a paper too."""
     answer = workspace.call("--suites", str(SUITES), "suites")

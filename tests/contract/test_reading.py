@@ -78,6 +78,7 @@ def test_a_torn_history_is_told_by_those_who_read_it(done: Workspace) -> None:
     assert done.call("doctor").status == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"torn", b"\x80\x04N."], ids=["empty", "torn", "pickle"])
 def test_torn_arrays_are_told_by_those_who_read_them(done: Workspace, content: bytes) -> None:
     first = folders(done)[0].relative_to(done.root)
@@ -108,6 +109,7 @@ def test_provenance_that_is_no_object_is_told(done: Workspace) -> None:
     assert (answer.status, answer.err) == (2, f"bench: {told} {REMEDY}\n")
 
 
+@pytest.mark.slow
 def test_one_unreadable_suite_is_left_out_of_a_report_of_all(done: Workspace) -> None:
     done.suite(SUITE, "other")
     first = damage(done)
