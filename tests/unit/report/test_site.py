@@ -22,6 +22,8 @@ from bench.suites.load import load_suite
 from tests.fakes.paths import REFERENCE, ROOT
 from tests.fakes.site import workspace_of, write_site, write_suites
 
+pytestmark = pytest.mark.slow
+
 
 class Entries(HTMLParser):
     """Collects the table entries that say where their numbers come from, and the ids of rows."""
@@ -183,7 +185,6 @@ def test_prose_and_names_are_data(tmp_path: Path) -> None:
     assert "0 of 120 cells done." in page.read_text()
 
 
-@pytest.mark.slow
 def test_a_site_is_built_without_torch_and_its_friends(tmp_path: Path) -> None:
     """In a fresh interpreter in which none of them can be imported."""
     suites = write_suites(tmp_path / "suites")
