@@ -35,7 +35,7 @@ chromium:
 test: $(STAMP) slurm chromium
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal --durations=10 $(TEST_OPTIONS)
 
-# Tests that start no process: 60 CPU-seconds in all, which the last lines tell.
+# What is not marked slow: 60 CPU-seconds in all, which the last lines tell.
 test-fast: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" tests/unit tests/contract
 
