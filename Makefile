@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo site slurm chromium test cover check clean
+.PHONY: install demo site slurm chromium test test-fast cover check clean
 
 install: $(STAMP)
 
@@ -35,7 +35,11 @@ chromium:
 test: $(STAMP) slurm chromium
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal --durations=10 $(TEST_OPTIONS)
 
-# The same with coverage, which takes half as long again.
+# What is not marked slow: 60 CPU-seconds in all, which the last lines tell.
+test-fast: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" tests/unit tests/contract
+
+# The same as `make test` with coverage, which takes half as long again.
 cover:
 	$(MAKE) test TEST_OPTIONS='--cov --cov-report=term'
 

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.fakes.cluster import NODES, Cluster
-from tests.fakes.suites import SUITE
+from tests.fakes.suites import SUITE, changed, to_yaml
 
 HARM = {
     "worker": 4, "job": 4, "warning": 3, "launcher": 2, "slurmd": 2, "requeue": 1, "node": 1,
@@ -39,9 +39,10 @@ class Campaign:
         self.hit: Counter[str] = Counter()
         self.seen: dict[str, bytes] = {}  # summaries that were there once, by path
         self.lost = 0
-        text = SUITE.replace("hidden_units: 32", "hidden_units: 33")  # a unit of work a cell
+        # 33 hidden units fill no cache line: cells are not stacked, each is a unit of work.
+        suite = changed(SUITE, {"fixed.hidden_units": 33, "fixed.steps": steps})
         (root / "suites").mkdir()
-        (root / "suites/small.yaml").write_text(text.replace("steps: 100\n", f"steps: {steps}\n"))
+        (root / "suites/small.yaml").write_text(to_yaml(suite))
 
     def bench(self, *words: str) -> "subprocess.Popen[bytes]":
         """Start `bench` on the cluster."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from bench.environment import cores
 from tests.fakes.cluster import Cluster
-from tests.fakes.suites import SUITE
+from tests.fakes.suites import SUITE, changed, to_yaml
 
 A_SEED = 8  # cells
 
@@ -74,8 +74,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             root = Path(folder)
             (root / "suites").mkdir()
-            text = SUITE.replace("steps: 100\n", f"steps: {given.steps}\n")
-            (root / "suites/small.yaml").write_text(text.replace("units: 32", "units: 33"))
+            suite = changed(SUITE, {"fixed.steps": given.steps, "fixed.hidden_units": 33})
+            (root / "suites/small.yaml").write_text(to_yaml(suite))
             alone = bare(root, seeds, given.workers)
             share = busy_s(root / "bare") / (alone * given.workers)
             print(f"{given.workers} bare processes: {alone:.0f} s for {given.cells} cells")

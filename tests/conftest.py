@@ -1,6 +1,9 @@
-"""A workspace with one small suite, and the command line run in it."""
+"""A workspace with one small suite, the command line run in it, and what tests cost."""
 
+import resource
 import sys
+import time
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -49,3 +52,41 @@ def slurm(monkeypatch: pytest.MonkeyPatch) -> MadeUpSlurm:
     made = MadeUpSlurm()
     monkeypatch.setattr("bench.results.slurm.squeue.tasks", made.tasks)
     return made
+
+
+CPU_BEFORE = pytest.StashKey[float]()
+
+
+def cpu_s() -> float:
+    """Return the CPU seconds of this process and of the processes it started that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    item.stash[CPU_BEFORE] = cpu_s()
+    yield
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    try:
+        yield
+    finally:
+        item.user_properties.append(("cpu_s", cpu_s() - item.stash[CPU_BEFORE]))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how many CPU seconds the tests took, their fixtures included, and which took most."""
+    spent: dict[str, float] = {
+        report.nodeid: float(str(dict(report.user_properties)["cpu_s"]))
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport) and report.when == "teardown"
+    }
+    heaviest = sorted(spent, key=spent.__getitem__, reverse=True)[:3]
+    named = "".join(f"\n  {spent[test]:.1f} s {test}" for test in heaviest)
+    terminalreporter.write_line(
+        f"{sum(spent.values()):.0f} CPU-seconds in {len(spent)} tests, most in:{named}"
+    )

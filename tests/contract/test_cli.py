@@ -12,7 +12,7 @@ from bench.files.yaml_file import load_yaml
 from bench.papers.reader import load_paper
 from bench.suites.load import suite_paths
 from tests.fakes.paths import SUITES
-from tests.fakes.suites import SUITE
+from tests.fakes.suites import DIGITS, REMOVED, SUITE, changed
 from tests.fakes.workspace import Workspace
 
 
@@ -86,15 +86,15 @@ def test_compare(done: Workspace) -> None:
 
 def test_compare_says_no_with_status_1(workspace: Workspace) -> None:
     """Cells of the published settings that were trained by a wrong learning rate would differ."""
-    text = SUITE
-    for old, new in (
-        ("K: [8, 16]", "K: [64]"), ("steps: 100", "steps: 5000"),
-        ("hidden_units: 32", "hidden_units: 256"),
-        ("eval_repeats: 3", "eval_repeats: 1000"), ("reduced}", "published}"),
-        (", fixed: {steps: 3000}", ""),
-    ):  # fmt: skip
-        text = text.replace(old, new)
-    workspace.suite(text.replace('"more steps", protocol: reduced', '"same", protocol: published'))
+    published = {
+        "grid.K": [64],
+        "fixed.steps": 5000,
+        "fixed.hidden_units": 256,
+        "fixed.eval_repeats": 1000,
+        "scales.tiny.protocol": "published",
+        "scales.long": REMOVED,
+    }
+    workspace.suite(changed(SUITE, published))
     for cell in workspace.call("plan", "small", "--json").json["cells"]:
         folder = workspace.root / "results" / "gaussian-mi" / cell["id"]
         folder.mkdir(parents=True)
@@ -121,12 +121,14 @@ def test_claims(done: Workspace) -> None:
 
 
 def test_a_claim_that_fails_is_status_1(done: Workspace) -> None:
-    never = "equal, value: -100"
-    done.suite(SUITE.replace("flat", never).replace("over: K, ", ""))
+    check = "claims.toy-mi-steady.0"
+    never = {f"{check}.check": "equal", f"{check}.value": -100, f"{check}.over": REMOVED}
+    done.suite(changed(SUITE, never))
     answer = done.call("claims", "small", "--json")
     assert (answer.status, answer.json[0]["verdict"]) == (1, "fails")
 
 
+@pytest.mark.slow
 def test_report_and_export(done: Workspace) -> None:
     answer = done.call("report", "small", "--formats", "png,tex", "--json")
     page = done.root / "reports" / "small" / "tiny" / "index.md"
@@ -180,6 +182,7 @@ def test_reading_verbs_need_results(workspace: Workspace) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_schema_accepts_what_is_shipped_and_refuses_mistakes(workspace: Workspace) -> None:
     schema = workspace.call("schema").json
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -210,6 +213,7 @@ def test_doctor(workspace: Workspace) -> None:
     assert "suites/broken.yaml: line" in sick.out
 
 
+@pytest.mark.slow
 def test_doctor_reads_every_finished_cell(workspace: Workspace) -> None:
     assert workspace.call("run", "small").status == 0
     results = workspace.root / "results"
@@ -263,11 +267,13 @@ def cpu_s(work: str, times: int) -> float:
     return min(float(answer.stderr.split()[-1]) for answer in answers)
 
 
+@pytest.mark.slow
 def test_help_costs_little_more_than_the_library_that_prints_it() -> None:
     shown = cpu_s("import bench.cli; sys.argv = ['bench', '--help']; bench.cli.main()", 5)
     assert shown < 5 * cpu_s("import typer", 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -294,14 +300,16 @@ def test_reading_never_imports_torch(done: Workspace, words: list[str]) -> None:
     assert answer.returncode == 0, answer.stderr
 
 
+@pytest.mark.slow
 def test_a_launcher_of_workers_never_imports_torch(workspace: Workspace) -> None:
     test_reading_never_imports_torch(workspace, ["run", "small", "--seeds", "0", "--jobs", "1"])
     assert workspace.call("status", "small", "--json").json["done"] == 8
 
 
+@pytest.mark.slow
 def test_status_of_10_000_cells_costs_little_more_than_reading_them(workspace: Workspace) -> None:
     """Of this process's own time, the better of two, against reading what there is to read."""
-    workspace.suite(SUITE.replace("seeds: [0, 1]", f"seeds: {list(range(1250))}"))
+    workspace.suite(changed(SUITE, {"seeds": list(range(1250))}))
     for cell in workspace.call("plan", "small", "--json").json["cells"]:
         folder = workspace.root / "results" / "gaussian-mi" / cell["id"]
         folder.mkdir(parents=True)
@@ -318,25 +326,27 @@ def test_status_of_10_000_cells_costs_little_more_than_reading_them(workspace: W
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "error"),
+    ("path", "value", "error"),
     [
-        ("over: K, ", "over: KK, ", "claims.toy-mi-steady.0.over: found 'KK'. Did you mean 'K'? "),
-        ("metric: mi_lower_bound, over", "metric: mi_lower, over",
-         "claims.toy-mi-steady.0.metric: found 'mi_lower'. Did you mean 'mi_lower_bound'? "
-         "Allowed here: mi_lower_bound, mi_lower_bound_std.\n"),
-        ("where: {loss:", "where: {lss:", "claims.toy-mi-steady.0.where.lss: found 'lss'. "),
-        ("y: mi_lower_bound", "y: mi", "figures.0.y: found 'mi'. "),
-        ("    metric: mi_lower_bound\n", "    metric: mi\n", "compare.0.metric: found 'mi'. "),
+        ("claims.toy-mi-steady.0.over", "KK", "found 'KK'. Did you mean 'K'? "),
+        (
+            "claims.toy-mi-steady.0.metric",
+            "mi_lower",
+            "found 'mi_lower'. Did you mean 'mi_lower_bound'? Allowed here: mi_lower_bound, "
+            "mi_lower_bound_std.\n",
+        ),
+        ("claims.toy-mi-steady.0.where.lss", "eqco", "found 'lss'. "),
+        ("figures.0.y", "mi", "found 'mi'. "),
+        ("compare.0.metric", "mi", "found 'mi'. "),
     ],
-)  # fmt: skip
+)
 def test_names_in_claims_and_figures_are_checked(
-    workspace: Workspace, old: str, new: str, error: str
+    workspace: Workspace, path: str, value: str, error: str
 ) -> None:
-    assert old in SUITE
-    workspace.suite(SUITE.replace(old, new))
+    workspace.suite(changed(SUITE, {path: value}))
     answer = workspace.call("plan", "small")
     assert answer.status == 2
-    assert answer.err.startswith(f"bench: suites/small.yaml: {error}")
+    assert answer.err.startswith(f"bench: suites/small.yaml: {path}: {error}")
 
 
 @pytest.mark.parametrize(
@@ -372,7 +382,7 @@ def test_a_bad_environment_is_told_before_anything_starts(
 def test_a_suite_whose_protocol_is_not_what_it_says_is_not_even_planned(
     workspace: Workspace,
 ) -> None:
-    workspace.suite(SUITE.replace('"seconds", protocol: reduced', '"seconds", protocol: published'))
+    workspace.suite(changed(SUITE, {"scales.tiny.protocol": "published"}))
     answer = workspace.call("plan", "small")
     assert (answer.status, answer.err) == (
         2,
@@ -415,6 +425,7 @@ def test_a_data_set_that_must_be_put_there_by_hand_is_told(workspace: Workspace)
     assert answer.err.startswith("bench: imagenet1k: no folder sets/imagenet1k. Put the images ")
 
 
+@pytest.mark.slow
 def test_the_shipped_suites_are_listed(workspace: Workspace) -> None:
     """Those without a paper too."""
     answer = workspace.call("--suites", str(SUITES), "suites")
@@ -424,16 +435,7 @@ def test_the_shipped_suites_are_listed(workspace: Workspace) -> None:
 
 
 def test_an_unknown_method_of_a_suite_is_told(workspace: Workspace) -> None:
-    text = """
-name: wrong
-title: "A misspelt method"
-experiment: pretrain
-scale: tiny
-scales: {tiny: {what: "seconds", protocol: reduced}}
-seeds: [0]
-fixed: {method: simcrl, dataset: digits}
-"""
-    workspace.suite(text, "wrong")
+    workspace.suite(changed(DIGITS, {"fixed.method": "simcrl"}), "wrong")
     answer = workspace.call("plan", "wrong")
     assert answer.status == 2
     assert answer.err.startswith(

@@ -39,6 +39,7 @@ def test_every_published_method_is_a_preset_or_told_why_not() -> None:
     assert set(elsewhere()) <= published_names()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_takes_a_step(method: str) -> None:
     begun = {"uniform_epochs": 0} if paper_presets()[method].settings.get("uniform_epochs") else {}
@@ -71,6 +72,7 @@ CROSSED: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", CROSSED, ids=str)
 def test_a_crossing_trains_or_is_refused(changes: dict[str, Any]) -> None:
     """Whatever passes the record's checks takes a step."""
@@ -119,6 +121,7 @@ def test_no_module_knows_a_method_by_name() -> None:
     assert found == []
 
 
+@pytest.mark.slow
 def test_the_page_of_methods_is_what_the_presets_say() -> None:
     page = (ROOT / "reports" / "reference" / "methods.md").read_text()
     assert page == methods_page(
@@ -147,6 +150,7 @@ def test_the_page_takes_methods_of_ones_own(workspace: Workspace) -> None:
     assert (answer.status, answer.err.count("\n")) == (2, 1)
 
 
+@pytest.mark.slow
 def test_contributing_adds_a_method_without_python(workspace: Workspace) -> None:
     """What CONTRIBUTING shows, to the letter."""
     text = (ROOT / "CONTRIBUTING.md").read_text()
@@ -167,7 +171,7 @@ def test_contributing_adds_an_objective(monkeypatch: pytest.MonkeyPatch) -> None
     text = (ROOT / "CONTRIBUTING.md").read_text()
     blocks = re.findall(r"```python\n# (\S+)\n(.*?)```", text, re.DOTALL)
     assert [name for name, _ in blocks] == [
-        "bench/losses/hinge.py", "bench/cells/losses.py", "tests/losses/test_hinge.py",
+        "bench/losses/hinge.py", "bench/cells/losses.py", "tests/unit/losses/test_hinge.py",
     ]  # fmt: skip
     module = ModuleType("bench.losses.hinge")
     exec(blocks[0][1], module.__dict__)

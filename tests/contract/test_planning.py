@@ -8,23 +8,10 @@ import pytest
 
 from bench.cells.toys import GaussianMI
 from bench.experiments import EXPERIMENTS, Outcome
-from tests.fakes.suites import DIGITS, SUITE
+from tests.fakes.suites import CLASSIFIER, DIGITS, SUITE, SuiteData, changed
 from tests.fakes.workspace import Workspace
 
-PROBED = SUITE.replace("mi_true: [2, 10]", "mi_true: [2]").replace(
-    "seeds: [0, 1]", "seeds: [0, 1, 2]"
-)
-CLASSIFIER = """
-name: classifier
-title: "A classifier on digits"
-experiment: supervised
-scale: tiny
-scales: {tiny: {what: "seconds", protocol: reduced}}
-seeds: [0]
-fixed: {dataset: digits, train_images: 128, image_size: 8, views: affine, arch: small, stem: half,
-  width: 4, loss: cross-entropy, epochs: 2, batch_size: 16, optimizer: sgd, lr: 0.05,
-  weight_decay: 1e-4, lr_schedule: cosine}
-"""
+PROBED = changed(SUITE, {"grid.mi_true": [2], "seeds": [0, 1, 2]})
 
 
 def made(workspace: Workspace) -> set[str]:
@@ -76,9 +63,9 @@ def test_what_cannot_be_cut_is_computed_once(
     assert {cell["predicted_from"] for cell in plan["cells"]} == {"probe"}
 
 
-@pytest.mark.parametrize(("text", "name"), [(DIGITS, "digits"), (CLASSIFIER, "classifier")])
-def test_encoders_and_classifiers_are_probed(workspace: Workspace, text: str, name: str) -> None:
-    workspace.suite(text, name)
+@pytest.mark.parametrize("suite", [DIGITS, CLASSIFIER], ids=lambda suite: str(suite["name"]))
+def test_encoders_and_classifiers_are_probed(workspace: Workspace, suite: SuiteData) -> None:
+    name = workspace.suite(suite).stem
     plan = workspace.call("plan", name, "--probe", "--json").json
     assert all(name.startswith("probes/") for name in made(workspace))
     assert {cell["predicted_from"] for cell in plan["cells"]} == {"probe"}
@@ -88,9 +75,9 @@ def test_encoders_and_classifiers_are_probed(workspace: Workspace, text: str, na
         assert first == pytest.approx(second)
 
 
-@pytest.mark.parametrize(("text", "name"), [(DIGITS, "digits"), (CLASSIFIER, "classifier")])
+@pytest.mark.parametrize("suite", [DIGITS, CLASSIFIER], ids=lambda suite: str(suite["name"]))
 def test_steps_that_take_too_long_are_not_done(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, text: str, name: str
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, suite: SuiteData
 ) -> None:
     def refuse(*_: object) -> float:
         raise AssertionError("a step was done")
@@ -98,14 +85,14 @@ def test_steps_that_take_too_long_are_not_done(
     monkeypatch.setattr("bench.experiments.timing.LONGEST_S", 0.0)
     monkeypatch.setattr("bench.train.loop.Training.step", refuse)
     monkeypatch.setattr("bench.train.supervised.SupervisedTraining.step", refuse)
-    workspace.suite(text, name)
+    name = workspace.suite(suite).stem
     plan = workspace.call("plan", name, "--probe", "--json").json
     assert {cell["predicted_from"] for cell in plan["cells"]} == {"probe"}
     assert all(cell["predicted_s"] > 0 for cell in plan["cells"])
 
 
 def test_what_cannot_be_probed_is_told_and_stays_unknown(workspace: Workspace) -> None:
-    workspace.suite(DIGITS.replace("dataset: digits", "dataset: cifar10"), "digits")
+    workspace.suite(changed(DIGITS, {"fixed.dataset": "cifar10"}))
     answer = workspace.call("plan", "digits", "--probe")
     kind = "pretrain small/half width 4 8 px batch 16"
     assert f"bench: {kind}: no probe: cifar10: not found in datasets. " in answer.err
@@ -156,18 +143,18 @@ def test_a_limit_is_a_positive_number(workspace: Workspace, verb: str, hours: st
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("path", "value", "told"),
     [
-        ("images: 128", "images: 5000", "train_images 5000: digits has 1347 to train on"),
-        ("batch_size: 16", "batch_size: 256", "batch_size 256: train_images is 128"),
-        ("K: 40", "K: 4096", "K 4096: train_images is 128, so negatives repeat"),
-        ("knn_k: [3, 7]", "knn_k: [300, 400]", "knn_k 300: train_images is 128"),
+        ("fixed.train_images", 5000, "train_images 5000: digits has 1347 to train on"),
+        ("fixed.batch_size", 256, "batch_size 256: train_images is 128"),
+        ("fixed.K", 4096, "K 4096: train_images is 128, so negatives repeat"),
+        ("grid.knn_k", [300, 400], "knn_k 300: train_images is 128"),
     ],
-)  # fmt: skip
+)
 def test_more_than_the_data_set_has_is_told(
-    workspace: Workspace, old: str, new: str, told: str
+    workspace: Workspace, path: str, value: Any, told: str
 ) -> None:
-    workspace.suite(DIGITS.replace(old, new), "digits")
+    workspace.suite(changed(DIGITS, {path: value}))
     answer = workspace.call("plan", "digits", "--json")
     assert answer.err.startswith(f"bench: warning: {told} (")
     assert (answer.status, answer.err.count("\n")) == (0, 1)

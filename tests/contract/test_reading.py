@@ -10,18 +10,23 @@ from bench.files.atomic import to_npz
 from bench.results.folder import CellFolder
 from bench.results.store import Store
 from tests.fakes.results import cells_of
-from tests.fakes.suites import SUITE
+from tests.fakes.suites import REMOVED, SUITE, changed
 from tests.fakes.workspace import Workspace
 
-HISTORY = SUITE.replace("draw: lines\n", "draw: history\n").replace("x: K\n", "x: step\n").replace(
-    "    reference: mi_true\n    log_x: true\n", ""
-)  # fmt: skip
+HISTORY = changed(
+    SUITE,
+    {
+        "figures.0.draw": "history",
+        "figures.0.x": "step",
+        "figures.0.reference": REMOVED,
+        "figures.0.log_x": REMOVED,
+    },
+)
 REMEDY = "to have it computed again"
 
 
 @pytest.fixture
 def done(workspace: Workspace) -> Workspace:
-    assert "draw: history" in HISTORY
     workspace.suite(HISTORY)
     words = ("run", "small", "--executor", "inline", "--seeds", "0")
     assert workspace.call(*words).status == 0
@@ -73,6 +78,7 @@ def test_a_torn_history_is_told_by_those_who_read_it(done: Workspace) -> None:
     assert done.call("doctor").status == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"torn", b"\x80\x04N."], ids=["empty", "torn", "pickle"])
 def test_torn_arrays_are_told_by_those_who_read_them(done: Workspace, content: bytes) -> None:
     first = folders(done)[0].relative_to(done.root)
@@ -103,8 +109,9 @@ def test_provenance_that_is_no_object_is_told(done: Workspace) -> None:
     assert (answer.status, answer.err) == (2, f"bench: {told} {REMEDY}\n")
 
 
+@pytest.mark.slow
 def test_one_unreadable_suite_is_left_out_of_a_report_of_all(done: Workspace) -> None:
-    done.suite(SUITE.replace("name: small", "name: other"), "other")
+    done.suite(SUITE, "other")
     first = damage(done)
     answer = done.call("report", "--to", "site")
     assert answer.status == 0

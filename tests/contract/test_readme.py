@@ -84,6 +84,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     del experiments.nearest_negative  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cuttable", [CUTTABLE, ""], ids=["a probe cuts it", "as little as can be"])
 def test_an_experiment_is_a_record_a_line_a_file_and_a_suite(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, package: Path, cuttable: str

@@ -1,174 +1,170 @@
 """Each mistake in a suite file is one line: file, key path, value, rule or near match."""
 
+from typing import Any
+
 import pytest
 
-from tests.fakes.suites import SUITE
+from tests.fakes.suites import REMOVED, SUITE, SuiteData, changed, to_yaml
 from tests.fakes.workspace import Workspace
 
 
-def changed(old: str, new: str) -> str:
-    assert old in SUITE
-    return SUITE.replace(old, new)
+def small(changes: dict[str, Any]) -> SuiteData:
+    return changed(SUITE, changes)
 
 
-MISTAKES = {
+MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     "unknown axis": (
-        changed("  K: [8, 16]", "  taau: [1, 2]\n  K: [8, 16]"),
+        small({"grid.taau": [1, 2]}),
         "suites/small.yaml: grid.taau: unknown key. Did you mean 'tau'? Allowed here: ",
     ),
     "unknown key": (
-        changed("seeds: [0, 1]", "seeds: [0, 1]\nsede: 3"),
+        small({"sede": 3}),
         "suites/small.yaml: sede: unknown key. Did you mean 'seeds'? Allowed here: name, ",
     ),
     "unknown key of a comparison": (
-        changed("    layout: {rows", "    layuot: 1\n    layout: {rows"),
+        small({"compare.0.layuot": 1}),
         "suites/small.yaml: compare.0.layuot: unknown key. Did you mean 'layout'? ",
     ),
     "unknown key of a check": (
-        changed("over: K, where", "ovr: K, over: K, where"),
+        small({"claims.toy-mi-steady.0.ovr": "K"}),
         "suites/small.yaml: claims.toy-mi-steady.0.flat.ovr: unknown key. Did you mean 'over'? "
         "Allowed here: metric, where, check, over, within.\n",
     ),
     "unknown check": (
-        changed("check: flat", "check: flatt"),
+        small({"claims.toy-mi-steady.0.check": "flatt"}),
         "suites/small.yaml: claims.toy-mi-steady.0: found 'flatt', expected one of 'flat', "
         "'flatter', 'steadier', 'equal', 'below', 'ordered', 'peak', 'exceeds', 'change', "
         "'crossing'.\n",
     ),
     "wrong type": (
-        changed("steps: 100", "steps: many"),
+        small({"fixed.steps": "many"}),
         "suites/small.yaml: fixed.steps: found 'many', expected a whole number.\n",
     ),
     "wrong type on an axis": (
-        changed("K: [8, 16]", "K: [8, 16.5]"),
+        small({"grid.K": [8, 16.5]}),
         "suites/small.yaml: grid.K: found 16.5, expected a whole number.\n",
     ),
     "out of range": (
-        changed("lr: 5e-4", "lr: -5e-4"),
+        small({"fixed.lr": -5e-4}),
         "suites/small.yaml: fixed.lr: found -0.0005, expected a value greater than 0.\n",
     ),
     "a list for a setting": (
-        changed("steps: 100", "steps: [100]"),
+        small({"fixed.steps": [100]}),
         "suites/small.yaml: fixed.steps: found [100], expected one number, text, true, false or "
         "null.\n",
     ),
     "not a choice": (
-        changed("activation: relu", "activation: gelu"),
+        small({"fixed.activation": "gelu"}),
         "suites/small.yaml: fixed.activation: found 'gelu', expected 'relu'.\n",
     ),
     "not a number": (
-        changed("value: 1.0", "value: .nan"),
+        small({"assumed.tau.value": float("nan")}),
         "suites/small.yaml: assumed.tau.value: found nan, expected a finite number.\n",
     ),
     "empty axis": (
-        changed("K: [8, 16]", "K: []"),
+        small({"grid.K": []}),
         "suites/small.yaml: grid.K: is empty; it needs at least one value.\n",
     ),
     "a value twice": (
-        changed("K: [8, 16]", "K: [8, 8]"),
+        small({"grid.K": [8, 8]}),
         "suites/small.yaml: grid.K: the value 8 twice\n",
     ),
     "two reductions of a comparison": (
-        changed(
-            "  - artifact: table-9\n",
-            "  - artifact: table-9\n    argmax: K\n    gain_over: {K: 8}\n",
-        ),
+        small({"compare.0.argmax": "K", "compare.0.gain_over": {"K": 8}}),
         "suites/small.yaml: compare.0: argmax, std_over, gain_over: at most one of them",
     ),
     "a gain over no setting": (
-        changed("  - artifact: table-9\n", "  - artifact: table-9\n    gain_over: {looss: eqco}\n"),
+        small({"compare.0.gain_over": {"looss": "eqco"}}),
         "suites/small.yaml: compare.0.gain_over.looss: found 'looss'. Did you mean 'loss'? "
         "Allowed here: ",
     ),
     "a setting twice": (
-        changed("  tau: {value", "  lr: {value"),
+        small({"assumed.lr": {"value": 1.0, "why": "plain"}}),
         "suites/small.yaml: assumed.lr: stands under fixed too; keep one of them\n",
     ),
     "an axis that is fixed": (
-        changed("K: [8, 16]", "K: [8, 16]\n  lr: [1.0]"),
+        small({"grid.lr": [1.0]}),
         "suites/small.yaml: grid.lr: is fixed.lr too; keep one\n",
     ),
     "coupled axes of different length": (
-        changed("alpha: [null, 512]", "alpha: [512]"),
+        small({"zip.0.alpha": [512]}),
         "suites/small.yaml: zip.0: coupled axes need equally many values; loss has 2, alpha has "
         "1.\n",
     ),
     "settings that do not go together": (
-        changed("alpha: [null, 512]", "alpha: [512, 512]"),
+        small({"zip.0.alpha": [512, 512]}),
         "suites/small.yaml: alpha is needed with loss 'eqco' and has no meaning with 'infonce'.\n",
     ),
     "missing setting": (
-        changed("  lr: 5e-4\n", ""),
+        small({"fixed.lr": REMOVED}),
         "suites/small.yaml: lr: is missing.\n",
     ),
     "missing settings": (
-        changed("  lr: 5e-4\n", "").replace("  steps: 100\n", ""),
+        small({"fixed.lr": REMOVED, "fixed.steps": REMOVED}),
         "suites/small.yaml: steps, lr: are missing.\n",
     ),
     "missing key": (
-        changed("scale: tiny\n", ""),
+        small({"scale": REMOVED}),
         "suites/small.yaml: scale: is missing.\n",
     ),
     "artifacts without a paper": (
-        changed("paper: eqco\n", ""),
+        small({"paper": REMOVED}),
         "suites/small.yaml: reproduces: a suite with a paper names artifacts or claims, one "
         "without neither.\n",
     ),
     "unknown experiment": (
-        changed("experiment: gaussian-mi", "experiment: gausian-mi"),
+        small({"experiment": "gausian-mi"}),
         "suites/small.yaml: experiment: unknown experiment 'gausian-mi'. Did you mean "
         "'gaussian-mi'? Allowed here: ",
     ),
     "unknown paper": (
-        changed("paper: eqco", "paper: eqcoo"),
+        small({"paper": "eqcoo"}),
         "suites/small.yaml: paper: no paper 'eqcoo'. Did you mean 'eqco'? Allowed here: dcl, "
         "dual-temperature, eqco, mutual-information, unigrad.\n",
     ),
     "unknown artifact": (
-        changed("reproduces: [table-9]", "reproduces: [table-99]"),
+        small({"reproduces": ["table-99"]}),
         "suites/small.yaml: reproduces.0: paper 'eqco' has no artifact 'table-99'. Did you mean "
         "'table-9'? ",
     ),
     "unknown claim": (
-        changed("toy-mi-steady:", "toy-mi-stedy:"),
+        small({"claims": {"toy-mi-stedy": SUITE["claims"]["toy-mi-steady"]}}),
         "suites/small.yaml: claims.toy-mi-stedy: paper 'eqco' has no claim 'toy-mi-stedy'. Did "
         "you mean 'toy-mi-steady'? ",
     ),
     "unknown default scale": (
-        changed("scale: tiny", "scale: huge"),
+        small({"scale": "huge"}),
         "suites/small.yaml: scale: 'huge' is none of the scales tiny, long.\n",
     ),
     "a scale that fixes an axis": (
-        changed('"seconds", protocol: reduced', '"seconds", protocol: reduced, fixed: {K: 4}'),
+        small({"scales.tiny.fixed": {"K": 4}}),
         "suites/small.yaml: scales.tiny.fixed.K: is an axis; set it under grid\n",
     ),
     "a scale with half of a coupled axis": (
-        changed(
-            '"seconds", protocol: reduced', '"seconds", protocol: reduced, grid: {loss: [eqco]}'
-        ),
+        small({"scales.tiny.grid": {"loss": ["eqco"]}}),
         "suites/small.yaml: scales.tiny.grid.loss: is coupled with other axes by zip\n",
     ),
     "unknown setting excluded": (
-        changed("\nzip:", "\nexclude: [{k: 8}]\nzip:"),
+        small({"exclude": [{"k": 8}]}),
         "suites/small.yaml: exclude.k: unknown key. ",
     ),
     "everything excluded": (
-        changed("\nzip:", "\nexclude: [{K: [8, 16]}]\nzip:"),
+        small({"exclude": [{"K": [8, 16]}]}),
         "suites/small.yaml: scale 'tiny': no cell is left by --where and exclude\n",
     ),
     "another name": (
-        changed("name: small", "name: other"),
+        to_yaml(small({"name": "other"})),
         "suites/small.yaml: name: found 'other', expected the file's name 'small'\n",
     ),
     "not a mapping": ("- 1\n", "suites/small.yaml: a suite is a mapping of keys, found list\n"),
     "an empty file": ("", "suites/small.yaml: a suite is a mapping of keys, found NoneType\n"),
     "a key twice": (
-        changed("paper: eqco", "paper: eqco\npaper: dcl"),
-        "suites/small.yaml: line 5: key 'paper' twice\n",
+        "name: small\npaper: eqco\npaper: dcl\n",
+        "suites/small.yaml: line 3: key 'paper' twice\n",
     ),
     "not YAML": (
-        changed("seeds: [0, 1]", "seeds: [0, 1"),
-        "suites/small.yaml: line 13, column 6: did not find expected ',' or ']'\n",
+        "name: small\nseeds: [0, 1\nscale: tiny\n",
+        "suites/small.yaml: line 3, column 6: did not find expected ',' or ']'\n",
     ),
     "a bomb": (
         "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
@@ -180,11 +176,11 @@ MISTAKES = {
     ),
     "a loop": ("a: &a [*a]\n", "suites/small.yaml: line 1: an alias contains itself\n"),
     "seeds twice": (
-        changed("seeds: [0, 1]", "seeds: [0, 0]"),
+        small({"seeds": [0, 0]}),
         "suites/small.yaml: seeds: 0 twice.\n",
     ),
     "negative seed": (
-        changed("seeds: [0, 1]", "seeds: [-1]"),
+        small({"seeds": [-1]}),
         "suites/small.yaml: seeds.0: found -1, expected a value greater than or equal to 0.\n",
     ),
 }
@@ -192,8 +188,8 @@ MISTAKES = {
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_one_line_and_status_2(workspace: Workspace, name: str) -> None:
-    text, expected = MISTAKES[name]
-    workspace.suite(text)
+    suite, expected = MISTAKES[name]
+    workspace.suite(suite)
     answer = workspace.call("plan", "small")
     assert answer.status == 2
     assert answer.out == ""
@@ -243,7 +239,7 @@ def test_a_folder_that_does_not_exist(workspace: Workspace) -> None:
 
 
 def test_two_suites_with_one_name(workspace: Workspace) -> None:
-    (workspace.root / "suites" / "small.yml").write_text(SUITE)
+    (workspace.root / "suites" / "small.yml").write_text(to_yaml(SUITE))
     answer = workspace.call("suites")
     assert answer.status == 2
     assert answer.err == (

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.suites import SuiteData, to_yaml
+
 
 @dataclass
 class Answer:
@@ -31,7 +33,16 @@ class Workspace:
     root: Path
     call: Callable[..., Answer]
 
-    def suite(self, text: str, name: str = "small") -> Path:
+    def suite(self, suite: SuiteData | str, name: str | None = None) -> Path:
+        """Write a suite into the file of its name, or of another, which is its name then.
+
+        The text of a file, where a test is about text, is written as it is: `small.yaml`.
+        """
+        if isinstance(suite, str):
+            name, text = name or "small", suite
+        else:
+            name = name or str(suite["name"])
+            text = to_yaml(suite | {"name": name})
         path = self.root / "suites" / f"{name}.yaml"
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")

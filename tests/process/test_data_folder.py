@@ -10,12 +10,10 @@ from PIL import Image
 
 from bench.launch.slurm.request import Request
 from tests.fakes.processes import end
-from tests.fakes.suites import DIGITS
+from tests.fakes.suites import DIGITS, REMOVED, changed
 from tests.fakes.workspace import Workspace
 
-GREY = DIGITS.replace("name: digits", "name: grey").replace(
-    "dataset: digits, train_images: 128", "dataset: 'folder:grey'"
-)
+GREY = changed(DIGITS, {"fixed.dataset": "folder:grey", "fixed.train_images": REMOVED})
 
 
 @pytest.fixture

@@ -21,14 +21,14 @@ from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from tests.fakes.cells import small_cell
 from tests.fakes.paths import ROOT
-from tests.fakes.suites import RANKED
+from tests.fakes.suites import RANKED, to_yaml
 from tests.fakes.workspace import Workspace
 
 
 def bench_on_two_ranks(folder: Path) -> "subprocess.Popen[str]":
     """Start `bench run` by torchrun, in a session of its own."""
     (folder / "suites").mkdir(exist_ok=True)
-    (folder / "suites" / "mine.yaml").write_text(RANKED)
+    (folder / "suites" / "mine.yaml").write_text(to_yaml(RANKED))
     run = ["-m", "bench", "--results", "two", "run", "mine", "--executor", "inline"]
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     settings = {"BENCH_CHECKPOINT_S": "0", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}

@@ -12,10 +12,10 @@ import pytest
 from bench.experiments import EXPERIMENTS
 from bench.results.owner import Owner
 from tests.fakes.processes import end
-from tests.fakes.suites import DIGITS, SUITE
+from tests.fakes.suites import DIGITS, SUITE, changed
 from tests.fakes.workspace import Workspace
 
-LONG = SUITE.replace("steps: 100\n", "steps: 1500\n")
+LONG = changed(SUITE, {"fixed.steps": 1500})
 PART = ("--where", "mi_true=2", "--where", "loss=eqco")
 CELLS = 16
 
@@ -110,10 +110,7 @@ def test_killed_at_random_moments_it_ends_as_if_it_was_not(workspace: Workspace)
 
 def test_pretraining_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: Workspace) -> None:
     """Four cells, two encoders: each is trained once, and resumed from its checkpoint."""
-    text = DIGITS.replace("epochs: 3", "epochs: 20").replace(
-        "{knn_k", "{loss: [infonce, dcl], knn_k"
-    )
-    workspace.suite(text, "digits")
+    workspace.suite(changed(DIGITS, {"fixed.epochs": 20, "grid.loss": ["infonce", "dcl"]}))
     trained = workspace.root / "results" / "trained"
     process = workspace.start("run", "digits", "--jobs", "2", BENCH_CHECKPOINT_S="0.1")
     wait_for(lambda: any(trained.glob("*/checkpoint.pt")))
@@ -131,7 +128,7 @@ def test_pretraining_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: 
 
 
 def test_a_data_set_that_is_missing_is_told_before_anything_runs(workspace: Workspace) -> None:
-    workspace.suite(DIGITS.replace("dataset: digits", "dataset: cifar10"), "digits")
+    workspace.suite(changed(DIGITS, {"fixed.dataset": "cifar10"}))
     answer = workspace.call("--data", "sets", "run", "digits")
     assert answer.status == 2
     assert answer.err == (
@@ -227,7 +224,7 @@ def test_a_failing_cell_harms_no_other_and_says_why(
 
 
 def test_a_diverged_cell_is_told_as_such(workspace: Workspace) -> None:
-    workspace.suite(SUITE.replace("lr: 5e-4", "lr: 1e30"))
+    workspace.suite(changed(SUITE, {"fixed.lr": 1e30}))
     answer = workspace.call("run", "small", "--executor", "inline", "--json")
     assert answer.json["failed"] == CELLS
     assert {f["reason"] for f in answer.json["failures"]} == {"diverged"}

@@ -11,23 +11,23 @@ from bench.results.tables import export_cells
 from tests.fakes.archives import picture
 from tests.fakes.cells import SMALL
 from tests.fakes.results import cells_of
-from tests.fakes.suites import SUITE
+from tests.fakes.suites import SECONDS, SUITE, SuiteData, changed
 from tests.fakes.workspace import Workspace
 
-PRETRAIN = """
-name: small
-title: "Two evaluations of one encoder"
-experiment: pretrain
-scale: tiny
-scales: {tiny: {what: "seconds", protocol: reduced}}
-seeds: [0]
-"""
+PRETRAIN: SuiteData = {
+    "name": "small",
+    "title": "One encoder, trained for an epoch",
+    "experiment": "pretrain",
+    "scale": "tiny",
+    "scales": {"tiny": SECONDS},
+    "seeds": [0],
+    "fixed": {k: v for k, v in SMALL.items() if k not in ("experiment", "seed")} | {"epochs": 1},
+}
 
 
 @pytest.fixture
 def done(workspace: Workspace) -> Workspace:
-    small = SUITE.replace("mi_true: [2, 10]", "mi_true: [2]").replace("seeds: [0, 1]", "seeds: [0]")
-    workspace.suite(small.replace("steps: 100", "steps: 20"))
+    workspace.suite(changed(SUITE, {"grid.mi_true": [2], "seeds": [0], "fixed.steps": 20}))
     assert workspace.call("run", "small", "--executor", "inline").status == 0
     return workspace
 
@@ -113,8 +113,7 @@ def test_nothing_done_is_told(done: Workspace) -> None:
 
 def test_encoders_are_trained_anew(workspace: Workspace) -> None:
     """A store whose encoder is not what its settings give is found out."""
-    settings: dict[str, Any] = {k: v for k, v in SMALL.items() if k not in ("experiment", "seed")}
-    workspace.suite(PRETRAIN + f"fixed: {json.dumps(settings | {'epochs': 1})}\n")
+    workspace.suite(PRETRAIN)
     workspace.call("run", "small", "--executor", "inline")
     (summary,) = (workspace.root / "results" / "trained").glob("*/summary.json")
     alter(summary, "train_loss", 7.0)

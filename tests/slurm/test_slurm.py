@@ -12,15 +12,15 @@ import pytest
 from tests.fakes.cluster import ARRAY, Cluster
 from tests.fakes.paths import SUITES
 from tests.fakes.processes import end
-from tests.fakes.suites import RANKED, SUITE
+from tests.fakes.suites import RANKED, SUITE, changed
 from tests.fakes.workspace import Workspace
 
 CELLS = 4
-STACKED = SUITE.replace("[2, 10]", "[2]").replace("seeds: [0, 1]", "seeds: [0]")
+STACKED = changed(SUITE, {"grid.mi_true": [2], "seeds": [0]})
 """Two stacks, each a unit of work."""
-SHORT = STACKED.replace("hidden_units: 32", "hidden_units: 33")
+SHORT = changed(STACKED, {"fixed.hidden_units": 33})
 """33 units fill no cache line: cells are not stacked, each is a unit of work."""
-LONG = SHORT.replace("steps: 100\n", "steps: 3000\n")
+LONG = changed(SHORT, {"fixed.steps": 3000})
 Wait = Callable[..., None]
 
 
@@ -88,7 +88,7 @@ def test_warned_requeued_and_killed_it_ends_as_if_it_was_not(
 ) -> None:
     """The launcher dies, a job is warned, one requeued, one's node crashes, one is killed."""
     monkeypatch.setenv("BENCH_CHECKPOINT_S", "0.2")
-    on_slurm.suite(LONG.replace("steps: 3000\n", "steps: 20000\n"))
+    on_slurm.suite(changed(LONG, {"fixed.steps": 20000}))
     launcher = on_slurm.start("run", "small", "--executor", "slurm", "--jobs", "4")
     wait_for(lambda: cluster.jobs(), what="for a job")
     os.killpg(launcher.pid, signal.SIGKILL)
@@ -136,7 +136,7 @@ def test_two_launchers_submit_no_cell_twice(
 def test_cancelled_jobs_stop_and_run_again_when_asked(
     on_slurm: Workspace, cluster: Cluster, wait_for: Wait, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    on_slurm.suite(STACKED.replace("steps: 100\n", "steps: 3000\n"))
+    on_slurm.suite(changed(STACKED, {"fixed.steps": 3000}))
     with monkeypatch.context() as slow:
         slow.setenv("BENCH_CHECKPOINT_S", "0")  # one a step
         on_slurm.call("run", "small", "--executor", "slurm", "--pack", "2")
@@ -177,7 +177,7 @@ def test_mistakes_are_one_line(on_slurm: Workspace) -> None:
 def test_two_tasks_compute_a_cell_together_warned_on_the_way(
     cluster: Cluster, on_slurm: Workspace, wait_for: Wait, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    on_slurm.suite(RANKED.replace("name: mine", "name: small").replace("epochs: 2", "epochs: 20"))
+    on_slurm.suite(changed(RANKED, {"fixed.epochs": 20}), "small")
     run = ("run", "small", "--executor", "slurm", "--ranks")
     answer = on_slurm.call(*run, "3")
     assert (answer.status, answer.err.count("\n")) == (2, 1)

@@ -15,7 +15,7 @@ from bench.results.reader import Results
 from bench.results.store import Store
 from bench.results.tables import export_cells
 from tests.fakes.results import cells_of, finish
-from tests.fakes.suites import SUITE
+from tests.fakes.suites import SUITE, changed, to_yaml
 from tests.fakes.workspace import Workspace
 
 METRIC = "mi_lower_bound"
@@ -24,7 +24,7 @@ METRIC = "mi_lower_bound"
 @pytest.fixture
 def cells(tmp_path: Path) -> list[Cell]:
     path = tmp_path / "small.yaml"
-    path.write_text(SUITE.replace("seeds: [0, 1]", "seeds: [0, 1, 2]"))
+    path.write_text(to_yaml(changed(SUITE, {"seeds": [0, 1, 2]})))
     return cells_of(path, "tiny")
 
 

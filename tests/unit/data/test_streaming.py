@@ -60,6 +60,7 @@ def test_crops_are_torchvisions(files: list[Path]) -> None:
                 assert torch.equal(found, torch.from_numpy(expected))
 
 
+@pytest.mark.slow
 def test_workers_and_resuming_change_no_byte(files: list[Path]) -> None:
     """Four steps by two workers, and the last two of them by a stream that begins there."""
     here = list(crop_stream(files, 0).batches(ORDER, crops, box))

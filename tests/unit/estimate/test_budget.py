@@ -116,6 +116,7 @@ def cost_of(chosen: set[str], estimates: list[Estimate]) -> float:
     return sum(e.own_s or 0.0 for e in own) + sum(trainings.values())
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(case=cases(), limit=st.integers(1, 60), more=st.integers(0, 60))
 def test_costs_stay_within_sets_are_whole_and_more_is_never_less(

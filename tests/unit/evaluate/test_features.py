@@ -29,6 +29,7 @@ def features(train: Tensor, test: Tensor) -> Features:
     return Features(train, zeros[0], test, zeros[1])
 
 
+@pytest.mark.slow
 def test_features_are_those_of_evaluation_mode_whatever_the_batch() -> None:
     net = encoder().eval()
     expected = net(images(7)).detach()

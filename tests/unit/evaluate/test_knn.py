@@ -39,6 +39,7 @@ def vote(metric: Metric, tau: float | None) -> str | Callable[[Array], Array]:
     return lambda distance: np.exp(-0.5 * distance**2 / tau)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("tau", [0.1, 1.0])
 def test_every_query_is_answered_as_by_scikit_learn(metric: Metric, tau: float) -> None:

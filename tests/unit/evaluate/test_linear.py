@@ -43,6 +43,7 @@ def test_weights_begin_as_the_released_code_has_them() -> None:
     assert bool((classifier.bias == 0).all())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [100, 10_000])
 def test_reaches_the_optimum_of_the_convex_problem(batch_size: int) -> None:
     """weight_decay w on all parameters is scikit-learn's C = 1 / (n w) with the bias a feature."""

@@ -23,6 +23,7 @@ def found(name: str, **changes: Any) -> dict[str, float]:
     return outcome.metrics
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", get_args(IdentityName))
 def test_holds(name: str) -> None:
     metrics = found(name)
@@ -55,6 +56,7 @@ def failing(name: str) -> set[str]:
     return {j.claim.id for j in judged if str(j.verdict) != "holds"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suite", "group", "function", "claim"),
     [

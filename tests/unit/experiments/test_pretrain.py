@@ -22,6 +22,8 @@ from bench.results.folders import Folders
 from bench.results.store import Store
 from tests.fakes.cells import small_cell
 
+pytestmark = pytest.mark.slow
+
 
 def folder_of(root: Path, cell: Pretrain) -> CellFolder:
     return CellFolder(root / "pretrain" / cell.id)

@@ -55,6 +55,7 @@ def test_cells_that_fill_no_whole_cache_lines_are_not_stacked(
     assert len({cell.stack_key for cell in cells}) == len(cells)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STACKS)
 def test_a_cell_alone_gives_the_bytes_it_gives_in_a_stack(name: str, tmp_path: Path) -> None:
     cells = make(name)
@@ -64,6 +65,7 @@ def test_a_cell_alone_gives_the_bytes_it_gives_in_a_stack(name: str, tmp_path: P
         assert compute([cells[i]], tmp_path / f"alone{i}") == [together[i]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STACKS)
 def test_a_stopped_run_ends_as_an_uninterrupted_one(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -82,6 +84,7 @@ def test_a_stopped_run_ends_as_an_uninterrupted_one(
     assert compute(cells[:half], tmp_path / "stopped") == whole[:half]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["empty", "torn", "another cell's", "no history"])
 def test_a_checkpoint_that_is_worth_nothing_is_not_gone_on_from(
     damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

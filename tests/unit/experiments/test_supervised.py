@@ -73,6 +73,7 @@ def trained(folder: Path, cell: Supervised, stop_after: int = -1) -> SupervisedT
     return training
 
 
+@pytest.mark.slow
 def test_a_small_cell_trains_above_chance(tmp_path: Path) -> None:
     cell = small_cell(train_images=None, image_size=16, width=8, epochs=3, batch_size=32)
     found = result(tmp_path, cell)
@@ -87,6 +88,7 @@ def test_a_small_cell_trains_above_chance(tmp_path: Path) -> None:
     assert found.provenance == {"dataset": load_digits().fingerprint}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -194,6 +196,7 @@ def test_resnet20_is_the_network_of_cifar() -> None:
     assert_close(made(torch.zeros(2, 3, 32, 32)).shape, torch.Size([2, 64]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", ["dcl-table-17", "dual-temperature-table-2"])
 def test_the_suites_plan_and_run(suite: str, workspace: Workspace) -> None:
     workspace.suite((SUITES / f"{suite}.yaml").read_text(), suite)

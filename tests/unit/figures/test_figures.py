@@ -292,6 +292,7 @@ def test_a_ribbon_is_the_mean_of_a_metric_around_the_mean() -> None:
     assert set(np.asarray(path.vertices)[:, 1].tolist()) == {0.75, 1.25}
 
 
+@pytest.mark.slow
 def test_files_of_a_figure_are_the_same_bytes_twice(tmp_path: Path) -> None:
     formats = ["svg", "png", "pdf"]
     first, second = (

@@ -34,6 +34,7 @@ def results(root: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("beside", "sizes"),
     [

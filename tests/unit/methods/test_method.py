@@ -129,6 +129,7 @@ def test_queries_of_a_shared_encoder_keep_their_own_gradient(over: str) -> None:
     assert_close(pair.probed_ND.grad, query.grad)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_gradients_reach_the_online_network_alone(method: str) -> None:
     cell = small_cell(method, zero_init_residual=False)

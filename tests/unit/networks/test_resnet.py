@@ -32,6 +32,7 @@ def images(count: int, size: int, dtype: torch.dtype = torch.float32) -> torch.T
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ["resnet18", "resnet50"])
 def test_same_weights_same_features_as_torchvision(arch: str) -> None:
     mine = encoder(arch, "imagenet", width=64)
@@ -146,6 +147,7 @@ def test_groups_of_the_batch_do_not_see_each_other() -> None:
     assert_close(two(x), torch.cat([one(x[:3]), one(x[3:])]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [4, 16])
 def test_gradients_do_not_depend_on_the_memory_format(width: int) -> None:
     """Narrow networks too, where oneDNN's 1x1 convolution at stride 2 destroys the heap."""

@@ -22,6 +22,8 @@ from bench.suites.load import load_suite
 from tests.fakes.paths import REFERENCE, ROOT
 from tests.fakes.site import workspace_of, write_site, write_suites
 
+pytestmark = pytest.mark.slow
+
 
 class Entries(HTMLParser):
     """Collects the table entries that say where their numbers come from, and the ids of rows."""

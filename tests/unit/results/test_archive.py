@@ -206,6 +206,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
     return Sound(made, results(folder / "here"))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_a_damaged_archive_is_refused_or_says_the_same(data: st.DataObject, sound: Sound) -> None:

@@ -7,6 +7,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from bench.results.attempts import all_attempts, begin_attempt, last_attempt
 from bench.results.owner import LEASE_S, Owner
 from tests.fakes.processes import dead_owner
@@ -75,6 +77,7 @@ def contend(folder: Path, rounds: int, wins: Path) -> None:
     time.sleep(30)  # stay alive until told to stop: the dead may be replaced
 
 
+@pytest.mark.slow
 def test_of_many_contenders_one_wins(tmp_path: Path) -> None:
     """Six processes claim 200 cells, each first held by a dead one: each cell is won once."""
     rounds, cells, wins = 200, tmp_path / "cells", tmp_path / "wins"

@@ -174,6 +174,7 @@ def killed_at(name: str, archive: Path, root: Path) -> None:
     bring_in(archive, Store(root))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["arrays.npz", "history.jsonl", "provenance.json", "summary.json"])
 def test_an_import_killed_half_way_leaves_no_half_cell(tmp_path: Path, name: str) -> None:
     here, there, cells = Store(tmp_path / "here"), Store(tmp_path / "there"), make_cells(2)
@@ -217,6 +218,7 @@ def bring_in_and_tell(archive: Path, root: Path, start: Any, told: Any) -> None:
     told.put((merged.added, merged.same, merged.conflicts, merged.busy))
 
 
+@pytest.mark.slow
 def test_two_imports_at_once_add_each_cell_once(tmp_path: Path) -> None:
     here, there, cells = Store(tmp_path / "here"), Store(tmp_path / "there"), make_cells(30)
     for cell in cells:

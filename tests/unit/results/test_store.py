@@ -157,14 +157,3 @@ def test_a_foreign_csv_is_told(tmp_path: Path) -> None:
     (tmp_path / "gradient-norm.csv").write_text("a,b\n1,2\n")
     with pytest.raises(StoreError, match="has no column 'id'; it is no exported table"):
         Results(tmp_path).find(make_cells(1)[0])
-
-
-def test_status_of_10_000_finished_cells_is_fast(tmp_path: Path) -> None:
-    store, cells = Store(tmp_path), make_cells(10_000)
-    for cell in cells:
-        folder = store.folder(cell).path
-        folder.mkdir(parents=True)
-        (folder / "summary.json").write_text('{"metrics": {}}')
-    began = time.process_time()
-    assert set(states(store, cells)) == {"done"}
-    assert time.process_time() - began < 1

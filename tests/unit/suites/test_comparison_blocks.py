@@ -3,14 +3,12 @@
 from typing import Any
 
 import pytest
-import yaml
 
-from bench.files.yaml_file import Loader
 from bench.suites.comparison_blocks import ComparisonBlock, comparisons
 from bench.suites.load import load_suite
 from bench.suites.suite import Comparison, Layout
 from tests.fakes.paths import SUITES
-from tests.fakes.suites import SUITE
+from tests.fakes.suites import SUITE, changed
 from tests.fakes.workspace import Workspace
 
 
@@ -159,8 +157,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_told_at_its_place_in_the_block(workspace: Workspace, name: str) -> None:
     block, expected = MISTAKES[name]
-    data = yaml.load(SUITE, Loader)
-    workspace.suite(yaml.safe_dump(data | {"compare": [*data["compare"], block]}))
+    workspace.suite(changed(SUITE, {"compare": [*SUITE["compare"], block]}))
     answer = workspace.call("plan", "small")
     assert (answer.status, answer.err.count("\n")) == (2, 1)
     begin = f"bench: suites/small.yaml: compare.1{expected}"

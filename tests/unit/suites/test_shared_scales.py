@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from bench.cells.toys import GaussianMI
-from bench.files.yaml_file import Loader
 from bench.report.fingerprint import fingerprint_of_grid
 from bench.results.reader import Results
 from bench.suites.expand import expand
@@ -18,7 +17,7 @@ from bench.suites.resolve import resolve
 from bench.suites.shared_scales import shipped_scales
 from bench.suites.suite import Suite
 from tests.fakes.paths import SUITES
-from tests.fakes.suites import SUITE
+from tests.fakes.suites import SUITE, changed
 from tests.fakes.workspace import Workspace
 
 QUICK = {
@@ -34,8 +33,7 @@ def write(workspace: Workspace, tiny: dict[str, Any], scales: Any = None, **chan
     folder = workspace.root / "suites" / "scales"
     folder.mkdir(exist_ok=True, parents=True)
     (folder / "own.yaml").write_text(yaml.safe_dump(scales or {"quick": QUICK}))
-    data = yaml.load(SUITE, Loader) | {"scales": {"tiny": tiny}} | changes
-    return workspace.suite(yaml.safe_dump(data, sort_keys=False))
+    return workspace.suite(changed(SUITE, {"scales": {"tiny": tiny}} | changes))
 
 
 def cells_of(path: Path) -> list[GaussianMI]:
@@ -196,6 +194,7 @@ def test_a_suite_that_names_none_reads_none(workspace: Workspace) -> None:
     assert load_suite(path).scales["tiny"].shared == {}
 
 
+@pytest.mark.slow
 def test_the_commands_say_what_the_shared_scale_says(workspace: Workspace) -> None:
     write(workspace, {"like": "quick", "fixed": {"steps": 1}, "grid": {"K": [8]}})
     assert workspace.call("run", "small", "--executor", "inline").status == 0
@@ -230,7 +229,7 @@ def test_a_page_is_drawn_again_when_a_shared_scale_beside_it_changes(
 )
 def test_the_schema_knows_like(tiny: dict[str, Any], is_valid: bool) -> None:
     check = jsonschema.Draft202012Validator(suite_schema())
-    assert check.is_valid(yaml.load(SUITE, Loader) | {"scales": {"tiny": tiny}}) == is_valid
+    assert check.is_valid(changed(SUITE, {"scales": {"tiny": tiny}})) == is_valid
 
 
 def test_every_shipped_scale_is_used() -> None:

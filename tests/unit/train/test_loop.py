@@ -18,6 +18,8 @@ from bench.results.folder import CellFolder
 from bench.train.loop import Training, train
 from tests.fakes.cells import METHODS, small_cell, training_of, weights
 
+pytestmark = pytest.mark.slow
+
 FURTHER = {
     "accumulated": {"N": 32, "epochs": 3},
     "online classifier": {"online_linear": True},

@@ -12,6 +12,8 @@ from tests.fakes.cells import METHODS, sizes_of, small_cell
 from tests.fakes.rank_tasks import apart, diverged, gathered_gradient, normalised, resumed, steps
 from tests.fakes.ranks import Crew
 
+pytestmark = pytest.mark.slow
+
 CLOSE = 1e-3  # of the largest number of its kind, after two steps in float32
 BF16 = 0.1
 

@@ -139,6 +139,7 @@ def test_streamed_views_are_those_of_the_files(imagenet100: Path) -> None:
     assert_close(a[0] * std + mean, expected, atol=1e-5, rtol=0)
 
 
+@pytest.mark.slow
 def test_a_streamed_run_resumes_to_the_same_bits(
     imagenet100: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,6 +199,7 @@ def test_multi_crop_has_two_global_and_six_local_views(imagenet100: Path) -> Non
             assert not torch.equal(views[2], views[3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["multi-crop", "crop-flip", "lab-filters", "moco-v1-lab"])
 def test_any_step_is_the_same_from_any_start(imagenet100: Path, name: str) -> None:
     settings = MULTI | {"views": name} | ({} if name == "multi-crop" else {"local_size": None})

@@ -1,0 +1,36 @@
+"""Files and folders that the documents name exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.paths import ROOT
+
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CLUSTERS.md")]
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
+NAMED = re.compile(r"(?<![\w./~-])(?:tests|bench|benchmarks|suites|docs)/[\w./*<>-]*[\w/*>]")
+# What a reader adds by the recipes of README and CONTRIBUTING.
+ADDED = {
+    "bench/experiments/nearest_negative.py",
+    "bench/losses/hinge.py",
+    "suites/methods/mine.yaml",
+    "suites/mine.yaml",
+    "suites/my-k-sweep.yaml",
+    "suites/nearest-negative.yaml",
+    "tests/unit/losses/test_hinge.py",
+}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_paths_that_a_page_names_exist(page: Path) -> None:
+    named = {path for path in NAMED.findall(page.read_text()) if "<" not in path}
+    # The page of the architecture names files from `bench/` on.
+    absent = {p for p in named - ADDED if not any([*ROOT.glob(p), *(ROOT / "bench").glob(p)])}
+    assert absent == set()
+
+
+def test_what_a_reader_adds_is_named_and_not_there() -> None:
+    named = {path for page in PAGES for path in NAMED.findall(page.read_text())}
+    assert named >= ADDED
+    assert not any((ROOT / path).exists() for path in ADDED)
