@@ -349,6 +349,7 @@ def test_names_in_claims_and_figures_are_checked(
     assert answer.err.startswith(f"bench: suites/small.yaml: {path}: {error}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content", ["", "[]", '{"metrics": {"m": "x"}}', '{"metrics": {"m": NaN}}']
 )
@@ -445,6 +446,7 @@ def test_an_unknown_method_of_a_suite_is_told(workspace: Workspace) -> None:
     assert answer.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_cells_travel(done: Workspace) -> None:
     told = done.call("export", "small", "--to", "x.tar.gz", "--json").json
     assert told == {"cells": 16, "encoders": 0, "file": "x.tar.gz"}

@@ -33,6 +33,7 @@ def published_names() -> set[str]:
     return names
 
 
+@pytest.mark.slow
 def test_every_published_method_is_a_preset_or_told_why_not() -> None:
     known = set(paper_presets()) | set(elsewhere())
     assert published_names() <= known

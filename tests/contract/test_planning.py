@@ -63,6 +63,7 @@ def test_what_cannot_be_cut_is_computed_once(
     assert {cell["predicted_from"] for cell in plan["cells"]} == {"probe"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", [DIGITS, CLASSIFIER], ids=lambda suite: str(suite["name"]))
 def test_encoders_and_classifiers_are_probed(workspace: Workspace, suite: SuiteData) -> None:
     name = workspace.suite(suite).stem

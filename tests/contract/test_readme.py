@@ -46,6 +46,7 @@ def test_the_error_it_shows_is_the_error(workspace: Workspace) -> None:
     assert workspace.call("plan", "my-k-sweep").err.startswith(shown.group(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", sorted(set(re.findall(r"^    bench (.*)$", README, re.MULTILINE))))
 def test_every_command_it_shows_exists(workspace: Workspace, line: str) -> None:
     words = line.split("#")[0].split()

@@ -220,6 +220,7 @@ def test_printed_spreads_widen_the_tolerance() -> None:
     assert [str(own[p].verdict) for p in (90, 5)] == ["differs", "reproduced"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", suite_paths(SUITES).values(), ids=str)
 def test_shipped_suites_agree_with_their_papers(path: Path) -> None:
     suite = load_suite(path)

@@ -125,6 +125,7 @@ def test_what_is_held_out_is_not_trained_on() -> None:
     assert len(hold_out(clouds(n=2), 0.1, np.random.default_rng(0)).test) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(LINEAR_PROTOCOLS))
 def test_the_generator_alone_decides(name: str) -> None:
     both, protocol = clouds(n=60), LINEAR_PROTOCOLS[name]

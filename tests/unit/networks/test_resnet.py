@@ -66,6 +66,7 @@ def test_wide_networks_have_the_published_parameters(arch: str, wide: int) -> No
         assert round(sum(p.numel() for p in mine.parameters()) / 1e6) == published.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("stem", get_args(Stem))
 def test_feature_dim_is_what_comes_out(arch: str, stem: Stem) -> None:
@@ -75,6 +76,7 @@ def test_feature_dim_is_what_comes_out(arch: str, stem: Stem) -> None:
     assert mine.feature_dim == expected.get(arch, 512) == architecture(arch).features(width=4)
 
 
+@pytest.mark.slow
 def test_stems_halve_the_size_twice_once_or_not() -> None:
     def sizes(stem: Stem) -> list[int]:
         found = []
@@ -90,6 +92,7 @@ def test_stems_halve_the_size_twice_once_or_not() -> None:
     assert sizes("imagenet") == [16, 16, 16, 8, 8, 4, 2, 1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize(("stem", "size"), [("imagenet", 65), ("cifar", 17), ("half", 17)])
 def test_multiply_adds_are_those_of_the_layers(arch: str, stem: Stem, size: int) -> None:
@@ -122,6 +125,7 @@ def test_multiply_adds_are_torchvisions(arch: str, weights: models.WeightsEnum) 
     assert round(total, 3) == weights.meta["_ops"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arch", "names"),
     [

@@ -84,6 +84,7 @@ def one_cell_archive(folder: Path) -> Path:
     return folder / "x.tar"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["w", "w:gz"])
 @pytest.mark.parametrize("name", REFUSED)
 def test_an_archive_is_refused_whole(tmp_path: Path, name: str, mode: str) -> None:

@@ -187,6 +187,7 @@ def test_scientific_notation_in_a_file_is_a_number(workspace: Workspace) -> None
     assert load_yaml(path, SuiteError) == {"a": 5e-4, "b": [1e3, -2e2]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", suite_paths(SUITES).values(), ids=str)
 def test_shipped_suites_expand_at_every_scale(path: Path) -> None:
     suite: Suite = load_suite(path)

@@ -100,6 +100,7 @@ def test_exempt_parameters_do_not_decay(optimizer: OptimiserName) -> None:
         assert torch.equal(bias.data, drawn(3)) == exempt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_sgd_and_adam_are_torchs(optimizer: OptimiserName) -> None:
     """A channels-last network, as the loop trains it, against torch's plainest variants."""

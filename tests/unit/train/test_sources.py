@@ -217,6 +217,7 @@ def test_a_bank_is_shown_one_view(imagenet100: Path) -> None:
                 assert [view.shape for view in views] == [(4, 3, 16, 16)]
 
 
+@pytest.mark.slow
 def test_lab_images_are_the_rgb_ones_in_lab(imagenet100: Path) -> None:
     """Views and plain images alike, in place of the normalisation by channel."""
     shown = {"views": "simclr", "image_size": 16}

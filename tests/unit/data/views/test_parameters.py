@@ -28,6 +28,7 @@ def rng(key: int = 0) -> np.random.Generator:
     return np.random.default_rng(key)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("height", "width", "least"), [(32, 32, 0.08), (96, 96, 0.2), (50, 37, 0.08), (20, 90, 0.08)]
 )

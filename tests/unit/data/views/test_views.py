@@ -31,6 +31,7 @@ def some_of(parameters: ViewParameters, images: list[int]) -> ViewParameters:
     return dataclasses.replace(parameters, **chosen)
 
 
+@pytest.mark.slow
 # A solarized pixel within rounding of the threshold may fall on the other side of it: the seeds
 # here have none.
 @pytest.mark.parametrize("name", EXACT)
