@@ -1,71 +1,151 @@
 """Whether a cell follows the published protocol: computed setting by setting, never declared."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
 
 from bench.cells.cell import Cell
 from bench.errors import SuiteError
-from bench.papers.reader import Artifact, Paper
+from bench.papers.reader import Artifact, Paper, Statement
+from bench.papers.vocabulary import vocabulary
+from bench.suites.facts import facts
 from bench.suites.suite import Suite
 from bench.text import value_text
 
+_OF_EVALUATIONS = {"linear.": "linear", "knn_": "knn"}
+"""How the keys of an evaluation's protocol begin, and how the metrics that it concerns do."""
 
-def stated_settings(suite: Suite, paper: Paper, artifact: Artifact) -> dict[str, Any]:
+
+class Departure(NamedTuple):
+    """A stated setting that a cell does not have as stated."""
+
+    text: str
+    impossible: bool  # no cell can have it as stated
+
+
+def stated_settings(suite: Suite, paper: Paper, artifact: Artifact) -> list[Statement]:
     """Return what the paper states for every row of an artifact, under this suite's names.
 
-    What the rows state themselves is left out: a cell belongs to a row only if it agrees there.
+    Later statements count before earlier ones. What the rows state themselves is left out, since a
+    cell belongs to a row only if it agrees there, and so are remarks.
     """
     name = suite.protocols.get(artifact.id, suite.protocol)
-    stated = dict(paper.protocol(name).stated) if name else {}
-    of_rows = {key for value in artifact.values for key in value.row_settings}
-    return {
-        suite.renamed.get(key, key): value
-        for key, value in (stated | artifact.setting).items()
-        if key not in of_rows and value is not None  # null: the paper does not say
-    }
-
-
-def differences(cell: Cell, stated: dict[str, Any]) -> list[str]:
-    """Return each setting in which the cell departs from what the paper states.
-
-    A stated list means: any of its values. Settings that the paper does not state, and stated
-    ones that no cell has as a field (prose), cannot differ.
-    """
-    settings = cell.settings
+    statements = paper.statements(name) if name else []
+    left_out = vocabulary().remark_keys.union(*(value.row_settings for value in artifact.values))
     return [
-        f"{name} {_text(settings[name])}, published {_text(value)}"
-        for name, value in stated.items()
-        if name in settings and not _agrees(settings[name], value)
+        Statement(
+            {suite.renamed.get(k, k): v for k, v in stated.items() if k not in left_out}, when
+        )
+        for stated, when in ((s.stated, s.when) for s in [*statements, *artifact.statements])
     ]
+
+
+def departures(
+    cell: Cell, statements: Sequence[Statement], metric: str | None = None
+) -> list[Departure]:
+    """Return each stated setting that the cell does not have as stated.
+
+    A stated list means: any of its values; `{above: x}`: a number above x; null: the paper does
+    not say. A setting that the paper states and that no cell has is a departure too. What a paper
+    does not state cannot differ.
+
+    Args:
+        cell: the cell.
+        statements: of the paper, see `stated_settings`.
+        metric: the one compared; the protocol of another evaluation does not concern it. None:
+            any that the cell has.
+    """
+    known = facts(cell)
+    stated: dict[str, Any] = {}
+    for statement in statements:
+        if all(_agrees(known.get(key), value) for key, value in statement.when.items()):
+            stated |= statement.stated
+    found = []
+    for name, value in stated.items():
+        if value is None or not _is_concerned(name, metric, known):
+            continue
+        if name not in known:
+            text = f"{name} {_text(value)} is published, no cell has this setting"
+            found.append(Departure(text, impossible=True))
+        elif not _agrees(known[name], value):
+            joined_by = ", " if isinstance(known[name], tuple) else " or "
+            text = f"{name} {_text(known[name])}, published {_text(value, joined_by)}"
+            found.append(Departure(text, impossible=not _is_allowed(cell, name, value)))
+    return found
+
+
+def differences(
+    cell: Cell, statements: Sequence[Statement], metric: str | None = None
+) -> list[str]:
+    """Return the texts of a cell's departures."""
+    return [departure.text for departure in departures(cell, statements, metric)]
 
 
 def check_scale(suite: Suite, scale: str, cells: Sequence[Cell], paper: Paper) -> None:
     """Refuse a scale whose declared protocol is not what its cells have.
 
+    What no cell can have as stated does not refuse `published`, since no suite could choose it. It
+    keeps values from being compared all the same, and page and plan name it.
+
     Raises:
-        SuiteError: `published` is declared and every cell departs from the paper, or `reduced`
-            and none does.
+        SuiteError: `published` is declared and every cell departs from the paper in a setting that
+            it could have as stated; or `reduced`, the paper names its data, and no cell departs.
     """
     declared = suite.scales[scale].protocol
     artifacts = [paper.artifact(name) for name in suite.reproduces]
     stated = [stated_settings(suite, paper, artifact) for artifact in artifacts]
     if not stated:
         return
-    faults = (differences(cell, s) for cell in cells for s in stated)  # looked at one by one
-    if declared == "published" and all(faults):
-        fault = differences(cells[0], stated[0])[0]
+    faults = (departures(cell, s) for cell in cells for s in stated)  # looked at one by one
+    if declared == "published":
+        if not all(any(not fault.impossible for fault in found) for found in faults):
+            return
+        own = [fault.text for fault in departures(cells[0], stated[0]) if not fault.impossible]
         raise SuiteError(
-            f"{suite.name}: scales.{scale}.protocol: declared 'published', but {fault}"
+            f"{suite.name}: scales.{scale}.protocol: declared 'published', but {own[0]}"
         )
-    checked = any(name in cells[0].settings for s in stated for name in s)
-    if declared == "reduced" and checked and not any(faults):
+    of_data = any("dataset" in statement.stated for s in stated for statement in s)
+    if of_data and not any(faults):
         raise SuiteError(
             f"{suite.name}: scales.{scale}.protocol: declared 'reduced', but every stated setting "
             "is the published one"
         )
 
 
+def _is_concerned(name: str, metric: str | None, known: Mapping[str, Any]) -> bool:
+    """Whether a setting has to do with the metric, or with any evaluation of the cell."""
+    for start, metrics in _OF_EVALUATIONS.items():
+        if name.startswith(start):
+            asked = metric is None or metric.startswith(metrics)
+            return asked and (start != "linear." or known.get("linear") is not None)
+    return True
+
+
+def _is_allowed(cell: Cell, name: str, published: Any) -> bool:
+    """Whether some cell of this kind has the stated value of a setting."""
+    values = published if isinstance(published, list) else [published]
+    field = type(cell).model_fields.get(name)
+    return field is None or any(_is_valid(type(cell), name, value) for value in values)
+
+
+@cache
+def _is_valid(kind: type[Cell], name: str, value: Any) -> bool:
+    field = kind.model_fields[name]
+    typed: Any = Annotated[field.annotation, *(field.metadata or [None])]
+    try:
+        TypeAdapter(typed).validate_python(value, strict=True)
+    except ValidationError:
+        return False
+    return True
+
+
 def _agrees(mine: Any, published: Any) -> bool:
+    if isinstance(published, Mapping):
+        return isinstance(mine, int | float) and mine > published["above"]
+    if isinstance(mine, tuple) and isinstance(published, list):
+        return list(mine) == published or any(_agrees(mine, value) for value in published)
     if isinstance(published, list):
         return any(_agrees(mine, value) for value in published)
     if mine is None or isinstance(mine, bool) or isinstance(published, bool):
@@ -73,5 +153,9 @@ def _agrees(mine: Any, published: Any) -> bool:
     return bool(mine == published)
 
 
-def _text(value: Any) -> str:
-    return value_text(value, null="not used")
+def _text(value: Any, joined_by: str = " or ") -> str:
+    if isinstance(value, Mapping):
+        return f"above {value_text(value['above'])}"
+    if isinstance(value, tuple):
+        return value_text(list(value), joined_by=", ")
+    return value_text(value, null="not used", joined_by=joined_by)

@@ -11,7 +11,7 @@ from torch import Tensor
 from bench.data.views.apply import colour, cut, filtered, mirror, move, shift, soften
 from bench.data.views.crops import Floats
 from bench.data.views.parameters import ViewParameters, crop_numbers, draw_parameters
-from bench.data.views.recipes import Recipe, recipes_of
+from bench.cells.view_recipes import Recipe, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
