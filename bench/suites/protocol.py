@@ -7,6 +7,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from bench.cells.cell import Cell
+from bench.cells.linear_protocols import LINEAR_PROTOCOLS
 from bench.errors import SuiteError
 from bench.papers.reader import Artifact, Paper, Statement
 from bench.papers.vocabulary import vocabulary
@@ -126,12 +127,14 @@ def _is_concerned(name: str, metric: str | None, known: Mapping[str, Any]) -> bo
 def _is_allowed(cell: Cell, name: str, published: Any) -> bool:
     """Whether some cell of this kind has the stated value of a setting."""
     values = published if isinstance(published, list) else [published]
-    field = type(cell).model_fields.get(name)
-    return field is None or any(_is_valid(type(cell), name, value) for value in values)
+    named = name in type(cell).model_fields and not isinstance(published, Mapping)
+    return not named or any(_is_valid(type(cell), name, value) for value in values)
 
 
 @cache
 def _is_valid(kind: type[Cell], name: str, value: Any) -> bool:
+    if name == "linear" and value not in LINEAR_PROTOCOLS:
+        return False
     field = kind.model_fields[name]
     typed: Any = Annotated[field.annotation, *(field.metadata or [None])]
     try:
