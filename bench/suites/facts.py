@@ -32,7 +32,8 @@ def facts(cell: Cell) -> dict[str, Any]:
     at its batch size; `views.*`, the fields of the recipe of its global views (a tuple with the
     value of each view where they differ), how many views there are and how many of them are
     local, and the crop of the local ones. A learning rate that was given without a rule is that
-    of the linear rule at its N. What is not used is None.
+    of the linear rule at its N. `tau_beta_over_tau` is 1 where one temperature serves for both
+    components. What is not used is None.
     """
     known = cell.settings | _OF_EXPERIMENT.get(cell.experiment, {})
     if "views" in known:
@@ -43,6 +44,8 @@ def facts(cell: Cell) -> dict[str, Any]:
     if "base_lr" in known and known["base_lr"] is None:
         N = known.get("N", known["batch_size"])
         known |= {"base_lr": known["lr"] * 256 / N, "lr_scaling": "linear"}
+    if known.get("tau") is not None and "tau_beta" in known:
+        known["tau_beta_over_tau"] = (known["tau_beta"] or known["tau"]) / known["tau"]
     return known
 
 
@@ -52,7 +55,7 @@ def fact_names() -> frozenset[str]:
     settings = {name for kind in CELLS.values() for name in kind.model_fields}
     parts = {f"views.{name}" for name in _VIEW_NUMBERS} | set(_VIEW_COUNTS)
     parts |= {f"linear.{name}" for name in (*LinearProtocol.model_fields, "lr")}
-    return frozenset(settings | parts)
+    return frozenset(settings | parts | {"tau_beta_over_tau"})
 
 
 @cache

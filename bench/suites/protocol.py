@@ -1,5 +1,6 @@
 """Whether a cell follows the published protocol: computed setting by setting, never declared."""
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, NamedTuple
@@ -15,6 +16,8 @@ from bench.suites.facts import facts
 from bench.suites.suite import Suite
 from bench.text import value_text
 
+NOT_USED = "not used"
+"""Stated: the setting is null in a cell. Null in a statement means that the paper does not say."""
 _OF_EVALUATIONS = {"linear.": "linear", "knn_": "knn"}
 """How the keys of an evaluation's protocol begin, and how the metrics that it concerns do."""
 
@@ -48,8 +51,8 @@ def departures(
 ) -> list[Departure]:
     """Return each stated setting that the cell does not have as stated.
 
-    A stated list means: any of its values; `{above: x}`: a number above x; null: the paper does
-    not say. A setting that the paper states and that no cell has is a departure too. What a paper
+    A stated list means: any of its values; `{above: x}` and `{below: y}`: a number in between;
+    `not used`: null; null: the paper does not say. A setting that the paper states and that no cell has is a departure too. What a paper
     does not state cannot differ.
 
     Args:
@@ -146,7 +149,9 @@ def _is_valid(kind: type[Cell], name: str, value: Any) -> bool:
 
 def _agrees(mine: Any, published: Any) -> bool:
     if isinstance(published, Mapping):
-        return isinstance(mine, int | float) and mine > published["above"]
+        return isinstance(mine, int | float) and _is_within(mine, **published)
+    if published == NOT_USED:
+        return mine is None
     if isinstance(mine, tuple) and isinstance(published, list):
         return list(mine) == published or any(_agrees(mine, value) for value in published)
     if isinstance(published, list):
@@ -156,9 +161,13 @@ def _agrees(mine: Any, published: Any) -> bool:
     return bool(mine == published)
 
 
+def _is_within(number: float, above: float = -math.inf, below: float = math.inf) -> bool:
+    return above < number < below
+
+
 def _text(value: Any, joined_by: str = " or ") -> str:
     if isinstance(value, Mapping):
-        return f"above {value_text(value['above'])}"
+        return " and ".join(f"{end} {value_text(number)}" for end, number in value.items())
     if isinstance(value, tuple):
         return value_text(list(value), joined_by=", ")
-    return value_text(value, null="not used", joined_by=joined_by)
+    return value_text(value, null=NOT_USED, joined_by=joined_by)
