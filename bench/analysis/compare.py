@@ -8,7 +8,7 @@ from typing import Any
 from bench.analysis.statistics import Interval, t_interval
 from bench.analysis.verdicts import Verdict, judge_value
 from bench.cells.cell import Cell
-from bench.papers.reader import Paper, PublishedValue
+from bench.papers.reader import Paper, PublishedValue, Statement
 from bench.papers.tolerances import Tolerance, tolerance_of
 from bench.results.reader import Done
 from bench.suites.protocol import differences, stated_settings
@@ -160,7 +160,7 @@ def _compare_value(
     suite: Suite,
     cells: Sequence[Cell],
     metrics: dict[str, dict[str, float]],
-    stated: dict[str, Any],
+    stated: list[Statement],
 ) -> list[Compared]:
     """Return one row a reading of the cells that belong to the printed value."""
     wanted = _wanted(value, comparison, suite)
@@ -172,7 +172,7 @@ def _compare_value(
         settings = dict(reading)
         numbers = _numbers(group, comparison, metrics, bases)
         measured = t_interval(numbers) if numbers else None
-        faults = differences(group[0], stated) if group else []
+        faults = differences(group[0], stated, comparison.metric) if group else []
         result.append(
             Compared(
                 artifact=comparison.artifact,

@@ -11,13 +11,13 @@ from typing import Any
 from bench.cells import CELLS
 from bench.cells.cell import Cell
 from bench.cells.linear_protocols import LINEAR_PROTOCOLS, LinearProtocol
-from bench.cells.view_recipes import Recipe, recipes_of
+from bench.cells.view_recipes import Recipe, recipes_of, view_names
 
 _OF_EXPERIMENT: dict[str, dict[str, Any]] = {
     "gaussian-mi": {"dataset": "correlated-gaussian"},
     "optimal-bound": {"dataset": "correlated-gaussian"},
-    "vince-gaussian": {"dataset": "correlated-gaussian"},
-    "spirals": {"dataset": "two-spirals"},
+    "vince-gaussian": {"dataset": "correlated-gaussian", "activation": "relu"},
+    "spirals": {"dataset": "two-spirals", "loss": "infonce", "embedding_dim": 2},
     "supervised": {"method": "supervised"},
 }
 """What all cells of an experiment have in common, under names that are settings elsewhere."""
@@ -36,6 +36,8 @@ def facts(cell: Cell) -> dict[str, Any]:
     components. What is not used is None.
     """
     known = cell.settings | _OF_EXPERIMENT.get(cell.experiment, {})
+    if cell.experiment == "spirals":
+        known["sgd_momentum"] = known.pop("momentum")  # elsewhere that of a momentum encoder
     if "views" in known:
         one_view = bool(getattr(cell, "one_view", False))
         known |= _views(known["views"], known["view_strength"], one_view)
@@ -53,9 +55,21 @@ def facts(cell: Cell) -> dict[str, Any]:
 def fact_names() -> frozenset[str]:
     """Return every name that `facts` may give, of any kind of cell."""
     settings = {name for kind in CELLS.values() for name in kind.model_fields}
-    parts = {f"views.{name}" for name in _VIEW_NUMBERS} | set(_VIEW_COUNTS)
-    parts |= {f"linear.{name}" for name in (*LinearProtocol.model_fields, "lr")}
-    return frozenset(settings | parts | {"tau_beta_over_tau"})
+    return frozenset(settings | part_names() | {"tau_beta_over_tau"})
+
+
+@cache
+def part_names() -> frozenset[str]:
+    """Return the names of what parts stand for."""
+    views = {f"views.{name}" for name in _VIEW_NUMBERS} | set(_VIEW_COUNTS)
+    return frozenset(views | {f"linear.{name}" for name in (*LinearProtocol.model_fields, "lr")})
+
+
+@cache
+def all_parts() -> list[dict[str, Any]]:
+    """Return what each linear protocol stands for, and each view set, seen in one view or all."""
+    views = [_views(name, 1.0, one_view) for name in view_names() for one_view in (False, True)]
+    return [*map(_linear, LINEAR_PROTOCOLS), *views]
 
 
 @cache

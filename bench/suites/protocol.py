@@ -1,6 +1,6 @@
 """Whether a cell follows the published protocol: computed setting by setting, never declared."""
 
-import math
+import operator
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, NamedTuple
@@ -12,12 +12,13 @@ from bench.cells.linear_protocols import LINEAR_PROTOCOLS
 from bench.errors import SuiteError
 from bench.papers.reader import Artifact, Paper, Statement
 from bench.papers.vocabulary import vocabulary
-from bench.suites.facts import facts
+from bench.suites.facts import all_parts, facts, part_names
 from bench.suites.suite import Suite
 from bench.text import value_text
 
-NOT_USED = "not used"
-"""Stated: the setting is null in a cell. Null in a statement means that the paper does not say."""
+NOT_USED, USED = "not used", "used"
+"""Stated: the setting is null in a cell, or is not. Null in a statement: the paper does not say."""
+_BOUNDS = {"above": operator.gt, "below": operator.lt, "from": operator.ge, "to": operator.le}
 _OF_EVALUATIONS = {"linear.": "linear", "knn_": "knn"}
 """How the keys of an evaluation's protocol begin, and how the metrics that it concerns do."""
 
@@ -51,8 +52,8 @@ def departures(
 ) -> list[Departure]:
     """Return each stated setting that the cell does not have as stated.
 
-    A stated list means: any of its values; `{above: x}` and `{below: y}`: a number in between;
-    `not used`: null; null: the paper does not say. A setting that the paper states and that no cell has is a departure too. What a paper
+    A stated list means: any of its values; a mapping with some of `above`, `below`, `from` and
+    `to`: a number in this range; `not used`: null; `used`: not null; null: the paper does not say. A setting that the paper states and that no cell has is a departure too. What a paper
     does not state cannot differ.
 
     Args:
@@ -98,24 +99,33 @@ def check_scale(suite: Suite, scale: str, cells: Sequence[Cell], paper: Paper) -
             it could have as stated; or `reduced`, the paper names its data, and no cell departs.
     """
     declared = suite.scales[scale].protocol
-    artifacts = [paper.artifact(name) for name in suite.reproduces]
-    stated = [stated_settings(suite, paper, artifact) for artifact in artifacts]
+    stated = [
+        (stated_settings(suite, paper, paper.artifact(name)), metric)
+        for name in suite.reproduces
+        for metric in _metrics_of(suite, name)
+    ]
     if not stated:
         return
-    faults = (departures(cell, s) for cell in cells for s in stated)  # looked at one by one
+    faults = (departures(cell, s, metric) for cell in cells for s, metric in stated)  # one by one
     if declared == "published":
         if not all(any(not fault.impossible for fault in found) for found in faults):
             return
-        own = [fault.text for fault in departures(cells[0], stated[0]) if not fault.impossible]
+        own = [fault.text for fault in departures(cells[0], *stated[0]) if not fault.impossible]
         raise SuiteError(
             f"{suite.name}: scales.{scale}.protocol: declared 'published', but {own[0]}"
         )
-    of_data = any("dataset" in statement.stated for s in stated for statement in s)
+    of_data = any("dataset" in statement.stated for s, _ in stated for statement in s)
     if of_data and not any(faults):
         raise SuiteError(
             f"{suite.name}: scales.{scale}.protocol: declared 'reduced', but every stated setting "
             "is the published one"
         )
+
+
+def _metrics_of(suite: Suite, artifact: str) -> list[str | None]:
+    """Return the metrics that are compared with an artifact; [None] where none is."""
+    compared = [c.metric for c in suite.compare if c.artifact == artifact]
+    return [*dict.fromkeys(compared)] or [None]
 
 
 def _is_concerned(name: str, metric: str | None, known: Mapping[str, Any]) -> bool:
@@ -128,9 +138,11 @@ def _is_concerned(name: str, metric: str | None, known: Mapping[str, Any]) -> bo
 
 
 def _is_allowed(cell: Cell, name: str, published: Any) -> bool:
-    """Whether some cell of this kind has the stated value of a setting."""
-    values = published if isinstance(published, list) else [published]
+    """Whether a cell of this kind could have a setting as stated."""
+    if name in part_names():
+        return any(_agrees(known.get(name), published) for known in all_parts())
     named = name in type(cell).model_fields and not isinstance(published, Mapping)
+    values = published if isinstance(published, list) else [published]
     return not named or any(_is_valid(type(cell), name, value) for value in values)
 
 
@@ -149,9 +161,10 @@ def _is_valid(kind: type[Cell], name: str, value: Any) -> bool:
 
 def _agrees(mine: Any, published: Any) -> bool:
     if isinstance(published, Mapping):
-        return isinstance(mine, int | float) and _is_within(mine, **published)
-    if published == NOT_USED:
-        return mine is None
+        is_number = isinstance(mine, int | float)
+        return is_number and all(_BOUNDS[end](mine, limit) for end, limit in published.items())
+    if published in (NOT_USED, USED):
+        return (mine is None) == (published == NOT_USED)
     if isinstance(mine, tuple) and isinstance(published, list):
         return list(mine) == published or any(_agrees(mine, value) for value in published)
     if isinstance(published, list):
@@ -161,13 +174,9 @@ def _agrees(mine: Any, published: Any) -> bool:
     return bool(mine == published)
 
 
-def _is_within(number: float, above: float = -math.inf, below: float = math.inf) -> bool:
-    return above < number < below
-
-
 def _text(value: Any, joined_by: str = " or ") -> str:
     if isinstance(value, Mapping):
-        return " and ".join(f"{end} {value_text(number)}" for end, number in value.items())
+        return " ".join(f"{end} {value_text(number)}" for end, number in value.items())
     if isinstance(value, tuple):
         return value_text(list(value), joined_by=", ")
     return value_text(value, null=NOT_USED, joined_by=joined_by)
