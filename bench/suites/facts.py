@@ -13,14 +13,15 @@ from bench.cells.cell import Cell
 from bench.cells.linear_protocols import LINEAR_PROTOCOLS, LinearProtocol
 from bench.cells.view_recipes import Recipe, recipes_of, view_names
 
-_OF_EXPERIMENT: dict[str, dict[str, Any]] = {
+OF_EXPERIMENT: dict[str, dict[str, Any]] = {
     "gaussian-mi": {"dataset": "correlated-gaussian"},
     "optimal-bound": {"dataset": "correlated-gaussian"},
     "vince-gaussian": {"dataset": "correlated-gaussian", "activation": "relu"},
     "spirals": {"dataset": "two-spirals", "loss": "infonce", "embedding_dim": 2},
     "supervised": {"method": "supervised"},
+    "pretrain": {"knn_against": "training-images"},
 }
-"""What all cells of an experiment have in common, under names that are settings elsewhere."""
+"""What all cells of an experiment have in common and papers state."""
 _VIEW_NUMBERS = tuple(f.name for f in fields(Recipe) if f.name != "local")
 _VIEW_COUNTS = ("views.count", "views.local_count", "views.local_crop")
 
@@ -35,7 +36,7 @@ def facts(cell: Cell) -> dict[str, Any]:
     of the linear rule at its N. `tau_beta_over_tau` is 1 where one temperature serves for both
     components. What is not used is None.
     """
-    known = cell.settings | _OF_EXPERIMENT.get(cell.experiment, {})
+    known = cell.settings | OF_EXPERIMENT.get(cell.experiment, {})
     if cell.experiment == "spirals":
         known["sgd_momentum"] = known.pop("momentum")  # elsewhere that of a momentum encoder
     if "views" in known:
@@ -55,7 +56,8 @@ def facts(cell: Cell) -> dict[str, Any]:
 def fact_names() -> frozenset[str]:
     """Return every name that `facts` may give, of any kind of cell."""
     settings = {name for kind in CELLS.values() for name in kind.model_fields}
-    return frozenset(settings | part_names() | {"tau_beta_over_tau"})
+    common = {name for names in OF_EXPERIMENT.values() for name in names}
+    return frozenset(settings | common | part_names() | {"tau_beta_over_tau"})
 
 
 @cache

@@ -12,7 +12,7 @@ from bench.cells.linear_protocols import LINEAR_PROTOCOLS
 from bench.errors import SuiteError
 from bench.papers.reader import Artifact, Paper, Statement
 from bench.papers.vocabulary import vocabulary
-from bench.suites.facts import all_parts, facts, part_names
+from bench.suites.facts import OF_EXPERIMENT, all_parts, facts, part_names
 from bench.suites.suite import Suite
 from bench.text import value_text
 
@@ -139,6 +139,8 @@ def _is_concerned(name: str, metric: str | None, known: Mapping[str, Any]) -> bo
 
 def _is_allowed(cell: Cell, name: str, published: Any) -> bool:
     """Whether a cell of this kind could have a setting as stated."""
+    if name in OF_EXPERIMENT.get(cell.experiment, {}):
+        return False
     if name in part_names():
         return any(_agrees(known.get(name), published) for known in all_parts())
     named = name in type(cell).model_fields and not isinstance(published, Mapping)
