@@ -31,6 +31,7 @@ class Compared:
     differences: list[str] = field(default_factory=list)
     verdict: Verdict = Verdict.MISSING
     cells: tuple[str, ...] = ()  # the ids of those that were measured
+    has_cells: bool = False  # whether the scale has cells for the row, measured or not
 
     @property
     def tolerance(self) -> float:
@@ -193,6 +194,7 @@ def _compare_value(
                     comparable=not faults,
                 ),
                 cells=tuple(cell.id for cell in group if cell.id in metrics),
+                has_cells=bool(group),
             )
         )
     return result

@@ -1,6 +1,5 @@
 """Whether a cell follows the published protocol: computed setting by setting, never declared."""
 
-import operator
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, NamedTuple
@@ -12,13 +11,10 @@ from bench.cells.linear_protocols import LINEAR_PROTOCOLS
 from bench.errors import SuiteError
 from bench.papers.reader import Artifact, Paper, Statement
 from bench.papers.vocabulary import vocabulary
+from bench.suites.agreement import agrees, stated_text
 from bench.suites.facts import OF_EXPERIMENT, all_parts, facts, part_names
 from bench.suites.suite import Suite
-from bench.text import value_text
 
-NOT_USED, USED = "not used", "used"
-"""Stated: the setting is null in a cell, or is not. Null in a statement: the paper does not say."""
-_BOUNDS = {"above": operator.gt, "below": operator.lt, "from": operator.ge, "to": operator.le}
 _OF_EVALUATIONS = {"linear.": "linear", "knn_": "knn"}
 """How the keys of an evaluation's protocol begin, and how the metrics that it concerns do."""
 
@@ -52,9 +48,8 @@ def departures(
 ) -> list[Departure]:
     """Return each stated setting that the cell does not have as stated.
 
-    A stated list means: any of its values; a mapping with some of `above`, `below`, `from` and
-    `to`: a number in this range; `not used`: null; `used`: not null; null: the paper does not say. A setting that the paper states and that no cell has is a departure too. What a paper
-    does not state cannot differ.
+    A setting that the paper states and that no cell has is a departure too; what a paper does not
+    state, or states as null, cannot differ. How a value may be stated: `bench/suites/agreement.py`.
 
     Args:
         cell: the cell.
@@ -65,18 +60,18 @@ def departures(
     known = facts(cell)
     stated: dict[str, Any] = {}
     for statement in statements:
-        if all(_agrees(known.get(key), value) for key, value in statement.when.items()):
+        if all(agrees(known.get(key), value) for key, value in statement.when.items()):
             stated |= statement.stated
     found = []
     for name, value in stated.items():
         if value is None or not _is_concerned(name, metric, known):
             continue
         if name not in known:
-            text = f"{name} {_text(value)} is published, no cell has this setting"
+            text = f"{name} {stated_text(value)} is published, no cell has this setting"
             found.append(Departure(text, impossible=True))
-        elif not _agrees(known[name], value):
+        elif not agrees(known[name], value):
             joined_by = ", " if isinstance(known[name], tuple) else " or "
-            text = f"{name} {_text(known[name])}, published {_text(value, joined_by)}"
+            text = f"{name} {stated_text(known[name])}, published {stated_text(value, joined_by)}"
             found.append(Departure(text, impossible=not _is_allowed(cell, name, value)))
     return found
 
@@ -142,7 +137,7 @@ def _is_allowed(cell: Cell, name: str, published: Any) -> bool:
     if name in OF_EXPERIMENT.get(cell.experiment, {}):
         return False
     if name in part_names():
-        return any(_agrees(known.get(name), published) for known in all_parts())
+        return any(agrees(known.get(name), published) for known in all_parts())
     named = name in type(cell).model_fields and not isinstance(published, Mapping)
     values = published if isinstance(published, list) else [published]
     return not named or any(_is_valid(type(cell), name, value) for value in values)
@@ -159,26 +154,3 @@ def _is_valid(kind: type[Cell], name: str, value: Any) -> bool:
     except ValidationError:
         return False
     return True
-
-
-def _agrees(mine: Any, published: Any) -> bool:
-    if isinstance(published, Mapping):
-        is_number = isinstance(mine, int | float)
-        return is_number and all(_BOUNDS[end](mine, limit) for end, limit in published.items())
-    if published in (NOT_USED, USED):
-        return (mine is None) == (published == NOT_USED)
-    if isinstance(mine, tuple) and isinstance(published, list):
-        return list(mine) == published or any(_agrees(mine, value) for value in published)
-    if isinstance(published, list):
-        return any(_agrees(mine, value) for value in published)
-    if mine is None or isinstance(mine, bool) or isinstance(published, bool):
-        return mine is published
-    return bool(mine == published)
-
-
-def _text(value: Any, joined_by: str = " or ") -> str:
-    if isinstance(value, Mapping):
-        return " ".join(f"{end} {value_text(number)}" for end, number in value.items())
-    if isinstance(value, tuple):
-        return value_text(list(value), joined_by=", ")
-    return value_text(value, null=NOT_USED, joined_by=joined_by)
