@@ -28,6 +28,6 @@ def departures_of_scale(
     for name in suite.reproduces:
         if name not in with_cells and cells:
             stated = stated_settings(suite, paper, paper.artifact(name))
-            texts: list[list[str]] = [differences(cell, stated) for cell in cells]
-            found.update(min(texts, key=len))
+            fewest = min((differences(cell, stated) for cell in cells), key=len)
+            found |= set(fewest)
     return sorted(found)

@@ -16,11 +16,6 @@ class Vocabulary(NamedTuple):
     remarks: dict[str, dict[str, str]]  # kind of remark -> key -> why it is not compared
     no_cell_has: dict[str, str]  # key -> what it means; stated, it is a departure of every cell
 
-    @property
-    def remark_keys(self) -> frozenset[str]:
-        """Keys that are not compared, of any kind."""
-        return frozenset(key for keys in self.remarks.values() for key in keys)
-
 
 @cache
 def vocabulary() -> Vocabulary:
@@ -30,3 +25,9 @@ def vocabulary() -> Vocabulary:
         PublishedError: the file cannot be read.
     """
     return Vocabulary(**load_yaml(VOCABULARY, PublishedError))
+
+
+@cache
+def remark_keys() -> frozenset[str]:
+    """Return the keys that are not compared, of any kind."""
+    return frozenset(key for keys in vocabulary().remarks.values() for key in keys)

@@ -10,7 +10,7 @@ from bench.cells.cell import Cell
 from bench.cells.linear_protocols import LINEAR_PROTOCOLS
 from bench.errors import SuiteError
 from bench.papers.reader import Artifact, Paper, Statement
-from bench.papers.vocabulary import vocabulary
+from bench.papers.vocabulary import remark_keys
 from bench.suites.agreement import agrees, stated_text
 from bench.suites.facts import OF_EXPERIMENT, all_parts, facts, part_names
 from bench.suites.suite import Suite
@@ -30,11 +30,11 @@ def stated_settings(suite: Suite, paper: Paper, artifact: Artifact) -> list[Stat
     """Return what the paper states for every row of an artifact, under this suite's names.
 
     Later statements count before earlier ones. What the rows state themselves is left out, since a
-    cell belongs to a row only if it agrees there, and so are remarks.
+    cell belongs to a row only if it agrees there.
     """
     name = suite.protocols.get(artifact.id, suite.protocol)
     statements = paper.statements(name) if name else []
-    left_out = vocabulary().remark_keys.union(*(value.row_settings for value in artifact.values))
+    left_out = {key for value in artifact.values for key in value.row_settings}
     return [
         Statement(
             {suite.renamed.get(k, k): v for k, v in stated.items() if k not in left_out}, when
@@ -49,7 +49,7 @@ def departures(
     """Return each stated setting that the cell does not have as stated.
 
     A setting that the paper states and that no cell has is a departure too; what a paper does not
-    state, or states as null, cannot differ. How a value may be stated: `bench/suites/agreement.py`.
+    state, or states as null, cannot differ, nor can remarks. How a value may be stated: `bench/suites/agreement.py`.
 
     Args:
         cell: the cell.
@@ -57,14 +57,14 @@ def departures(
         metric: the one compared; the protocol of another evaluation does not concern it. None:
             any that the cell has.
     """
-    known = facts(cell)
+    known, remarks = facts(cell), remark_keys()
     stated: dict[str, Any] = {}
     for statement in statements:
         if all(agrees(known.get(key), value) for key, value in statement.when.items()):
             stated |= statement.stated
     found = []
     for name, value in stated.items():
-        if value is None or not _is_concerned(name, metric, known):
+        if value is None or name in remarks or not _is_concerned(name, metric, known):
             continue
         if name not in known:
             text = f"{name} {stated_text(value)} is published, no cell has this setting"

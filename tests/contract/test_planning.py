@@ -8,6 +8,7 @@ import pytest
 
 from bench.cells.toys import GaussianMI
 from bench.experiments import EXPERIMENTS, Outcome
+from tests.fakes.paths import SUITES
 from tests.fakes.suites import DIGITS, SUITE
 from tests.fakes.workspace import Workspace
 
@@ -172,3 +173,14 @@ def test_more_than_the_data_set_has_is_told(
     assert answer.err.startswith(f"bench: warning: {told} (")
     assert (answer.status, answer.err.count("\n")) == (0, 1)
     assert json.loads(answer.out)["missing"] == 2
+
+
+def test_a_published_scale_names_its_departures(workspace: Workspace) -> None:
+    workspace.suite((SUITES / "unigrad-table-5.yaml").read_text(), "unigrad-table-5")
+    told = "lr_bias 0.05 is published, no cell has this setting"
+    plan = workspace.call("plan", "unigrad-table-5", "--scale", "paper")
+    assert f"\nDeparts from the published protocol: {told}\n" in plan.out
+    answer = workspace.call("plan", "unigrad-table-5", "--scale", "paper", "--json").json
+    assert answer["departures"] == [told]
+    smoke = workspace.call("plan", "unigrad-table-5", "--scale", "smoke", "--json").json
+    assert smoke["departures"] == []
