@@ -49,7 +49,8 @@ def departures(
     """Return each stated setting that the cell does not have as stated.
 
     A setting that the paper states and that no cell has is a departure too; what a paper does not
-    state, or states as null, cannot differ, nor can remarks. How a value may be stated: `bench/suites/agreement.py`.
+    state, or states as null, cannot differ, nor can remarks. How a value may be stated stands in
+    `bench/suites/agreement.py`.
 
     Args:
         cell: the cell.
