@@ -15,7 +15,7 @@ from bench.suites.agreement import agrees, stated_text
 from bench.suites.facts import OF_EXPERIMENT, all_parts, facts, part_names
 from bench.suites.suite import Suite
 
-_OF_EVALUATIONS = {"linear.": "linear", "knn_": "knn"}
+_OF_EVALUATIONS = {"linear": "linear", "knn_": "knn"}
 """How the keys of an evaluation's protocol begin, and how the metrics that it concerns do."""
 
 
@@ -129,7 +129,7 @@ def _is_concerned(name: str, metric: str | None, known: Mapping[str, Any]) -> bo
     for start, metrics in _OF_EVALUATIONS.items():
         if name.startswith(start):
             asked = metric is None or metric.startswith(metrics)
-            return asked and (start != "linear." or known.get("linear") is not None)
+            return asked and (start != "linear" or known.get("linear") is not None)
     return True
 
 

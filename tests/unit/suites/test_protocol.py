@@ -65,8 +65,8 @@ def test_a_difference_of_the_views_concerns_all_values() -> None:
 
 
 def test_a_setting_that_no_cell_has_concerns_all_values() -> None:
-    rows = rows_of_table_1(dcl_stating(lr_bias=0.05))
-    told = "lr_bias 0.05 is published, no cell has this setting"
+    rows = rows_of_table_1(dcl_stating(weight_noise=0.05))
+    told = "weight_noise 0.05 is published, no cell has this setting"
     assert [texts(own) for own in rows.values()] == [{told}, {told}]
     assert not any(row.comparable for own in rows.values() for row in own)
 
@@ -96,7 +96,7 @@ def test_an_included_protocol_is_stated_too() -> None:
 @pytest.mark.parametrize(
     ("stated", "impossible"),
     [
-        ({"lr_bias": 0.05}, True),
+        ({"weight_noise": 0.05}, True),
         ({"arch": "resnet101"}, True),
         ({"arch": ["resnet101", "resnet50"]}, False),
         ({"linear": "nobody"}, True),
@@ -124,18 +124,19 @@ def stated_of_table_3(**stated: Any) -> Paper:
 
 def test_a_published_scale_is_refused_for_what_its_cells_could_have() -> None:
     suite, cells = shipped("eqco-table-3")
-    check_scale(suite, "paper", cells, stated_of_table_3(lr_bias=0.05, arch="resnet101"))
+    check_scale(suite, "paper", cells, stated_of_table_3(weight_noise=0.05, arch="resnet101"))
     with pytest.raises(SuiteError) as error:
-        check_scale(suite, "paper", cells, stated_of_table_3(lr_bias=0.05, epochs=101))
+        check_scale(suite, "paper", cells, stated_of_table_3(weight_noise=0.05, epochs=101))
     assert str(error.value) == (
         "eqco-table-3: scales.paper.protocol: declared 'published', but epochs 100, published 101"
     )
 
 
 def test_departures_of_a_scale_are_those_of_its_printed_values() -> None:
-    suite, cells = shipped("unigrad-table-5")
-    assert departures_of_scale(suite, cells, load_paper("unigrad")) == [
-        "lr_bias 0.05 is published, no cell has this setting"
+    suite, cells = shipped("eqco-table-3")
+    assert departures_of_scale(suite, cells, load_paper("eqco")) == []
+    assert departures_of_scale(suite, cells, stated_of_table_3(weight_noise=0.05)) == [
+        "weight_noise 0.05 is published, no cell has this setting"
     ]
 
 
