@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 from torchvision.transforms import v2
 
+from bench.cells.view_recipes import Recipe, recipes_of
 from bench.data.views import make_views
 from bench.data.views.geometry import blur_kernel
-from bench.data.views.recipes import Recipe, recipes_of
 
 SETS = ("simclr", "simclr-cifar", "moco-v1", "moco-v2", "byol", "affine")
 SHAPES = ((32, 256), (16, 64))

@@ -8,7 +8,7 @@ from typing import Any
 from bench.analysis.statistics import Interval, t_interval
 from bench.analysis.verdicts import Verdict, judge_value
 from bench.cells.cell import Cell
-from bench.papers.reader import Paper, PublishedValue
+from bench.papers.reader import Paper, PublishedValue, Statement
 from bench.papers.tolerances import Tolerance, tolerance_of
 from bench.results.reader import Done
 from bench.suites.protocol import differences, stated_settings
@@ -31,6 +31,7 @@ class Compared:
     differences: list[str] = field(default_factory=list)
     verdict: Verdict = Verdict.MISSING
     cells: tuple[str, ...] = ()  # the ids of those that were measured
+    has_cells: bool = False  # whether the scale has cells for the row, measured or not
 
     @property
     def tolerance(self) -> float:
@@ -160,7 +161,7 @@ def _compare_value(
     suite: Suite,
     cells: Sequence[Cell],
     metrics: dict[str, dict[str, float]],
-    stated: dict[str, Any],
+    stated: list[Statement],
 ) -> list[Compared]:
     """Return one row a reading of the cells that belong to the printed value."""
     wanted = _wanted(value, comparison, suite)
@@ -172,7 +173,7 @@ def _compare_value(
         settings = dict(reading)
         numbers = _numbers(group, comparison, metrics, bases)
         measured = t_interval(numbers) if numbers else None
-        faults = differences(group[0], stated) if group else []
+        faults = differences(group[0], stated, comparison.metric) if group else []
         result.append(
             Compared(
                 artifact=comparison.artifact,
@@ -193,6 +194,7 @@ def _compare_value(
                     comparable=not faults,
                 ),
                 cells=tuple(cell.id for cell in group if cell.id in metrics),
+                has_cells=bool(group),
             )
         )
     return result

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, worst
 from bench.analysis.compare import Compared, compare
+from bench.analysis.departures import departures_of_scale
 from bench.cells.cell import Cell
 from bench.papers.reader import Claim, Paper
 from bench.results.reader import Done, Results
@@ -27,6 +28,11 @@ class Evidence:
     def is_published(self) -> bool:
         """Whether the scale follows the published protocol."""
         return self.suite.scales[self.scale].protocol == "published"
+
+    @property
+    def departures(self) -> list[str]:
+        """In what the cells depart from what the paper states."""
+        return departures_of_scale(self.suite, self.cells, self.paper, self.compared)
 
 
 def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: Results) -> Evidence:

@@ -88,8 +88,7 @@ def print_comparison(evidence: Evidence) -> None:
         print_table(table)
     print(f"\n{LEGEND}\n{summary_line(evidence.compared)}")
     print("\n".join(f"tolerance of {told}" for told in tolerance_lines(evidence.compared)))
-    departures = sorted({d for row in evidence.compared for d in row.departures})
-    if departures:
+    if departures := evidence.departures:
         print(f"departs from the published protocol: {'; '.join(departures)}")
 
 

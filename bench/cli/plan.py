@@ -9,6 +9,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
+from bench.analysis.departures import departures_of_scale
 from bench.analysis.needed_cells import Sets, needed_by_claims, needed_by_printed
 from bench.cells.cell import Cell, varied_settings
 from bench.cells.dataset_limits import too_much
@@ -91,6 +92,7 @@ def describe_plan(
         ],
         "missing": sum(state.state not in OVER for state in states),
         "predicted": prediction.record(),
+        "departures": _departures(selection),
     }
     if limit_hours is not None:
         record["limited"] = _limited([selection], prediction, limit_hours)
@@ -171,6 +173,13 @@ def _check_limit(hours: float | None) -> None:
         )
 
 
+def _departures(selection: Selection) -> list[str]:
+    """Return what keeps values of a published scale from being compared."""
+    if selection.suite.scales[selection.scale].protocol != "published":
+        return []
+    return departures_of_scale(selection.suite, selection.cells, selection.paper)
+
+
 def _warn(selection: Selection) -> None:
     """Tell on standard error what the cells ask of their data sets that is not there."""
     found = Counter(told for cell in selection.cells if (told := too_much(cell)))
@@ -199,6 +208,8 @@ def print_plan(record: Record) -> None:
     print(
         f"{len(cells)} cells, {record['missing']} to run. {_told_prediction(record['predicted'])}"
     )
+    if record["departures"]:
+        print(f"Departs from the published protocol: {'; '.join(record['departures'])}")
     if "limited" in record:
         print_limited(record["limited"], file=sys.stdout)
 

@@ -82,6 +82,14 @@ class PublishedValue:
 
 
 @dataclass(frozen=True)
+class Statement:
+    """Settings that a paper states, of cells that have those of `when`."""
+
+    stated: dict[str, Any]  # null: the paper does not say, whatever was stated before
+    when: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Artifact:
     """A table, figure or printed number of a paper."""
 
@@ -93,6 +101,12 @@ class Artifact:
     setting: dict[str, Any]
     note: str | None
     values: list[PublishedValue] = field(repr=False)
+    cases: list[Statement] = field(default_factory=list)  # what is stated of some cells alone
+
+    @property
+    def statements(self) -> list[Statement]:
+        """All that the artifact states of its cells; later ones count."""
+        return [Statement(self.setting), *self.cases]
 
 
 @dataclass(frozen=True)
@@ -117,6 +131,8 @@ class Protocol:
     stated: dict[str, Any]
     unstated: list[str]
     note: str | None = None
+    includes: list[str] = field(default_factory=list)  # protocols of the paper that hold here too
+    cases: list[Statement] = field(default_factory=list)  # what is stated of some cells alone
 
 
 @dataclass(frozen=True)
@@ -149,6 +165,12 @@ class Paper:
     def protocol(self, name: str) -> Protocol:
         """Return a protocol by id, or raise a PublishedError that names the near ones."""
         return _named(self.protocols, name, f"paper '{self.id}' has no protocol")
+
+    def statements(self, protocol: str) -> list[Statement]:
+        """Return all that a protocol states, those that it includes first; later ones count."""
+        stated = self.protocol(protocol)
+        included = [s for name in stated.includes for s in self.statements(name)]
+        return [*included, Statement(stated.stated), *stated.cases]
 
 
 NO_PAPER = Paper("", "", "", 0, {}, {}, {}, {}, {})
@@ -188,8 +210,12 @@ def load_paper(name: str) -> Paper:
 
 
 def _protocol(paper: str, data: dict[str, Any]) -> Protocol:
-    keys = ("id", "locator", "stated", "unstated", "note")
-    return Protocol(paper=paper, **{k: data[k] for k in keys if k in data})
+    keys = ("id", "locator", "stated", "unstated", "note", "includes")
+    return Protocol(paper=paper, cases=_cases(data), **{k: data[k] for k in keys if k in data})
+
+
+def _cases(data: dict[str, Any]) -> list[Statement]:
+    return [Statement(**case) for case in data.get("cases", [])]
 
 
 def _artifacts(paper: str, data: dict[str, Any]) -> dict[str, Artifact]:
@@ -204,7 +230,7 @@ def _artifacts(paper: str, data: dict[str, Any]) -> dict[str, Artifact]:
                 kind="figure",
                 what=figure["what"],
                 locator=figure["id"].replace("-", " ").capitalize(),
-                setting={},
+                setting=figure.get("setting", {}),
                 note=note,
                 values=[],
             )
@@ -221,6 +247,7 @@ def _artifact(paper: str, data: dict[str, Any]) -> Artifact:
         setting=data["setting"],
         note=data["note"],
         values=[_value(paper, data, i, row) for i, row in enumerate(data["rows"])],
+        cases=_cases(data),
     )
 
 

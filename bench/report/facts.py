@@ -96,7 +96,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         artifacts=[(a, _tables(evidence, rows_of[a.id])) for a in artifacts],
         measured=[t for asked in suite.tables if (t := measured_table(asked, evidence.done))],
         tolerances=tolerance_lines([r for r in compared if r.comparable and r.measured]),
-        differences=sorted({d for row in compared for d in row.departures}),
+        differences=evidence.departures,
         judged=by_claim(evidence.judged),
         figures=figures,
         missing_figures=[f.title for f in suite.figures if f not in figures],

@@ -1,77 +1,157 @@
 """Whether a cell follows the published protocol: computed setting by setting, never declared."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
 
 from bench.cells.cell import Cell
+from bench.cells.linear_protocols import LINEAR_PROTOCOLS
 from bench.errors import SuiteError
-from bench.papers.reader import Artifact, Paper
+from bench.papers.reader import Artifact, Paper, Statement
+from bench.papers.vocabulary import remark_keys
+from bench.suites.agreement import agrees, stated_text
+from bench.suites.facts import OF_EXPERIMENT, all_parts, facts, part_names
 from bench.suites.suite import Suite
-from bench.text import value_text
+
+_OF_EVALUATIONS = {"linear": "linear", "knn_": "knn"}
+"""How the keys of an evaluation's protocol begin, and how the metrics that it concerns do."""
 
 
-def stated_settings(suite: Suite, paper: Paper, artifact: Artifact) -> dict[str, Any]:
+class Departure(NamedTuple):
+    """A stated setting that a cell does not have as stated."""
+
+    text: str
+    impossible: bool  # no cell can have it as stated
+
+
+def stated_settings(suite: Suite, paper: Paper, artifact: Artifact) -> list[Statement]:
     """Return what the paper states for every row of an artifact, under this suite's names.
 
-    What the rows state themselves is left out: a cell belongs to a row only if it agrees there.
+    Later statements count before earlier ones. What the rows state themselves is left out, since a
+    cell belongs to a row only if it agrees there.
     """
     name = suite.protocols.get(artifact.id, suite.protocol)
-    stated = dict(paper.protocol(name).stated) if name else {}
-    of_rows = {key for value in artifact.values for key in value.row_settings}
-    return {
-        suite.renamed.get(key, key): value
-        for key, value in (stated | artifact.setting).items()
-        if key not in of_rows and value is not None  # null: the paper does not say
-    }
-
-
-def differences(cell: Cell, stated: dict[str, Any]) -> list[str]:
-    """Return each setting in which the cell departs from what the paper states.
-
-    A stated list means: any of its values. Settings that the paper does not state, and stated
-    ones that no cell has as a field (prose), cannot differ.
-    """
-    settings = cell.settings
+    statements = paper.statements(name) if name else []
+    left_out = {key for value in artifact.values for key in value.row_settings}
     return [
-        f"{name} {_text(settings[name])}, published {_text(value)}"
-        for name, value in stated.items()
-        if name in settings and not _agrees(settings[name], value)
+        Statement(
+            {suite.renamed.get(k, k): v for k, v in stated.items() if k not in left_out}, when
+        )
+        for stated, when in ((s.stated, s.when) for s in [*statements, *artifact.statements])
     ]
+
+
+def departures(
+    cell: Cell, statements: Sequence[Statement], metric: str | None = None
+) -> list[Departure]:
+    """Return each stated setting that the cell does not have as stated.
+
+    A setting that the paper states and that no cell has is a departure too; what a paper does not
+    state, or states as null, cannot differ, nor can remarks. How a value may be stated stands in
+    `bench/suites/agreement.py`.
+
+    Args:
+        cell: the cell.
+        statements: of the paper, see `stated_settings`.
+        metric: the one compared; the protocol of another evaluation does not concern it. None:
+            any that the cell has.
+    """
+    known, remarks = facts(cell), remark_keys()
+    stated: dict[str, Any] = {}
+    for statement in statements:
+        if all(agrees(known.get(key), value) for key, value in statement.when.items()):
+            stated |= statement.stated
+    found = []
+    for name, value in stated.items():
+        if value is None or name in remarks or not _is_concerned(name, metric, known):
+            continue
+        if name not in known:
+            text = f"{name} {stated_text(value)} is published, no cell has this setting"
+            found.append(Departure(text, impossible=True))
+        elif not agrees(known[name], value):
+            joined_by = ", " if isinstance(known[name], tuple) else " or "
+            text = f"{name} {stated_text(known[name])}, published {stated_text(value, joined_by)}"
+            found.append(Departure(text, impossible=not _is_allowed(cell, name, value)))
+    return found
+
+
+def differences(
+    cell: Cell, statements: Sequence[Statement], metric: str | None = None
+) -> list[str]:
+    """Return the texts of a cell's departures."""
+    return [departure.text for departure in departures(cell, statements, metric)]
 
 
 def check_scale(suite: Suite, scale: str, cells: Sequence[Cell], paper: Paper) -> None:
     """Refuse a scale whose declared protocol is not what its cells have.
 
+    What no cell can have as stated does not refuse `published`, since no suite could choose it. It
+    keeps values from being compared all the same, and page and plan name it.
+
     Raises:
-        SuiteError: `published` is declared and every cell departs from the paper, or `reduced`
-            and none does.
+        SuiteError: `published` is declared and every cell departs from the paper in a setting that
+            it could have as stated; or `reduced`, the paper names its data, and no cell departs.
     """
     declared = suite.scales[scale].protocol
-    artifacts = [paper.artifact(name) for name in suite.reproduces]
-    stated = [stated_settings(suite, paper, artifact) for artifact in artifacts]
+    stated = [
+        (stated_settings(suite, paper, paper.artifact(name)), metric)
+        for name in suite.reproduces
+        for metric in _metrics_of(suite, name)
+    ]
     if not stated:
         return
-    faults = (differences(cell, s) for cell in cells for s in stated)  # looked at one by one
-    if declared == "published" and all(faults):
-        fault = differences(cells[0], stated[0])[0]
+    faults = (departures(cell, s, metric) for cell in cells for s, metric in stated)  # one by one
+    if declared == "published":
+        if not all(any(not fault.impossible for fault in found) for found in faults):
+            return
+        own = [fault.text for fault in departures(cells[0], *stated[0]) if not fault.impossible]
         raise SuiteError(
-            f"{suite.name}: scales.{scale}.protocol: declared 'published', but {fault}"
+            f"{suite.name}: scales.{scale}.protocol: declared 'published', but {own[0]}"
         )
-    checked = any(name in cells[0].settings for s in stated for name in s)
-    if declared == "reduced" and checked and not any(faults):
+    of_data = any("dataset" in statement.stated for s, _ in stated for statement in s)
+    if of_data and not any(faults):
         raise SuiteError(
             f"{suite.name}: scales.{scale}.protocol: declared 'reduced', but every stated setting "
             "is the published one"
         )
 
 
-def _agrees(mine: Any, published: Any) -> bool:
-    if isinstance(published, list):
-        return any(_agrees(mine, value) for value in published)
-    if mine is None or isinstance(mine, bool) or isinstance(published, bool):
-        return mine is published
-    return bool(mine == published)
+def _metrics_of(suite: Suite, artifact: str) -> list[str | None]:
+    """Return the metrics that are compared with an artifact; [None] where none is."""
+    compared = [c.metric for c in suite.compare if c.artifact == artifact]
+    return [*dict.fromkeys(compared)] or [None]
 
 
-def _text(value: Any) -> str:
-    return value_text(value, null="not used")
+def _is_concerned(name: str, metric: str | None, known: Mapping[str, Any]) -> bool:
+    """Whether a setting has to do with the metric, or with any evaluation of the cell."""
+    for start, metrics in _OF_EVALUATIONS.items():
+        if name.startswith(start):
+            asked = metric is None or metric.startswith(metrics)
+            return asked and (start != "linear" or known.get("linear") is not None)
+    return True
+
+
+def _is_allowed(cell: Cell, name: str, published: Any) -> bool:
+    """Whether a cell of this kind could have a setting as stated."""
+    if name in OF_EXPERIMENT.get(cell.experiment, {}):
+        return False
+    if name in part_names():
+        return any(agrees(known.get(name), published) for known in all_parts())
+    named = name in type(cell).model_fields and not isinstance(published, Mapping)
+    values = published if isinstance(published, list) else [published]
+    return not named or any(_is_valid(type(cell), name, value) for value in values)
+
+
+@cache
+def _is_valid(kind: type[Cell], name: str, value: Any) -> bool:
+    if name == "linear" and value not in LINEAR_PROTOCOLS:
+        return False
+    field = kind.model_fields[name]
+    typed: Any = Annotated[field.annotation, *(field.metadata or [None])]
+    try:
+        TypeAdapter(typed).validate_python(value, strict=True)
+    except ValidationError:
+        return False
+    return True

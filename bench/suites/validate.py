@@ -52,6 +52,7 @@ def _check_names(suite: Suite, path: Path) -> None:
     settings = [*dict.fromkeys(n for kind in kinds for n in kind.setting_names()), "experiment"]
     metrics = list(dict.fromkeys(n for kind in kinds for n in kind.metrics))
     named = _named_by_comparisons(suite, metrics, settings)
+    named += [(f"renamed.{key}", name, settings) for key, name in suite.renamed.items()]
     for claim, checks in suite.claims.items():
         for i, check in enumerate(checks):
             place = f"claims.{claim}.{i}"

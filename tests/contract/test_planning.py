@@ -8,6 +8,7 @@ import pytest
 
 from bench.cells.toys import GaussianMI
 from bench.experiments import EXPERIMENTS, Outcome
+from tests.fakes.paths import SUITES
 from tests.fakes.suites import CLASSIFIER, DIGITS, SUITE, SuiteData, changed
 from tests.fakes.workspace import Workspace
 
@@ -160,3 +161,17 @@ def test_more_than_the_data_set_has_is_told(
     assert answer.err.startswith(f"bench: warning: {told} (")
     assert (answer.status, answer.err.count("\n")) == (0, 1)
     assert json.loads(answer.out)["missing"] == 2
+
+
+def test_a_published_scale_names_its_departures(workspace: Workspace) -> None:
+    """Images of CIFAR-10 are to be resized before they are cropped; no cell does it."""
+    name = "mutual-information-table-1"
+    workspace.suite((SUITES / f"{name}.yaml").read_text(), name)
+    told = "resized_to 256 is published, no cell has this setting"
+    plan = workspace.call("plan", name, "--scale", "paper")
+    (line,) = [line for line in plan.out.splitlines() if line.startswith("Departs from")]
+    assert line.startswith("Departs from the published protocol: ")
+    assert told in line
+    assert told in workspace.call("plan", name, "--scale", "paper", "--json").json["departures"]
+    smoke = workspace.call("plan", name, "--scale", "smoke")
+    assert "Departs from" not in smoke.out

@@ -36,6 +36,12 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
         "'flatter', 'steadier', 'equal', 'below', 'ordered', 'peak', 'exceeds', 'change', "
         "'crossing'.\n",
     ),
+    "a published key renamed to no setting": (
+        changed(
+            "experiment: gaussian-mi", "renamed: {alpha: alpha_of_eqco}\nexperiment: gaussian-mi"
+        ),
+        "suites/small.yaml: renamed.alpha: found 'alpha_of_eqco'. Allowed here: ",
+    ),
     "wrong type": (
         small({"fixed.steps": "many"}),
         "suites/small.yaml: fixed.steps: found 'many', expected a whole number.\n",

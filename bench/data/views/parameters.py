@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bench.cells.view_recipes import Recipe
 from bench.data.views.crops import WHOLE, Floats, crop_box, draw_crop_numbers
-from bench.data.views.recipes import Recipe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

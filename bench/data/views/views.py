@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bench.cells.view_recipes import Recipe, recipes_of
 from bench.data.views.apply import colour, cut, filtered, mirror, move, shift, soften
 from bench.data.views.crops import Floats
 from bench.data.views.parameters import ViewParameters, crop_numbers, draw_parameters
-from bench.data.views.recipes import Recipe, recipes_of
 
 
 @dataclass(frozen=True, slots=True)

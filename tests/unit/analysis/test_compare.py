@@ -124,7 +124,11 @@ def test_axes_that_a_row_leaves_open_are_readings() -> None:
     assert bank.measured.mean == pytest.approx(0.4)
     assert batch.measured.mean == 2
     assert (str(bank.verdict), str(batch.verdict)) == ("reproduced", "not comparable")
-    assert batch.differences == ["K not used, published 4096", "bank_rate not used, published 0.5"]
+    assert batch.differences == [
+        "source batch, published bank",
+        "K not used, published 4096",
+        "bank_rate not used, published 0.5",
+    ]
 
 
 def test_the_place_of_the_maximum_needs_the_whole_axis() -> None:

@@ -178,12 +178,13 @@ def test_blur_widths_and_crop_shares() -> None:
 
 def test_global_and_local_crops_keep_their_shares() -> None:
     """unigrad, multi-crop: 0.4 to 1 and 0.05 to 0.4, in boxes of the same images."""
-    stated = load_paper("unigrad").protocol("multi-crop").stated
+    (case,) = load_paper("unigrad").protocol("multi-crop").cases
+    local_views = case.stated["views.local_count"]
     p = views_named("multi-crop", 64).draw(rng(), BATCH, 96, 96)
     assert p.box is not None
     area = (p.box[..., 2] * p.box[..., 3]).double() / 96**2
     for view in range(8):
-        low, high = stated["global_scale" if view < stated["global_views"] else "local_scale"]
+        low, high = case.stated["views.crop" if view < 8 - local_views else "views.local_crop"]
         share = p.crop_numbers[view, :, :10].ravel()
         assert stats.kstest(share, stats.uniform(low, high - low).cdf).pvalue > LEAST_P
         assert low - 0.01 < area[view].min() < low + 0.02

@@ -1,0 +1,33 @@
+"""In what the cells of a scale depart from what the paper states."""
+
+from collections.abc import Sequence
+
+from bench.analysis.compare import Compared, compare
+from bench.cells.cell import Cell
+from bench.papers.reader import Paper
+from bench.suites.protocol import differences, stated_settings
+from bench.suites.suite import Suite
+
+
+def departures_of_scale(
+    suite: Suite, cells: Sequence[Cell], paper: Paper, compared: Sequence[Compared] | None = None
+) -> list[str]:
+    """Return each departure once: of the cells that printed values are compared with.
+
+    Of an artifact without such a cell, a figure for instance, those of the cell with the fewest.
+
+    Args:
+        suite: the suite.
+        cells: those of the scale.
+        paper: the suite's.
+        compared: what `compare` says of them, where it is known already.
+    """
+    rows = compare(suite, cells, [], paper) if compared is None else compared
+    found = {text for row in rows for text in row.departures}
+    with_cells = {row.artifact for row in rows if row.has_cells}
+    for name in suite.reproduces:
+        if name not in with_cells and cells:
+            stated = stated_settings(suite, paper, paper.artifact(name))
+            fewest = min((differences(cell, stated) for cell in cells), key=len)
+            found |= set(fewest)
+    return sorted(found)

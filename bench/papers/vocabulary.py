@@ -1,0 +1,33 @@
+"""The keys of stated facts that are no settings of a cell: remarks, and settings no cell has."""
+
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.errors import PublishedError
+from bench.files.yaml_file import load_yaml
+
+VOCABULARY = Path(__file__).parent / "vocabulary.yaml"
+
+
+class Vocabulary(NamedTuple):
+    """Keys that stand under `stated` or `setting` in `data/*.yaml` and that no cell has."""
+
+    remarks: dict[str, dict[str, str]]  # kind of remark -> key -> why it is not compared
+    no_cell_has: dict[str, str]  # key -> what it means; stated, it is a departure of every cell
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """Return the file beside this one.
+
+    Raises:
+        PublishedError: the file cannot be read.
+    """
+    return Vocabulary(**load_yaml(VOCABULARY, PublishedError))
+
+
+@cache
+def remark_keys() -> frozenset[str]:
+    """Return the keys that are not compared, of any kind."""
+    return frozenset(key for keys in vocabulary().remarks.values() for key in keys)

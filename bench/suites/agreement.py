@@ -1,0 +1,52 @@
+"""Whether a setting is as a paper states it.
+
+A stated list means: any of its values; a mapping with some of `above`, `below`, `from` and `to`: a
+number in this range; `not used`: null; `used`: anything but null.
+"""
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bench.text import value_text
+
+NOT_USED, USED = "not used", "used"
+_BOUNDS: dict[str, Callable[[Any, Any], bool]] = {
+    "above": operator.gt,
+    "below": operator.lt,
+    "from": operator.ge,
+    "to": operator.le,
+}
+CLOSE = 1e-9  # relative: rates that follow from others are rounded
+
+
+def agrees(mine: Any, stated: Any) -> bool:
+    """Return whether a setting of a cell is as stated.
+
+    Args:
+        mine: of the cell; a tuple is one value, such as a crop's two bounds.
+        stated: by the paper, not null.
+    """
+    if isinstance(stated, Mapping):
+        is_number = isinstance(mine, int | float)
+        return is_number and all(_BOUNDS[end](mine, limit) for end, limit in stated.items())
+    if isinstance(stated, list):
+        whole = isinstance(mine, tuple) and list(mine) == stated
+        return whole or any(agrees(mine, value) for value in stated)
+    if stated in (NOT_USED, USED):
+        return bool((mine is None) == (stated == NOT_USED))
+    if mine is None or isinstance(mine, bool) or isinstance(stated, bool):
+        return mine is stated  # 1 is not true
+    if isinstance(mine, float) and isinstance(stated, int | float):
+        return math.isclose(mine, stated, rel_tol=CLOSE)
+    return bool(mine == stated)
+
+
+def stated_text(value: Any, joined_by: str = " or ") -> str:
+    """Return a setting, of a cell or stated, as text."""
+    if isinstance(value, Mapping):
+        return " ".join(f"{end} {value_text(number)}" for end, number in value.items())
+    if isinstance(value, tuple):
+        return value_text(list(value), joined_by=", ")
+    return value_text(value, null=NOT_USED, joined_by=joined_by)

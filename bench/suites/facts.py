@@ -1,0 +1,107 @@
+"""What is known of a cell by name: its settings, and what the parts that it names stand for.
+
+A paper's statements (`bench/papers/data`) use these names. The parts are the linear classifier
+(`linear.base_lr`) and the view set (`views.jitter`). A toy's data have a name here too.
+"""
+
+from dataclasses import fields
+from functools import cache
+from typing import Any
+
+from bench.cells import CELLS
+from bench.cells.cell import Cell
+from bench.cells.linear_protocols import LINEAR_PROTOCOLS, LinearProtocol
+from bench.cells.view_recipes import Recipe, recipes_of, view_names
+
+OF_EXPERIMENT: dict[str, dict[str, Any]] = {
+    "gaussian-mi": {"dataset": "correlated-gaussian"},
+    "optimal-bound": {"dataset": "correlated-gaussian"},
+    "vince-gaussian": {"dataset": "correlated-gaussian", "activation": "relu"},
+    "spirals": {"dataset": "two-spirals", "loss": "infonce", "embedding_dim": 2},
+    "supervised": {"method": "supervised"},
+    "pretrain": {"knn_against": "training-images"},
+}
+"""What all cells of an experiment have in common and papers state."""
+_VIEW_NUMBERS = tuple(f.name for f in fields(Recipe) if f.name != "local")
+_VIEW_COUNTS = ("views.count", "views.local_count", "views.local_crop")
+
+
+def facts(cell: Cell) -> dict[str, Any]:
+    """Return what is known of a cell, by name.
+
+    Beside its settings: `linear.*`, the fields of its linear protocol and the rate `linear.lr`
+    at its batch size; `views.*`, the fields of the recipe of its global views (a tuple with the
+    value of each view where they differ), how many views there are and how many of them are
+    local, and the crop of the local ones. A learning rate that was given without a rule is that
+    of the linear rule at its N. `tau_beta_over_tau` is 1 where one temperature serves for both
+    components. What is not used is None.
+    """
+    known = cell.settings | OF_EXPERIMENT.get(cell.experiment, {})
+    if cell.experiment == "spirals":
+        known["sgd_momentum"] = known.pop("momentum")  # elsewhere that of a momentum encoder
+    if "views" in known:
+        one_view = bool(getattr(cell, "one_view", False))
+        known |= _views(known["views"], known["view_strength"], one_view)
+    if known.get("linear") is not None:
+        known |= _linear(known["linear"])
+    if "base_lr" in known and known["base_lr"] is None:
+        N = known.get("N", known["batch_size"])
+        known |= {"base_lr": known["lr"] * 256 / N, "lr_scaling": "linear"}
+    if known.get("tau") is not None and "tau_beta" in known:
+        known["tau_beta_over_tau"] = (known["tau_beta"] or known["tau"]) / known["tau"]
+    return known
+
+
+@cache
+def fact_names() -> frozenset[str]:
+    """Return every name that `facts` may give, of any kind of cell."""
+    settings = {name for kind in CELLS.values() for name in kind.model_fields}
+    common = {name for names in OF_EXPERIMENT.values() for name in names}
+    return frozenset(settings | common | part_names() | {"tau_beta_over_tau"})
+
+
+@cache
+def part_names() -> frozenset[str]:
+    """Return the names of what parts stand for."""
+    views = {f"views.{name}" for name in _VIEW_NUMBERS} | set(_VIEW_COUNTS)
+    return frozenset(views | {f"linear.{name}" for name in (*LinearProtocol.model_fields, "lr")})
+
+
+@cache
+def all_parts() -> list[dict[str, Any]]:
+    """Return what each linear protocol stands for, and each view set, seen in one view or all."""
+    views = [_views(name, 1.0, one_view) for name in view_names() for one_view in (False, True)]
+    return [*map(_linear, LINEAR_PROTOCOLS), *views]
+
+
+@cache
+def _views(name: str, strength: float, one_view: bool) -> dict[str, Any]:
+    """Return the numbers of a view set, of its first recipe alone where a step shows one view."""
+    recipes = recipes_of(name, strength)[: 1 if one_view else None]
+    whole = [_numbers(recipe) for recipe in recipes if not recipe.local]
+    local = [_numbers(recipe) for recipe in recipes if recipe.local]
+    known = {f"views.{key}": _one_or_all([view[key] for view in whole]) for key in whole[0]}
+    counts = (len(recipes), len(local), local[0]["crop"] if local else None)
+    return known | dict(zip(_VIEW_COUNTS, counts, strict=True))
+
+
+def _numbers(recipe: Recipe) -> dict[str, Any]:
+    """Return a recipe's fields, None where a transform is never applied."""
+    numbers = {name: getattr(recipe, name) for name in _VIEW_NUMBERS}
+    if not recipe.jitter_p:
+        numbers["jitter"] = None
+    if not recipe.blur:
+        numbers["blur_sigma"] = None
+    return numbers
+
+
+def _one_or_all(values: list[Any]) -> Any:
+    return values[0] if all(value == values[0] for value in values) else tuple(values)
+
+
+@cache
+def _linear(name: str) -> dict[str, Any]:
+    protocol = LINEAR_PROTOCOLS[name]
+    at_batch = protocol.batch_size / 256 if protocol.lr_scaling == "linear" else 1.0
+    known = protocol.model_dump() | {"lr": protocol.base_lr * at_batch}
+    return {f"linear.{key}": value for key, value in known.items()}
