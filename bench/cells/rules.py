@@ -23,7 +23,7 @@ def check_agreement(cell: Coordinates) -> None:
             raise ValueError(rule.told(name) + ("" if rule.or_with else where))
     for check in (
         _check_heads, _check_batch_norm, *CHECKS_OF_NEGATIVES, _check_objective, _check_gradient,
-        _check_mixtures, _check_training,
+        _check_mixtures, _check_evaluations, _check_training,
     ):  # fmt: skip
         check(cell)
 
@@ -169,6 +169,13 @@ def _check_mixtures(cell: Coordinates) -> None:
             f"{told} mixes positives: it needs symmetric, target {or_(targets)} and a loss out of "
             f"{', '.join(linear)}",
         )
+
+
+def _check_evaluations(cell: Coordinates) -> None:
+    need(
+        cell.test_warp == "none" or cell.dataset == "digits",
+        f"test_warp '{cell.test_warp}' is for dataset 'digits'",
+    )
 
 
 def _check_training(cell: Coordinates) -> None:

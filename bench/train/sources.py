@@ -14,12 +14,15 @@ from torch import Tensor, nn
 
 from bench.cells.pretrain import Pretrain
 from bench.cells.supervised import Supervised
+from bench.cells.warps import Warp
 from bench.data.catalogue import streams
+from bench.data.held_out import with_files_held_out, with_held_out
 from bench.data.images import Images, Split
 from bench.data.load import load_images
 from bench.data.streaming import CropStream, ImageFiles, centre_crops, load_files
 from bench.data.streams import Purpose, stream
 from bench.data.views import Views, crop_box, make_views, scaled_lab
+from bench.data.warps import warped
 from bench.environment import cores
 from bench.errors import DataFailure
 
@@ -62,6 +65,9 @@ class Source(Protocol):
     def plain(self, part: Part) -> Iterator[Tensor]:
         """Yield the labelled images as they are, normalised (B, 3, size, size), in order."""
 
+    def warped(self, by: Warp) -> Iterator[Tensor]:
+        """Yield the labelled test images, all of them once per draw of a warp, as `plain` does."""
+
 
 class InMemory:
     """Images that live on the device as uint8; everything is made there."""
@@ -97,6 +103,15 @@ class InMemory:
 
     def plain(self, part: Part) -> Iterator[Tensor]:
         """See `Source`; images of another size than the views' are resized."""
+        yield from map(self.normalise, self._resized(part))
+
+    def warped(self, by: Warp) -> Iterator[Tensor]:
+        """See `Source`; what is outside an image is black."""
+        images = int((self.labels["test"] >= 0).sum())
+        yield from map(self.normalise, warped(lambda: self._resized("test"), images, by))
+
+    def _resized(self, part: Part) -> Iterator[Tensor]:
+        """Yield the labelled images, float32 in [0, 1]."""
         split = self.parts[part]
         for pixels in split.pixels[split.labels >= 0].split(EVALUATED_AT_ONCE):
             values = pixels.float() / 255
@@ -104,7 +119,7 @@ class InMemory:
                 values = nn.functional.interpolate(
                     values, size=(self.size, self.size), mode="bilinear", antialias=True
                 ).clamp(0, 1)
-            yield self.normalise(values)
+            yield values
 
 
 class OnDisk:
@@ -156,6 +171,10 @@ class OnDisk:
         for pixels in centre_crops(self.paths[part], self.size, resize, workers=self.workers):
             yield self.normalise(pixels.to(self.device).float() / 255)
 
+    def warped(self, by: Warp) -> Iterator[Tensor]:
+        """Raise a DataFailure: warps are of images in memory."""
+        raise DataFailure(f"{by.draws} warps per test image need a data set in memory")
+
 
 def views_of(cell: Shown) -> Views:
     """Return the cell's views: those of its set, or the first of them alone.
@@ -183,8 +202,14 @@ def open_source(cell: Shown, root: Path, device: str) -> Source:
         DataFailure: it is too small for the cell.
     """
     if streams(cell.dataset):
-        return OnDisk(cell, load_files(cell.dataset, root), device)
-    return InMemory(cell, load_images(cell.dataset, root), device)
+        files = load_files(cell.dataset, root)
+        if cell.held_out is not None:
+            files = with_files_held_out(files, cell.held_out)
+        return OnDisk(cell, files, device)
+    images = load_images(cell.dataset, root)
+    if cell.held_out is not None:
+        images = with_held_out(images, cell.held_out)
+    return InMemory(cell, images, device)
 
 
 def normaliser(cell: Shown, meta: Meta, device: str) -> Callable[[Tensor], Tensor]:
@@ -220,9 +245,7 @@ def chosen_split(cell: Shown, images: Images) -> Split:
             torch.cat([split.pixels, more.pixels]), torch.cat([split.labels, more.labels])
         )
     rows = torch.from_numpy(chosen_rows(cell, len(split.labels)))
-    return (
-        split if len(rows) == len(split.labels) else Split(split.pixels[rows], split.labels[rows])
-    )
+    return split if len(rows) == len(split.labels) else split.of(rows)
 
 
 def chosen_rows(cell: Shown, there: int) -> Rows:
