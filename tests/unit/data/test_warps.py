@@ -27,7 +27,7 @@ def test_warps_do_not_depend_on_the_size_of_a_batch() -> None:
 
 
 def test_a_shift_is_in_half_widths() -> None:
-    """A point in the middle of 32 pixels moves by up to 0.5 * 16 = 8 of them, and as far as that."""
+    """A point in the middle of 32 pixels moves by up to 0.5 * 16 = 8 of them, and that far."""
     image = torch.zeros(1000, 3, 32, 32)
     image[:, :, 15:17, 15:17] = 1.0
     by = Warp(rotation=0.0, scale=1.0, shift=0.5, draws=1)
