@@ -21,9 +21,9 @@ from bench.cells.dataset_sizes import (
     training_images,
 )
 from bench.cells.learning_rate import ruled
-from bench.cells.linear_protocols import LINEAR_PROTOCOLS
+from bench.cells.linear_protocols import LINEAR_PROTOCOLS, linear_record
 from bench.cells.rules import check_agreement
-from bench.cells.warps import WARPS
+from bench.cells.warps import WARPS, warp_record
 
 BACKWARD_TOO = 3  # a step's multiply-adds, in forward passes
 
@@ -76,7 +76,9 @@ class Pretrain(Coordinates, Cell):
     @cached_property
     def id(self) -> str:
         """16 hex digits over every field but the labels, protocols written out."""
-        return identity(self.science | {"linear": self._linear_record()} | self._warp_record())
+        return identity(
+            self.science | {"linear": linear_record(self.linear)} | warp_record(self.test_warp)
+        )
 
     @property
     def science(self) -> dict[str, Any]:
@@ -101,20 +103,12 @@ class Pretrain(Coordinates, Cell):
         """Return the protocol of an evaluation, written out."""
         record = {field: getattr(self, field) for field in EVALUATIONS[name]}
         if name.endswith("linear"):
-            record |= {"protocol": self._linear_record()}
-        return record | (self._warp_record() if name.startswith("warped") else {})
+            record |= {"protocol": linear_record(self.linear)}
+        return record | (warp_record(self.test_warp) if name.startswith("warped") else {})
 
     def evaluation_id(self, name: str) -> str:
         """16 hex digits over the training and the protocol of an evaluation."""
         return identity({"training": self.training_id, "evaluation": name} | self.evaluation(name))
-
-    def _linear_record(self) -> dict[str, Any] | None:
-        protocol = LINEAR_PROTOCOLS.get(self.linear or "")
-        return None if protocol is None else protocol.model_dump(mode="json")
-
-    def _warp_record(self) -> dict[str, Any]:
-        known = WARPS.get(self.test_warp)
-        return {} if known is None else {"warp": known.model_dump(mode="json")}
 
     @property
     def stack_key(self) -> str:

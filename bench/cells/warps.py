@@ -4,7 +4,7 @@ Digits as they are scanned stand upright, at one size and in the middle, so the 
 them apart; an encoder that was trained on views that move is asked what raw pixels cannot answer.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
@@ -23,3 +23,8 @@ class Warp(Record):
 WARPS: dict[str, Warp] = {
     "digits-25": Warp(rotation=25.0, scale=1.3, shift=0.2, draws=5),
 }
+
+
+def warp_record(name: str) -> dict[str, Any]:
+    """Return a warp written out under `warp`, as it enters an id; nothing for `none`."""
+    return {"warp": WARPS[name].model_dump(mode="json")} if name in WARPS else {}

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from bench.analysis.needed_cells import Sets, needed_by_claims, needed_by_printed
+from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell, varied_settings
 from bench.cells.dataset_limits import too_much
 from bench.cli.options import AsJson, Jobs, Limit, Scale, Seeds, SuiteName, Where, answer
@@ -132,8 +133,9 @@ def _limited(chosen: Sequence[Selection], prediction: Prediction, limit_hours: f
 
     claims, printed = [], []
     for s in chosen:
-        claims += named(needed_by_claims(s.suite, s.cells), s.suite.name)
-        printed += named(needed_by_printed(s.suite, s.cells, s.paper), s.suite.name)
+        judged = without_baselines(s.cells)
+        claims += named(needed_by_claims(s.suite, judged), s.suite.name)
+        printed += named(needed_by_printed(s.suite, judged, s.paper), s.suite.name)
     try:
         choice = choose(prediction.estimates, claims, printed, 3600 * limit_hours)
     except LaunchError as error:

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bench.cells.baseline import Baseline
 from bench.cells.pretrain import Pretrain
 from bench.cells.supervised import Supervised
 from bench.cells.warps import Warp
@@ -44,7 +45,9 @@ class Meta(NamedTuple):
 
 
 Shown = Pretrain | Supervised
-"""A cell that is shown images."""
+"""A cell that is shown images, batch by batch."""
+WithImages = Shown | Baseline
+"""A cell that has images."""
 
 
 class Source(Protocol):
@@ -72,7 +75,7 @@ class Source(Protocol):
 class InMemory:
     """Images that live on the device as uint8; everything is made there."""
 
-    def __init__(self, cell: Shown, images: Images, device: str) -> None:
+    def __init__(self, cell: WithImages, images: Images, device: str) -> None:
         """Move the images to the device.
 
         Raises:
@@ -125,7 +128,7 @@ class InMemory:
 class OnDisk:
     """Images that worker processes decode and crop; the rest is made on the device."""
 
-    def __init__(self, cell: Shown, files: ImageFiles, device: str) -> None:
+    def __init__(self, cell: WithImages, files: ImageFiles, device: str) -> None:
         """List the files.
 
         Raises:
@@ -176,7 +179,7 @@ class OnDisk:
         raise DataFailure(f"{by.draws} warps per test image need a data set in memory")
 
 
-def views_of(cell: Shown) -> Views:
+def views_of(cell: WithImages) -> Views:
     """Return the cell's views: those of its set, or the first of them alone.
 
     Raises:
@@ -194,7 +197,7 @@ def views_of(cell: Shown) -> Views:
     return views.first() if cell.one_view else views
 
 
-def open_source(cell: Shown, root: Path, device: str) -> Source:
+def open_source(cell: WithImages, root: Path, device: str) -> Source:
     """Return the cell's images.
 
     Raises:
@@ -212,7 +215,7 @@ def open_source(cell: Shown, root: Path, device: str) -> Source:
     return InMemory(cell, images, device)
 
 
-def normaliser(cell: Shown, meta: Meta, device: str) -> Callable[[Tensor], Tensor]:
+def normaliser(cell: WithImages, meta: Meta, device: str) -> Callable[[Tensor], Tensor]:
     """Return the function that takes pixels in [0, 1] to what an encoder sees.
 
     With colour "rgb" that has mean 0 and variance 1 a channel; with "lab" it is `scaled_lab`, the
@@ -230,7 +233,7 @@ def normaliser(cell: Shown, meta: Meta, device: str) -> Callable[[Tensor], Tenso
     return normalise
 
 
-def chosen_split(cell: Shown, images: Images) -> Split:
+def chosen_split(cell: WithImages, images: Images) -> Split:
     """Return the images to train on.
 
     Raises:
@@ -248,7 +251,7 @@ def chosen_split(cell: Shown, images: Images) -> Split:
     return split if len(rows) == len(split.labels) else split.of(rows)
 
 
-def chosen_rows(cell: Shown, there: int) -> Rows:
+def chosen_rows(cell: WithImages, there: int) -> Rows:
     """Return the rows to train on, in order: all, or the first of a random order.
 
     Raises:
