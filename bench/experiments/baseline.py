@@ -38,7 +38,7 @@ def _outcome(cell: Baseline, folder: CellFolder, data: Path, device: str) -> Out
         if fault := evaluator.fault(cell):
             return fault
         with deterministic(device):
-            encoder = _ENCODERS[cell.baseline](cell, source, folder, device)
+            encoder = ENCODERS[cell.baseline](cell, source, folder, device)
             metrics: dict[str, float] = {}
             for name in ACCURACIES:
                 metrics |= evaluator.evaluate(name, cell, Frozen(encoder))
@@ -77,8 +77,9 @@ def _labels(cell: Baseline, source: Source, folder: CellFolder, device: str) -> 
     return training.online.get_submodule("backbone")
 
 
-_ENCODERS: dict[str, Callable[[Baseline, Source, CellFolder, str], nn.Module]] = {
+ENCODERS: dict[str, Callable[[Baseline, Source, CellFolder, str], nn.Module]] = {
     "raw": _raw,
     "untrained": _untrained,
     "labels": _labels,
 }
+"""What makes the encoder of a baseline."""

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from bench.cells.baseline import BASELINES, LABELS, Baseline
 from bench.cells.cell import Cell
 from bench.cells.pretrain import Pretrain
@@ -14,6 +16,7 @@ SHARED = tuple(
     if name in Pretrain.model_fields and name not in LABELS | {"experiment", "version", "lr"}
 )
 """Settings that a baseline takes from the cells that it is a baseline of."""
+_LIST = TypeAdapter(list[Baseline])
 
 
 def baseline_cells(
@@ -37,9 +40,6 @@ def baseline_cells(
         if isinstance(cell, Pretrain):
             own = {name: getattr(cell, name) for name in SHARED} | settings
             points.setdefault(tuple(own.values()), own)
-    found = (
-        Baseline.model_validate({"experiment": "baseline", "baseline": kind, **point})
-        for point in points.values()
-        for kind in kinds
-    )
-    return list({cell.id: cell for cell in found}.values())
+    head = {"experiment": "baseline"}
+    settings_of = [head | point | {"baseline": k} for point in points.values() for k in kinds]
+    return list({cell.id: cell for cell in _LIST.validate_python(settings_of)}.values())
