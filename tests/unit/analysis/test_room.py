@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 import yaml
 
+from bench.analysis.evidence import gather
 from bench.analysis.room import Room, room_of
 from bench.cells.baseline import Baseline, without_baselines
 from bench.cells.cell import Cell
 from bench.files.yaml_file import Loader
+from bench.papers.reader import NO_PAPER
 from bench.results.reader import Results
 from bench.suites.load import load_suite
 from tests.fakes.results import cells_of, finish
@@ -78,3 +80,13 @@ def test_there_is_none_without_each_kind(path: Path, kind: str) -> None:
 def test_there_is_none_of_what_is_not_measured(path: Path) -> None:
     judged = without_baselines(cells_of(path, "tiny"))
     assert room(path, baselines_of(path), judged, "linear_top1") is None
+
+
+def test_baselines_are_kept_apart_from_what_is_judged(path: Path) -> None:
+    cells = cells_of(path, "tiny")
+    root = path.parent.parent / "results"
+    root.mkdir()
+    finish(root, baselines_of(path), accuracy)
+    evidence = gather(load_suite(path), "tiny", cells, NO_PAPER, Results(root))
+    assert evidence.cells == without_baselines(cells)
+    assert (evidence.done, [cell for cell, _ in evidence.baselines]) == ([], baselines_of(path))
