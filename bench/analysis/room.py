@@ -22,7 +22,7 @@ class Room:
     """Between which accuracies cells have something to say, each a mean over seeds, in percent."""
 
     metric: str
-    raw: Interval
+    raw: Interval  # of one seed, for raw inputs have none
     untrained: Interval
     labels: Interval
 

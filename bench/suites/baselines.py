@@ -16,6 +16,8 @@ SHARED = tuple(
     if name in Pretrain.model_fields and name not in LABELS | {"experiment", "version", "lr"}
 )
 """Settings that a baseline takes from the cells that it is a baseline of."""
+ONE_SEED: dict[str, dict[str, Any]] = {"raw": {"seed": 0}}
+"""Baselines of which one seed is enough: in raw inputs it only draws the few labels."""
 _LIST = TypeAdapter(list[Baseline])
 
 
@@ -40,6 +42,9 @@ def baseline_cells(
         if isinstance(cell, Pretrain):
             own = {name: getattr(cell, name) for name in SHARED} | settings
             points.setdefault(tuple(own.values()), own)
-    head = {"experiment": "baseline"}
-    settings_of = [head | point | {"baseline": k} for point in points.values() for k in kinds]
+    settings_of = [
+        {"experiment": "baseline", "baseline": kind} | point | ONE_SEED.get(str(kind), {})
+        for point in points.values()
+        for kind in kinds
+    ]
     return list({cell.id: cell for cell in _LIST.validate_python(settings_of)}.values())

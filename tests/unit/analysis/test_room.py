@@ -59,9 +59,9 @@ def width(cells: list[Cell], value: int) -> list[Cell]:
 def test_room_is_from_the_larger_of_raw_and_untrained_to_labels(path: Path) -> None:
     found = room(path, baselines_of(path), width(cells_of(path, "tiny"), 8))
     assert found is not None
-    assert (found.raw.mean, found.untrained.mean, found.labels.mean) == (60.5, 42.5, 92.5)
-    assert (found.floor, found.ceiling, found.room) == (60.5, 92.5, 32.0)
-    assert (found.raw.n, found.untrained.n, found.labels.n) == (2, 2, 2)
+    assert (found.raw.mean, found.untrained.mean, found.labels.mean) == (60.0, 42.5, 92.5)
+    assert (found.floor, found.ceiling, found.room) == (60.0, 92.5, 32.5)
+    assert (found.raw.n, found.untrained.n, found.labels.n) == (1, 2, 2)
 
 
 def test_of_several_networks_room_is_what_all_have(path: Path) -> None:
