@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from bench.cells.architectures import Stem, multiply_adds, network_text
-from bench.cells.axes import Fraction, Share, ViewSet
+from bench.cells.axes import Fraction, ViewSet
 from bench.cells.cell import Cell, identity
 from bench.cells.dataset_sizes import (
     GUESS,
@@ -29,7 +29,6 @@ from bench.cells.dataset_sizes import (
 )
 from bench.cells.learning_rate import Rule, check_rate, ruled
 from bench.cells.linear_protocols import linear_record
-from bench.cells.supervised import Supervised
 from bench.cells.warps import WARPS, warp_record
 
 LABELS = frozenset({"base_lr", "lr_scaling"})
@@ -59,7 +58,7 @@ class Baseline(Cell):
     # data
     dataset: Annotated[str, Field(min_length=1)]
     train_images: PositiveInt | None = None
-    held_out: Share | None = None
+    held_out: Annotated[float, Field(gt=0, lt=1)] | None = None
     image_size: Annotated[int, Field(ge=8)]
 
     # encoder; null of raw inputs
@@ -147,16 +146,6 @@ class Baseline(Cell):
         return identity(
             fields | {"linear": linear_record(self.linear)} | warp_record(self.test_warp)
         )
-
-    @property
-    def classifier(self) -> Supervised:
-        """The cell of `supervised` with the network and the training with labels."""
-        own = {name: getattr(self, name) for name in ("dataset", "image_size", "seed")}
-        own |= {name: getattr(self, name) for name in (*NETWORK, *TRAINING)}
-        given = {name: value for name, value in own.items() if value is not None}
-        images = {"train_images": self.train_images}
-        head = {"experiment": "supervised", "loss": "cross-entropy"}
-        return Supervised.model_validate(head | images | given)
 
     @property
     def multiply_adds(self) -> float:

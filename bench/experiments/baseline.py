@@ -6,7 +6,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from bench.cells.baseline import Baseline
+from bench.cells.baseline import NETWORK, TRAINING, Baseline
+from bench.cells.supervised import Supervised
 from bench.data.streams import Purpose, stream
 from bench.errors import CellFailure, DataError, DataFailure
 from bench.experiments.evaluations import Evaluator, Frozen
@@ -72,9 +73,18 @@ def _untrained(cell: Baseline, source: Source, folder: CellFolder, device: str) 
 
 def _labels(cell: Baseline, source: Source, folder: CellFolder, device: str) -> nn.Module:
     """Return the encoder of a classifier that was trained by cross-entropy."""
-    training = SupervisedTraining(cell.classifier, source, device)
+    training = SupervisedTraining(_classifier(cell), source, device)
     train(training, folder)
     return training.online.get_submodule("backbone")
+
+
+def _classifier(cell: Baseline) -> Supervised:
+    """Return the cell of `supervised` with the network and the training of a baseline."""
+    head = {"experiment": "supervised", "loss": "cross-entropy", "train_images": cell.train_images}
+    names = ("dataset", "image_size", "seed", *NETWORK, *TRAINING)
+    own = {name: getattr(cell, name) for name in names}
+    given = {name: value for name, value in own.items() if value is not None}
+    return Supervised.model_validate(head | given)
 
 
 ENCODERS: dict[str, Callable[[Baseline, Source, CellFolder, str], nn.Module]] = {
