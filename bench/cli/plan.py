@@ -73,7 +73,7 @@ def describe_plan(
         for fault in probe_unknown(prediction, selection.store, probe_with, places):
             print(f"bench: {fault}", file=sys.stderr)
         prediction = predict(selection.cells, states, selection.store, places)
-    names = [*varied_settings(selection.cells), "seed"]
+    names = [*_axes(selection.cells), "seed"]
     record = {
         "suite": selection.suite.name,
         "scale": selection.scale,
@@ -180,6 +180,14 @@ def _warn(selection: Selection) -> None:
         texts = [f"{told} ({n} cells)" for told, n in found.most_common(MOST_WARNINGS)]
         more = f"; and {len(found) - MOST_WARNINGS} more" if len(found) > MOST_WARNINGS else ""
         print(f"bench: warning: {'; '.join(texts)}{more}", file=sys.stderr)
+
+
+def _axes(cells: Sequence[Cell]) -> list[str]:
+    """Return the settings that tell cells apart; beside others, baselines by their kind alone."""
+    judged = without_baselines(cells)
+    if not judged or len(judged) == len(cells):
+        return varied_settings(cells)
+    return ["baseline", *varied_settings(judged)]
 
 
 def print_plan(record: Record) -> None:

@@ -76,3 +76,12 @@ def test_a_setting_that_does_not_fit_is_told_at_its_place(workspace: Workspace) 
     assert str(caught.value) == (
         f"{path}: scales.tiny.baselines.lr: found -1.0, expected a value greater than 0."
     )
+
+
+def test_a_plan_tells_baselines_by_their_kind(workspace: Workspace) -> None:
+    write(workspace, LABELS)
+    cells = workspace.call("plan", "digits", "--json").json["cells"]
+    assert [cell["axes"] for cell in cells][1:3] == [
+        {"baseline": None, "knn_k": 7, "seed": 0},
+        {"baseline": "raw", "knn_k": 3, "seed": 0},
+    ]
