@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, worst
 from bench.analysis.compare import Compared, compare
 from bench.analysis.departures import departures_of_scale
+from bench.cells.baseline import Baseline, without_baselines
 from bench.cells.cell import Cell
 from bench.papers.reader import Claim, Paper
 from bench.results.reader import Done, Results
+from bench.suites.judged_by import as_judged
 from bench.suites.suite import Suite
 
 
@@ -21,6 +23,7 @@ class Evidence:
     paper: Paper
     cells: list[Cell]
     done: Done
+    baselines: Done  # finished ones: what room accuracies have
     compared: list[Compared]
     judged: list[Judged]
 
@@ -36,7 +39,7 @@ class Evidence:
 
 
 def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: Results) -> Evidence:
-    """Read the finished cells and judge them.
+    """Read the finished cells and judge them; baselines are no part of what is judged.
 
     Args:
         suite: the suite.
@@ -45,15 +48,17 @@ def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: R
         paper: the suite's.
         results: where finished cells are looked up.
     """
-    done = results.finished(cells)
+    suite, own = as_judged(suite, scale), without_baselines(cells)
+    done = results.finished(own)
     return Evidence(
         suite=suite,
         scale=scale,
         paper=paper,
-        cells=cells,
+        cells=own,
         done=done,
-        compared=compare(suite, cells, done, paper),
-        judged=judge_claims(suite, scale, cells, done, paper),
+        baselines=results.finished([c for c in cells if isinstance(c, Baseline)]),
+        compared=compare(suite, own, done, paper),
+        judged=judge_claims(suite, scale, own, done, paper),
     )
 
 

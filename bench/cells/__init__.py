@@ -1,5 +1,6 @@
 """What is computed: a typed, frozen, hashed record per experiment. No torch, no files."""
 
+from bench.cells.baseline import Baseline
 from bench.cells.cell import Cell
 from bench.cells.equations import Identity
 from bench.cells.pretrain import Pretrain
@@ -15,5 +16,6 @@ CELLS: dict[str, type[Cell]] = {
     "spirals": Spirals,
     "pretrain": Pretrain,
     "supervised": Supervised,
+    "baseline": Baseline,
 }
 """The record of each experiment, by its name."""

@@ -43,6 +43,8 @@ class DataAndViews(Axis):
     """STL-10 has unlabelled images too."""
     train_images: PositiveInt | None = None
     """The first so many of a fixed random order; null: all."""
+    held_out: Annotated[float, Field(gt=0, lt=1)] | None = later()
+    """Share of each class's training images that takes the place of the test images."""
     image_size: Annotated[int, Field(ge=8)]
     """Pixels a side, of a view."""
     views: ViewSet
@@ -276,5 +278,8 @@ class Evaluation(Axis):
     """Labels a class."""
     few_shot_draws: PositiveInt = 10
     """Draws of labelled images; their mean and standard deviation are reported."""
+    test_warp: Literal["none", "digits-25"] = later("none")
+    """How test images are warped for accuracies beside those of plain ones; digits-25: turned by up
+    to 25 degrees, scaled by up to 1.3, moved by up to a tenth of the width."""
     weights_K: PositiveInt | None = later()
     """Negatives of the weights r_+ of two draws."""

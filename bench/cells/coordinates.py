@@ -35,6 +35,9 @@ EVALUATIONS: dict[str, tuple[str, ...]] = {
     "few-shot": ("features", "few_shot", "few_shot_draws"),
     "geometry": ("features",),
     "weights": ("weights_K",),
+    "warped-knn": ("features", "knn_k", "knn_tau", "knn_metric", "test_warp"),
+    "warped-linear": ("features", "linear", "test_warp"),
+    "warped-few-shot": ("features", "few_shot", "few_shot_draws", "test_warp"),
 }
 """Evaluations of a trained encoder, and the fields that are their protocol."""
 LABELS = frozenset({"method", "base_lr", "lr_scaling"})

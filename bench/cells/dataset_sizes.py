@@ -24,17 +24,43 @@ GUESS = SIZES["cifar10"]  # of a data set that is not known, such as a folder of
 
 
 _OF_TEST_IMAGES = ("knn_top", "linear_top", "online_linear_top", "test_top")
+_OF_WARPED_IMAGES = ("warped_knn_top", "warped_linear_top")
 
 
-def test_step(dataset: str, metric: str) -> float | None:
-    """Return the percent that one test image is worth to an accuracy; None where not known."""
+def size_of(dataset: str, held_out: float | None = None) -> Size | None:
+    """Return how large a data set is; None where that is not known.
+
+    With `held_out`, that share of the training images is the test part, up to one image per class.
+    """
     size = SIZES.get(dataset)
-    return 100 / size.test if size and metric.startswith(_OF_TEST_IMAGES) else None
+    if size is None or held_out is None:
+        return size
+    out = round(held_out * size.train)
+    return size._replace(train=size.train - out, test=out)
 
 
-def images_there(dataset: str, pretrain_on: str = "train") -> int | None:
+def accuracy_step(
+    dataset: str, metric: str, held_out: float | None = None, warps: int = 1
+) -> float | None:
+    """Return the percent that one test image is worth to an accuracy; None where not known.
+
+    Args:
+        dataset: its name.
+        metric: the accuracy.
+        held_out: see `size_of`.
+        warps: draws of a warp per test image.
+    """
+    size = size_of(dataset, held_out)
+    if size is None or not metric.startswith(_OF_TEST_IMAGES + _OF_WARPED_IMAGES):
+        return None
+    return 100 / (size.test * (warps if metric.startswith(_OF_WARPED_IMAGES) else 1))
+
+
+def images_there(
+    dataset: str, pretrain_on: str = "train", held_out: float | None = None
+) -> int | None:
     """Return how many images there are to train on; None where the data set is not known."""
-    size = SIZES.get(dataset)
+    size = size_of(dataset, held_out)
     if size is None:
         return None
     return size.train + (size.unlabeled if pretrain_on == "train+unlabeled" else 0)
@@ -78,10 +104,13 @@ class TrainingImages(NamedTuple):
 
 
 def training_images(
-    dataset: str, train_images: int | None, pretrain_on: str = "train"
+    dataset: str,
+    train_images: int | None,
+    pretrain_on: str = "train",
+    held_out: float | None = None,
 ) -> TrainingImages | None:
     """Return the images that `train_images` (None: all) takes; None where the size is not known."""
-    available = images_there(dataset, pretrain_on)
+    available = images_there(dataset, pretrain_on, held_out)
     if available is None:
         return None
     return TrainingImages(dataset, available, available if train_images is None else train_images)

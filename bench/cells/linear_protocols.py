@@ -1,7 +1,7 @@
 """How a linear classifier is trained on a frozen encoder: the protocols by name."""
 
 import math
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import (
     Field,
@@ -12,6 +12,7 @@ from pydantic import (
     model_validator,
 )
 
+from bench.errors import choices
 from bench.record import Record
 
 
@@ -91,3 +92,16 @@ LINEAR_PROTOCOLS: dict[str, LinearProtocol] = {
     # scikit-learn's LogisticRegression, for data small enough to reach the optimum
     "logistic": LinearProtocol(optimizer="lbfgs", epochs=1000, normalise="standardise"),
 }
+
+
+def linear_record(name: str | None) -> dict[str, Any] | None:
+    """Return a protocol written out, as it enters an id; None for none.
+
+    Raises:
+        ValueError: there is no such protocol.
+    """
+    if name is None:
+        return None
+    if name not in LINEAR_PROTOCOLS:
+        raise ValueError(f"linear '{name}' is unknown. {choices(name, list(LINEAR_PROTOCOLS))}")
+    return LINEAR_PROTOCOLS[name].model_dump(mode="json")

@@ -14,15 +14,16 @@ from bench.cells.cell import Cell, Work, identity
 from bench.cells.coordinates import EVALUATIONS, LABELS, Coordinates
 from bench.cells.dataset_sizes import (
     GUESS,
-    SIZES,
     Demand,
+    accuracy_step,
     images_there,
-    test_step,
+    size_of,
     training_images,
 )
 from bench.cells.learning_rate import ruled
-from bench.cells.linear_protocols import LINEAR_PROTOCOLS
+from bench.cells.linear_protocols import LINEAR_PROTOCOLS, linear_record
 from bench.cells.rules import check_agreement
+from bench.cells.warps import WARPS, warp_record
 
 BACKWARD_TOO = 3  # a step's multiply-adds, in forward passes
 
@@ -44,7 +45,10 @@ class Pretrain(Coordinates, Cell):
         "knn_top5", "knn_top1_best", "linear_top1", "linear_top5", "online_linear_top1",
         "few_shot_linear_top1", "few_shot_linear_top1_std", "few_shot_nn_top1",
         "few_shot_nn_top1_std", "alignment", "uniformity", "class_separation",
-        "principal_component_ratio", "weight_similarity",
+        "principal_component_ratio", "weight_similarity", "warped_knn_top1", "warped_knn_top5",
+        "warped_linear_top1", "warped_linear_top5", "warped_few_shot_linear_top1",
+        "warped_few_shot_linear_top1_std", "warped_few_shot_nn_top1",
+        "warped_few_shot_nn_top1_std",
     )  # fmt: skip
     stack_limit: ClassVar[int] = 1000
     one_valued: ClassVar[frozenset[str]] = frozenset({"experiment", "version"})
@@ -66,12 +70,15 @@ class Pretrain(Coordinates, Cell):
 
     def step_of(self, metric: str) -> float | None:
         """Return what one test image is worth."""
-        return test_step(self.dataset, metric)
+        warps = 1 if self.test_warp == "none" else WARPS[self.test_warp].draws
+        return accuracy_step(self.dataset, metric, self.held_out, warps)
 
     @cached_property
     def id(self) -> str:
         """16 hex digits over every field but the labels, protocols written out."""
-        return identity(self.science | {"linear": self._linear_record()})
+        return identity(
+            self.science | {"linear": linear_record(self.linear)} | warp_record(self.test_warp)
+        )
 
     @property
     def science(self) -> dict[str, Any]:
@@ -95,15 +102,13 @@ class Pretrain(Coordinates, Cell):
     def evaluation(self, name: str) -> dict[str, Any]:
         """Return the protocol of an evaluation, written out."""
         record = {field: getattr(self, field) for field in EVALUATIONS[name]}
-        return record | ({"protocol": self._linear_record()} if name == "linear" else {})
+        if name.endswith("linear"):
+            record |= {"protocol": linear_record(self.linear)}
+        return record | (warp_record(self.test_warp) if name.startswith("warped") else {})
 
     def evaluation_id(self, name: str) -> str:
         """16 hex digits over the training and the protocol of an evaluation."""
         return identity({"training": self.training_id, "evaluation": name} | self.evaluation(name))
-
-    def _linear_record(self) -> dict[str, Any] | None:
-        protocol = LINEAR_PROTOCOLS.get(self.linear or "")
-        return None if protocol is None else protocol.model_dump(mode="json")
 
     @property
     def stack_key(self) -> str:
@@ -113,7 +118,8 @@ class Pretrain(Coordinates, Cell):
     @property
     def multiply_adds(self) -> float:
         """Forward and backward of two views, and the keys' forward where it is another network."""
-        images = self.train_images or images_there(self.dataset, self.pretrain_on) or GUESS.train
+        there = images_there(self.dataset, self.pretrain_on, self.held_out)
+        images = self.train_images or there or GUESS.train
         momentum = self.target == "momentum"
         passes = (3 + momentum) * (2 if self.symmetric or not momentum else 1)
         if self.one_view:
@@ -132,14 +138,16 @@ class Pretrain(Coordinates, Cell):
     @property
     def _evaluation_multiply_adds(self) -> float:
         """Features of all images, two views of the test images, and the linear classifier."""
-        size = SIZES.get(self.dataset, GUESS)
+        size = size_of(self.dataset, self.held_out) or GUESS
         images = min(self.train_images or size.train, size.train)
         one = multiply_adds(self.arch, self.stem, self.width, self.image_size)
-        work = one * (images + 3 * size.test)
+        warps = 0 if self.test_warp == "none" else WARPS[self.test_warp].draws
+        work = one * (images + (3 + warps) * size.test)
         if self.linear is not None:
             features = architecture(self.arch).features(self.width)
             epochs = LINEAR_PROTOCOLS[self.linear].epochs
-            work += float(BACKWARD_TOO * epochs * images * features * size.classes)
+            fits = 2 if warps else 1
+            work += float(fits * BACKWARD_TOO * epochs * images * features * size.classes)
         return work
 
     @property
@@ -157,7 +165,8 @@ class Pretrain(Coordinates, Cell):
     @property
     def evaluation_kind(self) -> str:
         """Kinds of evaluations that take a time of their own."""
-        return f"{self.linear} {self.few_shot} {self.few_shot_draws} {self.weights_K}"
+        kind = f"{self.linear} {self.few_shot} {self.few_shot_draws} {self.weights_K}"
+        return kind if self.test_warp == "none" else f"{kind} {self.test_warp}"
 
     @property
     def batch_over_ranks(self) -> int:
@@ -166,10 +175,11 @@ class Pretrain(Coordinates, Cell):
 
     def asked_of_data(self) -> list[Demand]:
         """Return what steps, evaluations and draws of negatives ask of the data set."""
-        images = training_images(self.dataset, self.train_images, self.pretrain_on)
-        if images is None:
+        images = training_images(self.dataset, self.train_images, self.pretrain_on, self.held_out)
+        size = size_of(self.dataset, self.held_out)
+        if images is None or size is None:
             return []
-        labelled = SIZES[self.dataset].train
+        labelled = size.train
         if labelled < images.taken:
             knn = Demand("knn_k", self.knn_k, labelled, f"{self.dataset} has {labelled} labelled")
         else:

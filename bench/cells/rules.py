@@ -2,11 +2,10 @@
 
 from bench.cells.coordinates import Coordinates
 from bench.cells.learning_rate import check_rate
-from bench.cells.linear_protocols import LINEAR_PROTOCOLS
+from bench.cells.linear_protocols import linear_record
 from bench.cells.losses import LOSSES
 from bench.cells.negatives_rules import CHECKS_OF_NEGATIVES, need
 from bench.cells.requirements import BELONGS, WITH_GRADIENT, or_
-from bench.errors import choices
 
 
 def check_agreement(cell: Coordinates) -> None:
@@ -23,7 +22,7 @@ def check_agreement(cell: Coordinates) -> None:
             raise ValueError(rule.told(name) + ("" if rule.or_with else where))
     for check in (
         _check_heads, _check_batch_norm, *CHECKS_OF_NEGATIVES, _check_objective, _check_gradient,
-        _check_mixtures, _check_training,
+        _check_mixtures, _check_evaluations, _check_training,
     ):  # fmt: skip
         check(cell)
 
@@ -171,6 +170,13 @@ def _check_mixtures(cell: Coordinates) -> None:
         )
 
 
+def _check_evaluations(cell: Coordinates) -> None:
+    need(
+        cell.test_warp == "none" or cell.dataset == "digits",
+        f"test_warp '{cell.test_warp}' is for dataset 'digits'",
+    )
+
+
 def _check_training(cell: Coordinates) -> None:
     if cell.warmup_epochs > cell.epochs:
         raise ValueError(f"warmup_epochs {cell.warmup_epochs}: there are {cell.epochs} epochs")
@@ -182,7 +188,5 @@ def _check_training(cell: Coordinates) -> None:
         (not cell.components and cell.watch == "knn") or cell.knn_every_epochs > 0,
         "components and watch belong to what is watched: knn_every_epochs must be above 0",
     )
-    if cell.linear is not None and cell.linear not in LINEAR_PROTOCOLS:
-        known = choices(cell.linear, list(LINEAR_PROTOCOLS))
-        raise ValueError(f"linear '{cell.linear}' is unknown. {known}")
+    linear_record(cell.linear)
     check_rate(lr=cell.lr, base_lr=cell.base_lr, lr_scaling=cell.lr_scaling, N=cell.N)

@@ -19,7 +19,7 @@ from pydantic import (
 from bench.cells.architectures import Stem, multiply_adds, network_text
 from bench.cells.axes import Fraction, ViewSet
 from bench.cells.cell import Cell, identity
-from bench.cells.dataset_sizes import GUESS, Demand, images_there, test_step, training_images
+from bench.cells.dataset_sizes import GUESS, Demand, accuracy_step, images_there, training_images
 from bench.cells.learning_rate import Rule, check_rate, ruled
 from bench.cells.requirements import Belongs
 
@@ -87,10 +87,11 @@ class Supervised(Cell):
     local_size: ClassVar[int | None] = None
     colour: ClassVar[str] = "rgb"
     cutmix: ClassVar[bool] = False
+    held_out: ClassVar[float | None] = None
 
     def step_of(self, metric: str) -> float | None:
         """Return what one test image is worth."""
-        return test_step(self.dataset, metric)
+        return accuracy_step(self.dataset, metric)
 
     @property
     def N(self) -> int:

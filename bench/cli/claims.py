@@ -10,6 +10,7 @@ from bench.analysis.all_claims import JudgedScale, claim_rows
 from bench.analysis.claims import judge_claims
 from bench.analysis.coverage import claim_places
 from bench.analysis.evidence import Evidence
+from bench.cells.baseline import without_baselines
 from bench.cli.evidence import evidence_of
 from bench.cli.options import AsJson, Scale, Seeds, Where, answer
 from bench.cli.selection import check_scale_known, select
@@ -21,6 +22,7 @@ from bench.report.judged import check_text, effect_text
 from bench.report.tables import Entry
 from bench.results.reader import Results
 from bench.suites.expand import expand
+from bench.suites.judged_by import as_judged
 from bench.suites.load import load_suite, suite_paths
 from bench.suites.validate import check_suite
 
@@ -65,10 +67,10 @@ def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | Non
             continue
         printed = check_suite(suite, path)
         for name in suite.scales if scale is None else {scale} & suite.scales.keys():
-            cells = expand(suite, name, path)
+            cells = without_baselines(expand(suite, name, path))
             done = results.finished(cells)
             if done:
-                judged = judge_claims(suite, name, cells, done, printed)
+                judged = judge_claims(as_judged(suite, name), name, cells, done, printed)
                 judged_scales.append(JudgedScale(suite, name, judged))
     places = claim_places(list(loaded.values()))
     return claim_rows([p for p in places if paper in (None, p.paper)], judged_scales, scale)

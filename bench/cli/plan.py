@@ -11,6 +11,7 @@ import typer
 
 from bench.analysis.departures import departures_of_scale
 from bench.analysis.needed_cells import Sets, needed_by_claims, needed_by_printed
+from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell, varied_settings
 from bench.cells.dataset_limits import too_much
 from bench.cli.options import AsJson, Jobs, Limit, Scale, Seeds, SuiteName, Where, answer
@@ -73,7 +74,7 @@ def describe_plan(
         for fault in probe_unknown(prediction, selection.store, probe_with, places):
             print(f"bench: {fault}", file=sys.stderr)
         prediction = predict(selection.cells, states, selection.store, places)
-    names = [*varied_settings(selection.cells), "seed"]
+    names = [*_axes(selection.cells), "seed"]
     record = {
         "suite": selection.suite.name,
         "scale": selection.scale,
@@ -134,8 +135,9 @@ def _limited(chosen: Sequence[Selection], prediction: Prediction, limit_hours: f
 
     claims, printed = [], []
     for s in chosen:
-        claims += named(needed_by_claims(s.suite, s.cells), s.suite.name)
-        printed += named(needed_by_printed(s.suite, s.cells, s.paper), s.suite.name)
+        judged = without_baselines(s.cells)
+        claims += named(needed_by_claims(s.suite, judged), s.suite.name)
+        printed += named(needed_by_printed(s.suite, judged, s.paper), s.suite.name)
     try:
         choice = choose(prediction.estimates, claims, printed, 3600 * limit_hours)
     except LaunchError as error:
@@ -187,6 +189,14 @@ def _warn(selection: Selection) -> None:
         texts = [f"{told} ({n} cells)" for told, n in found.most_common(MOST_WARNINGS)]
         more = f"; and {len(found) - MOST_WARNINGS} more" if len(found) > MOST_WARNINGS else ""
         print(f"bench: warning: {'; '.join(texts)}{more}", file=sys.stderr)
+
+
+def _axes(cells: Sequence[Cell]) -> list[str]:
+    """Return the settings that tell cells apart; beside others, baselines by their kind alone."""
+    judged = without_baselines(cells)
+    if not judged or len(judged) == len(cells):
+        return varied_settings(cells)
+    return ["baseline", *varied_settings(judged)]
 
 
 def print_plan(record: Record) -> None:

@@ -31,6 +31,10 @@ class Split:
         """Return the same images on another device."""
         return Split(self.pixels.to(device), self.labels.to(device))
 
+    def of(self, rows: Tensor) -> "Split":
+        """Return the images of these rows: places, or whether each is taken."""
+        return Split(self.pixels[rows], self.labels[rows])
+
 
 @dataclass(frozen=True, eq=False)
 class Images:
@@ -86,22 +90,25 @@ def load_digits() -> Images:
     large = torch.nn.functional.interpolate(grey, size=(16, 16), mode="bilinear").round()
     pixels = large.to(torch.uint8).repeat(1, 3, 1, 1)
     labels = torch.from_numpy(bunch.target.astype(np.int64))
-    held_out = torch.from_numpy(_quarter_of_each_class(bunch.target))
-    train = Split(pixels[~held_out], labels[~held_out])
-    test = Split(pixels[held_out], labels[held_out])
+    drawn = share_of_each_class(bunch.target, 1 / 4, stream(DIGITS_SEED, Purpose.DATA))
+    held_out, everything = torch.from_numpy(drawn), Split(pixels, labels)
+    train, test = everything.of(~held_out), everything.of(held_out)
     mean, std = channel_statistics(train.pixels)
     tensors = (train.pixels, train.labels, test.pixels, test.labels)
     fingerprint = fingerprint_of(tensor.numpy().tobytes() for tensor in tensors)
     return Images("digits", 10, 16, mean, std, fingerprint, train, test)
 
 
-def _quarter_of_each_class(
-    labels: np.ndarray[tuple[int], np.dtype[np.int64]],
+def share_of_each_class(
+    labels: np.ndarray[tuple[int], np.dtype[np.int64]], share: float, generator: np.random.Generator
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return which images are held out; raw bits, for NumPy promises only those for ever."""
-    keys = stream(DIGITS_SEED, Purpose.DATA).bit_generator.random_raw(len(labels))
-    held_out = np.zeros(len(labels), dtype=np.bool_)
-    for label in np.unique(labels):
+    """Return which images are among a random share of their class; none without a label (-1).
+
+    It takes raw bits, for NumPy promises only those for ever.
+    """
+    keys = generator.bit_generator.random_raw(len(labels))
+    taken = np.zeros(len(labels), dtype=np.bool_)
+    for label in np.unique(labels[labels >= 0]):
         own = np.flatnonzero(labels == label)
-        held_out[own[np.argsort(keys[own])][: round(len(own) / 4)]] = True
-    return held_out
+        taken[own[np.argsort(keys[own])][: round(share * len(own))]] = True
+    return taken

@@ -1,14 +1,17 @@
 """The evaluations of a trained encoder: each gives metrics, each has its protocol in the cell."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bench.cells.baseline import Baseline
 from bench.cells.linear_protocols import LINEAR_PROTOCOLS
 from bench.cells.pretrain import Pretrain
+from bench.cells.warps import WARPS
 from bench.data.streams import Purpose, stream
 from bench.errors import DataFailure
 from bench.evaluate.features import Accuracy, Features, extract
@@ -28,16 +31,41 @@ PAIRS_A_BATCH = 512  # of views, for alignment
 REDRAWN = 3  # pairs of draws of keys
 
 
+Evaluated = Pretrain | Baseline
+"""A cell that asks for accuracies."""
+
+
+class Layers(Hashable, Protocol):
+    """What evaluations take features from; `Online` is one."""
+
+    @property
+    def backbone(self) -> nn.Module:
+        """From images (B, 3, H, W) to features (B, F)."""
+
+    @property
+    def embedding(self) -> nn.Module:
+        """From images to what is behind the projector."""
+
+
+class Frozen(nn.Module):
+    """An encoder without a head."""
+
+    def __init__(self, backbone: nn.Module) -> None:
+        """Take what maps images (B, 3, H, W) to features (B, F)."""
+        super().__init__()
+        self.backbone = self.embedding = backbone
+
+
 class Evaluator:
     """Evaluates one encoder for cells that share it: features are extracted once."""
 
-    def __init__(self, cells: Sequence[Pretrain], source: Source) -> None:
+    def __init__(self, cells: Sequence[Evaluated], source: Source) -> None:
         """Take the labelled images of a source: those trained on, and the test images."""
         self.cells, self.source, self.classes = cells, source, source.meta.classes
         self._features = cache(self._extract)
         self._votes = cache(self._vote)
 
-    def fault(self, cell: Pretrain) -> DataFailure | None:
+    def fault(self, cell: Evaluated) -> DataFailure | None:
         """Return why an evaluation of the cell cannot be done with these images, if so."""
         labels = self.source.labels["train"]
         counts = torch.bincount(labels[labels >= 0].cpu(), minlength=self.classes)
@@ -75,7 +103,7 @@ class Evaluator:
         features = extract(online.backbone, self.source.plain("test"))
         return head.top1(features, self.source.labels["test"])
 
-    def evaluate(self, name: str, cell: Pretrain, online: Online) -> dict[str, float]:
+    def evaluate(self, name: str, cell: Any, online: Any) -> dict[str, float]:
         """Return the metrics of an evaluation; none if the cell does not ask for it."""
         return _EVALUATIONS[name](self, cell, online)
 
@@ -85,33 +113,40 @@ class Evaluator:
         labelled = {part: own[own >= 0] for part, own in labels.items()}
         return Features(train, labelled["train"], test, labelled["test"])
 
-    def _extract(self, layer: str, online: Online) -> Features:
-        return self._of(encoder_of(layer, online))
+    def _extract(self, layer: str, online: Layers, warp: str) -> Features:
+        """Return features of the training images, and of the test images as they are or warped."""
+        encoder = encoder_of(layer, online)
+        if warp == "none":
+            return self._of(encoder)
+        plain, by = self._features(layer, online, "none"), WARPS[warp]
+        test = extract(encoder, self.source.warped(by))
+        return Features(plain.train, plain.train_labels, test, plain.test_labels.repeat(by.draws))
 
     def _vote(
-        self, layer: str, metric: str, online: Online
+        self, layer: str, metric: str, online: Layers, warp: str
     ) -> dict[tuple[int, float | None], Accuracy]:
         """Return kNN for every k and temperature that one of the cells asks for."""
         alike = [c for c in self.cells if (c.features, c.knn_metric) == (layer, metric)]
         return knn_top1(
-            self._features(layer, online),
+            self._features(layer, online, warp),
             k=sorted({c.knn_k for c in alike}),
             tau=sorted({c.knn_tau for c in alike}, key=lambda tau: tau or 0.0),
             metric=alike[0].knn_metric,
             classes=self.classes,
         )
 
-    def knn(self, cell: Pretrain, online: Online) -> dict[str, float]:
+    def knn(self, cell: Evaluated, online: Layers, warp: str = "none") -> dict[str, float]:
         """Vote of the nearest training images."""
-        found = self._votes(cell.features, cell.knn_metric, online)[cell.knn_k, cell.knn_tau]
+        votes = self._votes(cell.features, cell.knn_metric, online, warp)
+        found = votes[cell.knn_k, cell.knn_tau]
         return {"knn_top1": found.top1, "knn_top5": found.top5}
 
-    def linear(self, cell: Pretrain, online: Online) -> dict[str, float]:
+    def linear(self, cell: Evaluated, online: Layers, warp: str = "none") -> dict[str, float]:
         """A linear classifier on frozen features."""
         if cell.linear is None:
             return {}
         found = linear_top1(
-            self._features(cell.features, online),
+            self._features(cell.features, online, warp),
             protocol=LINEAR_PROTOCOLS[cell.linear],
             classes=self.classes,
             generator=stream(cell.seed, Purpose.EVALUATE, 0),
@@ -119,12 +154,12 @@ class Evaluator:
         )
         return {"linear_top1": found.top1, "linear_top5": found.top5}
 
-    def few_shot(self, cell: Pretrain, online: Online) -> dict[str, float]:
+    def few_shot(self, cell: Evaluated, online: Layers, warp: str = "none") -> dict[str, float]:
         """Classifiers from a few labels a class."""
         if cell.few_shot is None:
             return {}
         return few_shot(
-            self._features(cell.features, online),
+            self._features(cell.features, online, warp),
             labels_a_class=cell.few_shot,
             draws=cell.few_shot_draws,
             generator=stream(cell.seed, Purpose.EVALUATE, 1),
@@ -142,7 +177,7 @@ class Evaluator:
         if b is None:  # one view an image a step: another one
             (b, _) = self._views(cell, encoder, "test", rows, 3)
         assert b is not None
-        features = self._features(cell.features, online)
+        features = self._features(cell.features, online, "none")
         test = nn.functional.normalize(features.test, dim=1)
         return {
             "alignment": float(align(a, b)),
@@ -189,15 +224,32 @@ class Evaluator:
         return {"weight_similarity": float(torch.stack(similarities).mean())}
 
 
-_EVALUATIONS: dict[str, Callable[[Evaluator, Pretrain, Online], dict[str, float]]] = {
+def _warped(
+    evaluation: Callable[[Evaluator, Evaluated, Layers, str], dict[str, float]],
+) -> Callable[[Evaluator, Evaluated, Layers], dict[str, float]]:
+    """Return the evaluation on warped test images, if the cell has them; metrics are `warped_`."""
+
+    def evaluate(evaluator: Evaluator, cell: Evaluated, online: Layers) -> dict[str, float]:
+        if cell.test_warp == "none":
+            return {}
+        found = evaluation(evaluator, cell, online, cell.test_warp)
+        return {f"warped_{name}": value for name, value in found.items()}
+
+    return evaluate
+
+
+_EVALUATIONS: dict[str, Callable[[Evaluator, Any, Any], dict[str, float]]] = {
     "knn": Evaluator.knn,
     "linear": Evaluator.linear,
     "few-shot": Evaluator.few_shot,
     "geometry": Evaluator.geometry,
     "weights": Evaluator.weights,
+    "warped-knn": _warped(Evaluator.knn),
+    "warped-linear": _warped(Evaluator.linear),
+    "warped-few-shot": _warped(Evaluator.few_shot),
 }
 
 
-def encoder_of(layer: str, online: Online) -> nn.Module:
+def encoder_of(layer: str, online: Layers) -> nn.Module:
     """Return what maps images to the features of a layer: the backbone or the projector."""
     return online.backbone if layer == "backbone" else online.embedding

@@ -7,12 +7,14 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from bench.cells.baseline import BASELINES, Baseline
 from bench.cells.cell import Cell
 from bench.errors import SuiteError, choices
 from bench.files.validation_errors import explain
+from bench.suites.baselines import baseline_cells
 from bench.suites.presets import load_presets
 from bench.suites.resolve import Point, matches, resolve, scale_of
-from bench.suites.suite import Scalar, Suite
+from bench.suites.suite import Scalar, Settings, Suite
 
 
 def expand(
@@ -38,7 +40,8 @@ def expand(
     grids = resolve(suite, scale, path)
     chosen = scale_of(suite, scale, path)
     seeds = seeds or chosen.seeds or suite.seeds
-    rules = where or {}
+    rules = dict(where or {})
+    kinds = rules.pop("baseline", None) if chosen.baselines is not None else None
     known = sorted({name for grid in grids for name in grid.kind.setting_names()})
     for name in rules:
         if name not in known:
@@ -57,9 +60,30 @@ def expand(
                 raise SuiteError(f"{path}: {error}") from None
     if not cells:
         raise SuiteError(f"{path}: scale '{scale}': no cell is left by --where and exclude")
+    if chosen.baselines is None:
+        baselines: list[Cell] = []
+    else:
+        baselines = _baselines(cells, chosen.baselines, kinds, path, f"scales.{scale}.baselines")
+    if kinds is not None:
+        return baselines
     if len(grids) > 1:  # grids of one suite may overlap
         cells = list({cell.id: cell for cell in cells}.values())
-    return cells
+    return cells + baselines
+
+
+def _baselines(
+    cells: list[Cell], settings: Settings, kinds: list[Scalar] | None, path: Path, place: str
+) -> list[Cell]:
+    """Return the baselines of cells, all or those that `--where baseline=` names."""
+    for kind in kinds or ():
+        if kind not in BASELINES:
+            known = choices(str(kind), list(BASELINES))
+            raise SuiteError(f"--where baseline: found '{kind}'. {known}")
+    try:
+        return list(baseline_cells(cells, settings, kinds or BASELINES))
+    except ValidationError as error:
+        places = {name: f"{place}.{name}" for name in Baseline.setting_names()}
+        raise SuiteError(explain(error, path, places)) from None
 
 
 def _check_values(rules: dict[str, list[Scalar]], points: list[Point]) -> None:

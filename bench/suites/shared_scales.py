@@ -4,7 +4,7 @@ Shared scales are data: the project's in `scales/*.yaml` here, anybody's own in
 `<suites>/scales/*.yaml`. A scale of a suite takes one by `like: NAME` and adds what it changes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Self
@@ -12,11 +12,12 @@ from typing import Self
 from pydantic import ConfigDict, TypeAdapter, ValidationError, model_validator
 
 from bench.cells import CELLS
+from bench.cells.baseline import Baseline
 from bench.errors import SuiteError, choices
 from bench.files.validation_errors import explain
 from bench.files.yaml_file import load_yaml, yaml_files
 from bench.record import Record
-from bench.suites.suite import Protocol, Seeds, Settings, SharedScale
+from bench.suites.suite import JudgedBy, Protocol, Seeds, Settings, SharedScale
 
 
 class SharedScaleEntry(Record):
@@ -34,6 +35,8 @@ class SharedScaleEntry(Record):
     protocol: Protocol | None = None
     fixed: Settings = {}
     seeds: Seeds | None = None
+    baselines: Settings | None = None
+    judged_by: JudgedBy | None = None
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
@@ -50,7 +53,9 @@ class SharedScaleEntry(Record):
         inherited = base.model_dump() if base else {}
         changes = self.model_dump(include={"what", "protocol", "seeds"}, exclude_none=True)
         fixed = inherited.get("fixed", {}) | self.fixed
-        return SharedScale.model_validate(inherited | changes | {"fixed": fixed})
+        given = {"baselines", "judged_by"} & self.model_fields_set  # null: not the base's either
+        changes |= {"fixed": fixed} | self.model_dump(include=given)
+        return SharedScale.model_validate(inherited | changes)
 
 
 _FILE = TypeAdapter(dict[str, SharedScaleEntry])
@@ -101,14 +106,24 @@ def _add(path: Path, known: dict[str, SharedScale]) -> None:
     for name, entry in entries.items():
         if name in known:
             raise SuiteError(f"{path}: {name}: there is a shared scale of that name already")
-        for setting in entry.fixed:
-            if setting not in _settings():
+        for place, key, allowed in _named(entry):
+            if key not in allowed:
                 raise SuiteError(
-                    f"{path}: {name}.fixed.{setting}: unknown key. {choices(setting, _settings())}"
+                    f"{path}: {name}.{place}.{key}: unknown key. {choices(key, allowed)}"
                 )
         key_path = f"{path}: {name}.like"
         base = scale_named(entry.like, known, key_path) if entry.like is not None else None
         known[name] = entry.over(base)
+
+
+def _named(entry: SharedScaleEntry) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield each setting or metric that an entry names: its place, itself, and what is allowed."""
+    yield from (("fixed", name, _settings()) for name in entry.fixed)
+    yield from (("baselines", name, Baseline.setting_names()) for name in entry.baselines or {})
+    if entry.judged_by is not None:
+        metrics = list(dict.fromkeys(name for kind in CELLS.values() for name in kind.metrics))
+        for old, new in entry.judged_by.metrics.items():
+            yield from (("judged_by.metrics", name, metrics) for name in (old, new))
 
 
 @cache

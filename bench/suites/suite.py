@@ -50,6 +50,13 @@ class Block(Record):
     exclude: Exclusions = []
 
 
+class JudgedBy(Record):
+    """Metrics that a scale judges by, where those that its suites name have no room."""
+
+    what: str  # they are, behind the titles of tables and figures
+    metrics: Annotated[dict[str, str], Field(min_length=1)]  # named in a suite -> read instead
+
+
 class SharedScale(Record):
     """A scale that many suites take by its name; it knows nothing of a suite's axes."""
 
@@ -57,6 +64,8 @@ class SharedScale(Record):
     protocol: Protocol
     fixed: Settings = {}
     seeds: Seeds | None = None
+    baselines: Settings | None = None  # of the training with labels; null: the scale has none
+    judged_by: JudgedBy | None = None
 
 
 class Scale(Record):
@@ -75,6 +84,8 @@ class Scale(Record):
     grid: Axes = {}
     zip: list[Coupled] = []
     seeds: Seeds | None = None
+    baselines: Settings | None = None
+    judged_by: JudgedBy | None = None
 
 
 class Layout(Record):

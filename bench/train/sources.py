@@ -12,14 +12,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bench.cells.baseline import Baseline
 from bench.cells.pretrain import Pretrain
 from bench.cells.supervised import Supervised
+from bench.cells.warps import Warp
 from bench.data.catalogue import streams
+from bench.data.held_out import with_files_held_out, with_held_out
 from bench.data.images import Images, Split
 from bench.data.load import load_images
 from bench.data.streaming import CropStream, ImageFiles, centre_crops, load_files
 from bench.data.streams import Purpose, stream
 from bench.data.views import Views, crop_box, make_views, scaled_lab
+from bench.data.warps import warped
 from bench.environment import cores
 from bench.errors import DataFailure
 
@@ -41,7 +45,9 @@ class Meta(NamedTuple):
 
 
 Shown = Pretrain | Supervised
-"""A cell that is shown images."""
+"""A cell that is shown images, batch by batch."""
+WithImages = Shown | Baseline
+"""A cell that has images."""
 
 
 class Source(Protocol):
@@ -62,11 +68,14 @@ class Source(Protocol):
     def plain(self, part: Part) -> Iterator[Tensor]:
         """Yield the labelled images as they are, normalised (B, 3, size, size), in order."""
 
+    def warped(self, by: Warp) -> Iterator[Tensor]:
+        """Yield the labelled test images, all of them once per draw of a warp, as `plain` does."""
+
 
 class InMemory:
     """Images that live on the device as uint8; everything is made there."""
 
-    def __init__(self, cell: Shown, images: Images, device: str) -> None:
+    def __init__(self, cell: WithImages, images: Images, device: str) -> None:
         """Move the images to the device.
 
         Raises:
@@ -97,6 +106,15 @@ class InMemory:
 
     def plain(self, part: Part) -> Iterator[Tensor]:
         """See `Source`; images of another size than the views' are resized."""
+        yield from map(self.normalise, self._resized(part))
+
+    def warped(self, by: Warp) -> Iterator[Tensor]:
+        """See `Source`; what is outside an image is black."""
+        images = int((self.labels["test"] >= 0).sum())
+        yield from map(self.normalise, warped(lambda: self._resized("test"), images, by))
+
+    def _resized(self, part: Part) -> Iterator[Tensor]:
+        """Yield the labelled images, float32 in [0, 1]."""
         split = self.parts[part]
         for pixels in split.pixels[split.labels >= 0].split(EVALUATED_AT_ONCE):
             values = pixels.float() / 255
@@ -104,13 +122,13 @@ class InMemory:
                 values = nn.functional.interpolate(
                     values, size=(self.size, self.size), mode="bilinear", antialias=True
                 ).clamp(0, 1)
-            yield self.normalise(values)
+            yield values
 
 
 class OnDisk:
     """Images that worker processes decode and crop; the rest is made on the device."""
 
-    def __init__(self, cell: Shown, files: ImageFiles, device: str) -> None:
+    def __init__(self, cell: WithImages, files: ImageFiles, device: str) -> None:
         """List the files.
 
         Raises:
@@ -156,8 +174,12 @@ class OnDisk:
         for pixels in centre_crops(self.paths[part], self.size, resize, workers=self.workers):
             yield self.normalise(pixels.to(self.device).float() / 255)
 
+    def warped(self, by: Warp) -> Iterator[Tensor]:
+        """Raise a DataFailure: warps are of images in memory."""
+        raise DataFailure(f"{by.draws} warps per test image need a data set in memory")
 
-def views_of(cell: Shown) -> Views:
+
+def views_of(cell: WithImages) -> Views:
     """Return the cell's views: those of its set, or the first of them alone.
 
     Raises:
@@ -175,7 +197,7 @@ def views_of(cell: Shown) -> Views:
     return views.first() if cell.one_view else views
 
 
-def open_source(cell: Shown, root: Path, device: str) -> Source:
+def open_source(cell: WithImages, root: Path, device: str) -> Source:
     """Return the cell's images.
 
     Raises:
@@ -183,11 +205,17 @@ def open_source(cell: Shown, root: Path, device: str) -> Source:
         DataFailure: it is too small for the cell.
     """
     if streams(cell.dataset):
-        return OnDisk(cell, load_files(cell.dataset, root), device)
-    return InMemory(cell, load_images(cell.dataset, root), device)
+        files = load_files(cell.dataset, root)
+        if cell.held_out is not None:
+            files = with_files_held_out(files, cell.held_out)
+        return OnDisk(cell, files, device)
+    images = load_images(cell.dataset, root)
+    if cell.held_out is not None:
+        images = with_held_out(images, cell.held_out)
+    return InMemory(cell, images, device)
 
 
-def normaliser(cell: Shown, meta: Meta, device: str) -> Callable[[Tensor], Tensor]:
+def normaliser(cell: WithImages, meta: Meta, device: str) -> Callable[[Tensor], Tensor]:
     """Return the function that takes pixels in [0, 1] to what an encoder sees.
 
     With colour "rgb" that has mean 0 and variance 1 a channel; with "lab" it is `scaled_lab`, the
@@ -205,7 +233,7 @@ def normaliser(cell: Shown, meta: Meta, device: str) -> Callable[[Tensor], Tenso
     return normalise
 
 
-def chosen_split(cell: Shown, images: Images) -> Split:
+def chosen_split(cell: WithImages, images: Images) -> Split:
     """Return the images to train on.
 
     Raises:
@@ -220,12 +248,10 @@ def chosen_split(cell: Shown, images: Images) -> Split:
             torch.cat([split.pixels, more.pixels]), torch.cat([split.labels, more.labels])
         )
     rows = torch.from_numpy(chosen_rows(cell, len(split.labels)))
-    return (
-        split if len(rows) == len(split.labels) else Split(split.pixels[rows], split.labels[rows])
-    )
+    return split if len(rows) == len(split.labels) else split.of(rows)
 
 
-def chosen_rows(cell: Shown, there: int) -> Rows:
+def chosen_rows(cell: WithImages, there: int) -> Rows:
     """Return the rows to train on, in order: all, or the first of a random order.
 
     Raises:

@@ -31,6 +31,9 @@ EVALUATION_IDS = {
     "few-shot": "1bfbb66c805ec45a",
     "geometry": "a714c6f98d181bbf",
     "weights": "d9685bc7899eca50",
+    "warped-knn": "970874a33e284da9",
+    "warped-linear": "2cb953f460c9bf78",
+    "warped-few-shot": "3ebd30ce975e897c",
 }
 EXPORTED = {
     "gaussian-mi.csv": "490373fe6872e71a",

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from bench.cells.baseline import Baseline
 from bench.cells.pretrain import Pretrain
 from bench.suites.presets import filled, paper_presets
 from bench.train.loop import Training
@@ -40,6 +41,12 @@ def pretrain_cell(**settings: Any) -> Pretrain:
 
 def small_cell(method: str = "simclr", **changes: Any) -> Pretrain:
     return pretrain_cell(**SMALL | {"method": method} | sizes_of(method) | changes)
+
+
+def baseline_cell(kind: str, **changes: Any) -> Baseline:
+    """Return the baseline of the small cell: the settings that it has too."""
+    own = {k: v for k, v in SMALL.items() if k in Baseline.model_fields}
+    return Baseline.model_validate(own | {"experiment": "baseline", "baseline": kind} | changes)
 
 
 def training_of(cell: Pretrain, device: str = "cpu") -> Training:

@@ -86,7 +86,9 @@ def test_labels_enter_no_id() -> None:
     assert cell.id == other.id == ruled.id
 
 
-@pytest.mark.parametrize("field", ["knn_k", "knn_tau", "features", "few_shot", "linear"])
+@pytest.mark.parametrize(
+    "field", ["knn_k", "knn_tau", "features", "few_shot", "linear", "test_warp"]
+)
 def test_evaluations_have_ids_of_their_own(field: str) -> None:
     value: dict[str, Any] = {
         "knn_k": 7,
@@ -94,6 +96,7 @@ def test_evaluations_have_ids_of_their_own(field: str) -> None:
         "features": "projector",
         "few_shot": 3,
         "linear": "moco",
+        "test_warp": "digits-25",
     }
     cell, other = small_cell(), small_cell(**{field: value[field]})
     assert cell.id != other.id
@@ -102,7 +105,9 @@ def test_evaluations_have_ids_of_their_own(field: str) -> None:
     assert changed == {n for n, fields in EVALUATIONS.items() if field in fields}
 
 
-@pytest.mark.parametrize("change", [{"tau": 0.2}, {"epochs": 3}, {"seed": 1}, {"views": "crop"}])
+@pytest.mark.parametrize(
+    "change", [{"tau": 0.2}, {"epochs": 3}, {"seed": 1}, {"views": "crop"}, {"held_out": 0.1}]
+)
 def test_training_has_an_id_of_its_own(change: dict[str, Any]) -> None:
     cell, other = small_cell(), small_cell(**change)
     assert cell.training_id != other.training_id

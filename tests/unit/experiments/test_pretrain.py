@@ -45,7 +45,7 @@ def metrics(root: Path, cell: Pretrain) -> dict[str, float]:
 
 FULL: dict[str, Any] = {
     "few_shot": 2, "few_shot_draws": 2, "linear": "logistic", "online_linear": True,
-    "knn_every_epochs": 1, "components": True, "weights_K": 20,
+    "knn_every_epochs": 1, "components": True, "weights_K": 20, "test_warp": "digits-25",
 }  # fmt: skip
 
 
@@ -73,14 +73,15 @@ def test_a_new_protocol_uses_the_trained_encoder_again(
 
     monkeypatch.setattr(Evaluator, "evaluate", noted)
     second = metrics(tmp_path, small_cell(**FULL | {"knn_k": 9}))
-    assert evaluated == ["knn"]
-    assert {k: v for k, v in first.items() if k[:3] != "knn"} == {
-        k: v for k, v in second.items() if k[:3] != "knn"
+    assert evaluated == ["knn", "warped-knn"]
+    assert {k: v for k, v in first.items() if "knn_" not in k} == {
+        k: v for k, v in second.items() if "knn_" not in k
     }
     home = TrainedFolder.of(cell, folders_of(tmp_path, cell))
     protocols = [json.loads(p.read_text()) for p in home.path.glob("evaluations/*.json")]
-    assert len(protocols) == len(EVALUATIONS) + 1
-    assert sorted(p["protocol"]["knn_k"] for p in protocols if "knn_k" in p["protocol"]) == [5, 9]
+    assert len(protocols) == len(EVALUATIONS) + 2
+    found = sorted(p["protocol"]["knn_k"] for p in protocols if "knn_k" in p["protocol"])
+    assert found == [5, 5, 9, 9]
 
 
 def test_what_a_killed_process_left_beside_an_encoder_is_removed(tmp_path: Path) -> None:

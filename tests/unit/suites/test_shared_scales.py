@@ -16,7 +16,7 @@ from bench.suites.load import load_suite, suite_paths
 from bench.suites.resolve import resolve
 from bench.suites.shared_scales import shipped_scales
 from bench.suites.suite import Suite
-from tests.fakes.paths import SUITES
+from tests.fakes.paths import ROOT, SUITES
 from tests.fakes.suites import SUITE, changed
 from tests.fakes.workspace import Workspace
 
@@ -104,6 +104,7 @@ def test_a_scale_without_seeds_anywhere_has_the_suites(workspace: Workspace) -> 
     assert {cell.seed for cell in cells_of(path)} == {0, 1}
 
 
+SHIPPED = ROOT / "bench" / "suites" / "scales"
 NAMES = ", ".join([*shipped_scales(), "quick"])
 MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
     "no such shared scale": (
@@ -116,7 +117,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
         {"lik": "quick"},
         None,
         "suites/small.yaml: scales.tiny.lik: unknown key. Did you mean 'like'? Allowed here: "
-        "like, what, protocol, fixed, seeds, grid, zip.\n",
+        "like, what, protocol, fixed, seeds, baselines, judged_by, grid, zip.\n",
     ),
     "nothing to be like, and not whole": (
         {"fixed": {"steps": 1}},
@@ -141,17 +142,28 @@ MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
         {"quick": QUICK | {"fixed": {"taau": 1}}},
         "suites/scales/own.yaml: quick.fixed.taau: unknown key. Did you mean 'tau'? Allowed here: ",
     ),
+    "an unknown setting of baselines": (
+        {"like": "quick"},
+        {"quick": QUICK | {"baselines": {"loss": "dcl"}}},
+        "suites/scales/own.yaml: quick.baselines.loss: unknown key. Allowed here: ",
+    ),
+    "an unknown metric to judge by": (
+        {"like": "quick"},
+        {"quick": QUICK | {"judged_by": {"what": "x", "metrics": {"knn_top1": "warped_knn_top"}}}},
+        "suites/scales/own.yaml: quick.judged_by.metrics.warped_knn_top: unknown key. Did you "
+        "mean 'warped_knn_top",
+    ),
     "an unknown key": (
         {"like": "quick"},
         {"quick": QUICK | {"sede": [1]}},
         "suites/scales/own.yaml: quick.sede: unknown key. Did you mean 'seeds'? Allowed here: "
-        "like, what, protocol, fixed, seeds.\n",
+        "like, what, protocol, fixed, seeds, baselines, judged_by.\n",
     ),
     "an axis": (
         {"like": "quick"},
         {"quick": QUICK | {"grid": {"K": [1]}}},
         "suites/scales/own.yaml: quick.grid: unknown key. Allowed here: like, what, protocol, "
-        "fixed, seeds.\n",
+        "fixed, seeds, baselines, judged_by.\n",
     ),
     "a shared scale like none": (
         {"like": "quick"},
@@ -235,4 +247,6 @@ def test_the_schema_knows_like(tiny: dict[str, Any], is_valid: bool) -> None:
 def test_every_shipped_scale_is_used() -> None:
     suites: list[Suite] = [load_suite(path) for path in suite_paths(SUITES).values()]
     used = {scale.like for suite in suites for scale in suite.scales.values()}
+    files = [yaml.load(path.read_text(), Loader) for path in sorted(SHIPPED.glob("*.yaml"))]
+    used |= {entry.get("like") for file in files for entry in file.values()}
     assert set(shipped_scales()) <= used

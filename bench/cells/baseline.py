@@ -1,0 +1,179 @@
+"""The cell of `baseline`: what an accuracy is with nothing learned, and with labels.
+
+Fields that `pretrain` has too mean the same here, and the evaluations are the same.
+"""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import (
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
+
+from bench.cells.architectures import Stem, multiply_adds, network_text
+from bench.cells.axes import Fraction, ViewSet
+from bench.cells.cell import Cell, identity
+from bench.cells.dataset_sizes import (
+    GUESS,
+    Demand,
+    accuracy_step,
+    images_there,
+    size_of,
+    training_images,
+)
+from bench.cells.learning_rate import Rule, check_rate, ruled
+from bench.cells.linear_protocols import linear_record
+from bench.cells.warps import WARPS, warp_record
+
+LABELS = frozenset({"base_lr", "lr_scaling"})
+"""Fields that say where the learning rate comes from, and so enter no id."""
+BASELINES = ("raw", "untrained", "labels")
+NETWORK = ("arch", "stem", "width")
+TRAINING = (
+    "views", "view_strength", "epochs", "batch_size", "optimizer", "lr", "base_lr", "lr_scaling",
+    "sgd_momentum", "weight_decay", "lr_schedule", "warmup_epochs",
+)  # fmt: skip
+NEEDED = ("epochs", "batch_size", "optimizer", "lr", "weight_decay", "lr_schedule")
+MEANINGLESS = {
+    "raw": frozenset((*NETWORK, "zero_init_residual", *TRAINING)),
+    "untrained": frozenset(TRAINING),
+    "labels": frozenset({"zero_init_residual"}),
+}
+"""Settings that a baseline does not depend on: it drops them, so that one grid may have all."""
+
+
+class Baseline(Cell):
+    """Raw inputs, the untrained network, or the network trained with labels, evaluated alike."""
+
+    experiment: Literal["baseline"]
+    version: Literal[1] = 1
+    baseline: Literal["raw", "untrained", "labels"]
+
+    # data
+    dataset: Annotated[str, Field(min_length=1)]
+    train_images: PositiveInt | None = None
+    held_out: Annotated[float, Field(gt=0, lt=1)] | None = None
+    image_size: Annotated[int, Field(ge=8)]
+
+    # encoder; null of raw inputs
+    arch: Literal["small", "resnet18", "resnet50"] | None = None
+    stem: Stem | None = None
+    width: PositiveInt | None = None
+    zero_init_residual: bool = False
+
+    # training by cross-entropy; null without one
+    views: ViewSet = "none"
+    view_strength: PositiveFloat = 1.0
+    epochs: PositiveInt | None = None
+    batch_size: Annotated[int, Field(ge=2)] | None = None
+    optimizer: Literal["sgd", "lars", "adam"] | None = None
+    lr: PositiveFloat | None = None
+    base_lr: PositiveFloat | None = None
+    lr_scaling: Rule | None = None
+    sgd_momentum: Fraction = 0.9
+    weight_decay: NonNegativeFloat | None = None
+    lr_schedule: Literal["constant", "cosine"] | None = None
+    warmup_epochs: NonNegativeInt = 0
+
+    # evaluation
+    knn_k: PositiveInt = 200
+    knn_tau: PositiveFloat | None = 0.1
+    knn_metric: Literal["cosine", "euclidean"] = "cosine"
+    linear: str | None = None
+    few_shot: PositiveInt | None = None
+    few_shot_draws: PositiveInt = 10
+    test_warp: Literal["none", "digits-25"] = "none"
+
+    metrics: ClassVar[tuple[str, ...]] = (
+        "knn_top1", "knn_top5", "linear_top1", "linear_top5", "few_shot_linear_top1",
+        "few_shot_linear_top1_std", "few_shot_nn_top1", "few_shot_nn_top1_std", "warped_knn_top1",
+        "warped_knn_top5", "warped_linear_top1", "warped_linear_top5",
+        "warped_few_shot_linear_top1", "warped_few_shot_linear_top1_std",
+        "warped_few_shot_nn_top1", "warped_few_shot_nn_top1_std",
+    )  # fmt: skip
+    # What sources of images and evaluations ask, and a baseline has no choice of.
+    features: ClassVar[Literal["backbone"]] = "backbone"
+    weights_K: ClassVar[int | None] = None
+    pretrain_on: ClassVar[str] = "train"
+    one_view: ClassVar[bool] = True
+    local_size: ClassVar[int | None] = None
+    colour: ClassVar[str] = "rgb"
+    cutmix: ClassVar[bool] = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_what_has_no_meaning(cls, settings: Any) -> Any:
+        """Leave out what the baseline does not depend on; write out the rate that a rule gives."""
+        if not isinstance(settings, dict):
+            return settings
+        dropped = MEANINGLESS.get(settings.get("baseline", ""), frozenset())
+        kept = {name: value for name, value in settings.items() if name not in dropped}
+        return kept | ruled(kept, kept.get("batch_size"))
+
+    @model_validator(mode="after")
+    def _has_what_it_needs(self) -> "Baseline":
+        for name in (*NETWORK, *NEEDED):
+            needed = name not in MEANINGLESS[self.baseline]
+            if needed and getattr(self, name) is None:
+                raise ValueError(f"{name} is needed with baseline '{self.baseline}'")
+        if self.lr is not None:
+            check_rate(lr=self.lr, base_lr=self.base_lr, lr_scaling=self.lr_scaling, N=self.N)
+        if self.test_warp != "none" and self.dataset != "digits":
+            raise ValueError(f"test_warp '{self.test_warp}' is for dataset 'digits'")
+        linear_record(self.linear)
+        return self
+
+    def step_of(self, metric: str) -> float | None:
+        """Return what one test image is worth."""
+        warps = 1 if self.test_warp == "none" else WARPS[self.test_warp].draws
+        return accuracy_step(self.dataset, metric, self.held_out, warps)
+
+    @property
+    def N(self) -> int:
+        """Images of a step; 1 without steps."""
+        return self.batch_size or 1
+
+    @cached_property
+    def id(self) -> str:
+        """16 hex digits over every field but the labels, protocols written out."""
+        fields = {k: v for k, v in self.model_dump(mode="json").items() if k not in LABELS}
+        return identity(
+            fields | {"linear": linear_record(self.linear)} | warp_record(self.test_warp)
+        )
+
+    @property
+    def multiply_adds(self) -> float:
+        """The training, and features of all images."""
+        size = size_of(self.dataset, self.held_out) or GUESS
+        images = self.train_images or images_there(self.dataset, "train", self.held_out)
+        images = images or GUESS.train
+        if self.arch is None or self.stem is None or self.width is None:
+            return float(3 * self.image_size**2 * images * size.test)  # kNN's
+        one = multiply_adds(self.arch, self.stem, self.width, self.image_size)
+        return float(one * (images * (1 + 3 * (self.epochs or 0)) + size.test))
+
+    @property
+    def cost_family(self) -> str:
+        """The cells of this kind with this network."""
+        if self.arch is None or self.stem is None or self.width is None:
+            return f"baseline raw {self.image_size}"
+        network = network_text(self.arch, self.stem, self.width, self.image_size)
+        return f"baseline {self.baseline} {network}"
+
+    def asked_of_data(self) -> list[Demand]:
+        """Return what steps and kNN ask of the data set."""
+        images = training_images(self.dataset, self.train_images, "train", self.held_out)
+        if images is None:
+            return []
+        return [*images.demands(self.N, self.N), images.demand("knn_k", self.knn_k)]
+
+
+def without_baselines(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells that claims and tables speak of."""
+    return [cell for cell in cells if not isinstance(cell, Baseline)]

@@ -1,0 +1,50 @@
+"""The baselines of a scale: what stands below and above the accuracies of its cells."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from bench.cells.baseline import BASELINES, LABELS, Baseline
+from bench.cells.cell import Cell
+from bench.cells.pretrain import Pretrain
+from bench.suites.suite import Scalar, Settings
+
+SHARED = tuple(
+    name
+    for name in Baseline.model_fields
+    if name in Pretrain.model_fields and name not in LABELS | {"experiment", "version", "lr"}
+)
+"""Settings that a baseline takes from the cells that it is a baseline of."""
+ONE_SEED: dict[str, dict[str, Any]] = {"raw": {"seed": 0}}
+"""Baselines of which one seed is enough: in raw inputs it only draws the few labels."""
+_LIST = TypeAdapter(list[Baseline])
+
+
+def baseline_cells(
+    cells: Iterable[Cell], settings: Settings, kinds: Sequence[Scalar] = BASELINES
+) -> list[Baseline]:
+    """Return the baselines of the `pretrain` cells among these, each once.
+
+    Raw inputs, the untrained network and the network trained with labels have the cells' data,
+    encoder, epochs and evaluations; the colours of all are RGB.
+
+    Args:
+        cells: of one scale.
+        settings: what the scale says of its baselines, in place of the cells' own settings.
+        kinds: which baselines.
+
+    Raises:
+        ValidationError: a setting is missing or has a value of another type.
+    """
+    points: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for cell in cells:
+        if isinstance(cell, Pretrain):
+            own = {name: getattr(cell, name) for name in SHARED} | settings
+            points.setdefault(tuple(own.values()), own)
+    settings_of = [
+        {"experiment": "baseline", "baseline": kind} | point | ONE_SEED.get(str(kind), {})
+        for point in points.values()
+        for kind in kinds
+    ]
+    return list({cell.id: cell for cell in _LIST.validate_python(settings_of)}.values())
