@@ -189,9 +189,14 @@ class Objective(Axis):
     uniform_weight: NonNegativeFloat | None = None
     """Factor of the uniformity in the loss."""
     kappa: PositiveFloat | None = later()
-    """Of the original IR."""
+    """Of the original IR: its normaliser over the number of entries; null with normaliser
+    'constant': the mean of e^(s / tau) over the negatives of the first batches."""
     normaliser: Literal["sampled", "constant"] | None = later()
-    """What kappa stands before."""
+    """Of the original IR and LA; constant: noise-contrastive estimation with one number for all
+    queries; sampled: kappa before a sum over samples."""
+    own_entry: Literal["always", "if-near"] | None = later()
+    """Whether a query's own entry is among LA's close neighbours always, or where it is one of the
+    K nearest to the view."""
     balance: PositiveFloat | None = later()
     """Lambda; null with a gradient: dynamic."""
     cov_weight: NonNegativeFloat | None = later()

@@ -79,13 +79,34 @@ def _check_objective(cell: Coordinates) -> None:
         f"loss '{cell.loss}' compares outputs, not a witness of them, and with no bank",
     )
     _check_sample_set(cell)
-    if cell.loss == "la":
-        need(cell.negatives == "bank", "loss 'la' needs negatives 'bank'")
+    _check_normaliser(cell)
     if cell.loss == "align-uniform" and (cell.negatives != "batch" or cell.K is not None):
         raise ValueError("loss 'align-uniform' compares all of the batch: negatives 'batch'")
     need(
         cell.witness == "dot" or cell.negatives in ("bank", "queue", "batch"),
         "a witness compares with negatives of a batch, queue or bank",
+    )
+
+
+def _check_normaliser(cell: Coordinates) -> None:
+    """Check what the objectives as they were first written ask of the bank."""
+    if cell.loss not in ("ir", "la"):
+        return
+    literal = cell.normaliser == "sampled"
+    need(cell.loss != "la" or cell.negatives == "bank", "loss 'la' needs negatives 'bank'")
+    if cell.loss == "ir":
+        need(
+            cell.kappa is not None or (not literal and cell.negatives == "bank"),
+            "kappa may be null, which is estimated, with normaliser 'constant' and negatives "
+            "'bank' alone",
+        )
+        return
+    near = (cell.drawn, cell.centre, cell.neighbours, cell.neighbour_count, cell.neighbour_sum)
+    need(
+        cell.own_entry != "if-near"
+        or (not literal and near == ("nearest", "view", "k-neighbourhood", None, "inside")),
+        "own_entry 'if-near' needs normaliser 'constant', drawn 'nearest', centre 'view', and "
+        "neighbours 'k-neighbourhood' with neighbour_count null and neighbour_sum 'inside'",
     )
 
 

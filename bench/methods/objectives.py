@@ -49,6 +49,8 @@ def make_objective(cell: Pretrain) -> Objective:
     def seen(name: Sees, pair: Pair) -> Tensor | float | None:
         if name == "margin":
             return margin
+        if name == "kappa" and pair.found.kappa is None:
+            return cell.kappa
         part = pair.found if name in Found._fields else pair.samples
         return getattr(part, name)  # type: ignore[no-any-return]
 

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from bench.cells.axes import ViewSet
 from bench.cells.coordinates import EVALUATIONS
+from bench.cells.losses import KAPPA
 from bench.cells.pretrain import Pretrain
 from bench.cells.requirements import BELONGS, WITH_GRADIENT, Belongs
 from bench.data.views import view_names
@@ -61,6 +62,23 @@ def test_what_has_no_meaning_with_an_override_is_dropped(
     before, after = (filled({"method": method} | more, paper_presets()) for more in ({}, changes))
     assert all(before[name] is not None and after[name] is None for name in dropped)
     assert all(after[name] is not None for name in kept)
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "kappa"),
+    [
+        ("ir", {"feature_dim": 128}, KAPPA),
+        ("cmc", {"feature_dim": 128}, KAPPA),
+        ("ir", {"feature_dim": 64}, None),
+        ("ir", {"feature_dim": 128, "tau": 0.1}, None),
+        ("ir-literal", {"feature_dim": 64}, KAPPA),
+        ("ir-nce", {"feature_dim": 128}, None),
+    ],
+)
+def test_the_papers_kappa_belongs_to_128_dimensions_at_its_temperature(
+    method: str, changes: dict[str, Any], kappa: float | None
+) -> None:
+    assert small_cell(method, **changes).kappa == kappa
 
 
 def test_a_loss_brings_its_own_options() -> None:
@@ -266,6 +284,16 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         "weights_K compares outputs as they are: it needs tau, colour 'rgb', witness 'dot' and "
         "norm 'l2'",
     ),
+    "kappa unknown": (
+        {"method": "ir-literal", "kappa": None},
+        "kappa may be null, which is estimated, with normaliser 'constant' and negatives 'bank' "
+        "alone",
+    ),
+    "own entry where it ranks": (
+        {"method": "la", "centre": "entry", "uniform_epochs": 0},
+        "own_entry 'if-near' needs normaliser 'constant', drawn 'nearest', centre 'view', and "
+        "neighbours 'k-neighbourhood' with neighbour_count null and neighbour_sum 'inside'",
+    ),
     "hidden layer": (
         {"projector_layers": 3, "projector_bn": None},
         "projector_bn is needed with 3 projector_layers",
@@ -290,7 +318,7 @@ def test_a_mistake_is_told(changes: dict[str, Any], told: str) -> None:
 VALUES: dict[str, Any] = {
     "weight": "exp", "form": "printed", "queue_start": "empty", "lr_drop_epochs": "1",
     "bank_normalised": True, "centre": "entry", "neighbour_sum": "inside", "through_weight": True,
-    "normaliser": "sampled", "positive_gradient": "target", "negative_gradient": "online",
+    "normaliser": "sampled", "own_entry": "always", "positive_gradient": "target", "negative_gradient": "online",
     "half_power": True, "bank_rate": 0.5, "momentum": 0.5, "rho": 0.5, "eps": 0.1,
 }  # fmt: skip
 

@@ -144,12 +144,13 @@ def test_it_begins_with_uniform_draws_without_neighbours(name: str) -> None:
     assert negatives_of(name, 1, uniform_epochs=1)[1].near_NL is not None or name == "cave"
 
 
-def test_la_begins_as_infonce() -> None:
-    """Its two samples are drawn along with its neighbours, not before."""
+@pytest.mark.parametrize(("name", "like"), [("la", "ir"), ("la-nce", "ir-nce")])
+def test_la_begins_as_instance_discrimination(name: str, like: str) -> None:
+    """mutual-information, App. C.2: 10 epochs of IR first."""
     for epoch, same in ((0, True), (1, False)):
         losses = []
-        for name in ("la", "la-nce"):
-            method, online = parts(name)
+        for one in (name, like):
+            method, online = parts(one)
             method.begin_epoch(epoch)
             (pair,) = method.compare(online, shown(1, epoch=epoch)).pairs
             losses.append(method.objective(pair))
@@ -196,13 +197,49 @@ def test_la_counts_those_of_the_cluster_as_neighbours() -> None:
     assert_close(found.neg_NK.sort(dim=1, descending=True)[0], sim.topk(20, dim=1)[0])
 
 
-@pytest.mark.parametrize("name", ["la", "la-nce"])
-def test_two_uniform_samples_are_drawn_for_la_by_the_word_alone(name: str) -> None:
-    method, online = parts(name)
+@pytest.mark.parametrize("normaliser", ["constant", "sampled"])
+def test_two_uniform_samples_are_drawn_for_la_by_the_word_alone(normaliser: str) -> None:
+    method, online = parts("la", normaliser=normaliser, own_entry="always")
     method.begin_epoch(1)
     (pair,) = method.compare(online, shown(1, epoch=1)).pairs
-    assert (pair.found.globals_2NK is not None) == (name == "la")
+    assert (pair.found.globals_2NK is not None) == (normaliser == "sampled")
     assert method.objective(pair).shape == (N,)
+
+
+def test_la_learns_from_its_own_entry_where_it_is_near_and_la_nce_always() -> None:
+    """mutual-information, Sec. 4.3: i in C(i) is the difference."""
+    gradients = []
+    for name in ("la", "la-nce"):
+        method, online = parts(name, K=3, clusters=90, clusterings=1)
+        method.begin_epoch(1)
+        (pair,) = method.compare(online, shown(1, epoch=1)).pairs
+        near = (pair.pos_N >= pair.neg_NK.min(dim=1).values).detach()
+        assert 0 < int((~near).sum())
+        loss_N = method.objective(pair)
+        gradients.append(torch.autograd.grad(loss_N.sum(), pair.query_ND)[0].norm(dim=1)[~near])
+    assert gradients[0].count_nonzero() == 0
+    assert (gradients[1] > 0).all()
+
+
+def test_kappa_is_estimated_from_the_first_batches_and_kept() -> None:
+    """The mean of e^(s / tau) over the negatives drawn: with these it is what it was before."""
+    method, online = parts("ir")
+    negatives = method.negatives
+    assert isinstance(negatives, BankNegatives)
+    assert negatives.normaliser is not None
+    means = []
+    for i in range(12):
+        seen = shown(1)._replace(draw=draw(i))
+        compared = method.compare(online, seen)
+        (pair,) = compared.pairs
+        means.append(float((pair.neg_NK.double() / 0.07).exp().mean()))
+        assert pair.found.kappa == pytest.approx(np.mean(means[:10]))
+        method.remember(compared, seen)
+    again, _ = parts("ir")
+    assert isinstance(again.negatives, BankNegatives)
+    again.negatives.load_state_dict(negatives.state_dict())
+    (pair,) = again.compare(online, shown(1)).pairs
+    assert pair.found.kappa == pytest.approx(np.mean(means[:10]))
 
 
 def test_clusters_are_fitted_once_an_epoch_and_are_the_same_again() -> None:
