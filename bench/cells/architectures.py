@@ -16,6 +16,7 @@ class Architecture(NamedTuple):
     blocks: tuple[int, ...]
     bottleneck: bool = False
     widening: int = 1
+    padded: bool = False  # shortcuts without parameters: every other pixel, zeros as new channels
 
     def features(self, width: int) -> int:
         """Return how many features come out, `width` channels being in the first stage."""
@@ -25,7 +26,8 @@ class Architecture(NamedTuple):
 
 ARCHITECTURES: dict[str, Architecture] = {
     "small": Architecture((1, 1, 1)),
-    "resnet20": Architecture((3, 3, 3)),  # CIFAR's, Sec. 4.2: 16, 32 and 64 channels at width 16
+    # CIFAR's, arXiv:1512.03385, Sec. 4.2: 16, 32 and 64 channels at width 16, shortcuts of option A
+    "resnet20": Architecture((3, 3, 3), padded=True),
     "resnet18": Architecture((2, 2, 2, 2)),
     "resnet50": Architecture((3, 4, 6, 3), bottleneck=True),
     "resnet50-2x": Architecture((3, 4, 6, 3), bottleneck=True, widening=2),
@@ -85,7 +87,8 @@ def _convolutions(architecture: Architecture, stem: Stem, width: int, size: int)
         for block in range(blocks):
             before = size
             size = _half(size) if stage > 0 and block == 0 else size
-            shortcut = channels * outer if channels != outer else 0
+            projected = channels != outer and not architecture.padded
+            shortcut = channels * outer if projected else 0
             if architecture.bottleneck:
                 yield before**2 * channels * inner + size**2 * (9 * inner + outer) * inner
             else:

@@ -139,6 +139,8 @@ class Comparison(Axis):
     """That begin with uniform draws, no neighbours."""
     anneal_epochs: PositiveInt | None = later()
     """The ball shrinks from everything to its share."""
+    anneal_every: Literal["epoch", "step"] = later("epoch")
+    """When the shares of an annealed ball or ring move."""
     inner_from_epoch: NonNegativeInt | None = later()
     """The inner share grows from 0 here ..."""
     inner_to_epoch: PositiveInt | None = later()

@@ -84,6 +84,11 @@ LINEAR_PROTOCOLS: dict[str, LinearProtocol] = {
         plateau_drops=2,
         weight_decay=1e-5,
     ),
+    # SimCLR, arXiv:2002.05709, README of its released code: rate 0.1 at 256, no weight decay;
+    # assumed: plain momentum, which is Nesterov's there, and a cosine
+    "simclr": LinearProtocol(
+        optimizer="sgd", base_lr=0.1, lr_scaling="linear", batch_size=4096, epochs=90
+    ),
     # MoCo, arXiv:1911.05722, Sec. 4.1: as openselfsup, which took it over
     "moco": LinearProtocol(
         optimizer="sgd", base_lr=30.0, epochs=100, schedule="step", lr_drops=(60, 80)

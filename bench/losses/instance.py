@@ -49,7 +49,7 @@ def ir(
     return -logsigmoid(pos_N - odds) - logsigmoid(odds - neg_NK).sum(dim=-1)
 
 
-def la(
+def la(  # noqa: PLR0913  # two readings, each with what it sees
     pos_N: Tensor,
     neg_NK: Tensor,
     *,

@@ -37,9 +37,15 @@ class BankNegatives(nn.Module):
         if cell.normaliser == "constant" and cell.tau is not None:
             self.normaliser = Normaliser(cell.kappa, cell.tau)
 
-    def shares(self, epoch: int) -> Shares:
-        """Return the shares of the ball and of the inner ball in an epoch, annealed or not."""
+    def shares(self, epoch: float) -> Shares:
+        """Return the shares of the ball and of the inner ball, annealed or not.
+
+        Args:
+            epoch: how much of the training is done; its fraction counts by steps alone.
+        """
         cell = self.cell
+        if cell.anneal_every == "epoch":
+            epoch = int(epoch)
         outer, inner = cell.ball_share or 1.0, cell.inner_share or 0.0
         if cell.anneal_epochs is not None:
             outer = annealed(epoch, start=1.0, end=outer, from_epoch=0, to_epoch=cell.anneal_epochs)

@@ -25,7 +25,7 @@ class Anchor(NamedTuple):
     witness: Witness = Dot()
     bank: Bank | None = None  # the one that the positives are entries of
     rows_N: Tensor | None = None  # the queries' images, as rows of the bank
-    epoch: int = 0
+    epoch: float = 0
 
 
 class Found(NamedTuple):

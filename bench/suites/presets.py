@@ -183,6 +183,8 @@ def _followed(merged: dict[str, Any]) -> dict[str, Any]:
         found["kappa"] = kappa
     if merged.get("target") != "momentum":
         found["momentum_schedule"] = "fixed"
+    if merged.get("anneal_epochs") is None and merged.get("inner_to_epoch") is None:
+        found["anneal_every"] = "epoch"
     if merged.get("target") == "bank":
         found["symmetric"] = merged.get("colour") == "lab"
     stopped = merged.get("target") == "stop-gradient" or merged.get("cutmix") is True

@@ -143,7 +143,8 @@ class Training:
         """Add the gradients of one batch."""
         batch = self.batches.batch(epoch, place)
         draw = stream(self.cell.seed, Purpose.NEGATIVES, epoch, place)
-        seen = Seen(batch.views, draw, batch.rows, epoch, batch.mixes)
+        done = step / self.steps_an_epoch
+        seen = Seen(batch.views, draw, batch.rows, done, batch.mixes)
         compared = self.method.compare(self.online, seen)
         losses = [self.method.objective(pair) for pair in compared.pairs]
         loss = torch.cat(losses).mean() * compared.towers  # mutual-information, Eq. 3: a sum

@@ -284,6 +284,10 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         "weights_K compares outputs as they are: it needs tau, colour 'rgb', witness 'dot' and "
         "norm 'l2'",
     ),
+    "annealed at every step": (
+        {"method": "ball", "anneal_every": "step"},
+        "anneal_every 'step' needs anneal_epochs or inner_to_epoch",
+    ),
     "kappa unknown": (
         {"method": "ir-literal", "kappa": None},
         "kappa may be null, which is estimated, with normaliser 'constant' and negatives 'bank' "
@@ -318,8 +322,8 @@ def test_a_mistake_is_told(changes: dict[str, Any], told: str) -> None:
 VALUES: dict[str, Any] = {
     "weight": "exp", "form": "printed", "queue_start": "empty", "lr_drop_epochs": "1",
     "bank_normalised": True, "centre": "entry", "neighbour_sum": "inside", "through_weight": True,
-    "normaliser": "sampled", "own_entry": "always", "positive_gradient": "target", "negative_gradient": "online",
-    "half_power": True, "bank_rate": 0.5, "momentum": 0.5, "rho": 0.5, "eps": 0.1,
+    "normaliser": "sampled", "own_entry": "always", "positive_gradient": "target",
+    "negative_gradient": "online", "half_power": True, "bank_rate": 0.5, "momentum": 0.5, "rho": 0.5, "eps": 0.1,
 }  # fmt: skip
 
 

@@ -96,7 +96,7 @@ def test_a_tower_sees_its_channels_alone() -> None:
     assert not torch.equal(before[1].projection_ND, after[1].projection_ND)
 
 
-def negatives_of(name: str, epoch: int = 5, **changes: Any) -> tuple[Tensor, Found]:
+def negatives_of(name: str, epoch: float = 5, **changes: Any) -> tuple[Tensor, Found]:
     """Return the ranks of the entries that are drawn, nearest first, and what was found."""
     cell = small_cell(name, K=60, **changes)
     bank = Bank(
@@ -134,6 +134,32 @@ def test_annealing_shrinks_the_ball() -> None:
     ]
     assert widest[0] > widest[1] > widest[2]
     assert widest[2] < round(0.2 * 95)
+
+
+def test_annealing_moves_at_every_step() -> None:
+    """mutual-information, Sec. 4.3: on each gradient step."""
+    cell = small_cell("ring-anneal", anneal_epochs=4, inner_from_epoch=1, inner_to_epoch=2)
+    shares = [BankNegatives(cell).shares(epoch) for epoch in (0.0, 0.5, 1.0, 1.5)]
+    assert [s.outer for s in shares] == pytest.approx([1.0, 0.9375, 0.875, 0.8125])
+    assert [s.inner for s in shares] == pytest.approx([0.0, 0.0, 0.0, 0.05])
+    once = cell.model_copy(update={"anneal_every": "epoch"})
+    assert BankNegatives(once).shares(1.5) == BankNegatives(once).shares(1.0)
+
+
+def test_the_loop_tells_how_much_of_an_epoch_is_done() -> None:
+    training = training_of(small_cell("ball-anneal"))
+    seen = []
+    similarities = training.method.negatives.similarities
+
+    def told(anchor: Anchor) -> Found:
+        seen.append(anchor.epoch)
+        return similarities(anchor)
+
+    training.method.negatives.similarities = told  # type: ignore[method-assign]
+    for step in range(training.steps_an_epoch + 2):
+        training.step(step)
+    steps = range(training.steps_an_epoch + 2)
+    assert seen == [step / training.steps_an_epoch for step in steps]
 
 
 @pytest.mark.parametrize("name", ["ball-s-neigh", "la-nce", "cave"])
@@ -214,7 +240,7 @@ def test_la_learns_from_its_own_entry_where_it_is_near_and_la_nce_always() -> No
         method.begin_epoch(1)
         (pair,) = method.compare(online, shown(1, epoch=1)).pairs
         near = (pair.pos_N >= pair.neg_NK.min(dim=1).values).detach()
-        assert 0 < int((~near).sum())
+        assert int((~near).sum()) > 0
         loss_N = method.objective(pair)
         gradients.append(torch.autograd.grad(loss_N.sum(), pair.query_ND)[0].norm(dim=1)[~near])
     assert gradients[0].count_nonzero() == 0
