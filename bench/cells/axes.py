@@ -60,8 +60,11 @@ class DataAndViews(Axis):
 class Encoder(Axis):
     """The network that learns."""
 
-    arch: Literal["small", "resnet18", "resnet50", "resnet50-2x", "resnet50-4x"]
-    """The backbone; `small` has three residual blocks, for small images on a CPU."""
+    arch: Literal[
+        "small", "small-alexnet", "resnet18", "resnet50", "resnet50-2x", "resnet50-4x"
+    ]  # fmt: skip
+    """The backbone; `small` has three residual blocks, for small images on a CPU; `small-alexnet`
+    is that of Wang and Isola's code (arXiv:2005.10242) and has the stem 'cifar'."""
     stem: Stem
     """How the backbone begins: 7x7 and pooling, 3x3, or 3x3 at stride 2."""
     width: PositiveInt = 64

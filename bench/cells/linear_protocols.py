@@ -89,6 +89,17 @@ LINEAR_PROTOCOLS: dict[str, LinearProtocol] = {
     "simclr": LinearProtocol(
         optimizer="sgd", base_lr=0.1, lr_scaling="linear", batch_size=4096, epochs=90
     ),
+    # Wang and Isola, arXiv:2005.10242, released code for STL-10; momentum is Adam's beta_1
+    "hypersphere": LinearProtocol(
+        optimizer="adam",
+        base_lr=1e-3,
+        batch_size=128,
+        epochs=100,
+        schedule="step",
+        lr_drops=(60, 80),
+        factor=5.0,
+        momentum=0.5,
+    ),
     # MoCo, arXiv:1911.05722, Sec. 4.1: as openselfsup, which took it over
     "moco": LinearProtocol(
         optimizer="sgd", base_lr=30.0, epochs=100, schedule="step", lr_drops=(60, 80)

@@ -12,7 +12,8 @@ from pydantic import AfterValidator, Field
 from bench.errors import choices
 
 Sees = Literal[
-    "margin", "scalar_NK", "globals_2NK", "close_NK", "kappa", "correlation_DD", "samples_MD",
+    "margin", "scalar_NK", "globals_2NK", "close_NK", "kappa", "queued_NK",
+    "correlation_DD", "samples_MD",
     "allowed_NM",
 ]  # fmt: skip
 
@@ -58,6 +59,7 @@ LOSSES: dict[str, Loss] = {
         "alignment.align_uniform",
         "features",
         ("align_alpha", "uniform_t", "align_weight", "uniform_weight"),
+        sees=("queued_NK",),
     ),
     "cosine": Loss("siamese.cosine_distance", "features", linear=True),
     "directpred": Loss(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from bench.cells.architectures import architecture, multiply_adds, network_text
+from bench.cells.architectures import features_of, multiply_adds, network_text
 from bench.cells.cell import Cell, Work, identity
 from bench.cells.coordinates import EVALUATIONS, LABELS, Coordinates
 from bench.cells.dataset_sizes import (
@@ -137,7 +137,7 @@ class Pretrain(Coordinates, Cell):
         one = multiply_adds(self.arch, self.stem, self.width, self.image_size)
         work = one * (images + 3 * size.test)
         if self.linear is not None:
-            features = architecture(self.arch).features(self.width)
+            features = features_of(self.arch, self.width)
             epochs = LINEAR_PROTOCOLS[self.linear].epochs
             work += float(BACKWARD_TOO * epochs * images * features * size.classes)
         return work

@@ -1,5 +1,6 @@
 """Which settings of `pretrain` belong together: tables first, then what no table can say."""
 
+from bench.cells.architectures import SMALL_ALEXNET, alexnet_size
 from bench.cells.coordinates import Coordinates
 from bench.cells.learning_rate import check_rate
 from bench.cells.linear_protocols import LINEAR_PROTOCOLS
@@ -22,8 +23,8 @@ def check_agreement(cell: Coordinates) -> None:
             where = f"; {name} is {found} with {rule.other} {or_((settings[rule.other],))}"
             raise ValueError(rule.told(name) + ("" if rule.or_with else where))
     for check in (
-        _check_heads, _check_batch_norm, *CHECKS_OF_NEGATIVES, _check_objective, _check_gradient,
-        _check_mixtures, _check_training,
+        _check_encoder, _check_heads, _check_batch_norm, *CHECKS_OF_NEGATIVES, _check_objective,
+        _check_gradient, _check_mixtures, _check_training,
     ):  # fmt: skip
         check(cell)
 
@@ -37,6 +38,16 @@ def _check_heads(cell: Coordinates) -> None:
     need(
         cell.colour == "rgb" or (cell.target == "bank" and cell.predictor_layers == 0),
         "colour 'lab' needs target 'bank' and no predictor",
+    )
+
+
+def _check_encoder(cell: Coordinates) -> None:
+    alexnet = cell.arch == SMALL_ALEXNET
+    plain = cell.stem == "cifar" and not cell.zero_init_residual and cell.views != "multi-crop"
+    need(
+        not alexnet or (plain and alexnet_size(cell.image_size) > 0),
+        "arch 'small-alexnet' needs stem 'cifar', image_size of 15 or more, zero_init_residual "
+        "false and views of one size",
     )
 
 
@@ -80,8 +91,13 @@ def _check_objective(cell: Coordinates) -> None:
     )
     _check_sample_set(cell)
     _check_normaliser(cell)
-    if cell.loss == "align-uniform" and (cell.negatives != "batch" or cell.K is not None):
-        raise ValueError("loss 'align-uniform' compares all of the batch: negatives 'batch'")
+    need(
+        cell.loss != "align-uniform"
+        or (cell.negatives == "batch" and cell.K is None)
+        or (cell.negatives == "queue" and cell.drawn is None),
+        "loss 'align-uniform' compares all of the batch, or with a queue: negatives 'batch' with K "
+        "null, or 'queue'",
+    )
     need(
         cell.witness == "dot" or cell.negatives in ("bank", "queue", "batch"),
         "a witness compares with negatives of a batch, queue or bank",

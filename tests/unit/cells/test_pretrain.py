@@ -288,6 +288,11 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"method": "ball", "anneal_every": "step"},
         "anneal_every 'step' needs anneal_epochs or inner_to_epoch",
     ),
+    "a small AlexNet of small images": (
+        {"arch": "small-alexnet", "stem": "cifar", "image_size": 8},
+        "arch 'small-alexnet' needs stem 'cifar', image_size of 15 or more, zero_init_residual "
+        "false and views of one size",
+    ),
     "kappa unknown": (
         {"method": "ir-literal", "kappa": None},
         "kappa may be null, which is estimated, with normaliser 'constant' and negatives 'bank' "
@@ -323,7 +328,8 @@ VALUES: dict[str, Any] = {
     "weight": "exp", "form": "printed", "queue_start": "empty", "lr_drop_epochs": "1",
     "bank_normalised": True, "centre": "entry", "neighbour_sum": "inside", "through_weight": True,
     "normaliser": "sampled", "own_entry": "always", "positive_gradient": "target",
-    "negative_gradient": "online", "half_power": True, "bank_rate": 0.5, "momentum": 0.5, "rho": 0.5, "eps": 0.1,
+    "negative_gradient": "online", "half_power": True, "bank_rate": 0.5, "momentum": 0.5,
+    "rho": 0.5, "eps": 0.1,
 }  # fmt: skip
 
 

@@ -64,8 +64,11 @@ def test_rates_by_hand() -> None:
     assert released.lr_at(45, 4096) == pytest.approx(0.8)
     assert released.lr_at(90, 4096) == pytest.approx(0, abs=1e-12)
     simclr = LINEAR_PROTOCOLS["simclr"]  # arXiv:2002.05709, README of its code: 0.1 at 256
-    assert (simclr.lr_at(0, 4096), simclr.weight_decay) == (pytest.approx(1.6), 0)
-    assert (simclr.batch_size, simclr.epochs) == (4096, 90)
+    assert simclr.lr_at(0, 4096) == pytest.approx(1.6)
+    assert (simclr.batch_size, simclr.epochs, simclr.weight_decay) == (4096, 90, 0)
+    hypersphere = LINEAR_PROTOCOLS["hypersphere"]
+    found = [hypersphere.lr_at(epoch, 128) for epoch in (0, 60, 80)]
+    assert found == pytest.approx([1e-3, 2e-4, 4e-5])
     moco = LINEAR_PROTOCOLS["moco"]
     rates = [moco.lr_at(epoch, 100) for epoch in (0, 59, 60, 79, 80, 99)]
     assert rates == pytest.approx([30, 30, 3, 3, 0.3, 0.3])

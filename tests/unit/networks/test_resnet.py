@@ -23,7 +23,9 @@ def encoder(
     arch: str, stem: Stem = "cifar", width: int = 8, bn_groups: int = 1, seed: int = 0
 ) -> ResNet:
     generator = np.random.default_rng(seed)
-    return make_encoder(arch, stem=stem, width=width, bn_groups=bn_groups, generator=generator)
+    made = make_encoder(arch, stem=stem, width=width, bn_groups=bn_groups, generator=generator)
+    assert isinstance(made, ResNet)
+    return made
 
 
 def images(count: int, size: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:

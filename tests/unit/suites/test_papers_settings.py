@@ -94,6 +94,19 @@ def test_directpred_takes_f_from_the_online_branch_in_both_forms() -> None:
     }
 
 
+def test_hypersphere_has_its_encoder_and_its_queue() -> None:
+    """DCL, App. 5: encoder and hyperparameters are Hypersphere's."""
+    for which in ("table-11", "table-15"):
+        assert {(c.arch, c.linear) for c in cells(f"dcl-{which}")} == {
+            ("small-alexnet", "hypersphere")
+        }
+    for which, method in (("table-12", "moco"), ("table-13", "moco-v2"), ("table-14", "moco-v2")):
+        (own,) = [c for c in cells(f"dcl-{which}") if c.loss == "align-uniform" and c.seed == 0]
+        assert (own.negatives, own.K) == ("queue", 65536 if which == "table-14" else 16384)
+        preset = paper_presets()[f"{method}-hypersphere"].settings
+        assert all(getattr(own, n) == v for n, v in preset.items() if n not in ("K", "views"))
+
+
 _UNIGRAD = {
     name: paper_presets()[name]
     for name in ("directpred", "byol-directpred", "directpred-released", "simclr-momentum")
