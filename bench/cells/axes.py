@@ -241,6 +241,10 @@ class Optimisation(Axis):
     """At 256, where lr comes from the rule."""
     lr_scaling: Rule | None = None
     """How lr comes from base_lr: equal to it, times N / 256, or times sqrt(N / 256)."""
+    lr_bias: PositiveFloat | None = later()
+    """Of biases and BN, at N; null: lr. Needs exempt."""
+    base_lr_bias: PositiveFloat | None = later()
+    """At 256, where lr_bias comes from it by the rule of lr."""
     sgd_momentum: Fraction = 0.9
     """Momentum of sgd and lars; beta_1 of adam."""
     weight_decay: NonNegativeFloat
@@ -282,6 +286,8 @@ class Evaluation(Axis):
     """What nearness is: the cosine, or the distance of features as they are."""
     linear: str | None = None
     """A protocol's name."""
+    linear_once: bool = later(False)
+    """Each image is shown as it is, whatever the protocol shows: features are computed once."""
     few_shot: PositiveInt | None = None
     """Labels a class."""
     few_shot_draws: PositiveInt = 10

@@ -21,7 +21,7 @@ from bench.cells.dataset_sizes import (
     training_images,
 )
 from bench.cells.learning_rate import ruled
-from bench.cells.linear_protocols import LINEAR_PROTOCOLS
+from bench.cells.linear_protocols import LINEAR_PROTOCOLS, LinearProtocol
 from bench.cells.rules import check_agreement
 
 BACKWARD_TOO = 3  # a step's multiply-adds, in forward passes
@@ -101,9 +101,15 @@ class Pretrain(Coordinates, Cell):
         """16 hex digits over the training and the protocol of an evaluation."""
         return identity({"training": self.training_id, "evaluation": name} | self.evaluation(name))
 
-    def _linear_record(self) -> dict[str, Any] | None:
+    @property
+    def linear_protocol(self) -> LinearProtocol | None:
+        """How a linear classifier is trained, if one is."""
         protocol = LINEAR_PROTOCOLS.get(self.linear or "")
-        return None if protocol is None else protocol.model_dump(mode="json")
+        once = protocol is not None and self.linear_once
+        return protocol.model_copy(update={"shown": "image"}) if protocol and once else protocol
+
+    def _linear_record(self) -> dict[str, Any] | None:
+        return None if self.linear_protocol is None else self.linear_protocol.record()
 
     @property
     def stack_key(self) -> str:
@@ -131,15 +137,19 @@ class Pretrain(Coordinates, Cell):
 
     @property
     def _evaluation_multiply_adds(self) -> float:
-        """Features of all images, two views of the test images, and the linear classifier."""
+        """Features of all images, two views of the test images, and the linear classifier.
+
+        Where that is shown a new view in every epoch, features are computed in every epoch.
+        """
         size = SIZES.get(self.dataset, GUESS)
         images = min(self.train_images or size.train, size.train)
         one = multiply_adds(self.arch, self.stem, self.width, self.image_size)
         work = one * (images + 3 * size.test)
-        if self.linear is not None:
+        if (protocol := self.linear_protocol) is not None:
             features = features_of(self.arch, self.width)
-            epochs = LINEAR_PROTOCOLS[self.linear].epochs
-            work += float(BACKWARD_TOO * epochs * images * features * size.classes)
+            classifier = float(BACKWARD_TOO * images * features * size.classes)
+            again = one * images if protocol.shown != "image" else 0.0
+            work += protocol.epochs * (classifier + again)
         return work
 
     @property

@@ -2,7 +2,7 @@
 
 from bench.cells.architectures import SMALL_ALEXNET, alexnet_size
 from bench.cells.coordinates import Coordinates
-from bench.cells.learning_rate import check_rate
+from bench.cells.learning_rate import check_rate, scaled_lr
 from bench.cells.linear_protocols import LINEAR_PROTOCOLS
 from bench.cells.losses import LOSSES
 from bench.cells.negatives_rules import CHECKS_OF_NEGATIVES, need
@@ -222,4 +222,10 @@ def _check_training(cell: Coordinates) -> None:
     if cell.linear is not None and cell.linear not in LINEAR_PROTOCOLS:
         known = choices(cell.linear, list(LINEAR_PROTOCOLS))
         raise ValueError(f"linear '{cell.linear}' is unknown. {known}")
+    need(cell.lr_bias is None or cell.exempt, "lr_bias needs exempt: biases and BN apart")
+    scaling = cell.lr_scaling or "none"
+    need(
+        cell.base_lr_bias is None or cell.lr_bias == scaled_lr(cell.base_lr_bias, cell.N, scaling),
+        "lr_bias and base_lr_bias disagree; keep one of them, and base_lr",
+    )
     check_rate(lr=cell.lr, base_lr=cell.base_lr, lr_scaling=cell.lr_scaling, N=cell.N)

@@ -127,7 +127,7 @@ class Training:
         self.ranks.sum_gradients(self.online.parameters(), whole=seen_whole)
         self.probes.add_gradients()
         for group in self.optimiser.param_groups:
-            group["lr"] = self.rate(step)
+            group["lr"] = self.rate(step) * group.get("lr_share", 1.0)
         self.optimiser.step()
         if self.cell.momentum is not None:
             beta = momentum_at(

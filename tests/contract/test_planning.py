@@ -172,3 +172,16 @@ def test_more_than_the_data_set_has_is_told(
     assert answer.err.startswith(f"bench: warning: {told} (")
     assert (answer.status, answer.err.count("\n")) == (0, 1)
     assert json.loads(answer.out)["missing"] == 2
+
+
+@pytest.mark.parametrize(("protocol", "seeds", "told"), [
+    ("published", "[0]", True), ("published", "[0, 1, 2]", False), ("reduced", "[0]", False),
+])  # fmt: skip
+def test_a_published_scale_of_one_seed_is_warned_of(
+    protocol: str, seeds: str, told: bool, workspace: Workspace
+) -> None:
+    text = CLASSIFIER.replace("protocol: reduced", f"protocol: {protocol}")
+    workspace.suite(text.replace("seeds: [0]", f"seeds: {seeds}"), "classifier")
+    answer = workspace.call("plan", "classifier")
+    line = "bench: warning: one seed decides nothing: a difference of two single runs may be the "
+    assert (f"{line}seeds' alone\n" in answer.err) == told

@@ -81,6 +81,36 @@ def test_the_papers_kappa_belongs_to_128_dimensions_at_its_temperature(
     assert small_cell(method, **changes).kappa == kappa
 
 
+def test_a_classifier_that_is_shown_new_views_costs_a_pass_an_epoch() -> None:
+    plain, shown = (small_cell(linear=name).work for name in (None, "mutual-information"))
+    once = small_cell().multiply_adds / 2 / 6  # of two views, forward and backward, twice
+    classifier = 3 * 30 * 96 * 16 * 10
+    assert shown.own - plain.own == pytest.approx(30 * once + classifier)
+
+
+def test_the_rate_of_biases_follows_the_same_rule() -> None:
+    settings = {k: v for k, v in SMALL.items() if k != "lr"} | {"projector_hidden_dim": 16}
+    rates = {"base_lr": 0.3, "base_lr_bias": 0.05, "lr_scaling": "linear", "exempt": True}
+    cell = pretrain_cell(**settings | rates)
+    assert (cell.lr, cell.lr_bias) == pytest.approx((0.3 / 16, 0.05 / 16))
+    assert cell.id != pretrain_cell(**settings | rates | {"base_lr_bias": 0.3}).id
+    assert (
+        cell.id
+        == pretrain_cell(**settings | {"lr": 0.3 / 16, "lr_bias": 0.05 / 16, "exempt": True}).id
+    )
+
+
+def test_features_computed_once_are_told_by_the_protocols_record() -> None:
+    shown, once, plain = (
+        small_cell(linear="moco"), small_cell(linear="moco", linear_once=True),
+        small_cell(linear="logistic"),
+    )  # fmt: skip
+    assert shown.evaluation("linear")["protocol"]["shown"] == "crop-flip"
+    assert "shown" not in once.evaluation("linear")["protocol"]
+    assert shown.id != once.id
+    assert plain.id == small_cell(linear="logistic", linear_once=True).id
+
+
 def test_a_loss_brings_its_own_options() -> None:
     cell = small_cell(loss="dclw")
     assert (cell.weight, cell.sigma, cell.through_weight) == ("vmf", 0.5, False)
@@ -292,6 +322,14 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"arch": "small-alexnet", "stem": "cifar", "image_size": 8},
         "arch 'small-alexnet' needs stem 'cifar', image_size of 15 or more, zero_init_residual "
         "false and views of one size",
+    ),
+    "a rate of biases alone": (
+        {"lr_bias": 0.1},
+        "lr_bias needs exempt: biases and BN apart",
+    ),
+    "two rates of biases": (
+        {"lr_bias": 0.1, "base_lr_bias": 0.2, "exempt": True},
+        "lr_bias and base_lr_bias disagree; keep one of them, and base_lr",
     ),
     "kappa unknown": (
         {"method": "ir-literal", "kappa": None},

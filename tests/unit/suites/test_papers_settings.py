@@ -107,6 +107,22 @@ def test_hypersphere_has_its_encoder_and_its_queue() -> None:
         assert all(getattr(own, n) == v for n, v in preset.items() if n not in ("K", "views"))
 
 
+def test_biases_have_the_rate_that_unigrad_states() -> None:
+    """unigrad, App. B, 800 epochs: 0.3 for weights, 0.05 for biases and BN, at 256."""
+    for cell in cells("unigrad-table-5"):
+        assert (cell.lr, cell.lr_bias) == (pytest.approx(4.8), pytest.approx(0.8))
+
+
+def test_published_scales_have_three_seeds_or_are_imagenets() -> None:
+    for path in sorted(SUITES.glob("*.yaml")):
+        suite = load_suite(path)
+        for name, scale in suite.scales.items():
+            found = expand(suite, name, path) if scale.protocol == "published" else []
+            if len({c.seed for c in found}) == 1:
+                sets = {getattr(c, "dataset", None) for c in found}
+                assert sets & {"imagenet1k", "imagenet100"}, (suite.name, name)
+
+
 _UNIGRAD = {
     name: paper_presets()[name]
     for name in ("directpred", "byol-directpred", "directpred-released", "simclr-momentum")
