@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 LONGEST_NUMBER = 12  # characters; a longer one is rounded
+ONE_SEED = "one seed decides nothing: a difference of two single runs may be the seeds' alone"
 DIGITS = 6  # significant ones of a rounded number
 
 

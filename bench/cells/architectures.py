@@ -1,6 +1,7 @@
 """What the encoders are made of, and what a forward pass of one costs."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 Stem = Literal["imagenet", "cifar", "half"]
@@ -16,6 +17,7 @@ class Architecture(NamedTuple):
     blocks: tuple[int, ...]
     bottleneck: bool = False
     widening: int = 1
+    padded: bool = False  # shortcuts without parameters: every other pixel, zeros as new channels
 
     def features(self, width: int) -> int:
         """Return how many features come out, `width` channels being in the first stage."""
@@ -25,7 +27,8 @@ class Architecture(NamedTuple):
 
 ARCHITECTURES: dict[str, Architecture] = {
     "small": Architecture((1, 1, 1)),
-    "resnet20": Architecture((3, 3, 3)),  # CIFAR's, Sec. 4.2: 16, 32 and 64 channels at width 16
+    # CIFAR's, arXiv:1512.03385, Sec. 4.2: 16, 32 and 64 channels at width 16, shortcuts of option A
+    "resnet20": Architecture((3, 3, 3), padded=True),
     "resnet18": Architecture((2, 2, 2, 2)),
     "resnet50": Architecture((3, 4, 6, 3), bottleneck=True),
     "resnet50-2x": Architecture((3, 4, 6, 3), bottleneck=True, widening=2),
@@ -33,8 +36,38 @@ ARCHITECTURES: dict[str, Architecture] = {
 }
 
 
+SMALL_ALEXNET = "small-alexnet"
+ALEXNET_POOLED = (1, 2, 5)  # its convolutions that 3x3 maxima at stride 2 follow
+
+
+def alexnet_channels(width: int) -> tuple[int, ...]:
+    """Return the channels of the small AlexNet's five convolutions; 96 to 192 at width 64."""
+    return tuple(width * part // 2 for part in (3, 6, 12, 12, 6))
+
+
+def alexnet_units(width: int) -> int:
+    """Return the units of its two full layers; 4096 at width 64."""
+    return 64 * width
+
+
+def alexnet_size(size: int) -> int:
+    """Return height and width behind its last pooling."""
+    for _ in ALEXNET_POOLED:
+        size = (size - 3) // 2 + 1
+    return size
+
+
+def features_of(arch: str, width: int) -> int:
+    """Return how many features come out of an encoder.
+
+    Raises:
+        ValueError: no such architecture.
+    """
+    return alexnet_units(width) if arch == SMALL_ALEXNET else architecture(arch).features(width)
+
+
 def architecture(arch: str) -> Architecture:
-    """Return what `arch` names.
+    """Return what `arch` names, a residual network.
 
     Raises:
         ValueError: no such architecture.
@@ -52,11 +85,11 @@ def network_text(arch: str, stem: Stem, width: int, image_size: int) -> str:
 def multiply_adds(arch: str, stem: Stem, width: int, image_size: int) -> float:
     """Return the multiply-adds of one forward pass of one image through an encoder.
 
-    Convolutions alone, as papers count them: normalisation, ReLU, addition and pooling are left
-    out, and so is what stands behind the encoder.
+    Convolutions alone, and full layers within it, as papers count them: normalisation, ReLU,
+    addition and pooling are left out, and so is what stands behind the encoder.
 
     Args:
-        arch: a name in `ARCHITECTURES`.
+        arch: a name in `ARCHITECTURES`, or `small-alexnet`.
         stem: 7x7 at stride 2 with max-pooling (`imagenet`), or 3x3 at stride 1 (`cifar`) or 2
             (`half`).
         width: channels of the first stage before 2x and 4x.
@@ -65,7 +98,18 @@ def multiply_adds(arch: str, stem: Stem, width: int, image_size: int) -> float:
     Raises:
         ValueError: no such architecture.
     """
+    if arch == SMALL_ALEXNET:
+        return float(sum(_of_alexnet(width, image_size)))
     return float(sum(_convolutions(architecture(arch), stem, width, image_size)))
+
+
+def _of_alexnet(width: int, size: int) -> Iterator[int]:
+    """Yield the multiply-adds of each layer of the small AlexNet."""
+    channels, units = alexnet_channels(width), alexnet_units(width)
+    for i, (before, after) in enumerate(pairwise((3, *channels)), start=1):
+        yield size**2 * 9 * before * after
+        size = (size - 3) // 2 + 1 if i in ALEXNET_POOLED else size
+    yield units * (channels[-1] * size**2 + units)
 
 
 def _convolutions(architecture: Architecture, stem: Stem, width: int, size: int) -> Iterator[int]:
@@ -85,7 +129,8 @@ def _convolutions(architecture: Architecture, stem: Stem, width: int, size: int)
         for block in range(blocks):
             before = size
             size = _half(size) if stage > 0 and block == 0 else size
-            shortcut = channels * outer if channels != outer else 0
+            projected = channels != outer and not architecture.padded
+            shortcut = channels * outer if projected else 0
             if architecture.bottleneck:
                 yield before**2 * channels * inner + size**2 * (9 * inner + outer) * inner
             else:

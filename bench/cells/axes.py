@@ -62,8 +62,11 @@ class DataAndViews(Axis):
 class Encoder(Axis):
     """The network that learns."""
 
-    arch: Literal["small", "resnet18", "resnet50", "resnet50-2x", "resnet50-4x"]
-    """The backbone; `small` has three residual blocks, for small images on a CPU."""
+    arch: Literal[
+        "small", "small-alexnet", "resnet18", "resnet50", "resnet50-2x", "resnet50-4x"
+    ]  # fmt: skip
+    """The backbone; `small` has three residual blocks, for small images on a CPU; `small-alexnet`
+    is that of Wang and Isola's code (arXiv:2005.10242) and has the stem 'cifar'."""
     stem: Stem
     """How the backbone begins: 7x7 and pooling, 3x3, or 3x3 at stride 2."""
     width: PositiveInt = 64
@@ -141,6 +144,8 @@ class Comparison(Axis):
     """That begin with uniform draws, no neighbours."""
     anneal_epochs: PositiveInt | None = later()
     """The ball shrinks from everything to its share."""
+    anneal_every: Literal["epoch", "step"] = later("epoch")
+    """When the shares of an annealed ball or ring move."""
     inner_from_epoch: NonNegativeInt | None = later()
     """The inner share grows from 0 here ..."""
     inner_to_epoch: PositiveInt | None = later()
@@ -191,9 +196,14 @@ class Objective(Axis):
     uniform_weight: NonNegativeFloat | None = None
     """Factor of the uniformity in the loss."""
     kappa: PositiveFloat | None = later()
-    """Of the original IR."""
+    """Of the original IR: its normaliser over the number of entries; null with normaliser
+    'constant': the mean of e^(s / tau) over the negatives of the first batches."""
     normaliser: Literal["sampled", "constant"] | None = later()
-    """What kappa stands before."""
+    """Of the original IR and LA; constant: noise-contrastive estimation with one number for all
+    queries; sampled: kappa before a sum over samples."""
+    own_entry: Literal["always", "if-near"] | None = later()
+    """Whether a query's own entry is among LA's close neighbours always, or where it is one of the
+    K nearest to the view."""
     balance: PositiveFloat | None = later()
     """Lambda; null with a gradient: dynamic."""
     cov_weight: NonNegativeFloat | None = later()
@@ -233,6 +243,10 @@ class Optimisation(Axis):
     """At 256, where lr comes from the rule."""
     lr_scaling: Rule | None = None
     """How lr comes from base_lr: equal to it, times N / 256, or times sqrt(N / 256)."""
+    lr_bias: PositiveFloat | None = later()
+    """Of biases and BN, at N; null: lr. Needs exempt."""
+    base_lr_bias: PositiveFloat | None = later()
+    """At 256, where lr_bias comes from it by the rule of lr."""
     sgd_momentum: Fraction = 0.9
     """Momentum of sgd and lars; beta_1 of adam."""
     weight_decay: NonNegativeFloat
@@ -274,6 +288,8 @@ class Evaluation(Axis):
     """What nearness is: the cosine, or the distance of features as they are."""
     linear: str | None = None
     """A protocol's name."""
+    linear_once: bool = later(False)
+    """Each image is shown as it is, whatever the protocol shows: features are computed once."""
     few_shot: PositiveInt | None = None
     """Labels a class."""
     few_shot_draws: PositiveInt = 10

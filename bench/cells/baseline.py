@@ -28,7 +28,7 @@ from bench.cells.dataset_sizes import (
     training_images,
 )
 from bench.cells.learning_rate import Rule, check_rate, ruled
-from bench.cells.linear_protocols import linear_record
+from bench.cells.linear_protocols import LinearProtocol, linear_protocol, linear_record
 from bench.cells.warps import WARPS, warp_record
 
 LABELS = frozenset({"base_lr", "lr_scaling"})
@@ -126,8 +126,13 @@ class Baseline(Cell):
             check_rate(lr=self.lr, base_lr=self.base_lr, lr_scaling=self.lr_scaling, N=self.N)
         if self.test_warp != "none" and self.dataset != "digits":
             raise ValueError(f"test_warp '{self.test_warp}' is for dataset 'digits'")
-        linear_record(self.linear)
+        linear_protocol(self.linear)
         return self
+
+    @property
+    def linear_protocol(self) -> LinearProtocol | None:
+        """How a linear classifier is trained, if one is: on the images as they are."""
+        return linear_protocol(self.linear, once=True)
 
     def step_of(self, metric: str) -> float | None:
         """Return what one test image is worth."""
@@ -144,7 +149,7 @@ class Baseline(Cell):
         """16 hex digits over every field but the labels, protocols written out."""
         fields = {k: v for k, v in self.model_dump(mode="json").items() if k not in LABELS}
         return identity(
-            fields | {"linear": linear_record(self.linear)} | warp_record(self.test_warp)
+            fields | {"linear": linear_record(self.linear, once=True)} | warp_record(self.test_warp)
         )
 
     @property

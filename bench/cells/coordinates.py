@@ -40,5 +40,5 @@ EVALUATIONS: dict[str, tuple[str, ...]] = {
     "warped-few-shot": ("features", "few_shot", "few_shot_draws", "test_warp"),
 }
 """Evaluations of a trained encoder, and the fields that are their protocol."""
-LABELS = frozenset({"method", "base_lr", "lr_scaling"})
-"""Fields that say where others come from, and so enter no id."""
+LABELS = frozenset({"method", "base_lr", "base_lr_bias", "lr_scaling", "linear_once"})
+"""Fields that enter no id: they say where others come from, or stand in a protocol's record."""

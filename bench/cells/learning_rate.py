@@ -26,11 +26,18 @@ def scaled_lr(base_lr: float, N: int, rule: Rule, per: int = 256) -> float:
 
 
 def ruled(settings: dict[str, Any], N: Any) -> dict[str, Any]:
-    """Return what settings not yet checked leave out, lr and its rule, where base_lr gives it."""
+    """Return what settings not yet checked leave out, rates and their rule, where base_lr gives it.
+
+    lr, and lr_bias from base_lr_bias by the same rule.
+    """
     base, rule = settings.get("base_lr"), settings.get("lr_scaling", "none")
     if "lr" in settings or not isinstance(base, int | float) or not isinstance(N, int):
         return {}
-    return {"lr_scaling": rule, "lr": scaled_lr(base, N, rule)} if rule in get_args(Rule) else {}
+    if rule not in get_args(Rule):
+        return {}
+    bias = settings.get("base_lr_bias")
+    of_biases = {"lr_bias": scaled_lr(bias, N, rule)} if isinstance(bias, int | float) else {}
+    return {"lr_scaling": rule, "lr": scaled_lr(base, N, rule)} | of_biases
 
 
 def check_rate(*, lr: float, base_lr: float | None, lr_scaling: Rule | None, N: int) -> None:

@@ -34,6 +34,9 @@ class LinearProtocol(Record):
     weight_decay: NonNegativeFloat = 0.0  # on weights and biases
     C: PositiveFloat = 1.0  # lbfgs: inverse strength of the L2 penalty on the sum over images
     normalise: Literal["none", "l2", "standardise"] = "none"
+    # What the classifier is shown of a training image: the image as it is, a new random crop
+    # (8 % of its area or more) and flip in every epoch, or a new view as in pretraining.
+    shown: Literal["image", "crop-flip", "as-pretraining"] = "image"
 
     @model_validator(mode="after")
     def _drops_belong_to_the_schedule(self) -> Self:
@@ -41,7 +44,15 @@ class LinearProtocol(Record):
             raise ValueError("lr_drops and schedule step need each other")
         if bool(self.plateau_drops) != (self.schedule == "plateau"):
             raise ValueError("plateau_drops and schedule plateau need each other")
+        if self.shown != "image" and (self.normalise != "none" or self.optimizer == "lbfgs"):
+            raise ValueError(
+                "shown 'crop-flip' and 'as-pretraining' need steps, and normalise none"
+            )
         return self
+
+    def record(self) -> dict[str, Any]:
+        """Return every number, for the ids of cells; `shown`, which came later, where it is new."""
+        return self.model_dump(mode="json", exclude={"shown"} if self.shown == "image" else set())
 
     def lr_at(self, epoch: int, batch_size: int, plateaus: int = 0) -> float:
         """Return the learning rate of an epoch, counted from 0, after so many plateaus.
@@ -57,45 +68,78 @@ class LinearProtocol(Record):
         return lr / self.factor ** (plateaus + sum(epoch >= drop for drop in self.lr_drops))
 
 
+_LARS: dict[str, Any] = {
+    "optimizer": "lars", "lr_scaling": "linear", "batch_size": 4096, "epochs": 90,
+    "shown": "crop-flip",
+}  # fmt: skip
+_MUTUAL_INFORMATION: dict[str, Any] = {
+    "optimizer": "sgd", "base_lr": 0.01, "epochs": 30, "schedule": "plateau", "weight_decay": 1e-5,
+    "shown": "as-pretraining",  # App. C.2: the same augmentations as in pretraining
+}  # fmt: skip
 # The numbers are those of `published` where it prints them; what is assumed stands beside them.
+# Where no paper says what is shown, it is a crop and a flip, as in the codes that they name.
 LINEAR_PROTOCOLS: dict[str, LinearProtocol] = {
     # dcl, protocol linear-eval-openselfsup (App. 4)
     "openselfsup": LinearProtocol(
-        optimizer="sgd", base_lr=30.0, epochs=100, schedule="step", lr_drops=(60, 80)
+        optimizer="sgd",
+        base_lr=30.0,
+        epochs=100,
+        schedule="step",
+        lr_drops=(60, 80),
+        shown="crop-flip",
     ),
     # dcl, protocol linear-eval-simsiam (App. 4); assumed: SimSiam's own scaling of the rate
-    "simsiam": LinearProtocol(
-        optimizer="lars", base_lr=1.2, lr_scaling="linear", batch_size=4096, epochs=90
-    ),
+    "simsiam": LinearProtocol(**_LARS, base_lr=1.2),
     # unigrad, protocol linear-eval (App. B); assumed: the scaling of its released code
-    "unigrad": LinearProtocol(
-        optimizer="lars", base_lr=0.02, lr_scaling="linear", batch_size=4096, epochs=90
-    ),
+    "unigrad": LinearProtocol(**_LARS, base_lr=0.02),
     # unigrad, protocol released-code-linear-eval; the last epoch counts, not the best one
-    "unigrad-released": LinearProtocol(
-        optimizer="lars", base_lr=0.1, lr_scaling="linear", batch_size=4096, epochs=90
-    ),
-    # mutual-information, protocol linear-transfer (App. C.2; 1 drop on CIFAR-10); assumed: the
-    # factor is that of pretraining, and the plateau is one of a tenth of the training images
-    "mutual-information": LinearProtocol(
+    "unigrad-released": LinearProtocol(**_LARS, base_lr=0.1),
+    # mutual-information, protocol linear-transfer (App. C.2); assumed: the factor is that of
+    # pretraining, and the plateau is one of a tenth of the training images
+    "mutual-information": LinearProtocol(**_MUTUAL_INFORMATION, plateau_drops=2),
+    "mutual-information-cifar10": LinearProtocol(**_MUTUAL_INFORMATION, plateau_drops=1),
+    # SimCLR, arXiv:2002.05709, README of its released code: rate 0.1 at 256, no weight decay;
+    # assumed: plain momentum, which is Nesterov's there, and a cosine
+    "simclr": LinearProtocol(
         optimizer="sgd",
-        base_lr=0.01,
-        epochs=30,
-        schedule="plateau",
-        plateau_drops=2,
-        weight_decay=1e-5,
+        base_lr=0.1,
+        lr_scaling="linear",
+        batch_size=4096,
+        epochs=90,
+        shown="crop-flip",
+    ),
+    # Wang and Isola, arXiv:2005.10242, released code for STL-10; momentum is Adam's beta_1
+    "hypersphere": LinearProtocol(
+        optimizer="adam",
+        base_lr=1e-3,
+        batch_size=128,
+        epochs=100,
+        schedule="step",
+        lr_drops=(60, 80),
+        factor=5.0,
+        momentum=0.5,
+        shown="crop-flip",
     ),
     # MoCo, arXiv:1911.05722, Sec. 4.1: as openselfsup, which took it over
     "moco": LinearProtocol(
-        optimizer="sgd", base_lr=30.0, epochs=100, schedule="step", lr_drops=(60, 80)
+        optimizer="sgd",
+        base_lr=30.0,
+        epochs=100,
+        schedule="step",
+        lr_drops=(60, 80),
+        shown="crop-flip",
     ),
     # scikit-learn's LogisticRegression, for data small enough to reach the optimum
     "logistic": LinearProtocol(optimizer="lbfgs", epochs=1000, normalise="standardise"),
 }
 
 
-def linear_record(name: str | None) -> dict[str, Any] | None:
-    """Return a protocol written out, as it enters an id; None for none.
+def linear_protocol(name: str | None, *, once: bool = False) -> LinearProtocol | None:
+    """Return a protocol; None for none.
+
+    Args:
+        name: of a protocol, or None.
+        once: features are computed once: the classifier is shown the images as they are.
 
     Raises:
         ValueError: there is no such protocol.
@@ -104,4 +148,11 @@ def linear_record(name: str | None) -> dict[str, Any] | None:
         return None
     if name not in LINEAR_PROTOCOLS:
         raise ValueError(f"linear '{name}' is unknown. {choices(name, list(LINEAR_PROTOCOLS))}")
-    return LINEAR_PROTOCOLS[name].model_dump(mode="json")
+    protocol = LINEAR_PROTOCOLS[name]
+    return protocol.model_copy(update={"shown": "image"}) if once else protocol
+
+
+def linear_record(name: str | None, *, once: bool = False) -> dict[str, Any] | None:
+    """Return a protocol written out, as it enters an id; see `linear_protocol`."""
+    protocol = linear_protocol(name, once=once)
+    return None if protocol is None else protocol.record()

@@ -4,14 +4,17 @@ A new objective is a function in `bench.losses`, a line in `LOSSES`, and a test.
 arguments are settings of the cell of the same names; what else it sees is named in `sees`.
 """
 
-from typing import Annotated, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
 
 from bench.errors import choices
 
 Sees = Literal[
-    "margin", "scalar_NK", "globals_2NK", "correlation_DD", "samples_MD", "allowed_NM"
+    "margin", "scalar_NK", "globals_2NK", "close_NK", "kappa", "queued_NK",
+    "correlation_DD", "samples_MD",
+    "allowed_NM",
 ]  # fmt: skip
 
 
@@ -44,14 +47,19 @@ LOSSES: dict[str, Loss] = {
         ("alpha",),
         sees=("margin", "scalar_NK"),
     ),
-    "ir": Loss("instance.ir", "similarities", ("tau", "kappa", "normaliser")),
+    "ir": Loss("instance.ir", "similarities", ("tau", "normaliser"), ("kappa",), sees=("kappa",)),
     "la": Loss(
-        "instance.la", "similarities", ("tau", "normaliser"), sees=("globals_2NK",), closer=True
+        "instance.la",
+        "similarities",
+        ("tau", "normaliser", "own_entry"),
+        sees=("globals_2NK", "close_NK", "kappa"),
+        closer=True,
     ),
     "align-uniform": Loss(
         "alignment.align_uniform",
         "features",
         ("align_alpha", "uniform_t", "align_weight", "uniform_weight"),
+        sees=("queued_NK",),
     ),
     "cosine": Loss("siamese.cosine_distance", "features", linear=True),
     "directpred": Loss(
@@ -75,11 +83,24 @@ LOSSES: dict[str, Loss] = {
 LOSS_OPTIONS: dict[str, dict[str, object]] = {
     "dclw": {"weight": "vmf", "sigma": 0.5, "through_weight": False},  # DCL, Sec. 3
     "dual-temperature": {"form": "released"},
-    "ir": {"kappa": 2876934.2 / 1281167, "normaliser": "sampled"},  # eq-1-kappa
-    "la": {"normaliser": "sampled"},  # la-original
+    "ir": {"normaliser": "constant"},  # the code that mutual-information, App. C.3, names
+    "la": {"normaliser": "constant", "own_entry": "if-near"},  # the same code
     "gradient": {"gradient_scale": 1.0},
 }
 """What a loss takes where neither suite nor preset says it."""
+KAPPA = 2876934.2 / 1281167  # mutual-information, eq-1-kappa
+
+
+def kappa_of(settings: Mapping[str, Any]) -> float | None:
+    """Return the kappa of settings that say none; None where there is none, or it is estimated.
+
+    The paper's number is the mean of e^{s / tau} over random directions of 128 dimensions at
+    tau = 0.07: it belongs to those alone. In the literal reading it changes no gradient.
+    """
+    if settings.get("loss") != "ir":
+        return None
+    fits = settings.get("feature_dim") == 128 and settings.get("tau") == 0.07
+    return KAPPA if fits or settings.get("normaliser") == "sampled" else None
 
 
 def _known(name: str) -> str:

@@ -77,6 +77,11 @@ def _check_bank(cell: Coordinates) -> None:
         begin is None or end is None or begin < end,
         f"inner_from_epoch {begin} must be below inner_to_epoch {end}",
     )
+    annealed = cell.anneal_epochs is not None or end is not None
+    need(
+        annealed or cell.anneal_every == "epoch",
+        "anneal_every 'step' needs anneal_epochs or inner_to_epoch",
+    )
     if cell.negatives == "bank":
         need(
             cell.drawn in DRAWN["bank"] and cell.K is not None,

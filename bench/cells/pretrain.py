@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from bench.cells.architectures import architecture, multiply_adds, network_text
+from bench.cells.architectures import features_of, multiply_adds, network_text
 from bench.cells.cell import Cell, Work, identity
 from bench.cells.coordinates import EVALUATIONS, LABELS, Coordinates
 from bench.cells.dataset_sizes import (
@@ -21,7 +21,7 @@ from bench.cells.dataset_sizes import (
     training_images,
 )
 from bench.cells.learning_rate import ruled
-from bench.cells.linear_protocols import LINEAR_PROTOCOLS, linear_record
+from bench.cells.linear_protocols import LinearProtocol, linear_protocol, linear_record
 from bench.cells.rules import check_agreement
 from bench.cells.warps import WARPS, warp_record
 
@@ -77,7 +77,7 @@ class Pretrain(Coordinates, Cell):
     def id(self) -> str:
         """16 hex digits over every field but the labels, protocols written out."""
         return identity(
-            self.science | {"linear": linear_record(self.linear)} | warp_record(self.test_warp)
+            self.science | {"linear": self._linear_record()} | warp_record(self.test_warp)
         )
 
     @property
@@ -103,12 +103,20 @@ class Pretrain(Coordinates, Cell):
         """Return the protocol of an evaluation, written out."""
         record = {field: getattr(self, field) for field in EVALUATIONS[name]}
         if name.endswith("linear"):
-            record |= {"protocol": linear_record(self.linear)}
+            record |= {"protocol": self._linear_record()}
         return record | (warp_record(self.test_warp) if name.startswith("warped") else {})
 
     def evaluation_id(self, name: str) -> str:
         """16 hex digits over the training and the protocol of an evaluation."""
         return identity({"training": self.training_id, "evaluation": name} | self.evaluation(name))
+
+    @property
+    def linear_protocol(self) -> LinearProtocol | None:
+        """How a linear classifier is trained, if one is."""
+        return linear_protocol(self.linear, once=self.linear_once)
+
+    def _linear_record(self) -> dict[str, Any] | None:
+        return linear_record(self.linear, once=self.linear_once)
 
     @property
     def stack_key(self) -> str:
@@ -137,17 +145,20 @@ class Pretrain(Coordinates, Cell):
 
     @property
     def _evaluation_multiply_adds(self) -> float:
-        """Features of all images, two views of the test images, and the linear classifier."""
+        """Features of all images, two views of the test images, and the linear classifier.
+
+        Where that is shown a new view in every epoch, features are computed in every epoch.
+        """
         size = size_of(self.dataset, self.held_out) or GUESS
         images = min(self.train_images or size.train, size.train)
         one = multiply_adds(self.arch, self.stem, self.width, self.image_size)
         warps = 0 if self.test_warp == "none" else WARPS[self.test_warp].draws
         work = one * (images + (3 + warps) * size.test)
-        if self.linear is not None:
-            features = architecture(self.arch).features(self.width)
-            epochs = LINEAR_PROTOCOLS[self.linear].epochs
-            fits = 2 if warps else 1
-            work += float(fits * BACKWARD_TOO * epochs * images * features * size.classes)
+        if (protocol := self.linear_protocol) is not None:
+            features = features_of(self.arch, self.width)
+            classifier = float(BACKWARD_TOO * images * features * size.classes)
+            again = one * images if protocol.shown != "image" else 0.0
+            work += (2 if warps else 1) * protocol.epochs * (classifier + again)
         return work
 
     @property

@@ -1,8 +1,9 @@
 """Which settings of `pretrain` belong together: tables first, then what no table can say."""
 
+from bench.cells.architectures import SMALL_ALEXNET, alexnet_size
 from bench.cells.coordinates import Coordinates
-from bench.cells.learning_rate import check_rate
-from bench.cells.linear_protocols import linear_record
+from bench.cells.learning_rate import check_rate, scaled_lr
+from bench.cells.linear_protocols import linear_protocol
 from bench.cells.losses import LOSSES
 from bench.cells.negatives_rules import CHECKS_OF_NEGATIVES, need
 from bench.cells.requirements import BELONGS, WITH_GRADIENT, or_
@@ -21,8 +22,8 @@ def check_agreement(cell: Coordinates) -> None:
             where = f"; {name} is {found} with {rule.other} {or_((settings[rule.other],))}"
             raise ValueError(rule.told(name) + ("" if rule.or_with else where))
     for check in (
-        _check_heads, _check_batch_norm, *CHECKS_OF_NEGATIVES, _check_objective, _check_gradient,
-        _check_mixtures, _check_evaluations, _check_training,
+        _check_encoder, _check_heads, _check_batch_norm, *CHECKS_OF_NEGATIVES, _check_objective,
+        _check_gradient, _check_mixtures, _check_evaluations, _check_training,
     ):  # fmt: skip
         check(cell)
 
@@ -36,6 +37,16 @@ def _check_heads(cell: Coordinates) -> None:
     need(
         cell.colour == "rgb" or (cell.target == "bank" and cell.predictor_layers == 0),
         "colour 'lab' needs target 'bank' and no predictor",
+    )
+
+
+def _check_encoder(cell: Coordinates) -> None:
+    alexnet = cell.arch == SMALL_ALEXNET
+    plain = cell.stem == "cifar" and not cell.zero_init_residual and cell.views != "multi-crop"
+    need(
+        not alexnet or (plain and alexnet_size(cell.image_size) > 0),
+        "arch 'small-alexnet' needs stem 'cifar', image_size of 15 or more, zero_init_residual "
+        "false and views of one size",
     )
 
 
@@ -78,13 +89,39 @@ def _check_objective(cell: Coordinates) -> None:
         f"loss '{cell.loss}' compares outputs, not a witness of them, and with no bank",
     )
     _check_sample_set(cell)
-    if cell.loss == "la":
-        need(cell.negatives == "bank", "loss 'la' needs negatives 'bank'")
-    if cell.loss == "align-uniform" and (cell.negatives != "batch" or cell.K is not None):
-        raise ValueError("loss 'align-uniform' compares all of the batch: negatives 'batch'")
+    _check_normaliser(cell)
+    need(
+        cell.loss != "align-uniform"
+        or (cell.negatives == "batch" and cell.K is None)
+        or (cell.negatives == "queue" and cell.drawn is None),
+        "loss 'align-uniform' compares all of the batch, or with a queue: negatives 'batch' with K "
+        "null, or 'queue'",
+    )
     need(
         cell.witness == "dot" or cell.negatives in ("bank", "queue", "batch"),
         "a witness compares with negatives of a batch, queue or bank",
+    )
+
+
+def _check_normaliser(cell: Coordinates) -> None:
+    """Check what the objectives as they were first written ask of the bank."""
+    if cell.loss not in ("ir", "la"):
+        return
+    literal = cell.normaliser == "sampled"
+    need(cell.loss != "la" or cell.negatives == "bank", "loss 'la' needs negatives 'bank'")
+    if cell.loss == "ir":
+        need(
+            cell.kappa is not None or (not literal and cell.negatives == "bank"),
+            "kappa may be null, which is estimated, with normaliser 'constant' and negatives "
+            "'bank' alone",
+        )
+        return
+    near = (cell.drawn, cell.centre, cell.neighbours, cell.neighbour_count, cell.neighbour_sum)
+    need(
+        cell.own_entry != "if-near"
+        or (not literal and near == ("nearest", "view", "k-neighbourhood", None, "inside")),
+        "own_entry 'if-near' needs normaliser 'constant', drawn 'nearest', centre 'view', and "
+        "neighbours 'k-neighbourhood' with neighbour_count null and neighbour_sum 'inside'",
     )
 
 
@@ -188,5 +225,11 @@ def _check_training(cell: Coordinates) -> None:
         (not cell.components and cell.watch == "knn") or cell.knn_every_epochs > 0,
         "components and watch belong to what is watched: knn_every_epochs must be above 0",
     )
-    linear_record(cell.linear)
+    linear_protocol(cell.linear)
+    need(cell.lr_bias is None or cell.exempt, "lr_bias needs exempt: biases and BN apart")
+    scaling = cell.lr_scaling or "none"
+    need(
+        cell.base_lr_bias is None or cell.lr_bias == scaled_lr(cell.base_lr_bias, cell.N, scaling),
+        "lr_bias and base_lr_bias disagree; keep one of them, and base_lr",
+    )
     check_rate(lr=cell.lr, base_lr=cell.base_lr, lr_scaling=cell.lr_scaling, N=cell.N)

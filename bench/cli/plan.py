@@ -24,7 +24,7 @@ from bench.launch.devices import slots
 from bench.launch.progress import duration
 from bench.report.tables import Entry
 from bench.results.store import OVER, CellState, State
-from bench.text import value_text
+from bench.text import ONE_SEED, value_text
 
 MOST_WARNINGS = 3  # in the line of them
 MOST_SHOWN = 40  # cells that are listed
@@ -183,12 +183,15 @@ def _departures(selection: Selection) -> list[str]:
 
 
 def _warn(selection: Selection) -> None:
-    """Tell on standard error what the cells ask of their data sets that is not there."""
+    """Tell on standard error what the data sets lack, and what these cells cannot decide."""
     found = Counter(told for cell in selection.cells if (told := too_much(cell)))
     if found:
         texts = [f"{told} ({n} cells)" for told, n in found.most_common(MOST_WARNINGS)]
         more = f"; and {len(found) - MOST_WARNINGS} more" if len(found) > MOST_WARNINGS else ""
         print(f"bench: warning: {'; '.join(texts)}{more}", file=sys.stderr)
+    published = selection.suite.scales[selection.scale].protocol == "published"
+    if published and len({cell.seed for cell in selection.cells}) == 1:
+        print(f"bench: warning: {ONE_SEED}", file=sys.stderr)
 
 
 def _axes(cells: Sequence[Cell]) -> list[str]:

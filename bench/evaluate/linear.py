@@ -4,6 +4,7 @@ Shapes: n training images, m test images, B images of a batch, D dimensions, C c
 """
 
 import warnings
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, Protocol
 
 import numpy as np
@@ -17,6 +18,8 @@ from bench.errors import Diverged
 from bench.evaluate.features import Accuracy, Features, accuracy, check_labels, normalise
 from bench.evaluate.plateau import Plateau
 
+Shown = Callable[[int, Sequence[Tensor]], Iterable[Tensor]]
+"""From an epoch and rows of the training part, a batch each, to features of new views of them."""
 INIT_STD = 0.01  # of the weights; biases begin at 0 (unigrad, released-code-linear-eval)
 
 
@@ -75,11 +78,9 @@ def linear_top1(
     classes: int,
     generator: np.random.Generator,
     optimiser: OptimiserFactory,
+    shown: Shown | None = None,
 ) -> Accuracy:
     """Return the test accuracy, in percent, of a linear classifier after its last epoch.
-
-    The features were extracted before, so the classifier sees a training image always alike:
-    protocols that augment its images are followed in everything but that.
 
     Args:
         features: float32, on the device on which the classifier is trained.
@@ -87,19 +88,23 @@ def linear_top1(
         classes: C.
         generator: draws what a plateau holds out, the weights, and the order of the images.
         optimiser: makes SGD, LARS and Adam; not asked for lbfgs.
+        shown: gives what the classifier learns from; None where the protocol shows each image as
+            it is, which are the features themselves.
 
     Raises:
-        ValueError: a label is no class.
+        ValueError: a label is no class, or `shown` is missing or too many.
         Diverged: the classifier's weights are infinite or not a number.
     """
     check_labels(features, classes)
+    if (shown is None) != (protocol.shown == "image"):
+        raise ValueError(f"the protocol shows {protocol.shown}: shown is missing or too many")
     ready = normalise(features, protocol.normalise)
     if protocol.optimizer == "lbfgs":
         scores = logistic_scores(ready, classes, C=protocol.C, iterations=protocol.epochs)
         return accuracy(scores, ready.test_labels)
-    watched = ready
+    watched, rows = ready, torch.arange(len(ready.train), device=ready.train.device)
     if protocol.schedule == "plateau":
-        watched = hold_out(ready, protocol.held_out, generator)
+        watched, rows = hold_out(ready, protocol.held_out, generator)
     classifier = Classifier(ready.train.shape[1], classes, generator, ready.train.device)
     steps = optimiser(
         classifier.named_parameters(),
@@ -109,7 +114,11 @@ def linear_top1(
         weight_decay=protocol.weight_decay,
         exempt=False,
     )
-    _fit(classifier, watched, protocol, generator, steps)
+    shown_rows = shown or (lambda _, batches: (ready.train[batch] for batch in batches))
+    _fit(
+        classifier, watched, protocol, generator, steps,
+        lambda epoch, batches: shown_rows(epoch, [rows[batch] for batch in batches]),
+    )  # fmt: skip
     if not bool(torch.isfinite(classifier.weight).all()):
         raise Diverged("a weight of the linear classifier is infinite or not a number")
     return accuracy(classifier.scores(ready.test), ready.test_labels)
@@ -121,8 +130,9 @@ def _fit(
     protocol: LinearProtocol,
     generator: np.random.Generator,
     steps: torch.optim.Optimizer,
+    shown: Shown,
 ) -> None:
-    """Train on the training part; the test part is what a plateau watches, else unused."""
+    """Train on what is shown of the training part; the test part is what a plateau watches."""
     n = len(features.train)
     size = min(protocol.batch_size, n)
     plateau = Plateau(patience=protocol.patience, drops=protocol.plateau_drops)
@@ -130,19 +140,25 @@ def _fit(
         for group in steps.param_groups:
             group["lr"] = protocol.lr_at(epoch, size, plateau.dropped)
         order = torch.from_numpy(generator.permutation(n)).to(features.train.device)
-        for batch in order.split(size):
-            classifier.set_gradient(features.train[batch], features.train_labels[batch])
+        batches = order.split(size)
+        for batch, features_BD in zip(batches, shown(epoch, batches), strict=True):
+            classifier.set_gradient(features_BD, features.train_labels[batch])
             steps.step()
         if protocol.schedule == "plateau":
             plateau.update(accuracy(classifier.scores(features.test), features.test_labels).top1)
 
 
-def hold_out(features: Features, share: float, generator: np.random.Generator) -> Features:
-    """Return the training part alone, a share of it, at least one image, as the test part."""
+def hold_out(
+    features: Features, share: float, generator: np.random.Generator
+) -> tuple[Features, Tensor]:
+    """Return the training part alone, a share of it, at least one image, as the test part.
+
+    And which of its rows are left to train on.
+    """
     order = torch.from_numpy(generator.permutation(len(features.train)))
     held, kept = order.to(features.train.device).tensor_split([max(1, round(share * len(order)))])
     x, y = features.train, features.train_labels
-    return Features(x[kept], y[kept], x[held], y[held])
+    return Features(x[kept], y[kept], x[held], y[held]), kept
 
 
 def logistic_scores(features: Features, classes: int, *, C: float, iterations: int) -> Tensor:

@@ -1,7 +1,8 @@
 """The evaluations of a trained encoder: each gives metrics, each has its protocol in the cell."""
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import cache
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from copy import copy
+from functools import cache, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,25 +10,27 @@ import torch
 from torch import Tensor, nn
 
 from bench.cells.baseline import Baseline
-from bench.cells.linear_protocols import LINEAR_PROTOCOLS
 from bench.cells.pretrain import Pretrain
+from bench.cells.view_recipes import Recipe
 from bench.cells.warps import WARPS
 from bench.data.streams import Purpose, stream
+from bench.data.views.views import Views
 from bench.errors import DataFailure
 from bench.evaluate.features import Accuracy, Features, extract
 from bench.evaluate.few_shot import few_shot
 from bench.evaluate.knn import knn_top1
-from bench.evaluate.linear import OnlineLinear, linear_top1
+from bench.evaluate.linear import OnlineLinear, Shown, linear_top1
 from bench.evaluate.separation import class_separation
 from bench.losses import align, principal_component_ratio, q_b, uniformity
 from bench.methods.online_network import Online
 from bench.train.optimisers import make_optimiser
-from bench.train.sources import Part, Rows, Source
+from bench.train.sources import EVALUATED_AT_ONCE, Part, Rows, Source, views_of
 
 PARTS: tuple[Part, Part] = ("train", "test")
 # kNN while training belongs to the training, so its protocol is no setting of an evaluation.
 WATCH_K, WATCH_TAU = 200, 0.1  # cosine; unigrad, released-code-knn
 PAIRS_A_BATCH = 512  # of views, for alignment
+CROP_FLIP = partial(Views, (Recipe(crop=(0.08, 1.0), flip=0.5),))  # of a size, the field's
 REDRAWN = 3  # pairs of draws of keys
 
 
@@ -143,16 +146,39 @@ class Evaluator:
 
     def linear(self, cell: Evaluated, online: Layers, warp: str = "none") -> dict[str, float]:
         """A linear classifier on frozen features."""
-        if cell.linear is None:
+        protocol, shown = cell.linear_protocol, None
+        if protocol is None:
             return {}
+        if protocol.shown != "image":
+            views = CROP_FLIP(cell.image_size) if protocol.shown == "crop-flip" else views_of(cell)
+            shown = self._shown(cell, views.first(), online)
         found = linear_top1(
             self._features(cell.features, online, warp),
-            protocol=LINEAR_PROTOCOLS[cell.linear],
+            protocol=protocol,
+            shown=shown,
             classes=self.classes,
             generator=stream(cell.seed, Purpose.EVALUATE, 0),
             optimiser=make_optimiser,
         )
         return {"linear_top1": found.top1, "linear_top5": found.top5}
+
+    def _shown(self, cell: Evaluated, views: Views, online: Layers) -> Shown:
+        """Return what gives features of a new view of labelled training images in every epoch."""
+        source, encoder = copy(self.source), encoder_of(cell.features, online)
+        source.views = views
+        labels = self.source.labels["train"]
+        labelled = (labels >= 0).nonzero().flatten().cpu().numpy()
+
+        def shown(epoch: int, batches: Sequence[Tensor]) -> Iterator[Tensor]:
+            parts = [batch.cpu().split(EVALUATED_AT_ONCE) for batch in batches]
+            order = [labelled[part.numpy()] for batch in parts for part in batch]
+            pairs = source.pairs(
+                "train", order, lambda step: stream(cell.seed, Purpose.EVALUATE, 5, epoch, step)
+            )
+            for batch in parts:
+                yield torch.cat([extract(encoder, [next(pairs)[0]]) for _ in batch])
+
+        return shown
 
     def few_shot(self, cell: Evaluated, online: Layers, warp: str = "none") -> dict[str, float]:
         """Classifiers from a few labels a class."""

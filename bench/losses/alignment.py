@@ -16,12 +16,15 @@ def align_uniform(
     uniform_t: float = 2.0,
     align_weight: float,
     uniform_weight: float,
+    queued_NK: Tensor | None = None,
 ) -> Tensor:
     """Return the loss of Wang and Isola, whose mean over the N pairs is their objective.
 
     arXiv:2005.10242, Sec. 4: align_weight E ||a - b||^alpha + uniform_weight U, with U the mean
     over both views of log E_{i != j} exp(-t ||x_i - x_j||^2). U has its logarithm outside the sum
     over all pairs and belongs to the batch: every query carries its own alignment and the same U.
+    With a queue (App. D, Eq. 18, within the batch too) U is of the first views alone, the mean over
+    their N K pairs with keys of the queue and the N (N - 1) / 2 pairs among them.
 
     Args:
         a_ND: unit embeddings of the first views, shape (..., N, D), N >= 2.
@@ -30,6 +33,7 @@ def align_uniform(
         uniform_t: t > 0; exp(-t ||x - y||^2) is e^{-2t} times exp(x.y/tau) at tau = 1/(2t).
         align_weight: factor of the alignment.
         uniform_weight: factor of the uniformity.
+        queued_NK: similarities of the first views with the queue's keys; None without a queue.
 
     Returns:
         Loss of each query, shape (..., N), computed in float32 or wider.
@@ -39,8 +43,19 @@ def align_uniform(
     """
     check_pairs(a_ND, b_ND, align_alpha)
     distance_N = distances(a_ND, b_ND)
+    if queued_NK is not None:
+        uniform = _log_mean_with_queue(a_ND, queued_NK, uniform_t)
+        return align_weight * distance_N.pow(align_alpha) + uniform_weight * uniform.unsqueeze(-1)
     uniform = (log_mean_potential(a_ND, uniform_t) + log_mean_potential(b_ND, uniform_t)) / 2
     return align_weight * distance_N.pow(align_alpha) + uniform_weight * uniform.unsqueeze(-1)
+
+
+def _log_mean_with_queue(x_ND: Tensor, queued_NK: Tensor, t: float) -> Tensor:
+    """Return log of the mean potential over pairs with a queue and pairs within, shape (...)."""
+    n, pairs = x_ND.shape[-2], queued_NK.shape[-2] * queued_NK.shape[-1]
+    within = log_mean_potential(x_ND, t) + log_pairs(x_ND) - math.log(2)  # each pair once
+    queued = (2 * t * (at_least_float32(queued_NK) - 1)).logsumexp(dim=(-2, -1))
+    return torch.logaddexp(within, queued) - math.log(pairs + n * (n - 1) / 2)
 
 
 def log_mean_potential(x_ND: Tensor, t: float) -> Tensor:

@@ -31,7 +31,7 @@ def annealed(
     """Return the share of an epoch: `start`, then on a line from from_epoch to to_epoch, `end`.
 
     `anneal-negatives`: 1 to p over epochs 0 to 100; `anneal-ring`, inner: 0 to 0.01 over epochs 10
-    to 100. A fraction of an epoch anneals by steps, as the paper leaves open.
+    to 100. A fraction of an epoch anneals by steps (Sec. 4.3).
 
     Raises:
         ValueError: to_epoch is before from_epoch.

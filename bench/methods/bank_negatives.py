@@ -21,6 +21,7 @@ from bench.methods.bank_draws import (
     same_cluster,
 )
 from bench.methods.negatives import Anchor, Found
+from bench.methods.normaliser import Normaliser
 
 
 class BankNegatives(nn.Module):
@@ -32,10 +33,19 @@ class BankNegatives(nn.Module):
         assert cell.K is not None
         self.cell, self.K = cell, cell.K
         self.pairs_of_samples = cell.loss == "la" and cell.normaliser == "sampled"
+        self.normaliser = None
+        if cell.normaliser == "constant" and cell.tau is not None:
+            self.normaliser = Normaliser(cell.kappa, cell.tau)
 
-    def shares(self, epoch: int) -> Shares:
-        """Return the shares of the ball and of the inner ball in an epoch, annealed or not."""
+    def shares(self, epoch: float) -> Shares:
+        """Return the shares of the ball and of the inner ball, annealed or not.
+
+        Args:
+            epoch: how much of the training is done; its fraction counts by steps alone.
+        """
         cell = self.cell
+        if cell.anneal_every == "epoch":
+            epoch = int(epoch)
         outer, inner = cell.ball_share or 1.0, cell.inner_share or 0.0
         if cell.anneal_epochs is not None:
             outer = annealed(epoch, start=1.0, end=outer, from_epoch=0, to_epoch=cell.anneal_epochs)
@@ -55,20 +65,28 @@ class BankNegatives(nn.Module):
             return anchor.witness.own(anchor.query_ND, bank.of(index_NM))
 
         neg_NK = scores(chosen.negatives_NK)
+        pos_N = anchor.witness.pairs(anchor.query_ND, anchor.positive_ND)
+        uniform = anchor.epoch < self.cell.uniform_epochs
+        kappa = None
+        if self.normaliser is not None and (uniform or self.cell.loss == "ir"):
+            kappa = self.normaliser.of(neg_NK)
+        if self.cell.own_entry == "if-near":
+            return Found(pos_N, neg_NK, close_NK=chosen.allowed_NL, kappa=kappa)
         if chosen.allowed_NL is not None:
             near_NL: Tensor | None = neg_NK
         else:
             near_NL = None if chosen.near_NL is None else scores(chosen.near_NL)
         samples = None
-        if self.pairs_of_samples and anchor.epoch >= self.cell.uniform_epochs:
+        if self.pairs_of_samples and not uniform:
             n = len(bank.entries)
             pair = [scores(draw_uniform(n, rows_N, self.K, anchor.draw)) for _ in range(2)]
             samples = torch.stack(pair)
-        pos_N = anchor.witness.pairs(anchor.query_ND, anchor.positive_ND)
-        return Found(pos_N, neg_NK, near_NL, chosen.allowed_NL, globals_2NK=samples)
+        return Found(pos_N, neg_NK, near_NL, chosen.allowed_NL, globals_2NK=samples, kappa=kappa)
 
     def remember(self, keys: Sequence[Tensor], draw: np.random.Generator) -> None:
-        """Keep nothing: the method's banks remember."""
+        """Keep what the batch says of the normaliser; the method's banks remember the rest."""
+        if self.normaliser is not None:
+            self.normaliser.remember()
 
     def _chosen(self, anchor: Anchor, bank: Bank, rows_N: Tensor) -> "Chosen":
         """Return who is compared with whom, in blocks, so that memory does not grow with n."""

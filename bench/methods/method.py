@@ -31,7 +31,7 @@ class Seen(NamedTuple):
     views: Sequence[Tensor]  # of the same images, (N, 3, H, W) each; on several ranks, their rows
     draw: np.random.Generator  # which negatives, where not all are taken
     rows_N: Tensor | None = None  # which training images they are
-    epoch: int = 0
+    epoch: float = 0  # of the training, with the part of it that is done
     mixes: Sequence[CutMix] = ()  # for each view, what the online network sees in its place
 
 

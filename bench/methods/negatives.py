@@ -25,7 +25,7 @@ class Anchor(NamedTuple):
     witness: Witness = Dot()
     bank: Bank | None = None  # the one that the positives are entries of
     rows_N: Tensor | None = None  # the queries' images, as rows of the bank
-    epoch: int = 0
+    epoch: float = 0
 
 
 class Found(NamedTuple):
@@ -37,6 +37,10 @@ class Found(NamedTuple):
     allowed_NL: Tensor | None = None  # which of these count; None: all
     scalar_NK: Tensor | None = None  # with the negatives of the scalar component
     globals_2NK: Tensor | None = None  # with two uniform samples
+    close_NK: Tensor | None = (
+        None  # bool: which negatives are close, where the own entry may not be
+    )
+    kappa: float | None = None  # of IR's constant normaliser, where this batch has one
 
 
 class Negatives(Protocol):

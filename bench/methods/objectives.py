@@ -49,6 +49,10 @@ def make_objective(cell: Pretrain) -> Objective:
     def seen(name: Sees, pair: Pair) -> Tensor | float | None:
         if name == "margin":
             return margin
+        if name == "queued_NK":
+            return pair.found.neg_NK if cell.negatives == "queue" else None
+        if name == "kappa" and pair.found.kappa is None:
+            return cell.kappa
         part = pair.found if name in Found._fields else pair.samples
         return getattr(part, name)  # type: ignore[no-any-return]
 

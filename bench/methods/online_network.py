@@ -10,6 +10,7 @@ from bench.cells.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
 from bench.distributed import ALONE, Ranks
 from bench.methods.witness import make_witness
+from bench.networks.alexnet import SmallAlexNet
 from bench.networks.encoder import make_encoder
 from bench.networks.heads import Head, make_head
 from bench.networks.ranked_norm import spread_norms
@@ -97,13 +98,13 @@ NORMS: dict[str, Callable[[Tensor], Tensor]] = {
 """How outputs are normalised before they are compared (unigrad, Table 2)."""
 
 
-def _backbone(cell: Pretrain) -> ResNet | Towers:
+def _backbone(cell: Pretrain) -> ResNet | SmallAlexNet | Towers:
     if cell.colour == "lab":
         return Towers([_encoder(cell, n, 0, i) for i, n in enumerate(CHANNELS)])
     return _encoder(cell, 3, 0)
 
 
-def _encoder(cell: Pretrain, channels: int, *key: int) -> ResNet:
+def _encoder(cell: Pretrain, channels: int, *key: int) -> ResNet | SmallAlexNet:
     return make_encoder(
         cell.arch,
         stem=cell.stem,
@@ -112,11 +113,12 @@ def _encoder(cell: Pretrain, channels: int, *key: int) -> ResNet:
         generator=stream(cell.seed, Purpose.INIT, *key),
         zero_init_residual=cell.zero_init_residual,
         in_channels=channels,
+        image_size=cell.image_size,
     )
 
 
-def _projector(cell: Pretrain, backbone: ResNet | Towers) -> Head | SideBySide:
-    if isinstance(backbone, ResNet):
+def _projector(cell: Pretrain, backbone: ResNet | SmallAlexNet | Towers) -> Head | SideBySide:
+    if not isinstance(backbone, Towers):
         return _head(cell, "projector", backbone.feature_dim, 1)
     heads = [_head(cell, "projector", dim, 1, i) for i, dim in enumerate(backbone.dims)]
     return SideBySide(heads, backbone.dims)

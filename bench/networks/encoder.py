@@ -7,13 +7,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from bench.cells.architectures import Stem, architecture
+from bench.cells.architectures import SMALL_ALEXNET, Stem, architecture
+from bench.networks.alexnet import INIT_STD, SmallAlexNet
 from bench.networks.resnet import BasicBlock, Bottleneck, ResNet
 
 FloatArray = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
 
-def make_encoder(
+def make_encoder(  # noqa: PLR0913  # what makes a network, by name
     arch: str,
     *,
     stem: Stem,
@@ -22,14 +23,16 @@ def make_encoder(
     generator: np.random.Generator,
     zero_init_residual: bool = False,
     in_channels: int = 3,
-) -> ResNet:
+    image_size: int | None = None,
+) -> ResNet | SmallAlexNet:
     """Return an encoder of images of shape (B, 3, H, W) to features of shape (B, feature_dim).
 
     Args:
         arch: `resnet18`; `resnet50` (stride at the 3x3 convolution), `resnet50-2x` and `-4x` (all
             channels 2 and 4 times as many, arXiv:2002.05709, App. B.8); `resnet20` (CIFAR's of
             three stages, arXiv:1512.03385, Sec. 4.2, at width 16); `small`, three residual
-            blocks of width, 2 width and 4 width channels for small images on a CPU.
+            blocks of width, 2 width and 4 width channels for small images on a CPU;
+            `small-alexnet`, which has one stem, whatever is given.
         stem: `imagenet` (7x7, stride 2, max-pooling), `cifar` (3x3, stride 1, no pooling) or
             `half` (3x3, stride 2, no pooling).
         width: channels of the first stage before 2x and 4x, all others in proportion; the
@@ -38,14 +41,24 @@ def make_encoder(
         generator: draws every weight.
         zero_init_residual: begin with the last scale of each residual branch at 0.
         in_channels: of the images, 3 in RGB.
+        image_size: pixels a side; `small-alexnet` is made for one size.
 
     Raises:
-        ValueError: no such architecture or stem, or width or bn_groups below 1.
+        ValueError: no such architecture or stem, width or bn_groups below 1, or no image_size
+            where one is needed.
     """
     if stem not in get_args(Stem):
         raise ValueError(f"stem must be one of {', '.join(get_args(Stem))}, found {stem!r}")
     if width < 1:
         raise ValueError(f"width must be at least 1, found {width}")
+    if arch == SMALL_ALEXNET:
+        if image_size is None:
+            raise ValueError("small-alexnet needs image_size")
+        alexnet = SmallAlexNet(
+            width=width, image_size=image_size, bn_groups=bn_groups, in_channels=in_channels
+        )
+        initialise(alexnet, generator, std=INIT_STD)
+        return alexnet
     encoder = ResNet(
         architecture(arch), stem=stem, width=width, bn_groups=bn_groups, in_channels=in_channels
     )
@@ -54,7 +67,11 @@ def make_encoder(
 
 
 def initialise(
-    module: nn.Module, generator: np.random.Generator, *, zero_init_residual: bool = False
+    module: nn.Module,
+    generator: np.random.Generator,
+    *,
+    zero_init_residual: bool = False,
+    std: float | None = None,
 ) -> None:
     """Give every parameter of `module` its first value, on the CPU.
 
@@ -67,6 +84,7 @@ def initialise(
         generator: gives all numbers, in the order of the modules.
         zero_init_residual: scale 0 in the last batch norm of each block (arXiv:1706.02677,
             Sec. 5.1).
+        std: of all weights, normal and without a bias, in place of these rules.
 
     Raises:
         ValueError: a layer of a kind for which no rule is known.
@@ -75,7 +93,10 @@ def initialise(
         if isinstance(layer, nn.Conv2d) and layer.bias is None:
             fan_out = layer.out_channels * math.prod(layer.kernel_size)
             drawn = generator.standard_normal(layer.weight.shape, dtype=np.float32)
-            layer.weight = _parameter(drawn, math.sqrt(2 / fan_out))
+            layer.weight = _parameter(drawn, std or math.sqrt(2 / fan_out))
+        elif isinstance(layer, nn.Linear) and std and layer.bias is None:
+            drawn = generator.standard_normal(layer.weight.shape, dtype=np.float32)
+            layer.weight = _parameter(drawn, std)
         elif isinstance(layer, nn.Linear):
             for name, parameter in list(layer.named_parameters(recurse=False)):
                 drawn = generator.random(parameter.shape, dtype=np.float32) * 2 - 1

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from typing import Literal
 
 from torch import Tensor, nn
-from torch.nn.functional import avg_pool2d, relu
+from torch.nn.functional import avg_pool2d, pad, relu
 
 from bench.cells.architectures import Architecture, Stem
 from bench.networks.batchnorm import batch_norm_2d
@@ -32,6 +32,19 @@ class SubsampledConv(nn.Conv2d):
         return super().forward(avg_pool2d(x, 1, 2))
 
 
+class PaddedShortcut(nn.Module):
+    """A shortcut without parameters (arXiv:1512.03385, Sec. 3.3, option A)."""
+
+    def __init__(self, channels: int, outer: int) -> None:
+        """Lead `channels` channels to `outer`, the new ones 0."""
+        super().__init__()
+        self.new = outer - channels
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (B, outer, ceil(H / 2), ceil(W / 2)) of (B, channels, H, W)."""
+        return pad(x[:, :, ::2, ::2], (0, 0, 0, 0, 0, self.new))
+
+
 class BasicBlock(nn.Module):
     """Two 3x3 convolutions beside a shortcut."""
 
@@ -39,14 +52,20 @@ class BasicBlock(nn.Module):
     last_conv = "conv2"
     last_bn = "bn2"
 
-    def __init__(self, channels: int, inner: int, stride: int, bn_groups: int) -> None:
-        """Lead `channels` channels to `inner`."""
+    def __init__(
+        self, channels: int, inner: int, stride: int, bn_groups: int, *, padded: bool = False
+    ) -> None:
+        """Lead `channels` channels to `inner`, with a shortcut without parameters if `padded`."""
         super().__init__()
         self.conv1 = _conv(channels, inner, 3, stride)
         self.bn1 = batch_norm_2d(inner, bn_groups)
         self.conv2 = _conv(inner, inner, 3)
         self.bn2 = batch_norm_2d(inner, bn_groups)
-        self.downsample = _shortcut(channels, inner, stride, bn_groups)
+        self.downsample: nn.Module | None
+        if padded and channels != inner:
+            self.downsample = PaddedShortcut(channels, inner)
+        else:
+            self.downsample = _shortcut(channels, inner, stride, bn_groups)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (B, inner, H / stride, W / stride) of (B, channels, H, W)."""
@@ -116,13 +135,14 @@ class ResNet(nn.Sequential):
             maxpool=nn.MaxPool2d(3, 2, padding=1) if imagenet else nn.Identity(),
         )
         block = Bottleneck if architecture.bottleneck else BasicBlock
+        more = {"padded": True} if architecture.padded else {}
         channels = width
         for i, blocks in enumerate(architecture.blocks):
             inner = width * 2**i
             stage = nn.Sequential()
             for j in range(blocks):
                 stride = 2 if i > 0 and j == 0 else 1
-                stage.append(block(channels, inner, stride, bn_groups))
+                stage.append(block(channels, inner, stride, bn_groups, **more))
                 channels = inner * block.expansion
             layers[f"layer{i + 1}"] = stage
         super().__init__(layers | {"avgpool": nn.AdaptiveAvgPool2d(1), "flatten": nn.Flatten()})

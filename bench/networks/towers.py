@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from bench.networks.alexnet import SmallAlexNet
 from bench.networks.resnet import ResNet
 
 CHANNELS = (1, 2)  # of L and of ab
@@ -13,7 +14,7 @@ CHANNELS = (1, 2)  # of L and of ab
 class Towers(nn.Module):
     """Two encoders; of a Lab image (B, 3, H, W) their features side by side (B, feature_dim)."""
 
-    def __init__(self, towers: Sequence[ResNet]) -> None:
+    def __init__(self, towers: Sequence[ResNet | SmallAlexNet]) -> None:
         """Take the encoders of L and of ab."""
         super().__init__()
         self.towers = nn.ModuleList(towers)
@@ -28,7 +29,7 @@ class Towers(nn.Module):
     def probed_layers(self) -> dict[str, nn.Parameter]:
         """Return the first tower's; see `ResNet.probed_layers`."""
         first = self.towers[0]
-        assert isinstance(first, ResNet)
+        assert isinstance(first, ResNet | SmallAlexNet)
         return first.probed_layers()
 
 

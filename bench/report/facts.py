@@ -21,7 +21,7 @@ from bench.report.tables import (
 from bench.results.reader import Finished
 from bench.suites.presets import paper_presets
 from bench.suites.suite import Figure, Suite
-from bench.text import value_text
+from bench.text import ONE_SEED, value_text
 
 PICTURE_FORMATS = ("png", "pdf")  # beside SVG, which the pages show
 TABLE_FORMATS = ("tex", "csv")
@@ -49,6 +49,7 @@ class SectionFacts:
     what: str  # the scale, in words
     paper: Paper
     published_scale: bool  # whether the scale follows the published protocol
+    caution: str | None  # what a published scale of one seed cannot decide
     counts: str  # cells done, and values by verdict
     counts_of: dict[str, str]  # the same of each artifact
     missing: list[str]  # settings of cells that are not done
@@ -90,6 +91,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         what=suite.scales[evidence.scale].what,
         paper=paper,
         published_scale=evidence.is_published,
+        caution=_caution(evidence),
         counts=_counts(evidence, compared),
         counts_of={name: _counts(evidence, rows) for name, rows in rows_of.items()},
         missing=missing_cells(evidence),
@@ -113,6 +115,11 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         formats=[kind for kind in TABLE_FORMATS if kind in formats],
         pictures=["svg", *(kind for kind in PICTURE_FORMATS if kind in formats)],
     )
+
+
+def _caution(evidence: Evidence) -> str | None:
+    one = len({cell.seed for cell in evidence.cells}) == 1
+    return f"{ONE_SEED[0].upper()}{ONE_SEED[1:]}." if one and evidence.is_published else None
 
 
 def missing_cells(evidence: Evidence) -> list[str]:

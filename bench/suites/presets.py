@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from bench.cells.axes import Comparison, DataAndViews, Encoder, Objective, Optimisation
-from bench.cells.losses import LOSS_OPTIONS
+from bench.cells.losses import LOSS_OPTIONS, kappa_of
 from bench.cells.requirements import BELONGS, DRAWN, WITH_GRADIENT
 from bench.errors import SuiteError, choices
 from bench.files.validation_errors import explain
@@ -177,10 +177,14 @@ def _is_stale(name: str, merged: dict[str, Any]) -> bool:
 
 
 def _followed(merged: dict[str, Any]) -> dict[str, Any]:
-    """Return settings that have no choice with the others, whatever a preset says of them."""
+    """Return settings that follow from the others, whatever a preset says of them."""
     found: dict[str, Any] = {}
+    if merged.get("kappa") is None and (kappa := kappa_of(merged)) is not None:
+        found["kappa"] = kappa
     if merged.get("target") != "momentum":
         found["momentum_schedule"] = "fixed"
+    if merged.get("anneal_epochs") is None and merged.get("inner_to_epoch") is None:
+        found["anneal_every"] = "epoch"
     if merged.get("target") == "bank":
         found["symmetric"] = merged.get("colour") == "lab"
     stopped = merged.get("target") == "stop-gradient" or merged.get("cutmix") is True

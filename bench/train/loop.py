@@ -127,7 +127,7 @@ class Training:
         self.ranks.sum_gradients(self.online.parameters(), whole=seen_whole)
         self.probes.add_gradients()
         for group in self.optimiser.param_groups:
-            group["lr"] = self.rate(step)
+            group["lr"] = self.rate(step) * group.get("lr_share", 1.0)
         self.optimiser.step()
         if self.cell.momentum is not None:
             beta = momentum_at(
@@ -143,7 +143,8 @@ class Training:
         """Add the gradients of one batch."""
         batch = self.batches.batch(epoch, place)
         draw = stream(self.cell.seed, Purpose.NEGATIVES, epoch, place)
-        seen = Seen(batch.views, draw, batch.rows, epoch, batch.mixes)
+        done = step / self.steps_an_epoch
+        seen = Seen(batch.views, draw, batch.rows, done, batch.mixes)
         compared = self.method.compare(self.online, seen)
         losses = [self.method.objective(pair) for pair in compared.pairs]
         loss = torch.cat(losses).mean() * compared.towers  # mutual-information, Eq. 3: a sum

@@ -13,7 +13,7 @@ from bench.cells.supervised import Supervised
 OptimiserName = Literal["sgd", "lars", "adam"]
 
 
-def make_optimiser(
+def make_optimiser(  # noqa: PLR0913  # an optimiser's numbers, by name
     parameters: Iterable[tuple[str, nn.Parameter]],
     *,
     optimizer: OptimiserName,
@@ -22,6 +22,7 @@ def make_optimiser(
     weight_decay: float,
     exempt: bool,
     lars_trust: float = 0.001,
+    bias_share: float = 1.0,
 ) -> Optimizer:
     """Return an optimiser whose state is plain tensors and numbers.
 
@@ -35,6 +36,7 @@ def make_optimiser(
         exempt: leave biases and batch norm (parameters with one axis) out of weight decay and of
             the adaptation of LARS.
         lars_trust: LARS's trust coefficient.
+        bias_share: rate of what is exempt over the others'; the loop reads it as `lr_share`.
 
     Raises:
         ValueError: no such optimiser, no parameters, or a number that the optimiser refuses.
@@ -45,6 +47,7 @@ def make_optimiser(
     spared: dict[str, Any] = {"params": [p for p in everything if exempt and p.ndim <= 1]}
     spared |= {"weight_decay": 0.0} | ({"trust": None} if optimizer == "lars" else {})
     others = {"params": [p for p in everything if not (exempt and p.ndim <= 1)]}
+    spared |= {"lr": lr * bias_share, "lr_share": bias_share} if bias_share != 1.0 else {}
     groups = [group for group in (others, spared) if group["params"]]
     if optimizer == "lars":
         return LARS(groups, lr=lr, momentum=momentum, weight_decay=weight_decay, trust=lars_trust)
@@ -68,6 +71,7 @@ def optimiser_of(cell: Pretrain | Supervised, network: nn.Module) -> Optimizer:
         momentum=cell.sgd_momentum,
         weight_decay=cell.weight_decay,
         exempt=cell.exempt,
+        bias_share=(getattr(cell, "lr_bias", None) or cell.lr) / cell.lr,
     )
 
 

@@ -55,6 +55,7 @@ class Source(Protocol):
 
     meta: Meta
     labels: dict[Part, Tensor]  # int64, -1 = unlabelled
+    views: Views  # that `pairs` gives
 
     def pairs(
         self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0, share: slice = EVERY

@@ -175,3 +175,16 @@ def test_a_published_scale_names_its_departures(workspace: Workspace) -> None:
     assert told in workspace.call("plan", name, "--scale", "paper", "--json").json["departures"]
     smoke = workspace.call("plan", name, "--scale", "smoke")
     assert "Departs from" not in smoke.out
+
+
+@pytest.mark.parametrize(("protocol", "seeds", "told"), [
+    ("published", [0], True), ("published", [0, 1, 2], False), ("reduced", [0], False),
+])  # fmt: skip
+def test_a_published_scale_of_one_seed_is_warned_of(
+    protocol: str, seeds: list[int], told: bool, workspace: Workspace
+) -> None:
+    changes = {"scales.tiny.protocol": protocol, "seeds": seeds}
+    workspace.suite(changed(CLASSIFIER, changes), "classifier")
+    answer = workspace.call("plan", "classifier")
+    line = "bench: warning: one seed decides nothing: a difference of two single runs may be the "
+    assert (f"{line}seeds' alone\n" in answer.err) == told

@@ -37,9 +37,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
         "'crossing'.\n",
     ),
     "a published key renamed to no setting": (
-        changed(
-            "experiment: gaussian-mi", "renamed: {alpha: alpha_of_eqco}\nexperiment: gaussian-mi"
-        ),
+        small({"renamed": {"alpha": "alpha_of_eqco"}}),
         "suites/small.yaml: renamed.alpha: found 'alpha_of_eqco'. Allowed here: ",
     ),
     "wrong type": (

@@ -37,7 +37,7 @@ def la0_is_ball(draw: Draw) -> Found:
     """Return LA with C = {i} against BALL over the same B, and both against Lemma 4.3."""
     s, nearest = _nearest_first(draw)
     own, others = s[:, 0], s[:, 1:nearest]
-    la0 = la(own, others, tau=draw.tau, normaliser="constant", globals_2NK=None)
+    la0 = la(own, others, tau=draw.tau, normaliser="constant", own_entry="always")
     ball = infonce(own, others, tau=draw.tau)
     lemma = own / draw.tau - (s[:, :nearest] / draw.tau).logsumexp(dim=1)
     return Found([la0 - ball, la0 + lemma])
@@ -46,7 +46,7 @@ def la0_is_ball(draw: Draw) -> Found:
 def la_below_la0(draw: Draw) -> Found:
     """Return by how much L^LA0 exceeds L^LA - log |C|, the own entry the nearest (Lemma 4.4)."""
     s, nearest = _nearest_first(draw)
-    la0 = la(s[:, 0], s[:, 1:nearest], tau=draw.tau, normaliser="constant", globals_2NK=None)
+    la0 = la(s[:, 0], s[:, 1:nearest], tau=draw.tau, normaliser="constant", own_entry="always")
     close = _close(draw, nearest)
     gain = neighbour_gain(s[:, 0], s[:, 1:close], tau=draw.tau, where="inside")
     return Found(margins=[-la0 - (gain - la0 - math.log(close))])
@@ -56,7 +56,7 @@ def la_is_a_difference(draw: Draw) -> Found:
     """Return LA by two logsumexp terms against Eq. 2 with the softmax over all (Lemma B.3)."""
     s, nearest = _nearest_first(draw)
     close = _close(draw, nearest)
-    la0 = la(s[:, 0], s[:, 1:nearest], tau=draw.tau, normaliser="constant", globals_2NK=None)
+    la0 = la(s[:, 0], s[:, 1:nearest], tau=draw.tau, normaliser="constant", own_entry="always")
     ours = neighbour_gain(s[:, 0], s[:, 1:close], tau=draw.tau, where="inside") - la0
     p = (s / draw.tau).softmax(dim=1)
     eq_2 = (p[:, :close].sum(dim=1) / p[:, :nearest].sum(dim=1)).log()

@@ -4,18 +4,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from bench.analysis.evidence import gather
 from bench.analysis.room import Room, room_of
 from bench.cells.baseline import Baseline, without_baselines
 from bench.cells.cell import Cell
-from bench.files.yaml_file import Loader
 from bench.papers.reader import NO_PAPER
 from bench.results.reader import Results
 from bench.suites.load import load_suite
 from tests.fakes.results import cells_of, finish
-from tests.fakes.suites import DIGITS
+from tests.fakes.suites import DIGITS, REMOVED, changed
 from tests.fakes.workspace import Workspace
 
 LABELS = {"views": "affine", "batch_size": 32, "optimizer": "sgd", "lr": 0.1, "weight_decay": 0.0,
@@ -27,11 +25,8 @@ ACCURACY = {"raw": 60.0, "untrained": 40.0, "labels": 90.0}
 def path(workspace: Workspace) -> Path:
     """Return a suite of two network widths and two seeds, with baselines."""
     scale = {"what": "seconds", "protocol": "reduced", "baselines": LABELS}
-    fixed = yaml.load(DIGITS, Loader)["fixed"]
-    fixed.pop("width")
-    grid = {"width": [4, 8]}
-    data = yaml.load(DIGITS, Loader) | {"scales": {"tiny": scale}, "fixed": fixed, "grid": grid}
-    return workspace.suite(yaml.safe_dump(data | {"seeds": [0, 1]}, sort_keys=False), "digits")
+    changes = {"scales": {"tiny": scale}, "fixed.width": REMOVED, "seeds": [0, 1]}
+    return workspace.suite(changed(DIGITS, changes | {"grid": {"width": [4, 8]}}), "digits")
 
 
 def accuracy(cell: Any) -> dict[str, float]:

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from bench.cells.axes import ViewSet
 from bench.cells.coordinates import EVALUATIONS
+from bench.cells.losses import KAPPA
 from bench.cells.pretrain import Pretrain
 from bench.cells.requirements import BELONGS, WITH_GRADIENT, Belongs
 from bench.data.views import view_names
@@ -61,6 +62,53 @@ def test_what_has_no_meaning_with_an_override_is_dropped(
     before, after = (filled({"method": method} | more, paper_presets()) for more in ({}, changes))
     assert all(before[name] is not None and after[name] is None for name in dropped)
     assert all(after[name] is not None for name in kept)
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "kappa"),
+    [
+        ("ir", {"feature_dim": 128}, KAPPA),
+        ("cmc", {"feature_dim": 128}, KAPPA),
+        ("ir", {"feature_dim": 64}, None),
+        ("ir", {"feature_dim": 128, "tau": 0.1}, None),
+        ("ir-literal", {"feature_dim": 64}, KAPPA),
+        ("ir-nce", {"feature_dim": 128}, None),
+    ],
+)
+def test_the_papers_kappa_belongs_to_128_dimensions_at_its_temperature(
+    method: str, changes: dict[str, Any], kappa: float | None
+) -> None:
+    assert small_cell(method, **changes).kappa == kappa
+
+
+def test_a_classifier_that_is_shown_new_views_costs_a_pass_an_epoch() -> None:
+    plain, shown = (small_cell(linear=name).work for name in (None, "mutual-information"))
+    once = small_cell().multiply_adds / 2 / 6  # of two views, forward and backward, twice
+    classifier = 3 * 30 * 96 * 16 * 10
+    assert shown.own - plain.own == pytest.approx(30 * once + classifier)
+
+
+def test_the_rate_of_biases_follows_the_same_rule() -> None:
+    settings = {k: v for k, v in SMALL.items() if k != "lr"} | {"projector_hidden_dim": 16}
+    rates = {"base_lr": 0.3, "base_lr_bias": 0.05, "lr_scaling": "linear", "exempt": True}
+    cell = pretrain_cell(**settings | rates)
+    assert (cell.lr, cell.lr_bias) == pytest.approx((0.3 / 16, 0.05 / 16))
+    assert cell.id != pretrain_cell(**settings | rates | {"base_lr_bias": 0.3}).id
+    assert (
+        cell.id
+        == pretrain_cell(**settings | {"lr": 0.3 / 16, "lr_bias": 0.05 / 16, "exempt": True}).id
+    )
+
+
+def test_features_computed_once_are_told_by_the_protocols_record() -> None:
+    shown, once, plain = (
+        small_cell(linear="moco"), small_cell(linear="moco", linear_once=True),
+        small_cell(linear="logistic"),
+    )  # fmt: skip
+    assert shown.evaluation("linear")["protocol"]["shown"] == "crop-flip"
+    assert "shown" not in once.evaluation("linear")["protocol"]
+    assert shown.id != once.id
+    assert plain.id == small_cell(linear="logistic", linear_once=True).id
 
 
 def test_a_loss_brings_its_own_options() -> None:
@@ -271,6 +319,33 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         "weights_K compares outputs as they are: it needs tau, colour 'rgb', witness 'dot' and "
         "norm 'l2'",
     ),
+    "annealed at every step": (
+        {"method": "ball", "anneal_every": "step"},
+        "anneal_every 'step' needs anneal_epochs or inner_to_epoch",
+    ),
+    "a small AlexNet of small images": (
+        {"arch": "small-alexnet", "stem": "cifar", "image_size": 8},
+        "arch 'small-alexnet' needs stem 'cifar', image_size of 15 or more, zero_init_residual "
+        "false and views of one size",
+    ),
+    "a rate of biases alone": (
+        {"lr_bias": 0.1},
+        "lr_bias needs exempt: biases and BN apart",
+    ),
+    "two rates of biases": (
+        {"lr_bias": 0.1, "base_lr_bias": 0.2, "exempt": True},
+        "lr_bias and base_lr_bias disagree; keep one of them, and base_lr",
+    ),
+    "kappa unknown": (
+        {"method": "ir-literal", "kappa": None},
+        "kappa may be null, which is estimated, with normaliser 'constant' and negatives 'bank' "
+        "alone",
+    ),
+    "own entry where it ranks": (
+        {"method": "la", "centre": "entry", "uniform_epochs": 0},
+        "own_entry 'if-near' needs normaliser 'constant', drawn 'nearest', centre 'view', and "
+        "neighbours 'k-neighbourhood' with neighbour_count null and neighbour_sum 'inside'",
+    ),
     "hidden layer": (
         {"projector_layers": 3, "projector_bn": None},
         "projector_bn is needed with 3 projector_layers",
@@ -295,8 +370,9 @@ def test_a_mistake_is_told(changes: dict[str, Any], told: str) -> None:
 VALUES: dict[str, Any] = {
     "weight": "exp", "form": "printed", "queue_start": "empty", "lr_drop_epochs": "1",
     "bank_normalised": True, "centre": "entry", "neighbour_sum": "inside", "through_weight": True,
-    "normaliser": "sampled", "positive_gradient": "target", "negative_gradient": "online",
-    "half_power": True, "bank_rate": 0.5, "momentum": 0.5, "rho": 0.5, "eps": 0.1,
+    "normaliser": "sampled", "own_entry": "always", "positive_gradient": "target",
+    "negative_gradient": "online", "half_power": True, "bank_rate": 0.5, "momentum": 0.5,
+    "rho": 0.5, "eps": 0.1,
 }  # fmt: skip
 
 

@@ -1,6 +1,8 @@
 """The linear classifier against autograd, against the optimum of its convex problem, by hand."""
 
 import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +17,11 @@ from bench.evaluate.features import Features
 from bench.evaluate.linear import (
     Classifier,
     hold_out,
+    linear_top1,
     logistic_scores,
 )
 from bench.evaluate.logistic import logistic_top1
-from tests.fakes.features import CLASSES, DIM, clouds, train
+from tests.fakes.features import CLASSES, DIM, Factory, clouds, train
 
 
 def test_gradient_is_autograds_over_the_labelled() -> None:
@@ -116,13 +119,14 @@ def test_a_plateau_is_one_of_the_held_out_tenth_and_never_of_the_test_part() -> 
 
 def test_what_is_held_out_is_not_trained_on() -> None:
     both = clouds(n=95)
-    parts = hold_out(both, 0.1, np.random.default_rng(0))
+    parts, rows = hold_out(both, 0.1, np.random.default_rng(0))
+    assert torch.equal(parts.train, both.train[rows])
     assert (len(parts.train), len(parts.test)) == (85, 10)
     whole = torch.cat([parts.train, parts.test])
     assert_close(whole[whole[:, 0].argsort()], both.train[both.train[:, 0].argsort()])
     for x, label in zip(parts.test, parts.test_labels, strict=True):
         assert both.train_labels[(both.train == x).all(dim=1)] == label
-    assert len(hold_out(clouds(n=2), 0.1, np.random.default_rng(0)).test) == 1
+    assert len(hold_out(clouds(n=2), 0.1, np.random.default_rng(0))[0].test) == 1
 
 
 @pytest.mark.slow
@@ -172,3 +176,39 @@ def test_labels_beyond_the_classes() -> None:
     wrong = Features(both.train, both.train_labels + 1, both.test, both.test_labels)
     with pytest.raises(ValueError, match=r"^labels must be 0 to 3, found 0 to 4$"):
         train(LINEAR_PROTOCOLS["moco"], wrong)
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "plateau"])
+def test_it_learns_from_what_is_shown_of_the_rows_it_trains_on(schedule: Any) -> None:
+    both, asked = clouds(), []
+    protocol = LinearProtocol(
+        optimizer="sgd", base_lr=0.2, batch_size=64, epochs=3, schedule=schedule,
+        plateau_drops=1 if schedule == "plateau" else 0, shown="crop-flip",
+    )  # fmt: skip
+
+    def shown(epoch: int, batches: Sequence[Tensor]) -> Iterator[Tensor]:
+        asked.append((epoch, torch.cat(list(batches)).sort().values))
+        yield from (both.train[rows] for rows in batches)
+
+    found = linear_top1(
+        both, protocol=protocol, classes=CLASSES, generator=np.random.default_rng(0),
+        optimiser=Factory(), shown=shown,
+    )  # fmt: skip
+    _, plain = train(protocol.model_copy(update={"shown": "image"}), both)
+    assert found.top1 == plain
+    assert [epoch for epoch, _ in asked] == [0, 1, 2]
+    kept = 180 if schedule == "plateau" else 200
+    assert all(len(rows.unique()) == kept for _, rows in asked)
+
+
+def test_what_is_shown_and_the_protocol_agree() -> None:
+    for protocol in ("moco", "logistic"):
+        wrong = None if protocol == "moco" else lambda *_: iter(())
+        told = LINEAR_PROTOCOLS[protocol].shown
+        with pytest.raises(
+            ValueError, match=f"^the protocol shows {told}: shown is missing or too many$"
+        ):
+            linear_top1(
+                clouds(), protocol=LINEAR_PROTOCOLS[protocol], classes=CLASSES,
+                generator=np.random.default_rng(0), optimiser=Factory(), shown=wrong,
+            )  # fmt: skip

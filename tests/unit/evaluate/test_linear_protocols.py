@@ -63,6 +63,12 @@ def test_rates_by_hand() -> None:
     assert released.lr_at(0, 4096) == pytest.approx(1.6)
     assert released.lr_at(45, 4096) == pytest.approx(0.8)
     assert released.lr_at(90, 4096) == pytest.approx(0, abs=1e-12)
+    simclr = LINEAR_PROTOCOLS["simclr"]  # arXiv:2002.05709, README of its code: 0.1 at 256
+    assert simclr.lr_at(0, 4096) == pytest.approx(1.6)
+    assert (simclr.batch_size, simclr.epochs, simclr.weight_decay) == (4096, 90, 0)
+    hypersphere = LINEAR_PROTOCOLS["hypersphere"]
+    found = [hypersphere.lr_at(epoch, 128) for epoch in (0, 60, 80)]
+    assert found == pytest.approx([1e-3, 2e-4, 4e-5])
     moco = LINEAR_PROTOCOLS["moco"]
     rates = [moco.lr_at(epoch, 100) for epoch in (0, 59, 60, 79, 80, 99)]
     assert rates == pytest.approx([30, 30, 3, 3, 0.3, 0.3])
@@ -79,12 +85,35 @@ def test_rates_by_hand() -> None:
         ({"lr_drops": (3,)}, "lr_drops and schedule step need each other"),
         ({"schedule": "plateau"}, "plateau_drops and schedule plateau need each other"),
         ({"plateau_drops": 1}, "plateau_drops and schedule plateau need each other"),
+        (
+            {"shown": "crop-flip", "normalise": "l2"},
+            "shown 'crop-flip' and 'as-pretraining' need steps, and normalise none",
+        ),
     ],
 )
 def test_drops_and_schedule_need_each_other(fields: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError) as raised:
         LinearProtocol(optimizer="sgd", epochs=5, **fields)
     assert raised.value.errors()[0]["msg"] == f"Value error, {said}"
+
+
+def test_what_is_shown_enters_ids_where_it_is_new() -> None:
+    """Classifiers that learn from features alone keep the ids that they had."""
+    assert "shown" not in LINEAR_PROTOCOLS["logistic"].record()
+    shown = {name: p.record().get("shown") for name, p in LINEAR_PROTOCOLS.items()}
+    assert shown.pop("mutual-information") == "as-pretraining"  # App. C.2
+    assert shown.pop("mutual-information-cifar10") == "as-pretraining"
+    assert shown.pop("logistic") is None
+    assert set(shown.values()) == {"crop-flip"}
+
+
+def test_mutual_information_drops_once_on_cifar10() -> None:
+    """App. C.2: 2 with patience 10 (CIFAR10: 1)."""
+    two, one = (
+        LINEAR_PROTOCOLS[f"mutual-information{name}"].model_dump() for name in ("", "-cifar10")
+    )
+    assert (two.pop("plateau_drops"), one.pop("plateau_drops")) == (2, 1)
+    assert two == one
 
 
 def test_the_table_cannot_be_changed() -> None:

@@ -48,6 +48,21 @@ def test_mean_of_the_loss_is_the_objective(alpha: float, t: float) -> None:
     assert loss[0].item() == pytest.approx(first)
 
 
+@pytest.mark.parametrize("t", [2.0, 3.0])
+def test_with_a_queue_pairs_with_its_keys_count_and_those_within(t: float) -> None:
+    """arXiv:2005.10242, Eq. 18, in loops: each pair of the batch once."""
+    a, b, queue = unit(5, seed=1), unit(5, seed=2), unit(8, seed=3)
+    loss = align_uniform(
+        a, b, uniform_t=t, align_weight=3.0, uniform_weight=0.7, queued_NK=a @ queue.T
+    )
+    pairs = [(x, y) for x in a.tolist() for y in queue.tolist()]
+    pairs += [(x, y) for i, x in enumerate(a.tolist()) for y in a.tolist()[i + 1 :]]
+    potentials = [math.exp(-t * math.dist(x, y) ** 2) for x, y in pairs]
+    expected = 3 * loop_align(a, b, 2.0) + 0.7 * math.log(sum(potentials) / len(potentials))
+    assert loss.shape == (5,)
+    assert loss.mean().item() == pytest.approx(expected)
+
+
 def test_gradient() -> None:
     a, b = (unit(5, seed=s).requires_grad_() for s in (1, 2))
     assert torch.autograd.gradcheck(

@@ -58,8 +58,43 @@ def test_the_constant_reading_is_noise_contrastive_estimation() -> None:
 def test_la_without_neighbours_is_ball() -> None:
     """Lemma 4.3: with C = {i} the difference of two logsumexp is InfoNCE over B."""
     pos, neg = random_similarities(5, 7)
-    found = la(pos, neg, tau=0.2, normaliser="constant", globals_2NK=None)
+    found = la(pos, neg, tau=0.2, normaliser="constant", own_entry="always")
     assert_close(found, infonce(pos, neg, tau=0.2))
+
+
+def test_the_own_entry_counts_where_it_is_one_of_the_nearest() -> None:
+    """Eq. 2 in loops: B the K nearest of all entries, C those of the own entry's cluster."""
+    pos, neg = torch.tensor([0.5, 0.1, 0.0], dtype=torch.double), random_similarities(3, 4)[1]
+    neg = neg.detach().clone()
+    neg[:2] = torch.tensor([0.6, 0.4, 0.3, 0.2])
+    neg[2] = torch.tensor([0.6, 0.4, 0.3, 0.2])
+    close = torch.tensor([[False, True, False, True], [False, True, False, False], [False] * 4])
+    found = la(pos, neg, tau=0.3, normaliser="constant", own_entry="if-near", close_NK=close)
+    for i in range(3):
+        entries = [(float(pos[i]), True)]
+        entries += [(float(s), bool(c)) for s, c in zip(neg[i], close[i], strict=True)]
+        nearest = sorted(entries, reverse=True)[:4]
+        assert ((float(pos[i]), True) in nearest) == (i == 0)
+        p = [(math.exp(s / 0.3), c) for s, c in nearest]
+        share = sum(e for e, c in p if c) / sum(e for e, _ in p)
+        assert float(found[i]) == pytest.approx(-math.log(share + 1e-7), rel=1e-6)
+
+
+def test_without_a_close_neighbour_la_has_no_gradient() -> None:
+    pos, neg = torch.tensor([-0.9], requires_grad=True), torch.tensor([[0.1, 0.2]])
+    loss = la(
+        pos, neg.requires_grad_(), tau=0.1, normaliser="constant", own_entry="if-near",
+        close_NK=torch.zeros(1, 2, dtype=torch.bool),
+    )  # fmt: skip
+    assert loss.item() == pytest.approx(-math.log(1e-7))
+    assert all(bool((g == 0).all()) for g in gradients(loss, pos, neg))
+
+
+def test_before_neighbours_are_looked_for_la_is_instance_discrimination() -> None:
+    pos, neg = random_similarities(5, 7)
+    for own in ("always", "if-near"):
+        found = la(pos, neg, tau=0.2, normaliser="constant", own_entry=own, kappa=3.0)
+        assert_close(found, ir(pos, neg, tau=0.2, kappa=3.0, normaliser="constant"))
 
 
 def test_la_by_the_word_is_the_ratio_of_two_estimates() -> None:
@@ -71,7 +106,7 @@ def test_la_by_the_word_is_the_ratio_of_two_estimates() -> None:
         e = torch.exp(torch.cat([pos[i : i + 1], neg[i]]) / tau)
         Z = [KAPPA * torch.exp(sample[i] / tau).sum() for sample in samples]
         found.append(-torch.log((e[0] / Z[0]) / (e.sum() / Z[1])))
-    mine = la(pos, neg, tau=tau, normaliser="sampled", globals_2NK=samples)
+    mine = la(pos, neg, tau=tau, normaliser="sampled", own_entry="always", globals_2NK=samples)
     assert_close(mine, torch.stack(found))
 
 
@@ -112,7 +147,8 @@ def test_finite_in_bfloat16_and_at_small_temperature() -> None:
     for loss in (
         ir(pos, neg, tau=0.01, kappa=KAPPA, normaliser="sampled"),
         ir(pos, neg, tau=0.01, kappa=KAPPA, normaliser="constant"),
-        la(pos, neg, tau=0.01, normaliser="sampled", globals_2NK=samples),
+        la(pos, neg, tau=0.01, normaliser="sampled", own_entry="always", globals_2NK=samples),
+        la(pos, neg, tau=0.01, normaliser="constant", own_entry="if-near", close_NK=neg > 0),
         neighbour_gain(pos, neg, tau=0.01, where="inside"),
     ):
         assert loss.dtype == torch.float32
@@ -125,6 +161,9 @@ MISTAKES: dict[str, Any] = {
     ),
     "normaliser must be sampled or constant, found x": lambda p, n: ir(
         p, n, tau=0.1, kappa=1.0, normaliser=X
+    ),
+    "own_entry 'if-near' needs close_NK": lambda p, n: la(
+        p, n, tau=0.1, normaliser="constant", own_entry="if-near"
     ),
     "where must be inside or outside, found x": lambda p, n: neighbour_gain(p, n, tau=0.1, where=X),
     "tau must be above 0, found 0.0": lambda p, n: neighbour_gain(p, n, tau=0.0, where="inside"),

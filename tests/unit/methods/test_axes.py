@@ -96,7 +96,7 @@ def test_a_tower_sees_its_channels_alone() -> None:
     assert not torch.equal(before[1].projection_ND, after[1].projection_ND)
 
 
-def negatives_of(name: str, epoch: int = 5, **changes: Any) -> tuple[Tensor, Found]:
+def negatives_of(name: str, epoch: float = 5, **changes: Any) -> tuple[Tensor, Found]:
     """Return the ranks of the entries that are drawn, nearest first, and what was found."""
     cell = small_cell(name, K=60, **changes)
     bank = Bank(
@@ -136,6 +136,32 @@ def test_annealing_shrinks_the_ball() -> None:
     assert widest[2] < round(0.2 * 95)
 
 
+def test_annealing_moves_at_every_step() -> None:
+    """mutual-information, Sec. 4.3: on each gradient step."""
+    cell = small_cell("ring-anneal", anneal_epochs=4, inner_from_epoch=1, inner_to_epoch=2)
+    shares = [BankNegatives(cell).shares(epoch) for epoch in (0.0, 0.5, 1.0, 1.5)]
+    assert [s.outer for s in shares] == pytest.approx([1.0, 0.9375, 0.875, 0.8125])
+    assert [s.inner for s in shares] == pytest.approx([0.0, 0.0, 0.0, 0.05])
+    once = cell.model_copy(update={"anneal_every": "epoch"})
+    assert BankNegatives(once).shares(1.5) == BankNegatives(once).shares(1.0)
+
+
+def test_the_loop_tells_how_much_of_an_epoch_is_done() -> None:
+    training = training_of(small_cell("ball-anneal"))
+    seen = []
+    similarities = training.method.negatives.similarities
+
+    def told(anchor: Anchor) -> Found:
+        seen.append(anchor.epoch)
+        return similarities(anchor)
+
+    training.method.negatives.similarities = told  # type: ignore[method-assign]
+    for step in range(training.steps_an_epoch + 2):
+        training.step(step)
+    steps = range(training.steps_an_epoch + 2)
+    assert seen == [step / training.steps_an_epoch for step in steps]
+
+
 @pytest.mark.parametrize("name", ["ball-s-neigh", "la-nce", "cave"])
 def test_it_begins_with_uniform_draws_without_neighbours(name: str) -> None:
     rank, found = negatives_of(name, 0, uniform_epochs=1)
@@ -144,12 +170,13 @@ def test_it_begins_with_uniform_draws_without_neighbours(name: str) -> None:
     assert negatives_of(name, 1, uniform_epochs=1)[1].near_NL is not None or name == "cave"
 
 
-def test_la_begins_as_infonce() -> None:
-    """Its two samples are drawn along with its neighbours, not before."""
+@pytest.mark.parametrize(("name", "like"), [("la", "ir"), ("la-nce", "ir-nce")])
+def test_la_begins_as_instance_discrimination(name: str, like: str) -> None:
+    """mutual-information, App. C.2: 10 epochs of IR first."""
     for epoch, same in ((0, True), (1, False)):
         losses = []
-        for name in ("la", "la-nce"):
-            method, online = parts(name)
+        for one in (name, like):
+            method, online = parts(one)
             method.begin_epoch(epoch)
             (pair,) = method.compare(online, shown(1, epoch=epoch)).pairs
             losses.append(method.objective(pair))
@@ -196,13 +223,49 @@ def test_la_counts_those_of_the_cluster_as_neighbours() -> None:
     assert_close(found.neg_NK.sort(dim=1, descending=True)[0], sim.topk(20, dim=1)[0])
 
 
-@pytest.mark.parametrize("name", ["la", "la-nce"])
-def test_two_uniform_samples_are_drawn_for_la_by_the_word_alone(name: str) -> None:
-    method, online = parts(name)
+@pytest.mark.parametrize("normaliser", ["constant", "sampled"])
+def test_two_uniform_samples_are_drawn_for_la_by_the_word_alone(normaliser: str) -> None:
+    method, online = parts("la", normaliser=normaliser, own_entry="always")
     method.begin_epoch(1)
     (pair,) = method.compare(online, shown(1, epoch=1)).pairs
-    assert (pair.found.globals_2NK is not None) == (name == "la")
+    assert (pair.found.globals_2NK is not None) == (normaliser == "sampled")
     assert method.objective(pair).shape == (N,)
+
+
+def test_la_learns_from_its_own_entry_where_it_is_near_and_la_nce_always() -> None:
+    """mutual-information, Sec. 4.3: i in C(i) is the difference."""
+    gradients = []
+    for name in ("la", "la-nce"):
+        method, online = parts(name, K=3, clusters=90, clusterings=1)
+        method.begin_epoch(1)
+        (pair,) = method.compare(online, shown(1, epoch=1)).pairs
+        near = (pair.pos_N >= pair.neg_NK.min(dim=1).values).detach()
+        assert int((~near).sum()) > 0
+        loss_N = method.objective(pair)
+        gradients.append(torch.autograd.grad(loss_N.sum(), pair.query_ND)[0].norm(dim=1)[~near])
+    assert gradients[0].count_nonzero() == 0
+    assert (gradients[1] > 0).all()
+
+
+def test_kappa_is_estimated_from_the_first_batches_and_kept() -> None:
+    """The mean of e^(s / tau) over the negatives drawn: with these it is what it was before."""
+    method, online = parts("ir")
+    negatives = method.negatives
+    assert isinstance(negatives, BankNegatives)
+    assert negatives.normaliser is not None
+    means = []
+    for i in range(12):
+        seen = shown(1)._replace(draw=draw(i))
+        compared = method.compare(online, seen)
+        (pair,) = compared.pairs
+        means.append(float((pair.neg_NK.double() / 0.07).exp().mean()))
+        assert pair.found.kappa == pytest.approx(np.mean(means[:10]))
+        method.remember(compared, seen)
+    again, _ = parts("ir")
+    assert isinstance(again.negatives, BankNegatives)
+    again.negatives.load_state_dict(negatives.state_dict())
+    (pair,) = again.compare(online, shown(1)).pairs
+    assert pair.found.kappa == pytest.approx(np.mean(means[:10]))
 
 
 def test_clusters_are_fitted_once_an_epoch_and_are_the_same_again() -> None:

@@ -13,7 +13,7 @@ from torchvision import models  # type: ignore[import-untyped, unused-ignore]
 
 from bench.cells.architectures import ARCHITECTURES, Stem, architecture, multiply_adds
 from bench.networks.encoder import initialise, make_encoder
-from bench.networks.resnet import ResNet
+from bench.networks.resnet import PaddedShortcut, ResNet
 from bench.papers.reader import load_paper
 
 TORCHVISION = {"resnet18": models.resnet18, "resnet50": models.resnet50}
@@ -23,7 +23,9 @@ def encoder(
     arch: str, stem: Stem = "cifar", width: int = 8, bn_groups: int = 1, seed: int = 0
 ) -> ResNet:
     generator = np.random.default_rng(seed)
-    return make_encoder(arch, stem=stem, width=width, bn_groups=bn_groups, generator=generator)
+    made = make_encoder(arch, stem=stem, width=width, bn_groups=bn_groups, generator=generator)
+    assert isinstance(made, ResNet)
+    return made
 
 
 def images(count: int, size: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -74,6 +76,14 @@ def test_feature_dim_is_what_comes_out(arch: str, stem: Stem) -> None:
     assert mine(images(2, 33)).shape == (2, mine.feature_dim)
     expected = {"small": 16, "resnet20": 16, "resnet18": 32, "resnet50": 128, "resnet50-2x": 256}
     assert mine.feature_dim == expected.get(arch, 512) == architecture(arch).features(width=4)
+
+
+def test_a_padded_shortcut_is_every_other_pixel_and_zeros() -> None:
+    x = images(2, 5)
+    found = PaddedShortcut(3, 7)(x)
+    assert torch.equal(found[:, :3], x[:, :, ::2, ::2])
+    assert found.shape == (2, 7, 3, 3)
+    assert found[:, 3:].count_nonzero() == 0
 
 
 @pytest.mark.slow

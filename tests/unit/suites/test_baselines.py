@@ -4,12 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from bench.cells.baseline import Baseline
 from bench.cells.cell import Cell
 from bench.errors import SuiteError
-from bench.files.yaml_file import Loader
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from tests.fakes.suites import DIGITS
@@ -21,8 +19,8 @@ LABELS = {"views": "affine", "batch_size": 32, "optimizer": "sgd", "lr": 0.1, "w
 
 def write(workspace: Workspace, baselines: Any, **changes: Any) -> Path:
     scale = {"what": "seconds", "protocol": "reduced", "baselines": baselines}
-    data = yaml.load(DIGITS, Loader) | {"scales": {"tiny": scale}} | changes
-    return workspace.suite(yaml.safe_dump(data, sort_keys=False), "digits")
+    data = DIGITS | {"scales": {"tiny": scale}} | changes
+    return workspace.suite(data, "digits")
 
 
 def cells_of(path: Path, **choice: Any) -> list[Cell]:

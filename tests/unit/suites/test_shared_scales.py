@@ -8,6 +8,8 @@ import pytest
 import yaml
 
 from bench.cells.toys import GaussianMI
+from bench.errors import SuiteError
+from bench.files.yaml_file import load_yaml
 from bench.report.fingerprint import fingerprint_of_grid
 from bench.results.reader import Results
 from bench.suites.expand import expand
@@ -247,6 +249,6 @@ def test_the_schema_knows_like(tiny: dict[str, Any], is_valid: bool) -> None:
 def test_every_shipped_scale_is_used() -> None:
     suites: list[Suite] = [load_suite(path) for path in suite_paths(SUITES).values()]
     used = {scale.like for suite in suites for scale in suite.scales.values()}
-    files = [yaml.load(path.read_text(), Loader) for path in sorted(SHIPPED.glob("*.yaml"))]
+    files = [load_yaml(path, SuiteError) for path in sorted(SHIPPED.glob("*.yaml"))]
     used |= {entry.get("like") for file in files for entry in file.values()}
     assert set(shipped_scales()) <= used

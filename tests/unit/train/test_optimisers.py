@@ -13,6 +13,7 @@ from torch.testing import assert_close
 
 from bench.networks.encoder import make_encoder
 from bench.train.optimisers import LARS, OptimiserName, make_optimiser
+from tests.fakes.cells import small_cell, training_of
 
 NAMES: tuple[OptimiserName, ...] = get_args(OptimiserName)
 
@@ -195,3 +196,15 @@ def test_arguments_out_of_their_domain(change: dict[str, Any], text: str) -> Non
 def test_no_parameters(optimizer: OptimiserName) -> None:
     with pytest.raises(ValueError, match=r"^optimizer got an empty parameter list$"):
         optimiser([], optimizer=optimizer)
+
+
+def test_biases_and_batch_norm_have_a_rate_of_their_own() -> None:
+    training = training_of(small_cell(optimizer="lars", lr=0.4, lr_bias=0.1, exempt=True))
+    training.step(0)
+    training.step(1)
+    rates = {
+        parameter.ndim <= 1: group["lr"] / training.rate(1)
+        for group in training.optimiser.param_groups
+        for parameter in group["params"]
+    }
+    assert rates == pytest.approx({True: 0.25, False: 1.0})

@@ -1,0 +1,136 @@
+"""Settings of suites and presets that were once another paper's, as they have to be."""
+
+from functools import cache
+
+import pytest
+
+from bench.cells.pretrain import Pretrain
+from bench.suites.expand import expand
+from bench.suites.load import load_suite
+from bench.suites.presets import paper_presets
+from tests.fakes.paths import SUITES
+
+
+@cache
+def cells(name: str, scale: str = "paper") -> list[Pretrain]:
+    path = SUITES / f"{name}.yaml"
+    return [c for c in expand(load_suite(path), scale, path) if isinstance(c, Pretrain)]
+
+
+def test_eqcos_simclr_has_simclrs_recipe_with_sgd() -> None:
+    """EqCo, Sec. 2.3; arXiv:2002.05709, Sec. 2.1: 0.3 N / 256 after ten epochs of warm-up."""
+    found = [c for c in cells("eqco-figure-2") if c.method == "simclr"]
+    assert len(found) == 9
+    for cell in found:
+        assert cell.lr == pytest.approx(0.3 * cell.N / 256)
+        assert (cell.warmup_epochs, cell.optimizer, cell.linear) == (10, "sgd", "simclr")
+        assert (cell.lr_schedule, cell.weight_decay, cell.exempt) == ("cosine", 1e-6, True)
+
+
+def test_simclrs_own_numbers_stand_beside_its_own_optimiser() -> None:
+    for cell in cells("eqco-simclr-batch"):
+        assert cell.lr == pytest.approx(0.3 * cell.batch_size / 256)
+        assert (cell.warmup_epochs, cell.optimizer, cell.linear) == (10, "lars", "simclr")
+
+
+@pytest.mark.parametrize(
+    ("suite", "drops"),
+    [("eqco-figure-2", "120,160"), ("dcl-figure-3b", "120,160"), ("dcl-table-12", "144,192")],
+)
+def test_moco_drops_its_rate_and_moco_v2_has_a_cosine(suite: str, drops: str) -> None:
+    """arXiv:1911.05722: at 60 and 80 % of the epochs."""
+    for cell in cells(suite):
+        if cell.method == "moco":
+            assert (cell.lr_schedule, cell.lr_drop_epochs) == ("step", drops)
+        if cell.method == "moco-v2":
+            assert (cell.lr_schedule, cell.lr_drop_epochs) == ("cosine", None)
+
+
+def test_dual_temperature_keeps_its_ratio_of_temperatures() -> None:
+    """Released code: tau_beta = dt_m tau, dt_m 10."""
+    for scale in ("paper", "cpu", "smoke"):
+        for cell in cells("dual-temperature-remarks", scale):
+            expected = None if cell.method == "moco-v2" else pytest.approx(10 * (cell.tau or 0))
+            assert cell.tau_beta == expected
+    grid = cells("dual-temperature-remarks")
+    assert len({(c.method, c.negative_views, c.tau) for c in grid}) == 24
+
+
+@pytest.mark.parametrize("which", ["main-figure-2", "figure-1", "figure-2", "table-1", "remarks"])
+def test_dual_temperature_has_the_released_scripts_settings(which: str) -> None:
+    for cell in cells(f"dual-temperature-{which}"):
+        assert (cell.base_lr, cell.projector_hidden_dim, cell.views) == (0.03, 128, "simclr-cifar")
+        assert cell.momentum == (None if cell.method == "simco" else 0.99)
+
+
+def test_simco_averages_both_directions() -> None:
+    presets = paper_presets()
+    assert presets["simco"].settings["symmetric"] is True
+    assert presets["simmoco"].settings["symmetric"] is False
+
+
+@pytest.mark.parametrize("which", ["table-1", "table-2", "table-3", "table-9", "figure-4"])
+def test_where_openselfsup_is_named_its_numbers_are_taken(which: str) -> None:
+    """configs/selfsup/simclr/r50_bs256_ep200.py: weight decay 1e-6, ten epochs of warm-up."""
+    for cell in cells(f"dcl-{which}"):
+        assert (cell.weight_decay, cell.warmup_epochs) == (1e-6, 10)
+
+
+def test_cifar_has_no_batch_of_1024() -> None:
+    """DCL, Table 1: 32 to 512 but for ImageNet."""
+    for scale in ("paper", "gpu"):
+        sizes = {c.batch_size for c in cells("dcl-table-1", scale) if c.dataset == "cifar10"}
+        assert sizes == {32, 64, 128, 256, 512}
+
+
+def test_directpred_takes_f_from_the_online_branch_in_both_forms() -> None:
+    """unigrad, Sec. 3.2: of v^o; the released code takes momentum outputs."""
+    branch = {name: preset.settings.get("negative_branch") for name, preset in _UNIGRAD.items()}
+    assert branch == {
+        "directpred": "online",
+        "byol-directpred": "online",
+        "directpred-released": "target",
+        "simclr-momentum": "target",
+    }
+
+
+def test_hypersphere_has_its_encoder_and_its_queue() -> None:
+    """DCL, App. 5: encoder and hyperparameters are Hypersphere's."""
+    for which in ("table-11", "table-15"):
+        assert {(c.arch, c.linear) for c in cells(f"dcl-{which}")} == {
+            ("small-alexnet", "hypersphere")
+        }
+    for which, method in (("table-12", "moco"), ("table-13", "moco-v2"), ("table-14", "moco-v2")):
+        (own,) = [c for c in cells(f"dcl-{which}") if c.loss == "align-uniform" and c.seed == 0]
+        assert (own.negatives, own.K) == ("queue", 65536 if which == "table-14" else 16384)
+        preset = paper_presets()[f"{method}-hypersphere"].settings
+        assert all(getattr(own, n) == v for n, v in preset.items() if n not in ("K", "views"))
+
+
+def test_biases_have_the_rate_that_unigrad_states() -> None:
+    """unigrad, App. B, 800 epochs: 0.3 for weights, 0.05 for biases and BN, at 256."""
+    for cell in cells("unigrad-table-5"):
+        assert cell.lr == pytest.approx(4.8)
+        assert cell.lr_bias == pytest.approx(0.8)
+
+
+def test_published_scales_have_three_seeds_or_are_imagenets() -> None:
+    for path in sorted(SUITES.glob("*.yaml")):
+        suite = load_suite(path)
+        for name, scale in suite.scales.items():
+            found = expand(suite, name, path) if scale.protocol == "published" else []
+            if len({c.seed for c in found}) == 1:
+                sets = {getattr(c, "dataset", None) for c in found}
+                assert sets & {"imagenet1k", "imagenet100"}, (suite.name, name)
+
+
+_UNIGRAD = {
+    name: paper_presets()[name]
+    for name in ("directpred", "byol-directpred", "directpred-released", "simclr-momentum")
+}
+
+
+def test_la_on_imagenet_has_the_clusters_of_the_named_code() -> None:
+    """mutual-information, App. C.3: config/imagenet_la.json; 300000 is printed."""
+    clusters = {c.method: c.clusters for c in cells("mutual-information-table-2a")}
+    assert (clusters["la"], clusters["la-printed"], clusters["cave"]) == (30000, 300000, 30000)
