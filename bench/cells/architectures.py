@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 Stem = Literal["imagenet", "cifar", "half"]
+Arch = Literal["small", "small-alexnet", "resnet18", "resnet50", "resnet50-2x", "resnet50-4x"]
 
 
 class Architecture(NamedTuple):

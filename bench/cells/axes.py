@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
-from bench.cells.architectures import Stem
+from bench.cells.architectures import Arch, Stem
 from bench.cells.learning_rate import Rule
 from bench.cells.losses import LossName
 from bench.record import Record
@@ -62,9 +62,7 @@ class DataAndViews(Axis):
 class Encoder(Axis):
     """The network that learns."""
 
-    arch: Literal[
-        "small", "small-alexnet", "resnet18", "resnet50", "resnet50-2x", "resnet50-4x"
-    ]  # fmt: skip
+    arch: Arch
     """The backbone; `small` has three residual blocks, for small images on a CPU; `small-alexnet`
     is that of Wang and Isola's code (arXiv:2005.10242) and has the stem 'cifar'."""
     stem: Stem

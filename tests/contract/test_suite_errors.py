@@ -37,8 +37,9 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
         "'crossing'.\n",
     ),
     "a published key renamed to no setting": (
-        small({"renamed": {"alpha": "alpha_of_eqco"}}),
-        "suites/small.yaml: renamed.alpha: found 'alpha_of_eqco'. Allowed here: ",
+        small({"renamed": {"width": "hiden_units"}}),
+        "suites/small.yaml: renamed.width: found 'hiden_units'. Did you mean 'hidden_units'? "
+        "Allowed here: ",
     ),
     "wrong type": (
         small({"fixed.steps": "many"}),
