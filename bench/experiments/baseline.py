@@ -11,8 +11,9 @@ from bench.cells.supervised import Supervised
 from bench.data.streams import Purpose, stream
 from bench.errors import CellFailure, DataError, DataFailure
 from bench.experiments.evaluations import Evaluator, Frozen
-from bench.experiments.outcome import Outcome, Result
+from bench.experiments.outcome import Clock, Outcome, Rates, Result
 from bench.experiments.pretrain import deterministic
+from bench.experiments.timing import seconds_of, steps_s
 from bench.networks.encoder import make_encoder
 from bench.results.folder import CellFolder
 from bench.results.folders import Folders
@@ -32,6 +33,37 @@ def run(cells: Sequence[Baseline], folders: Folders, device: str) -> list[Outcom
     ]
 
 
+def probe(cell: Baseline, data: Path, device: str, clock: Clock) -> Rates:
+    """Time the evaluations, with labels those of the untrained network, and steps beside them.
+
+    Args:
+        cell: what is timed; nothing of it is kept.
+        data: the folder of data sets.
+        device: cpu or cuda.
+        clock: tells seconds.
+
+    Raises:
+        CellFailure, DataError: the cell could not be computed either.
+    """
+    source = open_source(cell, data, device)
+    evaluator = Evaluator([cell], source)
+    if fault := evaluator.fault(cell):
+        raise fault
+    encoder = _raw if cell.baseline == "raw" else _untrained
+    network = Frozen(encoder(cell, source, CellFolder(data), device))
+    seconds = seconds_of(lambda: _accuracies(cell, evaluator, network), clock)
+    if cell.baseline == "labels":
+        seconds += steps_s(SupervisedTraining(_classifier(cell), source, device), clock)
+    return Rates(0.0, seconds / cell.multiply_adds)
+
+
+def _accuracies(cell: Baseline, evaluator: Evaluator, network: Frozen) -> dict[str, float]:
+    metrics: dict[str, float] = {}
+    for name in ACCURACIES:
+        metrics |= evaluator.evaluate(name, cell, network)
+    return metrics
+
+
 def _outcome(cell: Baseline, folder: CellFolder, data: Path, device: str) -> Outcome:
     try:
         source = open_source(cell, data, device)
@@ -40,9 +72,7 @@ def _outcome(cell: Baseline, folder: CellFolder, data: Path, device: str) -> Out
             return fault
         with deterministic(device):
             encoder = ENCODERS[cell.baseline](cell, source, folder, device)
-            metrics: dict[str, float] = {}
-            for name in ACCURACIES:
-                metrics |= evaluator.evaluate(name, cell, Frozen(encoder))
+            metrics = _accuracies(cell, evaluator, Frozen(encoder))
     except DataError as error:
         return DataFailure(str(error))
     except CellFailure as failure:

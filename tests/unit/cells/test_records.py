@@ -30,6 +30,7 @@ KINDS = {
         "spirals source=bank batch_size=128 hidden_units=128",
     ),
     "pretrain": ("cifar10-jpeg", "gpu", "pretrain resnet18/cifar width 64 32 px batch 128"),
+    "baseline": ("dcl-table-1", "cifar", "baseline raw 24"),
     "supervised": ("dcl-table-17", "paper", "supervised resnet20/cifar width 16 32 px batch 32"),
 }  # fmt: skip
 """Of each experiment the first cell of a suite at a scale, and its kind."""

@@ -1,5 +1,6 @@
 """The experiment `baseline`: what is evaluated is what the name says, by pretrain's evaluations."""
 
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from bench.errors import DataFailure
 from bench.evaluate.features import Features
 from bench.evaluate.knn import knn_top1
 from bench.experiments import Outcome, Result
-from bench.experiments.baseline import ENCODERS, run
+from bench.experiments.baseline import ENCODERS, probe, run
 from bench.experiments.pretrain import run as pretrain
 from bench.results.folder import CellFolder
 from bench.results.folders import Folders
@@ -93,3 +94,12 @@ def test_data_that_are_too_few_are_told(tmp_path: Path) -> None:
     found = outcome(tmp_path, baseline_cell("raw", knn_k=97))
     assert isinstance(found, DataFailure)
     assert str(found) == "knn_k 97: there are 96 labelled training images"
+
+
+@pytest.mark.parametrize("kind", BASELINES)
+def test_a_probe_times_what_is_computed(tmp_path: Path, kind: str) -> None:
+    cell = baseline_cell(kind)
+    rates = probe(cell, tmp_path, "cpu", count(step=1.0).__next__)
+    assert rates.shared == 0
+    ticks = rates.own * cell.multiply_adds  # a tick each time the clock is read
+    assert ticks > 1.5 if kind == "labels" else ticks == pytest.approx(1.0)
