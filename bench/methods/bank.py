@@ -80,8 +80,9 @@ class Bank(nn.Module):
     def fit_clusters(self, draw: np.random.Generator) -> None:
         """Cluster the entries anew, R times from different seeds (`la-close-set`).
 
-        K-means by Euclidean distance over all entries, faiss's 25 iterations (the code that App. C.3
-        names has 20), then each entry to its nearest centre by exact search. Equal entries and generators give equal clusters.
+        K-means by Euclidean distance over all entries, faiss's 25 iterations (the code that App.
+        C.3 names has 20), then each entry to its nearest centre by exact search. Equal entries and
+        generators give equal clusters.
         """
         import faiss  # slow to import, and needed with clusters only
 

@@ -13,9 +13,9 @@ from torch.testing import assert_close
 
 from bench.networks.encoder import make_encoder
 from bench.train.optimisers import LARS, OptimiserName, make_optimiser
+from tests.fakes.cells import small_cell, training_of
 
 NAMES: tuple[OptimiserName, ...] = get_args(OptimiserName)
-from tests.fakes.cells import small_cell, training_of
 
 
 def optimiser(parameters: list[nn.Parameter], **change: Any) -> Optimizer:
