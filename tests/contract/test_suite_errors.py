@@ -37,9 +37,10 @@ MISTAKES = {
     ),
     "a published key renamed to no setting": (
         changed(
-            "experiment: gaussian-mi", "renamed: {alpha: alpha_of_eqco}\nexperiment: gaussian-mi"
+            "experiment: gaussian-mi", "renamed: {width: hiden_units}\nexperiment: gaussian-mi"
         ),
-        "suites/small.yaml: renamed.alpha: found 'alpha_of_eqco'. Allowed here: ",
+        "suites/small.yaml: renamed.width: found 'hiden_units'. Did you mean 'hidden_units'? "
+        "Allowed here: ",
     ),
     "wrong type": (
         changed("steps: 100", "steps: many"),
