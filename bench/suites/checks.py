@@ -1,18 +1,35 @@
 """The vocabulary in which a paper's claim becomes a check on measured results.
 
-Each check yields *effects*, numbers with an interval over seeds: one for each group of cells that
-agree in the settings it does not name. `analysis/predicates.py` says which and where they must lie,
-`analysis/claims.py` makes one verdict of all groups. `where` picks cells by their settings.
+Each check yields *effects*, one for each group of cells that agree in the settings it does not
+name: weighted sums of means over seeds, chosen before anything is measured. No effect is a range, a
+deviation or a largest value over an axis, which noise alone makes large. `analysis/effects.py` says
+which and where they must lie, `analysis/claims.py` makes one verdict of all groups. `where` picks
+cells by their settings.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bench.record import Record
 
 Where = dict[str, bool | int | float | str | None]
 Margin = Annotated[float, Field(ge=0)]
+Direction = Literal["rising", "falling"]
+
+
+class At(Record):
+    """One number of a metric's history instead of its last value; exactly one key."""
+
+    epoch: Annotated[float, Field(gt=0)] | None = None  # the last record up to this epoch
+    area: Literal[True] | None = None  # the mean over the epochs recorded
+    reaches: float | None = None  # the first epoch at or above this level; the last where none is
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        if sum(value is not None for value in (self.epoch, self.area, self.reaches)) != 1:
+            raise ValueError("at: needs one of epoch, area and reaches")
+        return self
 
 
 class CheckRecord(Record):
@@ -20,6 +37,10 @@ class CheckRecord(Record):
 
     metric: str
     where: Where = {}
+    at: At | None = None  # of the metric's history
+    part: str | None = None  # what of the sentence it tests, where that is not the whole
+    shown: bool = False  # beside the verdict, which it does not decide: another metric than the paper's
+    may_collapse: bool = False  # the sentence itself speaks of a network that learns nothing
 
 
 class Flat(CheckRecord):
@@ -28,28 +49,6 @@ class Flat(CheckRecord):
     check: Literal["flat"]
     over: str
     within: Margin
-
-
-class Flatter(CheckRecord):
-    """The metric moves less over the axis than it does in the cells of `than`.
-
-    Effects: the range of `than` less its own.
-    """
-
-    check: Literal["flatter"]
-    over: str
-    than: Where
-
-
-class Steadier(CheckRecord):
-    """The metric's standard deviation over the axis is smaller than in the cells of `than`.
-
-    Effects: that of `than` less its own.
-    """
-
-    check: Literal["steadier"]
-    over: str
-    than: Where
 
 
 class Equal(CheckRecord):
@@ -79,18 +78,19 @@ class Ordered(CheckRecord):
 
     check: Literal["ordered"]
     over: str
-    direction: Literal["rising", "falling"]
+    direction: Direction
 
 
 class Peak(CheckRecord):
-    """The metric is largest near a value of the axis.
+    """The metric is larger near a value of the axis than elsewhere.
 
-    Effect: its best value for `near[0] <= over <= near[1]` less its best value elsewhere.
+    Effect: its mean for `near[0] <= over <= near[1]` less its mean elsewhere, more than `by`.
     """
 
     check: Literal["peak"]
     over: str
     near: Annotated[list[float], Field(min_length=2, max_length=2)]
+    by: float = 0.0
 
 
 class Exceeds(CheckRecord):
@@ -106,6 +106,21 @@ class Exceeds(CheckRecord):
     mean: bool = False
 
 
+class GainGrows(CheckRecord):
+    """The lead over the cells of `than` grows by more than `by` along the axis.
+
+    Effect: the lead at one end less the lead at the other; `rising`: it grows as the axis rises.
+    With `mean` its mean over all other settings alone.
+    """
+
+    check: Literal["gain-grows"]
+    over: str
+    than: Where
+    direction: Direction
+    by: float = 0.0
+    mean: bool = False
+
+
 class Change(CheckRecord):
     """The metric rises (or falls) by more than `by` from one end of the axis to the other.
 
@@ -114,7 +129,7 @@ class Change(CheckRecord):
 
     check: Literal["change"]
     over: str
-    direction: Literal["rising", "falling"]
+    direction: Direction
     by: Margin = 0.0
 
 
@@ -131,6 +146,6 @@ class Crossing(CheckRecord):
 
 
 Check = Annotated[
-    Flat | Flatter | Steadier | Equal | Below | Ordered | Peak | Exceeds | Change | Crossing,
+    Flat | Equal | Below | Ordered | Peak | Exceeds | GainGrows | Change | Crossing,
     Field(discriminator="check"),
 ]
