@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.analysis.effects import Group, fits, groups_of, region_of
+from bench.analysis.effects import Group, fits, groups_of, region_of, sides_of
 from bench.analysis.floors import Floor, floor_of
 from bench.analysis.measured import Measured
 from bench.analysis.statistics import Estimate, Interval, Region
@@ -248,5 +248,4 @@ def _step(check: Check, cells: Sequence[Cell], metrics: Any) -> float | None:
 
 
 def _is_spoken_of(check: Check, settings: dict[str, Any]) -> bool:
-    than = getattr(check, "than", None)
-    return fits(settings, check.where) or (than is not None and fits(settings, than))
+    return any(fits(settings, side) for side in sides_of(check))

@@ -19,7 +19,9 @@ from bench.suites.checks import (
     Equal,
     Exceeds,
     Flat,
+    GainExceeds,
     GainGrows,
+    MovesLess,
     Ordered,
     Peak,
     Where,
@@ -31,6 +33,7 @@ Series = dict[Any, Term]  # the points of a group of one side, by the value of t
 Side = dict[Key, Series]
 Terms = list[Term]
 
+LEAST_POINTS = 2  # of an axis
 NO_CELL = "no cell of this scale has the settings that the check names"
 
 
@@ -58,7 +61,7 @@ def region_of(check: Check) -> tuple[Region, float]:
         return Region(-check.within, check.within), check.within
     if isinstance(check, Below):
         return Region(-inf, 0.0), 0.0
-    least = check.by if isinstance(check, Exceeds | Change | Peak | GainGrows) else 0.0
+    least = float(getattr(check, "by", 0.0))
     return Region(nextafter(least, inf), inf), least
 
 
@@ -67,11 +70,10 @@ def groups_of(check: Check, measured: Measured, metrics: Metrics) -> tuple[dict[
 
     A seed counts on a side where all of the side's cells are done.
     """
-    sides = [check.where] + ([than] if (than := getattr(check, "than", None)) is not None else [])
+    sides = sides_of(check)
     cells_of = [[c for c in measured.cells if fits(measured.known(c), s)] for s in sides]
     compared = {c.id: c for side in cells_of for c in side}
-    over = getattr(check, "over", None)
-    named = {name for side in sides for name in side} | {"seed", over or "seed"}
+    named = {name for side in sides for name in side} | {"seed", getattr(check, "over", "seed")}
     key_of = _grouping([measured.known(cell) for cell in compared.values()], named)
     missing, by_side = NO_CELL, []
     for side in cells_of:
@@ -79,6 +81,12 @@ def groups_of(check: Check, measured: Measured, metrics: Metrics) -> tuple[dict[
         missing = told or missing
         by_side.append(_side(check, whole, measured, metrics, key_of))
     return _contrasts(check, by_side), missing
+
+
+def sides_of(check: Check) -> list[Where]:
+    """Return the settings of each side of cells that the check compares, its own first."""
+    others = (getattr(check, name, None) for name in ("than", "other", "other_than"))
+    return [check.where, *(side for side in others if side is not None)]
 
 
 def _whole_seeds(
@@ -127,53 +135,63 @@ def _contrasts(check: Check, sides: list[Side]) -> dict[Key, Group]:
     own: dict[Key, Group] = {}
     for key in shared:
         for name, terms in _of_one(check, [side[key] for side in sides]):
-            offset = (check.value or 0.0) if isinstance(check, Equal) else 0.0
+            offset = (check.value or 0.0) if isinstance(check, Equal | Exceeds) else 0.0
             own[(*key, *name)] = Group(terms, offset)
     if own and isinstance(check, Exceeds | GainGrows) and check.mean:
-        return {(): Group(_scaled((t for g in own.values() for t in g.terms), 1 / len(own)))}
+        terms = [_by(t, 1 / len(own)) for group in own.values() for t in group.terms]
+        return {(): Group(terms, next(iter(own.values())).offset)}
     return own
 
 
 def _of_one(check: Check, series: list[Series]) -> Iterable[tuple[Key, Terms]]:
     """Return the effects of one group: a name for each, and its points with their weights."""
-    points = sorted(series[0].items()) if getattr(check, "over", None) else [*series[0].items()]
-    if isinstance(check, Below | Equal | Exceeds):
-        return [((), [p for _, p in points] + _scaled((s[None] for s in series[1:]), -1))]
+    if isinstance(check, Below | Equal | Exceeds | GainExceeds):
+        signs = (1, -1, -1, 1)
+        return [((), [_by(s[None], sign) for s, sign in zip(series, signs, strict=False)])]
     if isinstance(check, Crossing):
-        (mine, theirs), (first, last) = series, check.between
-        ends = [(a, s) for a, s in ((first, 1), (last, -1)) if a in mine and a in theirs]
-        return [((a,), _scaled([mine[a]], s) + _scaled([theirs[a]], -s)) for a, s in ends]
+        first, last = check.between
+        ends = [(a, sign) for a, sign in ((first, 1), (last, -1)) if all(a in s for s in series)]
+        return [((a,), _lead(series, a, sign)) for a, sign in ends]
+    shared = sorted(a for a in series[0] if all(a in other for other in series[1:]))
     if isinstance(check, Peak):
-        return _peak(check, points)
-    if len(points) < 2:  # noqa: PLR2004
+        return _peak(check, series, shared)
+    if len(shared) < LEAST_POINTS:
         return []
     if isinstance(check, Flat):
-        return [((a, b), [y, *_scaled([x], -1)]) for (a, x), (b, y) in combinations(points, 2)]
+        return [((a, b), _change(series[0], a, b, 1)) for a, b in combinations(shared, 2)]
     sign = 1 if check.direction == "rising" else -1
+    if isinstance(check, Ordered):
+        return [((a, b), _change(series[0], a, b, sign)) for a, b in pairwise(shared)]
+    a, b = shared[0], shared[-1]
+    if isinstance(check, MovesLess):
+        own, theirs = (_change(s, a, b, sign) for s in series)
+        return [((turn,), [*theirs, *(_by(t, turn) for t in own)]) for turn in (-1, 1)]
     if isinstance(check, GainGrows):
-        ends = [(a, s) for a, s in ((points[-1][0], sign), (points[0][0], -sign))]
-        if any(a not in series[1] for a, _ in ends):
-            return []
-        lead = [_scaled([series[0][a]], s) + _scaled([series[1][a]], -s) for a, s in ends]
-        return [((), [*lead[0], *lead[1]])]
-    steps = pairwise(points) if isinstance(check, Ordered) else [(points[0], points[-1])]
-    return [
-        ((a, b) if isinstance(check, Ordered) else (), _scaled([y], sign) + _scaled([x], -sign))
-        for (a, x), (b, y) in steps
-    ]
+        return [((), _lead(series, b, sign) + _lead(series, a, -sign))]
+    return [((), _change(series[0], a, b, sign))]
 
 
-def _peak(check: Peak, points: list[tuple[Any, Term]]) -> Iterable[tuple[Key, Terms]]:
+def _peak(check: Peak, series: list[Series], values: list[Any]) -> Iterable[tuple[Key, Terms]]:
     low, high = check.near
-    inside = [p for a, p in points if low <= a <= high]
-    outside = [p for a, p in points if not low <= a <= high]
+    inside = [a for a in values if low <= a <= high]
+    outside = [a for a in values if not low <= a <= high]
     if not inside or not outside:
         return []
-    return [((), _scaled(inside, 1 / len(inside)) + _scaled(outside, -1 / len(outside)))]
+    terms = [t for a in inside for t in _lead(series, a, 1 / len(inside))]
+    return [((), terms + [t for a in outside for t in _lead(series, a, -1 / len(outside))])]
 
 
-def _scaled(terms: Iterable[Term], by: float) -> Terms:
-    return [Term(term.weight * by, term.values, term.alike) for term in terms]
+def _lead(series: list[Series], at: Any, weight: float) -> Terms:
+    """Return the lead of the first side over the second, if there is one, at a value."""
+    return [_by(s[at], weight * sign) for s, sign in zip(series, (1, -1), strict=False)]
+
+
+def _change(series: Series, start: Any, end: Any, weight: float) -> Terms:
+    return [_by(series[end], weight), _by(series[start], -weight)]
+
+
+def _by(term: Term, weight: float) -> Term:
+    return Term(term.weight * weight, term.values, term.alike)
 
 
 def fits(settings: dict[str, Any], where: Where) -> bool:

@@ -85,9 +85,11 @@ def number_at(history: History, metric: str, at: At) -> float | None:
     points = [(r["epoch"], r[metric]) for r in history if metric in r and "epoch" in r]
     if not points:
         return None
-    if at.epoch is not None:
-        before = [value for epoch, value in points if epoch <= at.epoch]
-        return before[-1] if before else None
+    if (end := at.epoch or at.since) is not None:
+        before = [value for epoch, value in points if epoch <= end]
+        if not before:
+            return None
+        return before[-1] if at.epoch is not None else points[-1][1] - before[-1]
     if at.reaches is not None:
         return next((e for e, value in points if value >= at.reaches), points[-1][0])
     return fmean(value for _, value in points)

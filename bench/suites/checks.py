@@ -19,16 +19,17 @@ Direction = Literal["rising", "falling"]
 
 
 class At(Record):
-    """One number of a metric's history instead of its last value; exactly one key."""
+    """One number of a metric's history instead of the summary's; exactly one key."""
 
     epoch: Annotated[float, Field(gt=0)] | None = None  # the last record up to this epoch
+    since: Annotated[float, Field(gt=0)] | None = None  # the last value less that at this epoch
     area: Literal[True] | None = None  # the mean over the epochs recorded
     reaches: float | None = None  # the first epoch at or above this level; the last where none is
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
-        if sum(value is not None for value in (self.epoch, self.area, self.reaches)) != 1:
-            raise ValueError("at: needs one of epoch, area and reaches")
+        if sum(value is not None for value in self.model_dump().values()) != 1:
+            raise ValueError("at: needs one of epoch, since, area and reaches")
         return self
 
 
@@ -82,7 +83,7 @@ class Ordered(CheckRecord):
 
 
 class Peak(CheckRecord):
-    """The metric is larger near a value of the axis than elsewhere.
+    """The metric, or its lead over the cells of `than`, is larger near a value of the axis.
 
     Effect: its mean for `near[0] <= over <= near[1]` less its mean elsewhere, more than `by`.
     """
@@ -90,20 +91,41 @@ class Peak(CheckRecord):
     check: Literal["peak"]
     over: str
     near: Annotated[list[float], Field(min_length=2, max_length=2)]
+    than: Where | None = None
     by: float = 0.0
 
 
 class Exceeds(CheckRecord):
-    """The metric exceeds that of the cells of `than` by more than `by`, wherever both are.
+    """The metric exceeds `value`, or that of the cells of `than`, by more than `by`.
 
     A negative `by` says that it is not lower by more than that.
     Effects: the differences; with `mean` their mean over all other settings alone.
     """
 
     check: Literal["exceeds"]
-    than: Where
+    than: Where | None = None
+    value: float | None = None
     by: float = 0.0
     mean: bool = False
+
+    @model_validator(mode="after")
+    def _names_one_other_side(self) -> Self:
+        if (self.than is None) == (self.value is None):
+            raise ValueError("exceeds: needs one of than and value")
+        return self
+
+
+class GainExceeds(CheckRecord):
+    """The lead over the cells of `than` exceeds that of other cells over theirs by more than `by`.
+
+    Effects: the differences of the two leads.
+    """
+
+    check: Literal["gain-exceeds"]
+    than: Where
+    other: Where
+    other_than: Where
+    by: float = 0.0
 
 
 class GainGrows(CheckRecord):
@@ -124,13 +146,28 @@ class GainGrows(CheckRecord):
 class Change(CheckRecord):
     """The metric rises (or falls) by more than `by` from one end of the axis to the other.
 
+    A negative `by` says that it does not move the other way by more than that.
     Effects: the changes in the stated direction.
     """
 
     check: Literal["change"]
     over: str
     direction: Direction
-    by: Margin = 0.0
+    by: float = 0.0
+
+
+class MovesLess(CheckRecord):
+    """From one end of the axis to the other the metric moves less than in the cells of `than`.
+
+    Effects: the change of `than` in the stated direction less the metric's own, and the same with
+    its own turned round: both more than `by` where its own is smaller in either direction.
+    """
+
+    check: Literal["moves-less"]
+    over: str
+    than: Where
+    direction: Direction
+    by: float = 0.0
 
 
 class Crossing(CheckRecord):
@@ -146,6 +183,16 @@ class Crossing(CheckRecord):
 
 
 Check = Annotated[
-    Flat | Equal | Below | Ordered | Peak | Exceeds | GainGrows | Change | Crossing,
+    Flat
+    | Equal
+    | Below
+    | Ordered
+    | Peak
+    | Exceeds
+    | GainExceeds
+    | GainGrows
+    | Change
+    | MovesLess
+    | Crossing,
     Field(discriminator="check"),
 ]

@@ -58,9 +58,12 @@ def _check_names(suite: Suite, path: Path) -> None:
             named.append((f"{place}.metric", check.metric, metrics))
             named.append((f"{place}.over", getattr(check, "over", None), settings))
             named.append((f"{place}.bound", getattr(check, "bound", None), metrics))
-            for key in ("where", "than"):
+            for key in ("where", "than", "other", "other_than"):
                 cells = getattr(check, key, None) or {}
                 named += [(f"{place}.{key}.{name}", name, settings) for name in cells]
+    for scale, metric_of in suite.stand_in.items():
+        named.append((f"stand_in.{scale}", scale, list(suite.scales)))
+        named += [(f"stand_in.{scale}.{m}", m, metrics) for m in metric_of.values()]
     for i, table in enumerate(suite.tables):
         named.append((f"tables.{i}.metric", table.metric, metrics))
         axes = [*table.rows, table.columns, *table.where]
