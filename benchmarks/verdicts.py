@@ -11,7 +11,7 @@ errors of the simulation, or where a verdict that is due comes less often than i
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -31,8 +31,8 @@ from bench.results.reader import Finished
 from bench.suites.checks import Check
 from bench.suites.load import load_suite
 
-CLAIM = "dclw-order"  # of any paper: its checks are replaced by the planted ones
-SUITE = Path(__file__).parents[1] / "suites" / "dcl-table-2.yaml"
+CLAIM = "qb-mean-to-one"  # of any paper: its checks are replaced by the planted ones
+SUITE = Path(__file__).parents[1] / "suites" / "dcl-figure-1.yaml"
 METRIC = "linear_top1"
 POOLED, UNKNOWN = "cpu", "elsewhere"
 """A scale whose spread bench/analysis/spread.yaml knows, and one that it does not know."""
@@ -57,17 +57,17 @@ class Planted:
 
     def step_of(self, metric: str) -> float | None:
         """Return the step in which the metric moves: far below its noise."""
-        return 1e-6
+        return 1e-6 if metric == METRIC else None
 
 
 def level(settings: Settings) -> float:
     """Return a truth without any effect."""
-    return 0.0
+    return 0.0 * len(settings)
 
 
 def even(settings: Settings) -> float:
     """Return the same spread everywhere."""
-    return 1.0
+    return 1.0 + 0.0 * len(settings)
 
 
 def loud_own(settings: Settings) -> float:
@@ -96,7 +96,7 @@ class Situation:
 
     name: str
     checks: list[Settings]
-    axes: dict[str, Sequence[Any]]
+    axes: Mapping[str, Sequence[Any]]
     truth: Callable[[Settings], float] = level
     wrong: tuple[str, ...] = ()  # verdicts that are false
     due: str | None = None  # the verdict that is right
@@ -117,7 +117,10 @@ class Situation:
         judged_as, counts = cast("list[Cell]", cells), Counter[str]()
         for _ in range(draws):
             numbers = mean + sd * draw.standard_normal(len(cells))
-            done = [(c, Finished({METRIC: v}, {})) for c, v in zip(judged_as, numbers, strict=True)]
+            done = [
+                (c, Finished({METRIC: float(v)}, {}))
+                for c, v in zip(judged_as, numbers, strict=True)
+            ]
             judged = judge_claims(suite, scale, judged_as, done, load_paper("dcl"))
             ((_, verdict, _),) = by_claim(judged)
             counts[str(verdict)] += 1
@@ -145,6 +148,11 @@ def lead(amount: float) -> Callable[[Settings], float]:
 def rise(amount: float) -> Callable[[Settings], float]:
     """Return a truth that rises by so much per step of the axis."""
     return lambda s: amount * s["x"]
+
+
+def first_off(amount: float) -> Callable[[Settings], float]:
+    """Return a truth in which the first value of the axis lies higher by so much."""
+    return lambda s: amount * (s["x"] == 1)
 
 
 def simple() -> Iterator[Situation]:
@@ -184,8 +192,8 @@ def along_an_axis() -> Iterator[Situation]:
     either = ("holds", "fails")
     flat = {"check": "flat", "over": "x", "where": OWN}
     for within in (2.0, 4.0):
-        yield Situation(f"flat within {within:g} over 5, first off by it", [flat | {"within": within}],
-                        AXIS, lambda s, w=within: w * (s["x"] == 1), either, spreads=ALONG,
+        yield Situation(f"flat within {within:g} over 5, first off", [flat | {"within": within}],
+                        AXIS, first_off(within), either, spreads=ALONG,
                         scales=(UNKNOWN,))  # fmt: skip
     yield Situation("flat within 4 over 5, flat", [flat | {"within": 4.0}], AXIS, level, ("fails",),
                     "holds", {3: 0.24, 5: 0.97})  # fmt: skip
@@ -220,7 +228,7 @@ def two_sides_along_an_axis() -> Iterator[Situation]:
     yield Situation("gain grows, equal gains", grows, GROUPS, lead(3.0), either,
                     spreads=BOTH_SPREADS)  # fmt: skip
     yield Situation("gain grows, own side worse by 5 to 9", grows, GROUPS,
-                    lambda s: -(4.0 + s["x"]) * (s["loss"] == "dcl"), ("holds",), "fails")  # fmt: skip
+                    lambda s: -(4.0 + s["x"]) * (s["loss"] == "dcl"), ("holds",))  # fmt: skip
     yield Situation("gain grows by 4", grows, GROUPS, lambda s: s["x"] * (s["loss"] == "dcl"),
                     ("fails",), "holds", {3: 0.43, 5: 0.95})  # fmt: skip
     crossing = [{"check": "crossing", "between": [1, 5]} | sides]
@@ -249,7 +257,7 @@ SITUATIONS = (simple, along_an_axis, two_sides_along_an_axis, claims)
 
 
 def judged_lines(only: str, draws: int) -> Iterator[tuple[str, bool]]:
-    """Return a line per situation, number of seeds, spread and scale, and whether it is in bounds."""
+    """Return a line per situation, seeds, spread and scale, and whether it is in bounds."""
     slack = 3 * (NOMINAL * (1 - NOMINAL) / draws) ** 0.5
     for situation in (s for group in SITUATIONS for s in group() if only in s.name):
         for seeds, scale, spread in product((3, 5), situation.scales, situation.spreads):
@@ -264,9 +272,12 @@ def judged_lines(only: str, draws: int) -> Iterator[tuple[str, bool]]:
             power = f", {situation.due} at least {100 * least:g}" if least else ""
             kind = spread.__name__.replace("_", " ")
             yield (
-                f"{situation.name:<46} {seeds}  {scale:<9} {kind:<11} {told}   {bound}{power}"
-                f"{'' if good else '   OUT OF BOUNDS'}"
-            ), good
+                (
+                    f"{situation.name:<46} {seeds}  {scale:<9} {kind:<11} {told}   {bound}{power}"
+                    f"{'' if good else '   OUT OF BOUNDS'}"
+                ),
+                good,
+            )
 
 
 def value_lines(draws: int) -> Iterator[tuple[str, bool]]:
@@ -284,9 +295,12 @@ def value_lines(draws: int) -> Iterator[tuple[str, bool]]:
         good = off < 3 or rate["reproduced"] + rate["consistent"] <= NOMINAL + slack
         told = " / ".join(f"{100 * rate[v]:5.1f}" for v in kinds)
         yield (
-            f"a value off by {off:g}, sd of a run {sd:g}, {seeds} seeds: {told}"
-            f"{'' if good else '   OUT OF BOUNDS'}"
-        ), good
+            (
+                f"a value off by {off:g}, sd of a run {sd:g}, {seeds} seeds: {told}"
+                f"{'' if good else '   OUT OF BOUNDS'}"
+            ),
+            good,
+        )
 
 
 def main() -> None:

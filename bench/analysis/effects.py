@@ -13,7 +13,6 @@ from bench.analysis.statistics import How, Pools, Region, Term, contrast, sure_t
 from bench.cells.cell import Cell
 from bench.suites.checks import (
     Below,
-    Change,
     Check,
     Crossing,
     Equal,

@@ -39,7 +39,9 @@ class Measured:
         if check.at is None:
             return self.metrics
         own = [cell.id for cell in needed if cell.id in self.finished]
-        found = {name: number_at(self.finished[name].history, check.metric, check.at) for name in own}
+        found = {
+            name: number_at(self.finished[name].history, check.metric, check.at) for name in own
+        }
         return {k: {} if number is None else {check.metric: number} for k, number in found.items()}
 
     def how(self, check: Check, needed: Sequence[Cell]) -> How:

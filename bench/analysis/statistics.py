@@ -18,6 +18,7 @@ images are the same in every run.
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isinf
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -149,6 +150,7 @@ class Term:
 
 Pools = Mapping[Hashable, Variance]
 """The shared variances, by the name of the points that share one."""
+NONE_SHARED: Pools = MappingProxyType({})
 
 
 def pooled(groups: Iterable[Sequence[float]]) -> Variance | None:
@@ -162,7 +164,7 @@ def pooled(groups: Iterable[Sequence[float]]) -> Variance | None:
 
 
 def contrast(
-    terms: Sequence[Term], how: How = "separate", pools: Pools = {}, offset: float = 0.0
+    terms: Sequence[Term], how: How = "separate", pools: Pools = NONE_SHARED, offset: float = 0.0
 ) -> Estimate | None:
     """Return the weighted sum of means, less the offset; None where no seed says anything.
 

@@ -40,7 +40,9 @@ class CheckRecord(Record):
     where: Where = {}
     at: At | None = None  # of the metric's history
     part: str | None = None  # what of the sentence it tests, where that is not the whole
-    shown: bool = False  # beside the verdict, which it does not decide: another metric than the paper's
+    shown: bool = (
+        False  # beside the verdict, which it does not decide: another metric than the paper's
+    )
     may_collapse: bool = False  # the sentence itself speaks of a network that learns nothing
 
 

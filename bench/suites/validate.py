@@ -38,7 +38,13 @@ def check_suite(suite: Suite, path: Path) -> Paper:
             raise SuiteError(f"{path}: {place}: {error}") from None
     for comparison in suite.compare:
         try:
-            tolerance_of(paper.id, comparison.artifact, comparison.metric, comparison.over)
+            tolerance_of(
+                paper.id,
+                comparison.artifact,
+                comparison.metric,
+                comparison.over,
+                gain=bool(comparison.gain_over),
+            )
         except PublishedError as error:
             raise SuiteError(f"{path}: {comparison.key_path('metric')}: {error}") from None
     _check_row_keys(suite, paper, path)

@@ -22,7 +22,7 @@ CONTRADICTED = {
     ("mutual-information", "ring-beats-cave"),  # with Lab and annealing 87.6 and 87.8
 }
 """Sentences that the paper's own numbers do not bear out."""
-HOLDS, WITHOUT = 60, 79  # claims that hold on the printed numbers, claims without any
+HOLDS, WITHOUT = 61, 78  # claims that hold on the printed numbers, claims without any
 FAR = 100.0  # points: beyond every threshold
 
 
@@ -114,6 +114,4 @@ def test_the_margins_that_are_shipped_are_those_of_the_printed_numbers() -> None
             own[claim] = min(own.get(claim, margin), margin)
     shipped = yaml.safe_load(MARGINS.read_text())
     written = {s: {c: float(f"{m:.3g}") for c, m in own.items()} for s, own in expected.items()}
-    assert shipped == written, yaml.safe_dump(
-        written
-    )
+    assert shipped == written, yaml.safe_dump(written)
