@@ -178,7 +178,7 @@ def _verdict(judged: Judged, effects: list[tuple[Group, Estimate]], region: Regi
     p_fails = min(1.0, len(effects) * min(e.p_fails(region) for _, e in effects))
     failing = [pair for pair in effects if len(effects) * pair[1].p_fails(region) <= ERROR]
     unsure = [pair for pair in effects if pair[1].p_holds(region) > ERROR]
-    group, deciding = min(failing or unsure or effects, key=lambda p: region.margin(p[1].mean))
+    _, deciding = min(failing or unsure or effects, key=lambda p: region.margin(p[1].mean))
     verdict = ClaimVerdict.FAILS if failing else ClaimVerdict.HOLDS
     if unsure and not failing:
         verdict = ClaimVerdict.INCONCLUSIVE

@@ -106,10 +106,10 @@ class Estimate:
         region's middle.
         """
         if isinf(region.low) or isinf(region.high):
-            return self._tail(-region.margin(self.mean))
+            return self._beyond(-region.margin(self.mean))
         width = (region.high - region.low) / 2
         off = abs(self.mean - (region.low + region.high) / 2)
-        return min(1.0, self._tail(off - width) + self._tail(off + width))
+        return min(1.0, self._beyond(off - width) + self._beyond(off + width))
 
     def smallest_effect(self, level: float) -> float | None:
         """Return the distance from a bound that is seen four times in five at a one-sided level."""
@@ -117,6 +117,12 @@ class Estimate:
             return None
         sure = stdtrit(self.freedom, 1 - level) + stdtrit(self.freedom, POWER)
         return float(sure * self.error) + self.reach
+
+    def _beyond(self, distance: float) -> float:
+        """Return the same of what has to lie strictly beyond the bound."""
+        if self.error == 0:
+            return float(distance <= self.reach)
+        return self._tail(distance)
 
     def _tail(self, distance: float) -> float:
         """Return the p-value of an estimate so far beyond a bound; of a negative one above 0.5."""
