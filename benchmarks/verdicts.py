@@ -113,7 +113,7 @@ class Situation:
         mean = np.array([self.truth(c.settings) for c in cells])
         sd = np.array([spread(c.settings) for c in cells])
         checks = [CHECK.validate_python({"metric": METRIC} | check) for check in self.checks]
-        suite = load_suite(SUITE).model_copy(update={"claims": {CLAIM: checks}})
+        suite = load_suite(SUITE).model_copy(update={"claims": {CLAIM: checks}, "stand_in": {}})
         judged_as, counts = cast("list[Cell]", cells), Counter[str]()
         for _ in range(draws):
             numbers = mean + sd * draw.standard_normal(len(cells))

@@ -76,7 +76,10 @@ class Measured:
     def _spread(self, check: Check, needed: Sequence[Cell]) -> Spread | None:
         if check.at is not None or isinstance(check, Below):  # numbers with a spread of their own
             return None
-        return spread_of([cell.experiment for cell in needed], self.scale, check.metric)
+        experiments = {cell.experiment for cell in needed}
+        if len(experiments) != 1:
+            return None
+        return spread_of(experiments.pop(), self.scale, check.metric)
 
     def _name(self, cell: Cell, spread: Spread) -> Hashable:
         return tuple(self.known(cell).get(name) for name in spread.apart)

@@ -1,6 +1,5 @@
 """How the spread of seeds is estimated: fixed beforehand, in one table, from other seeds."""
 
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -46,15 +45,14 @@ def _shipped() -> list[Spread]:
     return read_spread(SPREAD)
 
 
-def spread_of(experiments: Sequence[str], scale: str, metric: str) -> Spread | None:
+@cache
+def spread_of(experiment: str, scale: str, metric: str) -> Spread | None:
     """Return how the spread of a metric is estimated; None: nothing is known, every cell its own.
 
     Args:
-        experiments: of the cells that are compared.
+        experiment: of the cells that are compared.
         scale: of the suite.
         metric: the cells'.
     """
-    if len(set(experiments)) != 1:
-        return None
-    rows = (row for row in _shipped() if (row.experiment, row.scale) == (experiments[0], scale))
+    rows = (row for row in _shipped() if (row.experiment, row.scale) == (experiment, scale))
     return next((row for row in rows if metric in row.metrics), None)

@@ -77,7 +77,7 @@ def test_the_verb_without_a_suite(workspace: Workspace) -> None:
     assert answer.status == 0
     assert "small at tiny (reduced)" in answer.out
     assert answer.out.splitlines()[-6:] == [
-        "dcl: 32 claims: 32 not tested",
+        "dcl: 38 claims: 38 not tested",
         "dual-temperature: 12 claims: 12 not tested",
         "eqco: 29 claims: 28 not tested, 1 holds",
         "mutual-information: 32 claims: 32 not tested",
