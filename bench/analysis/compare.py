@@ -168,14 +168,10 @@ def _compare_value(
     """Return one row a reading of the cells that belong to the printed value."""
     wanted = _wanted(value, comparison, suite)
     own = _cells_with(cells, wanted)
-    bases = _cells_with(cells, wanted | comparison.gain_over) if comparison.gain_over else []
-    allowed = tolerance_of(
-        value.paper,
-        comparison.artifact,
-        comparison.metric,
-        comparison.over,
-        gain=bool(comparison.gain_over),
-    )
+    gain = bool(comparison.gain_over)
+    bases = _cells_with(cells, wanted | comparison.gain_over) if gain else []
+    of = (value.paper, comparison.artifact, comparison.metric, comparison.over)
+    allowed = tolerance_of(*of, gain=gain)
     result = []
     for reading, group in _readings(own, {*wanted, "seed", comparison.over}).items():
         settings = dict(reading)

@@ -27,13 +27,13 @@ MISTAKES = {
     "unknown key of a check": (
         changed("over: K, where", "ovr: K, over: K, where"),
         "suites/small.yaml: claims.toy-mi-steady.0.flat.ovr: unknown key. Did you mean 'over'? "
-        "Allowed here: metric, where, check, over, within.\n",
+        "Allowed here: metric, where, at, part, shown, may_collapse, check, over, within.\n",
     ),
     "unknown check": (
         changed("check: flat", "check: flatt"),
         "suites/small.yaml: claims.toy-mi-steady.0: found 'flatt', expected one of 'flat', "
-        "'flatter', 'steadier', 'equal', 'below', 'ordered', 'peak', 'exceeds', 'change', "
-        "'crossing'.\n",
+        "'equal', 'below', 'ordered', 'peak', 'exceeds', 'gain-exceeds', 'gain-grows', 'change', "
+        "'moves-less', 'crossing'.\n",
     ),
     "wrong type": (
         changed("steps: 100", "steps: many"),

@@ -1,6 +1,6 @@
 """Each predicate on made data where the answer is known: holds, fails, too few seeds, missing."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any, get_args
 from zlib import crc32
 
@@ -239,7 +239,7 @@ def test_a_check_on_a_history_reads_the_runs_and_not_their_ends() -> None:
     for cell in cells:
         ahead = float(cell.settings["loss"] == "eqco") + jitter(cell)
         early: Any = [{"epoch": 1.0, "m": ahead}, {"epoch": 2.0, "m": 7.0}]
-        done.append((cell, Finished({"m": 7.0}, {}, lambda early=early: early)))
+        done.append((cell, Finished({"m": 7.0}, {}, partial(list, early))))
     (judged,) = judge_claims(suite, "paper", cells, done, load_paper("eqco"))
     assert str(judged.verdict) == "holds"
     bare = [(cell, Finished({"m": 7.0}, {})) for cell in cells]
