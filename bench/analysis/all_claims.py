@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.analysis.claims import ClaimVerdict, Judged, worst
+from bench.analysis.claims import ClaimVerdict, Judged, whole_verdict, worst
 from bench.analysis.coverage import Place
 from bench.papers.reader import load_paper
 from bench.suites.suite import Suite
@@ -24,27 +24,49 @@ def claim_rows(
 ) -> list[dict[str, Any]]:
     """Return the rows of `bench claims --json` without a suite, in the order of the papers.
 
-    A row has the keys of `Judged.record()`, taken from the check that decides: the worst. Beside
-    them stand the suite, whether the scale's protocol is the published one, and the number of
-    checks. A claim that nothing is said of has one row without suite and scale. `scale`: the only
-    one that was looked at.
+    A row has the keys of `Judged.record()`, taken from the check that decides: the worst of those
+    that count. Beside them stand the suite, whether the scale's protocol is the published one, the
+    number of checks, and the verdict on the claim over all scales. A claim that nothing is said of
+    has one row without suite and scale. `scale`: the only one that was looked at.
     """
     rows: list[dict[str, Any]] = []
     for place in places:
         spoken_of = [s for s in scales if s.suite.name in place.suites]
         tested = [row for s in spoken_of if (row := _row(place, s)) is not None]
-        rows += tested or [_untested(place, spoken_of, scale)]
+        own = tested or [_untested(place, spoken_of, scale)]
+        overall = overall_verdict(
+            [(ClaimVerdict(row["verdict"]), row["protocol"] == "published") for row in own]
+        )
+        rows += [row | {"overall": str(overall)} for row in own]
     return rows
+
+
+def overall_verdict(results: Sequence[tuple[ClaimVerdict, bool]]) -> ClaimVerdict:
+    """Return the verdict on a claim over its suites and scales.
+
+    Published scales decide. Where they test a part of the sentence only, the reduced ones decide
+    with them; where no published scale was tested, alone.
+
+    Args:
+        results: the verdict at each scale, and whether its protocol is the published one.
+    """
+    tested = [pair for pair in results if pair[0] != ClaimVerdict.NOT_TESTED]
+    published = [verdict for verdict, is_published in tested if is_published]
+    reduced = [verdict for verdict, is_published in tested if not is_published]
+    found = worst(published or reduced)
+    return worst([found, *reduced]) if found == ClaimVerdict.PARTLY_HOLDS else found
 
 
 def _row(place: Place, judged_scale: JudgedScale) -> dict[str, Any] | None:
     """Return the claim at one scale; None where no check of it has an effect."""
     checks = [judged for judged in judged_scale.judged if judged.claim.id == place.id]
-    if all(judged.effect is None for judged in checks):
+    counted = [judged for judged in checks if judged.counts]
+    if all(judged.effect is None for judged in counted):
         return None
-    verdict = worst(judged.verdict for judged in checks)
-    deciding = next(judged for judged in checks if judged.verdict == verdict)
+    lowest = worst(judged.verdict for judged in counted)
+    deciding = next(judged for judged in counted if judged.verdict == lowest)
     return deciding.record() | {
+        "verdict": str(whole_verdict(checks)),
         "suite": judged_scale.suite.name,
         "protocol": judged_scale.suite.scales[judged_scale.scale].protocol,
         "checks": len(checks),
@@ -57,7 +79,7 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
         f"{s.suite.name} at {s.scale}: {judged.missing}"
         for s in scales
         for judged in s.judged
-        if judged.claim.id == place.id and judged.missing
+        if judged.claim.id == place.id and judged.missing and not judged.check.shown
     ]
     if place.suites:
         where = f"scale {scale}" if scale else "any scale"
@@ -65,12 +87,16 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
         missing = "; ".join(dict.fromkeys(of_scales)) or nothing
     else:
         missing = place.reason or "no suite speaks of it"
-    empty = dict.fromkeys(("scale", "check", "effect", "low", "high"))
+    empty = dict.fromkeys(
+        ("scale", "check", "part", "stand_in_for", "effect", "low", "high", "level", "covers",
+         "smallest_effect", "printed_margin", "floor", "why")
+    )  # fmt: skip
     return {
         "paper": claim.paper,
         "claim": claim.id,
         "sentence": claim.claim,
         **empty,
+        "counts": False,
         "n": 0,
         "groups": 0,
         "threshold": None,

@@ -1,36 +1,35 @@
 """The papers' claims as checks on measured results: an effect with an interval, and a verdict.
 
 A check that speaks of many groups of cells (an order at every temperature, equality in every row)
-is judged group by group, for the least of many noisy means lies below all of them by chance alone.
-It *holds* where the 95 % interval of every group lies where the check says: no correction is due,
-since a group that does not lie there would have to pass by itself (an intersection-union test). It
-*fails* where the interval of any group lies outside at Bonferroni's level for so many groups: at
-95 % one of twenty groups would do so by chance. The effect told is that of the group that decides,
-the furthest off, with its 95 % interval; n is its number of seeds.
+is judged group by group. It *holds* where every group lies where the check says, each at a
+one-sided 5 %: no correction is due, since a group that does not lie there would have to pass by
+itself (an intersection-union test). It *fails* where a group lies outside at 5 % for the whole
+claim: Bonferroni's correction over the groups of a check, Holm's over the checks of the claim. An
+equivalence is two one-sided tests at 5 % each. The 90 % interval told is the one that decides: its
+ends are the two one-sided bounds. The effect told is that of the group that decides, the furthest
+off; n is its number of seeds. benchmarks/verdicts.py measures the error rates.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
-from bench.analysis.effects import (
-    Metrics,
-    Region,
-    Sides,
-    fits,
-    groups_of,
-    known,
-    region_of,
-)
-from bench.analysis.statistics import LEVEL, Interval, widened
+from bench.analysis.effects import Group, fits, groups_of, region_of, sides_of
+from bench.analysis.floors import Floor, floor_of
+from bench.analysis.measured import Measured
+from bench.analysis.statistics import Estimate, Interval, Region
 from bench.cells.cell import Cell
+from bench.papers.printed_margins import printed_margin
 from bench.papers.reader import Claim, Paper
-from bench.results.reader import Done
+from bench.results.reader import Done, Finished
 from bench.suites.checks import Check
 from bench.suites.suite import Suite
+
+ERROR = 0.05  # how often a false verdict may come
+LEVEL = 1 - 2 * ERROR  # of the interval whose ends are the one-sided bounds
 
 
 class ClaimVerdict(StrEnum):
@@ -38,7 +37,9 @@ class ClaimVerdict(StrEnum):
 
     FAILS = "fails"
     INCONCLUSIVE = "inconclusive"
+    CANNOT_TELL = "cannot tell here"  # at this scale, whatever comes out
     NOT_TESTED = "not tested"
+    PARTLY_HOLDS = "partly holds"  # what was tested holds and is not the whole sentence
     HOLDS = "holds"
 
 
@@ -54,6 +55,18 @@ class Judged:
     verdict: ClaimVerdict
     missing: str | None = None  # why it was not tested
     groups: int = 0  # that were judged one by one
+    here: bool = True  # whether the scale has cells with the settings that the check names
+    p_fails: float = 1.0  # of the hypothesis that no group lies outside
+    smallest_effect: float | None = None  # distance from the threshold seen four times in five
+    printed_margin: float | None = None  # distance from it of the printed numbers
+    floor: Floor | None = None  # what the metric gives without learning
+    stand_in_for: str | None = None  # the paper's metric, where the scale judges another
+    why: str | None = None  # the scale cannot tell
+
+    @property
+    def counts(self) -> bool:
+        """Whether the claim's verdict at this scale depends on it."""
+        return self.here and not self.check.shown
 
     def record(self) -> dict[str, Any]:
         """Return the row of `bench claims --json`."""
@@ -64,75 +77,167 @@ class Judged:
             "sentence": self.claim.claim,
             "scale": self.scale,
             "check": self.check.model_dump(mode="json"),
+            "counts": self.counts,
+            "part": self.check.part,
+            "stand_in_for": self.stand_in_for,
             "effect": e.mean if e else None,
             "low": e.low if e else None,
             "high": e.high if e else None,
+            "level": LEVEL,
+            "covers": "training seeds",
             "n": e.n if e else 0,
             "groups": self.groups,
             "threshold": self.threshold,
+            "smallest_effect": self.smallest_effect,
+            "printed_margin": self.printed_margin,
+            "floor": self.floor.record() if self.floor else None,
             "verdict": str(self.verdict),
+            "why": self.why,
             "missing": self.missing,
         }
 
 
 def worst(verdicts: Iterable[ClaimVerdict]) -> ClaimVerdict:
-    """Return the worst verdict: that of a claim with several checks."""
-    return min(verdicts, key=list(ClaimVerdict).index)
+    """Return the worst of several verdicts; not tested where there is none."""
+    return min(verdicts, key=list(ClaimVerdict).index, default=ClaimVerdict.NOT_TESTED)
+
+
+def whole_verdict(checks: Sequence[Judged]) -> ClaimVerdict:
+    """Return the verdict on a claim at a scale: of the checks that count and have cells there."""
+    counted = [judged for judged in checks if judged.counts]
+    verdict = worst(judged.verdict for judged in counted)
+    if verdict == ClaimVerdict.HOLDS and all(judged.check.part for judged in counted):
+        return ClaimVerdict.PARTLY_HOLDS
+    return verdict
 
 
 def judge_claims(
     suite: Suite, scale: str, cells: list[Cell], done: Done, paper: Paper
 ) -> list[Judged]:
     """Return every check of the suite's claims, judged on the finished cells."""
-    metrics = {cell.id: finished.metrics for cell, finished in done}
-    return [
-        judge_check(check, paper.claim(name), scale, cells, metrics)
-        for name, checks in suite.claims.items()
-        for check in checks
-    ]
+    measured = Measured(scale, cells, done)
+    rows: list[Judged] = []
+    for name, checks in suite.claims.items():
+        margin = printed_margin(suite.name, name)
+        own = [_judge(suite, check, paper.claim(name), measured, margin) for check in checks]
+        rows += _corrected(own)
+    return rows
 
 
 def cells_of_check(check: Check, cells: Sequence[Cell]) -> list[Cell]:
     """Return the cells that a check needs; none where it has no effect among them."""
-    needed = [cell for cell in cells if _is_spoken_of(check, cell)]
-    nothing = {check.metric: 0.0, getattr(check, "bound", check.metric): 0.0}
-    groups, _ = groups_of(check, needed, {cell.id: nothing for cell in needed})
+    known = {cell.id: {"experiment": cell.experiment} | cell.settings for cell in cells}
+    needed = [cell for cell in cells if _is_spoken_of(check, known[cell.id])]
+    nothing = Finished({check.metric: 0.0, getattr(check, "bound", check.metric): 0.0}, {})
+    measured = Measured("", needed, [(cell, nothing) for cell in needed])
+    groups, _ = groups_of(check, measured, measured.metrics)
     return needed if groups else []
 
 
-def judge_check(
-    check: Check, claim: Claim, scale: str, cells: Sequence[Cell], metrics: Metrics
+def _judge(
+    suite: Suite, written: Check, claim: Claim, measured: Measured, margin: float | None
 ) -> Judged:
-    """Return a check judged on the metrics of the finished ones of the cells."""
+    """Return one check, judged on the scale's stand-in of its metric where it has one."""
+    stand_in = suite.stand_in.get(measured.scale, {}).get(written.metric)
+    if stand_in is None:
+        return judge_check(written, claim, measured, margin)
+    check = written.model_copy(update={"metric": stand_in})
+    judged = judge_check(check, claim, measured, margin)
+    return replace(judged, stand_in_for=written.metric)
+
+
+def judge_check(
+    check: Check, claim: Claim, measured: Measured, margin: float | None = None
+) -> Judged:
+    """Return a check judged by itself, as if the claim had no other.
+
+    Args:
+        check: one check.
+        claim: the sentence it belongs to.
+        measured: the cells of a suite at a scale, and the finished ones among them.
+        margin: how far the printed numbers lie from the check's threshold, where they are printed.
+    """
     region, threshold = region_of(check)
-    groups, missing = groups_of(check, cells, metrics)
-    step = _step(check, [c for c in cells if c.id in metrics and _is_spoken_of(check, c)], metrics)
-    effects = _intervals(groups.values(), step, LEVEL)
+    needed = [cell for cell in measured.cells if _is_spoken_of(check, measured.known(cell))]
+    metrics = measured.numbers(check, needed)
+    groups, missing = groups_of(check, measured, metrics)
+    how, pools = measured.how(check, needed), measured.pools(check, needed)
+    step = _step(check, [cell for cell in needed if cell.id in metrics], metrics)
+    found = [(group, group.estimate(how, pools, step)) for group in groups.values()]
+    effects = [(group, effect) for group, effect in found if effect is not None]
+    floor = floor_of([measured.known(cell) for cell in needed], check.metric)
+    judged = Judged(claim, measured.scale, check, None, threshold, ClaimVerdict.NOT_TESTED)
+    judged = replace(judged, printed_margin=margin, floor=floor)
     if not effects:
-        return Judged(claim, scale, check, None, threshold, ClaimVerdict.NOT_TESTED, missing)
-    strict = _intervals(groups.values(), step, 1 - (1 - LEVEL) / len(effects))
-    verdict, deciding = _verdict(effects, strict, region)
-    return Judged(claim, scale, check, deciding, threshold, verdict, groups=len(effects))
+        return replace(judged, missing=missing, here=bool(cells_of_check(check, needed)))
+    return _verdict(judged, effects, region)
 
 
-def _intervals(groups: Iterable[Sides], step: float | None, level: float) -> list[Interval]:
-    intervals = (group.interval(level) for group in groups)
-    return [widened(effect, step) for effect in intervals if effect is not None]
+def _verdict(judged: Judged, effects: list[tuple[Group, Estimate]], region: Region) -> Judged:
+    """Return the check with its verdict on all groups, and the effect that decides it."""
+    p_fails = min(1.0, len(effects) * min(e.p_fails(region) for _, e in effects))
+    failing = [pair for pair in effects if len(effects) * pair[1].p_fails(region) <= ERROR]
+    unsure = [pair for pair in effects if pair[1].p_holds(region) > ERROR]
+    _, deciding = min(failing or unsure or effects, key=lambda p: region.margin(p[1].mean))
+    verdict = ClaimVerdict.FAILS if failing else ClaimVerdict.HOLDS
+    if unsure and not failing:
+        verdict = ClaimVerdict.INCONCLUSIVE
+    judged = replace(
+        judged,
+        effect=deciding.interval(LEVEL),
+        verdict=verdict,
+        groups=len(effects),
+        p_fails=p_fails,
+        smallest_effect=deciding.smallest_effect(ERROR),
+    )
+    why = _without_learning(judged, [group for group, _ in effects])
+    return _told_apart(judged) if why is None else _cannot_tell(judged, why)
 
 
-def _verdict(
-    effects: list[Interval], strict: list[Interval], region: Region
-) -> tuple[ClaimVerdict, Interval]:
-    """Return the verdict on all groups, and the effect that decides it."""
-    failing = [e for e, wide in zip(effects, strict, strict=True) if region.fails(wide)]
-    unsure = [e for e in effects if not region.holds(e)]
-    deciding = min(failing or unsure or effects, key=region.margin)
-    if failing:
-        return ClaimVerdict.FAILS, deciding
-    return ClaimVerdict.INCONCLUSIVE if unsure else ClaimVerdict.HOLDS, deciding
+def _without_learning(judged: Judged, groups: Sequence[Group]) -> str | None:
+    """Return why nothing can be said: a side is no better than a network before training."""
+    floor = judged.floor
+    if floor is None or floor.untrained is None or judged.check.may_collapse:
+        return None
+    levels = [level for g in groups for sign in (1, -1) if (level := g.level(sign)) is not None]
+    if min(levels) > floor.untrained:
+        return None
+    return f"a side has {min(levels):.3g}, an untrained network {floor.untrained:.3g}"
 
 
-def _step(check: Check, cells: Sequence[Cell], metrics: Metrics) -> float | None:
+def _told_apart(judged: Judged) -> Judged:
+    """Return the check, inconclusive replaced where the printed effect could not have been seen."""
+    seen, margin = judged.smallest_effect, judged.printed_margin
+    if judged.verdict != ClaimVerdict.INCONCLUSIVE or seen is None or margin is None:
+        return judged
+    if seen <= margin:
+        return judged
+    return _cannot_tell(
+        judged, f"the printed effect is {margin:.2g}, the smallest seen here {seen:.2g}"
+    )
+
+
+def _cannot_tell(judged: Judged, why: str) -> Judged:
+    return replace(judged, verdict=ClaimVerdict.CANNOT_TELL, why=why, p_fails=1.0)
+
+
+def _corrected(checks: list[Judged]) -> list[Judged]:
+    """Return a claim's checks, failures withdrawn that Holm's correction does not leave."""
+    family = sorted((j for j in checks if j.counts and j.effect), key=lambda j: j.p_fails)
+    withdrawn: list[Judged] = []
+    for i, judged in enumerate(family):
+        if judged.p_fails > ERROR / (len(family) - i):
+            withdrawn = [j for j in family[i:] if j.verdict == ClaimVerdict.FAILS]
+            break
+    return [
+        _told_apart(replace(j, verdict=ClaimVerdict.INCONCLUSIVE))
+        if any(j is other for other in withdrawn)
+        else j
+        for j in checks
+    ]
+
+
+def _step(check: Check, cells: Sequence[Cell], metrics: Any) -> float | None:
     """Return the step in which the metric moves: the cells' own, else the least gap measured."""
     steps = [step for cell in cells if (step := cell.step_of(check.metric)) is not None]
     if steps and len(steps) == len(cells):
@@ -142,7 +247,5 @@ def _step(check: Check, cells: Sequence[Cell], metrics: Metrics) -> float | None
     return float(gaps.min()) if len(gaps) else None
 
 
-def _is_spoken_of(check: Check, cell: Cell) -> bool:
-    than = getattr(check, "than", None)
-    settings = known(cell)
-    return fits(settings, check.where) or (than is not None and fits(settings, than))
+def _is_spoken_of(check: Check, settings: dict[str, Any]) -> bool:
+    return any(fits(settings, side) for side in sides_of(check))

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from statistics import stdev
 from typing import Any
 
-from bench.analysis.statistics import Interval, t_interval
+from bench.analysis.intervals import TRAINING, interval_of
+from bench.analysis.statistics import Interval
 from bench.analysis.verdicts import Verdict, judge_value
 from bench.cells.cell import Cell
 from bench.papers.reader import Paper, PublishedValue, Statement
@@ -32,11 +33,12 @@ class Compared:
     verdict: Verdict = Verdict.MISSING
     cells: tuple[str, ...] = ()  # the ids of those that were measured
     has_cells: bool = False  # whether the scale has cells for the row, measured or not
+    covers: str = TRAINING  # what moves the interval
 
     @property
     def tolerance(self) -> float:
         """How far off still counts as the same, in the metric's unit."""
-        return self.allowed.of(self.published.std)
+        return self.allowed.of(self.published.std, self.published.value)
 
     @property
     def comparable(self) -> bool:
@@ -75,6 +77,7 @@ class Compared:
             "std": m.std if m else None,
             "low": m.low if m else None,
             "high": m.high if m else None,
+            "covers": self.covers,
             "tolerance": self.tolerance,
             "tolerance_why": self.allowed.why,
             "comparable": self.comparable,
@@ -166,13 +169,15 @@ def _compare_value(
     """Return one row a reading of the cells that belong to the printed value."""
     wanted = _wanted(value, comparison, suite)
     own = _cells_with(cells, wanted)
-    bases = _cells_with(cells, wanted | comparison.gain_over) if comparison.gain_over else []
-    allowed = tolerance_of(value.paper, comparison.artifact, comparison.metric, comparison.over)
+    gain = bool(comparison.gain_over)
+    bases = _cells_with(cells, wanted | comparison.gain_over) if gain else []
+    of = (value.paper, comparison.artifact, comparison.metric, comparison.over)
+    allowed = tolerance_of(*of, gain=gain)
     result = []
     for reading, group in _readings(own, {*wanted, "seed", comparison.over}).items():
         settings = dict(reading)
         numbers = _numbers(group, comparison, metrics, bases)
-        measured = t_interval(numbers) if numbers else None
+        measured, covers = interval_of(numbers, group, comparison)
         faults = differences(group[0], stated, comparison.metric) if group else []
         result.append(
             Compared(
@@ -189,10 +194,12 @@ def _compare_value(
                 verdict=judge_value(
                     value.value,
                     value.half_unit,
-                    allowed.of(value.std),
+                    allowed.of(value.std, value.value),
                     measured,
                     comparable=not faults,
+                    nothing=allowed.nothing,
                 ),
+                covers=covers,
                 cells=tuple(cell.id for cell in group if cell.id in metrics),
                 has_cells=bool(group),
             )

@@ -1,4 +1,4 @@
-"""What each check looks at: one number a seed for each group of cells, and where it must lie."""
+"""What each check looks at: a contrast of means for each group of cells, and where it must lie."""
 
 from __future__ import annotations
 
@@ -6,205 +6,196 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from math import inf, nextafter
-from statistics import mean, stdev
 from typing import Any
 
-from bench.analysis.statistics import LEVEL, Interval, difference, t_interval
+from bench.analysis.measured import Measured, Metrics
+from bench.analysis.statistics import How, Pools, Region, Term, contrast, sure_to_a_step
 from bench.cells.cell import Cell
 from bench.suites.checks import (
     Below,
-    Change,
     Check,
     Crossing,
     Equal,
     Exceeds,
     Flat,
-    Flatter,
+    GainExceeds,
+    GainGrows,
+    MovesLess,
     Ordered,
     Peak,
-    Steadier,
     Where,
 )
 
 Key = tuple[Any, ...]  # the settings that tell a group from others
-Points = list[tuple[dict[str, Any], dict[str, float]]]  # settings and metrics of one side and seed
 KeyOf = Callable[[dict[str, Any]], Key]
-Metrics = dict[str, dict[str, float]]  # by cell id
+Series = dict[Any, Term]  # the points of a group of one side, by the value of the axis
+Side = dict[Key, Series]
+Terms = list[Term]
 
+LEAST_POINTS = 2  # of an axis
 NO_CELL = "no cell of this scale has the settings that the check names"
 
 
 @dataclass(frozen=True)
-class Region:
-    """Where an effect lies if the check holds: from low to high, both included."""
+class Group:
+    """One effect: the points that it is made of, and what is subtracted from their sum."""
 
-    low: float
-    high: float
+    terms: Terms
+    offset: float = 0.0
 
-    def holds(self, effect: Interval) -> bool:
-        """Whether the whole interval lies in it."""
-        if effect.low is None or effect.high is None:
-            return False
-        return self.low <= effect.low and effect.high <= self.high
-
-    def fails(self, effect: Interval) -> bool:
-        """Whether the whole interval lies outside."""
-        if effect.low is None or effect.high is None:
-            return False
-        return effect.high < self.low or effect.low > self.high
-
-    def margin(self, effect: Interval) -> float:
-        """How far the mean lies inside; negative outside."""
-        return min(effect.mean - self.low, self.high - effect.mean)
-
-
-@dataclass(frozen=True)
-class Sides:
-    """One group: a number for each seed, and one for each seed of the cells compared with."""
-
-    mine: dict[int, float]
-    theirs: dict[int, float] | None = None
-
-    def interval(self, level: float = LEVEL) -> Interval | None:
+    def estimate(self, how: How, pools: Pools, step: float | None) -> Any:
         """Return the effect over seeds; None where no seed says anything."""
-        if self.theirs is not None:
-            return difference(self.mine, self.theirs, level)
-        return t_interval(list(self.mine.values()), level) if self.mine else None
+        found = contrast(self.terms, how, pools, self.offset)
+        return None if found is None else sure_to_a_step(found, step)
+
+    def level(self, sign: int) -> float | None:
+        """Return the mean of the points that the effect adds (1) or subtracts (-1)."""
+        values = [v for t in self.terms if t.weight * sign > 0 for v in t.values.values()]
+        return sum(values) / len(values) if values else None
 
 
 def region_of(check: Check) -> tuple[Region, float]:
-    """Return where the effect must lie, and the threshold to be told.
-
-    Of `flat` and `equal` the interval must lie inside of +-within: two one-sided tests of
-    equivalence, each at half of what the interval's level leaves.
-    """
+    """Return where the effect must lie, and the threshold to be told."""
     if isinstance(check, Flat | Equal):
         return Region(-check.within, check.within), check.within
     if isinstance(check, Below):
         return Region(-inf, 0.0), 0.0
-    least = check.by if isinstance(check, Exceeds | Change) else 0.0
+    least = float(getattr(check, "by", 0.0))
     return Region(nextafter(least, inf), inf), least
 
 
-def groups_of(
-    check: Check, cells: Sequence[Cell], metrics: Metrics
-) -> tuple[dict[Key, Sides], str]:
+def groups_of(check: Check, measured: Measured, metrics: Metrics) -> tuple[dict[Key, Group], str]:
     """Return the groups that a check judges one by one, and what is missing where there are none.
 
     A seed counts on a side where all of the side's cells are done.
     """
-    sides = [check.where] + ([than] if (than := getattr(check, "than", None)) is not None else [])
-    cells_of = [[c for c in cells if fits(known(c), side)] for side in sides]
+    sides = sides_of(check)
+    cells_of = [[c for c in measured.cells if fits(measured.known(c), s)] for s in sides]
     compared = {c.id: c for side in cells_of for c in side}
     named = {name for side in sides for name in side} | {"seed", getattr(check, "over", "seed")}
-    key_of = _grouping([known(cell) for cell in compared.values()], named)
-    missing = NO_CELL
-    by_side: list[dict[int, dict[Key, float]]] = []
+    key_of = _grouping([measured.known(cell) for cell in compared.values()], named)
+    missing, by_side = NO_CELL, []
     for side in cells_of:
-        by_seed: dict[int, list[Cell]] = {}
-        for cell in side:
-            by_seed.setdefault(cell.seed, []).append(cell)
-        numbers: dict[int, dict[Key, float]] = {}
-        for seed, part in by_seed.items():
-            if any(cell.id not in metrics for cell in part):
-                missing = "no seed has all of its cells done"
-            elif any(check.metric not in metrics[cell.id] for cell in part):
-                missing = f"its cells do not measure {check.metric}"
-            else:
-                numbers[seed] = _numbers(check, [(known(c), metrics[c.id]) for c in part], key_of)
-        by_side.append(numbers)
-    return _joined(check, by_side), missing
+        whole, told = _whole_seeds(check, side, metrics)
+        missing = told or missing
+        by_side.append(_side(check, whole, measured, metrics, key_of))
+    return _contrasts(check, by_side), missing
 
 
-def _joined(check: Check, by_side: list[dict[int, dict[Key, float]]]) -> dict[Key, Sides]:
-    """Return the groups that every side has."""
-    keys = [{key: None for numbers in side.values() for key in numbers} for side in by_side]
-    shared = [key for key in keys[0] if all(key in other for other in keys)]
-    if shared and isinstance(check, Exceeds) and check.mean:
-        means = [{s: {(): mean(n[k] for k in shared)} for s, n in side.items()} for side in by_side]
-        return {(): Sides(*({s: n[()] for s, n in side.items()} for side in means))}
-    return {
-        key: Sides(*({s: n[key] for s, n in side.items() if key in n} for side in by_side))
-        for key in shared
-    }
+def sides_of(check: Check) -> list[Where]:
+    """Return the settings of each side of cells that the check compares, its own first."""
+    others = (getattr(check, name, None) for name in ("than", "other", "other_than"))
+    return [check.where, *(side for side in others if side is not None)]
 
 
-def known(cell: Cell) -> dict[str, Any]:
-    """Return what `where` may name of a cell."""
-    return {"experiment": cell.experiment} | cell.settings
+def _whole_seeds(
+    check: Check, side: Sequence[Cell], metrics: Metrics
+) -> tuple[list[Cell], str | None]:
+    """Return the cells of the seeds that have all of a side, and why others are left out."""
+    by_seed: dict[int, list[Cell]] = {}
+    for cell in side:
+        by_seed.setdefault(cell.seed, []).append(cell)
+    missing, whole = None, []
+    for part in by_seed.values():
+        if any(cell.id not in metrics for cell in part):
+            missing = "no seed has all of its cells done"
+        elif any(check.metric not in metrics[cell.id] for cell in part):
+            missing = f"its cells do not measure {check.metric}"
+        else:
+            whole += part
+    return whole, missing
+
+
+def _side(
+    check: Check, cells: Sequence[Cell], measured: Measured, metrics: Metrics, key_of: KeyOf
+) -> Side:
+    """Return the points of one side by group and value of the axis.
+
+    Raises:
+        ValueError: a point has two numbers of one seed.
+    """
+    over, points = getattr(check, "over", None), Side()
+    for cell in cells:
+        settings, number = measured.known(cell), metrics[cell.id][check.metric]
+        if isinstance(check, Below):
+            number -= metrics[cell.id][check.bound]
+        key, at = key_of(settings), settings[over] if over else None
+        empty = Term(1.0, {}, measured.alike(cell, check))
+        values: Any = points.setdefault(key, {}).setdefault(at, empty).values
+        if cell.seed in values:
+            raise ValueError(f"two cells of one seed in the group {key}")
+        values[cell.seed] = number
+    return points
+
+
+def _contrasts(check: Check, sides: list[Side]) -> dict[Key, Group]:
+    """Return the groups that every side has, each as a contrast of its points."""
+    shared = [key for key in sides[0] if all(key in other for other in sides)]
+    own: dict[Key, Group] = {}
+    for key in shared:
+        for name, terms in _of_one(check, [side[key] for side in sides]):
+            offset = (check.value or 0.0) if isinstance(check, Equal | Exceeds) else 0.0
+            own[(*key, *name)] = Group(terms, offset)
+    if own and isinstance(check, Exceeds | GainGrows) and check.mean:
+        terms = [_by(t, 1 / len(own)) for group in own.values() for t in group.terms]
+        return {(): Group(terms, next(iter(own.values())).offset)}
+    return own
+
+
+def _of_one(check: Check, series: list[Series]) -> Iterable[tuple[Key, Terms]]:
+    """Return the effects of one group: a name for each, and its points with their weights."""
+    if isinstance(check, Below | Equal | Exceeds | GainExceeds):
+        signs = (1, -1, -1, 1)
+        return [((), [_by(s[None], sign) for s, sign in zip(series, signs, strict=False)])]
+    if isinstance(check, Crossing):
+        first, last = check.between
+        ends = [(a, sign) for a, sign in ((first, 1), (last, -1)) if all(a in s for s in series)]
+        return [((a,), _lead(series, a, sign)) for a, sign in ends]
+    shared = sorted(a for a in series[0] if all(a in other for other in series[1:]))
+    if isinstance(check, Peak):
+        return _peak(check, series, shared)
+    if len(shared) < LEAST_POINTS:
+        return []
+    if isinstance(check, Flat):
+        return [((a, b), _change(series[0], a, b, 1)) for a, b in combinations(shared, 2)]
+    sign = 1 if check.direction == "rising" else -1
+    if isinstance(check, Ordered):
+        return [((a, b), _change(series[0], a, b, sign)) for a, b in pairwise(shared)]
+    a, b = shared[0], shared[-1]
+    if isinstance(check, MovesLess):
+        own, theirs = (_change(s, a, b, sign) for s in series)
+        return [((turn,), [*theirs, *(_by(t, turn) for t in own)]) for turn in (-1, 1)]
+    if isinstance(check, GainGrows):
+        return [((), _lead(series, b, sign) + _lead(series, a, -sign))]
+    return [((), _change(series[0], a, b, sign))]
+
+
+def _peak(check: Peak, series: list[Series], values: list[Any]) -> Iterable[tuple[Key, Terms]]:
+    low, high = check.near
+    inside = [a for a in values if low <= a <= high]
+    outside = [a for a in values if not low <= a <= high]
+    if not inside or not outside:
+        return []
+    terms = [t for a in inside for t in _lead(series, a, 1 / len(inside))]
+    return [((), terms + [t for a in outside for t in _lead(series, a, -1 / len(outside))])]
+
+
+def _lead(series: list[Series], at: Any, weight: float) -> Terms:
+    """Return the lead of the first side over the second, if there is one, at a value."""
+    return [_by(s[at], weight * sign) for s, sign in zip(series, (1, -1), strict=False)]
+
+
+def _change(series: Series, start: Any, end: Any, weight: float) -> Terms:
+    return [_by(series[end], weight), _by(series[start], -weight)]
+
+
+def _by(term: Term, weight: float) -> Term:
+    return Term(term.weight * weight, term.values, term.alike)
 
 
 def fits(settings: dict[str, Any], where: Where) -> bool:
     """Return whether a cell has these settings."""
     return all(name in settings and settings[name] == value for name, value in where.items())
-
-
-def _numbers(check: Check, points: Points, key_of: KeyOf) -> dict[Key, float]:
-    """Return one number a group, of the cells of one side and seed."""
-    values = [(settings, metrics[check.metric]) for settings, metrics in points]
-    if isinstance(check, Below):
-        return _one_each((key_of(s), m[check.metric] - m[check.bound]) for s, m in points)
-    if isinstance(check, Equal):
-        return _one_each((key_of(s), v - (check.value or 0.0)) for s, v in values)
-    if isinstance(check, Exceeds):
-        return _one_each((key_of(s), v) for s, v in values)
-    if isinstance(check, Peak):
-        return _lead(check, values)
-    if isinstance(check, Crossing):
-        first, last = check.between
-        ends = [(s, v if s[check.over] == first else -v) for s, v in values]
-        return _one_each(
-            ((*key_of(s), s[check.over]), v) for s, v in ends if s[check.over] in (first, last)
-        )
-    return _along(check, _series(values, check.over, key_of))
-
-
-def _one_each(pairs: Iterable[tuple[Key, float]]) -> dict[Key, float]:
-    """Return the number of each group.
-
-    Raises:
-        ValueError: a group has two in one seed.
-    """
-    numbers: dict[Key, float] = {}
-    for key, value in pairs:
-        if key in numbers:
-            raise ValueError(f"two cells of one seed in the group {key}")
-        numbers[key] = value
-    return numbers
-
-
-def _along(
-    check: Flat | Flatter | Steadier | Ordered | Change, series: dict[Key, list[Any]]
-) -> dict[Key, float]:
-    """Return what a check makes of the values along its axis."""
-    if isinstance(check, Flatter):
-        return {k: -(max(v for _, v in p) - min(v for _, v in p)) for k, p in series.items()}
-    if isinstance(check, Steadier):
-        return {k: -stdev(v for _, v in p) for k, p in series.items()}
-    if isinstance(check, Flat):
-        pairs = {k: combinations(p, 2) for k, p in series.items()}
-        return {(*k, a, b): y - x for k, both in pairs.items() for (a, x), (b, y) in both}
-    sign = 1 if check.direction == "rising" else -1
-    if isinstance(check, Change):
-        return {k: sign * (p[-1][1] - p[0][1]) for k, p in series.items()}
-    return {(*k, a, b): sign * (y - x) for k, p in series.items() for (a, x), (b, y) in pairwise(p)}
-
-
-def _lead(check: Peak, values: list[tuple[dict[str, Any], float]]) -> dict[Key, float]:
-    low, high = check.near
-    inside = [v for s, v in values if low <= s[check.over] <= high]
-    outside = [v for s, v in values if not low <= s[check.over] <= high]
-    return {(): max(inside) - max(outside)} if inside and outside else {}
-
-
-def _series(
-    values: list[tuple[dict[str, Any], float]], over: str, key_of: KeyOf
-) -> dict[Key, list[Any]]:
-    """Return the points (axis value, metric) in order, for each point of the other settings."""
-    groups: dict[Key, list[Any]] = {}
-    for settings, value in values:
-        groups.setdefault(key_of(settings), []).append((settings[over], value))
-    return {key: sorted(points) for key, points in groups.items() if len(points) > 1}
 
 
 def _grouping(points: list[dict[str, Any]], named: Iterable[str]) -> KeyOf:
@@ -214,8 +205,8 @@ def _grouping(points: list[dict[str, Any]], named: Iterable[str]) -> KeyOf:
     loss) are left out, or no two cells would differ in the named ones alone.
     """
     fixed = sorted(named)
-    names = {name for p in points for name in p} - set(fixed)
-    free = sorted(name for name in names if not _follows(name, fixed, points))
+    varied = {name for p in points for name in p} - set(fixed)
+    free = sorted(name for name in varied if not _follows(name, fixed, points))
     # First those that move with the named ones while all else stays, such as a learning rate that
     # follows from data set and batch size together.
     free.sort(key=lambda name: _follows(name, [n for n in free if n != name], points))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, worst
+from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, whole_verdict
 from bench.analysis.compare import Compared, compare
 from bench.analysis.departures import departures_of_scale
 from bench.cells.baseline import Baseline, without_baselines
@@ -66,6 +66,4 @@ def by_claim(judged: Sequence[Judged]) -> list[tuple[Claim, ClaimVerdict, list[J
     """Return each claim with the verdict on it as a whole and its checks."""
     claims = {j.claim.id: j.claim for j in judged}
     rows = {name: [j for j in judged if j.claim.id == name] for name in claims}
-    return [
-        (claim, worst(j.verdict for j in rows[name]), rows[name]) for name, claim in claims.items()
-    ]
+    return [(claim, whole_verdict(rows[name]), rows[name]) for name, claim in claims.items()]

@@ -1,35 +1,41 @@
-"""Means over seeds and how sure they are.
+"""Means over seeds, contrasts of such means, and how sure they are.
 
-Seeds are the independent draws, so everything becomes one number a seed first: a metric, a
-difference of two sides, a range or a standard deviation over an axis. Student's interval is for the
-mean of these numbers. Two sides that share seeds are compared by their difference seed by seed, for
-what the seed moves (initial weights, order of the data) then cancels; sides of different seeds by
-Welch's interval.
+Seeds are the independent draws. An effect is a weighted sum of means over seeds, one mean for each
+point of the grid. Its standard error comes from the spread of the seeds, in one of three ways that
+`analysis/spread.py` fixes beforehand:
+
+- *paired*: the sum is formed seed by seed, for what the seed moves (initial weights, order of the
+  data) then cancels; Student's interval with one degree of freedom less than seeds;
+- *pooled*: points of like spread share one variance;
+- *separate*: every point has its own variance, with Welch's degrees of freedom (Biometrika 34).
 
 There is no bootstrap here. Of three seeds there are ten different resamples, none beyond the values
-measured, and its 95 % interval covers the mean seven times in ten. A range or a standard deviation
-over an axis is not normal, but Student's interval for its mean covers 94 to 95 times in a hundred
-from two seeds on (tests/analysis/test_statistics.py). That mean is what single runs show, noise
-included, not what a run without noise would show. Below two seeds there is no interval and no
-verdict.
+measured, and its 95 % interval covers the mean seven times in ten. Below two seeds there is no
+interval and no verdict. An interval covers what the training seed moves, nothing else: the test
+images are the same in every run.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from math import inf, isinf
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
 LEVEL = 0.95
 SAME = 1e-9  # numbers nearer than this, relatively, are equal but for rounding
+POWER = 0.8  # how often an effect is seen that counts as one that could be seen
+
+How = Literal["paired", "pooled", "separate"]
 
 
 @dataclass(frozen=True)
 class Interval:
     """A mean over n seeds with its t-interval; low and high are None below two seeds.
 
-    With Welch's interval n is the smaller number of seeds, and there is no one standard deviation.
+    Of several points n is the smallest number of seeds, and there is no one standard deviation.
     """
 
     n: int
@@ -39,6 +45,18 @@ class Interval:
     high: float | None
 
 
+@dataclass(frozen=True)
+class Region:
+    """Where an effect lies if a check holds: from low to high, both included."""
+
+    low: float
+    high: float
+
+    def margin(self, mean: float) -> float:
+        """How far a number lies inside; negative outside."""
+        return min(mean - self.low, self.high - mean)
+
+
 def half_width(error: Any, freedom: Any, level: float = LEVEL) -> Any:
     """Return half of Student's interval of means with these standard errors; arrays broadcast."""
     return stdtrit(freedom, (1 + level) / 2) * error
@@ -46,17 +64,20 @@ def half_width(error: Any, freedom: Any, level: float = LEVEL) -> Any:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean of seeds or a difference of two, its standard error and the degrees of freedom."""
+    """A mean of seeds or a contrast of means, its standard error and the degrees of freedom."""
 
     n: int
     mean: float
-    error: float
+    error: float  # infinite below two seeds
     freedom: float
     std: float | None = None
+    reach: float = 0.0  # how far off it may be though the seeds agree: a step of the metric
 
     def interval(self, level: float) -> Interval:
         """Return the interval that covers the mean with this probability."""
-        half = float(half_width(self.error, self.freedom, level))
+        if isinf(self.error):
+            return Interval(self.n, self.mean, self.std, None, None)
+        half = float(half_width(self.error, self.freedom, level)) + self.reach
         return Interval(self.n, self.mean, self.std, self.mean - half, self.mean + half)
 
     def p_value(self, step: float) -> float:
@@ -70,20 +91,143 @@ class Estimate:
             return float(self.mean == 0)
         return float(2 * stdtr(self.freedom, -abs(self.mean) / error))
 
+    def p_holds(self, region: Region) -> float:
+        """Return the p-value of the hypothesis that the effect lies outside the region.
+
+        Small where the effect lies inside: of two bounds the larger p-value, which is the test of
+        equivalence by two one-sided tests.
+        """
+        return max(self._tail(self.mean - region.low), self._tail(region.high - self.mean))
+
+    def p_fails(self, region: Region) -> float:
+        """Return the p-value of the hypothesis that the effect lies inside the region.
+
+        At the bound that is nearest: the probability of an estimate at least as far from the
+        region's middle.
+        """
+        if isinf(region.low) or isinf(region.high):
+            return self._beyond(-region.margin(self.mean))
+        width = (region.high - region.low) / 2
+        off = abs(self.mean - (region.low + region.high) / 2)
+        return min(1.0, self._beyond(off - width) + self._beyond(off + width))
+
+    def smallest_effect(self, level: float) -> float | None:
+        """Return the distance from a bound that is seen four times in five at a one-sided level."""
+        if isinf(self.error):
+            return None
+        sure = stdtrit(self.freedom, 1 - level) + stdtrit(self.freedom, POWER)
+        return float(sure * self.error) + self.reach
+
+    def _beyond(self, distance: float) -> float:
+        """Return the same of what has to lie strictly beyond the bound."""
+        if self.error == 0:
+            return float(distance <= self.reach)
+        return self._tail(distance)
+
+    def _tail(self, distance: float) -> float:
+        """Return the p-value of an estimate so far beyond a bound; of a negative one above 0.5."""
+        if isinf(distance):
+            return 0.0
+        if isinf(self.error):
+            return 1.0
+        if self.error == 0:
+            return float(distance < self.reach)
+        return float(stdtr(self.freedom, -distance / self.error))
+
+
+class Variance(NamedTuple):
+    """Of the seeds of one point or of several that share it."""
+
+    value: float
+    freedom: int
+
+
+@dataclass(frozen=True)
+class Term:
+    """A point of the grid in a contrast: its weight, and its number per seed.
+
+    `alike`: a name that points which share a variance have in common; None: its own.
+    """
+
+    weight: float
+    values: Mapping[int, float]
+    alike: Hashable = None
+
+
+Pools = Mapping[Hashable, Variance]
+"""The shared variances, by the name of the points that share one."""
+NONE_SHARED: Pools = MappingProxyType({})
+
+
+def pooled(groups: Iterable[Sequence[float]]) -> Variance | None:
+    """Return the variance that several points share; None where none has two seeds."""
+    enough = [values for values in groups if len(values) > 1]
+    freedom = sum(len(values) - 1 for values in enough)
+    if not freedom:
+        return None
+    squares = sum((len(v) - 1) * float(np.var(v, ddof=1)) for v in enough)
+    return Variance(squares / freedom, freedom)
+
+
+def contrast(
+    terms: Sequence[Term], how: How = "separate", pools: Pools = NONE_SHARED, offset: float = 0.0
+) -> Estimate | None:
+    """Return the weighted sum of means, less the offset; None where no seed says anything.
+
+    Paired over the seeds that all points have, where there are two; without an error where a point
+    has less than two seeds.
+    """
+    counts = [len(term.values) for term in terms]
+    if min(counts) == 0:
+        return None
+    shared = [s for s in terms[0].values if all(s in term.values for term in terms)]
+    if len(shared) > 1 and how == "paired":
+        found = _student([sum(t.weight * t.values[s] for t in terms) for s in shared])
+    elif min(counts) > 1:
+        found = _satterthwaite(terms, pools)
+    elif shared:
+        found = Estimate(1, sum(t.weight * t.values[shared[0]] for t in terms), inf, 1.0)
+    else:
+        return None
+    return replace(found, mean=found.mean - offset)
+
+
+def sure_to_a_step(estimate: Estimate, step: float | None) -> Estimate:
+    """Return an estimate that seeds with equal values do not make surer than the metric's step.
+
+    Args:
+        estimate: of a mean or contrast.
+        step: the smallest step in which the metric moves; 0 of exact numbers, None if not known:
+            then equal values say nothing of how sure the mean is.
+    """
+    if estimate.error > SAME * max(1.0, abs(estimate.mean)):
+        return estimate
+    if step is None:
+        return replace(estimate, error=inf)
+    return replace(estimate, error=0.0, reach=step)
+
 
 def _student(values: Sequence[float]) -> Estimate:
     n, std = len(values), float(np.std(values, ddof=1))
     return Estimate(n, float(np.mean(values)), std / n**0.5, n - 1, std)
 
 
-def _welch(mine: Sequence[float], theirs: Sequence[float]) -> Estimate:
-    """Return the difference of two means; its degrees of freedom are Welch's, Biometrika 34."""
-    shares = [float(np.var(side, ddof=1)) / len(side) for side in (mine, theirs)]
-    counts, total = (len(mine), len(theirs)), sum(shares)
-    spread = sum(share**2 / (n - 1) for share, n in zip(shares, counts, strict=True))
-    freedom = total**2 / spread if spread else sum(counts) - 2.0
-    mean = float(np.mean(mine) - np.mean(theirs))
-    return Estimate(min(counts), mean, total**0.5, freedom)
+def _satterthwaite(terms: Sequence[Term], pools: Pools) -> Estimate:
+    """Return the contrast with a variance for each group of points that share one."""
+    groups: dict[Hashable, list[Term]] = {}
+    for i, term in enumerate(terms):
+        groups.setdefault(("own", i) if term.alike not in pools else term.alike, []).append(term)
+    total = spread = 0.0
+    for name, group in groups.items():
+        variance = pools[name] if name in pools else pooled([[*group[0].values.values()]])
+        assert variance is not None
+        share = variance.value * sum(t.weight**2 / len(t.values) for t in group)
+        total += share
+        spread += share**2 / variance.freedom
+    freedom = total**2 / spread if spread else sum(len(t.values) - 1 for t in terms)
+    mean = sum(t.weight * float(np.mean([*t.values.values()])) for t in terms)
+    std = (total**0.5) * len(terms[0].values) ** 0.5 if len(terms) == 1 else None
+    return Estimate(min(len(t.values) for t in terms), mean, total**0.5, freedom, std)
 
 
 def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
@@ -100,41 +244,9 @@ def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
 
 
 def estimate(mine: Mapping[int, float], theirs: Mapping[int, float]) -> Estimate | None:
-    """Return how far `mine` lies above `theirs`, each a number a seed; None below two seeds.
+    """Return how far `mine` lies above `theirs`, each a number per seed; None below two seeds.
 
     Paired over the seeds that both have, if there are two; else by Welch where each side has two.
     """
-    shared = [seed for seed in mine if seed in theirs]
-    if len(shared) > 1:
-        return _student([mine[seed] - theirs[seed] for seed in shared])
-    if min(len(mine), len(theirs)) > 1:
-        return _welch(list(mine.values()), list(theirs.values()))
-    return None
-
-
-def difference(
-    mine: Mapping[int, float], theirs: Mapping[int, float], level: float = LEVEL
-) -> Interval | None:
-    """Return the estimate's interval; of one shared seed the difference alone; else None."""
-    found = estimate(mine, theirs)
-    if found is not None:
-        return found.interval(level)
-    shared = [seed for seed in mine if seed in theirs]
-    return t_interval([mine[shared[0]] - theirs[shared[0]]]) if shared else None
-
-
-def widened(interval: Interval, step: float | None) -> Interval:
-    """Return an interval that seeds with equal values do not make narrower than the metric's step.
-
-    Args:
-        interval: of a mean or difference.
-        step: the smallest step in which the metric moves; 0 of exact numbers, None if not known:
-            then equal values say nothing of how sure the mean is.
-    """
-    if interval.low is None or interval.high is None:
-        return interval
-    if interval.high - interval.low > SAME * max(1.0, abs(interval.mean)) or step == 0:
-        return interval
-    if step is None:
-        return replace(interval, low=None, high=None)
-    return replace(interval, low=interval.mean - step, high=interval.mean + step)
+    found = contrast([Term(1.0, mine), Term(-1.0, theirs)], "paired")
+    return None if found is None or isinf(found.error) else found

@@ -13,8 +13,9 @@ class Verdict(StrEnum):
     """Of a value; ordered from best to worst."""
 
     REPRODUCED = "reproduced"  # the interval lies inside published +- tolerance
-    CONSISTENT = "consistent"  # it overlaps
+    CONSISTENT = "consistent"  # it overlaps, and is no wider than published +- tolerance
     DIFFERS = "differs"  # it lies outside
+    NOT_RESOLVED = "not resolved"  # too wide, or the tolerance takes in what nothing learned gives
     SINGLE_RUN = "single run"  # one seed: the difference only
     NOT_COMPARABLE = "not comparable"  # another protocol
     MISSING = "missing"  # nothing measured, or no number printed
@@ -27,6 +28,7 @@ def judge_value(
     measured: Interval | None,
     *,
     comparable: bool,
+    nothing: float | None = None,
 ) -> Verdict:
     """Return the verdict on one value.
 
@@ -36,6 +38,7 @@ def judge_value(
         tolerance: how far off still counts as the same, in the metric's unit.
         measured: the mean over seeds, None if nothing was measured.
         comparable: whether the protocol is the published one.
+        nothing: what the metric gives where nothing is learned; None: it tells that by itself.
     """
     if measured is None or published is None:
         return Verdict.MISSING
@@ -45,8 +48,11 @@ def judge_value(
         return Verdict.SINGLE_RUN
     reach = tolerance + half_unit
     low, high = published - reach, published + reach
+    if measured.low > high or measured.high < low:
+        return Verdict.DIFFERS
+    if nothing is not None and low <= nothing <= high:
+        return Verdict.NOT_RESOLVED
     if low <= measured.low and measured.high <= high:
         return Verdict.REPRODUCED
-    if measured.low <= high and low <= measured.high:
-        return Verdict.CONSISTENT
-    return Verdict.DIFFERS
+    narrow = measured.high - measured.low <= 2 * reach
+    return Verdict.CONSISTENT if narrow else Verdict.NOT_RESOLVED

@@ -18,7 +18,7 @@ from bench.cli.terminal import interval_text, print_rows
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError
 from bench.papers.reader import load_paper
-from bench.report.judged import check_text, effect_text
+from bench.report.judged import EFFECT, SEEN, check_text, effect_text, remark_text, seen_text
 from bench.report.tables import Entry
 from bench.results.reader import Results
 from bench.suites.expand import expand
@@ -76,6 +76,13 @@ def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | Non
     return claim_rows([p for p in places if paper in (None, p.paper)], judged_scales, scale)
 
 
+def totals_text(name: str, verdicts: Sequence[str]) -> str:
+    """Return how many claims have each verdict; the counts add up to the number of claims."""
+    counts = Counter(verdicts)
+    told = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
+    return f"{name}: {len(verdicts)} claims: {told}"
+
+
 def print_claims(evidence: Evidence) -> None:
     """Print each check of each claim."""
     rows = [
@@ -85,11 +92,13 @@ def print_claims(evidence: Evidence) -> None:
             Entry(check_text(j.check).replace("`", "")),
             Entry(effect_text(j)),
             Entry(f"{j.threshold:.3g}"),
-            Entry(str(j.effect.n) if j.effect else j.missing or ""),
+            Entry(seen_text(j)),
+            Entry(str(j.effect.n) if j.effect else ""),
+            Entry(remark_text(j)),
         ]
         for j in evidence.judged
     ]
-    heads = ["verdict", "claim", "check", "effect [95 % interval]", "threshold", "n"]
+    heads = ["verdict", "claim", "check", EFFECT, "threshold", SEEN, "n", "remark"]
     print_rows(f"{evidence.suite.name} at scale {evidence.scale}", heads, rows)
 
 
@@ -102,15 +111,16 @@ def print_all_claims(records: Sequence[Record]) -> None:
             Entry(f"{r['suite']} at {r['scale']} ({r['protocol']})" if r["suite"] else ""),
             Entry(interval_text(r) if r["effect"] is not None else r["missing"] or ""),
             Entry("" if r["threshold"] is None else f"{r['threshold']:.3g}"),
+            Entry("" if r["smallest_effect"] is None else f"{r['smallest_effect']:.2g}"),
             Entry(str(r["n"] or "")),
         ]
         for r in records
     ]
-    heads = ["verdict", "claim", "suite and scale", "effect [95 % interval]", "threshold", "n"]
+    heads = ["verdict", "claim", "suite and scale", EFFECT, "threshold", SEEN, "n"]
     print_rows("", heads, rows)
-    counts = Counter(r["verdict"] for r in records)
-    claims = len({(r["paper"], r["claim"]) for r in records})
-    told = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
-    print(f"{claims} claims, each at every scale that has results: {told}")
+    overall = {(r["paper"], r["claim"]): r["overall"] for r in records}
+    for paper in dict.fromkeys(r["paper"] for r in records):
+        print(totals_text(paper, [v for (of, _), v in overall.items() if of == paper]))
+    print(totals_text("in all", list(overall.values())))
     if not any(r["suite"] for r in records):
         print("no suite has results here yet; `bench run SUITE` computes them")

@@ -14,7 +14,14 @@ from bench.cli.options import AsJson, Scale, Seeds, Where, answer
 from bench.cli.selection import select
 from bench.cli.terminal import interval_text, print_rows, print_table
 from bench.errors import BenchError
-from bench.report.tables import LEGEND, Entry, make_tables, summary_line, tolerance_lines
+from bench.report.tables import (
+    LEGEND,
+    Entry,
+    covered_lines,
+    make_tables,
+    summary_line,
+    tolerance_lines,
+)
 from bench.results.reader import Results
 from bench.text import value_text
 
@@ -88,6 +95,7 @@ def print_comparison(evidence: Evidence) -> None:
         print_table(table)
     print(f"\n{LEGEND}\n{summary_line(evidence.compared)}")
     print("\n".join(f"tolerance of {told}" for told in tolerance_lines(evidence.compared)))
+    print("".join(f"{covered}\n" for covered in covered_lines(evidence.compared)), end="")
     if departures := evidence.departures:
         print(f"departs from the published protocol: {'; '.join(departures)}")
 

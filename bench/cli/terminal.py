@@ -14,6 +14,7 @@ _STYLES = {
     Verdict.REPRODUCED: "green",
     Verdict.CONSISTENT: "cyan",
     Verdict.DIFFERS: "bold red",
+    Verdict.NOT_RESOLVED: "yellow",
     Verdict.SINGLE_RUN: "yellow",
     Verdict.NOT_COMPARABLE: "dim",
     Verdict.MISSING: "dim",

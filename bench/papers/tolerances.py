@@ -20,12 +20,14 @@ class Tolerance(Record):
 
     tolerance: Amount = 0.0  # in `unit`
     spreads: Amount = 0.0  # of those printed beside the value, added to it
+    share: Amount = 0.0  # of the printed value, added to it
+    nothing: float | None = None  # what the metric gives where nothing is learned
     unit: str
     why: str
 
     @model_validator(mode="after")
     def _leaves_room(self) -> Self:
-        if self.tolerance == self.spreads == 0:
+        if self.tolerance == self.spreads == self.share == 0:
             raise ValueError("a tolerance of 0 calls every measured mean another one")
         return self
 
@@ -34,17 +36,21 @@ class Tolerance(Record):
         """The tolerance in words, with its reason."""
         if self.spreads:
             return f"{self.spreads:g} printed spreads: {self.why}"
+        if self.share:
+            share = f" and {self.share:.0%} of the printed value"
+            return f"{self.tolerance:g} {self.unit}{share}: {self.why}"
         return f"{self.tolerance:g} {self.unit}: {self.why}"
 
-    def of(self, spread: float | None) -> float:
-        """Return the tolerance of a value with the spread printed beside it."""
-        return self.tolerance + self.spreads * (spread or 0.0)
+    def of(self, spread: float | None, value: float | None = None) -> float:
+        """Return the tolerance of a printed value with the spread printed beside it."""
+        return self.tolerance + self.spreads * (spread or 0.0) + self.share * abs(value or 0.0)
 
 
 class Tolerances(Record):
     """The whole file; an artifact's own entry goes before that of the metric."""
 
     metrics: dict[str, Tolerance]
+    gains: dict[str, Tolerance] = {}  # by metric: of differences of two measured values
     artifacts: dict[str, Tolerance]
 
 
@@ -65,7 +71,9 @@ def _shipped() -> Tolerances:
     return read_tolerances(TOLERANCES)
 
 
-def tolerance_of(paper: str, artifact: str, metric: str, over: str | None = None) -> Tolerance:
+def tolerance_of(
+    paper: str, artifact: str, metric: str, over: str | None = None, *, gain: bool = False
+) -> Tolerance:
     """Return the tolerance under which a measured value is compared with a printed one.
 
     Args:
@@ -74,6 +82,7 @@ def tolerance_of(paper: str, artifact: str, metric: str, over: str | None = None
         metric: the metric of the cells.
         over: the axis over which the metric gives one number; that number has another unit or
             noise than the metric, so its artifact needs an entry.
+        gain: whether a difference of two values of the metric is compared.
 
     Raises:
         PublishedError: the file has none.
@@ -81,8 +90,9 @@ def tolerance_of(paper: str, artifact: str, metric: str, over: str | None = None
     known, place = _shipped(), f"{paper}/{artifact}"
     tolerance = known.artifacts.get(place)
     if tolerance is None and over is None:
-        tolerance = known.metrics.get(metric)
+        tolerance = (known.gains if gain else known.metrics).get(metric)
     if tolerance is None:
-        needed = place if over is not None else f"{metric} or {place}"
+        named = f"a gain in {metric}" if gain else metric
+        needed = place if over is not None else f"{named} or {place}"
         raise PublishedError(f"{TOLERANCES}: no tolerance of {needed}; add one with its reason")
     return tolerance

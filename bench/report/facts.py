@@ -13,6 +13,7 @@ from bench.report.measured import measured_table
 from bench.report.tables import (
     Entry,
     Table,
+    covered_lines,
     make_tables,
     setting_entry,
     summary_line,
@@ -97,7 +98,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         missing=missing_cells(evidence),
         artifacts=[(a, _tables(evidence, rows_of[a.id])) for a in artifacts],
         measured=[t for asked in suite.tables if (t := measured_table(asked, evidence.done))],
-        tolerances=tolerance_lines([r for r in compared if r.comparable and r.measured]),
+        tolerances=_tolerances([r for r in compared if r.comparable and r.measured]),
         differences=evidence.departures,
         judged=by_claim(evidence.judged),
         figures=figures,
@@ -138,6 +139,10 @@ def missing_cells(evidence: Evidence) -> list[str]:
     ]
     left = len(lines) - MOST_MISSING
     return [*lines[:MOST_MISSING], f"and {left} more"] if left > 0 else lines
+
+
+def _tolerances(rows: Sequence[Compared]) -> list[str]:
+    return [*tolerance_lines(rows), *covered_lines(rows)]
 
 
 def _has_values(evidence: Evidence, rows: Sequence[Compared]) -> bool:

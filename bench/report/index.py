@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.claims import ClaimVerdict, worst
+from bench.analysis.all_claims import overall_verdict
+from bench.analysis.claims import ClaimVerdict
 from bench.analysis.coverage import Place, artifact_places, claim_places
 from bench.analysis.evidence import Evidence, by_claim
 from bench.analysis.verdicts import Verdict
@@ -17,8 +18,10 @@ from bench.suites.suite import Suite
 
 ORDER = (
     ClaimVerdict.HOLDS,
+    ClaimVerdict.PARTLY_HOLDS,
     ClaimVerdict.FAILS,
     ClaimVerdict.INCONCLUSIVE,
+    ClaimVerdict.CANNOT_TELL,
     ClaimVerdict.NOT_TESTED,
 )
 TITLE = "Reproduction of five papers on contrastive learning"
@@ -107,7 +110,7 @@ def _paper(
     ]
     lines.append(
         f"{len(judged)} claims: {_counts(verdicts)}; at the published protocol where it was "
-        "tested there, else at a reduced scale."
+        "tested there as a whole, else at a reduced scale too."
     )
     return {
         "paper": paper,
@@ -137,11 +140,9 @@ def _artifact(paper: Paper, place: Place, summaries: Sequence[Summary]) -> dict[
 
 def _claim(paper: Paper, place: Place, summaries: Sequence[Summary]) -> dict[str, Any]:
     judged = [s for s in summaries if place.id in s.claims and s.suite in place.suites]
-    tested = [s for s in judged if s.claims[place.id] != ClaimVerdict.NOT_TESTED]
-    chosen = [s for s in tested if s.published] or tested
     return {
         "claim": paper.claim(place.id),
-        "verdict": worst(s.claims[place.id] for s in chosen) if chosen else ClaimVerdict.NOT_TESTED,
+        "verdict": overall_verdict([(s.claims[place.id], s.published) for s in judged]),
         "results": [
             {"suite": s.suite, "scale": s.scale, "verdict": s.claims[place.id]} for s in judged
         ],

@@ -4,10 +4,13 @@ from bench.analysis.claims import Judged
 from bench.suites.checks import Check
 from bench.text import value_text
 
+EFFECT = "effect [90 % interval]"
+SEEN = "smallest seen"
+
 
 def check_text(check: Check) -> str:
     """Return a check in words."""
-    hidden = {"check", "metric", "where"}
+    hidden = {"check", "metric", "where", "part", "shown", "may_collapse"}
     fields = check.model_dump(exclude=hidden, exclude_none=True, exclude_defaults=True)
     told = ", ".join(
         f"{name} {value_text(value, joined_by=' to ')}" for name, value in fields.items()
@@ -25,3 +28,24 @@ def effect_text(judged: Judged) -> str:
     if effect.low is None or effect.high is None:
         return f"{effect.mean:.3g}{of}"
     return f"{effect.mean:.3g} [{effect.low:.3g}, {effect.high:.3g}]{of}"
+
+
+def seen_text(judged: Judged) -> str:
+    """Return the smallest effect that the check sees four times in five; empty without seeds."""
+    return "" if judged.smallest_effect is None else f"{judged.smallest_effect:.2g}"
+
+
+def remark_text(judged: Judged) -> str:
+    """Return what else has to be known of a verdict: what it leaves out and what it rests on."""
+    part, floor = judged.check.part, judged.floor
+    stand_in = judged.stand_in_for
+    accuracy = judged.check.metric.endswith("top1") and judged.effect is not None
+    told = [
+        judged.missing,
+        judged.why,
+        f"of the sentence only: {part}" if part else None,
+        f"in place of {stand_in}" if stand_in else None,
+        "does not decide" if judged.check.shown else None,
+        floor.told if floor else "level without learning not known" if accuracy else None,
+    ]
+    return "; ".join(text for text in told if text)

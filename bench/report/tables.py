@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
+from bench.analysis.intervals import TRAINING
 from bench.analysis.verdicts import Verdict
 from bench.suites.suite import Layout
 from bench.text import value_text
@@ -19,14 +21,16 @@ MARKS = {
     Verdict.REPRODUCED: "=",
     Verdict.CONSISTENT: "~",
     Verdict.DIFFERS: "!",
+    Verdict.NOT_RESOLVED: "?",
     Verdict.SINGLE_RUN: "1",
     Verdict.NOT_COMPARABLE: "x",
     Verdict.MISSING: "-",
 }
 MEANINGS = {
     Verdict.REPRODUCED: "the interval lies within the tolerance",
-    Verdict.CONSISTENT: "it reaches into it, as a wide one does",
+    Verdict.CONSISTENT: "it reaches into it and is no wider",
     Verdict.DIFFERS: "it lies outside",
+    Verdict.NOT_RESOLVED: "too wide to tell, or the tolerance reaches what nothing learned gives",
 }
 LEGEND = "measured ± half of the 95 % t-interval [published] and verdict: " + ", ".join(
     f"{mark} {verdict}" + (f" ({MEANINGS[verdict]})" if verdict in MEANINGS else "")
@@ -210,3 +214,9 @@ def tolerance_lines(rows: Sequence[Compared]) -> list[str]:
     for row in rows:
         found.setdefault(row.allowed.told, []).append(row.what)
     return [f"{', '.join(dict.fromkeys(names))}: {t}" for t, names in found.items()]
+
+
+def covered_lines(rows: Sequence[Compared]) -> list[str]:
+    """Return what intervals cover beside training seeds, and how many do."""
+    counts = Counter(row.covers for row in rows if row.covers != TRAINING and row.measured)
+    return [f"{n} interval{'s' * (n > 1)}: {covers}" for covers, n in counts.items()]

@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 from bench import __version__
 from bench.report.formats import markdown_text, to_markdown
-from bench.report.judged import check_text, effect_text
+from bench.report.judged import check_text, effect_text, remark_text, seen_text
 from bench.report.tables import LEGEND, MARKS, MEANINGS, slug
 
 
@@ -36,6 +36,8 @@ def _environment(*, html: bool) -> Environment:
         "markdown": to_markdown,
         "marks": MARKS,
         "meanings": MEANINGS,
+        "remark": remark_text,
+        "seen": seen_text,
         "version": __version__,
         "words": check_text,
     }

@@ -184,6 +184,7 @@ class SuiteBase(Record):
     exclude: Exclusions = []
     grids: list[Block] = []
     claims: dict[str, Annotated[list[Check], Field(min_length=1)]] = {}
+    stand_in: dict[str, dict[str, str]] = {}  # scale -> the papers' metrics -> those judged there
     tables: list[MeasuredTable] = []
     figures: list[Figure] = []
     notes: list[str] = []
@@ -194,6 +195,10 @@ class SuiteBase(Record):
             raise ValueError(
                 "reproduces: a suite with a paper names artifacts or claims, one without neither"
             )
+        counted = {m for of in self.stand_in.values() for m in of}
+        spoken_of = {check.metric for checks in self.claims.values() for check in checks}
+        if unknown := sorted(counted - spoken_of):
+            raise ValueError(f"stand_in: no check of a claim names {unknown[0]}")
         doubled = [s for s in set(self.seeds) if self.seeds.count(s) > 1]
         if doubled:
             raise ValueError(f"seeds: {doubled[0]} twice")

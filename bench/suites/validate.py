@@ -38,7 +38,13 @@ def check_suite(suite: Suite, path: Path) -> Paper:
             raise SuiteError(f"{path}: {place}: {error}") from None
     for comparison in suite.compare:
         try:
-            tolerance_of(paper.id, comparison.artifact, comparison.metric, comparison.over)
+            tolerance_of(
+                paper.id,
+                comparison.artifact,
+                comparison.metric,
+                comparison.over,
+                gain=bool(comparison.gain_over),
+            )
         except PublishedError as error:
             raise SuiteError(f"{path}: {comparison.key_path('metric')}: {error}") from None
     _check_row_keys(suite, paper, path)
@@ -59,9 +65,12 @@ def _check_names(suite: Suite, path: Path) -> None:
             named.append((f"{place}.metric", check.metric, metrics))
             named.append((f"{place}.over", getattr(check, "over", None), settings))
             named.append((f"{place}.bound", getattr(check, "bound", None), metrics))
-            for key in ("where", "than"):
+            for key in ("where", "than", "other", "other_than"):
                 cells = getattr(check, key, None) or {}
                 named += [(f"{place}.{key}.{name}", name, settings) for name in cells]
+    for scale, metric_of in suite.stand_in.items():
+        named.append((f"stand_in.{scale}", scale, list(suite.scales)))
+        named += [(f"stand_in.{scale}.{m}", m, metrics) for m in metric_of.values()]
     for i, table in enumerate(suite.tables):
         named.append((f"tables.{i}.metric", table.metric, metrics))
         axes = [*table.rows, table.columns, *table.where]

@@ -1,12 +1,16 @@
 """Every claim of the papers: the worst of its checks at each scale with results, or a reason."""
 
-from bench.analysis.all_claims import JudgedScale, claim_rows
+import re
+
+from bench.analysis.all_claims import JudgedScale, claim_rows, overall_verdict
 from bench.analysis.claims import ClaimVerdict, Judged
 from bench.analysis.coverage import Place
 from bench.analysis.statistics import Interval
-from bench.papers.reader import load_paper
+from bench.cli.claims import describe_claims, totals_text
+from bench.cli.workspace import Workspace as Folders
+from bench.papers.reader import PAPERS, load_paper
 from bench.suites.load import load_suite
-from tests.fakes.paths import SUITES
+from tests.fakes.paths import REFERENCE, SUITES
 from tests.fakes.results import cells_of, finish
 from tests.fakes.workspace import Workspace
 
@@ -55,7 +59,7 @@ def test_what_is_missing_is_told() -> None:
         "no suite speaks of it",
     ]
     assert rows[0].keys() == judged(ClaimVerdict.HOLDS, 0.1).record().keys() | {
-        "suite", "protocol", "checks"
+        "suite", "protocol", "checks", "overall"
     }  # fmt: skip
 
 
@@ -72,9 +76,41 @@ def test_the_verb_without_a_suite(workspace: Workspace) -> None:
     answer = workspace.call("claims")
     assert answer.status == 0
     assert "small at tiny (reduced)" in answer.out
-    assert answer.out.splitlines()[-1] == (
-        "141 claims, each at every scale that has results: 140 not tested, 1 holds"
+    assert answer.out.splitlines()[-6:] == [
+        "dcl: 38 claims: 38 not tested",
+        "dual-temperature: 12 claims: 12 not tested",
+        "eqco: 29 claims: 28 not tested, 1 holds",
+        "mutual-information: 32 claims: 32 not tested",
+        "unigrad: 30 claims: 30 not tested",
+        "in all: 141 claims: 140 not tested, 1 holds",
+    ]
+
+
+def test_published_scales_decide_unless_they_test_a_part_only() -> None:
+    holds, partly, fails, none = (
+        ClaimVerdict(v) for v in ("holds", "partly holds", "fails", "not tested")
     )
+    unsure = ClaimVerdict.INCONCLUSIVE
+    assert overall_verdict([(holds, True), (fails, False)]) == holds
+    assert overall_verdict([(partly, True), (unsure, False)]) == unsure
+    assert overall_verdict([(partly, True), (none, False)]) == partly
+    assert overall_verdict([(none, True), (holds, False)]) == holds
+    assert overall_verdict([(holds, True), (fails, True)]) == fails
+    assert overall_verdict([]) == overall_verdict([(none, True)]) == none
+
+
+def test_totals_add_up_to_the_claims_of_each_paper_and_of_all() -> None:
+    """On the reference results: one verdict per claim, however many suites and scales judge it."""
+    records = describe_claims(Folders(SUITES, REFERENCE, SUITES), paper=None, scale=None)
+    overall = {(r["paper"], r["claim"]): r["overall"] for r in records}
+    for paper in PAPERS:
+        own = [verdict for (of, _), verdict in overall.items() if of == paper]
+        counts = [int(n) for n in re.findall(r"(\d+) [a-z]", totals_text(paper, own))]
+        assert counts[0] == len(load_paper(paper).claims) == sum(counts[1:]), paper
+    counts = [
+        int(n) for n in re.findall(r"(\d+) [a-z]", totals_text("in all", [*overall.values()]))
+    ]
+    assert counts[0] == 141 == sum(counts[1:])
 
 
 def test_options_that_go_with_a_suite_or_without(workspace: Workspace) -> None:

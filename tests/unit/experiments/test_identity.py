@@ -56,6 +56,11 @@ def failing(name: str) -> set[str]:
     return {j.claim.id for j in judged if str(j.verdict) != "holds"}
 
 
+def test_the_sentence_that_is_false_as_printed_fails() -> None:
+    """exp(<x, y>/tau) and exp(-||x - y||^2/tau) agree up to a constant with tau halved only."""
+    assert failing("dcl-propositions") == {"exp-equivalence"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("suite", "group", "function", "claim"),
@@ -69,7 +74,8 @@ def failing(name: str) -> set[str]:
 def test_a_sign_error_fails_the_claim(
     suite: str, group: ModuleType, function: str, claim: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert failing(suite) == set()
+    # As printed the two potentials do not agree: the sentence is false, whatever the code does.
+    assert failing(suite) <= {"exp-equivalence"}
     right = getattr(group, function)
     monkeypatch.setattr(group, function, lambda *args, **kw: -right(*args, **kw))
     assert claim in failing(suite)
