@@ -88,6 +88,6 @@ LINEAR_PROTOCOLS: dict[str, LinearProtocol] = {
     "moco": LinearProtocol(
         optimizer="sgd", base_lr=30.0, epochs=100, schedule="step", lr_drops=(60, 80)
     ),
-    # scikit-learn's LogisticRegression, for data small enough to reach the optimum
+    # logistic regression as scikit-learn poses it, for data small enough to reach the optimum
     "logistic": LinearProtocol(optimizer="lbfgs", epochs=1000, normalise="standardise"),
 }
