@@ -25,6 +25,7 @@ EVALUATIONS = ("linear", "few-shot", "knn", "geometry")
 def serve() -> None:
     """Compute a cell for each line with its batch size and seed; answer with its seconds."""
     import torch
+
     from bench.experiments import pretrain
     from bench.experiments.evaluations import Evaluator
     from bench.results.store import Store
@@ -62,7 +63,7 @@ class Side:
 
     def __init__(self, checkout: Path) -> None:
         """Start it; what it imports is the checkout's."""
-        env = os.environ | {"PYTHONPATH": str(checkout), "OMP_NUM_THREADS": "1"}
+        env = os.environ | {"PYTHONPATH": str(checkout)}
         self.process = subprocess.Popen(
             [sys.executable, str(Path(__file__).resolve()), "--serve"],
             cwd=checkout,
@@ -118,7 +119,9 @@ def main() -> None:
             for name, cells in taken.items()
         )
         print(f"{metric}: {line}")
-    hours = {name: 3600 / statistics.mean(c["whole"] for c in cells) for name, cells in taken.items()}
+    hours = {
+        name: 3600 / statistics.mean(c["whole"] for c in cells) for name, cells in taken.items()
+    }
     print(f"cells an hour and core: before {hours['before']:.0f}, now {hours['now']:.0f}")
     print(f"ratio {hours['now'] / hours['before']:.2f}")
 

@@ -24,7 +24,8 @@ def few_shot(
     """Return mean and standard deviation over the draws of accuracies on the whole test part.
 
     A draw takes `labels_a_class` training images of each class; more draws go on where fewer
-    end. On them: logistic regression (C = 1, features standardised on the drawn images), and the label of the nearest one by the cosine.
+    end. On them: logistic regression (C = 1, features standardised on the drawn images), and the
+    label of the nearest one by the cosine.
 
     Returns:
         few_shot_linear_top1, few_shot_nn_top1 and each with _std (ddof 1; 0 for one draw), in

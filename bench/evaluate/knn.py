@@ -122,7 +122,7 @@ def _positions(
         own_TB1, counted = votes_TBC[:, rows_B, labels_B].unsqueeze(2), k
         tie_TBC = (votes_TBC == own_TB1) & (first_BC < first_B1)
         before_TB = ((votes_TBC > own_TB1) | tie_TBC).sum(dim=2)
-        found[k] = before_TB.masked_fill(first_B1.T >= k, NO_GUESS)
+        found[k] = before_TB.masked_fill(k <= first_B1.T, NO_GUESS)
     return found
 
 

@@ -4,6 +4,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bench.data.draws import Draw
+
 
 class Memory(nn.Module):
     """The last `size` keys; what it holds is in its buffers, and so in every checkpoint."""
@@ -33,15 +35,14 @@ class Memory(nn.Module):
         return self.keys[:held] if held < self.size else self.keys.roll(-place, dims=0)
 
     @torch.no_grad()
-    def remember(self, keys_ND: Tensor, draw: np.random.Generator) -> None:
+    def remember(self, keys_ND: Tensor, draw: Draw) -> None:
         """Put keys in the place of the oldest; of more keys than fit, `size` random ones.
 
         EqCo, Sec. 2.3: with K below N the bank holds K random keys of the previous batch.
         """
         keys_ND = keys_ND.detach().to(self.keys.dtype)
         if len(keys_ND) > self.size:
-            chosen = np.sort(draw.permutation(len(keys_ND))[: self.size])
-            keys_ND = keys_ND[torch.from_numpy(chosen).to(keys_ND.device)]
+            keys_ND = keys_ND[draw.subsets(1, len(keys_ND), self.size, keys_ND.device)[0]]
         rows = torch.arange(len(keys_ND), device=self.keys.device)
         self.keys[(self.place + rows) % self.size] = keys_ND
         self.place.copy_((self.place + len(keys_ND)) % self.size)

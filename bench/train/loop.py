@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from bench.cells.pretrain import Pretrain
+from bench.data.draws import drawn_by
 from bench.data.streams import Purpose, stream
 from bench.distributed import ALONE, Ranks
 from bench.environment import seconds_between_checkpoints
@@ -142,7 +143,7 @@ class Training:
     def _accumulate(self, epoch: int, place: int, step: int) -> None:
         """Add the gradients of one batch."""
         batch = self.batches.batch(epoch, place)
-        draw = stream(self.cell.seed, Purpose.NEGATIVES, epoch, place)
+        draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, place)
         seen = Seen(batch.views, draw, batch.rows, epoch, batch.mixes)
         compared = self.method.compare(self.online, seen)
         losses = [self.method.objective(pair) for pair in compared.pairs]

@@ -84,7 +84,9 @@ def votes_one_by_one(
         for rank, (sim, voter) in enumerate(zip(sims[:k], voters[:k], strict=True)):
             votes[voter] += float(np.exp((sim - sims[0]) / tau)) if tau else 1.0
             first[voter] = min(first[voter], rank)
-        better = [(-v, f) < (-votes[label], first[label]) for v, f in zip(votes, first, strict=True)]
+        better = [
+            (-v, f) < (-votes[label], first[label]) for v, f in zip(votes, first, strict=True)
+        ]
         before.append(sum(better) if first[label] < k else knn.NO_GUESS)
     return torch.tensor(before)
 

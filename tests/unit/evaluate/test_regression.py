@@ -17,7 +17,7 @@ LOGITS, PROBABILITIES = 1e-2, 4e-4
 
 
 def made(draws: int, n: int, dim: int, classes: int) -> list[Features]:
-    """Clouds that overlap, their dimensions correlated, each draw with one image a class at least."""
+    """Clouds that overlap, their dimensions correlated, with every class in each draw."""
     drawn = []
     for key in range(draws):
         generator = np.random.default_rng((key, n, dim))
