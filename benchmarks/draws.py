@@ -31,12 +31,13 @@ def peer(N: int, M: int, K: int, device: torch.device) -> Callable[[], object]:
 
 
 def timed(step: Callable[[], object], device: torch.device) -> float:
-    """Return the time of one call in milliseconds."""
-    began = time.perf_counter()
+    """Return the time of one call in milliseconds: the processor's, or on a GPU the clock's."""
+    clock = time.perf_counter if device.type == "cuda" else time.process_time
+    began = clock()
     step()
     if device.type == "cuda":
         torch.cuda.synchronize()
-    return 1e3 * (time.perf_counter() - began)
+    return 1e3 * (clock() - began)
 
 
 def main() -> None:
