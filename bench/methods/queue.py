@@ -1,5 +1,8 @@
 """Keys remembered beyond their batch, first in, first out."""
 
+from collections.abc import Callable
+from typing import Self
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -24,6 +27,13 @@ class Memory(nn.Module):
         self.register_buffer("held", torch.tensor(0 if start is None else size))
         self.size = size
 
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Move the keys alone: numbers that shapes depend on stay where they are read."""
+        place, held = self.place, self.held
+        super()._apply(fn, recurse)
+        self.place, self.held = place, held
+        return self
+
     def content(self) -> Tensor:
         """Return the keys held, shape (M, D); M < `size` until it is full."""
         held = int(self.held)
@@ -44,6 +54,6 @@ class Memory(nn.Module):
         if len(keys_ND) > self.size:
             keys_ND = keys_ND[draw.subsets(1, len(keys_ND), self.size, keys_ND.device)[0]]
         rows = torch.arange(len(keys_ND), device=self.keys.device)
-        self.keys[(self.place + rows) % self.size] = keys_ND
+        self.keys[(int(self.place) + rows) % self.size] = keys_ND
         self.place.copy_((self.place + len(keys_ND)) % self.size)
         self.held.copy_(torch.clamp(self.held + len(keys_ND), max=self.size))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from bench.data.sending import sent
 from bench.data.views.colour import (
     jitter_,
     jitter_all,
@@ -131,7 +132,4 @@ def by_masks(images: Tensor) -> bool:
 
 
 def _sent(numbers: Tensor, like: Tensor) -> Tensor:
-    """Return numbers on the images' device, on their way there without being waited for."""
-    if like.device.type == "cuda" and numbers.device.type == "cpu":
-        numbers = numbers.pin_memory()
-    return numbers.to(like.device, non_blocking=True)
+    return sent(numbers, like.device)

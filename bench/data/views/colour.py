@@ -9,6 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from bench.data.sending import sent
+
 _LUMA = (0.2989, 0.587, 0.114)  # ITU-R BT.601 as torchvision rounds it
 HUE = 3  # of brightness, contrast, saturation, hue
 
@@ -80,9 +82,8 @@ class JitterOfAll(NamedTuple):
     hue_N: Tensor  # shift in turns
 
     def to(self, device: torch.device) -> "JitterOfAll":
-        """Return the plan on a device, sent there from memory that can be read without waiting."""
-        pinned = (x.pin_memory() if device.type == "cuda" else x for x in self)
-        return JitterOfAll(*(x.to(device, non_blocking=True) for x in pinned))
+        """Return the plan on a device."""
+        return JitterOfAll(*(sent(numbers, device) for numbers in self))
 
 
 def plan_jitter_all(factors_N4: Tensor, order_N4: Tensor) -> JitterOfAll:
