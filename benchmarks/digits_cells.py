@@ -26,6 +26,7 @@ def serve() -> None:
     """Compute a cell for each line with its batch size and seed; answer with its seconds."""
     import torch
 
+    from bench.cells.pretrain import Pretrain
     from bench.experiments import pretrain
     from bench.experiments.evaluations import Evaluator
     from bench.results.store import Store
@@ -42,14 +43,15 @@ def serve() -> None:
         spent[name] = spent.get(name, 0.0) + time.process_time() - began
         return found
 
-    Evaluator.evaluate = timed  # type: ignore[method-assign]
+    Evaluator.evaluate = timed  # type: ignore[assignment, method-assign]
     for line in sys.stdin:
         size, seed = map(int, line.split())
-        where = {"batch_size": [size], "loss": ["dcl"]}
+        where: dict[str, list[Any]] = {"batch_size": [size], "loss": ["dcl"]}
         (cell,) = expand(load_suite(path), "cpu", path, seeds=[seed], where=where)
         spent.update(dict.fromkeys(spent, 0.0))
         with tempfile.TemporaryDirectory() as name:
             folders = Store(Path(name)).folders([cell], Path(name))
+            assert isinstance(cell, Pretrain)
             folders[0].path.mkdir(parents=True)
             began = time.process_time()
             (found,) = pretrain.run([cell], folders, "cpu")

@@ -9,6 +9,7 @@ their places to the device. On the CPU one thread; on a GPU the copy is part of 
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
@@ -54,9 +55,7 @@ def main() -> None:
         times: tuple[list[float], list[float]] = ([], [])
         for _ in range(given.repeats + 1):
             for own, step in zip(
-                times,
-                (lambda N=N, M=M, K=K: key.subsets(N, M, K, device), theirs),
-                strict=True,
+                times, (partial(key.subsets, N, M, K, device), theirs), strict=True
             ):
                 own.append(timed(step, device))
         ours, peers = (min(own[1:]) for own in times)

@@ -128,4 +128,5 @@ class _Problem:
 
 def _dot(a: Tensor, b: Tensor) -> Tensor:
     """Return the inner product of each draw's part, shape (S,)."""
-    return torch.linalg.vecdot(a.flatten(1), b.flatten(1))
+    product_S: Tensor = torch.linalg.vecdot(a.flatten(1), b.flatten(1))
+    return product_S

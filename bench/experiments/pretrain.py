@@ -233,13 +233,14 @@ def deterministic(device: str) -> Iterator[None]:
         yield
         return
     before = torch.are_deterministic_algorithms_enabled()
-    tf32, filled = torch.backends.cudnn.allow_tf32, memory.fill_uninitialized_memory
+    tf32 = torch.backends.cudnn.allow_tf32
+    filled = memory.fill_uninitialized_memory  # type: ignore[attr-defined]
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.backends.cudnn.allow_tf32 = True
-    memory.fill_uninitialized_memory = False
+    memory.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     try:
         yield
     finally:
         torch.use_deterministic_algorithms(before)
         torch.backends.cudnn.allow_tf32 = tf32
-        memory.fill_uninitialized_memory = filled
+        memory.fill_uninitialized_memory = filled  # type: ignore[attr-defined]

@@ -30,7 +30,7 @@ class Memory(nn.Module):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Move the keys alone: numbers that shapes depend on stay where they are read."""
         place, held = self.place, self.held
-        super()._apply(fn, recurse)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         self.place, self.held = place, held
         return self
 

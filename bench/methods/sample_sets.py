@@ -38,7 +38,7 @@ class Previous(nn.Module):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Move the matrix alone: whether it has begun is read on the host."""
         begun = self.begun
-        super()._apply(fn, recurse)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         self.begun = begun
         return self
 

@@ -101,9 +101,11 @@ def _as_channels(norm: Norm, x: Tensor, mean_GC: Tensor, var_GC: Tensor) -> Tens
     mean, var = mean_GC.view(-1), var_GC.view(-1)
     if x.dim() == 4:
         side_by_side = side_by_side.contiguous(memory_format=torch.channels_last)
-    y = _normalised(norm, side_by_side, mean, var, groups)
-    y = y.unflatten(1, (groups, channels)).transpose(0, 1).flatten(0, 1)
-    return y.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else y
+    y_side = _normalised(norm, side_by_side, mean, var, groups)
+    y: Tensor = y_side.unflatten(1, (groups, channels)).transpose(0, 1).flatten(0, 1)
+    if x.dim() == 4:
+        y = y.contiguous(memory_format=torch.channels_last)
+    return y
 
 
 def _normalised(norm: Norm, x: Tensor, mean: Tensor, var: Tensor, groups: int) -> Tensor:

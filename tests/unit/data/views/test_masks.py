@@ -47,7 +47,7 @@ def test_no_shape_depends_on_what_is_drawn(name: str, monkeypatch: pytest.Monkey
 
     orders = []
     for key in range(6):
-        shapes = Shapes()
+        shapes = Shapes()  # type: ignore[no-untyped-call]
         shapes.seen = []
         views = views_named(name)
         parameters = views.draw(np.random.default_rng(key), 3, 20, 18)
