@@ -129,7 +129,7 @@ LINEAR_PROTOCOLS: dict[str, LinearProtocol] = {
         lr_drops=(60, 80),
         shown="crop-flip",
     ),
-    # scikit-learn's LogisticRegression, for data small enough to reach the optimum
+    # logistic regression as scikit-learn poses it, for data small enough to reach the optimum
     "logistic": LinearProtocol(optimizer="lbfgs", epochs=1000, normalise="standardise"),
 }
 

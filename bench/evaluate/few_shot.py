@@ -8,9 +8,9 @@ import torch
 
 from bench.evaluate.features import Features, accuracy, check_labels, normalise
 from bench.evaluate.knn import knn_top1
-from bench.evaluate.linear import logistic_scores
+from bench.evaluate.regression import logistic_scores
 
-ITERATIONS = 1000  # at most; a few dozen reach the optimum
+ITERATIONS = 1000  # at most; about a hundred reach the optimum
 
 
 def few_shot(
@@ -24,8 +24,8 @@ def few_shot(
     """Return mean and standard deviation over the draws of accuracies on the whole test part.
 
     A draw takes `labels_a_class` training images of each class; more draws go on where fewer
-    end. On them: logistic regression (scikit-learn, C = 1, features standardised on the drawn
-    images), and the label of the nearest one by the cosine.
+    end. On them: logistic regression (C = 1, features standardised on the drawn images), and the
+    label of the nearest one by the cosine.
 
     Returns:
         few_shot_linear_top1, few_shot_nn_top1 and each with _std (ddof 1; 0 for one draw), in
@@ -39,14 +39,11 @@ def few_shot(
         raise ValueError(
             f"labels_a_class and draws must be 1 or more, found {labels_a_class} and {draws}"
         )
-    linear, nn = [], []
-    for _ in range(draws):
-        drawn = _drawn(features, labels_a_class, classes, generator)
-        scores = logistic_scores(
-            normalise(drawn, "standardise"), classes, C=1.0, iterations=ITERATIONS
-        )
-        linear.append(accuracy(scores, drawn.test_labels).top1)
-        nn.append(knn_top1(drawn, k=[1], tau=[None], classes=classes)[1, None].top1)
+    drawn = [_drawn(features, labels_a_class, classes, generator) for _ in range(draws)]
+    ready = [normalise(draw, "standardise") for draw in drawn]
+    scores = logistic_scores(ready, classes, C=1.0, iterations=ITERATIONS)
+    linear = [accuracy(found, features.test_labels).top1 for found in scores]
+    nn = [knn_top1(draw, k=[1], tau=[None], classes=classes)[1, None].top1 for draw in drawn]
     return _mean_and_std("few_shot_linear_top1", linear) | _mean_and_std("few_shot_nn_top1", nn)
 
 

@@ -104,8 +104,7 @@ def _positions(
 ) -> dict[int, Tensor]:
     """Return for each of `ks` how many classes stand before the label's, shape (T, B).
 
-    The votes are added neighbour by neighbour, nearest first: one pass serves every k, and the
-    sums are the same on every run, which scatter_add on a GPU does not promise.
+    The votes between one k and the next are added to the sums before, so one pass serves every k.
     """
     queries, most = voters_Bk.shape
     rank_Bk = torch.arange(most, device=sim_Bk.device).expand(queries, most)
@@ -117,12 +116,27 @@ def _positions(
         [(below_Bk / t).exp() if t else torch.ones_like(below_Bk) for t in taus]
     )
     votes_TBC = torch.zeros(len(taus), queries, classes, dtype=torch.double, device=sim_Bk.device)
-    rows_B, found = torch.arange(queries, device=sim_Bk.device), {}
-    for place in range(most):
-        votes_TBC[:, rows_B, voters_Bk[:, place]] += weight_TBk[:, :, place]
-        if place + 1 in ks:
-            own_TB1 = votes_TBC[:, rows_B, labels_B].unsqueeze(2)
-            tie_TBC = (votes_TBC == own_TB1) & (first_BC < first_B1)
-            before_TB = ((votes_TBC > own_TB1) | tie_TBC).sum(dim=2)
-            found[place + 1] = before_TB.masked_fill(place < first_B1.T, NO_GUESS)
+    rows_B, found, counted = torch.arange(queries, device=sim_Bk.device), {}, 0
+    for k in sorted(set(ks)):
+        _add_votes(votes_TBC, voters_Bk[:, counted:k], weight_TBk[:, :, counted:k])
+        own_TB1, counted = votes_TBC[:, rows_B, labels_B].unsqueeze(2), k
+        tie_TBC = (votes_TBC == own_TB1) & (first_BC < first_B1)
+        before_TB = ((votes_TBC > own_TB1) | tie_TBC).sum(dim=2)
+        found[k] = before_TB.masked_fill(k <= first_B1.T, NO_GUESS)
     return found
+
+
+def _add_votes(votes_TBC: Tensor, voters_Bk: Tensor, weight_TBk: Tensor) -> None:
+    """Add each neighbour's weight to its class, nearest first, the same sums on every run.
+
+    On a CPU a row is added by one thread, in order. On a GPU scatter_add_ adds in any order; there
+    index_put_ sorts the places, stably, and adds in that order.
+    """
+    place_TBk = voters_Bk.expand(weight_TBk.shape)
+    if votes_TBC.device.type == "cpu":
+        votes_TBC.scatter_add_(2, place_TBk, weight_TBk)
+        return
+    T, B, C = votes_TBC.shape
+    row_TB1 = torch.arange(T * B, device=votes_TBC.device).view(T, B, 1) * C
+    where = (row_TB1 + place_TBk).flatten()
+    votes_TBC.view(-1).index_put_((where,), weight_TBk.flatten(), accumulate=True)

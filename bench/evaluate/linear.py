@@ -3,20 +3,18 @@
 Shapes: n training images, m test images, B images of a batch, D dimensions, C classes.
 """
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, Protocol
 
 import numpy as np
 import torch
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 from bench.cells.linear_protocols import LinearProtocol
 from bench.errors import Diverged
 from bench.evaluate.features import Accuracy, Features, accuracy, check_labels, normalise
 from bench.evaluate.plateau import Plateau
+from bench.evaluate.regression import logistic_scores
 
 Shown = Callable[[int, Sequence[Tensor]], Iterable[Tensor]]
 """From an epoch and rows of the training part, a batch each, to features of new views of them."""
@@ -100,7 +98,7 @@ def linear_top1(
         raise ValueError(f"the protocol shows {protocol.shown}: shown is missing or too many")
     ready = normalise(features, protocol.normalise)
     if protocol.optimizer == "lbfgs":
-        scores = logistic_scores(ready, classes, C=protocol.C, iterations=protocol.epochs)
+        (scores,) = logistic_scores([ready], classes, C=protocol.C, iterations=protocol.epochs)
         return accuracy(scores, ready.test_labels)
     watched, rows = ready, torch.arange(len(ready.train), device=ready.train.device)
     if protocol.schedule == "plateau":
@@ -159,22 +157,6 @@ def hold_out(
     held, kept = order.to(features.train.device).tensor_split([max(1, round(share * len(order)))])
     x, y = features.train, features.train_labels
     return Features(x[kept], y[kept], x[held], y[held]), kept
-
-
-def logistic_scores(features: Features, classes: int, *, C: float, iterations: int) -> Tensor:
-    """Return the test part's probabilities (m, classes) by scikit-learn's LogisticRegression.
-
-    A class without a training image has probability 0. Fitted on the CPU in float64; where the
-    iterations end before the optimum, what they reached counts.
-    """
-    x, y, test = (t.cpu().numpy() for t in (features.train, features.train_labels, features.test))
-    model = LogisticRegression(C=C, max_iter=iterations)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(x.astype(np.float64), y)
-    scores_mC = torch.zeros(len(test), classes, dtype=torch.float64)
-    scores_mC[:, model.classes_] = torch.from_numpy(model.predict_proba(test.astype(np.float64)))
-    return scores_mC.to(features.test.device)
 
 
 class OnlineLinear:

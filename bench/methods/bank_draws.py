@@ -8,10 +8,10 @@ Shapes: n entries, D dimensions, N queries, m or M candidates a query, K negativ
 
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from bench.data.draws import Draw
 from bench.losses.contrastive import at_least_float32
 from bench.methods.bank import Bank
 
@@ -84,7 +84,7 @@ def ranked(bank_nD: Tensor, centre_ND: Tensor, own_N: Tensor, most: int) -> Tens
     return torch.cat(nearest)
 
 
-def draw_uniform(n: int, own_N: Tensor, K: int, draw: np.random.Generator) -> Tensor:
+def draw_uniform(n: int, own_N: Tensor, K: int, draw: Draw) -> Tensor:
     """Return K of the other n - 1 entries for each query, shape (N, K).
 
     `negative-distribution-uniform`, without the query's own entry.
@@ -94,7 +94,7 @@ def draw_uniform(n: int, own_N: Tensor, K: int, draw: np.random.Generator) -> Te
     """
     if n < 2:
         raise ValueError(f"n must be at least 2, found {n}")
-    place_NK = _places(torch.full_like(own_N, n - 1), K, draw)
+    place_NK = draw.places(torch.full_like(own_N, n - 1), K)
     return place_NK + (place_NK >= own_N[:, None])
 
 
@@ -102,7 +102,7 @@ def draw_between(
     order_Nm: Tensor,
     inner: int,
     K: int,
-    draw: np.random.Generator,
+    draw: Draw,
     *,
     banned_Nm: Tensor | None,
 ) -> Tensor:
@@ -123,11 +123,11 @@ def draw_between(
     if not 0 <= inner < m:
         raise ValueError(f"inner must be 0 or more and below {m}, the candidates, found {inner}")
     if banned_Nm is None:
-        column_NK = _places(torch.full_like(order_Nm[:, 0], m - inner), K, draw)
+        column_NK = draw.places(torch.full_like(order_Nm[:, 0], m - inner), K)
     else:
         allowed = ~banned_Nm[:, inner:]
         allowed |= ~allowed.any(dim=1, keepdim=True)
-        column_NK = _nth(allowed, _places(allowed.sum(dim=1), K, draw))
+        column_NK = _nth(allowed, draw.places(allowed.sum(dim=1), K))
     return order_Nm.gather(1, inner + column_NK)
 
 
@@ -139,26 +139,22 @@ def same_cluster(bank: Bank, own_N: Tensor, index_NM: Tensor) -> Tensor:
     return same_NM
 
 
-def draw_from_cluster(bank: Bank, own_N: Tensor, L: int, draw: np.random.Generator) -> Tensor:
+def draw_from_cluster(bank: Bank, own_N: Tensor, L: int, draw: Draw) -> Tensor:
     """Return L entries of the union of each query's clusters, its own included, shape (N, L).
 
     K-neighbours (`neighbour-distributions`); how several clusterings combine the paper leaves open.
     Without clusterings it is the query's own entry. Memory is bounded as in `ranked`.
     """
     n, drawn = len(bank.entries), []
-    for own in own_N.split(max(1, BLOCK_NUMBERS // n)):
+    block = max(1, BLOCK_NUMBERS // n)
+    for i, own in enumerate(own_N.split(block)):
         member_Bn = torch.zeros(len(own), n, dtype=torch.bool, device=own.device)
         member_Bn.scatter_(1, own[:, None], True)
         for cluster_n in bank.clusters.T:
             member_Bn |= cluster_n == cluster_n[own, None]
-        drawn.append(_nth(member_Bn, _places(member_Bn.sum(dim=1), L, draw)))
+        place_BL = draw.from_row(i * block).places(member_Bn.sum(dim=1), L)
+        drawn.append(_nth(member_Bn, place_BL))
     return torch.cat(drawn)
-
-
-def _places(count_N: Tensor, K: int, draw: np.random.Generator) -> Tensor:
-    """Return K places below each query's count, shape (N, K)."""
-    share_NK = torch.from_numpy(draw.random((len(count_N), K))).to(count_N.device)
-    return (share_NK * count_N[:, None]).long()
 
 
 def _nth(allowed_NM: Tensor, place_NK: Tensor) -> Tensor:

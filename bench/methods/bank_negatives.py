@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from bench.cells.pretrain import Pretrain
+from bench.data.draws import Draw
 from bench.methods.bank import Bank
 from bench.methods.bank_draws import (
     BLOCK_NUMBERS,
@@ -79,11 +79,12 @@ class BankNegatives(nn.Module):
         samples = None
         if self.pairs_of_samples and not uniform:
             n = len(bank.entries)
-            pair = [scores(draw_uniform(n, rows_N, self.K, anchor.draw)) for _ in range(2)]
+            both = anchor.draw.of(1), anchor.draw.of(2)
+            pair = [scores(draw_uniform(n, rows_N, self.K, draw)) for draw in both]
             samples = torch.stack(pair)
         return Found(pos_N, neg_NK, near_NL, chosen.allowed_NL, globals_2NK=samples, kappa=kappa)
 
-    def remember(self, keys: Sequence[Tensor], draw: np.random.Generator) -> None:
+    def remember(self, keys: Sequence[Tensor], draw: Draw) -> None:
         """Keep what the batch says of the normaliser; the method's banks remember the rest."""
         if self.normaliser is not None:
             self.normaliser.remember()
@@ -97,14 +98,16 @@ class BankNegatives(nn.Module):
         centre_ND = bank.of(rows_N) if self.cell.centre == "entry" else anchor.query_ND.detach()
         size = max(1, BLOCK_NUMBERS // n)
         blocks = [
-            self._block(bank, centre, rows, shares, anchor.draw)
-            for centre, rows in zip(centre_ND.split(size), rows_N.split(size), strict=True)
+            self._block(bank, centre, rows, shares, anchor.draw.from_row(i * size))
+            for i, (centre, rows) in enumerate(
+                zip(centre_ND.split(size), rows_N.split(size), strict=True)
+            )
         ]
         negatives, near, allowed = zip(*blocks, strict=True)
         return Chosen(torch.cat(negatives), _joined(near), _joined(allowed))
 
     def _block(
-        self, bank: Bank, centre: Tensor, rows: Tensor, shares: Shares, draw: np.random.Generator
+        self, bank: Bank, centre: Tensor, rows: Tensor, shares: Shares, draw: Draw
     ) -> "Chosen":
         """Return negatives and close neighbours of a block of queries."""
         n, K, drawn = len(bank.entries), self.K, self.cell.drawn
@@ -128,10 +131,10 @@ class BankNegatives(nn.Module):
         if self.cell.neighbours == "k-neighbourhood":
             if L is None:
                 return Chosen(index, index, same_cluster(bank, rows, index))
-            return Chosen(index, draw_from_cluster(bank, rows, L, draw))
+            return Chosen(index, draw_from_cluster(bank, rows, L, draw.of(0)))
         if order is None or near == 0 or L is None:
             return Chosen(index)
-        return Chosen(index, draw_between(order[:, :near], 0, L, draw, banned_Nm=None))
+        return Chosen(index, draw_between(order[:, :near], 0, L, draw.of(0), banned_Nm=None))
 
 
 class Chosen(NamedTuple):

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from bench.cells.losses import LOSSES
 from bench.cells.pretrain import Pretrain
+from bench.data.draws import Draw
 from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix, cutmix
 from bench.distributed import ALONE, Ranks
@@ -22,6 +22,7 @@ from bench.methods.sample_sets import Previous, Samples, of_batch, of_queue
 from bench.methods.targets import Momentum, Target
 from bench.networks.towers import split_channels
 
+KEPT = 1000  # the part of a draw that says which keys are remembered; parts below it are directions
 GLOBAL = 2  # views whose outputs are keys; what comes after them are queries alone
 
 
@@ -29,7 +30,7 @@ class Seen(NamedTuple):
     """What a method is shown in a step."""
 
     views: Sequence[Tensor]  # of the same images, (N, 3, H, W) each; on several ranks, their rows
-    draw: np.random.Generator  # which negatives, where not all are taken
+    draw: Draw  # which negatives, where not all are taken
     rows_N: Tensor | None = None  # which training images they are
     epoch: float = 0  # of the training, with the part of it that is done
     mixes: Sequence[CutMix] = ()  # for each view, what the online network sees in its place
@@ -101,7 +102,7 @@ class Method:
                 query_ND,
                 key_ND,
                 keys.get(a) if self.cell.negative_views == "both" else None,
-                seen.draw,
+                seen.draw.of(a),
                 online.witness,
                 self._bank(1 - a) if self.banks is not None else None,
                 seen.rows_N,
@@ -117,9 +118,9 @@ class Method:
 
     def remember(self, compared: Compared, seen: Seen) -> None:
         """Take note of the batch's keys, after its backward pass."""
-        self.negatives.remember(compared.keys, seen.draw)
+        self.negatives.remember(compared.keys, seen.draw.of(KEPT))
         if self.support is not None:
-            self.support.remember(compared.first.projection_ND, seen.draw)
+            self.support.remember(compared.first.projection_ND, seen.draw.of(KEPT + 1))
         if self.previous is not None and compared.correlation_DD is not None:
             self.previous.remember(compared.correlation_DD)
         if self.banks is not None and seen.rows_N is not None:

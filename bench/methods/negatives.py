@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bench.data.draws import Draw
 from bench.methods.bank import Bank
 from bench.methods.queue import Memory
 from bench.methods.witness import Dot, Witness
@@ -21,7 +22,7 @@ class Anchor(NamedTuple):
     query_ND: Tensor
     positive_ND: Tensor  # the key of each query
     own_ND: Tensor | None  # the keys of the queries' own view; None where the method makes none
-    draw: np.random.Generator  # which K, where not all are taken
+    draw: Draw  # which K, where not all are taken
     witness: Witness = Dot()
     bank: Bank | None = None  # the one that the positives are entries of
     rows_N: Tensor | None = None  # the queries' images, as rows of the bank
@@ -49,7 +50,7 @@ class Negatives(Protocol):
     def similarities(self, anchor: Anchor) -> Found:
         """Return what each query is compared with."""
 
-    def remember(self, keys: Sequence[Tensor], draw: np.random.Generator) -> None:
+    def remember(self, keys: Sequence[Tensor], draw: Draw) -> None:
         """Take note of a batch's keys, after all of its directions are computed."""
 
 
@@ -76,7 +77,7 @@ class BatchNegatives(nn.Module):
         neg_NM = torch.cat(parts, dim=1)
         return Found(sim_NN.diagonal(), at_most(self.K, neg_NM, anchor.draw))
 
-    def remember(self, keys: Sequence[Tensor], draw: np.random.Generator) -> None:
+    def remember(self, keys: Sequence[Tensor], draw: Draw) -> None:
         """Keep nothing: the batch ends with its step."""
 
 
@@ -149,15 +150,15 @@ class QueueNegatives(nn.Module):
         return Found(
             pos_N,
             neg_NK,
-            scalar_NK=_by_age(own, self.scalar.K, self.scalar.drawn, anchor.draw).detach(),
+            scalar_NK=_by_age(own, self.scalar.K, self.scalar.drawn, anchor.draw.of(1)).detach(),
         )
 
-    def remember(self, keys: Sequence[Tensor], draw: np.random.Generator) -> None:
+    def remember(self, keys: Sequence[Tensor], draw: Draw) -> None:
         """Put the batch's keys in the place of the oldest."""
         self.memory.remember(torch.cat(list(keys)), draw)
 
 
-def _by_age(neg_NM: Tensor, K: int, drawn: str, draw: np.random.Generator) -> Tensor:
+def _by_age(neg_NM: Tensor, K: int, drawn: str, draw: Draw) -> Tensor:
     """Return K of the negatives, which come oldest first."""
     if drawn == "earliest":
         return neg_NM[:, :K]
@@ -170,15 +171,12 @@ def off_diagonal(sim_NN: Tensor) -> Tensor:
     return sim_NN.reshape(-1)[1:].view(n - 1, n + 1)[:, :-1].reshape(n, n - 1)
 
 
-def at_most(K: int | None, neg_NM: Tensor, draw: np.random.Generator) -> Tensor:
-    """Return K negatives of each query where there are more; all for None."""
-    if K is None or neg_NM.shape[1] <= K:
+def at_most(K: int | None, neg_NM: Tensor, draw: Draw) -> Tensor:
+    """Return K negatives of each query, drawn without replacement, where there are more.
+
+    All of them for None.
+    """
+    N, M = neg_NM.shape
+    if K is None or M <= K:
         return neg_NM
-    return neg_NM.gather(1, drawn(K, neg_NM, draw))
-
-
-def drawn(K: int, neg_NM: Tensor, draw: np.random.Generator) -> Tensor:
-    """Return K columns for each row, drawn without replacement, shape (N, K)."""
-    random_NM = draw.random(neg_NM.shape, dtype=np.float32)
-    columns = np.argpartition(random_NM, K, axis=1)[:, :K]
-    return torch.from_numpy(np.ascontiguousarray(columns)).to(neg_NM.device)
+    return neg_NM.gather(1, draw.subsets(N, M, K, neg_NM.device))

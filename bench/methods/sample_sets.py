@@ -4,8 +4,8 @@ unigrad, Sec. 3: V_batch, V_bank and V_inf, the current batch, a queue, and all 
 whose correlation matrix F is remembered.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
@@ -34,6 +34,13 @@ class Previous(nn.Module):
         self.rho = rho
         self.register_buffer("matrix", torch.zeros(dim, dim))
         self.register_buffer("begun", torch.tensor(False))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Move the matrix alone: whether it has begun is read on the host."""
+        begun = self.begun
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self.begun = begun
+        return self
 
     def with_batch(self, outputs: Mapping[int, Tensor]) -> Tensor:
         """Return F with a batch's outputs, by view, taken in; it is not remembered yet."""

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from functools import cache
 from typing import Protocol
 
 import torch
@@ -76,7 +77,7 @@ class Momentum(nn.Module):
         if not self.shuffle:
             return self._project(views)
         views = self.ranks.whole(views)  # a rank's keys are of images from all over the batch
-        order = interleaved(len(views)).to(views.device)
+        order = interleaved(len(views), views.device)
         keys = self._project(self.ranks.own(views[order]))
         return torch.empty_like(keys).index_copy_(0, order, keys)
 
@@ -93,11 +94,12 @@ class Momentum(nn.Module):
         torch._foreach_lerp_(own, theirs, 1 - momentum)
 
 
-def interleaved(n: int) -> Tensor:
+@cache
+def interleaved(n: int, device: torch.device) -> Tensor:
     """Return a permutation of n places that deals neighbours to different parts of the batch.
 
     The batch itself is in random order, so that any fixed permutation that separates neighbours
     shuffles as well as a random one.
     """
     width = max(1, round(n**0.5))
-    return torch.cat([torch.arange(begin, n, width) for begin in range(width)])
+    return torch.cat([torch.arange(begin, n, width) for begin in range(width)]).to(device)

@@ -6,6 +6,8 @@ Shapes: B images or vectors, C channels, H and W pixels.
 import torch
 from torch import Tensor, nn
 
+Norm = nn.BatchNorm1d | nn.BatchNorm2d
+
 
 class GroupBatchNorm2d(nn.BatchNorm2d):
     """nn.BatchNorm2d whose batch statistics are those of each of `groups` parts of the batch.
@@ -71,21 +73,42 @@ def check_groups(groups: int) -> None:
         raise ValueError(f"bn_groups must be at least 1, found {groups}")
 
 
-def _by_parts(norm: nn.BatchNorm1d | nn.BatchNorm2d, x: Tensor, groups: int) -> Tensor:
+def _by_parts(norm: Norm, x: Tensor, groups: int) -> Tensor:
     if len(x) % groups:
         raise ValueError(f"a batch of {len(x)} does not divide into {groups} bn_groups")
     assert norm.running_mean is not None
     assert norm.running_var is not None
     assert norm.num_batches_tracked is not None
-    assert norm.momentum is not None
     means, variances = norm.running_mean.repeat(groups, 1), norm.running_var.repeat(groups, 1)
-    parts = [
-        nn.functional.batch_norm(
-            part, mean, variance, norm.weight, norm.bias, True, norm.momentum, norm.eps
-        )
-        for part, mean, variance in zip(x.chunk(groups), means, variances, strict=True)
-    ]
+    apart = _one_by_one if x.device.type == "cpu" else _as_channels
+    normalised = apart(norm, x, means, variances)
     norm.running_mean.copy_(means.mean(dim=0))
     norm.running_var.copy_(variances.mean(dim=0))
     norm.num_batches_tracked.add_(1)
-    return torch.cat(parts)
+    return normalised
+
+
+def _one_by_one(norm: Norm, x: Tensor, mean_GC: Tensor, var_GC: Tensor) -> Tensor:
+    """Return the parts normalised by a kernel each, which a CPU does fastest."""
+    parts = zip(x.chunk(len(mean_GC)), mean_GC, var_GC, strict=True)
+    return torch.cat([_normalised(norm, part, mean, var, 1) for part, mean, var in parts])
+
+
+def _as_channels(norm: Norm, x: Tensor, mean_GC: Tensor, var_GC: Tensor) -> Tensor:
+    """Return the parts normalised by one kernel, as G C channels of B / G images."""
+    groups, channels = mean_GC.shape
+    side_by_side = x.unflatten(0, (groups, -1)).transpose(0, 1).flatten(1, 2)
+    mean, var = mean_GC.view(-1), var_GC.view(-1)
+    if x.dim() == 4:
+        side_by_side = side_by_side.contiguous(memory_format=torch.channels_last)
+    y_side = _normalised(norm, side_by_side, mean, var, groups)
+    y: Tensor = y_side.unflatten(1, (groups, channels)).transpose(0, 1).flatten(0, 1)
+    if x.dim() == 4:
+        y = y.contiguous(memory_format=torch.channels_last)
+    return y
+
+
+def _normalised(norm: Norm, x: Tensor, mean: Tensor, var: Tensor, groups: int) -> Tensor:
+    weight, bias = (values.repeat(groups) for values in (norm.weight, norm.bias))
+    assert norm.momentum is not None
+    return nn.functional.batch_norm(x, mean, var, weight, bias, True, norm.momentum, norm.eps)

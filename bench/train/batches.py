@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bench.data.sending import sent
 from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix, draw_cutmix
 from bench.train.sources import EVERY, Rows, Shown, Source
@@ -47,7 +48,7 @@ class Batches:
         if self._next != (epoch, place):
             self._begin(epoch, place)
         self._next = (epoch, place + 1)
-        rows = torch.from_numpy(self._order[place]).to(self.labels.device)
+        rows = sent(torch.from_numpy(self._order[place]), self.labels.device)
         views = next(self._pairs)
         return Batch(views, self.labels[rows], rows, self._mixes(views, epoch, place))
 

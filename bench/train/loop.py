@@ -1,6 +1,5 @@
 """The loop of `pretrain`: flat, resumable at every step, the same bits however often stopped."""
 
-import math
 import time
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -9,10 +8,11 @@ import torch
 from torch import nn
 
 from bench.cells.pretrain import Pretrain
+from bench.data.draws import drawn_by
 from bench.data.streams import Purpose, stream
 from bench.distributed import ALONE, Ranks
 from bench.environment import seconds_between_checkpoints
-from bench.errors import Diverged, Interrupted
+from bench.errors import Interrupted
 from bench.evaluate.linear import OnlineLinear
 from bench.evaluate.plateau import Plateau
 from bench.methods.make import make_method
@@ -23,6 +23,7 @@ from bench.results.folder import CellFolder
 from bench.signals import end_if_told, listening
 from bench.train.batches import Batches
 from bench.train.checkpoints import Checkpoint, divergence, load_checkpoint, save_checkpoint
+from bench.train.finite import FiniteLosses
 from bench.train.optimisers import optimiser_of
 from bench.train.probes import Probes
 from bench.train.schedules import momentum_at, rate_of
@@ -51,6 +52,7 @@ class Trainable(Protocol):
     steps: int
     steps_an_epoch: int
     plateau: Plateau | None
+    losses: FiniteLosses
 
     @property
     def online(self) -> nn.Module:
@@ -85,6 +87,8 @@ class Training:
         self.cell, self.device, self.ranks = cell, device, ranks
         self.batches = Batches(cell, source, ranks.share(cell.batch_size))
         self.fingerprint = source.meta.fingerprint
+        # Several ranks end together only where each of them reads every loss.
+        self.losses = FiniteLosses(device, at_once=device == "cpu" or ranks.many)
         self.shares = cell.N // cell.batch_size  # batches whose gradients make one step
         self.steps_an_epoch = self.batches.per_epoch // self.shares
         self.steps = cell.epochs * self.steps_an_epoch
@@ -115,7 +119,7 @@ class Training:
         """Do one optimiser step on N queries.
 
         Raises:
-            Diverged: the loss is not finite; the weights are as they were before the step.
+            Diverged: the loss is read at once and not finite; the weights are as they were before.
         """
         epoch, place = divmod(step, self.steps_an_epoch)
         if place == 0:
@@ -142,15 +146,13 @@ class Training:
     def _accumulate(self, epoch: int, place: int, step: int) -> None:
         """Add the gradients of one batch."""
         batch = self.batches.batch(epoch, place)
-        draw = stream(self.cell.seed, Purpose.NEGATIVES, epoch, place)
+        draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, place)
         done = step / self.steps_an_epoch
         seen = Seen(batch.views, draw, batch.rows, done, batch.mixes)
         compared = self.method.compare(self.online, seen)
         losses = [self.method.objective(pair) for pair in compared.pairs]
         loss = torch.cat(losses).mean() * compared.towers  # mutual-information, Eq. 3: a sum
-        value = loss.item()
-        if not math.isfinite(value):
-            raise Diverged(f"step {step + 1}: loss is {value}")
+        self.losses.add(step, loss)
         (loss / self.shares).backward()
         meant = sum(map(len, losses)) // compared.towers * self.shares
         self.probes.add(compared.pairs, losses, meant)
@@ -223,7 +225,7 @@ def train(
                 _record(training, folder, watch, done, ranks)
             due = time.monotonic() - saved_at >= between and done != training.steps
             if due and ranks.first:
-                save_checkpoint(folder, done, training.state())
+                _save(training, folder, done)
                 saved_at = time.monotonic()
             try:
                 heartbeat()  # in which several ranks agree to stop
@@ -231,14 +233,21 @@ def train(
                     end_if_told()
             except Interrupted:
                 if ranks.first:
-                    save_checkpoint(folder, done, training.state())
+                    _save(training, folder, done)
                 raise
+
+
+def _save(training: Trainable, folder: CellFolder, done: int) -> None:
+    """Write a checkpoint, if the training has not diverged."""
+    training.losses.check()
+    save_checkpoint(folder, done, training.state())
 
 
 def _record(
     training: Trainable, folder: CellFolder, watch: Watch | None, done: int, ranks: Ranks
 ) -> None:
     """Write an epoch's line; the sums of the last epoch are kept."""
+    training.losses.check()
     epoch = done // training.steps_an_epoch
     every = training.cell.knn_every_epochs if watch else 0
     line = {"step": done, "epoch": epoch, "lr": training.rate(done - 1), **training.probes.line()}

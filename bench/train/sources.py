@@ -20,6 +20,7 @@ from bench.data.catalogue import streams
 from bench.data.held_out import with_files_held_out, with_held_out
 from bench.data.images import Images, Split
 from bench.data.load import load_images
+from bench.data.sending import sent
 from bench.data.streaming import CropStream, ImageFiles, centre_crops, load_files
 from bench.data.streams import Purpose, stream
 from bench.data.views import Views, crop_box, make_views, scaled_lab
@@ -101,7 +102,7 @@ class InMemory:
         pixels, views = self.parts[part].pixels, self.views
         height, width = pixels.shape[-2:]
         for step in range(start, len(order)):
-            rows = torch.from_numpy(order[step][share]).to(pixels.device)
+            rows = sent(torch.from_numpy(order[step][share]), pixels.device)
             parameters = views.draw(draw(step), len(order[step]), height, width).rows(share)
             yield tuple(map(self.normalise, views.apply(pixels[rows], parameters)))
 
@@ -166,8 +167,8 @@ class OnDisk:
         for step, crops_of in enumerate(cropped, start):
             drawn = views.draw(draw(step), len(order[step]), self.size, self.size)
             parameters = drawn.rows(share)
-            sent = [crop.to(self.device) for crop in crops_of]
-            yield tuple(map(self.normalise, views.apply(None, parameters, cropped=sent)))
+            there = [sent(crop, torch.device(self.device)) for crop in crops_of]
+            yield tuple(map(self.normalise, views.apply(None, parameters, cropped=there)))
 
     def plain(self, part: Part) -> Iterator[Tensor]:
         """See `Source`; the shorter side is resized, the centre taken, as the field does."""

@@ -3,7 +3,6 @@
 Shapes: N images of a batch, C classes.
 """
 
-import math
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +14,7 @@ from torch import Tensor, nn
 from bench.cells.supervised import Supervised
 from bench.data.noise import with_noise
 from bench.data.streams import Purpose, stream
-from bench.errors import DataFailure, Diverged
+from bench.errors import DataFailure
 from bench.evaluate.features import accuracy, extract
 from bench.evaluate.plateau import Plateau
 from bench.losses.classification import (
@@ -27,6 +26,7 @@ from bench.losses.classification import (
 from bench.losses.probes import q_b
 from bench.networks.encoder import initialise, make_encoder
 from bench.train.batches import Batches
+from bench.train.finite import FiniteLosses
 from bench.train.optimisers import optimiser_of
 from bench.train.schedules import rate_of
 from bench.train.sources import Source
@@ -47,6 +47,7 @@ class SupervisedTraining:
         """
         self.cell, self.source, self.device = cell, source, device
         self.fingerprint = source.meta.fingerprint
+        self.losses = FiniteLosses(device, at_once=device == "cpu")
         self.batches = Batches(cell, source)
         self.batches.labels = given_labels(cell, source)
         self.steps_an_epoch = self.batches.per_epoch
@@ -61,15 +62,13 @@ class SupervisedTraining:
         """Do one optimiser step on the mean loss of a batch.
 
         Raises:
-            Diverged: the loss is not finite; the weights are as they were before the step.
+            Diverged: the loss is read at once and not finite; the weights are as they were before.
         """
         batch = self.batches.batch(*divmod(step, self.steps_an_epoch))
         logits_NC = self.online(batch.views[0])
         loss_N = self.objective(logits_NC, batch.labels)
         loss = loss_N.mean()
-        value = loss.item()
-        if not math.isfinite(value):
-            raise Diverged(f"step {step + 1}: loss is {value}")
+        self.losses.add(step, loss)
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         for group in self.optimiser.param_groups:

@@ -1,11 +1,24 @@
-"""What parameters do to images: V * B images (V * B, 3, S, S) in [0, 1] on one device."""
+"""What parameters do to images: V * B images (V * B, 3, S, S) in [0, 1] on one device.
+
+What happens to some images alone is done on a CPU to these, which costs least. On any other device
+it is done to all and kept for these: every shape is then known before anything is drawn. The
+values are the same to float rounding, since products of matrices depend on how many there are.
+"""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from bench.data.views.colour import jitter_, luma, plan_jitter, solarize
+from bench.data.sending import sent
+from bench.data.views.colour import (
+    jitter_,
+    jitter_all,
+    luma,
+    plan_jitter,
+    plan_jitter_all,
+    solarize,
+)
 from bench.data.views.geometry import blur, resized_crops, shifted, warp
 from bench.data.views.lab import keep_colour, keep_light
 from bench.data.views.parameters import ViewParameters
@@ -25,7 +38,7 @@ def cut(pixels: Tensor, parameters: ViewParameters, size: int) -> Tensor:
 def mirror(crops: Tensor, parameters: ViewParameters) -> Tensor:
     """Return uint8 crops (V, B, 3, S, S) as images, some mirrored."""
     images = crops.flatten(0, 1).float().div_(255)
-    return _change(images, parameters.flip, lambda some, _: some.flip(-1))
+    return _change(images, parameters, "flip", lambda some: some.flip(-1))
 
 
 def shift(images: Tensor, parameters: ViewParameters) -> Tensor:
@@ -36,25 +49,34 @@ def shift(images: Tensor, parameters: ViewParameters) -> Tensor:
 
 
 def colour(images: Tensor, parameters: ViewParameters) -> Tensor:
-    """Jitter some and make some gray, in place, in the order that the parameters say."""
-    plan = plan_jitter(
-        parameters.jitter.flatten(),
-        parameters.factors.flatten(0, 1),
-        parameters.order.flatten(0, 1),
-    )
+    """Return the images, some jittered and some gray, in the order that the parameters say."""
     if parameters.grayscale_first:
-        _change(images, parameters.grayscale, lambda some, _: luma(some).expand_as(some))
-    jitter_(images, plan.to(images.device))
+        images = _change(images, parameters, "grayscale", _gray)
+    images = _jittered(images, parameters)
     if not parameters.grayscale_first:
-        _change(images, parameters.grayscale, lambda some, _: luma(some).expand_as(some))
+        images = _change(images, parameters, "grayscale", _gray)
     return images
 
 
+def _jittered(images: Tensor, parameters: ViewParameters) -> Tensor:
+    if "jitter" in parameters.never:
+        return images
+    numbers = parameters.factors.flatten(0, 1), parameters.order.flatten(0, 1)
+    if by_masks(images):
+        plan = plan_jitter_all(*numbers).to(images.device)
+        on_N = _sent(parameters.jitter.flatten(), images)
+        return torch.where(on_N[:, None, None, None], jitter_all(images, plan), images)
+    return jitter_(images, plan_jitter(parameters.jitter.flatten(), *numbers))
+
+
+def _gray(some: Tensor) -> Tensor:
+    return luma(some).expand_as(some)
+
+
 def soften(images: Tensor, parameters: ViewParameters) -> Tensor:
-    """Blur some and solarize some, in place."""
-    sigma_N = parameters.sigma.flatten()
-    _change(images, parameters.blur, lambda some, at: blur(some, _sent(sigma_N[at], some)))
-    return _change(images, parameters.solarize, lambda some, _: solarize(some))
+    """Return the images, some blurred and some solarized."""
+    images = _change(images, parameters, "blur", blur, parameters.sigma)
+    return _change(images, parameters, "solarize", solarize)
 
 
 def move(images: Tensor, parameters: ViewParameters) -> Tensor:
@@ -69,21 +91,45 @@ def move(images: Tensor, parameters: ViewParameters) -> Tensor:
 
 
 def filtered(images: Tensor, parameters: ViewParameters) -> Tensor:
-    """Keep L of some and the colours a and b of others, in place."""
+    """Return the images: of some L alone, of others the colours a and b."""
     if parameters.keep is None:
         return images
-    _change(images, parameters.keep == 1, lambda some, _: keep_light(some))
-    return _change(images, parameters.keep == 2, lambda some, _: keep_colour(some))
+    images = _replace(images, parameters.keep == 1, keep_light)
+    return _replace(images, parameters.keep == 2, keep_colour)
 
 
-def _change(images: Tensor, on_VB: Tensor, change: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-    """Replace the images that are on by `change(images, their indices on the CPU)`, in place."""
-    index = on_VB.flatten().nonzero()[:, 0]
+def _change(
+    images: Tensor,
+    parameters: ViewParameters,
+    name: str,
+    change: Callable[..., Tensor],
+    *numbers_VB: Tensor,
+) -> Tensor:
+    """Return the images with an operation done to those it is on for, if a recipe has it."""
+    if name in parameters.never:
+        return images
+    return _replace(images, getattr(parameters, name), change, *numbers_VB)
+
+
+def _replace(
+    images: Tensor, on_VB: Tensor, change: Callable[..., Tensor], *numbers_VB: Tensor
+) -> Tensor:
+    """Return the images, those that are on replaced by `change(images, their numbers)`."""
+    on_N, numbers = on_VB.flatten(), [number.flatten() for number in numbers_VB]
+    if by_masks(images):
+        changed = change(images, *(_sent(number, images) for number in numbers))
+        return torch.where(_sent(on_N, images)[:, None, None, None], changed, images)
+    index = on_N.nonzero()[:, 0]
     if len(index) == 0:
         return images
-    place = _sent(index, images)
-    return images.index_copy_(0, place, change(images.index_select(0, place), index))
+    changed = change(images.index_select(0, index), *(number[index] for number in numbers))
+    return images.index_copy_(0, index, changed)
+
+
+def by_masks(images: Tensor) -> bool:
+    """Return whether an operation is done to all images and kept for some."""
+    return images.device.type != "cpu"
 
 
 def _sent(numbers: Tensor, like: Tensor) -> Tensor:
-    return numbers.to(like.device, non_blocking=True)
+    return sent(numbers, like.device)

@@ -4,9 +4,12 @@ For equal parameters they equal torchvision's functional transforms to 1e-5 in f
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
+
+from bench.data.sending import sent
 
 _LUMA = (0.2989, 0.587, 0.114)  # ITU-R BT.601 as torchvision rounds it
 HUE = 3  # of brightness, contrast, saturation, hue
@@ -27,16 +30,6 @@ class JitterPlan:
     hue_N: Tensor  # shift in turns
     bounds: list[int]  # hue comes before step k for the images bounds[k] to bounds[k + 1]
 
-    def to(self, device: torch.device) -> "JitterPlan":
-        """Return the plan with its tensors on a device."""
-        return JitterPlan(
-            self.index_N.to(device, non_blocking=True),
-            self.matrix_3N33.to(device, non_blocking=True),
-            self.to_mean_3N11.to(device, non_blocking=True),
-            self.hue_N.to(device, non_blocking=True),
-            self.bounds,
-        )
-
 
 def plan_jitter(on_N: Tensor, factors_N4: Tensor, order_N4: Tensor) -> JitterPlan:
     """Return the plan of which images are jittered, by how much and in which order, on the CPU.
@@ -48,17 +41,21 @@ def plan_jitter(on_N: Tensor, factors_N4: Tensor, order_N4: Tensor) -> JitterPla
     """
     place_N = (order_N4 == HUE).int().argmax(1)
     index_N = torch.where(on_N, place_N, 4).argsort(stable=True)[: int(on_N.sum())]
-    order, factors = order_N4[index_N], factors_N4[index_N]
-    step_N3 = order[order != HUE].view(-1, 3)
-    factor_3N11 = factors.gather(1, step_N3).T[..., None, None]
+    factors = factors_N4[index_N]
+    matrix, to_mean = _steps(factors, order_N4[index_N])
+    counts = place_N[index_N].bincount(minlength=4).cumsum(0)
+    return JitterPlan(index_N, matrix, to_mean, factors[:, HUE], [0, *counts.tolist()])
+
+
+def _steps(factors_N4: Tensor, order_N4: Tensor) -> tuple[Tensor, Tensor]:
+    """Return M (3, N, 3, 3) and s (3, N, 1, 1) of the three steps beside hue, in their order."""
+    step_N3 = order_N4[order_N4 != HUE].view(-1, 3)
+    factor_3N11 = factors_N4.gather(1, step_N3).T[..., None, None]
     is_contrast, is_saturation = ((step_N3 == op).T[..., None, None] for op in (1, 2))
     gray_33 = torch.tensor(_LUMA).expand(3, 3)
     rest_3N11 = 1 - factor_3N11
     matrix = factor_3N11 * torch.eye(3) + rest_3N11 * is_saturation * gray_33
-    counts = place_N[index_N].bincount(minlength=4).cumsum(0)
-    return JitterPlan(
-        index_N, matrix, rest_3N11 * is_contrast, factors[:, HUE], [0, *counts.tolist()]
-    )
+    return matrix, rest_3N11 * is_contrast
 
 
 def jitter_(images: Tensor, plan: JitterPlan) -> Tensor:
@@ -70,10 +67,51 @@ def jitter_(images: Tensor, plan: JitterPlan) -> Tensor:
         run = slice(plan.bounds[step], plan.bounds[step + 1])
         some[run] = shift_hue(some[run], plan.hue_N[run])
         if step < 3:
-            gray_N11 = luma(some.mean(2, keepdim=True))
-            offset_N11 = plan.to_mean_3N11[step] * gray_N11
-            some = torch.baddbmm(offset_N11, plan.matrix_3N33[step], some).clamp_(0.0, 1.0)
+            some = _step(some, plan.matrix_3N33[step], plan.to_mean_3N11[step])
     return images.index_copy_(0, plan.index_N, some.view(-1, *images.shape[1:]))
+
+
+class JitterOfAll(NamedTuple):
+    """What to do with every image, its hue once, between three steps before it and three behind it.
+
+    A step on the other side of hue is the identity, which changes no bit.
+    """
+
+    matrix_6N33: Tensor
+    to_mean_6N11: Tensor
+    hue_N: Tensor  # shift in turns
+
+    def to(self, device: torch.device) -> "JitterOfAll":
+        """Return the plan on a device."""
+        return JitterOfAll(*(sent(numbers, device) for numbers in self))
+
+
+def plan_jitter_all(factors_N4: Tensor, order_N4: Tensor) -> JitterOfAll:
+    """Return the plan of jittering every image; see `plan_jitter`."""
+    matrix, to_mean = _steps(factors_N4, order_N4)
+    place_N = (order_N4 == HUE).int().argmax(1)
+    before_3N11 = (torch.arange(3)[:, None] < place_N)[..., None, None]
+    both = before_3N11, ~before_3N11
+    return JitterOfAll(
+        torch.cat([torch.where(side, matrix, torch.eye(3)) for side in both]),
+        torch.cat([torch.where(side, to_mean, 0.0) for side in both]),
+        factors_N4[:, HUE],
+    )
+
+
+def jitter_all(images: Tensor, plan: JitterOfAll) -> Tensor:
+    """Return every image of (N, 3, S, S) jittered: `jitter_` in shapes that no draw decides."""
+    all_NCP = images.flatten(2)
+    for step in range(6):
+        if step == 3:
+            all_NCP = shift_hue(all_NCP, plan.hue_N)
+        all_NCP = _step(all_NCP, plan.matrix_6N33[step], plan.to_mean_6N11[step])
+    return all_NCP.view(images.shape)
+
+
+def _step(images_NCP: Tensor, matrix_N33: Tensor, to_mean_N11: Tensor) -> Tensor:
+    offset_N11 = to_mean_N11 * luma(images_NCP.mean(2, keepdim=True))
+    return torch.baddbmm(offset_N11, matrix_N33, images_NCP).clamp_(0.0, 1.0)
 
 
 def shift_hue(images_NCP: Tensor, turns_N: Tensor) -> Tensor:

@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bench.data.sending import sent
+
 
 class CutMix(NamedTuple):
     """Which box of which image is pasted into each of N images, on the CPU."""
@@ -50,7 +52,7 @@ def cutmix(images_NCSS: Tensor, parameters: CutMix) -> Tensor:
     N, size = len(parameters.partner_N), images_NCSS.shape[-1]
     if images_NCSS.ndim != 4 or len(images_NCSS) != N or images_NCSS.shape[-2] != size:
         raise ValueError(f"needs ({N}, C, S, S), found {tuple(images_NCSS.shape)}")
-    partner_N, box_N4 = (x.to(images_NCSS.device, non_blocking=True) for x in parameters[:2])
+    partner_N, box_N4 = (sent(x, images_NCSS.device) for x in parameters[:2])
     line_S = torch.arange(size, device=images_NCSS.device)
     inside_N2S = (line_S >= box_N4[:, :2, None]) & (
         line_S < (box_N4[:, :2] + box_N4[:, 2:])[..., None]

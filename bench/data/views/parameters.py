@@ -54,6 +54,7 @@ class ViewParameters:
     blur: Tensor  # bool (V, B)
     sigma: Tensor  # float32 (V, B), pixels
     solarize: Tensor  # bool (V, B)
+    never: frozenset[str]  # which of flip, jitter, grayscale, blur, solarize no recipe has
     affine: Affine | None
     keep: Tensor | None  # int64 (V, B): 0 all of an image, 1 its L, 2 its a and b
 
@@ -77,6 +78,7 @@ class ViewParameters:
 # The columns of an image's uniform numbers: the same whatever the recipe, so that two view sets
 # that share an operation draw it alike from equal generators.
 _COLUMNS = 14
+_CHANCES = ("flip", "jitter", "grayscale", "blur", "solarize")
 
 
 def draw_parameters(
@@ -118,6 +120,7 @@ def draw_parameters(
         blur=blur,
         sigma=_single(_between(sigma[:, :1], sigma[:, 1:], uniform[..., 5])),
         solarize=solarize,
+        never=frozenset(name for name, p in zip(_CHANCES, chances.T, strict=True) if not p.any()),
         affine=affine,
         keep=draw_filters(recipes, rng, batch) if any(r.lab_filter for r in recipes) else None,
     )

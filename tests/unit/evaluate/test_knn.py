@@ -73,6 +73,56 @@ def test_a_matrix_is_its_cells_and_a_plain_vote_is_scikit_learns() -> None:
     assert len({found.top1 for found in matrix.values()}) > 3
 
 
+def votes_one_by_one(
+    sim_Bk: torch.Tensor, voters_Bk: torch.Tensor, labels_B: torch.Tensor, k: int, tau: float | None
+) -> torch.Tensor:
+    """How many classes stand before the label's: a loop over queries, neighbours and classes."""
+    before = []
+    for sims, voters, label in zip(
+        sim_Bk.tolist(), voters_Bk.tolist(), labels_B.tolist(), strict=True
+    ):
+        votes, first = [0.0] * CLASSES, [k] * CLASSES
+        for rank, (sim, voter) in enumerate(zip(sims[:k], voters[:k], strict=True)):
+            votes[voter] += float(np.exp((sim - sims[0]) / tau)) if tau else 1.0
+            first[voter] = min(first[voter], rank)
+        better = [
+            (-v, f) < (-votes[label], first[label]) for v, f in zip(votes, first, strict=True)
+        ]
+        before.append(sum(better) if first[label] < k else knn.NO_GUESS)
+    return torch.tensor(before)
+
+
+def test_votes_are_those_of_a_loop_ties_included() -> None:
+    """Similarities of a few levels alone, so that classes often have equal votes."""
+    generator = np.random.default_rng(3)
+    for levels in (2, 5, 1000):
+        sim_Bk = torch.from_numpy(generator.integers(levels, size=(60, 30)) / levels).float()
+        sim_Bk = sim_Bk.sort(dim=1, descending=True).values
+        voters_Bk = torch.from_numpy(generator.integers(CLASSES, size=(60, 30)))
+        labels_B = torch.from_numpy(generator.integers(CLASSES, size=60))
+        ks, taus = [30, 1, 4, 5], [None, 0.1, 1.0]
+        found = knn._positions(sim_Bk, voters_Bk, labels_B, ks, taus, CLASSES)
+        for k in ks:
+            for tau, positions in zip(taus, found[k], strict=True):
+                expected = votes_one_by_one(sim_Bk, voters_Bk, labels_B, k, tau)
+                assert positions.tolist() == expected.tolist()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_adds_the_votes_in_the_same_order() -> None:
+    generator = np.random.default_rng(4)
+    voters = torch.from_numpy(generator.integers(CLASSES, size=(50, 200)))
+    weights = torch.from_numpy(generator.random((3, 50, 200)))
+    votes = torch.zeros(3, 50, CLASSES, dtype=torch.double)
+    there = votes.cuda()
+    knn._add_votes(there, voters.cuda(), weights.cuda())
+    knn._add_votes(votes, voters, weights)
+    assert_close(there.cpu(), votes)
+    again = torch.zeros_like(there)
+    knn._add_votes(again, voters.cuda(), weights.cuda())
+    assert torch.equal(again, there)
+
+
 def on_a_line(labels: list[int], label: int, k: int, tau: float | None) -> Accuracy:
     """The query stands at 0, the training images at 1, 2, 3, ... with these labels."""
     places = torch.arange(1.0, len(labels) + 1)[:, None]

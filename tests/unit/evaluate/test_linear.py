@@ -18,7 +18,6 @@ from bench.evaluate.linear import (
     Classifier,
     hold_out,
     linear_top1,
-    logistic_scores,
 )
 from bench.evaluate.logistic import logistic_top1
 from tests.fakes.features import CLASSES, DIM, Factory, clouds, train
@@ -153,16 +152,6 @@ def test_logistic_is_scikit_learns_on_standardised_features() -> None:
     train_x, train_y, test_x, test_y = (t.double().numpy() for t in vars(shifted).values())
     _, top1 = train(LINEAR_PROTOCOLS["logistic"], shifted)
     assert top1 == pytest.approx(logistic_top1(train_x, train_y, test_x, test_y), abs=0.06)
-
-
-@pytest.mark.parametrize("labels", [[1, 3, 1, 3], [0, 2, 3, 3]])
-def test_a_class_never_seen_has_probability_0(labels: list[int]) -> None:
-    x = torch.tensor([[0.0], [4.0], [1.0], [5.0]])
-    parts = Features(x, torch.tensor(labels), x, torch.tensor(labels))
-    scores = logistic_scores(parts, CLASSES, C=1e4, iterations=1000)
-    assert_close(scores.sum(dim=1), torch.ones(4, dtype=torch.float64))
-    assert (scores.sum(dim=0) > 0).nonzero().flatten().tolist() == sorted(set(labels))
-    assert scores[0].argmax() == labels[0]
 
 
 def test_a_classifier_that_is_no_longer_finite() -> None:

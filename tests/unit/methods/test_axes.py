@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.nn.functional import normalize
 from torch.testing import assert_close
 
-from bench.data.streams import Purpose, stream
+from bench.data.draws import Draw, drawn_by
+from bench.data.streams import Purpose
 from bench.data.views import CutMix
 from bench.losses import correlation, infonce
 from bench.methods.bank import Bank
@@ -29,9 +30,13 @@ def draw(key: int = 0) -> np.random.Generator:
     return np.random.default_rng(key)
 
 
+def which(key: int = 0) -> Draw:
+    return drawn_by(key, Purpose.NEGATIVES)
+
+
 def shown(views: int = 2, size: int = 8, **more: Any) -> Seen:
     values = torch.from_numpy(draw(7).standard_normal((views, N, 3, size, size))).float()
-    return Seen(tuple(values), draw(1), torch.arange(N) * 2, **more)
+    return Seen(tuple(values), which(1), torch.arange(N) * 2, **more)
 
 
 def parts(name: str, **changes: Any) -> tuple[Method, Online]:
@@ -108,7 +113,7 @@ def negatives_of(name: str, epoch: float = 5, **changes: Any) -> tuple[Tensor, F
     query = normalize(torch.from_numpy(draw(5).standard_normal((N, cell.feature_dim))), dim=1)
     rows = torch.arange(N)
     anchor = Anchor(
-        query.float(), bank.of(rows), None, draw(6), bank=bank, rows_N=rows, epoch=epoch
+        query.float(), bank.of(rows), None, which(6), bank=bank, rows_N=rows, epoch=epoch
     )
     found = BankNegatives(cell).similarities(anchor)
     sim = query.float() @ bank.entries.T
@@ -188,7 +193,7 @@ def test_the_loss_of_two_towers_is_a_sum() -> None:
     training = training_of(small_cell("cmc-nce", batch_size=96, lr=1e-9, epochs=1))
     training.online.train()
     batch = training.batches.batch(0, 0)
-    draw = stream(0, Purpose.NEGATIVES, 0, 0)
+    draw = drawn_by(0, Purpose.NEGATIVES, 0, 0)
     state = {k: v.clone() for k, v in training.online.state_dict().items()}
     pairs = training.method.compare(training.online, Seen(batch.views, draw, batch.rows)).pairs
     total = torch.stack([training.method.objective(pair).mean() for pair in pairs]).sum()
@@ -212,7 +217,7 @@ def test_la_counts_those_of_the_cluster_as_neighbours() -> None:
     bank.fit_clusters(draw(4))
     rows = torch.arange(N)
     query = bank.of(rows).requires_grad_()
-    anchor = Anchor(query, bank.of(rows), None, draw(6), bank=bank, rows_N=rows, epoch=5)
+    anchor = Anchor(query, bank.of(rows), None, which(6), bank=bank, rows_N=rows, epoch=5)
     found = BankNegatives(cell).similarities(anchor)
     assert found.allowed_NL is not None
     assert found.near_NL is found.neg_NK
@@ -255,7 +260,7 @@ def test_kappa_is_estimated_from_the_first_batches_and_kept() -> None:
     assert negatives.normaliser is not None
     means = []
     for i in range(12):
-        seen = shown(1)._replace(draw=draw(i))
+        seen = shown(1)._replace(draw=which(i))
         compared = method.compare(online, seen)
         (pair,) = compared.pairs
         means.append(float((pair.neg_NK.double() / 0.07).exp().mean()))
@@ -383,9 +388,9 @@ def test_the_scalar_component_has_a_dictionary_of_its_own() -> None:
     queue = QueueNegatives(4, 3, K=4, start=draw(), scalar=Scalar(2, 6, "earliest"))
     fed = normalize(torch.from_numpy(draw(1).standard_normal((7, 3))), dim=1).float()
     for part in fed.split(2):
-        queue.remember([part], draw())
+        queue.remember([part], which())
     query = normalize(torch.from_numpy(draw(2).standard_normal((5, 3))), dim=1).float()
-    anchor = Anchor(query, query, None, draw(3))
+    anchor = Anchor(query, query, None, which(3))
     found = queue.similarities(anchor)
     assert_close(found.neg_NK, query @ fed[-4:].T)
     assert found.scalar_NK is not None
@@ -412,7 +417,7 @@ def test_the_vectors_keys_by_age(drawn: str) -> None:
     queue = QueueNegatives(6, 3, K=2, start=draw(), drawn=drawn)  # type: ignore[arg-type]
     keys = queue.memory.by_age()
     query = normalize(torch.ones(1, 3), dim=1)
-    found = queue.similarities(Anchor(query, query, None, draw()))
+    found = queue.similarities(Anchor(query, query, None, which()))
     assert_close(found.neg_NK, query @ (keys[:2] if drawn == "earliest" else keys[-2:]).T)
 
 

@@ -12,6 +12,8 @@ from torch import Tensor
 from torch.nn.functional import normalize
 from torch.testing import assert_close
 
+from bench.data.draws import Draw, drawn_by
+from bench.data.streams import Purpose
 from bench.losses import infonce
 from bench.methods import bank_draws as draws
 from bench.methods.bank import Bank
@@ -32,6 +34,10 @@ OWN = torch.tensor([7, 0, 29, 12])
 
 def rng(key: int = 0) -> np.random.Generator:
     return np.random.default_rng(key)
+
+
+def which(key: int = 0) -> Draw:
+    return drawn_by(key, Purpose.NEGATIVES)
 
 
 def units(key: int, rows: int) -> Tensor:
@@ -108,7 +114,7 @@ def test_ranked_takes_entries_and_centres_of_different_width() -> None:
 @pytest.mark.parametrize("numbers", [1, 2 * n, 3 * n + 1])
 def test_blocks_give_what_one_block_gives(numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def both() -> list[Tensor]:
-        return [order(), draw_from_cluster(bank(), OWN, 50, rng(3))]
+        return [order(), draw_from_cluster(bank(), OWN, 50, which(3))]
 
     whole = both()
     monkeypatch.setattr(draws, "BLOCK_NUMBERS", numbers)
@@ -126,29 +132,29 @@ def test_draws_follow_a_permutation_of_the_bank() -> None:
     def cave(b: Bank, own: Tensor) -> Tensor:
         near = ranked(b.entries, units(2, N), own, 12)
         banned = same_cluster(b, own, near)
-        return draw_between(near, 2, 9, rng(3), banned_Nm=banned)
+        return draw_between(near, 2, 9, which(3), banned_Nm=banned)
 
     place = torch.argsort(pi)
     assert torch.equal(pi[cave(moved, place[OWN])], cave(made, OWN))
-    sets = [set(row.tolist()) for row in pi[draw_from_cluster(moved, place[OWN], 900, rng())]]
+    sets = [set(row.tolist()) for row in pi[draw_from_cluster(moved, place[OWN], 900, which())]]
     assert sets == [union(made, own) for own in OWN.tolist()]
 
 
 def test_uniform_and_a_ball_of_everyone_are_one_distribution() -> None:
     others = [set(range(n)) - {own} for own in OWN.tolist()]
-    assert_uniform(draw_uniform(n, OWN, 6000, rng(1)), others)
+    assert_uniform(draw_uniform(n, OWN, 6000, which(1)), others)
     everyone = order(count(1.0, n))
-    assert_uniform(draw_between(everyone, 0, 6000, rng(2), banned_Nm=None), others)
+    assert_uniform(draw_between(everyone, 0, 6000, which(2), banned_Nm=None), others)
 
 
 @pytest.mark.parametrize("inner", [0, 1, 7, 11])
 def test_a_ring_is_the_ball_without_its_inner_ball(inner: int) -> None:
     near = order(12)
     ring = [set(row[inner:].tolist()) for row in near]
-    drawn = draw_between(near, inner, 3000, rng(inner), banned_Nm=None)
+    drawn = draw_between(near, inner, 3000, which(inner), banned_Nm=None)
     assert_uniform(drawn, ring)
     nobody = torch.zeros_like(near, dtype=torch.bool)
-    assert torch.equal(draw_between(near, inner, 3000, rng(inner), banned_Nm=nobody), drawn)
+    assert torch.equal(draw_between(near, inner, 3000, which(inner), banned_Nm=nobody), drawn)
 
 
 @pytest.mark.parametrize("clusterings", [1, 3])
@@ -160,7 +166,7 @@ def test_a_cave_never_holds_the_cluster(clusterings: int) -> None:
         for row, own in zip(near, OWN.tolist(), strict=True)
     ]
     assert all(0 < len(left) < 10 for left in cave)
-    assert_uniform(draw_between(near, 2, 3000, rng(1), banned_Nm=banned), cave)
+    assert_uniform(draw_between(near, 2, 3000, which(1), banned_Nm=banned), cave)
 
 
 def test_a_cave_with_nothing_left_is_the_ball() -> None:
@@ -170,7 +176,7 @@ def test_a_cave_with_nothing_left_is_the_ball() -> None:
     banned[1, 2:] = True  # what is left lies in the inner ball
     banned[2, 3] = True
     banned_before = banned.clone()
-    drawn = draw_between(near, 2, 3000, rng(2), banned_Nm=banned)
+    drawn = draw_between(near, 2, 3000, which(2), banned_Nm=banned)
     left = [set(row[2:].tolist()) for row in near]
     left[2].remove(int(near[2, 3]))
     assert_uniform(drawn, left)
@@ -188,10 +194,10 @@ def test_clusters_are_joined_over_clusterings(clusterings: int) -> None:
         assert all(1 < len(names) < n for names in members)
     else:
         assert not bool(same.any())
-    assert_uniform(draw_from_cluster(made, OWN, 4000, rng(4)), members)
+    assert_uniform(draw_from_cluster(made, OWN, 4000, which(4)), members)
 
 
-DRAWS: list[Callable[[np.random.Generator], Tensor]] = [
+DRAWS: list[Callable[[Draw], Tensor]] = [
     lambda draw: draw_uniform(n, OWN, 20, draw),
     lambda draw: draw_between(order(), 0, 20, draw, banned_Nm=None),
     lambda draw: draw_from_cluster(bank(), OWN, 20, draw),
@@ -199,19 +205,19 @@ DRAWS: list[Callable[[np.random.Generator], Tensor]] = [
 
 
 @pytest.mark.parametrize("drawn", DRAWS)
-def test_draws_are_the_generators_alone(drawn: Callable[[np.random.Generator], Tensor]) -> None:
+def test_draws_are_the_generators_alone(drawn: Callable[[Draw], Tensor]) -> None:
     torch.manual_seed(1)
-    once = drawn(rng(1))
+    once = drawn(which(1))
     torch.manual_seed(2)
-    assert torch.equal(drawn(rng(1)), once)
-    assert not torch.equal(drawn(rng(2)), once)
+    assert torch.equal(drawn(which(1)), once)
+    assert not torch.equal(drawn(which(2)), once)
     assert once.dtype == torch.int64
     assert once.shape == (N, 20)
 
 
 def test_queries_with_equal_candidates_draw_apart() -> None:
     same = torch.arange(n).expand(2, n)
-    first, second = draw_between(same, 0, 20, rng(), banned_Nm=None)
+    first, second = draw_between(same, 0, 20, which(), banned_Nm=None)
     assert not torch.equal(first, second)
 
 
@@ -262,10 +268,10 @@ def test_lemma_4_4_where_its_assumption_holds(key: int) -> None:
         (lambda: count(-0.1, 9), "share must be 0 to 1, found -0.1"),
         (lambda: order(0), "most must be 1 to 29, the other entries, found 0"),
         (lambda: order(n), "most must be 1 to 29, the other entries, found 30"),
-        (lambda: draw_uniform(1, OWN, 1, rng()), "n must be at least 2, found 1"),
-        (lambda: draw_between(order(3), 3, 1, rng(), banned_Nm=None),
+        (lambda: draw_uniform(1, OWN, 1, which()), "n must be at least 2, found 1"),
+        (lambda: draw_between(order(3), 3, 1, which(), banned_Nm=None),
          "inner must be 0 or more and below 3, the candidates, found 3"),
-        (lambda: draw_between(order(3), -1, 1, rng(), banned_Nm=None),
+        (lambda: draw_between(order(3), -1, 1, which(), banned_Nm=None),
          "inner must be 0 or more and below 3, the candidates, found -1"),
     ],
 )  # fmt: skip

@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 from torch.testing import assert_close
 
+from bench.data.draws import Draw, drawn_by
+from bench.data.streams import Purpose
 from bench.losses import infonce
 from bench.methods.make import make_method
 from bench.methods.method import Compared, Method, Seen
@@ -22,6 +24,10 @@ N, D = 16, 8
 
 def draw(key: int = 0) -> np.random.Generator:
     return np.random.default_rng(key)
+
+
+def which(key: int = 0) -> Draw:
+    return drawn_by(key, Purpose.NEGATIVES)
 
 
 class Given(nn.Module):
@@ -46,7 +52,7 @@ def method_of(name: str, **changes: Any) -> Method:
 
 def compared(method: Method, a: Tensor, b: Tensor) -> Compared:
     given: Any = Given()
-    return method.compare(given, Seen((a, b), draw()))
+    return method.compare(given, Seen((a, b), which()))
 
 
 def loss_of(method: Method, a: Tensor, b: Tensor) -> Tensor:
@@ -76,7 +82,7 @@ def test_mocos_queue_is_lightlys() -> None:
     theirs = NTXentLoss(temperature=0.2, memory_bank_size=(N, D))
     method.negatives.double()  # type: ignore[attr-defined]
     a, b = embeddings()
-    method.remember(compared(method, b, a), Seen((b, a), draw()))  # keys of a
+    method.remember(compared(method, b, a), Seen((b, a), which()))  # keys of a
     theirs.memory_bank.bank = normalize(a.detach(), dim=1)
     ours = loss_of(method, a, b)
     assert_close(ours, theirs(a, b.detach()), rtol=0, atol=1e-6)
@@ -92,7 +98,7 @@ def test_keys_enter_the_queue_after_both_directions() -> None:
     found = compared(method, a, b)
     for query, pair in zip((a, b), found.pairs, strict=True):
         assert_close(pair.neg_NK, normalize(query, dim=1) @ before.T)
-    method.remember(found, Seen((a, b), draw()))
+    method.remember(found, Seen((a, b), which()))
     after = method.negatives.memory.content()  # type: ignore[attr-defined]
     assert_close(after, torch.cat([normalize(a, dim=1), normalize(b, dim=1)]))
 

@@ -9,12 +9,13 @@ from torch import Tensor
 from torch.nn.functional import normalize
 from torch.testing import assert_close
 
+from bench.data.draws import Draw, drawn_by
+from bench.data.streams import Purpose
 from bench.methods.negatives import (
     Anchor,
     BatchNegatives,
     Negatives,
     QueueNegatives,
-    drawn,
     off_diagonal,
 )
 from bench.methods.queue import Memory
@@ -24,6 +25,10 @@ N, D = 6, 4
 
 def draw(key: int = 0) -> np.random.Generator:
     return np.random.default_rng(key)
+
+
+def which(key: int = 0) -> Draw:
+    return drawn_by(key, Purpose.NEGATIVES)
 
 
 def units(key: int, n: int = N) -> Tensor:
@@ -42,7 +47,7 @@ def test_off_diagonal_leaves_out_the_diagonal_alone() -> None:
 @pytest.mark.parametrize("both", [False, True])
 def test_batch_negatives_are_the_other_images_keys(both: bool) -> None:
     query, positive, own = units(1), units(2), units(3)
-    pos, neg = compared(BatchNegatives(both_views=both, K=None), query, positive, own, draw())
+    pos, neg = compared(BatchNegatives(both_views=both, K=None), query, positive, own, which())
     for i in range(N):
         others = [positive[j] for j in range(N) if j != i]
         others += [own[j] for j in range(N) if j != i] if both else []
@@ -50,29 +55,19 @@ def test_batch_negatives_are_the_other_images_keys(both: bool) -> None:
         assert_close(neg[i], torch.stack([query[i] @ key for key in others]))
 
 
-def test_drawn_negatives_are_distinct_and_every_one_is_as_likely() -> None:
-    counts, table = torch.zeros(N, 10), torch.zeros(N, 10)
-    for key in range(600):
-        columns = drawn(3, table, draw(key))
-        assert all(len(set(row)) == 3 for row in columns.tolist())
-        counts.scatter_add_(1, columns, torch.ones(N, 3))
-    assert counts.min() > 600 * 0.3 * 0.75
-    assert counts.max() < 600 * 0.3 * 1.25
-
-
 def test_K_of_the_batch_are_drawn_for_each_query() -> None:
     query, positive = units(1), units(2)
-    _, neg = compared(BatchNegatives(both_views=False, K=2), query, positive, None, draw())
+    _, neg = compared(BatchNegatives(both_views=False, K=2), query, positive, None, which())
     everything = off_diagonal(query @ positive.T)
     assert neg.shape == (N, 2)
     assert all(value in everything[i] for i in range(N) for value in neg[i])
-    _, again = compared(BatchNegatives(both_views=False, K=2), query, positive, None, draw())
+    _, again = compared(BatchNegatives(both_views=False, K=2), query, positive, None, which())
     assert torch.equal(neg, again)
 
 
 def test_both_views_need_own_keys() -> None:
     with pytest.raises(ValueError, match="need the keys of both views"):
-        compared(BatchNegatives(both_views=True, K=None), units(1), units(2), None, draw())
+        compared(BatchNegatives(both_views=True, K=None), units(1), units(2), None, which())
 
 
 def newest_first(memory: Memory) -> Tensor:
@@ -86,7 +81,7 @@ def test_a_queue_is_first_in_first_out_for_any_batch_size() -> None:
     fed: list[Tensor] = []
     for key, size in enumerate((2, 2, 4, 5, 3)):
         keys = units(key, size)
-        memory.remember(keys, draw())
+        memory.remember(keys, which())
         fed += list(keys)
         newest = list(reversed(fed))[:5]
         for mine, theirs in zip(newest_first(memory), newest, strict=False):
@@ -99,7 +94,7 @@ def test_a_queue_smaller_than_the_batch_keeps_random_keys_of_it() -> None:
     for key in range(30):
         memory = Memory(2, D, start=draw())
         batch = units(9)
-        memory.remember(batch, draw(key))
+        memory.remember(batch, which(key))
         held = [int((batch == kept).all(dim=1).nonzero()) for kept in memory.content()]
         assert len(set(held)) == 2
         seen |= set(held)
@@ -108,11 +103,11 @@ def test_a_queue_smaller_than_the_batch_keeps_random_keys_of_it() -> None:
 
 def test_an_empty_queue_grows_and_holds_the_opposite_before() -> None:
     queue = QueueNegatives(8, D, K=8, start=None)
-    pos, neg = compared(queue, units(1), units(2), None, draw())
+    pos, neg = compared(queue, units(1), units(2), None, which())
     assert_close(pos, (units(1) * units(2)).sum(dim=1))
     assert neg.tolist() == [[-1]] * N
-    queue.remember([units(3)], draw())
-    _, neg = compared(queue, units(1), units(2), None, draw())
+    queue.remember([units(3)], which())
+    _, neg = compared(queue, units(1), units(2), None, which())
     assert_close(neg, units(1) @ units(3).T)
 
 
@@ -124,7 +119,7 @@ def test_a_queue_starts_with_random_unit_vectors() -> None:
 
 def test_K_are_drawn_from_a_larger_queue() -> None:
     queue = QueueNegatives(50, D, K=3, start=draw())
-    _, neg = compared(queue, units(1), units(2), None, draw(1))
+    _, neg = compared(queue, units(1), units(2), None, which(1))
     everything = units(1) @ queue.memory.content().T
     assert neg.shape == (N, 3)
     assert all(value in everything[i] for i in range(N) for value in neg[i])
@@ -132,5 +127,5 @@ def test_K_are_drawn_from_a_larger_queue() -> None:
 
 def test_a_queue_keeps_keys_without_their_history() -> None:
     queue = QueueNegatives(8, D, K=8, start=None)
-    queue.remember([units(3).requires_grad_()], draw())
+    queue.remember([units(3).requires_grad_()], which())
     assert not queue.memory.content().requires_grad

@@ -5,6 +5,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from bench.networks import batchnorm
 from bench.networks.batchnorm import batch_norm_1d, batch_norm_2d
 
 GROUPS = 3
@@ -50,6 +51,39 @@ def test_parts_are_normalised_apart(spatial: bool) -> None:
         mean = torch.stack([one.get_buffer(name) for one in plain]).mean(dim=0)
         assert_close(layer.get_buffer(name), mean)
     assert layer.get_buffer("num_batches_tracked").item() == 3
+
+
+@pytest.mark.parametrize("spatial", [True, False])
+@pytest.mark.parametrize("last", [True, False])
+def test_one_kernel_is_a_kernel_a_part(
+    spatial: bool, last: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outputs, their memory format, gradients and running statistics over three steps."""
+    found = []
+    for way in (batchnorm._one_by_one, batchnorm._as_channels):
+        monkeypatch.setattr(batchnorm, "_one_by_one", way)
+        layer, _ = grouped(spatial)
+        for seed in range(3):
+            x = inputs(spatial, seed)
+            if spatial and last:
+                x = x.contiguous(memory_format=torch.channels_last)
+            x.requires_grad_()
+            out = layer(x)
+            (out * inputs(spatial, seed + 10)).sum().backward()
+        assert not (spatial and last) or out.is_contiguous(memory_format=torch.channels_last)
+        found.append([out, x.grad, layer.weight.grad, layer.bias.grad, *layer.buffers()])
+    assert_close(found[0], found[1])
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("spatial", [True, False])
+def test_a_gpu_normalises_the_parts_apart(spatial: bool) -> None:
+    (here, _), (there, _) = grouped(spatial), grouped(spatial)
+    there.cuda()
+    x = inputs(spatial, 0)
+    assert_close(there(x.cuda()).cpu(), here(x))
+    for name, buffer in here.named_buffers():
+        assert_close(there.get_buffer(name).cpu(), buffer)
 
 
 @pytest.mark.parametrize("spatial", [True, False])

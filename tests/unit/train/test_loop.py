@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
+from bench.data.draws import drawn_by
 from bench.data.streams import Purpose, stream
 from bench.errors import Diverged, Interrupted
 from bench.methods.method import Seen
@@ -178,7 +179,7 @@ def test_accumulated_gradients_are_the_mean_over_batches() -> None:
     losses = []
     for place in (0, 1):
         batch = both.batches.batch(0, place)
-        found = both.method.compare(online, Seen(batch.views, np.random.default_rng()))
+        found = both.method.compare(online, Seen(batch.views, drawn_by(0, Purpose.NEGATIVES)))
         losses.append(torch.cat([both.method.objective(pair) for pair in found.pairs]).mean())
     mean = torch.stack(losses).mean()
     expected = torch.autograd.grad(mean, list(online.parameters()))
@@ -213,7 +214,7 @@ def test_probes_are_the_means_of_an_epoch(tmp_path: Path) -> None:
         state = {k: v.clone() for k, v in training.online.state_dict().items()}
         with torch.no_grad():
             pairs = training.method.compare(
-                training.online, Seen(batch.views, np.random.default_rng())
+                training.online, Seen(batch.views, drawn_by(0, Purpose.NEGATIVES))
             ).pairs
         training.online.load_state_dict(state)
         margin = 0.1 * float(np.log(20 / 30))

@@ -1,0 +1,132 @@
+"""Cells of `pretrain` on digits an hour and core, by this checkout and by another one, in turn.
+
+Both sides compute the same cells of the suite dcl-table-1 at scale `cpu`, evaluations included, in
+a process of their own that stays: imports and the first cell, which loads what torch loads once,
+are not counted. Seconds are those of the processor, on one thread, so that what else the machine
+does counts less; the sides alternate cell by cell.
+
+    python -m benchmarks.digits_cells --before FOLDER [--cells 4] [--batch-size 64]
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+EVALUATIONS = ("linear", "few-shot", "knn", "geometry")
+
+
+def serve() -> None:
+    """Compute a cell for each line with its batch size and seed; answer with its seconds."""
+    import torch
+
+    from bench.cells.pretrain import Pretrain
+    from bench.experiments import pretrain
+    from bench.experiments.evaluations import Evaluator
+    from bench.results.store import Store
+    from bench.suites.expand import expand
+    from bench.suites.load import load_suite
+
+    torch.set_num_threads(1)
+    path = Path("suites/dcl-table-1.yaml")
+    evaluate, spent = Evaluator.evaluate, dict.fromkeys(EVALUATIONS, 0.0)
+
+    def timed(self: Any, name: str, *given: Any) -> dict[str, float]:
+        began = time.process_time()
+        found = evaluate(self, name, *given)
+        spent[name] = spent.get(name, 0.0) + time.process_time() - began
+        return found
+
+    Evaluator.evaluate = timed  # type: ignore[assignment, method-assign]
+    for line in sys.stdin:
+        size, seed = map(int, line.split())
+        where: dict[str, list[Any]] = {"batch_size": [size], "loss": ["dcl"]}
+        (cell,) = expand(load_suite(path), "cpu", path, seeds=[seed], where=where)
+        spent.update(dict.fromkeys(spent, 0.0))
+        with tempfile.TemporaryDirectory() as name:
+            folders = Store(Path(name)).folders([cell], Path(name))
+            assert isinstance(cell, Pretrain)
+            folders[0].path.mkdir(parents=True)
+            began = time.process_time()
+            (found,) = pretrain.run([cell], folders, "cpu")
+            whole = time.process_time() - began
+        assert not isinstance(found, Exception), found
+        print(json.dumps({"whole": whole, **spent, "metrics": found.metrics}), flush=True)
+
+
+class Side:
+    """A process that computes cells by one checkout."""
+
+    def __init__(self, checkout: Path) -> None:
+        """Start it; what it imports is the checkout's."""
+        env = os.environ | {"PYTHONPATH": str(checkout)}
+        self.process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).resolve()), "--serve"],
+            cwd=checkout,
+            env=env,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    def seconds(self, size: int, seed: int) -> dict[str, Any]:
+        """Return what a cell took, whole and by evaluation, and what it found."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{size} {seed}\n")
+        self.process.stdin.flush()
+        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return answer
+
+
+def told(name: str, values: list[float]) -> str:
+    """Return the median and the range."""
+    return f"{name} {statistics.median(values):7.3f} [{min(values):.3f}, {max(values):.3f}]"
+
+
+def main() -> None:
+    """Print seconds a cell on both sides, by part, and the ratio of cells an hour."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--before", type=Path)
+    parser.add_argument("--cells", type=int, default=4)
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.serve:
+        serve()
+        return
+    if given.before is None:
+        parser.error("--before: needs the folder of another checkout")
+    sides = {"before": Side(given.before.resolve()), "now": Side(Path.cwd())}
+    for side in sides.values():
+        side.seconds(given.batch_size, 0)
+    taken: dict[str, list[dict[str, Any]]] = {name: [] for name in sides}
+    for seed in range(1, given.cells + 1):
+        for name in sorted(sides, reverse=seed % 2 == 0):
+            taken[name].append(sides[name].seconds(given.batch_size, seed))
+    for part in ("whole", *EVALUATIONS):
+        own = {name: [cell[part] for cell in cells] for name, cells in taken.items()}
+        ratio = [a / max(b, 1e-9) for a, b in zip(own["before"], own["now"], strict=True)]
+        line = ", ".join(told(name, values) for name, values in own.items())
+        print(f"{part:9} s: {line}; {told('ratio', ratio)}")
+    for metric in ("linear_top1", "few_shot_linear_top1", "knn_top1"):
+        line = "; ".join(
+            f"{name} " + ", ".join(f"{cell['metrics'][metric]:.2f}" for cell in cells)
+            for name, cells in taken.items()
+        )
+        print(f"{metric}: {line}")
+    hours = {
+        name: 3600 / statistics.mean(c["whole"] for c in cells) for name, cells in taken.items()
+    }
+    print(f"cells an hour and core: before {hours['before']:.0f}, now {hours['now']:.0f}")
+    print(f"ratio {hours['now'] / hours['before']:.2f}")
+
+
+if __name__ == "__main__":
+    main()
