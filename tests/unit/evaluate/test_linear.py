@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -176,12 +177,14 @@ def test_labels_beyond_the_classes() -> None:
 
 
 @pytest.mark.parametrize("schedule", ["cosine", "plateau"])
-def test_it_learns_from_what_is_shown_of_the_rows_it_trains_on(schedule: str) -> None:
+def test_it_learns_from_what_is_shown_of_the_rows_it_trains_on(
+    schedule: Literal["cosine", "plateau"],
+) -> None:
     both, asked = clouds(), []
     protocol = LinearProtocol(
         optimizer="sgd", base_lr=0.2, batch_size=64, epochs=3, schedule=schedule,
         plateau_drops=1 if schedule == "plateau" else 0, shown="crop-flip",
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
 
     def shown(epoch: int, batches: Sequence[Tensor]) -> Iterator[Tensor]:
         asked.append((epoch, torch.cat(list(batches)).sort().values))
@@ -196,6 +199,7 @@ def test_it_learns_from_what_is_shown_of_the_rows_it_trains_on(schedule: str) ->
     assert [epoch for epoch, _ in asked] == [0, 1, 2]
     kept = 180 if schedule == "plateau" else 200
     assert all(len(rows.unique()) == kept for _, rows in asked)
+    assert all(int(rows.max()) > 190 for _, rows in asked)  # rows of the whole training part
 
 
 def test_what_is_shown_and_the_protocol_agree() -> None:

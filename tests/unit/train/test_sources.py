@@ -128,7 +128,7 @@ def test_streamed_views_are_those_of_the_files(imagenet100: Path) -> None:
     draw = stream(0, Purpose.VIEWS)
     ((a, b),) = source.pairs("train", [rows], lambda _: stream(0, Purpose.VIEWS))
     assert a.shape == b.shape == (2, 3, 16, 16)
-    numbers = source.views.crop_numbers(draw, 2)  # type: ignore[attr-defined]
+    numbers = source.views.crop_numbers(draw, 2)
     path = source.paths["train"][5]  # type: ignore[attr-defined]
     image = Image.open(path)
     top, left, height, width = map(int, crop_box(numbers[0, 0], image.height, image.width))
