@@ -90,7 +90,11 @@ def test_a_cut_is_so_much_of_the_work_and_of_the_same_kind(experiment: str) -> N
 
 
 def test_work_is_the_training_s_and_the_cell_s_own() -> None:
-    toy, plain, linear = first_cell("spirals"), small_cell(), small_cell(linear="openselfsup")
+    toy, plain, linear = (
+        first_cell("spirals"),
+        small_cell(),
+        small_cell(linear="openselfsup", linear_once=True),
+    )
     assert toy.work == (0.0, toy.multiply_adds)
     assert plain.work.shared == linear.work.shared == plain.multiply_adds
     steps = 3 * 100 * 96 * (4 * 4) * 10  # passes, epochs, images, features, classes
