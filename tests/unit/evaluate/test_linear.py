@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -168,7 +168,9 @@ def test_labels_beyond_the_classes() -> None:
 
 
 @pytest.mark.parametrize("schedule", ["cosine", "plateau"])
-def test_it_learns_from_what_is_shown_of_the_rows_it_trains_on(schedule: Any) -> None:
+def test_it_learns_from_what_is_shown_of_the_rows_it_trains_on(
+    schedule: Literal["cosine", "plateau"],
+) -> None:
     both, asked = clouds(), []
     protocol = LinearProtocol(
         optimizer="sgd", base_lr=0.2, batch_size=64, epochs=3, schedule=schedule,
@@ -188,6 +190,7 @@ def test_it_learns_from_what_is_shown_of_the_rows_it_trains_on(schedule: Any) ->
     assert [epoch for epoch, _ in asked] == [0, 1, 2]
     kept = 180 if schedule == "plateau" else 200
     assert all(len(rows.unique()) == kept for _, rows in asked)
+    assert all(int(rows.max()) > 190 for _, rows in asked)  # rows of the whole training part
 
 
 def test_what_is_shown_and_the_protocol_agree() -> None:

@@ -1,13 +1,15 @@
 """What a linear classifier is shown of training images."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from torch.testing import assert_close
 
 from bench.cells.pretrain import Pretrain
-from bench.evaluate.features import extract
+from bench.evaluate.features import Accuracy, Features, extract
 from bench.experiments.evaluations import CROP_FLIP, Evaluator
 from bench.methods.online_network import Online
 from bench.train.sources import open_source, views_of
@@ -48,10 +50,21 @@ def test_the_watched_source_keeps_its_views() -> None:
     assert evaluator.source.views is before
 
 
-def test_a_protocol_decides_what_is_shown() -> None:
-    found = {
-        name: evaluator_of(cell).linear(cell, Online(cell))["linear_top1"]
-        for name in ("mutual-information", "mutual-information-cifar10")
-        for cell in [small_cell(linear=name)]
-    }
-    assert set(found) == {"mutual-information", "mutual-information-cifar10"}
+@pytest.mark.parametrize(
+    ("linear", "once", "shown"),
+    [("moco", False, True), ("moco", True, False), ("logistic", False, False)],
+)
+def test_a_protocol_decides_what_is_shown(
+    linear: str, once: bool, shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: dict[str, Any] = {}
+
+    def fitted(features: Features, **settings: Any) -> Accuracy:
+        told.update(settings)
+        return Accuracy(1.0, 2.0)
+
+    monkeypatch.setattr("bench.experiments.evaluations.linear_top1", fitted)
+    cell = small_cell(linear=linear, linear_once=once)
+    found = evaluator_of(cell).linear(cell, Online(cell))
+    assert found == {"linear_top1": 1.0, "linear_top5": 2.0}
+    assert (told["shown"] is not None) == shown == (told["protocol"].shown != "image")
