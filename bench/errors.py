@@ -4,6 +4,7 @@ BenchError                a user's mistake: one clear line, exit status 2
 |-- SuiteError            a suite file: unknown key, wrong type, empty axis, unknown artifact
 |-- PublishedError        a question about a paper, artifact or claim that does not exist
 |-- StoreError            the results folder: not writable, a record that cannot be read
+|   `-- Damaged           a file of it is not what was written
 |-- LaunchError           a run that cannot start: no GPU of that number, nothing begun to resume
 `-- DataError             a data set that cannot be had
     |-- DataMissing       it is not where it should be
@@ -34,6 +35,10 @@ class PublishedError(BenchError):
 
 class StoreError(BenchError):
     """The results folder cannot be used as asked."""
+
+
+class Damaged(StoreError):
+    """A file of the results is not what was written; what rests on it counts as missing."""
 
 
 class LaunchError(BenchError):

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from bench import __version__
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, Interrupted
+from bench.files.messages import forget_warnings
 
 
 class Verb(NamedTuple):
@@ -118,6 +119,7 @@ def _settings(
 
 def main() -> None:
     """Run the command line; a user's mistake is one line and exit status 2."""
+    forget_warnings()
     try:
         status = app(standalone_mode=False)
         sys.stdout.flush()

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from bench.errors import StoreError
+from bench.errors import Damaged
+from bench.files.regular import MOST_BYTES_OF_JSON, parse_json, read_regular
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,19 +85,21 @@ def to_json(record: Any) -> bytes:
     return (json.dumps(record, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, most_bytes: int = MOST_BYTES_OF_JSON) -> Any:
     """Return the file's JSON, None if there is no such file.
 
     Raises:
-        StoreError: the file is not JSON.
+        Damaged: it is no regular file of at most so many bytes, or no JSON of finite numbers.
+        StoreError: it cannot be read.
     """
-    try:
-        return json.loads(path.read_bytes())
-    except FileNotFoundError:
+    content = read_regular(path, most_bytes)
+    if content is None:
         return None
-    except (ValueError, OSError) as fault:
-        told = f"{path}: cannot be read ({fault}); remove {path.parent} to have it computed again"
-        raise StoreError(told) from fault
+    try:
+        return parse_json(content)
+    except ValueError as fault:
+        remedy = f"remove {path.parent} to have it computed again"
+        raise Damaged(f"{path}: cannot be read ({fault}); {remedy}") from fault
 
 
 def _partial(path: Path) -> Path:

@@ -19,10 +19,11 @@ from bench.cells.stacks import Unit
 from bench.errors import CellFailure
 from bench.experiments import EXPERIMENTS, Outcome
 from bench.results.folders import Folders
+from bench.results.launches import Launch
 from bench.results.lease import Claim, Lease, every
 from bench.results.owner import Owner
 from bench.results.provenance import describe
-from bench.results.store import Launch, Store
+from bench.results.store import Store
 from bench.signals import end_if_told, stoppable
 
 THREADS = 1  # of torch in a worker: a result does not depend on how many workers there are

@@ -22,8 +22,9 @@ from bench.launch.local import LocalQueue
 from bench.launch.progress import Progress
 from bench.launch.slurm.profile import Profile
 from bench.launch.worker import Assignment
+from bench.results.launches import Launch
 from bench.results.slurm.squeue import ask, this_job
-from bench.results.store import Launch, Store
+from bench.results.store import Store
 from bench.signals import stoppable
 
 
