@@ -108,12 +108,9 @@ def _cells(folder: Path) -> str:
     if found.faults:
         remedy = "remove a folder to have its cell computed again"
         raise StoreError(f"{'; '.join(found.faults)}; {remedy}")
-    other = f"; {len(found.other)} that this bench does not have ({found.other[0]})"
-    without = f"; {found.unverified} of them unverified: they have no digests"
-    parts = [
-        f"{found.cells} cells and {found.encoders} encoders finished, all can be read",
-        without if found.unverified else "",
-        other if found.other else "",
-        "; `bench verify` computes them again",
-    ]
-    return "".join(parts)
+    parts = [f"{found.cells} cells and {found.encoders} encoders finished, all can be read"]
+    if found.unverified:
+        parts.append(f"{found.unverified} of them unverified (they have no digests)")
+    if found.other:
+        parts.append(f"{len(found.other)} that this bench does not have ({found.other[0]})")
+    return "; ".join([*parts, "`bench verify` computes them again"])

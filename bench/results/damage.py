@@ -32,7 +32,8 @@ def damage_of(folder: CellFolder, *, whole: bool = False) -> str | None:
             folder.history(finished=True)
             folder.arrays()
     except Damaged as fault:
-        return str(fault)
+        why = str(fault).partition("; remove ")[0]
+        return f"{why}; remove {folder.path} to have it computed again"
     return None
 
 

@@ -22,6 +22,8 @@ import numpy as np
 from bench.cells.cell import Cell
 from bench.errors import StoreError
 from bench.files.atomic import to_npz, write_whole
+from bench.files.messages import warn
+from bench.results.damage import damage_of
 from bench.results.folder import CellFolder
 from bench.results.provenance import flatten
 from bench.results.store import Store
@@ -154,11 +156,13 @@ def _export(tables: Tables, cells: Sequence[Cell], store: Store) -> int:
     count = 0
     for cell in cells:
         folder = store.folder(cell)
-        metrics = folder.metrics()
-        if metrics is None:
+        if not folder.is_done:
+            continue
+        if (why := damage_of(folder, whole=True)) is not None:
+            warn(f"{why}; it is left out")
             continue
         count += 1
-        rows[cell.id] = _row(cell, metrics, folder)
+        rows[cell.id] = _row(cell, folder.metrics() or {}, folder)
         arrays[cell.id] = folder.arrays()
         lines[cell.id] = [
             {"id": cell.id} | {k: json.dumps(v) for k, v in record.items()}

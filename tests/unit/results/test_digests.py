@@ -1,5 +1,6 @@
 """What was altered after it was written is found, told, and no evidence."""
 
+import os
 import random
 import shutil
 from pathlib import Path
@@ -141,3 +142,41 @@ def test_a_flipped_bit_in_a_checkpoint_begins_anew(
         folder.checkpoint_file.write_bytes(content)
         forget_warnings()
     assert load_checkpoint(folder) is not None
+
+
+DEEP = "[" * 30_000 + "]" * 30_000
+LONG = '{"metrics": {"m": 1' + "0" * 400 + '}, "wall_s": 1' + "0" * 400 + "}"
+WRONG = {
+    "text": '"x"', "empty": "", "deep": DEEP, "long": LONG, "large": " " * 2**21,
+    "true": '{"metrics": {"m": true}, "wall_s": null}', "none": '{"metrics": {}, "a": [1]}',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("digests", [True, False])
+@pytest.mark.parametrize("name", ["summary.json", "provenance.json"])
+@pytest.mark.parametrize("wrong", [*WRONG, "pipe", "device", "folder", "link to nothing"])
+def test_a_file_of_another_kind_is_one_line_and_the_cell_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: str, name: str, digests: bool
+) -> None:
+    store, cells = Store(tmp_path), make_cells(2)
+    path, _ = (fill(store, cell).path / name for cell in cells)
+    path.unlink()
+    if wrong == "pipe":
+        os.mkfifo(path)
+    elif wrong == "folder":
+        path.mkdir()
+    elif wrong in WRONG:
+        path.write_text(WRONG[wrong])
+    else:
+        path.symlink_to("/dev/zero" if wrong == "device" else "nowhere")
+    if not digests:
+        path.with_name("digests.json").unlink()
+    gone = wrong == "link to nothing" and name == "summary.json"
+    for look in (lambda: states(store, cells), lambda: Results(tmp_path).finished(cells)):
+        forget_warnings()
+        look()
+        err = capsys.readouterr().err
+        assert err.count("\n") == (0 if gone else 1)
+        assert gone or err.startswith(f"bench: warning: {path}: ")
+    assert states(store, cells) == ["missing", "done"]
+    assert [cell for cell, _ in Results(tmp_path).finished(cells)] == cells[1:]
