@@ -13,6 +13,7 @@ CellFailure               one cell could not be computed; the others go on
 |-- Diverged              a loss or estimate is not finite
 `-- DataFailure           a data set is missing, torn or too small for the cell
 Interrupted               the work was told to stop; it can be resumed
+|-- DiskFailure           by a disk that is full, over quota, read-only or broken
 |-- Preempted             by Slurm, which takes the machine back or has reached a time limit
 `-- RankLost              another rank of a run on several ended without a word
 """
@@ -77,6 +78,10 @@ class DataFailure(CellFailure):
 
 class Interrupted(BaseException):
     """The process was told to stop (SIGTERM, SIGINT, or its launcher is gone)."""
+
+
+class DiskFailure(Interrupted):
+    """A file cannot be written, whatever is in it: one line with its path."""
 
 
 class Preempted(Interrupted):

@@ -1,5 +1,6 @@
 """Reading files that may be damaged: only regular files of bounded size, and finite JSON."""
 
+import errno
 import hashlib
 import json
 import math
@@ -24,11 +25,12 @@ def check_regular(path: Path, most_bytes: int | None = None) -> bool:
     """
     try:
         found = os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        if os.path.islink(path):
-            raise Damaged(f"{path}: is a link to nothing") from None
-        return False
     except OSError as fault:
+        absent = isinstance(fault, FileNotFoundError | NotADirectoryError)
+        if os.path.islink(path) and (absent or fault.errno == errno.ELOOP):
+            raise Damaged(f"{path}: is a link to nothing") from None
+        if absent:
+            return False
         raise _unread(path, fault) from fault
     if not stat.S_ISREG(found.st_mode):
         raise Damaged(f"{path}: is no regular file")

@@ -8,11 +8,12 @@ import os
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bench.errors import Damaged
+from bench.errors import Damaged, DiskFailure
 from bench.files.atomic import write_new, write_whole
 from bench.files.messages import warn
 from bench.results.owner import Owner
@@ -51,9 +52,21 @@ class Attempt:
         return _names(self.path.parent)[-1:] == [self.path.name]
 
     def end(self, state: Ending, reason: str | None = None, message: str | None = None) -> None:
-        """Record how it ended and so give up the claim."""
+        """Record how it ended and so give up the claim.
+
+        Where the disk takes nothing more, the record is removed instead, which gives the claim up.
+
+        Raises:
+            DiskFailure: it does not, and more is lost than that the attempt was interrupted.
+        """
         change = {"state": state, "ended": time.time(), "reason": reason, "message": message}
-        write_whole(self.path, sealed(self.record | change))
+        try:
+            write_whole(self.path, sealed(self.record | change))
+        except DiskFailure:
+            with suppress(OSError):
+                self.path.unlink()
+            if state != "interrupted":
+                raise
 
 
 def last_attempt(folder: Path) -> Attempt | None:
@@ -121,7 +134,6 @@ def begin_attempt(
     Returns:
         The new attempt; None if a living process holds the cell, or it failed for good.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     names = _names(folder)  # once: of two that see the same, one makes the next file
     last = (_read(folder, names) or [None])[-1]
     if last is not None and last.state == "running":

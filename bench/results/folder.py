@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.cells.cell import Cell
 from bench.errors import Damaged, StoreError
-from bench.files.atomic import read_json, sync_folder, to_json, to_npz, write_whole
+from bench.files.atomic import disk_failures, read_json, sync_folder, to_json, to_npz, write_whole
 from bench.files.regular import check_regular, is_number, parse_json, read_regular
 from bench.results.arrays import read_arrays
 from bench.results.attempts import Attempt, begin_attempt, last_attempt
@@ -221,7 +221,10 @@ class CellFolder:
 
     def append_history(self, line: dict[str, float]) -> None:
         """Add one record of metrics; `step` is among them."""
-        with self.history_file.open("a", encoding="utf-8") as file:
+        with (
+            disk_failures(self.history_file),
+            self.history_file.open("a", encoding="utf-8") as file,
+        ):
             file.write(json.dumps(line, sort_keys=True) + "\n")
 
     def history(self, *, finished: bool = False) -> list[dict[str, float]]:

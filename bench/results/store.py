@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from bench.cells.cell import Cell
 from bench.errors import StoreError
-from bench.files.atomic import to_json, write_whole
+from bench.files.atomic import raise_if_disk_failed, to_json, write_whole
 from bench.files.messages import warn
 from bench.results.damage import damage_of, discard
 from bench.results.digests import TRAINED
@@ -35,6 +35,7 @@ class State(StrEnum):
     STALE = "stale"
 
 
+PROBE_BYTES = 2**14  # more than any record, less than a checkpoint
 OVER = (State.DONE, State.FAILED)
 """States in which nothing is left to do, unless failures are tried again."""
 
@@ -83,13 +84,19 @@ class Store:
         return Folders(own, encoders=self.root / TRAINED, data=data)
 
     def check_writable(self) -> None:
-        """Raise a StoreError unless files can be written and hard-linked here."""
+        """Write a file of PROBE_BYTES here, make a hard link to it, and remove both.
+
+        Raises:
+            DiskFailure: the disk is full, over quota, read-only or broken.
+            StoreError: it is not possible for another reason.
+        """
         probe = self.root / f".probe-{uuid4().hex}"
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            probe.write_bytes(b"")
+            write_whole(probe, bytes(PROBE_BYTES))
             os.link(probe, probe.with_suffix(".link"))
         except OSError as fault:
+            raise_if_disk_failed(fault, self.root)
             told = fault.strerror or str(fault)
             raise StoreError(f"{self.root}: results cannot be written here ({told})") from fault
         finally:
@@ -180,7 +187,8 @@ class Store:
             with heartbeat(launch.path):
                 yield launch
         finally:
-            launch.path.unlink(missing_ok=True)
+            with suppress(OSError):
+                launch.path.unlink()
 
     def sweep(self) -> None:
         """Remove what killed launchers left: announcements, logs, half-written files."""
