@@ -13,6 +13,7 @@ from bench.results.exchange.entry import KINDS, finished, is_id
 from bench.results.exchange.validate import OtherCode, check
 from bench.results.folder import CellFolder
 from bench.results.records import LaunchRecord, SubmissionRecord, read_record
+from bench.results.tables import read_table, table_files
 
 
 @dataclass
@@ -52,7 +53,7 @@ def inspect(root: Path) -> Inspected:
 
 
 def _faults_of_others(root: Path) -> Iterator[str]:
-    """Yield what is wrong with attempts, checkpoints, launches and submissions."""
+    """Yield what is wrong with attempts, checkpoints, tables, launches and submissions."""
     for folder in (p for kind in KINDS for p in sorted((root / kind).glob("*")) if is_id(p.name)):
         for path in attempt_files(folder / "attempts"):
             try:
@@ -62,6 +63,11 @@ def _faults_of_others(root: Path) -> Iterator[str]:
         try:
             check_sealed(CellFolder(folder).checkpoint_file)
         except Damaged as fault:
+            yield str(fault)
+    for path in table_files(root):
+        try:
+            read_table(path)
+        except StoreError as fault:
             yield str(fault)
     launches = root / "launches"
     records = [(path, LaunchRecord, "a launch") for path in sorted(launches.glob("*.json"))]

@@ -16,10 +16,10 @@ from bench.files.messages import warn
 from bench.files.regular import sha256_of_file
 from bench.results.damage import damage_of
 from bench.results.exchange.entry import is_id
+from bench.results.exported import Exported
 from bench.results.folder import CellFolder
 from bench.results.provenance import flatten
 from bench.results.store import Store
-from bench.results.tables import Tables
 
 History = list[dict[str, float]]
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -37,6 +37,7 @@ class Finished:
     provenance: dict[str, Any]  # flat: commit, dirty, packages, processor, device, wall_s, ...
     read_history: Callable[[], History] = list
     read_arrays: Callable[[], Arrays] = dict
+    of_table: bool = False  # whose histories may lack metrics that no figure reads
 
     @cached_property
     def history(self) -> History:
@@ -65,7 +66,7 @@ class Results:
         if not root.is_dir():
             raise StoreError(f"{root}: no such results folder; `bench run` makes one")
         self.root, self.store = root, Store(root)
-        self._tables: dict[str, Tables] = {}
+        self._tables: dict[str, Exported] = {}
 
     def find(self, cell: Cell) -> Finished | None:
         """Return the finished cell; None if it is not there."""
@@ -83,13 +84,14 @@ class Results:
             history, arrays = partial(_history, folder), partial(_arrays, folder)
             return Finished(folder.metrics() or {}, flatten(folder.provenance()), history, arrays)
         tables = self._exported(experiment)
-        if name not in tables.rows:
+        if name not in tables.tables:
             return None
         return Finished(
             tables.metrics(name),
             tables.provenance(name),
             partial(tables.history, name),
             partial(tables.arrays_of, name),
+            of_table=True,
         )
 
     def names(self, experiment: str) -> list[str]:
@@ -97,7 +99,7 @@ class Results:
         folder = self.root / experiment
         names = sorted(filter(is_id, os.listdir(folder))) if folder.is_dir() else []
         done = [name for name in names if _is_sound(CellFolder(folder / name))]
-        return list(dict.fromkeys([*done, *self._exported(experiment).rows]))
+        return list(dict.fromkeys([*done, *self._exported(experiment).tables]))
 
     def fields(self, experiment: str, name: str) -> dict[str, Any]:
         """Return the resolved cell with an id, as it was written; empty if it is not there."""
@@ -111,7 +113,7 @@ class Results:
         folder = self.store.folder(cell)
         if not _is_sound(folder):
             tables = self._exported(cell.experiment)
-            return _digest(tables.contents(cell.id)) if cell.id in tables.rows else None
+            return _digest(tables.contents(cell.id)) if cell.id in tables.tables else None
         files = (
             folder.summary_file,
             folder.provenance_file,
@@ -120,9 +122,9 @@ class Results:
         )
         return _digest([(sha256_of_file(path) or "").encode() for path in files])
 
-    def _exported(self, experiment: str) -> Tables:
+    def _exported(self, experiment: str) -> Exported:
         if experiment not in self._tables:
-            self._tables[experiment] = Tables(self.root, experiment)
+            self._tables[experiment] = Exported(self.root, experiment)
         return self._tables[experiment]
 
 

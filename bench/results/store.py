@@ -16,6 +16,7 @@ from bench.files.atomic import raise_if_disk_failed, to_json, write_whole
 from bench.files.messages import warn
 from bench.results.damage import damage_of, discard
 from bench.results.digests import TRAINED
+from bench.results.exported import Exported
 from bench.results.folder import CellFolder
 from bench.results.folders import Folders
 from bench.results.launches import Launch, announced
@@ -58,14 +59,17 @@ DONE = CellState(State.DONE)
 class Store:
     """The results of any number of suites, shared by any number of processes."""
 
-    def __init__(self, root: Path, *, asks_slurm: bool = True) -> None:
+    def __init__(self, root: Path, *, asks_slurm: bool = True, have: Sequence[Path] = ()) -> None:
         """Name the folder; it is made when something is first written.
 
         Args:
             root: the results.
             asks_slurm: whether what Slurm holds counts as queued.
+            have: further folders of exported tables, whose cells count as done.
         """
         self.root, self.asks_slurm = root, asks_slurm
+        self.have = (root, *have)
+        self._exported: dict[str, set[str]] = {}
         self.launches = root / "launches"
         self.submissions = Submissions(self.launches / "slurm")
 
@@ -111,7 +115,18 @@ class Store:
         """
         present = {name: self._ids(name) for name in {cell.experiment for cell in cells}}
         queued = self.queued()
-        return [self._state(cell, present[cell.experiment], queued) for cell in cells]
+        states = [self._state(cell, present[cell.experiment], queued) for cell in cells]
+        return [
+            DONE if cell.id in self._in_tables(cell.experiment) else state
+            for cell, state in zip(cells, states, strict=True)
+        ]
+
+    def _in_tables(self, experiment: str) -> set[str]:
+        """Return the ids of the cells of exported tables; an id is that of one version alone."""
+        if experiment not in self._exported:
+            tables = (Exported(folder, experiment).tables for folder in self.have)
+            self._exported[experiment] = {name for found in tables for name in found}
+        return self._exported[experiment]
 
     def _ids(self, experiment: str) -> set[str]:
         try:

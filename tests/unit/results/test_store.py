@@ -12,10 +12,10 @@ from bench.cells.cell import identity
 from bench.errors import StoreError
 from bench.files.atomic import read_json, to_json, write_new, write_whole
 from bench.files.regular import sha256_of
+from bench.results.export_tables import export_cells
 from bench.results.owner import Owner
 from bench.results.reader import Results
 from bench.results.store import Store
-from bench.results.tables import export_cells
 from tests.fakes.processes import dead_owner
 from tests.fakes.results import states
 from tests.fakes.toys import make_cells
