@@ -135,7 +135,7 @@ def begin_attempt(
         The new attempt; None if a living process holds the cell, or it failed for good.
     """
     names = _names(folder)  # once: of two that see the same, one makes the next file
-    last = (_read(folder, names) or [None])[-1]
+    last = next(reversed(_read(folder, names)), None)
     if last is not None and last.state == "running":
         return None
     if last is not None and last.state == "failed" and last.record["ended"] >= retry_before:

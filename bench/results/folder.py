@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +16,7 @@ from bench.files.regular import check_regular, is_number, parse_json, read_regul
 from bench.results.arrays import read_arrays
 from bench.results.attempts import Attempt, begin_attempt, last_attempt
 from bench.results.digests import DIGESTS, MOST_BYTES, check_content, write_digests
-from bench.results.owner import Owner
+from bench.results.owner import LEASE_S, Owner
 from bench.results.provenance import fault_of_provenance
 
 if TYPE_CHECKING:
@@ -103,6 +104,10 @@ class CellFolder:
         """Remove the half-written files of a killed owner; its successor alone may do so."""
         for leftover in self.path.glob(".*"):
             leftover.unlink(missing_ok=True)
+        for leftover in self.attempts.glob(".*"):  # of others who try to claim it: old ones alone
+            with suppress(OSError):
+                if time.time() - leftover.stat().st_mtime > LEASE_S:
+                    leftover.unlink()
 
     def last_attempt(self) -> Attempt | None:
         """Return the latest attempt."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from bench.cells import CELLS
 from bench.errors import Damaged, StoreError
 from bench.files.sealed import check_sealed
+from bench.record import Record
 from bench.results.attempts import attempt_files, read_attempt
 from bench.results.digests import ENCODER, TRAINED
 from bench.results.exchange.entry import KINDS, finished, is_id
@@ -70,9 +71,12 @@ def _faults_of_others(root: Path) -> Iterator[str]:
         except StoreError as fault:
             yield str(fault)
     launches = root / "launches"
-    records = [(path, LaunchRecord, "a launch") for path in sorted(launches.glob("*.json"))]
     given = sorted((launches / "slurm").glob("*.json"))
-    for path, kind, what in [*records, *((p, SubmissionRecord, "a submission") for p in given)]:
+    records: list[tuple[Path, type[Record], str]] = [
+        *((path, LaunchRecord, "a launch") for path in sorted(launches.glob("*.json"))),
+        *((path, SubmissionRecord, "a submission") for path in given),
+    ]
+    for path, kind, what in records:
         try:
             read_record(path, kind, what)
         except StoreError as fault:

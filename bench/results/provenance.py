@@ -27,7 +27,7 @@ def _code() -> dict[str, Any]:
     here = Path(__file__).resolve().parents[2]
 
     def git(*words: str) -> str | None:
-        command = ["git", "-C", str(here), *words]
+        command = ["git", "--no-optional-locks", "-C", str(here), *words]  # it only looks
         try:
             answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
         except (OSError, subprocess.SubprocessError):

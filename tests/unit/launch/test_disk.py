@@ -10,7 +10,6 @@ import pytest
 
 from bench.cells.cell import Cell
 from bench.errors import DiskFailure
-from bench.files import atomic
 from bench.launch.run import run_cells
 from bench.results.attempts import all_attempts
 from bench.results.store import Store
@@ -56,7 +55,7 @@ def test_a_write_that_fails_stops_the_run_and_loses_nothing(
     run(tmp_path / "whole", cells)
     root = tmp_path / "full"
     with monkeypatch.context() as patch:
-        patch.setattr(atomic.os, "fsync", failing_from(number, code))
+        patch.setattr(os, "fsync", failing_from(number, code))
         with pytest.raises(DiskFailure) as failure:
             run(root, cells)
     line = str(failure.value)
@@ -74,6 +73,6 @@ def test_a_write_that_fails_stops_the_run_and_loses_nothing(
 def test_another_fault_of_the_system_is_a_failure_of_the_cell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(atomic.os, "fsync", failing_from(7, errno.EACCES))
+    monkeypatch.setattr(os, "fsync", failing_from(7, errno.EACCES))
     with pytest.raises(PermissionError):
         run(tmp_path, [*make_cells(1)])

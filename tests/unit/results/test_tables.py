@@ -2,6 +2,7 @@
 
 import gzip
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +60,7 @@ def test_a_torn_file_of_arrays_is_told(tmp_path: Path) -> None:
         _ = found.arrays
 
 
-def flat(store: Store, cells: list[Cell], folder: Path) -> None:
+def flat(store: Store, cells: Sequence[Cell], folder: Path) -> None:
     """Write the tables that earlier versions of this code wrote: plain, without digests."""
     export_cells(cells, store, folder)
     (folder / "digests.json").unlink()
@@ -78,7 +79,8 @@ def test_tables_of_suites_and_plain_ones_are_read_as_one(tmp_path: Path) -> None
     export_cells(cells[1:], store, out, suite="b", history={"loss"})
     assert sorted(path.name for path in table_files(out)) == [
         "pretrain.a.arrays.npz", "pretrain.a.csv.gz", "pretrain.arrays.npz",
-        "pretrain.b.arrays.npz", "pretrain.b.csv.gz", "pretrain.b.history.csv.gz", "pretrain.csv", "pretrain.history.csv",
+        "pretrain.b.arrays.npz", "pretrain.b.csv.gz",
+        "pretrain.b.history.csv.gz", "pretrain.csv", "pretrain.history.csv",
     ]  # fmt: skip
     back = Results(out)
     for cell in cells:
