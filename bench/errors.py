@@ -4,6 +4,7 @@ BenchError                a user's mistake: one clear line, exit status 2
 |-- SuiteError            a suite file: unknown key, wrong type, empty axis, unknown artifact
 |-- PublishedError        a question about a paper, artifact or claim that does not exist
 |-- StoreError            the results folder: not writable, a record that cannot be read
+|   `-- Damaged           a file of it is not what was written
 |-- LaunchError           a run that cannot start: no GPU of that number, nothing begun to resume
 `-- DataError             a data set that cannot be had
     |-- DataMissing       it is not where it should be
@@ -12,6 +13,7 @@ CellFailure               one cell could not be computed; the others go on
 |-- Diverged              a loss or estimate is not finite
 `-- DataFailure           a data set is missing, torn or too small for the cell
 Interrupted               the work was told to stop; it can be resumed
+|-- DiskFailure           by a disk that is full, over quota, read-only or broken
 |-- Preempted             by Slurm, which takes the machine back or has reached a time limit
 `-- RankLost              another rank of a run on several ended without a word
 """
@@ -34,6 +36,10 @@ class PublishedError(BenchError):
 
 class StoreError(BenchError):
     """The results folder cannot be used as asked."""
+
+
+class Damaged(StoreError):
+    """A file of the results is not what was written; what rests on it counts as missing."""
 
 
 class LaunchError(BenchError):
@@ -72,6 +78,10 @@ class DataFailure(CellFailure):
 
 class Interrupted(BaseException):
     """The process was told to stop (SIGTERM, SIGINT, or its launcher is gone)."""
+
+
+class DiskFailure(Interrupted):
+    """A file cannot be written, whatever is in it: one line with its path."""
 
 
 class Preempted(Interrupted):

@@ -1,11 +1,13 @@
 """How a setting's value is written, wherever a person reads it."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 LONGEST_NUMBER = 12  # characters; a longer one is rounded
 ONE_SEED = "one seed decides nothing: a difference of two single runs may be the seeds' alone"
 DIGITS = 6  # significant ones of a rounded number
+LONGEST_LINE = 100  # characters of a foreign value
 
 
 def value_text(value: Any, *, null: str = "null", joined_by: str = " or ") -> str:
@@ -28,3 +30,10 @@ def value_text(value: Any, *, null: str = "null", joined_by: str = " or ") -> st
         exact = repr(value).removesuffix(".0")
         return exact if len(exact) <= LONGEST_NUMBER else f"{value:.{DIGITS}g}"
     return str(value)
+
+
+def foreign_text(value: Any) -> str:
+    """Return a value of any origin in one short line of plain characters."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    plain = ascii(text)[1:-1] if isinstance(value, str) else text
+    return plain if len(plain) <= LONGEST_LINE else f"{plain[: LONGEST_LINE - 3]}..."

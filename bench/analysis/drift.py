@@ -121,9 +121,20 @@ def differing(mine: Finished, theirs: Finished) -> Record:
     arrays = sorted(mine.arrays.keys() | theirs.arrays.keys())
     return {
         "metrics": {n: pair for n, pair in values.items() if pair[0] != pair[1]},
-        "history": mine.history != theirs.history,
+        "history": _other_history(mine, theirs),
         "arrays": [n for n in arrays if not _same(mine.arrays.get(n), theirs.arrays.get(n))],
     }
+
+
+def _other_history(mine: Finished, theirs: Finished) -> bool:
+    """Whether histories differ; beside a table's, in the metrics that both have."""
+    here, there = mine.history, theirs.history
+    if mine.of_table or theirs.of_table:
+        if not here or not there:
+            return False
+        both = set(here[0]) & set(there[0])
+        here, there = ([{k: r[k] for k in both & set(r)} for r in own] for own in (here, there))
+    return here != there
 
 
 def other_versions(mine: Record, theirs: Record) -> Record:

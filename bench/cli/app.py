@@ -12,7 +12,8 @@ from typer.core import TyperGroup
 
 from bench import __version__
 from bench.cli.workspace import Workspace
-from bench.errors import BenchError, Interrupted
+from bench.errors import BenchError, DiskFailure, Interrupted
+from bench.files.messages import forget_warnings
 
 
 class Verb(NamedTuple):
@@ -118,6 +119,7 @@ def _settings(
 
 def main() -> None:
     """Run the command line; a user's mistake is one line and exit status 2."""
+    forget_warnings()
     try:
         status = app(standalone_mode=False)
         sys.stdout.flush()
@@ -125,6 +127,8 @@ def main() -> None:
         status = _complain(str(error))
     except typer.TyperException as error:
         status = _complain(" ".join(error.format_message().split()))
+    except DiskFailure as failure:
+        status = _complain(str(failure), status=1)
     except (typer.Abort, KeyboardInterrupt, Interrupted):
         if os.environ.get("RANK", "0") == "0":
             told = "interrupted; what was finished is kept, `bench resume` goes on"
@@ -139,8 +143,8 @@ def main() -> None:
     sys.exit(status or 0)
 
 
-def _complain(text: str) -> int:
+def _complain(text: str, *, status: int = 2) -> int:
     rank = os.environ.get("RANK", "0")
     who = "bench" if rank == "0" else f"bench, rank {rank}"
     print(f"{who}: {text}", file=sys.stderr)
-    return 2
+    return status

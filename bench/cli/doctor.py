@@ -11,7 +11,6 @@ from typing import Any
 
 import typer
 
-from bench.cells import CELLS
 from bench.cli.options import AsJson, answer
 from bench.cli.selection import select_scales
 from bench.cli.terminal import print_rows
@@ -20,8 +19,7 @@ from bench.errors import BenchError, StoreError
 from bench.launch.devices import visible_gpus
 from bench.papers.reader import PAPERS, load_paper
 from bench.report.tables import Entry
-from bench.results.exchange.entry import finished
-from bench.results.exchange.validate import OtherCode, check
+from bench.results.inspect import inspect
 from bench.results.store import Store
 from bench.suites.load import suite_paths
 
@@ -105,21 +103,14 @@ def _results(folder: Path) -> str:
 
 
 def _cells(folder: Path) -> str:
-    """Look at every file of every finished cell."""
-    faults: list[str] = []
-    other: list[str] = []
-    sound = 0
-    for entry in (p for kind in CELLS for p in finished(folder, kind)):
-        try:
-            check(entry)
-        except OtherCode as fault:
-            other.append(str(fault))
-        except StoreError as fault:
-            faults.append(str(fault))
-        else:
-            sound += 1
-    if faults:
-        told = "; ".join(faults)
-        raise StoreError(f"{told}; remove a folder to have its cell computed again")
-    left = f"; {len(other)} that this bench does not have ({other[0]})" if other else ""
-    return f"{sound} finished, all can be read{left}; `bench verify` computes them again"
+    """Look at every file of every finished cell and trained encoder."""
+    found = inspect(folder)
+    if found.faults:
+        remedy = "remove a folder to have its cell computed again"
+        raise StoreError(f"{'; '.join(found.faults)}; {remedy}")
+    parts = [f"{found.cells} cells and {found.encoders} encoders finished, all can be read"]
+    if found.unverified:
+        parts.append(f"{found.unverified} of them unverified (they have no digests)")
+    if found.other:
+        parts.append(f"{len(found.other)} that this bench does not have ({found.other[0]})")
+    return "; ".join([*parts, "`bench verify` computes them again"])

@@ -14,8 +14,9 @@ from bench.errors import BenchError
 from bench.results.exchange.merge import Archive, Folder, Source
 from bench.results.exchange.merge import merge as merge_sources
 from bench.results.exchange.write_tar import SUFFIXES, export_archive
+from bench.results.export_tables import export_cells
 from bench.results.store import State, Store
-from bench.results.tables import export_cells
+from bench.suites.suite import Suite
 
 MOST_SHOWN = 40  # cells that are listed
 
@@ -29,11 +30,16 @@ def export(
     to: Annotated[Path, typer.Option(help="Folder of CSV tables, or a .tar or .tar.gz file.")],
     scale: Scale = None,
     encoders: Encoders = False,
+    histories: Annotated[
+        bool, typer.Option("--histories", help="Tables: whole histories, not what figures read.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Add finished cells to CSV tables that reading verbs take as --results, or archive them."""
     chosen = [select(context.obj, name, scale=scale) for name in suite]
-    answer(export_selections(chosen, to, encoders=encoders), print_export, as_json)
+    answer(
+        export_selections(chosen, to, encoders=encoders, histories=histories), print_export, as_json
+    )
 
 
 def import_(
@@ -66,7 +72,19 @@ def _merge(sources: Sequence[Source], results: Path, as_json: bool) -> None:
     raise typer.Exit(bool(record["conflicts"]))
 
 
-def export_selections(chosen: Sequence[Selection], to: Path, *, encoders: bool) -> Record:
+def read_by_figures(suite: Suite) -> set[str]:
+    """Return the metrics of histories that the suite's figures read; no check reads any."""
+    names: set[str] = set()
+    for figure in suite.figures:
+        if figure.draw == "history":
+            asked = (figure.x, figure.y, figure.by, figure.panels, figure.reference, figure.ribbon)
+            names |= {name for name in asked if name}
+    return names
+
+
+def export_selections(
+    chosen: Sequence[Selection], to: Path, *, encoders: bool, histories: bool = False
+) -> Record:
     """Write the finished cells of the selections as tables, or as one archive where `to` is .tar.
 
     Raises:
@@ -85,7 +103,16 @@ def export_selections(chosen: Sequence[Selection], to: Path, *, encoders: bool) 
         cells = [cell for selection in chosen for cell in selection.cells]
         counted = export_archive(cells, chosen[0].store, to, encoders=encoders)
         return {"cells": counted.cells, "encoders": counted.encoders, "file": str(to)}
-    done = [export_cells(selection.cells, selection.store, to) for selection in chosen]
+    done = [
+        export_cells(
+            selection.cells,
+            selection.store,
+            to,
+            suite=selection.suite.name,
+            history=None if histories else read_by_figures(selection.suite),
+        )
+        for selection in chosen
+    ]
     return {"cells": sum(done), "folder": str(to)}
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +19,10 @@ Seeds = Annotated[str | None, typer.Option(help="These seeds instead of the suit
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Workers; default: one a GPU, or a core.")]
 
+Have = Annotated[
+    list[Path] | None,
+    typer.Option(help="A folder of exported tables: their cells count as done. May repeat."),
+]
 Limit = Annotated[float | None, typer.Option(help="Whole claims that fit in (CPU: core-hours).")]
 
 

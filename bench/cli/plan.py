@@ -14,7 +14,17 @@ from bench.analysis.needed_cells import Sets, needed_by_claims, needed_by_printe
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell, varied_settings
 from bench.cells.dataset_limits import too_much
-from bench.cli.options import AsJson, Jobs, Limit, Scale, Seeds, SuiteName, Where, answer
+from bench.cli.options import (
+    AsJson,
+    Have,
+    Jobs,
+    Limit,
+    Scale,
+    Seeds,
+    SuiteName,
+    Where,
+    answer,
+)
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import print_rows
 from bench.errors import BenchError, LaunchError
@@ -36,10 +46,10 @@ def plan(
     context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, jobs: Jobs = None, limit_gpu_hours: Limit = None,
     probe: Annotated[bool, typer.Option("--probe", help="Time steps of what is unknown.")] = False,
-    as_json: AsJson = False,
+    have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Show the grid, what is missing and how long it will take; run nothing."""
-    selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)
+    selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds, have=have)
     data = context.obj.data if probe else None
     record = describe_plan(selection, jobs, probe_with=data, limit_hours=limit_gpu_hours)
     answer(record, print_plan, as_json)

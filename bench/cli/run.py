@@ -12,6 +12,7 @@ import typer
 from bench.cells.cell import Cell
 from bench.cli.options import (
     AsJson,
+    Have,
     Jobs,
     Limit,
     Scale,
@@ -58,10 +59,13 @@ def run(
     seeds: Seeds = None, jobs: Jobs = None, executor: Executor = "local",
     retry_failed: RetryFailed = False, limit_gpu_hours: Limit = None, profile: ProfileName = None,
     pack: Pack = None, time_per_job: TimePerJob = None, ranks: Ranks = None,
-    as_json: AsJson = False,
+    have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Run what is missing of one or more suites; on Slurm submit it and return."""
-    chosen = [select(context.obj, name, scale=scale, where=where, seeds=seeds) for name in suite]
+    chosen = [
+        select(context.obj, name, scale=scale, where=where, seeds=seeds, have=have)
+        for name in suite
+    ]
     options = RunOptions(
         executor, jobs, retry_failed, limit_gpu_hours, profile, pack, time_per_job, ranks
     )
@@ -72,13 +76,13 @@ def run(
 
 @wraps(run, assigned=())  # its arguments and options
 def resume(
-    context: typer.Context, suite: SuiteNames, scale: Scale, where: Where, seeds: Seeds,
+    context: typer.Context, suite: SuiteNames, scale: Scale, where: Where, seeds: Seeds, have: Have,
     **options: Any,
 ) -> None:  # fmt: skip
     """Run what is missing of suites begun before; an error if nothing was begun."""
     for name in suite:
-        check_begun(select(context.obj, name, scale=scale, where=where, seeds=seeds))
-    run(context, suite, scale, where, seeds, **options)
+        check_begun(select(context.obj, name, scale=scale, where=where, seeds=seeds, have=have))
+    run(context, suite, scale, where, seeds, have=have, **options)
 
 
 def check_begun(selection: Selection) -> None:

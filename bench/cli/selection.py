@@ -1,5 +1,6 @@
 """What a command speaks of: a suite, a scale, its cells, its paper and the results."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +11,7 @@ from bench.errors import BenchError, choices
 from bench.files.yaml_file import scalar
 from bench.papers.reader import Paper
 from bench.results.store import Store
+from bench.results.tables import table_files
 from bench.suites.expand import expand
 from bench.suites.load import find_suite, load_suite, suite_paths
 from bench.suites.protocol import check_scale
@@ -27,11 +29,12 @@ class Selection:
     cells: list[Cell]
     paper: Paper
     results: Path
+    have: tuple[Path, ...] = ()  # folders of exported tables, whose cells count as done
 
     @cached_property
     def store(self) -> Store:
         """The results folder."""
-        return Store(self.results)
+        return Store(self.results, have=self.have)
 
     @property
     def title(self) -> str:
@@ -46,6 +49,7 @@ def select(
     scale: str | None = None,
     where: list[str] | None = None,
     seeds: str | None = None,
+    have: Sequence[Path] | None = None,
 ) -> Selection:
     """Return what a command line chose.
 
@@ -55,6 +59,7 @@ def select(
         scale: one of the suite's; default: its own.
         where: conditions such as `K=64,128`, all of which must hold.
         seeds: such as `0,1,2`, in place of the suite's.
+        have: folders of exported tables, whose cells count as done.
 
     Raises:
         BenchError: a mistake in the suite or in the choice.
@@ -66,7 +71,22 @@ def select(
     paper = check_suite(suite, path)
     if not where:  # some of the cells say nothing of the scale
         check_scale(suite, chosen, cells, paper)
-    return Selection(suite, path, chosen, cells, paper, workspace.results)
+    return Selection(suite, path, chosen, cells, paper, workspace.results, had(have))
+
+
+def had(folders: Sequence[Path] | None) -> tuple[Path, ...]:
+    """Return the folders of `--have`.
+
+    Raises:
+        BenchError: one of them holds no exported tables.
+    """
+    for folder in folders or ():
+        if not table_files(folder):
+            raise BenchError(
+                f"--have {folder}: no exported tables there; `bench export SUITE --to FOLDER` "
+                "writes them"
+            )
+    return tuple(folders or ())
 
 
 def check_scale_known(scale: str | None, suites: Path) -> None:

@@ -3,11 +3,13 @@
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
 
-from bench.cli.options import AsJson, answer
+from bench.cli.options import AsJson, Have, answer
+from bench.cli.selection import had
 from bench.cli.terminal import print_rows
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError
@@ -20,9 +22,9 @@ from bench.suites.load import load_suite, suite_paths
 Record = dict[str, Any]
 
 
-def suites(context: typer.Context, as_json: AsJson = False) -> None:
+def suites(context: typer.Context, have: Have = None, as_json: AsJson = False) -> None:
     """List every suite: its artifacts, scales, cells and how many are done."""
-    answer(describe_suites(context.obj), print_suites, as_json)
+    answer(describe_suites(context.obj, had(have)), print_suites, as_json)
 
 
 def schema() -> None:
@@ -30,9 +32,9 @@ def schema() -> None:
     print(json.dumps(suite_schema(), indent=1))
 
 
-def describe_suites(workspace: Workspace) -> list[Record]:
+def describe_suites(workspace: Workspace, have: Sequence[Path] = ()) -> list[Record]:
     """Return every suite with its scales; one that cannot be read is told on standard error."""
-    store, records = Store(workspace.results), []
+    store, records = Store(workspace.results, have=have), []
     for name, path in suite_paths(workspace.suites).items():
         try:
             suite = load_suite(path)

@@ -5,7 +5,7 @@ import uuid
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from torch import Tensor
 
 from bench.data.catalogue import check_folder, held_out_folder
 from bench.data.images import Images, Split, channel_statistics, fingerprint_of
-from bench.errors import DataError, DataMissing, DataTorn
+from bench.errors import DataError, DataMissing, DataTorn, StoreError
+from bench.files.regular import PIECE_BYTES, check_regular
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp")
 LARGEST = 2 * 10**9  # bytes of pixels that one process keeps in memory
@@ -43,7 +44,8 @@ def list_files(folder: Path, classes: Sequence[str]) -> Files:
     labels: list[int] = []
     for label, name in enumerate(classes):
         own = folder / name
-        names = sorted(os.listdir(own)) if own.is_dir() else []
+        with _told(own):
+            names = sorted(os.listdir(own)) if own.is_dir() else []
         kept = [n for n in names if n.lower().endswith(ENDINGS) and not n.startswith(".")]
         paths.extend(own / n for n in kept)
         labels.extend([label] * len(kept))
@@ -54,7 +56,7 @@ def list_files(folder: Path, classes: Sequence[str]) -> Files:
 
 def class_names(folder: Path) -> list[str]:
     """Return the sorted names of the folders in a folder, hidden ones left out."""
-    with os.scandir(folder) as entries:
+    with _told(folder), os.scandir(folder) as entries:
         return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
 
 
@@ -133,10 +135,29 @@ def _signatures(title: str, folder: Path, paths: list[Path]) -> Iterator[bytes]:
     """Yield path below the folder, size and CRC-32 of each file: equal on every machine."""
     total, start = 0, len(folder.as_posix()) + 1
     for path in paths:
-        content = path.read_bytes()
-        total += len(content)
-        _check_size(title, total)  # before terabytes are read
-        yield f"{path.as_posix()[start:]} {len(content)} {zlib.crc32(content)}".encode()
+        size, crc = 0, 0
+        with _told(path):
+            if not check_regular(path, LARGEST):
+                raise DataTorn(f"{path}: is not there any more")
+            with path.open("rb") as file:
+                while piece := file.read(PIECE_BYTES):
+                    size, crc = size + len(piece), zlib.crc32(piece, crc)
+            total += size
+            _check_size(title, total)  # before terabytes are read
+            yield f"{path.as_posix()[start:]} {size} {crc}".encode()
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn what the system says of a file or its name into one line with its path."""
+    try:
+        yield
+    except StoreError as fault:
+        raise DataTorn(str(fault)) from fault
+    except OSError as fault:
+        raise DataTorn(f"{path}: cannot be read ({fault.strerror or fault})") from fault
+    except UnicodeError as fault:
+        raise DataTorn(f"{ascii(str(path))[1:-1]}: the name is not UTF-8") from fault
 
 
 def _check_size(title: str, size: int) -> None:

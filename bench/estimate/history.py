@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from bench.cells import CELLS
 from bench.cells.cell import Cell
 from bench.errors import StoreError
-from bench.files.atomic import read_json
 from bench.results.folder import CellFolder
 from bench.results.store import Store
 
@@ -102,7 +101,7 @@ def _cells(experiment: str, names: Sequence[str], store: Store) -> Iterator[Cell
     for name in names:
         folder = CellFolder(store.root / experiment / name)
         try:
-            record = read_json(folder.cell_file) if folder.is_done else None
+            record = folder.fields() if folder.is_done else None
         except StoreError:
             continue
         if not isinstance(record, dict) or record.get("version") != version:

@@ -4,6 +4,8 @@
 provenance, summary, the weights (`encoder.pt`), and one file an evaluation.
 """
 
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,10 +13,15 @@ import torch
 from torch import nn
 
 from bench.cells.pretrain import Pretrain
-from bench.files.atomic import read_json, to_json, write_whole
-from bench.results.exchange.entry import ENCODER, EVALUATIONS
+from bench.errors import Damaged
+from bench.files.atomic import write_whole
+from bench.files.messages import warn
+from bench.results.damage import damage_of, discard
+from bench.results.digests import ENCODER, EVALUATIONS
 from bench.results.folder import CellFolder
 from bench.results.folders import Folders
+from bench.results.lease import POLL_S
+from bench.results.records import EvaluationRecord, read_record, sealed
 from bench.train.checkpoints import write_tensors
 
 SWEPT_AT_MOST = 3  # times, while one small file is written
@@ -31,6 +38,10 @@ def check_encoder(path: Path) -> None:
     for name, value in weights.items():
         if not isinstance(name, str) or not isinstance(value, torch.Tensor):
             raise ValueError(f"{name!r} is no tensor")
+        if value.is_meta or value.layout != torch.strided:
+            raise ValueError(f"{name!r} holds no dense numbers")
+        if not torch.isfinite(value).all():
+            raise ValueError(f"{name!r} holds numbers that are not finite")
 
 
 class TrainedFolder(CellFolder):
@@ -51,9 +62,22 @@ class TrainedFolder(CellFolder):
         return self.path / EVALUATIONS / f"{name}.json"
 
     def evaluation(self, cell: Pretrain, name: str) -> dict[str, float] | None:
-        """Return what an evaluation found; None if it was not done under the cell's protocol."""
-        record = read_json(self.evaluation_file(cell.evaluation_id(name)))
-        return None if record is None else dict(record["metrics"])
+        """Return what an evaluation found; None if it was not done under the cell's protocol.
+
+        One that is not what was written is told, and as if it was not done.
+        """
+        path = self.evaluation_file(cell.evaluation_id(name))
+        try:
+            record = read_record(path, EvaluationRecord, "an evaluation")
+        except Damaged as fault:
+            warn(f"{fault}; the evaluation is done again")
+            return None
+        if record is None:
+            return None
+        if (record["evaluation"], record["protocol"]) != (name, cell.evaluation(name)):
+            warn(f"{path}: is another evaluation than its name says; the evaluation is done again")
+            return None
+        return dict(record["metrics"])
 
     def write_evaluation(self, cell: Pretrain, name: str, metrics: dict[str, float]) -> None:
         """Keep what an evaluation found, with its protocol."""
@@ -61,9 +85,30 @@ class TrainedFolder(CellFolder):
         path = self.evaluation_file(cell.evaluation_id(name))
         for _ in range(SWEPT_AT_MOST):
             with suppress(FileNotFoundError):  # another process has swept meanwhile
-                write_whole(path, to_json(record))
+                write_whole(path, sealed(record))
                 return
-        write_whole(path, to_json(record))
+        write_whole(path, sealed(record))
+
+    def drop_unusable(self, fill: Callable[[], None]) -> None:
+        """Remove a finished encoder that is not what was written or does not fit, and tell it.
+
+        Args:
+            fill: loads the weights into the network they are for; raises where they do not fit.
+        """
+
+        def fault(folder: CellFolder) -> str | None:
+            why = damage_of(folder, whole=True)
+            if why is None:
+                try:
+                    fill()
+                except Exception as error:  # torch raises many kinds
+                    why = f"{self.encoder_file}: {str(error).strip().partition(chr(10))[0]}"
+            return why
+
+        while self.is_done and (why := fault(self)) is not None:
+            warn(f"{why.partition('; remove ')[0]}; the encoder is trained again")
+            if not discard(self, lambda folder: fault(folder) is not None):
+                time.sleep(POLL_S)
 
     def write_encoder(self, online: nn.Module) -> None:
         """Keep the weights."""

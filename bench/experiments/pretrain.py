@@ -140,7 +140,9 @@ def _have_trained(
     device: str,
     ranks: Ranks,
 ) -> None:
-    """Train the encoder unless it is there; the first rank looks, claims and tells."""
+    """Train the encoder unless it is there and sound; the first rank looks, claims and tells."""
+    if ranks.first:
+        home.drop_unusable(lambda: home.load_encoder(Online(cell), "cpu"))
     if ranks.tell(not home.is_done):
         with _held(home, ranks) as heartbeat:
             if ranks.tell(not home.is_done):  # while it was waited for

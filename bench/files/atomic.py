@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
 import shutil
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from bench.errors import StoreError
+from bench.errors import Damaged, DiskFailure
+from bench.files.regular import MOST_BYTES_OF_JSON, parse_json, read_regular
 
 if TYPE_CHECKING:
     import numpy as np
 
 COPY_BYTES = 2**20  # at a time
+DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+"""What the system says when a disk takes nothing more, whatever is written."""
+
+
+@contextmanager
+def disk_failures(path: Path) -> Iterator[None]:
+    """Turn the errors of `DISK` into a `DiskFailure` that names the path; others stay."""
+    try:
+        yield
+    except OSError as fault:
+        raise_if_disk_failed(fault, path)
+        raise
+
+
+def raise_if_disk_failed(fault: Exception, path: Path | None = None) -> None:
+    """Raise a `DiskFailure` if that is what an error means."""
+    if isinstance(fault, OSError) and fault.errno in DISK:
+        where = path or fault.filename or "a file"
+        raise DiskFailure(
+            f"{where}: cannot be written ({fault.strerror}); what was finished is kept, "
+            "`bench resume` goes on when there is space"
+        ) from fault
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -39,16 +63,18 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     Yields the file to write to. An error leaves what was there before. That the name outlives a
     crash of the machine is sure after `sync_folder` alone.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = _partial(path)
-    try:
-        with partial.open("wb") as file:
-            yield file
-            _sync(file)
-        os.replace(partial, path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    with disk_failures(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with partial.open("wb") as file:
+                yield file
+                _sync(file)
+            os.replace(partial, path)
+        except BaseException:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise
 
 
 def write_new(path: Path, content: bytes) -> bool:
@@ -58,15 +84,18 @@ def write_new(path: Path, content: bytes) -> bool:
     temporary file, which fails if the name is taken.
     """
     partial = _partial(path)
-    try:
-        with partial.open("wb") as file:
-            file.write(content)
-            _sync(file)
-        os.link(partial, path)
-    except FileExistsError:
-        return False
-    finally:
-        partial.unlink(missing_ok=True)
+    with disk_failures(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with partial.open("wb") as file:
+                file.write(content)
+                _sync(file)
+            os.link(partial, path)
+        except FileExistsError:
+            return False
+        finally:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
     return True
 
 
@@ -84,19 +113,21 @@ def to_json(record: Any) -> bytes:
     return (json.dumps(record, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, most_bytes: int = MOST_BYTES_OF_JSON) -> Any:
     """Return the file's JSON, None if there is no such file.
 
     Raises:
-        StoreError: the file is not JSON.
+        Damaged: it is no regular file of at most so many bytes, or no JSON of finite numbers.
+        StoreError: it cannot be read.
     """
-    try:
-        return json.loads(path.read_bytes())
-    except FileNotFoundError:
+    content = read_regular(path, most_bytes)
+    if content is None:
         return None
-    except (ValueError, OSError) as fault:
-        told = f"{path}: cannot be read ({fault}); remove {path.parent} to have it computed again"
-        raise StoreError(told) from fault
+    try:
+        return parse_json(content)
+    except ValueError as fault:
+        remedy = f"remove {path.parent} to have it computed again"
+        raise Damaged(f"{path}: cannot be read ({fault}); {remedy}") from fault
 
 
 def _partial(path: Path) -> Path:
@@ -110,8 +141,9 @@ def _sync(file: BinaryIO) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Make sure that the names in a folder outlive a crash of the machine."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with disk_failures(folder):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

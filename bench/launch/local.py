@@ -17,8 +17,9 @@ import submitit
 
 from bench.cells.cell import Cell
 from bench.cells.stacks import Stack
-from bench.errors import Interrupted, LaunchError
-from bench.launch.worker import Assignment, give_up, run_worker
+from bench.errors import DiskFailure, Interrupted, LaunchError
+from bench.files.atomic import disk_failures
+from bench.launch.worker import Assignment, give_up, work
 from bench.results.attempts import all_attempts
 from bench.results.slurm.squeue import this_job
 from bench.results.store import OVER, CellState, State
@@ -31,7 +32,7 @@ KILLS_ALLOWED = 3  # of one cell
 DEATHS_ALLOWED = 5  # of the workers of a slot, in a row, that finish nothing
 NO_LIMIT_MIN = 60 * 24 * 365
 
-Worker = submitit.LocalJob[None]
+Worker = submitit.LocalJob[str | None]
 Report = Callable[[list[CellState]], bool]
 
 
@@ -59,6 +60,7 @@ class LocalQueue:
 
         Raises:
             LaunchError: workers die before they can do anything.
+            DiskFailure: a file cannot be written; the other workers are told to stop.
         """
         try:
             began = time.monotonic()
@@ -91,7 +93,8 @@ class LocalQueue:
         executor.update_parameters(timeout_min=NO_LIMIT_MIN)
         with deaf():  # to signals that reach the whole group or job: the launcher stops its workers
             sharing = list(self.slots).count(gpu)
-            job = executor.submit(run_worker, replace(self.assignment, stacks=stacks), gpu, sharing)
+            with disk_failures(self.assignment.launch.logs):
+                job = executor.submit(work, replace(self.assignment, stacks=stacks), gpu, sharing)
         return cast("Worker", job)
 
     def stop(self) -> None:
@@ -153,9 +156,16 @@ class _Remainder:
         """Count a worker's death, and give up cells that killed too many workers.
 
         Cells that died together are tried one by one.
+
+        Raises:
+            DiskFailure: the worker stopped since a file cannot be written, or died and none can.
+            LaunchError: workers die before they can do anything.
         """
         if worker.paths.result_pickle.exists() and worker.exception() is None:
+            if (failure := worker.result()) is not None:
+                raise DiskFailure(failure)
             return
+        self.store.check_writable()
         self.deaths += 1
         last_line = _last_line(worker)
         killed = {cell.id for cell in self.cells if self._was_killed(cell, last_line)}

@@ -74,6 +74,7 @@ class _Grid:
             compute_here: what computes in this process, if `jobs` is 0.
         """
         self.store.check_writable()
+        self.store.discard_damaged(self.cells)
         states = self.store.states(self.cells)
         for cell, state in zip(self.cells, states, strict=True):
             if state.state == State.DONE:  # its process may have been killed before it did so

@@ -8,7 +8,7 @@ import time
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,13 +16,15 @@ from typing import Any
 
 from bench.cells.cell import Cell
 from bench.cells.stacks import Stack
-from bench.errors import CellFailure
+from bench.errors import CellFailure, DiskFailure
 from bench.experiments import EXPERIMENTS, Outcome
+from bench.files.atomic import raise_if_disk_failed
 from bench.results.folders import Folders
+from bench.results.launches import Launch
 from bench.results.lease import Claim, Lease, every
 from bench.results.owner import Owner
 from bench.results.provenance import describe
-from bench.results.store import Launch, Store
+from bench.results.store import Store
 from bench.signals import end_if_told, stoppable
 
 THREADS = 1  # of torch in a worker: a result does not depend on how many workers there are
@@ -54,11 +56,23 @@ def run_worker(assignment: Assignment, gpu: str | None = None, sharing: int = 1)
 
     Raises:
         Interrupted: the process was told to stop; claims are released, checkpoints stay.
+        DiskFailure: a file cannot be written; claims are given up, no cell counts as failed.
     """
     with stoppable():
         compute = partial(_compute, device=configure_process(gpu), sharing=sharing)
         with _following(assignment.launch):
             compute_stacks(assignment, compute)
+
+
+def work(assignment: Assignment, gpu: str | None, sharing: int) -> str | None:
+    """Compute as `run_worker` does; return why the disk takes nothing more, if it does not."""
+    try:
+        run_worker(assignment, gpu, sharing)
+    except DiskFailure as failure:
+        with suppress(OSError):  # the log stands on the same disk
+            print(f"bench: {failure}", file=sys.stderr, flush=True)
+        return str(failure)
+    return None
 
 
 def configure_process(gpu: str | None) -> str:
@@ -100,6 +114,7 @@ def compute_stacks(assignment: Assignment, compute: Compute, *, recovers: bool =
                 for equal in _by_step(held):
                     _compute_and_settle(equal, lease, assignment, compute, recovers)
             except Exception as error:  # told in the store; it harms no other stack
+                raise_if_disk_failed(error)
                 for claim in list(lease.claims):
                     fail(lease, claim, error)
                 if not recovers:
@@ -122,6 +137,7 @@ def _compute_and_settle(
     try:
         outcomes, provenance = compute(cells, assignment.store.folders(cells, assignment.data))
     except Exception as error:
+        raise_if_disk_failed(error)
         if not recovers:
             raise
         if len(held) > 1:

@@ -9,6 +9,8 @@ results/<experiment>/<cell id>/
     checkpoint.json    after how many steps that is
     arrays.npz         arrays worth keeping
     provenance.json    commit, versions, device, wall time
+    digests.json       the SHA-256 of each of these files, but of checkpoints and attempts, which
+                       carry their own
     summary.json       the metrics; written last: that it exists is what "done" means
 results/launches/      what running launchers have queued, and their logs
 """

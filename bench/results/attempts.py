@@ -5,16 +5,21 @@ link, which exactly one of several contenders can do, so a dead owner's claim is
 """
 
 import os
+import re
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bench.errors import StoreError
-from bench.files.atomic import read_json, to_json, write_new, write_whole
+from bench.errors import Damaged, DiskFailure
+from bench.files.atomic import write_new, write_whole
+from bench.files.messages import warn
 from bench.results.owner import Owner
+from bench.results.records import AttemptRecord, read_record, sealed
 
-_KEYS = {"attempt", "owner", "launch", "state", "ended", "reason", "message"}
+_NAME = re.compile(r"[0-9]{4,18}\.json", re.ASCII)
 
 Ending = Literal["done", "failed", "interrupted"]
 
@@ -47,30 +52,70 @@ class Attempt:
         return _names(self.path.parent)[-1:] == [self.path.name]
 
     def end(self, state: Ending, reason: str | None = None, message: str | None = None) -> None:
-        """Record how it ended and so give up the claim."""
+        """Record how it ended and so give up the claim.
+
+        Where the disk takes nothing more, the record is removed instead, which gives the claim up.
+
+        Raises:
+            DiskFailure: it does not, and more is lost than that the attempt was interrupted.
+        """
         change = {"state": state, "ended": time.time(), "reason": reason, "message": message}
-        write_whole(self.path, to_json(self.record | change))
+        try:
+            write_whole(self.path, sealed(self.record | change))
+        except DiskFailure:
+            with suppress(OSError):
+                self.path.unlink()
+            if state != "interrupted":
+                raise
 
 
 def last_attempt(folder: Path) -> Attempt | None:
-    """Return the latest attempt recorded in the folder."""
-    attempts = all_attempts(folder)
+    """Return the latest attempt recorded in the folder that can be read."""
+    attempts = _read(folder, _names(folder))
     return attempts[-1] if attempts else None
 
 
 def all_attempts(folder: Path) -> list[Attempt]:
-    """Return the attempts recorded in the folder, in order."""
-    records = [(folder / name, read_json(folder / name)) for name in _names(folder)]
-    for path, record in records:
-        if record is not None and not (isinstance(record, dict) and set(record) >= _KEYS):
-            raise StoreError(f"{path}: is no record of an attempt; remove {folder.parent}")
-    return [Attempt(path, record) for path, record in records if record is not None]
+    """Return the attempts recorded in the folder, in order.
+
+    One that cannot be read is told on standard error and left out: its process finds at its next
+    look that it was taken for dead.
+    """
+    return _read(folder, _names(folder))
+
+
+def _read(folder: Path, names: Sequence[str]) -> list[Attempt]:
+    found = []
+    for name in names:
+        try:
+            attempt = read_attempt(folder / name)
+        except Damaged as fault:
+            warn(f"{fault}; the attempt counts as killed")
+        else:
+            found += [] if attempt is None else [attempt]
+    return found
+
+
+def read_attempt(path: Path) -> Attempt | None:
+    """Return the attempt that a file records; None if there is no such file.
+
+    Raises:
+        Damaged: it records none, or is not what was written.
+        StoreError: it cannot be read.
+    """
+    record = read_record(path, AttemptRecord, "an attempt")
+    return None if record is None else Attempt(path, record)
+
+
+def attempt_files(folder: Path) -> list[Path]:
+    """Return the files that should record an attempt, in order."""
+    return [folder / name for name in _names(folder)]
 
 
 def _names(folder: Path) -> list[str]:
     """Return the names of the records in the folder, in order."""
     try:
-        return sorted(n for n in os.listdir(folder) if n.endswith(".json") and n[0] != ".")
+        return sorted(n for n in os.listdir(folder) if _NAME.fullmatch(n))
     except FileNotFoundError:
         return []
 
@@ -89,13 +134,13 @@ def begin_attempt(
     Returns:
         The new attempt; None if a living process holds the cell, or it failed for good.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    last = last_attempt(folder)
+    names = _names(folder)  # once: of two that see the same, one makes the next file
+    last = next(reversed(_read(folder, names)), None)
     if last is not None and last.state == "running":
         return None
     if last is not None and last.state == "failed" and last.record["ended"] >= retry_before:
         return None
-    number = 1 if last is None else last.number + 1
+    number = int(Path(names[-1]).stem) + 1 if names else 1
     record = {
         "attempt": number,
         "owner": owner.record(),
@@ -107,4 +152,4 @@ def begin_attempt(
         "message": None,
     }
     path = folder / f"{number:04d}.json"
-    return Attempt(path, record) if write_new(path, to_json(record)) else None
+    return Attempt(path, record) if write_new(path, sealed(record)) else None

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-import math
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import is_zipfile
 
 from bench.cells.cell import Cell
-from bench.errors import StoreError
-from bench.files.atomic import read_json, sync_folder, to_json, to_npz, write_whole
+from bench.errors import Damaged, StoreError
+from bench.files.atomic import disk_failures, read_json, sync_folder, to_json, to_npz, write_whole
+from bench.files.regular import check_regular, is_number, parse_json, read_regular
+from bench.results.arrays import read_arrays
 from bench.results.attempts import Attempt, begin_attempt, last_attempt
-from bench.results.owner import Owner
+from bench.results.digests import DIGESTS, MOST_BYTES, check_content, write_digests
+from bench.results.owner import LEASE_S, Owner
+from bench.results.provenance import fault_of_provenance
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,7 +95,8 @@ class CellFolder:
             attempt.end("done")
             return None
         self.sweep()
-        if cell is not None and not self.cell_file.exists():
+        (self.path / DIGESTS).unlink(missing_ok=True)  # of an attempt that ended before the summary
+        if cell is not None:
             write_whole(self.cell_file, to_json(cell.model_dump(mode="json")))
         return attempt
 
@@ -100,6 +104,10 @@ class CellFolder:
         """Remove the half-written files of a killed owner; its successor alone may do so."""
         for leftover in self.path.glob(".*"):
             leftover.unlink(missing_ok=True)
+        for leftover in self.attempts.glob(".*"):  # of others who try to claim it: old ones alone
+            with suppress(OSError):
+                if time.time() - leftover.stat().st_mtime > LEASE_S:
+                    leftover.unlink()
 
     def last_attempt(self) -> Attempt | None:
         """Return the latest attempt."""
@@ -115,7 +123,9 @@ class CellFolder:
         if arrays:
             write_whole(self.arrays_file, to_npz(arrays))
         write_whole(self.provenance_file, to_json(provenance))
-        write_whole(self.summary_file, to_json({"metrics": metrics}))
+        summary = to_json({"metrics": metrics})
+        write_digests(self.path, summary)
+        write_whole(self.summary_file, summary)
         sync_folder(self.path)
         self.remove_checkpoint()
 
@@ -141,52 +151,85 @@ class CellFolder:
         self.step_file.unlink(missing_ok=True)
 
     def metrics(self) -> dict[str, float] | None:
-        """Return the metrics of the summary; None if the cell is not done."""
-        summary = read_json(self.summary_file)
-        if summary is None:
+        """Return the metrics of the summary; None if the cell is not done.
+
+        Raises:
+            Damaged: they are not what was written, or no finite numbers.
+        """
+        if not self.is_done:
             return None
+        summary = self._verified_json(self.summary_file)
         metrics = summary.get("metrics") if isinstance(summary, dict) else None
-        if not isinstance(metrics, dict) or not all(map(_is_finite, metrics.values())):
-            raise StoreError(
+        if (
+            not isinstance(metrics, dict)
+            or not metrics
+            or not all(map(is_number, metrics.values()))
+        ):
+            raise Damaged(
                 f"{self.summary_file}: holds no finite metrics; remove {self.path} to have it "
                 "computed again"
             )
         return metrics
 
     def provenance(self) -> dict[str, Any]:
-        """Return where the result comes from; empty if the cell is not done."""
-        record = read_json(self.provenance_file)
-        if not isinstance(record, dict | None):
-            raise self._unreadable(self.provenance_file, "it is no JSON object")
+        """Return where the result comes from; empty if the cell is not done.
+
+        Raises:
+            Damaged: it is not what was written, or a field of it has another type.
+        """
+        record = self._verified_json(self.provenance_file)
+        why = None if record is None else fault_of_provenance(record)
+        if why is not None:
+            raise self._unreadable(self.provenance_file, why)
         return record or {}
+
+    def fields(self) -> dict[str, Any] | None:
+        """Return the resolved cell as it was written; None if it is not there.
+
+        Raises:
+            Damaged: it is not what was written, or no JSON object.
+        """
+        record = self._verified_json(self.cell_file)
+        if not isinstance(record, dict | None):
+            raise self._unreadable(self.cell_file, "it is no JSON object")
+        return record
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
         """Return the arrays kept; empty if there are none.
 
         Raises:
-            StoreError: the file is damaged.
+            Damaged: they are not what was written, or no arrays of numbers.
         """
-        if not self.arrays_file.exists():
+        check_content(self.arrays_file, read_regular(self.arrays_file, MOST_BYTES["arrays.npz"]))
+        if not check_regular(self.arrays_file):
             return {}
-        import numpy as np  # here alone, so that `bench status` need not load it
-
-        if not is_zipfile(self.arrays_file):
-            raise self._unreadable(self.arrays_file, "it is no npz file")
         try:
-            with self.arrays_file.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                return dict(arrays)
-        except Exception as fault:  # numpy and zipfile raise many kinds for a damaged file
-            text = str(fault).strip().partition("\n")[0] or type(fault).__name__
-            raise self._unreadable(self.arrays_file, text) from fault
+            return read_arrays(self.arrays_file)
+        except ValueError as fault:
+            raise self._unreadable(self.arrays_file, str(fault)) from fault
 
-    def _unreadable(self, path: Path, why: str) -> StoreError:
-        return StoreError(
+    def _verified_json(self, path: Path) -> Any:
+        """Return what is in a JSON file of a finished cell; None if it is not there."""
+        content = read_regular(path, MOST_BYTES[path.name])
+        check_content(path, content)
+        if content is None:
+            return None
+        try:
+            return parse_json(content)
+        except ValueError as fault:
+            raise self._unreadable(path, str(fault)) from fault
+
+    def _unreadable(self, path: Path, why: str) -> Damaged:
+        return Damaged(
             f"{path}: cannot be read ({why}); remove {self.path} to have it computed again"
         )
 
     def append_history(self, line: dict[str, float]) -> None:
         """Add one record of metrics; `step` is among them."""
-        with self.history_file.open("a", encoding="utf-8") as file:
+        with (
+            disk_failures(self.history_file),
+            self.history_file.open("a", encoding="utf-8") as file,
+        ):
             file.write(json.dumps(line, sort_keys=True) + "\n")
 
     def history(self, *, finished: bool = False) -> list[dict[str, float]]:
@@ -196,13 +239,12 @@ class CellFolder:
             finished: whether the cell is done, so that no line may be torn.
 
         Raises:
-            StoreError: one is.
+            Damaged: one is, or the file is not what was written.
         """
-        try:
-            text = self.history_file.read_text(encoding="utf-8", errors="replace")
-        except FileNotFoundError:
-            return []
-        lines = text.splitlines(keepends=True)
+        content = read_regular(self.history_file, MOST_BYTES["history.jsonl"])
+        if finished:
+            check_content(self.history_file, content)
+        lines = (content or b"").splitlines(keepends=True)
         records = []
         for line in lines:
             record = _record(line)
@@ -232,14 +274,11 @@ class CellFolder:
         return path
 
 
-def _record(line: str) -> dict[str, float] | None:
+def _record(line: bytes) -> dict[str, float] | None:
     """Return a line of history; None if it is torn."""
     try:
-        record = json.loads(line) if line.endswith("\n") else None
+        record = parse_json(line) if line.endswith(b"\n") else None
     except ValueError:
         return None
-    return record if isinstance(record, dict) and "step" in record else None
-
-
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
+    known = isinstance(record, dict) and "step" in record and all(map(is_number, record.values()))
+    return record if known else None

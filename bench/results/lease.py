@@ -144,9 +144,9 @@ class Lease:
         self, claim: Claim, state: Ending, reason: str | None = None, message: str | None = None
     ) -> None:
         """End the attempt of a claim, unless another process took it over, and give it up."""
+        self.claims.remove(claim)
         if claim.attempt.is_mine():
             claim.attempt.end(state, reason, message)
-        self.claims.remove(claim)
 
     def _touch(self) -> None:
         for _, attempt in list(self.claims):

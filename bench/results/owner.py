@@ -30,7 +30,7 @@ class Owner:
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> "Owner":
-        """Return the owner that a JSON record holds."""
+        """Return the owner that a JSON record holds (`bench.results.records.OwnerRecord`)."""
         return cls(**record)
 
     def record(self) -> dict[str, Any]:

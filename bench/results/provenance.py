@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from bench import __version__
+from bench.files.regular import is_number
+from bench.text import foreign_text
 
+NUMBERS = (
+    "attempt", "began", "device_busy", "device_peak_gb", "device_total_gb", "packed",
+    "peak_memory_gb", "ranks", "stack", "threads", "wall_s",
+)  # fmt: skip
+MOST_NESTED = 4  # trained, machine, processor: 3
 PACKAGES = ("torch", "numpy", "scipy", "scikit-learn")
 
 
@@ -20,7 +27,7 @@ def _code() -> dict[str, Any]:
     here = Path(__file__).resolve().parents[2]
 
     def git(*words: str) -> str | None:
-        command = ["git", "-C", str(here), *words]
+        command = ["git", "--no-optional-locks", "-C", str(here), *words]  # it only looks
         try:
             answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
         except (OSError, subprocess.SubprocessError):
@@ -78,3 +85,24 @@ def flatten(record: dict[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             flat[prefix + key] = value
     return flat
+
+
+def fault_of_provenance(record: Any) -> str | None:
+    """Return what is wrong with a provenance that was read, nested or flat; None if nothing is."""
+    if not isinstance(record, dict):
+        return "it is no JSON object"
+    return _fault(record, MOST_NESTED)
+
+
+def _fault(record: dict[str, Any], levels: int) -> str | None:
+    for key, value in record.items():
+        name = key.rpartition(".")[2]
+        if isinstance(value, dict):
+            why = _fault(value, levels - 1) if levels > 1 else "it is nested too deeply"
+            if why is not None:
+                return why
+        elif name in NUMBERS and not is_number(value):
+            return f"{foreign_text(key)} is no number"
+        elif value is not None and not isinstance(value, str | int | float):
+            return f"{foreign_text(key)} is no text, number or truth value"
+    return None

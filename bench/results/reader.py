@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from bench.cells.cell import Cell
-from bench.errors import StoreError
-from bench.files.atomic import read_json
+from bench.errors import Damaged, StoreError
+from bench.files.messages import warn
+from bench.files.regular import sha256_of_file
+from bench.results.damage import damage_of
 from bench.results.exchange.entry import is_id
+from bench.results.exported import Exported
 from bench.results.folder import CellFolder
 from bench.results.provenance import flatten
 from bench.results.store import Store
-from bench.results.tables import Tables
 
 History = list[dict[str, float]]
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -28,13 +30,14 @@ class Finished:
     """What is kept of a finished cell: the same from a folder and from an exported table.
 
     History and arrays are read when they are asked for, for few verbs need them; a damaged file
-    raises a StoreError then.
+    is told then, and nothing of it is used.
     """
 
     metrics: dict[str, float]
     provenance: dict[str, Any]  # flat: commit, dirty, packages, processor, device, wall_s, ...
     read_history: Callable[[], History] = list
     read_arrays: Callable[[], Arrays] = dict
+    of_table: bool = False  # whose histories may lack metrics that no figure reads
 
     @cached_property
     def history(self) -> History:
@@ -63,7 +66,7 @@ class Results:
         if not root.is_dir():
             raise StoreError(f"{root}: no such results folder; `bench run` makes one")
         self.root, self.store = root, Store(root)
-        self._tables: dict[str, Tables] = {}
+        self._tables: dict[str, Exported] = {}
 
     def find(self, cell: Cell) -> Finished | None:
         """Return the finished cell; None if it is not there."""
@@ -77,50 +80,78 @@ class Results:
     def kept(self, experiment: str, name: str) -> Finished | None:
         """Return the finished cell with an id; None if it is not there."""
         folder = CellFolder(self.root / experiment / name)
-        metrics = folder.metrics()
-        if metrics is not None:
-            history = partial(folder.history, finished=True)
-            return Finished(metrics, flatten(folder.provenance()), history, folder.arrays)
+        if _is_sound(folder):
+            history, arrays = partial(_history, folder), partial(_arrays, folder)
+            return Finished(folder.metrics() or {}, flatten(folder.provenance()), history, arrays)
         tables = self._exported(experiment)
-        if name not in tables.rows:
+        if name not in tables.tables:
             return None
         return Finished(
             tables.metrics(name),
             tables.provenance(name),
             partial(tables.history, name),
             partial(tables.arrays_of, name),
+            of_table=True,
         )
 
     def names(self, experiment: str) -> list[str]:
         """Return the ids of the finished cells of an experiment."""
         folder = self.root / experiment
         names = sorted(filter(is_id, os.listdir(folder))) if folder.is_dir() else []
-        done = [name for name in names if CellFolder(folder / name).is_done]
-        return list(dict.fromkeys([*done, *self._exported(experiment).rows]))
+        done = [name for name in names if _is_sound(CellFolder(folder / name))]
+        return list(dict.fromkeys([*done, *self._exported(experiment).tables]))
 
     def fields(self, experiment: str, name: str) -> dict[str, Any]:
         """Return the resolved cell with an id, as it was written; empty if it is not there."""
-        record = read_json(CellFolder(self.root / experiment / name).cell_file)
+        record = CellFolder(self.root / experiment / name).fields()
         if record is not None:
-            return dict(record)
+            return record
         return self._exported(experiment).fields(name)
 
     def stamp(self, cell: Cell) -> str | None:
         """Return what changes with the result of the cell; None if it is not there."""
         folder = self.store.folder(cell)
-        try:
-            contents = [folder.summary_file.read_bytes()]
-        except FileNotFoundError:
+        if not _is_sound(folder):
             tables = self._exported(cell.experiment)
-            return _digest(tables.contents(cell.id)) if cell.id in tables.rows else None
-        for path in (folder.provenance_file, folder.history_file, folder.arrays_file):
-            contents.append(path.read_bytes() if path.exists() else b"")
-        return _digest(contents)
+            return _digest(tables.contents(cell.id)) if cell.id in tables.tables else None
+        files = (
+            folder.summary_file,
+            folder.provenance_file,
+            folder.history_file,
+            folder.arrays_file,
+        )
+        return _digest([(sha256_of_file(path) or "").encode() for path in files])
 
-    def _exported(self, experiment: str) -> Tables:
+    def _exported(self, experiment: str) -> Exported:
         if experiment not in self._tables:
-            self._tables[experiment] = Tables(self.root, experiment)
+            self._tables[experiment] = Exported(self.root, experiment)
         return self._tables[experiment]
+
+
+def _is_sound(folder: CellFolder) -> bool:
+    """Whether a cell is done and what is first read of it is what was written; else it is told."""
+    why = damage_of(folder) if folder.is_done else None
+    if why is not None:
+        warn(f"{why}; it counts as missing")
+    return folder.is_done and why is None
+
+
+def _history(folder: CellFolder) -> History:
+    """Return the history of a finished cell; none, and it is told, if it is damaged."""
+    try:
+        return folder.history(finished=True)
+    except Damaged as fault:
+        warn(f"{fault}; its history is left out")
+        return []
+
+
+def _arrays(folder: CellFolder) -> Arrays:
+    """Return the arrays of a finished cell; none, and it is told, if they are damaged."""
+    try:
+        return folder.arrays()
+    except Damaged as fault:
+        warn(f"{fault}; its arrays are left out")
+        return {}
 
 
 def _digest(contents: Sequence[bytes]) -> str:

@@ -3,7 +3,7 @@
 import os
 import shutil
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,10 +12,14 @@ from uuid import uuid4
 
 from bench.cells.cell import Cell
 from bench.errors import StoreError
-from bench.files.atomic import read_json, to_json, write_whole
-from bench.results.exchange.entry import TRAINED
+from bench.files.atomic import raise_if_disk_failed, to_json, write_whole
+from bench.files.messages import warn
+from bench.results.damage import damage_of, discard
+from bench.results.digests import TRAINED
+from bench.results.exported import Exported
 from bench.results.folder import CellFolder
 from bench.results.folders import Folders
+from bench.results.launches import Launch, announced
 from bench.results.lease import heartbeat
 from bench.results.owner import LEASE_S, Owner
 from bench.results.slurm.submissions import Submissions
@@ -32,6 +36,7 @@ class State(StrEnum):
     STALE = "stale"
 
 
+PROBE_BYTES = 2**14  # more than any record, less than a checkpoint
 OVER = (State.DONE, State.FAILED)
 """States in which nothing is left to do, unless failures are tried again."""
 
@@ -54,14 +59,17 @@ DONE = CellState(State.DONE)
 class Store:
     """The results of any number of suites, shared by any number of processes."""
 
-    def __init__(self, root: Path, *, asks_slurm: bool = True) -> None:
+    def __init__(self, root: Path, *, asks_slurm: bool = True, have: Sequence[Path] = ()) -> None:
         """Name the folder; it is made when something is first written.
 
         Args:
             root: the results.
             asks_slurm: whether what Slurm holds counts as queued.
+            have: further folders of exported tables, whose cells count as done.
         """
         self.root, self.asks_slurm = root, asks_slurm
+        self.have = (root, *have)
+        self._exported: dict[str, set[str]] = {}
         self.launches = root / "launches"
         self.submissions = Submissions(self.launches / "slurm")
 
@@ -80,13 +88,19 @@ class Store:
         return Folders(own, encoders=self.root / TRAINED, data=data)
 
     def check_writable(self) -> None:
-        """Raise a StoreError unless files can be written and hard-linked here."""
+        """Write a file of PROBE_BYTES here, make a hard link to it, and remove both.
+
+        Raises:
+            DiskFailure: the disk is full, over quota, read-only or broken.
+            StoreError: it is not possible for another reason.
+        """
         probe = self.root / f".probe-{uuid4().hex}"
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            probe.write_bytes(b"")
+            write_whole(probe, bytes(PROBE_BYTES))
             os.link(probe, probe.with_suffix(".link"))
         except OSError as fault:
+            raise_if_disk_failed(fault, self.root)
             told = fault.strerror or str(fault)
             raise StoreError(f"{self.root}: results cannot be written here ({told})") from fault
         finally:
@@ -101,7 +115,18 @@ class Store:
         """
         present = {name: self._ids(name) for name in {cell.experiment for cell in cells}}
         queued = self.queued()
-        return [self._state(cell, present[cell.experiment], queued) for cell in cells]
+        states = [self._state(cell, present[cell.experiment], queued) for cell in cells]
+        return [
+            DONE if cell.id in self._in_tables(cell.experiment) else state
+            for cell, state in zip(cells, states, strict=True)
+        ]
+
+    def _in_tables(self, experiment: str) -> set[str]:
+        """Return the ids of the cells of exported tables; an id is that of one version alone."""
+        if experiment not in self._exported:
+            tables = (Exported(folder, experiment).tables for folder in self.have)
+            self._exported[experiment] = {name for found in tables for name in found}
+        return self._exported[experiment]
 
     def _ids(self, experiment: str) -> set[str]:
         try:
@@ -114,9 +139,12 @@ class Store:
         if cell.id not in present:
             former = any(name in present for name in cell.former_ids)
             return CellState(State.STALE) if former and waiting.state != State.QUEUED else waiting
-        if os.path.exists(f"{self.root}/{cell.experiment}/{cell.id}/summary.json"):
-            return DONE  # without path objects: this is asked of thousands
         folder = self.folder(cell)
+        if os.path.exists(f"{self.root}/{cell.experiment}/{cell.id}/summary.json"):
+            why = damage_of(folder)
+            if why is None:
+                return DONE
+            warn(f"{why}; it counts as missing")
         last = folder.last_attempt()
         if last is None:
             return waiting
@@ -128,12 +156,18 @@ class Store:
             return CellState(State.FAILED, last.number, record["reason"], record["message"], told)
         return CellState(waiting.state, last.number)
 
+    def discard_damaged(self, cells: Iterable[Cell]) -> None:
+        """Remove the files of finished cells of which one is not what was written, and tell it."""
+        for folder in map(self.folder, cells):
+            if folder.is_done and (why := damage_of(folder, whole=True)) is not None:
+                warn(f"{why.partition('; remove ')[0]}; the cell is computed again")
+                discard(folder, lambda at: damage_of(at, whole=True) is not None)
+
     def queued(self) -> dict[str, float]:
         """Return the ids that launchers or Slurm hold, and since when they retry failures."""
         ids = self.submissions.queued() if self.asks_slurm else {}
-        for path in self.launches.glob("*.json"):
-            launch = read_json(path)
-            if launch and Owner.of(launch["owner"]).is_alive(path):
+        for path, owner, launch in announced(self.launches):
+            if owner.is_alive(path):
                 for name in launch["cells"]:
                     ids[name] = max(ids.get(name, 0.0), launch["retry_before"])
         return ids
@@ -141,16 +175,14 @@ class Store:
     def launchers_of(self, cells: Collection[str]) -> list[Owner]:
         """Return the living launchers that announced any of these cells, by their ids."""
         found = []
-        for path in self.launches.glob("*.json"):
-            launch = read_json(path)
-            if launch and not set(launch["cells"]).isdisjoint(cells):
-                owner = Owner.of(launch["owner"])
-                if not owner.job and owner.is_alive(path):
-                    found.append(owner)
+        for path, owner, launch in announced(self.launches):
+            held = not set(launch["cells"]).isdisjoint(cells)
+            if held and not owner.job and owner.is_alive(path):
+                found.append(owner)
         return found
 
     @contextmanager
-    def announce(self, cells: Sequence[Cell], *, retry_before: float = 0.0) -> Iterator["Launch"]:
+    def announce(self, cells: Sequence[Cell], *, retry_before: float = 0.0) -> Iterator[Launch]:
         """Tell other processes that these cells wait in this one's queue.
 
         Args:
@@ -170,18 +202,20 @@ class Store:
             with heartbeat(launch.path):
                 yield launch
         finally:
-            launch.path.unlink(missing_ok=True)
+            with suppress(OSError):
+                launch.path.unlink()
 
     def sweep(self) -> None:
         """Remove what killed launchers left: announcements, logs, half-written files."""
-        for path in self.launches.glob("*.json"):
-            record = read_json(path)
-            if record and not Owner.of(record["owner"]).is_alive(path):
+        readable = set()
+        for path, owner, _ in announced(self.launches):
+            readable.add(path)
+            if not owner.is_alive(path):
                 path.unlink(missing_ok=True)
                 shutil.rmtree(path.with_suffix(""), ignore_errors=True)
         for path in self.launches.glob("*"):
-            announced = path.suffix == ".json" or path.with_suffix(".json").exists()
-            if not announced and path != self.submissions.folder:
+            held = path in readable or path.with_suffix(".json") in readable
+            if not held and path != self.submissions.folder:
                 _remove_if_old(path)
 
 
@@ -190,27 +224,3 @@ def _remove_if_old(path: Path) -> None:
     with suppress(OSError):
         if time.time() - path.stat().st_mtime > LEASE_S:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-@dataclass(frozen=True)
-class Launch:
-    """A running `bench run`: its announcement and the folder of its workers' logs."""
-
-    path: Path
-    owner: Owner
-    retry_before: float  # failures older than this are tried again
-    since: float  # when it began
-
-    @property
-    def name(self) -> str:
-        """12 hex digits."""
-        return self.path.stem
-
-    @property
-    def logs(self) -> Path:
-        """Where its workers write."""
-        return self.path.with_suffix("")
-
-    def is_alive(self) -> bool:
-        """Whether the launcher still runs."""
-        return self.path.exists() and self.owner.is_alive(self.path)

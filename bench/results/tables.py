@@ -1,45 +1,47 @@
-"""Finished cells as tables, one set an experiment: written by `bench export`, read as text.
+"""Finished cells as tables, written by `bench export`, read as text.
 
-    <folder>/<experiment>.csv          a row a cell: id, settings, metric.*, origin.*
-    <folder>/<experiment>.history.csv  a row a history record: id, step, metrics
-    <folder>/<experiment>.arrays.npz   the arrays kept, named id/array, if there are any
+    <folder>/<experiment>.<suite>.csv.gz          a row per cell: id, settings, metric.*, origin.*
+    <folder>/<experiment>.<suite>.history.csv.gz  a row per history record: id, step, metrics
+    <folder>/<experiment>.<suite>.arrays.npz      the arrays kept, named id/array, if there are any
+    <folder>/digests.json                         the SHA-256 of each of these files
 
-Numbers are written so that they read back as the same float.
+Tables without `.gz`, without a suite or without digests are read too: earlier versions of this code
+wrote them. Numbers are written so that they read back as the same float.
 """
 
 import csv
+import gzip
 import io
 import json
-import zipfile
+import zlib
 from collections import defaultdict
-from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bench.cells.cell import Cell
-from bench.errors import StoreError
-from bench.files.atomic import to_npz, write_whole
-from bench.results.folder import CellFolder
-from bench.results.provenance import flatten
-from bench.results.store import Store
+from bench.errors import Damaged, StoreError
+from bench.files.atomic import read_json
+from bench.files.regular import read_regular, sha256_of
+from bench.results.digests import DIGESTS
 
 METRIC, PROVENANCE = "metric.", "origin."  # what the names of such columns begin with
 
+MOST_BYTES = 2**31  # of a file
 Row = dict[str, str]
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 class Tables:
-    """The exported tables of an experiment: a file is read when something in it is asked for."""
+    """One set of exported tables: a file is read when something in it is asked for."""
 
-    def __init__(self, root: Path, experiment: str) -> None:
-        """Name the files; nothing is read yet."""
-        self.cells_file = root / f"{experiment}.csv"
-        self.history_file = root / f"{experiment}.history.csv"
-        self.arrays_file = root / f"{experiment}.arrays.npz"
+    def __init__(self, root: Path, stem: str) -> None:
+        """Name the files, which begin with `stem`; nothing is read yet."""
+        self.root, self.stem = root, stem
+        self.cells_file = _packed_or_plain(root / f"{stem}.csv")
+        self.history_file = _packed_or_plain(root / f"{stem}.history.csv")
+        self.arrays_file = root / f"{stem}.arrays.npz"
 
     @cached_property
     def rows(self) -> dict[str, Row]:
@@ -52,14 +54,15 @@ class Tables:
     def arrays(self) -> dict[str, Arrays]:
         """The arrays of each cell that has some, by its id."""
         arrays: dict[str, Arrays] = defaultdict(dict)
+        content = read_table(self.arrays_file)
+        if content is None:
+            return {}
         try:
-            with np.load(self.arrays_file, allow_pickle=False) as archive:
+            with np.load(io.BytesIO(content), allow_pickle=False) as archive:
                 for key in archive.files:
                     cell, _, name = key.partition("/")
                     arrays[cell][name] = archive[key]
-        except FileNotFoundError:
-            pass
-        except (OSError, EOFError, ValueError, zipfile.BadZipFile) as fault:
+        except Exception as fault:  # numpy and zipfile raise many kinds for a torn file
             raise StoreError(f"{self.arrays_file}: cannot be read ({fault})") from fault
         return dict(arrays)
 
@@ -135,79 +138,17 @@ class Tables:
         }
 
 
-def export_cells(cells: Sequence[Cell], store: Store, folder: Path) -> int:
-    """Add the finished ones of the cells to the tables in `folder`; return how many there were."""
-    by_experiment: dict[str, list[Cell]] = defaultdict(list)
-    for cell in cells:
-        by_experiment[cell.experiment].append(cell)
-    return sum(_export(Tables(folder, name), own, store) for name, own in by_experiment.items())
-
-
-def _export(tables: Tables, cells: Sequence[Cell], store: Store) -> int:
-    """Add the finished ones of an experiment's cells to its tables."""
-    rows, arrays = dict(tables.rows), dict(tables.arrays)
-    names = tables.history_names
-    lines = {
-        cell: [dict(zip(names, line, strict=True)) for line in own]
-        for cell, own in tables.history_lines.items()
-    }
-    count = 0
-    for cell in cells:
-        folder = store.folder(cell)
-        metrics = folder.metrics()
-        if metrics is None:
-            continue
-        count += 1
-        rows[cell.id] = _row(cell, metrics, folder)
-        arrays[cell.id] = folder.arrays()
-        lines[cell.id] = [
-            {"id": cell.id} | {k: json.dumps(v) for k, v in record.items()}
-            for record in folder.history(finished=True)
-        ]
-    if count:
-        ordered = sorted(rows)
-        _write_table(tables.cells_file, [rows[name] for name in ordered])
-        _write_table(
-            tables.history_file, [line for name in ordered for line in lines.get(name, [])]
-        )
-        _write_arrays(tables.arrays_file, arrays)
-    return count
-
-
-def _row(cell: Cell, metrics: dict[str, float], folder: CellFolder) -> Row:
-    fields = cell.model_dump(mode="json") | {
-        **{METRIC + k: v for k, v in metrics.items()},
-        **{PROVENANCE + k: v for k, v in flatten(folder.provenance()).items()},
-    }
-    return {"id": cell.id} | {k: json.dumps(v) for k, v in fields.items()}
-
-
-def _write_arrays(path: Path, arrays: dict[str, Arrays]) -> None:
-    flat = {f"{i}/{name}": value for i in sorted(arrays) for name, value in arrays[i].items()}
-    if flat:
-        write_whole(path, to_npz(flat))
-
-
-def _write_table(path: Path, rows: Sequence[Row]) -> None:
-    if not rows:
-        return
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    lines = [names] + [[row.get(name, "") for name in names] for row in rows]
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(lines)
-    write_whole(path, buffer.getvalue().encode())
-
-
 def _read_lines(path: Path) -> tuple[list[str], list[list[str]]]:
     """Return the names of a table's columns and its lines; nothing if there is no such file."""
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            reader = csv.reader(file)
-            names = next(reader, [])
-            lines = [line for line in reader if line]
-    except FileNotFoundError:
+    content = read_table(path)
+    if content is None:
         return [], []
-    except (OSError, UnicodeDecodeError, csv.Error) as fault:
+    try:
+        text = gzip.decompress(content) if path.suffix == ".gz" else content
+        reader = csv.reader(io.StringIO(text.decode(), newline=""))
+        names = next(reader, [])
+        lines = [line for line in reader if line]
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as fault:
         raise StoreError(f"{path}: cannot be read as CSV ({fault})") from fault
     if lines and "id" not in names:
         raise StoreError(f"{path}: has no column 'id'; it is no exported table")
@@ -223,3 +164,45 @@ def _number(text: str, path: Path) -> Any:
         return json.loads(text)
     except ValueError as fault:
         raise StoreError(f"{path}: cannot be read: {text!r} ({fault})") from fault
+
+
+def read_table(path: Path) -> bytes | None:
+    """Return what is in a file of an export; None if there is no such file.
+
+    Raises:
+        StoreError: it is not what was written, if `digests.json` beside it names it.
+    """
+    content = read_regular(path, MOST_BYTES)
+    if content is None:
+        return None
+    expected = read_manifest(path.parent).get(path.name)
+    if expected is not None and sha256_of(content) != expected:
+        raise Damaged(f"{path}: has another SHA-256 than {DIGESTS} says; export it again")
+    return content
+
+
+def read_manifest(folder: Path) -> dict[str, str]:
+    """Return the digests of exported tables by the names of their files; empty if none were kept.
+
+    Raises:
+        StoreError: they are torn.
+    """
+    path = folder / DIGESTS
+    try:
+        record = read_json(path)
+    except Damaged as fault:
+        raise Damaged(f"{path}: is no record of digests; export the tables again") from fault
+    if not isinstance(record, dict | None):
+        raise Damaged(f"{path}: is no record of digests; export the tables again")
+    return record or {}
+
+
+def table_files(root: Path) -> list[Path]:
+    """Return every file of exported tables in a folder."""
+    names = (*root.glob("*.csv"), *root.glob("*.csv.gz"), *root.glob("*.arrays.npz"))
+    return sorted(path for path in names if not path.name.startswith("."))
+
+
+def _packed_or_plain(path: Path) -> Path:
+    packed = path.with_name(f"{path.name}.gz")
+    return path if path.exists() and not packed.exists() else packed

@@ -9,6 +9,9 @@ import torch
 
 from bench.errors import Diverged
 from bench.files.atomic import write_whole
+from bench.files.messages import warn
+from bench.files.regular import check_regular
+from bench.files.sealed import pass_seal, with_seal
 from bench.results.folder import CellFolder
 
 
@@ -22,27 +25,40 @@ class Checkpoint(TypedDict):
 
 def save_checkpoint(folder: CellFolder, step: int, state: dict[str, Any]) -> None:
     """Write where to go on from, in the place of the one before, and its step beside it."""
-    write_tensors(folder.checkpoint_file, {"cell": folder.path.name, "step": step, "state": state})
+    value = {"cell": folder.path.name, "step": step, "state": state}
+    write_whole(folder.checkpoint_file, with_seal(_bytes_of(value)))
     folder.note_step(step)
 
 
 def load_checkpoint(folder: CellFolder, device: str = "cpu") -> Checkpoint | None:
-    """Return the checkpoint; None if there is none, or it is torn or another cell's."""
+    """Return the checkpoint; None if there is none, or, which is told, it is torn or another's."""
+    path = folder.checkpoint_file
     try:
-        saved: Checkpoint = torch.load(
-            folder.checkpoint_file, weights_only=True, map_location=device
-        )
-        mine = saved["cell"] == folder.path.name and saved["step"] > 0
-    except Exception:  # torch raises many kinds for a torn file
+        if not check_regular(path):
+            return None
+        with path.open("rb") as file:
+            pass_seal(file)
+            saved: Checkpoint = torch.load(file, weights_only=True, map_location=device)
+        if saved["cell"] == folder.path.name and saved["step"] > 0:
+            return saved
+        why = "is no checkpoint of this cell"
+    except FileNotFoundError:
         return None
-    return saved if mine else None
+    except Exception as fault:  # torch raises many kinds for a torn file
+        why = f"cannot be read ({str(fault).strip().partition(chr(10))[0] or type(fault).__name__})"
+    warn(f"{path}: {why}; the training begins anew")
+    return None
 
 
 def write_tensors(path: Path, value: dict[str, Any]) -> None:
     """Write tensors and plain numbers so that a reader finds the old file or the whole new one."""
+    write_whole(path, _bytes_of(value))
+
+
+def _bytes_of(value: Any) -> bytes:
     buffer = io.BytesIO()
     torch.save(value, buffer)
-    write_whole(path, buffer.getvalue())
+    return buffer.getvalue()
 
 
 def divergence(line: dict[str, float], step: int) -> Diverged | None:

@@ -349,20 +349,6 @@ def test_names_in_claims_and_figures_are_checked(
     assert answer.err.startswith(f"bench: suites/small.yaml: {path}: {error}")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "content", ["", "[]", '{"metrics": {"m": "x"}}', '{"metrics": {"m": NaN}}']
-)
-def test_a_damaged_summary_is_one_line_with_the_remedy(done: Workspace, content: str) -> None:
-    path = next((done.root / "results").rglob("summary.json"))
-    path.write_text(content)
-    answer = done.call("claims", "small")
-    assert answer.status == 2
-    assert answer.err.startswith(f"bench: {path.relative_to(done.root)}: ")
-    assert f"remove {path.parent.relative_to(done.root)} to have it computed again" in answer.err
-    assert answer.err.count("\n") == 1
-
-
 def test_a_fault_of_the_system_is_one_line(done: Workspace) -> None:
     answer = done.call("report", "small", "--to", "suites/small.yaml")
     assert (answer.status, answer.err.count("\n")) == (2, 1)

@@ -1,13 +1,13 @@
 """What is read of results, and when: few verbs need more than metrics, and damage is told."""
 
+import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from bench.files.atomic import to_npz
 from bench.results.folder import CellFolder
+from bench.results.reader import Results
 from bench.results.store import Store
 from tests.fakes.results import cells_of
 from tests.fakes.suites import REMOVED, SUITE, changed
@@ -62,61 +62,70 @@ def test_judging_reads_no_history_and_no_arrays(
     assert (after.status, after.json) == (before.status, before.json)
 
 
-def test_a_torn_history_is_told_by_those_who_read_it(done: Workspace) -> None:
+def test_a_damaged_history_is_told_by_those_who_read_it(done: Workspace) -> None:
     first = damage(done)
     (done.root / first / "arrays.npz").unlink()
-    lines = (done.root / first / "history.jsonl").read_text().count("\n")
-    why = f"cannot be read (line {lines + 1} is no record of metrics); remove {first} {REMEDY}"
-    for words in (
-        ("report", "small"),
-        ("compare", "results", "results"),
-        ("export", "small", "--to", "tables"),
+    why = f"has another SHA-256 than digests.json says; remove {first} {REMEDY}"
+    line = f"bench: warning: {first}/history.jsonl: {why}; "
+    for words, end in (
+        (("report", "small"), "its history is left out"),
+        (("export", "small", "--to", "tables"), "it is left out"),
     ):
         answer = done.call(*words)
-        told = answer.err.splitlines()[-1]
-        assert (answer.status, told) == (2, f"bench: {first}/history.jsonl: {why}"), words
+        assert (answer.status, line + end in answer.err.splitlines()) == (0, True), words
+    assert len(Results(done.root / "tables").names("gaussian-mi")) == len(folders(done)) - 1
     assert done.call("doctor").status == 1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("content", [b"", b"torn", b"\x80\x04N."], ids=["empty", "torn", "pickle"])
-def test_torn_arrays_are_told_by_those_who_read_them(done: Workspace, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"", b"torn"], ids=["empty", "torn"])
+@pytest.mark.parametrize("has_digests", [True, False])
+def test_damaged_arrays_are_told_by_those_who_read_them(
+    done: Workspace, content: bytes, has_digests: bool
+) -> None:
     first = folders(done)[0].relative_to(done.root)
     (done.root / first / "arrays.npz").write_bytes(content)
-    why = f"cannot be read (it is no npz file); remove {first} {REMEDY}"
-    told = f"bench: {first}/arrays.npz: {why}\n"
-    for words in (("compare", "results", "results"), ("export", "small", "--to", "tables")):
-        answer = done.call(*words)
-        assert (answer.status, answer.err) == (2, told)
+    if not has_digests:
+        (done.root / first / "digests.json").unlink()
+    why = (
+        "is not named in digests.json" if has_digests else "cannot be read (File is not a zip file)"
+    )
+    line = f"bench: warning: {first}/arrays.npz: {why}; remove {first} {REMEDY}; "
+    answer = done.call("compare", "results", "results")
+    assert (answer.status, answer.err) == (0, line + "its arrays are left out\n")
+    answer = done.call("export", "small", "--to", "tables")
+    assert (answer.status, answer.err) == (0, line + "it is left out\n")
     assert done.call("report", "small").status == 0  # no figure needs them
     assert done.call("doctor").status == 1
 
 
-def test_an_array_whose_bytes_were_altered_is_told(done: Workspace) -> None:
-    folder = CellFolder(folders(done)[0].relative_to(done.root))
-    content = bytearray(to_npz({"a": np.arange(1000.0)}))
-    content[len(content) // 2] ^= 1
-    folder.arrays_file.write_bytes(content)
-    told = f"{folder.arrays_file}: cannot be read ("
-    assert done.call("compare", "results", "results").err.startswith(f"bench: {told}")
-
-
-def test_provenance_that_is_no_object_is_told(done: Workspace) -> None:
-    first = folders(done)[0].relative_to(done.root)
-    (done.root / first / "provenance.json").write_text('"x"')
-    told = f"{first}/provenance.json: cannot be read (it is no JSON object); remove {first}"
-    answer = done.call("compare", "small")
-    assert (answer.status, answer.err) == (2, f"bench: {told} {REMEDY}\n")
+def test_a_pipe_in_the_place_of_a_summary_is_one_line_and_the_cell_missing(
+    done: Workspace,
+) -> None:
+    """The verbs go on with the other cells; `run` computes it again."""
+    path = folders(done)[0].relative_to(done.root) / "summary.json"
+    (done.root / path).unlink()
+    os.mkfifo(done.root / path)
+    why = f"bench: warning: {path}: is no regular file"
+    for words in (("status", "small"), ("plan", "small"), ("compare", "small")):
+        answer = done.call(*words, "--json", "--seeds", "0")
+        assert answer.err == f"{why}; remove {path.parent} {REMEDY}; it counts as missing\n", words
+        if words[0] == "status":
+            assert (answer.json["done"], answer.json["missing"]) == (len(folders(done)) - 1, 1)
+    answer = done.call("run", "small", "--executor", "inline", "--seeds", "0", "--json")
+    assert (answer.status, answer.json["missing"]) == (0, 0)
+    assert answer.err.startswith(f"{why}; the cell is computed again\n")
+    assert done.call("doctor").status == 0
 
 
 @pytest.mark.slow
-def test_one_unreadable_suite_is_left_out_of_a_report_of_all(done: Workspace) -> None:
+def test_a_damaged_history_harms_no_other_suite_in_a_report_of_all(done: Workspace) -> None:
     done.suite(SUITE, "other")
     first = damage(done)
     answer = done.call("report", "--to", "site")
     assert answer.status == 0
-    assert f"bench: left out: {first}/history.jsonl: cannot be read (" in answer.err
-    assert not (done.root / "site" / "small" / "tiny" / "index.html").exists()
+    assert f"bench: warning: {first}/history.jsonl: has another SHA-256 than" in answer.err
+    assert (done.root / "site" / "small" / "tiny" / "index.html").exists()
     assert (done.root / "site" / "other" / "tiny" / "index.html").exists()
 
 

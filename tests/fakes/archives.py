@@ -12,12 +12,13 @@ import torch
 from bench.cells.cell import Cell
 from bench.cells.pretrain import Pretrain
 from bench.cells.toys import GradientNorm
-from bench.files.atomic import to_json, write_whole
+from bench.files.atomic import write_whole
 from bench.results.attempts import begin_attempt
 from bench.results.exchange.merge import Archive, Merged, merge
 from bench.results.exchange.validate import CheckEncoder
 from bench.results.folder import CellFolder
 from bench.results.owner import Owner
+from bench.results.records import sealed
 from bench.results.store import Store
 from tests.fakes.cells import small_cell
 from tests.fakes.toys import make_cells
@@ -51,7 +52,7 @@ def fill_trained(store: Store, cell: Pretrain, value: float = 0.5) -> CellFolder
     write_weights(folder.path / "encoder.pt", {"weight": torch.full((3,), value)})
     record = {"evaluation": "knn", "protocol": cell.evaluation("knn"), "metrics": {"knn_top1": 9.0}}
     file = folder.path / "evaluations" / f"{cell.evaluation_id('knn')}.json"
-    write_whole(file, to_json(record))
+    write_whole(file, sealed(record))
     folder.finish({"train_loss": value}, {}, ORIGIN)
     attempt.end("done")
     return folder
@@ -86,14 +87,20 @@ def results(root: Path) -> dict[str, bytes | None]:
     return {name: c for name, c in found.items() if c is not None and "attempts" not in name}
 
 
-def members_of(file: Path) -> list[tuple[tarfile.TarInfo, bytes]]:
-    """Return what an archive holds, the digest left out."""
+def all_members_of(file: Path) -> list[tuple[tarfile.TarInfo, bytes]]:
+    """Return what an archive holds, the digest of all of it left out."""
     with tarfile.open(file) as archive:
         return [
             (info, opened.read())
             for info in archive.getmembers()
             if info.name != "sha256" and (opened := archive.extractfile(info)) is not None
         ]
+
+
+def members_of(file: Path) -> list[tuple[tarfile.TarInfo, bytes]]:
+    """Return what an archive holds, digests left out, so that it may be changed."""
+    found = all_members_of(file)
+    return [(info, content) for info, content in found if not info.name.endswith("digests.json")]
 
 
 def write_members(

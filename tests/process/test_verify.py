@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from bench.results.export_tables import export_cells
 from bench.results.store import Store
-from bench.results.tables import export_cells
 from tests.fakes.archives import picture
 from tests.fakes.cells import SMALL
 from tests.fakes.results import cells_of

@@ -7,7 +7,7 @@ what a claim's owner leaves behind is a checkpoint.
 import signal
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from types import FrameType
 
@@ -16,14 +16,15 @@ from submitit.helpers import DelayedSubmission
 from bench.cells.cell import Cell
 from bench.cells.stacks import Stack
 from bench.environment import place
-from bench.errors import Interrupted, Preempted, RankLost
+from bench.errors import DiskFailure, Interrupted, Preempted, RankLost
 from bench.launch.devices import slots, visible_gpus
 from bench.launch.local import LocalQueue
 from bench.launch.progress import Progress
 from bench.launch.slurm.profile import Profile
 from bench.launch.worker import Assignment
+from bench.results.launches import Launch
 from bench.results.slurm.squeue import ask, this_job
-from bench.results.store import Launch, Store
+from bench.results.store import Store
 from bench.signals import stoppable
 
 
@@ -69,7 +70,12 @@ class Job:
             Progress(f"job {this_job()}", Counter(), None, len(places)) as report,
         ):
             self.queue = LocalQueue(self._assignment(launch), places)
-            self.queue.run(report, patient=False)
+            try:
+                self.queue.run(report, patient=False)
+            except DiskFailure:  # its cells are not lost: nobody submits them again by himself
+                with suppress(OSError):
+                    self.stopped.touch()
+                raise
 
     def _run_ranks(self) -> None:
         """Compute as one of several ranks; the first one claims, and requeues the job if warned."""
@@ -87,7 +93,8 @@ class Job:
         except RankLost:
             raise
         except Interrupted:
-            self.stopped.touch()
+            with suppress(OSError):
+                self.stopped.touch()
             raise
 
     @property

@@ -48,6 +48,7 @@ def submit(request: Request, store: Store) -> Submission | None:
     if request.profile.ranks > 1:
         check_ranks(request.cells, request.profile.ranks)
     limit = _max_array_size(request.profile)
+    store.discard_damaged(request.cells)
     store.submissions.tidy()
     _adopt(request, store)
     arrays: list[list[Task]] = []

@@ -1,6 +1,7 @@
 """What travels between results folders: the folder of a finished cell or of a trained encoder.
 
-    <experiment>/<cell id>/    cell.json, summary.json, provenance.json, history.jsonl, arrays.npz
+    <experiment>/<cell id>/    cell.json, summary.json, provenance.json, history.jsonl, arrays.npz,
+                               digests.json
     trained/<training id>/     encoder.pt instead of the cell, and evaluations/<evaluation id>.json
 
 Attempts and checkpoints stay where they are.
@@ -14,24 +15,23 @@ from pathlib import Path
 
 from bench.cells import CELLS
 from bench.errors import StoreError
+from bench.results.digests import (
+    DIGESTS,
+    ENCODER,
+    EVALUATIONS,
+    MOST_BYTES,
+    MOST_BYTES_OF_DIGESTS,
+    TRAINED,
+)
 from bench.results.folder import CellFolder
 
-TRAINED, ENCODER, EVALUATIONS = "trained", "encoder.pt", "evaluations"
 KINDS = (*CELLS, TRAINED)
 
-_KIB, _MIB, _GIB = 2**10, 2**20, 2**30
-MOST_BYTES = {
-    "arrays.npz": 64 * _MIB,  # unpacked too
-    "cell.json": 64 * _KIB,
-    "encoder.pt": 4 * _GIB,
-    "history.jsonl": 64 * _MIB,
-    "provenance.json": _MIB,
-    "summary.json": 64 * _KIB,
-}
-MOST_BYTES_OF_EVALUATION = 64 * _KIB
-MOST_BYTES_OF_ARCHIVE = 64 * _GIB  # unpacked
-OF_CELL = frozenset(MOST_BYTES) - {ENCODER}
-OF_TRAINED = frozenset(MOST_BYTES) - {"cell.json"}
+MOST_BYTES_OF_EVALUATION = 64 * 2**10
+MOST_BYTES_OF_ARCHIVE = 64 * 2**30  # unpacked
+MOST_BYTES_OF_FILE = MOST_BYTES | {DIGESTS: MOST_BYTES_OF_DIGESTS}
+OF_CELL = frozenset(MOST_BYTES_OF_FILE) - {ENCODER}
+OF_TRAINED = frozenset(MOST_BYTES_OF_FILE) - {"cell.json"}
 
 _ID = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
@@ -93,4 +93,5 @@ def most_bytes(kind: str, name: str) -> int | None:
         folder, _, file = name.rpartition("/")
         if folder == EVALUATIONS and file.endswith(".json") and is_id(file[: -len(".json")]):
             return MOST_BYTES_OF_EVALUATION
-    return MOST_BYTES.get(name) if name in (OF_TRAINED if kind == TRAINED else OF_CELL) else None
+    own = OF_TRAINED if kind == TRAINED else OF_CELL
+    return MOST_BYTES_OF_FILE[name] if name in own else None

@@ -15,8 +15,11 @@ from typing import Any, Protocol
 from bench.cells import CELLS
 from bench.errors import StoreError
 from bench.files.atomic import copy_whole, read_json, sync_folder
+from bench.files.regular import sha256_of_file
+from bench.results.arrays import read_arrays
 from bench.results.attempts import Attempt
-from bench.results.exchange.entry import EVALUATIONS, TRAINED, Entry, finished
+from bench.results.digests import DIGESTS, ENCODER, EVALUATIONS, TRAINED
+from bench.results.exchange.entry import Entry, finished
 from bench.results.exchange.read_tar import read_archive
 from bench.results.exchange.validate import (
     Arrays,
@@ -25,12 +28,12 @@ from bench.results.exchange.validate import (
     OtherCode,
     check_all,
     check_cell,
-    read_arrays,
 )
 from bench.results.folder import CellFolder
 from bench.results.lease import heartbeat
 from bench.results.owner import Owner
 from bench.results.provenance import flatten
+from bench.results.records import EvaluationRecord, read_record
 from bench.results.store import Store
 
 IMPORT = "import"  # on whose behalf the attempt was made
@@ -165,7 +168,7 @@ def _add(checked: Checked, folder: CellFolder, attempt: Attempt) -> bool:
     summary = folder.summary_file.name
     try:
         # of an attempt that came to nothing
-        for stale in (folder.arrays_file, folder.history_file):
+        for stale in (folder.arrays_file, folder.history_file, folder.path / DIGESTS):
             if stale.name not in checked.names:
                 stale.unlink(missing_ok=True)
         with heartbeat(attempt.path):
@@ -189,12 +192,15 @@ def _compare(checked: Checked, folder: CellFolder) -> Record | None:
     names = sorted(here.keys() | there.keys())
     values = {n: [here.get(n), there.get(n)] for n in names if here.get(n) != there.get(n)}
     arrays = _differing(_arrays(folder), checked.arrays)
+    if checked.cell is None:
+        files = (root / ENCODER for root in (folder.path, checked.entry.path))
+        arrays += [ENCODER] if len(set(map(sha256_of_file, files))) > 1 else []
     if checked.cell is None and not values and not arrays:
         values = _merge_evaluations(checked, folder)
     if not values and not arrays:
         return None
     found = flatten(folder.provenance())
-    given = flatten(CellFolder(checked.entry.path).provenance())
+    given = flatten(read_json(checked.entry.path / "provenance.json"))
     origin = {
         name: [found.get(name), given.get(name)]
         for name in sorted(found.keys() | given.keys())
@@ -237,11 +243,11 @@ def _merge_evaluations(checked: Checked, folder: CellFolder) -> Record:
         if not name.startswith(EVALUATIONS):
             continue
         given = read_json(checked.entry.path / name)["metrics"]
-        record = read_json(folder.path / name)
+        record = read_record(folder.path / name, EvaluationRecord, "an evaluation")
         if record is None:
             copy_whole(checked.entry.path / name, folder.path / name)
             continue
-        found = record.get("metrics", {})
+        found = record["metrics"]
         for metric in sorted(found.keys() | given.keys()):
             if found.get(metric) != given.get(metric):
                 values[metric] = [found.get(metric), given.get(metric)]

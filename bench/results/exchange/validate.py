@@ -1,8 +1,5 @@
 """Whether a entry is what it says it is: nothing that comes from elsewhere is believed unread."""
 
-import json
-import math
-import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -16,16 +13,19 @@ from bench.cells import CELLS
 from bench.cells.cell import Cell, identity
 from bench.cells.coordinates import EVALUATIONS as PROTOCOLS
 from bench.cells.pretrain import Pretrain
-from bench.errors import BenchError, StoreError
-from bench.results.exchange.entry import ENCODER, EVALUATIONS, MOST_BYTES, TRAINED, Entry
+from bench.errors import BenchError, Damaged, StoreError
+from bench.files.regular import is_number, parse_json
+from bench.results.arrays import read_arrays
+from bench.results.digests import ENCODER, EVALUATIONS, TRAINED, check_files
+from bench.results.exchange.entry import Entry
+from bench.results.provenance import fault_of_provenance
+from bench.results.records import unsealed
+from bench.text import foreign_text
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 CheckEncoder = Callable[[Path], None]  # raises ValueError, with why it is none
 
-MOST_ARRAYS = 1000
 MOST_BYTES_OF_LINE = 2**20  # of history
-MOST_DIGITS = 40  # of a whole number
-NUMBERS = "biufc"  # kinds of numpy types that may be in arrays
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Checked:
     cell: Cell | None  # None: a trained encoder
     metrics: dict[str, float]
     arrays: Arrays
+    verified: bool  # whether its files have digests, which then are right
 
 
 class OtherCode(StoreError):
@@ -76,6 +77,7 @@ def check(entry: Entry, encoder: CheckEncoder | None = None) -> Checked:
         StoreError: in one line, which file is wrong and how.
     """
     names = entry.names()
+    verified = _check_digests(entry)
     own = ENCODER if entry.kind == TRAINED else "cell.json"
     for needed in (own, "provenance.json", "summary.json"):
         if needed not in names:
@@ -85,6 +87,8 @@ def check(entry: Entry, encoder: CheckEncoder | None = None) -> Checked:
     origin = _json(entry, "provenance.json")
     if not isinstance(origin, dict) or (cell is not None and not origin):
         raise entry.fault("provenance.json", "is no JSON object that says anything")
+    if (why := fault_of_provenance(origin)) is not None:
+        raise entry.fault("provenance.json", why)
     metrics = _metrics(entry, "summary.json", _json(entry, "summary.json"), {"metrics"}, known)
     if "history.jsonl" in names:
         _check_history(entry)
@@ -94,7 +98,15 @@ def check(entry: Entry, encoder: CheckEncoder | None = None) -> Checked:
             _check_evaluation(entry, name)
     if cell is None and encoder is not None:
         _check_encoder(entry, encoder)
-    return Checked(entry, names, cell, metrics, arrays)
+    return Checked(entry, names, cell, metrics, arrays, verified)
+
+
+def _check_digests(entry: Entry) -> bool:
+    try:
+        return check_files(entry.path, entry.id)
+    except Damaged as fault:  # in the words for a file that may come from elsewhere
+        name, _, why = str(fault).removeprefix(f"{entry.path}/").partition(": ")
+        raise entry.fault(name, why.partition("; remove ")[0]) from fault
 
 
 def check_cell(entry: Entry) -> Cell:
@@ -111,11 +123,11 @@ def check_cell(entry: Entry) -> Cell:
     if not isinstance(fields, dict):
         raise entry.fault(name, "is no JSON object")
     if fields.get("experiment") != entry.kind:
-        raise entry.fault(name, f"is a cell of experiment {_told(fields.get('experiment'))}")
+        raise entry.fault(name, f"is a cell of experiment {foreign_text(fields.get('experiment'))}")
     kind = CELLS[entry.kind]
     version = kind.model_fields["version"].default
     if fields.get("version") != version:
-        found = _told(fields.get("version"))
+        found = foreign_text(fields.get("version"))
         why = f"is of version {found}; here {entry.kind} has version {version}"
         raise OtherCode(entry.fault(name, why))
     try:
@@ -127,10 +139,10 @@ def check_cell(entry: Entry) -> Cell:
         first = fault.errors(include_url=False, include_context=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         told = first["msg"].removeprefix("Value error, ")
-        told = _told(f"{place}: {told}" if place else told)
+        told = foreign_text(f"{place}: {told}" if place else told)
         raise OtherCode(entry.fault(name, told)) from None
     except Exception as fault:  # of rules between settings, for types that they do not expect
-        raise entry.fault(name, f"is no cell ({_told(str(fault))})") from fault
+        raise entry.fault(name, f"is no cell ({foreign_text(str(fault))})") from fault
     if found != entry.id:
         raise entry.fault(name, f"is the cell {found}, not that of its folder")
     return cell
@@ -142,18 +154,22 @@ def _metrics(
     if not isinstance(record, dict) or set(record) != keys:
         raise entry.fault(name, f"is no JSON object of {', '.join(sorted(keys))}")
     metrics = record["metrics"]
-    if not isinstance(metrics, dict) or not all(map(_is_number, metrics.values())):
+    if not isinstance(metrics, dict) or not all(map(is_number, metrics.values())):
         raise entry.fault(name, "holds no finite metrics")
     for metric in metrics:
         if metric not in known:
-            raise entry.fault(name, f"{entry.kind} has no metric {_told(metric)}")
+            raise entry.fault(name, f"{entry.kind} has no metric {foreign_text(metric)}")
     if not metrics and name == "summary.json":
         raise entry.fault(name, "holds no finite metrics")
     return metrics
 
 
 def _check_evaluation(entry: Entry, name: str) -> None:
-    record = _json(entry, name)
+    try:
+        record = unsealed((entry.path / name).read_bytes())
+    except ValueError as fault:
+        why = f"is no JSON of finite numbers ({foreign_text(str(fault))})"
+        raise entry.fault(name, why) from fault
     keys = {"evaluation", "protocol", "metrics"}
     _metrics(entry, name, record, keys, Pretrain.metrics)
     if record["evaluation"] not in list(PROTOCOLS) or not isinstance(record["protocol"], dict):
@@ -174,7 +190,7 @@ def _check_history(entry: Entry) -> None:
                 record = None
             if not isinstance(record, dict) or "step" not in record:
                 record = {"step": None}
-            if not all(map(_is_number, record.values())):
+            if not all(map(is_number, record.values())):
                 raise entry.fault("history.jsonl", f"line {number} is no record of finite metrics")
 
 
@@ -189,7 +205,7 @@ def _check_encoder(entry: Entry, encoder: CheckEncoder) -> None:
             raise ValueError("it unpacks to more than it is")
         encoder(path)
     except Exception as fault:  # zipfile raises many kinds for a torn file
-        raise entry.fault(ENCODER, f"holds no weights ({_told(str(fault))})") from fault
+        raise entry.fault(ENCODER, f"holds no weights ({foreign_text(str(fault))})") from fault
 
 
 def _arrays(entry: Entry) -> Arrays:
@@ -199,75 +215,10 @@ def _arrays(entry: Entry) -> Arrays:
         raise entry.fault("arrays.npz", f"holds no arrays of numbers ({fault})") from fault
 
 
-def read_arrays(path: Path) -> Arrays:
-    """Return the arrays of an npz file of any origin, within 64 MiB of memory.
-
-    Raises:
-        ValueError: it is torn, too large unpacked, or holds something else than numbers.
-    """
-    try:
-        with warnings.catch_warnings(), zipfile.ZipFile(path) as file:
-            warnings.simplefilter("error")
-            entries = file.infolist()
-            names = [entry.filename.removesuffix(".npy") for entry in entries]
-            if len(entries) > MOST_ARRAYS or len(set(names)) < len(names):
-                raise ValueError(f"more than {MOST_ARRAYS} arrays, or one twice")
-            size = sum(entry.file_size for entry in entries)
-            if size > MOST_BYTES["arrays.npz"]:
-                raise ValueError(f"{size} bytes unpacked, of {MOST_BYTES['arrays.npz']} allowed")
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: np.asarray(file[name]) for name in file.files}
-    except Exception as fault:  # zipfile and numpy raise many kinds for a torn file
-        raise ValueError(_told(str(fault))) from fault
-    for name, array in arrays.items():
-        if array.dtype.kind not in NUMBERS:
-            raise ValueError(f"{_told(name)} is of type {array.dtype}")
-    return arrays
-
-
 def _json(entry: Entry, name: str) -> Any:
     try:
         return parse_json((entry.path / name).read_bytes())
     except ValueError as fault:
-        raise entry.fault(name, f"is no JSON of finite numbers ({_told(str(fault))})") from fault
-
-
-def parse_json(content: bytes) -> Any:
-    """Return the value of UTF-8 JSON whose numbers are finite.
-
-    Raises:
-        ValueError: it is not that, or is nested too deeply.
-    """
-    try:
-        value = _DECODER.decode(content.decode())
-        if b"\\u" in content:
-            json.dumps(value, ensure_ascii=False).encode()  # fails for half of a surrogate pair
-    except RecursionError as fault:
-        raise ValueError("nested too deeply") from fault
-    return value
-
-
-def _finite(text: str) -> float:
-    if not math.isfinite(float(text)):
-        raise ValueError(f"{text[:MOST_DIGITS]} is not finite")
-    return float(text)
-
-
-def _whole(text: str) -> int:
-    if len(text) > MOST_DIGITS:
-        raise ValueError(f"a whole number of {len(text)} digits")
-    return int(text)
-
-
-_DECODER = json.JSONDecoder(parse_constant=_finite, parse_float=_finite, parse_int=_whole)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _told(value: Any) -> str:
-    """Return a foreign value in one short line of plain characters."""
-    text = value if isinstance(value, str) else json.dumps(value)
-    plain = ascii(text)[1:-1] if isinstance(value, str) else text
-    return plain if len(plain) <= 100 else f"{plain[:97]}..."
+        raise entry.fault(
+            name, f"is no JSON of finite numbers ({foreign_text(str(fault))})"
+        ) from fault

@@ -16,7 +16,8 @@ from typing import IO, NamedTuple
 from bench.cells.cell import Cell
 from bench.errors import StoreError
 from bench.files.atomic import whole_file
-from bench.results.exchange.entry import MOST_BYTES_OF_ARCHIVE, TRAINED, Entry
+from bench.results.digests import TRAINED
+from bench.results.exchange.entry import MOST_BYTES_OF_ARCHIVE, Entry
 from bench.results.exchange.validate import check
 from bench.results.folder import CellFolder
 from bench.results.store import Store

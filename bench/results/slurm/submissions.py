@@ -14,8 +14,11 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from bench.files.atomic import read_json, to_json, write_new, write_whole
+from bench.errors import Damaged
+from bench.files.atomic import to_json, write_new, write_whole
+from bench.files.messages import warn
 from bench.results.owner import Owner
+from bench.results.records import SubmissionRecord, read_record
 from bench.results.slurm import squeue
 from bench.results.slurm.squeue import Task
 
@@ -198,7 +201,8 @@ class Submissions:
             gpus: whether the jobs run on them.
         """
         while True:
-            taken = [int(path.name.split(".")[0]) for path in self.folder.glob("*.json")]
+            names = (path.name.split(".")[0] for path in self.folder.glob("*.json"))
+            taken = [int(name) for name in names if name.isdecimal()]
             chosen = choose()
             if chosen is None:
                 return None
@@ -231,8 +235,16 @@ class Submissions:
 
 
 def _read(paths: Iterable[Path]) -> list[Submission]:
-    found = [(path, read_json(path)) for path in sorted(paths)]
-    return [Submission(path, record) for path, record in found if record is not None]
+    """Return the submissions; those that are damaged are told and left out."""
+    found = []
+    for path in sorted(paths):
+        try:
+            record = read_record(path, SubmissionRecord, "a submission")
+        except Damaged as fault:
+            warn(f"{fault}; what it gave to Slurm is not known")
+        else:
+            found += [] if record is None else [Submission(path, record)]
+    return found
 
 
 def _held(submission: Submission, alive: list[Task] | None) -> set[str]:

@@ -11,9 +11,10 @@ from scipy import stats
 from bench.analysis.drift import Moved, moved
 from bench.cells.cell import Cell
 from bench.errors import StoreError
+from bench.results.digests import write_digests
+from bench.results.export_tables import export_cells
 from bench.results.reader import Results
 from bench.results.store import Store
-from bench.results.tables import export_cells
 from tests.fakes.results import cells_of, finish
 from tests.fakes.suites import SUITE, changed, to_yaml
 from tests.fakes.workspace import Workspace
@@ -108,8 +109,9 @@ def test_histories_and_arrays_count(tmp_path: Path, cells: list[Cell]) -> None:
     for side, value in (("a", 1.0), ("b", 2.0)):
         for cell in cells[:2]:
             folder = Store(tmp_path / side).folder(cell)
-            folder.finish({METRIC: 1.0}, {"x": np.array([value])}, {})
+            folder.path.mkdir(parents=True)
             folder.append_history({"step": 1, "loss": value if cell is cells[0] else 0.0})
+            folder.finish({METRIC: 1.0}, {"x": np.array([value])}, {})
     found = moved(Results(tmp_path / "a"), Results(tmp_path / "b"))
     assert [(c["metrics"], c["history"], c["arrays"]) for c in found.cells] == [
         ({}, c is cells[0], ["x"]) for c in sorted(cells[:2], key=lambda c: c.id)
@@ -123,7 +125,8 @@ def test_a_seed_is_counted_once(tmp_path: Path, cells: list[Cell]) -> None:
     copy = kind / ("0" * 16)
     copy.mkdir()
     for file in (kind / cells[0].id).iterdir():
-        (copy / file.name).write_bytes(file.read_bytes())
+        if file.name != "digests.json":  # which name the folder
+            (copy / file.name).write_bytes(file.read_bytes())
     with pytest.raises(StoreError, match=r"^gaussian-mi: seed 0 is there twice with the settings "):
         moved(Results(tmp_path / "a"), Results(tmp_path / "a"))
 
@@ -147,6 +150,7 @@ def test_the_verb(workspace: Workspace) -> None:
     for cell in cells[1:]:
         path = Store(root / "old").folder(cell).provenance_file
         path.write_text(path.read_text().replace("2.6.0", "2.7.0"))
+        write_digests(path.parent, path.with_name("summary.json").read_bytes())
     mended = workspace.call("compare", "small", "--with", "old").out
     assert "\n1 moved although code, packages and machine are the same: " in mended
     assert f"({cells[0].id}); " in mended

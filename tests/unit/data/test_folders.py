@@ -221,3 +221,29 @@ def test_the_limit_itself_is_allowed(root: Path, monkeypatch: pytest.MonkeyPatch
         Image.new("RGB", (6, 6)).save(file)
     monkeypatch.setattr(folders, "LARGEST", 432)
     assert load_folder("mine", root).image_size == 6
+
+
+@pytest.mark.parametrize(
+    "kind", ["a pipe", "a device", "a folder", "nothing", "itself", "no UTF-8"]
+)
+def test_what_is_no_image_file_is_one_line_with_its_path(root: Path, kind: str) -> None:
+    """Neither is a pipe waited for, nor a device read."""
+    (folder,) = (path for path in root.iterdir() if not path.name.startswith("."))
+    own = next(path for path in sorted((folder / "train").iterdir()) if path.is_dir())
+    path = own / "z.jpg"
+    why = "is no regular file"
+    if kind == "a pipe":
+        os.mkfifo(path)
+    elif kind == "a folder":
+        path.mkdir()
+    elif kind == "no UTF-8":
+        path = Path(os.fsdecode(os.fsencode(own) + b"/\xff.jpg"))
+        path.write_bytes(b"x")
+        why = "the name is not UTF-8"
+    else:
+        links = {"a device": "/dev/zero", "nothing": "nowhere", "itself": path.name}
+        path.symlink_to(links[kind])
+        why = why if kind == "a device" else "is a link to nothing"
+    with pytest.raises(DataTorn) as fault:
+        load_folder(folder.name, root)
+    assert str(fault.value).startswith(f"{ascii(str(path))[1:-1]}: {why}")

@@ -17,9 +17,11 @@ from bench.experiments import Outcome, Result
 from bench.experiments.encoder_folder import TrainedFolder
 from bench.experiments.pretrain import run
 from bench.files.atomic import write_whole
+from bench.results.digests import write_digests
 from bench.results.folder import CellFolder
 from bench.results.folders import Folders
 from bench.results.store import Store
+from bench.train.checkpoints import write_tensors
 from tests.fakes.cells import small_cell
 
 pytestmark = pytest.mark.slow
@@ -97,6 +99,53 @@ def test_what_a_killed_process_left_beside_an_encoder_is_removed(tmp_path: Path)
     metrics(tmp_path, small_cell(knn_k=9))
     names = {path.name for path in home.path.rglob("*") if path.is_file()}
     assert not any(name.startswith((".", "checkpoint")) for name in names), names
+
+
+@pytest.mark.parametrize(
+    "damage", ["flipped", "empty", "gone", "of another shape", "old and torn", "no summary"]
+)
+def test_an_unusable_encoder_is_trained_again_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
+) -> None:
+    cell = small_cell()
+    first = metrics(tmp_path, cell)
+    home = TrainedFolder.of(cell, folders_of(tmp_path, cell))
+    content = home.encoder_file.read_bytes()
+    if damage == "flipped":
+        altered = bytearray(content)
+        altered[len(altered) // 2] ^= 4
+        home.encoder_file.write_bytes(altered)
+    elif damage == "of another shape":
+        write_tensors(home.encoder_file, {"weight": torch.zeros(3)})
+        write_digests(home.path, home.summary_file.read_bytes())
+    elif damage == "no summary":
+        home.summary_file.write_text("{}")
+    elif damage == "gone":
+        home.encoder_file.unlink()
+    else:
+        home.encoder_file.write_bytes(content[:1000] if damage == "old and torn" else b"")
+        if damage == "old and torn":
+            (home.path / "digests.json").unlink()
+    assert metrics(tmp_path, cell) == first
+    assert capsys.readouterr().err.endswith("; the encoder is trained again\n")
+    assert home.encoder_file.read_bytes() == content
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"altered"])
+def test_a_torn_evaluation_is_done_again_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes
+) -> None:
+    cell = small_cell()
+    first = metrics(tmp_path, cell)
+    home = TrainedFolder.of(cell, folders_of(tmp_path, cell))
+    file = home.evaluation_file(cell.evaluation_id("knn"))
+    before = file.read_bytes()
+    altered = before.replace(b'"knn_top1": ', b'"knn_top1": 1')
+    assert altered != before
+    file.write_bytes(altered if content == b"altered" else content)
+    assert metrics(tmp_path, cell) == first
+    assert capsys.readouterr().err.endswith("; the evaluation is done again\n")
+    assert file.read_bytes() == before
 
 
 def test_an_evaluation_is_written_though_another_process_sweeps(

@@ -19,6 +19,7 @@ from bench.cells.cell import Cell
 from bench.errors import BenchError, StoreError
 from bench.experiments.encoder_folder import check_encoder
 from bench.files.atomic import to_json
+from bench.results.digests import write_digests
 from bench.results.exchange import read_tar as unpack
 from bench.results.exchange import write_tar as archive
 from bench.results.exchange.write_tar import export_archive
@@ -59,7 +60,9 @@ def test_members_have_no_owner_and_no_time_and_tar_reads_them(tmp_path: Path) ->
     assert export_archive(cells, there, tmp_path / "x.tar", encoders=False) == (4, 0)
     found = members_of(tmp_path / "x.tar")
     names = [info.name for info, _ in found]
-    assert names == sorted(name for name in results(there.root) if "trained" not in name)
+    assert names == sorted(
+        name for name in results(there.root) if "trained" not in name and "digests" not in name
+    )
     assert {(i.uid, i.gid, i.uname, i.gname, i.mtime, i.mode) for i, _ in found} == {
         (0, 0, "", "", 0, 0o644)
     }
@@ -72,7 +75,7 @@ def test_an_archive_appears_whole(tmp_path: Path) -> None:
     export_archive(cells[:1], there, tmp_path / "out" / "x.tar", encoders=False)
     before = picture(tmp_path / "out")
     (there.folder(cells[2]).path / "summary.json").write_text("{")
-    with pytest.raises(StoreError, match=r"summary\.json: is no JSON of finite numbers"):
+    with pytest.raises(StoreError, match=r"summary\.json: has another SHA-256 than"):
         export_archive(cells, there, tmp_path / "out" / "x.tar", encoders=False)
     assert picture(tmp_path / "out") == before
 
@@ -125,6 +128,7 @@ def test_an_encoder_is_weights_alone(tmp_path: Path, value: Any, why: str) -> No
     fill(there, cell)
     home = fill_trained(there, cell)
     write_weights(home.path / "encoder.pt", value)
+    write_digests(home.path, home.summary_file.read_bytes())
     with zipfile.ZipFile(home.path / "encoder.pt") as packed:
         assert packed.testzip() is None  # it is no torn file
     export_archive([cell], there, tmp_path / "x.tar", encoders=True)
@@ -143,6 +147,7 @@ def test_an_evaluation_is_that_of_its_name(tmp_path: Path) -> None:
     (file,) = (home.path / "evaluations").iterdir()
     record = json.loads(file.read_text())
     record["protocol"]["knn_k"] += 1
+    del record["sha256"]
     members = put(file.name, to_json(record))(members_of(tmp_path / "x.tar"))
     write_members(tmp_path / "x.tar", members)
     with pytest.raises(StoreError, match=r"evaluations/.*: is the evaluation .*, not that of its"):

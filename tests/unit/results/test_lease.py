@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bench.errors import CellFailure, Interrupted, Preempted
-from bench.files.atomic import read_json, to_json, write_new
+from bench.files.atomic import to_json, write_new
 from bench.results import lease as module
-from bench.results.attempts import Attempt, begin_attempt
+from bench.results.attempts import Attempt, begin_attempt, read_attempt
 from bench.results.folder import CellFolder
 from bench.results.lease import Lease, heartbeat
 from bench.results.owner import Owner
@@ -111,7 +111,7 @@ def test_a_claim_that_was_taken_over_is_left_alone(
             lease.check()
     assert str(lost.value) == f"another process took over the training in {folder.path}"
     assert state(folder) == ("running", None)  # the other's
-    assert read_json(claim.attempt.path) == claim.attempt.record
+    assert read_attempt(claim.attempt.path) == claim.attempt
 
 
 def test_a_dead_owner_is_not_waited_for(tmp_path: Path) -> None:

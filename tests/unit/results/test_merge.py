@@ -13,6 +13,7 @@ from bench.experiments.encoder_folder import check_encoder
 from bench.files.atomic import copy_whole, to_json, write_whole
 from bench.results import lease
 from bench.results.attempts import last_attempt
+from bench.results.digests import write_digests
 from bench.results.exchange import merge as module
 from bench.results.exchange.merge import Folder, Merged, merge
 from bench.results.exchange.write_tar import export_archive
@@ -111,7 +112,9 @@ def test_other_numbers_are_a_conflict_and_stay(tmp_path: Path) -> None:
         fill(store, cells[1], arrays=(array,))
     fill(there, cells[2])
     origin = {"code": {"commit": "def", "dirty": False}, "packages": {}, "wall_s": 9.0}
-    write_whole(there.folder(cells[0]).provenance_file, to_json(origin))
+    changed = there.folder(cells[0])
+    write_whole(changed.provenance_file, to_json(origin))
+    write_digests(changed.path, changed.summary_file.read_bytes())
     before = results(here.root)
     merged = take(there, here)
     own = {"experiment": "gradient-norm"}

@@ -11,10 +11,10 @@ import pytest
 from bench.cells.cell import identity
 from bench.errors import StoreError
 from bench.files.atomic import read_json, write_new, write_whole
+from bench.results.export_tables import export_cells
 from bench.results.owner import Owner
 from bench.results.reader import Results
 from bench.results.store import Store
-from bench.results.tables import export_cells
 from tests.fakes.processes import dead_owner
 from tests.fakes.results import states
 from tests.fakes.toys import make_cells

@@ -1,5 +1,8 @@
 """Tables give back what the folders held, arrays too."""
 
+import gzip
+import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -7,10 +10,14 @@ import pytest
 
 from bench.cells.cell import Cell
 from bench.errors import StoreError
+from bench.results.export_tables import export_cells
+from bench.results.inspect import inspect
 from bench.results.reader import Results
 from bench.results.store import Store
-from bench.results.tables import export_cells
+from bench.results.tables import table_files
+from tests.fakes.archives import picture
 from tests.fakes.cells import small_cell
+from tests.fakes.flips import flip
 
 
 def finish(store: Store, cell: Cell, value: float) -> None:
@@ -46,5 +53,68 @@ def test_a_torn_file_of_arrays_is_told(tmp_path: Path) -> None:
     found = Results(tmp_path / "out").find(cell)
     assert found is not None
     assert found.metrics == {"loss": 0.5}
+    with pytest.raises(StoreError, match=r"pretrain\.arrays\.npz: has another SHA-256 than"):
+        _ = found.arrays
+    (tmp_path / "out" / "digests.json").unlink()
     with pytest.raises(StoreError, match=r"pretrain\.arrays\.npz: cannot be read"):
         _ = found.arrays
+
+
+def flat(store: Store, cells: Sequence[Cell], folder: Path) -> None:
+    """Write the tables that earlier versions of this code wrote: plain, without digests."""
+    export_cells(cells, store, folder)
+    (folder / "digests.json").unlink()
+    for path in folder.glob("*.gz"):
+        path.with_suffix("").write_bytes(gzip.decompress(path.read_bytes()))
+        path.unlink()
+
+
+def test_tables_of_suites_and_plain_ones_are_read_as_one(tmp_path: Path) -> None:
+    store, cells = Store(tmp_path / "results"), [small_cell(seed=seed) for seed in range(3)]
+    for cell in cells:
+        finish(store, cell, 0.25 + cell.seed / 8)
+    out = tmp_path / "out"
+    flat(store, cells[:1], out)
+    export_cells(cells[:2], store, out, suite="a", history=())
+    export_cells(cells[1:], store, out, suite="b", history={"loss"})
+    assert sorted(path.name for path in table_files(out)) == [
+        "pretrain.a.arrays.npz", "pretrain.a.csv.gz", "pretrain.arrays.npz",
+        "pretrain.b.arrays.npz", "pretrain.b.csv.gz",
+        "pretrain.b.history.csv.gz", "pretrain.csv", "pretrain.history.csv",
+    ]  # fmt: skip
+    back = Results(out)
+    for cell in cells:
+        found = back.find(cell)
+        assert found is not None
+        value = 0.25 + cell.seed / 8
+        assert (found.metrics, found.history) == ({"loss": value}, [{"step": 1, "loss": value}])
+        assert found.arrays["q_b_histogram"].tolist() == [value, 1 - value]
+
+
+def test_an_export_is_the_same_bytes_and_a_flipped_bit_of_it_is_found(tmp_path: Path) -> None:
+    store, cell = Store(tmp_path / "results"), small_cell()
+    finish(store, cell, 0.5)
+    for folder in ("out", "again"):
+        export_cells([cell], store, tmp_path / folder, suite="a")
+    assert picture(tmp_path / "out") == picture(tmp_path / "again")
+    rng = random.Random(0)
+    for path in table_files(tmp_path / "out"):
+        for _ in range(10):
+            content = flip(path, rng)
+            assert inspect(tmp_path / "out").faults == [
+                f"{path}: has another SHA-256 than digests.json says; export it again"
+            ]
+            path.write_bytes(content)
+
+
+def test_two_tables_that_disagree_are_told(tmp_path: Path) -> None:
+    cell, out = small_cell(), tmp_path / "out"
+    for suite, value in (("a", 0.5), ("b", 0.25)):
+        store = Store(tmp_path / suite)
+        finish(store, cell, value)
+        export_cells([cell], store, out, suite=suite)
+    told = f"other metrics of cell {cell.id}; export both suites again"
+    files = f"{out}/pretrain.a.csv.gz and {out}/pretrain.b.csv.gz"
+    with pytest.raises(StoreError) as fault:
+        Results(out).find(cell)
+    assert str(fault.value) == f"{files}: {told}"

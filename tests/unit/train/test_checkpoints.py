@@ -42,6 +42,7 @@ def test_without_a_checkpoint_it_is_the_beginning(folder: CellFolder) -> None:
 def test_a_finished_cell_has_neither(folder: CellFolder) -> None:
     folder.finish({"m": 1.0}, {}, {})
     assert sorted(path.name for path in folder.path.iterdir()) == [
+        "digests.json",
         "provenance.json",
         "summary.json",
     ]

@@ -1,0 +1,122 @@
+"""Reading files that may be damaged: only regular files of bounded size, and finite JSON."""
+
+import errno
+import hashlib
+import json
+import math
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from bench.errors import Damaged, StoreError
+
+PIECE_BYTES = 2**20  # read at a time
+MOST_BYTES_OF_JSON = 64 * 2**20
+MOST_DIGITS = 40  # of a whole number
+
+
+def check_regular(path: Path, most_bytes: int | None = None) -> bool:
+    """Return whether there is a file; links to regular files are regular files.
+
+    Raises:
+        Damaged: it is a folder, a pipe or a device, a link to nothing, or larger than `most_bytes`.
+        StoreError: the system does not say.
+    """
+    try:
+        found = os.stat(path)
+    except OSError as fault:
+        absent = isinstance(fault, FileNotFoundError | NotADirectoryError)
+        if os.path.islink(path) and (absent or fault.errno == errno.ELOOP):
+            raise Damaged(f"{path}: is a link to nothing") from None
+        if absent:
+            return False
+        raise _unread(path, fault) from fault
+    if not stat.S_ISREG(found.st_mode):
+        raise Damaged(f"{path}: is no regular file")
+    if most_bytes is not None and found.st_size > most_bytes:
+        raise Damaged(f"{path}: has {found.st_size} bytes; at most {most_bytes} are allowed")
+    return True
+
+
+def read_regular(path: Path, most_bytes: int) -> bytes | None:
+    """Return what is in a regular file; None if there is no such file.
+
+    Raises:
+        Damaged: it is no regular file, or larger than `most_bytes`.
+        StoreError: it cannot be read.
+    """
+    if not check_regular(path, most_bytes):
+        return None
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return file.readall()
+    except FileNotFoundError:  # removed meanwhile
+        return None
+    except OSError as fault:
+        raise _unread(path, fault) from fault
+
+
+def sha256_of(content: bytes) -> str:
+    """Return the SHA-256 of some bytes, as 64 hex digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def sha256_of_file(path: Path) -> str | None:
+    """Return the SHA-256 of a regular file, as 64 hex digits; None if there is no such file.
+
+    Raises:
+        Damaged: it is no regular file.
+        StoreError: it cannot be read.
+    """
+    if not check_regular(path):
+        return None
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(PIECE_BYTES):
+                digest.update(piece)
+    except FileNotFoundError:
+        return None
+    except OSError as fault:
+        raise _unread(path, fault) from fault
+    return digest.hexdigest()
+
+
+def _unread(path: Path, fault: OSError) -> StoreError:
+    return StoreError(f"{path}: cannot be read ({fault.strerror or fault})")
+
+
+def parse_json(content: bytes) -> Any:
+    """Return the value of UTF-8 JSON whose numbers are finite.
+
+    Raises:
+        ValueError: it is not that, or is nested too deeply.
+    """
+    try:
+        value = _DECODER.decode(content.decode())
+        if b"\\u" in content:
+            json.dumps(value, ensure_ascii=False).encode()  # fails for half of a surrogate pair
+    except RecursionError as fault:
+        raise ValueError("nested too deeply") from fault
+    return value
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value of `parse_json` is a number; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(float(text)):
+        raise ValueError(f"{text[:MOST_DIGITS]} is not finite")
+    return float(text)
+
+
+def _whole(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise ValueError(f"a whole number of {len(text)} digits")
+    return int(text)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_finite, parse_float=_finite, parse_int=_whole)

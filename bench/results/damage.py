@@ -1,0 +1,60 @@
+"""Finished cells whose files are not what was written: they count as missing."""
+
+import math
+import shutil
+from collections.abc import Callable
+
+from bench.errors import Damaged
+from bench.files.sealed import check_sealed
+from bench.results.attempts import begin_attempt
+from bench.results.digests import ENCODER, check_files, check_small_files
+from bench.results.folder import CellFolder
+from bench.results.owner import Owner
+
+
+def damage_of(folder: CellFolder, *, whole: bool = False) -> str | None:
+    """Return which file of a finished cell is not what was written, and how; None if none is.
+
+    Args:
+        folder: the cell's, or a trained encoder's.
+        whole: all of its files are read, not the settings, summary and provenance alone.
+
+    Raises:
+        StoreError: a file cannot be read now, whatever is in it.
+    """
+    try:
+        if not check_small_files(folder.path):  # unverified: let it be of the right types at least
+            folder.metrics()
+            folder.provenance()
+        if whole:
+            if not check_files(folder.path):
+                check_sealed(folder.path / ENCODER)
+            folder.history(finished=True)
+            folder.arrays()
+    except Damaged as fault:
+        why = str(fault).partition("; remove ")[0]
+        return f"{why}; remove {folder.path} to have it computed again"
+    return None
+
+
+def discard(folder: CellFolder, is_damaged: Callable[[CellFolder], bool]) -> bool:
+    """Remove the files of a damaged cell under a claim, so that it is computed again.
+
+    Attempts stay. Returns False if a living process holds the cell: it does what is to be done.
+
+    Args:
+        folder: the cell's, or a trained encoder's.
+        is_damaged: asked again under the claim, for another process may have been faster.
+    """
+    attempt = begin_attempt(folder.attempts, Owner.me(), "", retry_before=math.inf)
+    if attempt is None:
+        return False
+    if folder.is_done and not is_damaged(folder):
+        attempt.end("done")
+        return True
+    folder.summary_file.unlink(missing_ok=True)  # first: without it the cell is not done
+    for path in folder.path.iterdir():
+        if path != folder.attempts:
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    attempt.end("interrupted")
+    return True

@@ -1,0 +1,47 @@
+"""Running launchers: what each has in its queue, as it tells other processes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.errors import Damaged
+from bench.files.messages import warn
+from bench.results.owner import Owner
+from bench.results.records import LaunchRecord, read_record
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A running `bench run`: its announcement and the folder of its workers' logs."""
+
+    path: Path
+    owner: Owner
+    retry_before: float  # failures older than this are tried again
+    since: float  # when it began
+
+    @property
+    def name(self) -> str:
+        """12 hex digits."""
+        return self.path.stem
+
+    @property
+    def logs(self) -> Path:
+        """Where its workers write."""
+        return self.path.with_suffix("")
+
+    def is_alive(self) -> bool:
+        """Whether the launcher still runs."""
+        return self.path.exists() and self.owner.is_alive(self.path)
+
+
+def announced(folder: Path) -> Iterator[tuple[Path, Owner, dict[str, Any]]]:
+    """Yield file, process and record of each launcher; those that are damaged are told and left."""
+    for path in folder.glob("*.json"):
+        try:
+            record = read_record(path, LaunchRecord, "a launch")
+        except Damaged as fault:
+            warn(f"{fault}; it is left out")
+        else:
+            if record is not None:
+                yield path, Owner.of(record["owner"]), record

@@ -1,0 +1,126 @@
+"""What processes write down for each other, as typed JSON: attempts, launches, submissions.
+
+Some of these records, and evaluations, carry their own digest: `sha256` is that of the record
+without it.
+"""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import NonNegativeFloat, PositiveInt, ValidationError, model_validator
+
+from bench.errors import Damaged
+from bench.files.atomic import to_json
+from bench.files.regular import parse_json, read_regular, sha256_of
+from bench.record import Record
+
+SEAL = "sha256"
+MOST_BYTES = 64 * 2**20
+
+
+class OwnerRecord(Record):
+    """A process (`bench.results.owner.Owner`)."""
+
+    host: str
+    machine: str
+    pid: int
+    started: str
+    job: str
+
+
+class AttemptRecord(Record):
+    """One execution of a cell (`bench.results.attempts.Attempt`)."""
+
+    attempt: PositiveInt
+    owner: OwnerRecord
+    launch: str
+    state: Literal["running", "done", "failed", "interrupted"]
+    began: NonNegativeFloat  # seconds since 1970
+    ended: NonNegativeFloat | None
+    reason: str | None
+    message: str | None
+
+    @model_validator(mode="after")
+    def _ended(self) -> "AttemptRecord":
+        if self.state != "running" and self.ended is None:
+            raise ValueError("it is over, but does not say since when")
+        return self
+
+
+class LaunchRecord(Record):
+    """What a running launcher has in its queue (`bench.results.launches.Launch`)."""
+
+    owner: OwnerRecord
+    cells: list[str]
+    retry_before: NonNegativeFloat
+
+
+class SubmissionRecord(Record):
+    """What was given to Slurm (`bench.results.slurm.submissions.Submission`)."""
+
+    name: str
+    owner: OwnerRecord
+    arrays: list[list[list[str]]]
+    retry_before: NonNegativeFloat
+    gpus: bool = False
+    submitted: bool
+
+
+class EvaluationRecord(Record):
+    """What an evaluation of a trained encoder found."""
+
+    evaluation: str
+    protocol: dict[str, Any]
+    metrics: dict[str, float]
+
+
+def read_record(path: Path, kind: type[Record], what: str) -> dict[str, Any] | None:
+    """Return a record; None if there is no such file.
+
+    Args:
+        path: its file.
+        kind: what it must be.
+        what: how it is called, with its article: "an attempt".
+
+    Raises:
+        Damaged: the file is no regular file, or holds no such record, or not what was written.
+        StoreError: it cannot be read.
+    """
+    content = read_regular(path, MOST_BYTES)
+    if content is None:
+        return None
+    try:
+        record = unsealed(content)
+        kind.model_validate(record)
+    except ValueError as fault:  # of pydantic too
+        raise Damaged(f"{path}: is no record of {what} ({_first_line(fault)})") from fault
+    return dict(record)
+
+
+def sealed(record: dict[str, Any]) -> bytes:
+    """Return a record as JSON that carries its own digest."""
+    return to_json(record | {SEAL: sha256_of(to_json(record))})
+
+
+def unsealed(content: bytes) -> Any:
+    """Return a record without its digest, which is right if it carries one.
+
+    Raises:
+        ValueError: it is not, or the content is no JSON of finite numbers.
+    """
+    record = parse_json(content)
+    if not isinstance(record, dict) or SEAL not in record:
+        return record
+    plain = {name: value for name, value in record.items() if name != SEAL}
+    if sealed(plain) != content:
+        raise ValueError(f"it was altered: its {SEAL} is another one")
+    return plain
+
+
+def _first_line(fault: ValueError) -> str:
+    if not isinstance(fault, ValidationError):
+        return str(fault).partition("\n")[0]
+    first = fault.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{place}: {message}" if place else message

@@ -1,0 +1,182 @@
+"""What was altered after it was written is found, told, and no evidence."""
+
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bench.errors import Damaged, StoreError
+from bench.files.messages import forget_warnings
+from bench.results.damage import damage_of, discard
+from bench.results.digests import check_files
+from bench.results.exchange.write_tar import export_archive
+from bench.results.folder import CellFolder
+from bench.results.inspect import inspect
+from bench.results.reader import Results
+from bench.results.store import Store
+from bench.train.checkpoints import load_checkpoint, save_checkpoint
+from tests.fakes.archives import all_members_of, bring_in, fill, filled_store, write_members
+from tests.fakes.cells import small_cell
+from tests.fakes.flips import files_of, flip, readable, usable
+from tests.fakes.results import states
+from tests.fakes.toys import make_cells
+
+FLIPS = 60
+
+
+def test_every_flipped_bit_is_found_and_none_is_read(tmp_path: Path) -> None:
+    store, _ = filled_store(tmp_path, 2)
+    home = CellFolder(tmp_path / "trained" / small_cell().training_id)
+    whole, evaluations, rng = readable(tmp_path), usable(home), random.Random(0)
+    assert (inspect(tmp_path).faults, inspect(tmp_path).unverified) == ([], 0)
+    files = files_of(store.root)
+    assert {path.name for path in files} >= {"encoder.pt", "0001.json", "digests.json"}
+    for number in range(FLIPS):
+        path = files[number % len(files)]
+        content = flip(path, rng)
+        faults = inspect(tmp_path).faults
+        assert any(str(path.parent) in fault for fault in faults), path
+        assert readable(tmp_path).items() <= whole.items(), path
+        assert set(usable(home)) <= set(evaluations)
+        if path.parent == home.path:
+            assert damage_of(home, whole=True) is not None, path
+        path.write_bytes(content)
+    assert inspect(tmp_path).faults == []
+
+
+def test_a_damaged_cell_is_missing_told_and_computed_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, cells = Store(tmp_path), make_cells(2)
+    folder, _ = (fill(store, cell) for cell in cells)
+    folder.summary_file.write_text(folder.summary_file.read_text().replace("0.5", "0.6"))
+    assert states(store, cells) == ["missing", "done"]
+    why = f"{folder.summary_file}: has another SHA-256 than digests.json says"
+    remedy = f"remove {folder.path} to have it computed again; it counts as missing"
+    assert capsys.readouterr().err == f"bench: warning: {why}; {remedy}\n"
+    assert [cell.id for cell, _ in Results(tmp_path).finished(cells)] == [cells[1].id]
+    store.discard_damaged(cells)
+    assert capsys.readouterr().err == f"bench: warning: {why}; the cell is computed again\n"
+    assert [path.name for path in folder.path.iterdir()] == ["attempts"]
+    fill(store, cells[0])
+    assert states(store, cells) == ["done", "done"]
+
+
+def test_exchanged_folders_and_summaries_are_no_evidence(tmp_path: Path) -> None:
+    store, cells = Store(tmp_path), make_cells(4)
+    a, b, c, d = (fill(store, cell, 0.5 + cell.seed).path for cell in cells)
+    (tmp_path / "x").mkdir()
+    for one, other in ((a, b), (c / "summary.json", d / "summary.json")):
+        one.rename(tmp_path / "x" / "kept")
+        other.rename(one)
+        (tmp_path / "x" / "kept").rename(other)
+    assert Results(tmp_path).finished(cells) == []
+    assert damage_of(CellFolder(a)) == (
+        f"{a}/digests.json: is of folder '{b.name}'; remove {a} to have it computed again"
+    )
+
+
+@pytest.mark.parametrize("name", ["history.jsonl", "arrays.npz", "cell.json"])
+def test_a_file_that_is_gone_or_was_added_is_found(tmp_path: Path, name: str) -> None:
+    store, cells = Store(tmp_path), make_cells(2)
+    gone, added = (fill(store, cell, arrays=(1.0,)).path for cell in cells)
+    content = (gone / name).read_bytes()
+    (gone / name).unlink()
+    with pytest.raises(Damaged, match=rf"{name}: is missing, but digests\.json names it"):
+        check_files(gone)
+    (added / name).unlink()
+    store.folder(cells[1]).finish({"gradient_norm": 0.5}, {}, {"wall_s": 1.0})
+    assert check_files(added)
+    (added / name).write_bytes(content)
+    with pytest.raises(Damaged, match=rf"{name}: is not named in digests\.json"):
+        check_files(added)
+
+
+def test_a_cell_without_digests_is_unverified_and_usable(tmp_path: Path) -> None:
+    store, cells = filled_store(tmp_path)
+    before = readable(tmp_path)
+    for path in tmp_path.rglob("digests.json"):
+        path.unlink()
+    found = inspect(tmp_path)
+    assert (found.faults, found.cells, found.encoders, found.unverified) == ([], 4, 1, 5)
+    assert readable(tmp_path) == before
+    assert set(states(store, cells)) == {"done"}
+
+
+def test_what_was_repaired_meanwhile_is_kept(tmp_path: Path) -> None:
+    folder = fill(Store(tmp_path), make_cells(1)[0])
+    assert discard(folder, lambda _: False)
+    assert folder.is_done
+    last = folder.last_attempt()
+    assert last is not None
+    assert last.state == "done"
+
+
+def test_archives_carry_digests_and_are_checked_by_them(tmp_path: Path) -> None:
+    there, cells = filled_store(tmp_path / "there")
+    export_archive(cells, there, tmp_path / "x.tar", encoders=False)
+    assert bring_in(tmp_path / "x.tar", Store(tmp_path / "here")).added == 4
+    assert inspect(tmp_path / "here").unverified == 0
+    shutil.rmtree(tmp_path / "here")
+    changed = [
+        (info, content.replace(b".5", b".6") if info.name.endswith("summary.json") else content)
+        for info, content in all_members_of(tmp_path / "x.tar")
+    ]
+    write_members(tmp_path / "y.tar", changed)
+    with pytest.raises(StoreError, match=r"summary\.json: has another SHA-256 than digests\.json"):
+        bring_in(tmp_path / "y.tar", Store(tmp_path / "here"))
+
+
+def test_a_flipped_bit_in_a_checkpoint_begins_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, rng = CellFolder(tmp_path / "pretrain" / ("0" * 16)), random.Random(0)
+    save_checkpoint(folder, 7, {"a": [1.0] * 50})
+    for _ in range(FLIPS):
+        content = flip(folder.checkpoint_file, rng)
+        assert load_checkpoint(folder) is None
+        assert capsys.readouterr().err.startswith(f"bench: warning: {folder.checkpoint_file}: ")
+        assert any("checkpoint.pt" in fault for fault in inspect(tmp_path).faults)
+        folder.checkpoint_file.write_bytes(content)
+        forget_warnings()
+    assert load_checkpoint(folder) is not None
+
+
+DEEP = "[" * 30_000 + "]" * 30_000
+LONG = '{"metrics": {"m": 1' + "0" * 400 + '}, "wall_s": 1' + "0" * 400 + "}"
+WRONG = {
+    "text": '"x"', "empty": "", "deep": DEEP, "long": LONG, "large": " " * 2**21,
+    "true": '{"metrics": {"m": true}, "wall_s": null}', "none": '{"metrics": {}, "a": [1]}',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("digests", [True, False])
+@pytest.mark.parametrize("name", ["summary.json", "provenance.json"])
+@pytest.mark.parametrize("wrong", [*WRONG, "pipe", "device", "folder", "link to nothing"])
+def test_a_file_of_another_kind_is_one_line_and_the_cell_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: str, name: str, digests: bool
+) -> None:
+    store, cells = Store(tmp_path), make_cells(2)
+    path, _ = (fill(store, cell).path / name for cell in cells)
+    path.unlink()
+    if wrong == "pipe":
+        os.mkfifo(path)
+    elif wrong == "folder":
+        path.mkdir()
+    elif wrong in WRONG:
+        path.write_text(WRONG[wrong])
+    else:
+        path.symlink_to("/dev/zero" if wrong == "device" else "nowhere")
+    if not digests:
+        path.with_name("digests.json").unlink()
+    gone = wrong == "link to nothing" and name == "summary.json"
+    for look in (lambda: states(store, cells), lambda: Results(tmp_path).finished(cells)):
+        forget_warnings()
+        look()
+        err = capsys.readouterr().err
+        assert err.count("\n") == (0 if gone else 1)
+        assert gone or err.startswith(f"bench: warning: {path}: ")
+    assert states(store, cells) == ["missing", "done"]
+    assert [cell for cell, _ in Results(tmp_path).finished(cells)] == cells[1:]
