@@ -14,7 +14,6 @@ from bench.analysis.statistics import (
     Interval,
     Region,
     Term,
-    Variance,
     contrast,
     estimate,
     pooled,
