@@ -29,6 +29,8 @@ from bench.suites.checks import Check
 from bench.suites.suite import Suite
 
 ERROR = 0.05  # how often a false verdict may come
+LEARNED = 0.1  # of the way from an untrained network to the ceiling: less is hardly learning
+DIRECTION = "the direction, not the size"
 LEVEL = 1 - 2 * ERROR  # of the interval whose ends are the one-sided bounds
 
 
@@ -138,10 +140,14 @@ def _judge(
     suite: Suite, written: Check, claim: Claim, measured: Measured, margin: float | None
 ) -> Judged:
     """Return one check, judged on the scale's stand-in of its metric where it has one."""
-    stand_in = suite.stand_in.get(measured.scale, {}).get(written.metric)
+    of_scale = suite.scales[measured.scale].stand_in
+    stand_in = of_scale.metrics.get(written.metric) if of_scale and not written.at else None
     if stand_in is None:
         return judge_check(written, claim, measured, margin)
-    check = written.model_copy(update={"metric": stand_in})
+    # A size in points is one of the paper's metric: of a stand-in the direction alone is judged.
+    sized = getattr(written, "by", 0.0) > 0
+    rest = {"by": 0.0, "part": written.part or DIRECTION} if sized else {}
+    check = written.model_copy(update={"metric": stand_in} | rest)
     judged = judge_check(check, claim, measured, margin)
     return replace(judged, stand_in_for=written.metric)
 
@@ -195,12 +201,12 @@ def _verdict(judged: Judged, effects: list[tuple[Group, Estimate]], region: Regi
 
 
 def _without_learning(judged: Judged, groups: Sequence[Group]) -> str | None:
-    """Return why nothing can be said: a side is no better than a network before training."""
+    """Return why nothing can be said: a side is hardly better than a network before training."""
     floor = judged.floor
     if floor is None or floor.untrained is None or judged.check.may_collapse:
         return None
     levels = [level for g in groups for sign in (1, -1) if (level := g.level(sign)) is not None]
-    if min(levels) > floor.untrained:
+    if min(levels) > floor.untrained + LEARNED * (floor.ceiling - floor.untrained):
         return None
     return f"a side has {min(levels):.3g}, an untrained network {floor.untrained:.3g}"
 

@@ -10,7 +10,7 @@ from bench.cells.baseline import Baseline, without_baselines
 from bench.cells.cell import Cell
 from bench.papers.reader import Claim, Paper
 from bench.results.reader import Done, Results
-from bench.suites.judged_by import as_judged
+from bench.suites.stand_in import with_stand_ins
 from bench.suites.suite import Suite
 
 
@@ -48,7 +48,7 @@ def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: R
         paper: the suite's.
         results: where finished cells are looked up.
     """
-    suite, own = as_judged(suite, scale), without_baselines(cells)
+    suite, own = with_stand_ins(suite, scale), without_baselines(cells)
     done = results.finished(own)
     return Evidence(
         suite=suite,

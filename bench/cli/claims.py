@@ -22,7 +22,6 @@ from bench.report.judged import EFFECT, SEEN, check_text, effect_text, remark_te
 from bench.report.tables import Entry
 from bench.results.reader import Results
 from bench.suites.expand import expand
-from bench.suites.judged_by import as_judged
 from bench.suites.load import load_suite, suite_paths
 from bench.suites.validate import check_suite
 
@@ -70,7 +69,7 @@ def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | Non
             cells = without_baselines(expand(suite, name, path))
             done = results.finished(cells)
             if done:
-                judged = judge_claims(as_judged(suite, name), name, cells, done, printed)
+                judged = judge_claims(suite, name, cells, done, printed)
                 judged_scales.append(JudgedScale(suite, name, judged))
     places = claim_places(list(loaded.values()))
     return claim_rows([p for p in places if paper in (None, p.paper)], judged_scales, scale)

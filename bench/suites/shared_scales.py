@@ -17,7 +17,7 @@ from bench.errors import SuiteError, choices
 from bench.files.validation_errors import explain
 from bench.files.yaml_file import load_yaml, yaml_files
 from bench.record import Record
-from bench.suites.suite import JudgedBy, Protocol, Seeds, Settings, SharedScale
+from bench.suites.suite import Protocol, Seeds, Settings, SharedScale, StandIn
 
 
 class SharedScaleEntry(Record):
@@ -36,7 +36,7 @@ class SharedScaleEntry(Record):
     fixed: Settings = {}
     seeds: Seeds | None = None
     baselines: Settings | None = None
-    judged_by: JudgedBy | None = None
+    stand_in: StandIn | None = None
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
@@ -53,7 +53,7 @@ class SharedScaleEntry(Record):
         inherited = base.model_dump() if base else {}
         changes = self.model_dump(include={"what", "protocol", "seeds"}, exclude_none=True)
         fixed = inherited.get("fixed", {}) | self.fixed
-        given = {"baselines", "judged_by"} & self.model_fields_set  # null: not the base's either
+        given = {"baselines", "stand_in"} & self.model_fields_set  # null: not the base's either
         changes |= {"fixed": fixed} | self.model_dump(include=given)
         return SharedScale.model_validate(inherited | changes)
 
@@ -120,10 +120,10 @@ def _named(entry: SharedScaleEntry) -> Iterator[tuple[str, str, list[str]]]:
     """Yield each setting or metric that an entry names: its place, itself, and what is allowed."""
     yield from (("fixed", name, _settings()) for name in entry.fixed)
     yield from (("baselines", name, Baseline.setting_names()) for name in entry.baselines or {})
-    if entry.judged_by is not None:
+    if entry.stand_in is not None:
         metrics = list(dict.fromkeys(name for kind in CELLS.values() for name in kind.metrics))
-        for old, new in entry.judged_by.metrics.items():
-            yield from (("judged_by.metrics", name, metrics) for name in (old, new))
+        for old, new in entry.stand_in.metrics.items():
+            yield from (("stand_in.metrics", name, metrics) for name in (old, new))
 
 
 @cache

@@ -68,9 +68,6 @@ def _check_names(suite: Suite, path: Path) -> None:
             for key in ("where", "than", "other", "other_than"):
                 cells = getattr(check, key, None) or {}
                 named += [(f"{place}.{key}.{name}", name, settings) for name in cells]
-    for scale, metric_of in suite.stand_in.items():
-        named.append((f"stand_in.{scale}", scale, list(suite.scales)))
-        named += [(f"stand_in.{scale}.{m}", m, metrics) for m in metric_of.values()]
     for i, table in enumerate(suite.tables):
         named.append((f"tables.{i}.metric", table.metric, metrics))
         axes = [*table.rows, table.columns, *table.where]

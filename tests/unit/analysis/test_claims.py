@@ -11,13 +11,14 @@ from pydantic import TypeAdapter
 from bench.analysis import claims
 from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, whole_verdict, worst
 from bench.analysis.measured import number_at
+from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.papers.reader import load_paper
 from bench.results.reader import Finished
 from bench.suites.checks import At, Check
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
-from bench.suites.suite import Suite
+from bench.suites.suite import Scale, StandIn, Suite
 from tests.fakes.paths import SUITES
 
 TABLE_9 = SUITES / "eqco-table-9.yaml"
@@ -138,7 +139,7 @@ def test_settings_that_follow_from_the_axis_split_no_group() -> None:
     """The learning rate goes with the batch size: over the batch size it is not another setting."""
     path = TABLE_9.with_name("dcl-table-1.yaml")
     suite = load_suite(path)
-    cells = expand(suite, "cpu", path)
+    cells = without_baselines(expand(suite, "cpu", path))
     assert len({cell.settings["lr"] for cell in cells}) > 1
     check = ADAPTER.validate_python(
         {"check": "ordered", "metric": "m", "over": "batch_size", "direction": "rising"}
@@ -247,11 +248,20 @@ def test_a_check_on_a_history_reads_the_runs_and_not_their_ends() -> None:
     assert (str(judged.verdict), judged.missing) == ("not tested", "its cells do not measure m")
 
 
-def of_claim(*checks: dict[str, Any], metric: Any, **suite_fields: Any) -> list[Judged]:
-    """Judge a claim of several checks."""
+def scales_with(suite: Suite, scale: str, stand_in: dict[str, str] | None) -> dict[str, Scale]:
+    """Return the scales of a suite, one of them with these stand-ins or without any."""
+    given = None if stand_in is None else StandIn(what="others", metrics=stand_in)
+    return suite.scales | {scale: suite.scales[scale].model_copy(update={"stand_in": given})}
+
+
+def of_claim(
+    *checks: dict[str, Any], metric: Any, at: str = "paper", stand_in: dict[str, str] | None = None
+) -> list[Judged]:
+    """Judge a claim of several checks; the scale `at` has stand-ins."""
     cells, suite = made_cells(3)
     asked = [ADAPTER.validate_python({"metric": "m"} | check) for check in checks]
-    changes = {"claims": {"toy-mi-steady": asked}, "name": "made"} | suite_fields
+    scales = scales_with(suite, at, stand_in)
+    changes = {"claims": {"toy-mi-steady": asked}, "name": "made", "scales": scales}
     done = [(cell, Finished({"m": metric(cell), "other": 5 * metric(cell)}, {})) for cell in cells]
     changed = suite.model_copy(update=changes)
     return judge_claims(changed, "paper", cells, done, load_paper("eqco"))
@@ -289,11 +299,15 @@ def test_what_is_shown_does_not_decide() -> None:
 
 
 def test_a_scale_names_the_metric_in_place_of_the_papers() -> None:
-    (judged,) = of_claim(BETTER, metric=better, stand_in={"paper": {"m": "other"}})
+    (judged,) = of_claim(BETTER, metric=better, stand_in={"m": "other"})
     assert (judged.check.metric, judged.stand_in_for) == ("other", "m")
     assert judged.effect is not None
     assert judged.effect.mean == pytest.approx(5, abs=0.1)
-    (own,) = of_claim(BETTER, metric=better, stand_in={"smoke": {"m": "other"}})
+    sized = of_claim(BETTER | {"by": 50.0}, metric=better, stand_in={"m": "other"})
+    assert (sized[0].check.part, str(whole_verdict(sized))) == (
+        "the direction, not the size", "partly holds",
+    )  # fmt: skip
+    (own,) = of_claim(BETTER, metric=better, at="smoke", stand_in={"m": "other"})
     assert (own.check.metric, own.stand_in_for) == ("m", None)
 
 
@@ -335,14 +349,14 @@ def test_an_effect_too_small_to_be_seen_cannot_be_told(monkeypatch: pytest.Monke
 def test_a_side_without_learning_decides_nothing() -> None:
     path = TABLE_9.with_name("dcl-table-1.yaml")
     suite = load_suite(path)
-    cells = expand(suite, "cpu", path)
+    cells = without_baselines(expand(suite, "cpu", path))
 
     def verdict(low: float, **more: Any) -> tuple[str, str | None]:
         check = {"check": "exceeds", "metric": "knn_top1", "where": {"loss": "dcl"},
                  "than": {"loss": "infonce"}} | more  # fmt: skip
         asked = suite.model_copy(
             update={"claims": {"batch-flat-small-scale": [ADAPTER.validate_python(check)]},
-                    "stand_in": {}}
+                    "scales": scales_with(suite, "cpu", None)}
         )  # fmt: skip
         done = [
             (c, Finished({"knn_top1": 95 if c.settings["loss"] == "dcl" else low}, {}))
@@ -354,7 +368,8 @@ def test_a_side_without_learning_decides_nothing() -> None:
         return str(judged.verdict), judged.why
 
     assert verdict(89.0) == ("cannot tell here", "a side has 89, an untrained network 89.3")
-    assert verdict(90.0) == ("holds", None)
+    assert verdict(90.3)[0] == "cannot tell here"  # less than a tenth of the way up to 100
+    assert verdict(90.4) == ("holds", None)
     assert verdict(89.0, may_collapse=True) == ("holds", None)
 
 
@@ -503,17 +518,18 @@ def test_seeds_that_agree_to_the_bit_are_not_sure_beyond_one_step() -> None:
     """kNN top-1 on the 450 test images of digits moves by 0.22 points."""
     path = TABLE_9.with_name("dcl-table-1.yaml")
     suite = load_suite(path)
-    cells = expand(suite, "cpu", path)
+    cells = without_baselines(expand(suite, "cpu", path))
     check = {"check": "exceeds", "metric": "knn_top1", "where": {"loss": "dcl"},
              "than": {"loss": "infonce"}}  # fmt: skip
     asked = {"batch-flat-small-scale": [ADAPTER.validate_python(check)]}
 
     def verdict(lead: float) -> str:
         done = [
-            (c, Finished({"knn_top1": 90 + lead * (c.settings["loss"] == "dcl")}, {}))
+            (c, Finished({"knn_top1": 95 + lead * (c.settings["loss"] == "dcl")}, {}))
             for c in cells
         ]
-        changed = suite.model_copy(update={"claims": asked, "stand_in": {}})
+        scales = scales_with(suite, "cpu", None)
+        changed = suite.model_copy(update={"claims": asked, "scales": scales})
         (judged,) = judge_claims(changed, "cpu", cells, done, load_paper("dcl"))
         return str(judged.verdict)
 

@@ -119,7 +119,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
         {"lik": "quick"},
         None,
         "suites/small.yaml: scales.tiny.lik: unknown key. Did you mean 'like'? Allowed here: "
-        "like, what, protocol, fixed, seeds, baselines, judged_by, grid, zip.\n",
+        "like, what, protocol, fixed, seeds, baselines, stand_in, grid, zip.\n",
     ),
     "nothing to be like, and not whole": (
         {"fixed": {"steps": 1}},
@@ -151,21 +151,21 @@ MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
     ),
     "an unknown metric to judge by": (
         {"like": "quick"},
-        {"quick": QUICK | {"judged_by": {"what": "x", "metrics": {"knn_top1": "warped_knn_top"}}}},
-        "suites/scales/own.yaml: quick.judged_by.metrics.warped_knn_top: unknown key. Did you "
+        {"quick": QUICK | {"stand_in": {"what": "x", "metrics": {"knn_top1": "warped_knn_top"}}}},
+        "suites/scales/own.yaml: quick.stand_in.metrics.warped_knn_top: unknown key. Did you "
         "mean 'warped_knn_top",
     ),
     "an unknown key": (
         {"like": "quick"},
         {"quick": QUICK | {"sede": [1]}},
         "suites/scales/own.yaml: quick.sede: unknown key. Did you mean 'seeds'? Allowed here: "
-        "like, what, protocol, fixed, seeds, baselines, judged_by.\n",
+        "like, what, protocol, fixed, seeds, baselines, stand_in.\n",
     ),
     "an axis": (
         {"like": "quick"},
         {"quick": QUICK | {"grid": {"K": [1]}}},
         "suites/scales/own.yaml: quick.grid: unknown key. Allowed here: like, what, protocol, "
-        "fixed, seeds, baselines, judged_by.\n",
+        "fixed, seeds, baselines, stand_in.\n",
     ),
     "a shared scale like none": (
         {"like": "quick"},
