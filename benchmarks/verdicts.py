@@ -118,7 +118,7 @@ class Situation:
         for _ in range(draws):
             numbers = mean + sd * draw.standard_normal(len(cells))
             done = [
-                (c, Finished({METRIC: float(v)}, {}))
+                (c, Finished({METRIC: float(v), "bound": 0.0}, {}))
                 for c, v in zip(judged_as, numbers, strict=True)
             ]
             judged = judge_claims(suite, scale, judged_as, done, load_paper("dcl"))
@@ -231,6 +231,19 @@ def two_sides_along_an_axis() -> Iterator[Situation]:
                     lambda s: -(4.0 + s["x"]) * (s["loss"] == "dcl"), ("holds",))  # fmt: skip
     yield Situation("gain grows by 4", grows, GROUPS, lambda s: s["x"] * (s["loss"] == "dcl"),
                     ("fails",), "holds", {3: 0.43, 5: 0.95})  # fmt: skip
+    less = [{"check": "moves-less", "direction": "rising"} | sides]
+    yield Situation("moves less, both flat", less, GROUPS, level, either, spreads=BOTH_SPREADS)
+    yield Situation("moves less, both rise by 4", less, GROUPS, rise(1.0), either,
+                    spreads=BOTH_SPREADS)  # fmt: skip
+    yield Situation("moves less, 0 and 4", less, GROUPS,
+                    lambda s: s["x"] * (s["loss"] == "infonce"), ("fails",), "holds",
+                    {3: 0.38, 5: 0.9})  # fmt: skip
+    ends = [{"check": "gain-exceeds", "where": OWN | {"x": 5}, "than": THEIRS | {"x": 5},
+             "other": OWN | {"x": 1}, "other_than": THEIRS | {"x": 1}}]  # fmt: skip
+    yield Situation("gain exceeds another, equal gains", ends, GROUPS, lead(3.0), either,
+                    spreads=BOTH_SPREADS)  # fmt: skip
+    below = [{"check": "below", "bound": "bound", "where": OWN}]
+    yield Situation("below a bound, at it", below, {"loss": ["dcl"]}, level, either)
     crossing = [{"check": "crossing", "between": [1, 5]} | sides]
     yield Situation("crossing, no difference", crossing, GROUPS, level, either,
                     spreads=BOTH_SPREADS)  # fmt: skip
