@@ -1,3 +1,3 @@
 """Reproducibility benchmark suite for contrastive self-supervised learning."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev1"

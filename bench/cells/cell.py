@@ -63,8 +63,9 @@ class Cell(Record, ABC):
     @property
     def former_ids(self) -> list[str]:
         """The ids that this cell had under earlier versions of its experiment."""
-        fields = self.model_dump(mode="json")
-        return [identity(fields | {"version": v}) for v in range(1, self.version)]
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        earlier = (fields | {"version": v} for v in range(1, self.version))
+        return [self.model_construct(**fields).id for fields in earlier]
 
     @property
     def settings(self) -> dict[str, Any]:

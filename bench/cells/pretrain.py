@@ -32,7 +32,7 @@ class Pretrain(Coordinates, Cell):
     """One encoder trained by contrast, and one protocol of each evaluation."""
 
     experiment: Literal["pretrain"]
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     precision: Literal["float32", "bf16"] = "float32"  # type: ignore[assignment]
     method: str
 

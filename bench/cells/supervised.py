@@ -42,7 +42,7 @@ class Supervised(Cell):
     """One classifier (DCL, App. 7; dual temperature, Sec. E), tested after every epoch."""
 
     experiment: Literal["supervised"]
-    version: Literal[1] = 1
+    version: Literal[2] = 2
 
     # data
     dataset: Annotated[str, Field(min_length=1)]
