@@ -3,7 +3,7 @@
 Fields that `pretrain` has too mean the same here, and the evaluations are the same.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -18,7 +18,7 @@ from pydantic import (
 
 from bench.cells.architectures import Stem, multiply_adds, network_text
 from bench.cells.axes import Fraction, ViewSet
-from bench.cells.cell import Cell, identity
+from bench.cells.cell import Cell, identity, varied_settings
 from bench.cells.dataset_sizes import (
     GUESS,
     Demand,
@@ -182,3 +182,11 @@ class Baseline(Cell):
 def without_baselines(cells: Iterable[Cell]) -> list[Cell]:
     """Return the cells that claims and tables speak of."""
     return [cell for cell in cells if not isinstance(cell, Baseline)]
+
+
+def settings_apart(cells: Sequence[Cell]) -> list[str]:
+    """Return the settings that tell cells apart; beside others, baselines by their kind alone."""
+    judged = without_baselines(cells)
+    if not judged or len(judged) == len(cells):
+        return varied_settings(cells)
+    return ["baseline", *varied_settings(judged)]

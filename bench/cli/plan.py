@@ -11,8 +11,8 @@ import typer
 
 from bench.analysis.departures import departures_of_scale
 from bench.analysis.needed_cells import Sets, needed_by_claims, needed_by_printed
-from bench.cells.baseline import without_baselines
-from bench.cells.cell import Cell, varied_settings
+from bench.cells.baseline import settings_apart, without_baselines
+from bench.cells.cell import Cell
 from bench.cells.dataset_limits import too_much
 from bench.cli.options import (
     AsJson,
@@ -84,7 +84,7 @@ def describe_plan(
         for fault in probe_unknown(prediction, selection.store, probe_with, places):
             print(f"bench: {fault}", file=sys.stderr)
         prediction = predict(selection.cells, states, selection.store, places)
-    names = [*_axes(selection.cells), "seed"]
+    names = [*settings_apart(selection.cells), "seed"]
     record = {
         "suite": selection.suite.name,
         "scale": selection.scale,
@@ -202,14 +202,6 @@ def _warn(selection: Selection) -> None:
     published = selection.suite.scales[selection.scale].protocol == "published"
     if published and len({cell.seed for cell in selection.cells}) == 1:
         print(f"bench: warning: {ONE_SEED}", file=sys.stderr)
-
-
-def _axes(cells: Sequence[Cell]) -> list[str]:
-    """Return the settings that tell cells apart; beside others, baselines by their kind alone."""
-    judged = without_baselines(cells)
-    if not judged or len(judged) == len(cells):
-        return varied_settings(cells)
-    return ["baseline", *varied_settings(judged)]
 
 
 def print_plan(record: Record) -> None:

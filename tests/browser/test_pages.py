@@ -13,7 +13,7 @@ CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: `make chromium` gets it")
 
 TABLE = "eqco/table-9.html"
-PARTIAL = "mutual-information-figure-4/cpu/index.html"
+PARTIAL = "mutual-information-figure-6/paper/index.html"
 
 # Text whose contrast with the ground behind it is below 4.5 to 1 (WCAG 2.2, 1.4.3).
 FAINT = """() => {

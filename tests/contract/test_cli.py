@@ -8,10 +8,13 @@ import jsonschema
 import pytest
 
 from bench.errors import SuiteError
+from bench.files.regular import sha256_of
 from bench.files.yaml_file import load_yaml
 from bench.papers.reader import load_paper
+from bench.results.digests import write_digests
 from bench.suites.load import suite_paths
 from tests.fakes.paths import SUITES
+from tests.fakes.results import alter, cells_of
 from tests.fakes.suites import DIGITS, REMOVED, SUITE, changed
 from tests.fakes.workspace import Workspace
 
@@ -225,25 +228,26 @@ def test_doctor_reads_every_finished_cell(workspace: Workspace) -> None:
 
     folders = sorted((results / "gaussian-mi").iterdir())
     again = "; `bench verify` computes them again"
-    assert told() == (0, f"{len(folders)} finished, all can be read{again}")
+    assert told() == (0, f"{len(folders)} cells and 0 encoders finished, all can be read{again}")
     cell, summary = folders[0] / "cell.json", folders[1] / "summary.json"
     other = json.loads(cell.read_text()) | {"version": 99}
     cell.write_text(json.dumps(other))
+    write_digests(folders[0], (folders[0] / "summary.json").read_bytes())
     assert told() == (
         0,
-        f"{len(folders) - 1} finished, all can be read; 1 that this bench does not have "
-        f"({cell.relative_to(workspace.root)}: is of version 99; here gaussian-mi has version 1)"
-        f"{again}",
+        f"{len(folders) - 1} cells and 0 encoders finished, all can be read; 1 that this bench "
+        f"does not have ({cell.relative_to(workspace.root)}: is of version 99; here gaussian-mi "
+        f"has version 1){again}",
     )
     cell.unlink()
     summary.write_text('{"metrics": {}}')
     (folders[2] / "provenance.json").write_text("{}")
+    other_digest = "has another SHA-256 than digests.json says"
     assert told() == (
         1,
-        f"{cell.relative_to(workspace.root)}: is missing; "
-        f"{summary.relative_to(workspace.root)}: holds no finite metrics; "
-        f"results/gaussian-mi/{folders[2].name}/provenance.json: is no JSON object that says "
-        "anything; "
+        f"{cell.relative_to(workspace.root)}: is missing, but digests.json names it; "
+        f"{summary.relative_to(workspace.root)}: {other_digest}; "
+        f"results/gaussian-mi/{folders[2].name}/provenance.json: {other_digest}; "
         "remove a folder to have its cell computed again",
     )
 
@@ -309,16 +313,27 @@ def test_a_launcher_of_workers_never_imports_torch(workspace: Workspace) -> None
 @pytest.mark.slow
 def test_status_of_10_000_cells_costs_little_more_than_reading_them(workspace: Workspace) -> None:
     """Of this process's own time, the better of two, against reading what there is to read."""
-    workspace.suite(changed(SUITE, {"seeds": list(range(1250))}))
-    for cell in workspace.call("plan", "small", "--json").json["cells"]:
-        folder = workspace.root / "results" / "gaussian-mi" / cell["id"]
+    path = workspace.suite(changed(SUITE, {"seeds": list(range(1250))}))
+    summary = b'{"metrics": {"mi_lower_bound": 0.5}}'
+    for cell in cells_of(path, "tiny"):
+        folder = workspace.root / "results" / "gaussian-mi" / cell.id
         folder.mkdir(parents=True)
-        (folder / "summary.json").write_text('{"metrics": {}}')
+        small = {
+            "cell.json": cell.model_dump_json().encode(),
+            "provenance.json": b'{"wall_s": 1.0}',
+        }
+        files = small | {"summary.json": summary}
+        digests = {name: sha256_of(content) for name, content in files.items()}
+        files["digests.json"] = json.dumps({"folder": cell.id, "files": digests}).encode()
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
     plain = (
-        "import bench.cli\n"
+        "import bench.cli, hashlib, json\n"
         "from pathlib import Path\n"
         "for path in Path('results/gaussian-mi').iterdir():\n"
-        "    list(path.iterdir()), (path / 'summary.json').read_text()\n"
+        "    for file in path.iterdir():\n"
+        "        content = file.read_bytes()\n"
+        "        hashlib.sha256(content), json.loads(content)\n"
     )
     status = "import bench.cli; sys.argv = ['bench', 'status', 'small']; bench.cli.main()"
     assert workspace.call("status", "small").out == "small at scale tiny: 10000 cells: 10000 done\n"
@@ -446,9 +461,7 @@ def test_cells_travel(done: Workspace) -> None:
     assert all(attempt["launch"] == "import" for attempt in done.attempts("other"))
 
     file = next((done.root / "other").rglob("summary.json"))
-    record = json.loads(file.read_text())
-    record["metrics"]["mi_lower_bound"] = 0.25
-    file.write_text(json.dumps(record))
+    alter(file, metrics=json.loads(file.read_text())["metrics"] | {"mi_lower_bound": 0.25})
     merged = done.call("merge", "other")
     assert merged.status == 1
     assert merged.out.startswith("0 cells added, 15 the same, 1 in conflict, 0 busy\nconflict: ")

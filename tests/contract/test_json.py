@@ -1,6 +1,5 @@
 """What `--json` answers: the keys of each verb's document, written out."""
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ from bench.cli import cancel as cancel_module
 from bench.experiments import EXPERIMENTS, Outcome
 from bench.results.owner import Owner
 from bench.results.store import Store
-from tests.fakes.results import cells_of
+from tests.fakes.results import alter, cells_of
 from tests.fakes.slurm import MadeUpSlurm, submitted
 from tests.fakes.suites import SUITE, changed
 from tests.fakes.workspace import Workspace
@@ -92,10 +91,6 @@ def paths(value: Any, at: str = "") -> Iterator[str]:
             yield from paths(entry, f"{at}[]")
     else:
         yield at
-
-
-def alter(file: Path, **changes: Any) -> None:
-    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
 
 
 def refuse(*_: Any) -> list[Outcome]:

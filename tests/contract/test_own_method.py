@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.results import alter
 from tests.fakes.suites import DIGITS, changed
 from tests.fakes.workspace import Workspace
 
@@ -61,8 +62,7 @@ def test_a_cell_of_an_own_method_is_read_where_the_method_is_not(elsewhere: Work
 
     assert elsewhere.call("compare", "results", "merged", "--json").json["same"] == 1
     metrics = json.loads(summary.read_text())["metrics"]
-    altered = {"metrics": metrics | {"knn_top1": metrics["knn_top1"] + 1}}
-    summary.write_text(json.dumps(altered))
+    alter(summary, metrics=metrics | {"knn_top1": metrics["knn_top1"] + 1})
     (moved,) = elsewhere.call("compare", "results", "merged", "--json").json["moved"]
     assert list(moved["metrics"]) == ["knn_top1"]
 
@@ -77,7 +77,7 @@ def test_a_suite_that_spells_the_method_out_has_the_same_cell(elsewhere: Workspa
         for finding in elsewhere.call("doctor", "--json").json
         if finding["what"] == "cells"
     )
-    assert cells.startswith("1 finished, all can be read;")
+    assert cells.startswith("1 cells and 1 encoders finished, all can be read;")
     with_here = elsewhere.call("compare", "spelt-out", "--with", "../here/results", "--json")
     assert (with_here.status, with_here.json["same"]) == (0, 1)
     assert elsewhere.call("compare", "spelt-out").status == 0

@@ -263,7 +263,7 @@ def test_kappa_is_estimated_from_the_first_batches_and_kept() -> None:
         seen = shown(1)._replace(draw=which(i))
         compared = method.compare(online, seen)
         (pair,) = compared.pairs
-        means.append(float((pair.neg_NK.double() / 0.07).exp().mean()))
+        means.append(float((pair.neg_NK.detach().double() / 0.07).exp().mean()))
         assert pair.found.kappa == pytest.approx(np.mean(means[:10]))
         method.remember(compared, seen)
     again, _ = parts("ir")

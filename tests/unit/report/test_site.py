@@ -104,10 +104,10 @@ def test_every_artifact_has_a_page_and_every_claim_a_line(site: Path) -> None:
 
 def test_a_partial_grid_says_so_at_the_top(site: Path) -> None:
     for page in ("index.md", "index.html"):
-        text = (site / "mutual-information-figure-4" / "cpu" / page).read_text()
-        head = text[: text.index("Measured")]
-        assert "45 of 60 cells done." in head
-        assert "Missing: views = none, view_strength = 1 (seed 99); " in head
+        text = (site / "mutual-information-figure-6" / "paper" / page).read_text()
+        head = text[: text.index("Two-spiral toy")]
+        assert "60 of 80 cells done." in head
+        assert "Missing: eta = 0, source = bank" in head
     whole = (site / "eqco-table-9" / "paper" / "index.html").read_text()
     assert "Missing:" not in whole
 
@@ -132,11 +132,11 @@ def test_a_damaged_cell_harms_no_other_suites_page(
     results.mkdir()
     for path in REFERENCE.glob("gaussian-mi.*"):
         shutil.copy(path, results)
-    path = suites / "mutual-information-figure-4.yaml"
+    path = suites / "mutual-information-figure-6.yaml"
     (cell, *_) = expand(load_suite(path), "smoke", path)
     folder = results / cell.experiment / cell.id
     folder.mkdir(parents=True)
-    (folder / "summary.json").write_text('{"metrics": {"knn_top1": ')
+    (folder / "summary.json").write_text('{"metrics": {"linear_top1": ')
     whole = {"eqco-table-9/paper/index.html", "eqco/table-9.html", "index.html"}
     assert whole <= set(write_site(suites, to, results))
     complaint = capsys.readouterr().err

@@ -14,7 +14,7 @@ from tests.fakes.ranks import Crew
 
 pytestmark = pytest.mark.slow
 
-CLOSE = 1e-3  # of the largest number of its kind, after two steps in float32
+CLOSE = 2e-3  # of the largest number of its kind, after two steps in float32
 BF16 = 0.1
 
 AXES = (
