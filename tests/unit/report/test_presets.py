@@ -34,10 +34,13 @@ def test_a_value_as_stated_has_no_mark() -> None:
     [
         ({"paper": 0.2}, "| `tau` | 0.2 |  | **0.1**, not the paper's |"),
         ({"paper": 0.1, "code": 0.2}, "| `tau` | 0.1 | 0.2 | **0.1**, not the code's |"),
-        ({"paper": 0.2, "code": None}, "| `tau` | 0.2 | not used | **0.1**, not the paper's or the code's |"),
+        (
+            {"paper": 0.2, "code": None},
+            "| `tau` | 0.2 | not used | **0.1**, not the paper's or the code's |",
+        ),
         ({"paper": [0.2, 0.3]}, "| `tau` | 0.2 or 0.3 |  | **0.1**, not the paper's |"),
     ],
-)  # fmt: skip
+)
 def test_another_value_is_marked_and_its_reason_told(stated: dict[str, object], told: str) -> None:
     page = page_of(TAU._replace(stated=stated, why="a|b"))
     assert f"| [first](#first) {told} a\\|b |" in page
