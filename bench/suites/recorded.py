@@ -26,12 +26,6 @@ def stated_of(label: str, preset: Preset) -> dict[str, dict[str, Any]]:
     }
 
 
-def recorded_of(label: str, preset: Preset) -> dict[str, dict[str, Any]]:
-    """Return what the recorded facts alone state of each setting that the preset names itself."""
-    facts = _recorded(label, preset)
-    return {name: facts[name] for name in preset.named if name in facts}
-
-
 def _recorded(label: str, preset: Preset) -> dict[str, dict[str, Any]]:
     known = preset.settings | {"method": label}
     found: dict[str, dict[str, Any]] = {}
