@@ -11,6 +11,7 @@ from bench.cli.terminal import print_rows
 from bench.errors import BenchError, choices
 from bench.files.atomic import write_whole
 from bench.report.methods import methods_page
+from bench.report.presets import presets_page
 from bench.report.tables import Entry
 from bench.suites.presets import elsewhere, load_presets
 from bench.suites.settings_reference import settings_reference
@@ -22,7 +23,9 @@ Record = dict[str, Any]
 def methods(
     context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="One method, with sources.")] = None,
-    to: Annotated[Path | None, typer.Option(help="Write methods.md into this folder.")] = None,
+    to: Annotated[
+        Path | None, typer.Option(help="Write methods.md and presets.md into this folder.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the methods as coordinates, or one of them with the source of each coordinate."""
@@ -32,8 +35,8 @@ def methods(
     if to is None:
         answer(records, print_methods, as_json)
     else:
-        page = write_methods(records, to)
-        answer({"pages": [str(page)]}, lambda _: print(page), as_json)
+        pages = [str(page) for page in write_pages(context.obj.suites, to)]
+        answer({"pages": pages}, lambda _: print(*pages, sep="\n"), as_json)
 
 
 def describe_methods(suites: Path, name: str | None) -> list[Record]:
@@ -47,18 +50,25 @@ def describe_methods(suites: Path, name: str | None) -> list[Record]:
             "what": preset.what,
             "family": preset.family,
             "like": preset.like,
-            "coordinates": {k: c._asdict() for k, c in preset.coordinates.items()},
+            "coordinates": {
+                k: {"value": c.value, "source": c.source} for k, c in preset.coordinates.items()
+            },
         }
         for label, preset in known.items()
         if name in (None, label)
     ]
 
 
-def write_methods(records: Sequence[Record], folder: Path) -> Path:
-    """Write every method as its coordinates on one page; return its path."""
-    page = folder / "methods.md"
-    write_whole(page, methods_page(records, elsewhere(), settings_reference()).encode())
-    return page
+def write_pages(suites: Path, folder: Path) -> list[Path]:
+    """Write every method as its coordinates, and beside papers and code; return both pages."""
+    records = describe_methods(suites, None)
+    texts = {
+        "methods.md": methods_page(records, elsewhere(), settings_reference()),
+        "presets.md": presets_page(load_presets(suites)),
+    }
+    for name, text in texts.items():
+        write_whole(folder / name, text.encode())
+    return [folder / name for name in texts]
 
 
 def print_methods(records: Sequence[Record]) -> None:

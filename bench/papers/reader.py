@@ -133,6 +133,7 @@ class Protocol:
     note: str | None = None
     includes: list[str] = field(default_factory=list)  # protocols of the paper that hold here too
     cases: list[Statement] = field(default_factory=list)  # what is stated of some cells alone
+    source: str | None = None  # null: the paper
 
 
 @dataclass(frozen=True)
@@ -210,7 +211,7 @@ def load_paper(name: str) -> Paper:
 
 
 def _protocol(paper: str, data: dict[str, Any]) -> Protocol:
-    keys = ("id", "locator", "stated", "unstated", "note", "includes")
+    keys = ("id", "locator", "stated", "unstated", "note", "includes", "source")
     return Protocol(paper=paper, cases=_cases(data), **{k: data[k] for k in keys if k in data})
 
 

@@ -171,7 +171,8 @@ def _preset_gaps(suite: Suite, cells: Sequence[Cell]) -> list[tuple[str, str, st
     for method in dict.fromkeys(c.settings["method"] for c in cells if "method" in c.settings):
         coordinates = known[method].coordinates if method in known else {}
         own = [cell.settings for cell in cells if cell.settings.get("method") == method]
-        for name, (value, source) in coordinates.items():
+        for name, coordinate in coordinates.items():
+            value, source = coordinate.value, coordinate.source
             taken = value is not None and any(s.get(name) == value for s in own)
             if "not stated" in source and taken and name not in suite.assumed:
                 found.setdefault((name, value_text(value), source), []).append(method)

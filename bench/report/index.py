@@ -78,6 +78,7 @@ def write_index(
         "papers": papers,
         "others": [s for s in summaries if s.paper is None],
         "methods": (to / "methods.md").exists(),
+        "presets": (to / "presets.md").exists(),
     }
     page = to / "index.md"
     write_whole(page, render("index.md.j2", **known).encode())

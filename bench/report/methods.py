@@ -11,7 +11,9 @@ HEAD = """# Methods as coordinates
 Written by `bench methods --to reports/reference` from the presets. A method is a point: a suite may
 override any coordinate. In each family's table only the coordinates that differ within it are
 columns, bold where a method departs from the one it is *like*; the others are listed above it. `-`
-means: has no meaning here. `bench methods NAME` says where each coordinate comes from.
+means: has no meaning here. `bench methods NAME` says where each coordinate comes from;
+[Presets, setting by setting](presets.md) what the papers and their released code have, and where
+ours differs.
 """
 
 

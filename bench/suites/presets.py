@@ -8,33 +8,18 @@ preset's name: it is a label that does not enter a cell's id.
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic.fields import FieldInfo
 
-from bench.cells.axes import Comparison, DataAndViews, Encoder, Objective, Optimisation
 from bench.cells.losses import LOSS_OPTIONS, kappa_of
 from bench.cells.requirements import BELONGS, DRAWN, WITH_GRADIENT
 from bench.errors import SuiteError, choices
 from bench.files.validation_errors import explain
 from bench.files.yaml_file import load_yaml, yaml_files
 from bench.record import Record
+from bench.suites.sources import Coordinate, read_coordinate
 from bench.suites.suite import Scalar
-
-COORDINATES: dict[str, FieldInfo] = {
-    name: field
-    for axis in (DataAndViews, Encoder, Comparison, Objective, Optimisation)
-    for name, field in axis.model_fields.items()
-}
-"""Settings that a preset may fill in."""
-
-
-class Coordinate(NamedTuple):
-    """The value of one setting, and where it comes from."""
-
-    value: Scalar
-    source: str
 
 
 class Preset(NamedTuple):
@@ -44,6 +29,8 @@ class Preset(NamedTuple):
     coordinates: dict[str, Coordinate]
     like: str | None = None  # the preset that it was written as a change of
     family: str = ""  # the name of its file
+    named: tuple[str, ...] = ()  # the settings that it names itself, the rest is taken from `like`
+    recorded: tuple[str, ...] = ()  # `paper/protocol`: recorded facts that speak of it
 
     @property
     def settings(self) -> dict[str, Scalar]:
@@ -56,7 +43,8 @@ class _Written(Record):
 
     what: str
     like: str | None = None  # another preset: what is not listed is taken from it
-    coordinates: dict[str, list[Scalar]]  # value and source
+    recorded: list[str] = []  # `paper/protocol`; not taken from `like`
+    coordinates: dict[str, Any]  # see `read_coordinate`
 
 
 _FILE = TypeAdapter(dict[str, _Written])
@@ -100,39 +88,16 @@ def _add(path: Path, known: dict[str, Preset]) -> None:
             told = choices(method.like, list(known))
             raise SuiteError(f"{path}: {name}.like: no method '{method.like}' before. {told}")
         own = {
-            key: _coordinate(key, pair, f"{path}: {name}.coordinates.{key}")
+            key: read_coordinate(key, pair, f"{path}: {name}.coordinates.{key}")
             for key, pair in method.coordinates.items()
         }
         base = known[method.like].coordinates if method.like else {}
         merged = {**base, **own}
         values = {key: coordinate.value for key, coordinate in merged.items()}
         kept = {k: c for k, c in merged.items() if k in own or not _is_stale(k, values)}
-        known[name] = Preset(method.what, kept, method.like, path.stem)
-
-
-def _coordinate(name: str, pair: list[Scalar], place: str) -> Coordinate:
-    """Return a checked coordinate.
-
-    Raises:
-        SuiteError: there is no such setting, its value is not allowed, or it has no source.
-    """
-    if name not in COORDINATES:
-        raise SuiteError(f"{place}: unknown key. {choices(name, list(COORDINATES))}")
-    if len(pair) != 2 or not isinstance(pair[1], str):
-        raise SuiteError(f"{place}: found {pair!r}, expected [value, source]")
-    try:
-        _of_field(name).validate_python(pair[0], strict=True)
-    except ValidationError as error:
-        told = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-        raise SuiteError(f"{place}: found {pair[0]!r}: {told}") from None
-    return Coordinate(pair[0], pair[1])
-
-
-@cache
-def _of_field(name: str) -> TypeAdapter[Any]:
-    field = COORDINATES[name]
-    typed: Any = Annotated[field.annotation, *(field.metadata or [None])]
-    return TypeAdapter(typed)
+        known[name] = Preset(
+            method.what, kept, method.like, path.stem, tuple(own), tuple(method.recorded)
+        )
 
 
 def elsewhere() -> dict[str, str]:

@@ -1,0 +1,102 @@
+"""Every preset setting by setting, beside the paper and its released code, as Markdown."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from bench.report.formats import markdown_text
+from bench.suites.agreement import stated_text
+from bench.suites.presets import Preset
+from bench.suites.recorded import stated_of
+from bench.suites.sources import STATING, departs
+from bench.text import value_text
+
+HEAD = """# Presets, setting by setting
+
+Written by `bench methods --to reports/reference` from the presets and the recorded facts. [Methods
+as coordinates](methods.md) has all settings of each method, and what a setting is.
+
+A preset's table has the settings that it names itself; the others are those of the preset that it
+is *like*. The paper is the one that the last column names; the released code is that of its
+authors, or that which it names. An empty cell: nothing is on record there, which does not mean that
+ours agrees. Several values with *or*: each is stated somewhere. `-`: the setting has no meaning
+here. **Bold**: ours is not what is stated; the last column says why.
+"""
+_COLUMNS = ["setting", "the paper's value", "the released code's", "ours"]
+_WHOSE = {"paper": "the paper's", "code": "the code's"}
+
+
+class _Row(NamedTuple):
+    """A setting of a preset."""
+
+    stated: list[str]  # the paper's, the code's; empty where not on record
+    ours: str
+    departs_from: list[str]
+    source: str
+    why: str
+
+    @property
+    def cells(self) -> list[str]:
+        mark = f"**{self.ours}**, not {' or '.join(self.departs_from)}"
+        return [*self.stated, mark if self.departs_from else self.ours]
+
+
+def presets_page(presets: Mapping[str, Preset]) -> str:
+    """Return the page.
+
+    Raises:
+        BenchError: the recorded facts that a preset names do not exist.
+    """
+    rows = {label: _rows(label, preset) for label, preset in presets.items()}
+    parts = [HEAD, _all_departures(rows)]
+    for family in dict.fromkeys(preset.family for preset in presets.values()):
+        parts.append(f"## {family}\n")
+        parts += [_section(n, p, rows[n]) for n, p in presets.items() if p.family == family]
+    return "\n".join(parts)
+
+
+def _rows(label: str, preset: Preset) -> dict[str, _Row]:
+    found = {}
+    for name, stated in stated_of(label, preset).items():
+        coordinate = preset.coordinates[name]
+        different = [w for w in STATING if w in stated and departs(coordinate.value, stated[w])]
+        found[name] = _Row(
+            [_stated_text(stated, who) for who in STATING],
+            markdown_text(value_text(coordinate.value, null="-")),
+            [_WHOSE[who] for who in different],
+            markdown_text(coordinate.source),
+            markdown_text(coordinate.why or ("no reason is on record" if different else "")),
+        )
+    return found
+
+
+def _stated_text(stated: Mapping[str, Any], who: str) -> str:
+    return markdown_text(stated_text(stated[who])) if who in stated else ""
+
+
+def _all_departures(rows: Mapping[str, Mapping[str, _Row]]) -> str:
+    """Return the settings of all presets that are not as stated, with the reasons."""
+    told = [
+        [f"[{label}](#{label})", f"`{name}`", *row.cells, row.why]
+        for label, own in rows.items()
+        for name, row in own.items()
+        if row.departs_from
+    ]
+    heads = ["preset", *_COLUMNS, "why"]
+    return "\n".join(["## Where ours is not what is stated", "", *_table(heads, told), ""])
+
+
+def _section(label: str, preset: Preset, rows: Mapping[str, _Row]) -> str:
+    like = [f"All other settings are those of [{preset.like}](#{preset.like}).", ""]
+    told = [
+        [f"`{name}`", *row.cells, f"{row.source}. Why: {row.why}" if row.why else row.source]
+        for name, row in rows.items()
+    ]
+    table = _table([*_COLUMNS, "where from"], told) if told else ["It names no setting itself."]
+    what = markdown_text(preset.what)
+    return "\n".join([f"### {label}", "", what, "", *(like if preset.like else []), *table, ""])
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> list[str]:
+    return [
+        *("| " + " | ".join(cells) + " |" for cells in (heads, ["---"] * len(heads), *rows)),
+    ]

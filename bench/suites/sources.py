@@ -1,0 +1,102 @@
+"""One setting of a preset: its value, where it comes from, what paper and released code have."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from bench.cells.axes import Comparison, DataAndViews, Encoder, Objective, Optimisation
+from bench.errors import SuiteError, choices
+from bench.suites.agreement import agrees
+from bench.suites.suite import Scalar
+
+COORDINATES: dict[str, FieldInfo] = {
+    name: field
+    for axis in (DataAndViews, Encoder, Comparison, Objective, Optimisation)
+    for name, field in axis.model_fields.items()
+}
+"""Settings that a preset may fill in."""
+STATING = ("paper", "code")
+"""Who may state a value: the paper, and the code that its authors released or name."""
+_KEYS = ("ours", "source", *STATING, "why")
+_SHORT = "[value, source]"
+
+
+class Coordinate(NamedTuple):
+    """The value of one setting, where it comes from, and what its sources state."""
+
+    value: Scalar
+    source: str
+    stated: Mapping[str, Any] = {}  # of `STATING`, those that state it; a list: any of its values
+    why: str | None = None  # why the value is not one that is stated
+
+
+def departs(value: Scalar, stated: Any) -> bool:
+    """Return whether a value is not as stated; null states that the setting is not used."""
+    return value is not None if stated is None else not agrees(value, stated)
+
+
+def read_coordinate(name: str, written: Any, place: str) -> Coordinate:
+    """Return a setting of a preset as its file has it, checked.
+
+    `[value, source]`: the value is the paper's, unless it is null. A mapping has `ours` and
+    `source`, what `paper` and `code` have where they state it, and `why` where one of them differs.
+
+    Args:
+        name: of the setting.
+        written: what the file has.
+        place: file and key path, for messages.
+
+    Raises:
+        SuiteError: there is no such setting, a value is not allowed, it has no source, or `why` is
+            missing or explains nothing.
+    """
+    if name not in COORDINATES:
+        raise SuiteError(f"{place}: unknown key. {choices(name, list(COORDINATES))}")
+    if isinstance(written, dict):
+        return _of_mapping(name, written, place)
+    pair = written if isinstance(written, list) else [written]
+    if len(pair) != 2 or not isinstance(pair[1], str):
+        raise SuiteError(f"{place}: found {written!r}, expected {_SHORT}")
+    _check(name, pair[0], place)
+    return Coordinate(pair[0], pair[1], {} if pair[0] is None else {"paper": pair[0]})
+
+
+def _of_mapping(name: str, written: dict[str, Any], place: str) -> Coordinate:
+    for key in written:
+        if key not in _KEYS:
+            raise SuiteError(f"{place}: unknown key. {choices(str(key), list(_KEYS))}")
+    missing = [key for key in ("ours", "source") if key not in written]
+    if missing:
+        raise SuiteError(f"{place}: {missing[0]} is missing.")
+    for key in ("source", "why"):
+        if key in written and not isinstance(written[key], str):
+            raise SuiteError(f"{place}.{key}: found {written[key]!r}, expected text")
+    ours, stated = written["ours"], {key: written[key] for key in STATING if key in written}
+    _check(name, ours, f"{place}.ours")
+    for key, value in stated.items():
+        for one in value if isinstance(value, list) else [value]:
+            _check(name, one, f"{place}.{key}")
+    different = [key for key, value in stated.items() if departs(ours, value)]
+    if different and "why" not in written:
+        raise SuiteError(f"{place}: ours is not the {different[0]}'s; the key 'why' is missing")
+    if not different and "why" in written:
+        raise SuiteError(f"{place}.why: ours is what is stated, nothing to explain")
+    return Coordinate(ours, written["source"], stated, written.get("why"))
+
+
+def _check(name: str, value: Any, place: str) -> None:
+    try:
+        _of_field(name).validate_python(value, strict=True)
+    except ValidationError as error:
+        told = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+        raise SuiteError(f"{place}: found {value!r}: {told}") from None
+
+
+@cache
+def _of_field(name: str) -> TypeAdapter[Any]:
+    field = COORDINATES[name]
+    typed: Any = Annotated[field.annotation, *(field.metadata or [None])]
+    return TypeAdapter(typed)
