@@ -30,7 +30,9 @@ def pixels_of(file: Path) -> torch.Tensor:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for i, where in enumerate(["train/cat/1", "train/cat/2", "train/ant/1", "test/cat/1"]):
+    for i, where in enumerate(
+        ["train/cat/1", "train/cat/2", "train/ant/1", "test/ant/1", "test/cat/1"]
+    ):
         write_image(tmp_path / "mine" / f"{where}.png", i)
     return tmp_path
 
@@ -193,6 +195,18 @@ def test_a_part_that_is_missing_or_empty(root: Path) -> None:
     where = "mine/train/<class>/*.jpg and mine/test/<class>/*.jpg"
     told = f"folder:mine: no folder {mine}/test. Put the images into {root} as {where}."
     with raises(DataMissing, told):
+        load_folder("mine", root)
+
+
+@pytest.mark.parametrize("part", ["train", "test"])
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_class_without_images_in_a_part(root: Path, part: str, empty: bool) -> None:
+    """Between a test part's classes nothing can be told apart where there is but one."""
+    folder = root / "mine" / part / "ant"
+    (folder / "1.png").unlink()
+    if not empty and part == "test":
+        folder.rmdir()
+    with raises(DataError, f"{folder}: no images of this class"):
         load_folder("mine", root)
 
 
