@@ -1,9 +1,11 @@
-"""Cells of `pretrain` on digits an hour and core, by this checkout and by another one, in turn.
+"""Cells of `pretrain` on digits an hour, by this checkout and by another one, in turn.
 
 Both sides compute the same cells of the suite dcl-table-1 at scale `cpu`, evaluations included, in
-a process of their own that stays: imports and the first cell, which loads what torch loads once,
-are not counted. Seconds are those of the processor, on one thread, so that what else the machine
-does counts less; the sides alternate cell by cell.
+a process of their own that stays and is configured as that side's workers are: variables that limit
+threads are taken away. Imports and the first cell, which loads what torch loads once, are not
+counted. The sides alternate cell by cell. Seconds are of the clock and of the processor, over all
+threads: the latter suffer less from what else the machine does. Warped test images, which the other
+checkout may not know, are left out.
 
     python -m benchmarks.digits_cells --before FOLDER [--cells 4] [--batch-size 64]
 """
@@ -16,24 +18,36 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 EVALUATIONS = ("linear", "few-shot", "knn", "geometry")
+LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+NAMES = {  # what a cell is made of, by module: here, then as it was called at addf628
+    "expand": ("bench.suites.expand", "bench.config.grid"),
+    "load_suite": ("bench.suites.load", "bench.config.load"),
+    "Store": ("bench.results.store", "bench.store.store"),
+    "configure_process": ("bench.launch.worker",),
+    "settle": ("bench.launch.worker",),  # configure_process, then
+}
+
+
+def of_checkout(name: str) -> Any:
+    """Return what this checkout calls so, wherever it is; None if it has none."""
+    for module in NAMES[name]:
+        with suppress(ModuleNotFoundError, AttributeError):
+            return getattr(import_module(module), name)
+    return None
 
 
 def serve() -> None:
     """Compute a cell for each line with its batch size and seed; answer with its seconds."""
-    import torch
-
-    from bench.cells.pretrain import Pretrain
+    (of_checkout("configure_process") or of_checkout("settle"))(None)
     from bench.experiments import pretrain
     from bench.experiments.evaluations import Evaluator
-    from bench.results.store import Store
-    from bench.suites.expand import expand
-    from bench.suites.load import load_suite
 
-    torch.set_num_threads(1)
     path = Path("suites/dcl-table-1.yaml")
     evaluate, spent = Evaluator.evaluate, dict.fromkeys(EVALUATIONS, 0.0)
 
@@ -47,17 +61,23 @@ def serve() -> None:
     for line in sys.stdin:
         size, seed = map(int, line.split())
         where: dict[str, list[Any]] = {"batch_size": [size], "loss": ["dcl"]}
-        (cell,) = expand(load_suite(path), "cpu", path, seeds=[seed], where=where)
+        suite = of_checkout("load_suite")(path)
+        cells = of_checkout("expand")(suite, "cpu", path, seeds=[seed], where=where)
+        (cell,) = [cell for cell in cells if cell.experiment == "pretrain"]  # baselines beside it
+        if hasattr(cell, "test_warp"):
+            cell = cell.model_copy(update={"test_warp": "none"})
         spent.update(dict.fromkeys(spent, 0.0))
         with tempfile.TemporaryDirectory() as name:
-            folders = Store(Path(name)).folders([cell], Path(name))
-            assert isinstance(cell, Pretrain)
+            store = of_checkout("Store")(Path(name))
+            plain = not hasattr(store, "folders")  # so it was
+            folders = [store.folder(cell)] if plain else store.folders([cell], Path(name))
             folders[0].path.mkdir(parents=True)
-            began = time.process_time()
+            began, cpu_began = time.perf_counter(), time.process_time()
             (found,) = pretrain.run([cell], folders, "cpu")
-            whole = time.process_time() - began
+            whole, wall = time.process_time() - cpu_began, time.perf_counter() - began
         assert not isinstance(found, Exception), found
-        print(json.dumps({"whole": whole, **spent, "metrics": found.metrics}), flush=True)
+        answer = {"wall": wall, "whole": whole, **spent, "metrics": found.metrics}
+        print(json.dumps(answer), flush=True)
 
 
 class Side:
@@ -66,6 +86,8 @@ class Side:
     def __init__(self, checkout: Path) -> None:
         """Start it; what it imports is the checkout's."""
         env = os.environ | {"PYTHONPATH": str(checkout)}
+        for name in LIMITS:
+            env.pop(name, None)
         self.process = subprocess.Popen(
             [sys.executable, str(Path(__file__).resolve()), "--serve"],
             cwd=checkout,
@@ -110,7 +132,7 @@ def main() -> None:
     for seed in range(1, given.cells + 1):
         for name in sorted(sides, reverse=seed % 2 == 0):
             taken[name].append(sides[name].seconds(given.batch_size, seed))
-    for part in ("whole", *EVALUATIONS):
+    for part in ("wall", "whole", *EVALUATIONS):
         own = {name: [cell[part] for cell in cells] for name, cells in taken.items()}
         ratio = [a / max(b, 1e-9) for a, b in zip(own["before"], own["now"], strict=True)]
         line = ", ".join(told(name, values) for name, values in own.items())
@@ -121,11 +143,9 @@ def main() -> None:
             for name, cells in taken.items()
         )
         print(f"{metric}: {line}")
-    hours = {
-        name: 3600 / statistics.mean(c["whole"] for c in cells) for name, cells in taken.items()
-    }
-    print(f"cells an hour and core: before {hours['before']:.0f}, now {hours['now']:.0f}")
-    print(f"ratio {hours['now'] / hours['before']:.2f}")
+    for what, part in (("hour", "wall"), ("hour of the processor", "whole")):
+        before, now = (3600 / statistics.mean(c[part] for c in taken[name]) for name in taken)
+        print(f"cells an {what}: before {before:.0f}, now {now:.0f}, ratio {now / before:.2f}")
 
 
 if __name__ == "__main__":

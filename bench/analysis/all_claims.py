@@ -87,19 +87,18 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
         missing = "; ".join(dict.fromkeys(of_scales)) or nothing
     else:
         missing = place.reason or "no suite speaks of it"
-    empty = dict.fromkeys(
-        ("scale", "check", "part", "stand_in_for", "effect", "low", "high", "level", "covers",
-         "smallest_effect", "printed_margin", "floor", "why")
+    keys = (
+        "paper", "claim", "sentence", "scale", "check", "counts", "part", "stand_in_for", "effect",
+        "low", "high", "level", "covers", "n", "groups", "threshold", "smallest_effect",
+        "printed_margin", "floor", "verdict", "why", "missing",
     )  # fmt: skip
-    return {
+    return dict.fromkeys(keys) | {
         "paper": claim.paper,
         "claim": claim.id,
         "sentence": claim.claim,
-        **empty,
         "counts": False,
         "n": 0,
         "groups": 0,
-        "threshold": None,
         "verdict": str(ClaimVerdict.NOT_TESTED),
         "missing": missing,
         "suite": None,

@@ -1,6 +1,5 @@
 """`bench run` and `bench resume`: compute what is missing, or submit it to Slurm."""
 
-import time
 from collections import Counter
 from collections.abc import Sequence
 from functools import wraps
@@ -162,7 +161,7 @@ def _submit(cells: Sequence[Cell], selection: Selection, options: RunOptions, da
     """Give what is missing to Slurm; return what was given."""
     seconds_between_checkpoints()  # a mistake in it is told before anything is submitted
     profile = options.slurm_profile(cells, selection.store)
-    retry_before = time.time() if options.retry_failed else 0.0
+    retry_before = selection.store.retry_from_now(cells) if options.retry_failed else 0.0
     request = Request(cells, data.resolve(), profile, options.jobs, retry_before)
     submission = submit(request, selection.store)
     arrays = [] if submission is None else submission.record["arrays"]

@@ -96,7 +96,7 @@ def load_folder(name: str, root: Path) -> Images:
     Raises:
         DataMissing: a part of it has no images.
         DataTorn: a file is no image.
-        DataError: a class is tested but not trained on, or the set is too large for memory.
+        DataError: a class is in one part alone, or the set is too large for memory.
     """
     check_folder(name, root)
     folder, title = root / name, f"folder:{name}"
@@ -128,7 +128,11 @@ def _list_both(folder: Path) -> tuple[Files, Files, int]:
     classes = class_names(trained)
     for unknown in sorted(set(class_names(held_out)) - set(classes)):
         raise DataError(f"{held_out / unknown}: no such class in {trained}")
-    return list_files(trained, classes), list_files(held_out, classes), len(classes)
+    train, test = list_files(trained, classes), list_files(held_out, classes)
+    for part, files in ((trained, train), (held_out, test)):
+        for empty in sorted(set(range(len(classes))) - set(files.labels.tolist())):
+            raise DataError(f"{part / classes[empty]}: no images of this class")
+    return train, test, len(classes)
 
 
 def _signatures(title: str, folder: Path, paths: list[Path]) -> Iterator[bytes]:

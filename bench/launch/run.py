@@ -88,7 +88,7 @@ class _Grid:
         places = [None] if jobs == 0 else slots(jobs)
         over = Counter(state.state for state in states if state.state in leave)
         expected = predict(self.cells, states, self.store, places, leave=leave).core_s
-        retry_before = time.time() if self.retry_failed else 0.0
+        retry_before = self.store.retry_from_now(todo) if self.retry_failed else 0.0
         with (
             stoppable(),
             self.store.announce(todo, retry_before=retry_before) as launch,

@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from bench.cells.cell import Cell
 from bench.cells.stacks import Stack
 from bench.errors import CellFailure, DiskFailure
@@ -27,7 +29,7 @@ from bench.results.provenance import describe
 from bench.results.store import Store
 from bench.signals import end_if_told, stoppable
 
-THREADS = 1  # of torch in a worker: a result does not depend on how many workers there are
+THREADS = 1  # in a worker: a result does not depend on how many workers or cores there are
 FOLLOW_EVERY_S = 1.0
 
 Record = dict[str, Any]
@@ -82,7 +84,19 @@ def configure_process(gpu: str | None) -> str:
     import torch  # here alone: launchers do without it
 
     torch.set_num_threads(THREADS)
+    limit_libraries(THREADS)
     return "cuda" if gpu and torch.cuda.is_available() else "cpu"
+
+
+def limit_libraries(threads: int) -> None:
+    """Let numpy, SciPy, scikit-learn and faiss use so many threads, as `torch.set_num_threads`.
+
+    Each brings OpenBLAS or OpenMP of its own, which torch's limit does not reach. What is loaded is
+    told directly; what will be loaded, or begins threads of its own, reads the environment.
+    """
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = str(threads)
+    threadpool_limits(threads)
 
 
 def _following(launch: Launch) -> AbstractContextManager[None]:

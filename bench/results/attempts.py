@@ -4,6 +4,7 @@ Attempt n + 1 may begin when attempt n has ended or its owner is dead. Its file 
 link, which exactly one of several contenders can do, so a dead owner's claim is taken over once.
 """
 
+import math
 import os
 import re
 import time
@@ -67,6 +68,19 @@ class Attempt:
                 self.path.unlink()
             if state != "interrupted":
                 raise
+
+    def date_back(self, now: float) -> None:
+        """Date a failure noted by a host whose clock is ahead to just before `now`.
+
+        Args:
+            now: seconds since 1970.
+
+        Raises:
+            DiskFailure: the disk takes nothing more.
+        """
+        if self.record["state"] == "failed" and self.record["ended"] >= now:
+            ended = math.nextafter(now, 0.0)
+            write_whole(self.path, sealed(self.record | {"ended": ended}))
 
 
 def last_attempt(folder: Path) -> Attempt | None:

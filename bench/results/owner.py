@@ -46,9 +46,29 @@ class Owner:
         if self.machine == _machine():
             return _started(self.pid) == self.started
         try:
-            return time.time() - sign_of_life.stat().st_mtime < LEASE_S
+            return _silent_s(sign_of_life) < LEASE_S
         except OSError:
             return False
+
+
+_ahead: dict[Path, tuple[float, float]] = {}  # files touched in the future: when, and seen when
+
+
+def _silent_s(path: Path) -> float:
+    """Return since when a file was not touched, in seconds.
+
+    One touched in the future, by a host whose clock is ahead, counts from when this process first
+    saw it so.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    touched, now = path.stat().st_mtime, time.time()
+    if touched <= now:
+        return now - touched
+    if _ahead.get(path, (None,))[0] != touched:
+        _ahead[path] = touched, time.monotonic()
+    return time.monotonic() - _ahead[path][1]
 
 
 def _machine() -> str:

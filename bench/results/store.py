@@ -163,6 +163,18 @@ class Store:
                 warn(f"{why.partition('; remove ')[0]}; the cell is computed again")
                 discard(folder, lambda at: damage_of(at, whole=True) is not None)
 
+    def retry_from_now(self, cells: Iterable[Cell]) -> float:
+        """Return now, in seconds since 1970, before which all failures of the cells have ended.
+
+        A failure that a host ahead of this one noted is dated back.
+        """
+        now = time.time()
+        for cell in cells:
+            last = self.folder(cell).last_attempt()
+            if last is not None:
+                last.date_back(now)
+        return now
+
     def queued(self) -> dict[str, float]:
         """Return the ids that launchers or Slurm hold, and since when they retry failures."""
         ids = self.submissions.queued() if self.asks_slurm else {}

@@ -30,7 +30,9 @@ def pixels_of(file: Path) -> torch.Tensor:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for i, where in enumerate(["train/cat/1", "train/cat/2", "train/ant/1", "test/cat/1"]):
+    for i, where in enumerate(
+        ["train/cat/1", "train/cat/2", "train/ant/1", "test/ant/1", "test/cat/1"]
+    ):
         write_image(tmp_path / "mine" / f"{where}.png", i)
     return tmp_path
 
@@ -45,9 +47,9 @@ def test_a_folder_is_read_by_class_and_name(root: Path) -> None:
     mine = root / "mine"
     files = ["train/ant/1.png", "train/cat/1.png", "train/cat/2.png"]
     assert torch.equal(images.train.pixels, torch.stack([pixels_of(mine / f) for f in files]))
-    assert torch.equal(images.test.pixels[0], pixels_of(mine / "test/cat/1.png"))
+    assert torch.equal(images.test.pixels[1], pixels_of(mine / "test/cat/1.png"))
     assert images.train.labels.tolist() == [0, 1, 1]
-    assert images.test.labels.tolist() == [1]
+    assert images.test.labels.tolist() == [0, 1]
     assert (images.name, images.classes, images.image_size) == ("folder:mine", 2, 6)
     assert images.mean == pytest.approx((images.train.pixels / 255).mean(dim=(0, 2, 3)).tolist())
 
@@ -76,10 +78,11 @@ def test_only_images_are_read_in_any_mode(root: Path) -> None:
 
 
 def test_the_most_common_shorter_side_is_everyones(root: Path) -> None:
-    """Three images of 6 and three of 9: the smaller; one more of 9: that."""
+    """Four images of 6 and four of 9: the smaller; one more of 9: that."""
     write_image(root / "mine/train/dog/1.png", 5, (9, 13))
     write_image(root / "mine/train/dog/2.png", 6, (9, 9))
     write_image(root / "mine/train/dog/3.png", 7, (18, 9))
+    write_image(root / "mine/test/dog/1.png", 9, (9, 9))
     (root / "mine/train/cat/2.png").unlink()
     images = load_folder("mine", root)
     assert images.train.pixels.shape == (5, 3, 6, 6)
@@ -185,6 +188,7 @@ def test_a_truncated_image_is_told_by_name(root: Path) -> None:
 
 def test_a_part_that_is_missing_or_empty(root: Path) -> None:
     mine = root / "mine"
+    (mine / "test/ant/1.png").unlink()
     (mine / "test/cat/1.png").unlink()
     told = f"{mine}/test: no images. Put them there as <class>/*.jpg (png, webp)."
     with raises(DataMissing, told):
@@ -196,18 +200,30 @@ def test_a_part_that_is_missing_or_empty(root: Path) -> None:
         load_folder("mine", root)
 
 
+@pytest.mark.parametrize("part", ["train", "test"])
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_class_without_images_in_a_part(root: Path, part: str, empty: bool) -> None:
+    """Between a test part's classes nothing can be told apart where there is but one."""
+    folder = root / "mine" / part / "ant"
+    (folder / "1.png").unlink()
+    if not empty and part == "test":
+        folder.rmdir()
+    with raises(DataError, f"{folder}: no images of this class"):
+        load_folder("mine", root)
+
+
 def test_a_class_that_is_tested_but_not_trained_on(root: Path) -> None:
     write_image(root / "mine/test/cow/1.png", 0)
     with raises(DataError, f"{root}/mine/test/cow: no such class in {root}/mine/train"):
         load_folder("mine", root)
 
 
-@pytest.mark.parametrize("limit", [200, 431])
+@pytest.mark.parametrize("limit", [200, 539])
 def test_too_large_for_memory(root: Path, monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
-    """4 images of 108 bytes are 432 as pixels; as files they are above 200 before all is read."""
+    """5 images of 108 bytes are 540 as pixels; as files they are above 200 before all is read."""
     for file in (root / "mine").rglob("*.png"):
         Image.new("RGB", (6, 6)).save(file)
-    assert 200 < sum(f.stat().st_size for f in (root / "mine").rglob("*.png")) < 431
+    assert 200 < sum(f.stat().st_size for f in (root / "mine").rglob("*.png")) < 539
     monkeypatch.setattr(folders, "LARGEST", limit)
     if limit == 200:
         monkeypatch.setattr(folders, "_common_side", None)
@@ -219,7 +235,7 @@ def test_too_large_for_memory(root: Path, monkeypatch: pytest.MonkeyPatch, limit
 def test_the_limit_itself_is_allowed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for file in (root / "mine").rglob("*.png"):
         Image.new("RGB", (6, 6)).save(file)
-    monkeypatch.setattr(folders, "LARGEST", 432)
+    monkeypatch.setattr(folders, "LARGEST", 540)
     assert load_folder("mine", root).image_size == 6
 
 

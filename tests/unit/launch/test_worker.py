@@ -1,10 +1,16 @@
 """The loop that claims, computes and settles: unequal checkpoints, faults, who is told of them."""
 
-from collections.abc import Sequence
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from bench.cells.cell import Cell
 from bench.experiments import EXPERIMENTS
@@ -18,6 +24,11 @@ from bench.results.store import State, Store
 from tests.fakes.results import states
 from tests.fakes.toys import make, make_cells, stop_at_checkpoint
 
+LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+LATER = """
+import json, faiss, sklearn.linear_model, threadpoolctl
+print(json.dumps({one["filepath"]: one["num_threads"] for one in threadpoolctl.threadpool_info()}))
+"""  # libraries that are loaded after the process was configured
 KEPT = ("summary.json", "history.jsonl", "cell.json")
 
 
@@ -155,3 +166,36 @@ def test_a_cell_that_somebody_computes_is_not_given_up(tmp_path: Path) -> None:
     found = store.states([held, free])
     assert [state.state for state in found] == [State.RUNNING, State.FAILED]
     assert (found[1].reason, found[1].message) == ("oom", "it was lost; last words: oom")
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Two threads, as users leave it on a machine of two cores."""
+    for name in LIMITS:
+        monkeypatch.setenv(name, "2")
+    of_torch = torch.get_num_threads()
+    with threadpool_limits(2):
+        yield
+    torch.set_num_threads(of_torch)
+
+
+@pytest.mark.usefixtures("threads")
+def test_every_library_computes_with_as_many_threads_as_torch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else numbers, and how long they take, depend on how many cores there are."""
+    import sklearn.linear_model  # noqa: F401 # loaded before the worker begins
+
+    seen: list[dict[str, int]] = []
+
+    def look(cells: Sequence[Cell], *_: Any) -> Any:
+        again = [sys.executable, "-c", LATER]
+        later = json.loads(subprocess.run(again, check=True, capture_output=True).stdout)
+        here = {one["filepath"]: one["num_threads"] for one in threadpool_info()}
+        seen.extend([here, later, {name: int(os.environ[name]) for name in LIMITS}])
+        return [ValueError("seen")] * len(cells)
+
+    monkeypatch.setitem(EXPERIMENTS, "gradient-norm", look)
+    run(Store(tmp_path), make_cells(1))
+    assert [set(one.values()) for one in seen] == [{1}, {1}, {1}]
+    assert torch.get_num_threads() == 1

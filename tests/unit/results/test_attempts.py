@@ -49,6 +49,23 @@ def test_an_owner_on_another_machine_lives_as_long_as_its_signs(tmp_path: Path) 
     assert attempt.state == "running"
 
 
+def test_a_sign_of_life_from_the_future_counts_from_when_it_was_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host whose clock is ahead lives while it touches the file, not a year longer."""
+    attempt = begin_attempt(tmp_path, replace(Owner.me(), machine="elsewhere", pid=1), "a")
+    assert attempt is not None
+    year = time.time() + 365 * 86400
+    os.utime(attempt.path, (year, year))
+    assert attempt.state == "running"
+    began, clock = time.monotonic(), time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + LEASE_S + 1)
+    assert attempt.state == "killed"
+    os.utime(attempt.path, (year + 30, year + 30))
+    assert attempt.state == "running"
+    assert clock() - began < LEASE_S
+
+
 def test_a_failure_is_tried_again_only_if_it_is_older_than_asked(tmp_path: Path) -> None:
     attempt = begin_attempt(tmp_path, Owner.me(), "a")
     assert attempt is not None

@@ -11,10 +11,12 @@ import pytest
 from bench.cells.cell import identity
 from bench.errors import StoreError
 from bench.files.atomic import read_json, write_new, write_whole
+from bench.results.attempts import all_attempts, begin_attempt
 from bench.results.export_tables import export_cells
 from bench.results.owner import Owner
 from bench.results.reader import Results
-from bench.results.store import Store
+from bench.results.records import sealed
+from bench.results.store import State, Store
 from tests.fakes.processes import dead_owner
 from tests.fakes.results import states
 from tests.fakes.toys import make_cells
@@ -157,3 +159,23 @@ def test_a_foreign_csv_is_told(tmp_path: Path) -> None:
     (tmp_path / "gradient-norm.csv").write_text("a,b\n1,2\n")
     with pytest.raises(StoreError, match="has no column 'id'; it is no exported table"):
         Results(tmp_path).find(make_cells(1)[0])
+
+
+def test_a_failure_that_a_host_ahead_noted_is_tried_again_once(tmp_path: Path) -> None:
+    """Its time is an hour after that of who asks for another try."""
+    store, (cell,) = Store(tmp_path), make_cells(1)
+    folder = store.folder(cell)
+    attempt = begin_attempt(folder.attempts, Owner.me(), "a")
+    assert attempt is not None
+    late = {"state": "failed", "ended": time.time() + 3600, "reason": "code", "message": "no"}
+    write_whole(attempt.path, sealed(attempt.record | late))
+    retry_before = store.retry_from_now([cell])
+    with store.announce([cell], retry_before=retry_before):
+        assert store.states([cell])[0].state == State.QUEUED
+        again = begin_attempt(folder.attempts, Owner.me(), "b", retry_before=retry_before)
+        assert again is not None
+        again.end("failed", "code", "ValueError: no")
+        assert store.states([cell])[0].state == State.FAILED
+        assert begin_attempt(folder.attempts, Owner.me(), "b", retry_before=retry_before) is None
+    first = all_attempts(folder.attempts)[0].record
+    assert (first["message"], first["ended"] < retry_before) == ("no", True)
