@@ -70,7 +70,7 @@ def serve() -> None:
         with tempfile.TemporaryDirectory() as name:
             store = of_checkout("Store")(Path(name))
             plain = not hasattr(store, "folders")  # so it was
-            folders = [store.folder(cell)] if plain else store.folders([cell], Path(name))
+            folders: Any = [store.folder(cell)] if plain else store.folders([cell], Path(name))
             folders[0].path.mkdir(parents=True)
             began, cpu_began = time.perf_counter(), time.process_time()
             (found,) = pretrain.run([cell], folders, "cpu")
