@@ -22,7 +22,9 @@ NAMED_BY_DATA = {
     "where",
 }  # fmt: skip
 CLAIM = """paper claim sentence scale check.check check.metric check.over check.within
-    check.where.* effect low high n groups threshold verdict missing"""
+    check.where.* check.at check.part check.shown check.may_collapse counts part stand_in_for
+    effect low high level covers n groups threshold smallest_effect printed_margin floor verdict
+    why missing"""
 FAILURES = """failures[].id failures[].reason failures[].message failures[].attempts
     failures[].log"""
 MERGED = "added same encoders left_out[] conflicts[] busy[]"
@@ -34,7 +36,7 @@ KEYS = {
     "datasets": """[].name [].what [].images [].classes [].size_mb [].how [].folder
         [].present""",
     "doctor": "[].what [].state [].detail",
-    "plan": """suite scale missing cells[].id cells[].state cells[].axes.* cells[].config.*
+    "plan": """suite scale departures[] missing cells[].id cells[].state cells[].axes.* cells[].config.*
         cells[].predicted_s cells[].predicted_from predicted.wall_s predicted.core_s
         predicted.gpu_hours predicted.peak_memory_gb predicted.device_peak_gb predicted.slots
         predicted.based_on_cells predicted.by_kind[].kind predicted.by_kind[].cells
@@ -49,7 +51,7 @@ KEYS = {
         {FAILURES} jobs[].job jobs[].state jobs[].reason jobs[].log slurm_answers left_core_s""",
     "cancel": "jobs[] launchers[] elsewhere[]",
     "compare": """[].artifact [].row.* [].metric [].reading [].published [].published_std
-        [].measured [].n [].std [].low [].high [].tolerance [].tolerance_why [].comparable
+        [].measured [].n [].std [].low [].high [].covers [].tolerance [].tolerance_why [].comparable
         [].differences[] [].verdict""",
     "compare A B": """same only_here only_there beyond_noise moved[].id moved[].experiment
         moved[].seed moved[].metrics.*[] moved[].history moved[].arrays[] moved[].versions.*
@@ -59,7 +61,7 @@ KEYS = {
         groups[].beyond_noise""",
     "claims": " ".join(f"[].{key}" for key in CLAIM.split()),
     "claims of all": " ".join(
-        f"[].{key}" for key in [*CLAIM.split(), "check", "suite", "protocol", "checks"]
+        f"[].{key}" for key in [*CLAIM.split(), "check", "suite", "protocol", "checks", "overall"]
     ),
     "report": "index pages[] drawn[]",
     "verify": """[].id [].experiment [].seed [].same [].largest_difference [].metrics.*.then
