@@ -30,6 +30,7 @@ from bench.papers.reader import load_paper
 from bench.results.reader import Finished
 from bench.suites.checks import Check
 from bench.suites.load import load_suite
+from bench.suites.suite import Scale
 
 CLAIM = "qb-mean-to-one"  # of any paper: its checks are replaced by the planted ones
 SUITE = Path(__file__).parents[1] / "suites" / "dcl-figure-1.yaml"
@@ -113,7 +114,9 @@ class Situation:
         mean = np.array([self.truth(c.settings) for c in cells])
         sd = np.array([spread(c.settings) for c in cells])
         checks = [CHECK.validate_python({"metric": METRIC} | check) for check in self.checks]
-        suite = load_suite(SUITE).model_copy(update={"claims": {CLAIM: checks}, "stand_in": {}})
+        plain = Scale(what="planted", protocol="reduced")
+        changes = {"claims": {CLAIM: checks}, "scales": {scale: plain}}
+        suite = load_suite(SUITE).model_copy(update=changes)
         judged_as, counts = cast("list[Cell]", cells), Counter[str]()
         for _ in range(draws):
             numbers = mean + sd * draw.standard_normal(len(cells))

@@ -36,7 +36,8 @@ KEYS = {
     "datasets": """[].name [].what [].images [].classes [].size_mb [].how [].folder
         [].present""",
     "doctor": "[].what [].state [].detail",
-    "plan": """suite scale departures[] missing cells[].id cells[].state cells[].axes.* cells[].config.*
+    "plan": """suite scale departures[] missing cells[].id cells[].state cells[].axes.*
+        cells[].config.*
         cells[].predicted_s cells[].predicted_from predicted.wall_s predicted.core_s
         predicted.gpu_hours predicted.peak_memory_gb predicted.device_peak_gb predicted.slots
         predicted.based_on_cells predicted.by_kind[].kind predicted.by_kind[].cells

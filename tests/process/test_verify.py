@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from bench.results.digests import write_digests
 from bench.results.export_tables import export_cells
 from bench.results.store import Store
 from tests.fakes.archives import picture
 from tests.fakes.cells import SMALL
-from tests.fakes.results import cells_of
+from tests.fakes.results import alter, cells_of
 from tests.fakes.suites import SECONDS, SUITE, SuiteData, changed
 from tests.fakes.workspace import Workspace
 
@@ -36,11 +37,11 @@ def summaries(workspace: Workspace) -> list[Path]:
     return sorted((workspace.root / "results" / "gaussian-mi").glob("*/summary.json"))
 
 
-def alter(file: Path, key: str, value: float) -> float:
-    record = json.loads(file.read_text())
-    before = float(record["metrics"][key])
-    record["metrics"][key] = value
-    file.write_text(json.dumps(record))
+def set_metric(file: Path, key: str, value: float) -> float:
+    """Change a metric of a summary, its digest too; return what it was."""
+    metrics = json.loads(file.read_text())["metrics"]
+    before = float(metrics[key])
+    alter(file, metrics=metrics | {key: value})
     return before
 
 
@@ -61,7 +62,7 @@ def test_the_same_to_the_bit_and_nothing_written(done: Workspace) -> None:
 
 def test_a_summary_that_was_altered_is_found(done: Workspace) -> None:
     file = summaries(done)[1]
-    true = alter(file, "mi_lower_bound", 1.5)
+    true = set_metric(file, "mi_lower_bound", 1.5)
     answer = done.call("verify", "small", "--json")
     assert answer.status == 1
     (row,) = [row for row in answer.json if not row["same"]]
@@ -77,13 +78,15 @@ def test_a_summary_that_was_altered_is_found(done: Workspace) -> None:
 
 def test_other_versions_are_named(done: Workspace) -> None:
     first, second = (path.parent for path in summaries(done)[:2])
-    alter(first / "summary.json", "mi_lower_bound", 1.5)
+    set_metric(first / "summary.json", "mi_lower_bound", 1.5)
     origin = json.loads((first / "provenance.json").read_text())
     true = origin["packages"]["torch"]
     origin["packages"]["torch"] = "1.0"
     (first / "provenance.json").write_text(json.dumps(origin | {"wall_s": 0.0}))
     history = (second / "history.jsonl").read_text()
     (second / "history.jsonl").write_text(history.replace('"step": ', '"step": 1'))
+    for folder in (first, second):
+        write_digests(folder, (folder / "summary.json").read_bytes())
     rows = {row["id"]: row for row in done.call("verify", "small", "--json").json}
     assert rows[first.name]["versions"] == {"packages.torch": ["1.0", true]}
     assert (rows[second.name]["same"], rows[second.name]["history"]) == (False, True)
@@ -116,9 +119,9 @@ def test_encoders_are_trained_anew(workspace: Workspace) -> None:
     workspace.suite(PRETRAIN)
     workspace.call("run", "small", "--executor", "inline")
     (summary,) = (workspace.root / "results" / "trained").glob("*/summary.json")
-    alter(summary, "train_loss", 7.0)
+    set_metric(summary, "train_loss", 7.0)
     (cell,) = (workspace.root / "results" / "pretrain").glob("*/summary.json")
-    assert alter(cell, "train_loss", 7.0) != 7.0
+    assert set_metric(cell, "train_loss", 7.0) != 7.0
     answer = workspace.call("verify", "small", "--json")
     assert answer.status == 1
     assert list(answer.json[0]["metrics"]) == ["train_loss"]
