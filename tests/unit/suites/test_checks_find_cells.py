@@ -1,0 +1,94 @@
+"""Every check of a claim finds its cells at a scale, or names what the scale does not have."""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import pytest
+
+from bench.analysis.claims import cells_of_check
+from bench.analysis.effects import fits, sides_of
+from bench.cells.baseline import without_baselines
+from bench.cells.cell import Cell
+from bench.suites.checks import Check, Peak
+from bench.suites.expand import expand
+from bench.suites.load import load_suite, suite_paths
+from tests.fakes.paths import SUITES
+
+SMOKE = "smoke"  # to see that everything runs: its grids are cut without regard to claims
+OTHER_DATA = {
+    # The sentence is about ImageNet, the suite's figure about CIFAR-10.
+    ("mutual-information-figure-9", "la-needs-ir-initialisation"),
+}
+"""Claims whose checks speak of data that no scale of the suite has."""
+ONE_POINT = {
+    # The dictionary that the cpu scale holds fixed is one that the paper varies.
+    ("dual-temperature-main-figure-2", "paper", "scalar-needs-large-dictionary"),
+}
+"""Checks whose cells at a scale have one value of the axis, so that nothing moves there."""
+
+
+@cache
+def judged_suites() -> dict[str, dict[str, list[Cell]]]:
+    """Return the cells of every scale but smoke of each suite with claims."""
+    found: dict[str, dict[str, list[Cell]]] = {}
+    for name, path in suite_paths(SUITES).items():
+        suite = load_suite(path)
+        scales = [scale for scale in suite.scales if scale != SMOKE and suite.claims]
+        for scale in scales:
+            cells = without_baselines(expand(suite, scale, path, seeds=[0]))
+            found.setdefault(name, {})[scale] = cells
+    return found
+
+
+def checks_of(name: str) -> Iterator[tuple[str, Check]]:
+    for claim, checks in load_suite(suite_paths(SUITES)[name]).claims.items():
+        yield from ((claim, check) for check in checks)
+
+
+def is_for_another_scale(check: Check, cells: Sequence[Cell]) -> bool:
+    """Return whether a side without cells names a value that no cell of the scale has."""
+    known: list[dict[str, Any]] = [{"experiment": c.experiment} | c.settings for c in cells]
+    empty = [side for side in sides_of(check) if not any(fits(c, side) for c in known)]
+    absent = any(all(c.get(k) != v for c in known) for side in empty for k, v in side.items())
+    if isinstance(check, Peak):
+        low, high = check.near
+        return absent or not any(low <= c[check.over] <= high for c in known)
+    return absent
+
+
+@pytest.mark.parametrize("name", judged_suites())
+def test_a_check_finds_cells_on_all_its_sides_or_is_for_another_scale(name: str) -> None:
+    astray = [
+        (name, scale, claim, check.check)
+        for scale, cells in judged_suites()[name].items()
+        for claim, check in checks_of(name)
+        if (name, scale, claim) not in ONE_POINT
+        and not cells_of_check(check, cells)
+        and not is_for_another_scale(check, cells)
+    ]
+    assert astray == []
+
+
+@pytest.mark.parametrize("name", judged_suites())
+def test_every_check_finds_cells_at_some_scale(name: str) -> None:
+    scales = judged_suites()[name].values()
+    dead = [
+        (name, claim, check.check)
+        for claim, check in checks_of(name)
+        if (name, claim) not in OTHER_DATA
+        and not any(cells_of_check(check, cells) for cells in scales)
+    ]
+    assert dead == []
+
+
+def test_the_exceptions_are_needed() -> None:
+    for name, claim in OTHER_DATA:
+        checks = [check for own, check in checks_of(name) if own == claim]
+        cells = judged_suites()[name].values()
+        assert not any(cells_of_check(check, own) for check in checks for own in cells)
+    for name, scale, claim in ONE_POINT:
+        cells_there = judged_suites()[name][scale]
+        checks = [check for own, check in checks_of(name) if own == claim]
+        found = [check for check in checks if not cells_of_check(check, cells_there)]
+        assert any(not is_for_another_scale(check, cells_there) for check in found)
