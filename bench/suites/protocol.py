@@ -22,6 +22,7 @@ _OF_EVALUATIONS = {"linear": "linear", "knn_": "knn"}
 class Departure(NamedTuple):
     """A stated setting that a cell does not have as stated."""
 
+    name: str
     text: str
     impossible: bool  # no cell can have it as stated
 
@@ -69,11 +70,11 @@ def departures(
             continue
         if name not in known:
             text = f"{name} {stated_text(value)} is published, no cell has this setting"
-            found.append(Departure(text, impossible=True))
+            found.append(Departure(name, text, impossible=True))
         elif not agrees(known[name], value):
             joined_by = ", " if isinstance(known[name], tuple) else " or "
             text = f"{name} {stated_text(known[name])}, published {stated_text(value, joined_by)}"
-            found.append(Departure(text, impossible=not _is_allowed(cell, name, value)))
+            found.append(Departure(name, text, impossible=not _is_allowed(cell, name, value)))
     return found
 
 
