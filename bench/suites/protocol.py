@@ -22,7 +22,6 @@ _OF_EVALUATIONS = {"linear": "linear", "knn_": "knn"}
 class Departure(NamedTuple):
     """A stated setting that a cell does not have as stated."""
 
-    name: str
     text: str
     impossible: bool  # no cell can have it as stated
 
@@ -44,6 +43,15 @@ def stated_settings(suite: Suite, paper: Paper, artifact: Artifact) -> list[Stat
     ]
 
 
+def stated_of(known: Mapping[str, Any], statements: Sequence[Statement]) -> dict[str, Any]:
+    """Return what is stated of a cell with these facts; later statements count."""
+    stated: dict[str, Any] = {}
+    for statement in statements:
+        if all(agrees(known.get(key), value) for key, value in statement.when.items()):
+            stated |= statement.stated
+    return stated
+
+
 def departures(
     cell: Cell, statements: Sequence[Statement], metric: str | None = None
 ) -> list[Departure]:
@@ -60,21 +68,17 @@ def departures(
             any that the cell has.
     """
     known, remarks = facts(cell), remark_keys()
-    stated: dict[str, Any] = {}
-    for statement in statements:
-        if all(agrees(known.get(key), value) for key, value in statement.when.items()):
-            stated |= statement.stated
     found = []
-    for name, value in stated.items():
+    for name, value in stated_of(known, statements).items():
         if value is None or name in remarks or not _is_concerned(name, metric, known):
             continue
         if name not in known:
             text = f"{name} {stated_text(value)} is published, no cell has this setting"
-            found.append(Departure(name, text, impossible=True))
+            found.append(Departure(text, impossible=True))
         elif not agrees(known[name], value):
             joined_by = ", " if isinstance(known[name], tuple) else " or "
             text = f"{name} {stated_text(known[name])}, published {stated_text(value, joined_by)}"
-            found.append(Departure(name, text, impossible=not _is_allowed(cell, name, value)))
+            found.append(Departure(text, impossible=not _is_allowed(cell, name, value)))
     return found
 
 
