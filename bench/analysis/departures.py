@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 from bench.analysis.compare import Compared, compare
 from bench.cells.cell import Cell
-from bench.papers.reader import Paper
-from bench.suites.protocol import differences, stated_settings
+from bench.papers.reader import Paper, Statement
+from bench.suites.agreement import agrees
+from bench.suites.facts import facts
+from bench.suites.protocol import differences, stated_of, stated_settings
 from bench.suites.suite import Suite
 
 
@@ -15,6 +17,7 @@ def departures_of_scale(
     """Return each departure once: of the cells that printed values are compared with.
 
     Of an artifact without such a cell, a figure for instance, those of the cell with the fewest.
+    An artifact on data that no cell has is left out where cells have the data of another.
 
     Args:
         suite: the suite.
@@ -25,9 +28,22 @@ def departures_of_scale(
     rows = compare(suite, cells, [], paper) if compared is None else compared
     found = {text for row in rows for text in row.departures}
     with_cells = {row.artifact for row in rows if row.has_cells}
-    for name in suite.reproduces:
-        if name not in with_cells and cells:
-            stated = stated_settings(suite, paper, paper.artifact(name))
-            fewest = min((differences(cell, stated) for cell in cells), key=len)
-            found |= set(fewest)
+    stated = {
+        name: stated_settings(suite, paper, paper.artifact(name)) for name in suite.reproduces
+    }
+    has_data = {name: _has_data(cells, own) for name, own in stated.items()}
+    left_out = {
+        name for name, has in has_data.items() if has is False and True in has_data.values()
+    }
+    for name in stated.keys() - with_cells - left_out if cells else ():
+        fewest = min((differences(cell, stated[name]) for cell in cells), key=len)
+        found |= set(fewest)
     return sorted(found)
+
+
+def _has_data(cells: Sequence[Cell], statements: Sequence[Statement]) -> bool | None:
+    """Return whether any cell has the data set that is stated of it; None: none is stated."""
+    known = [facts(cell) for cell in cells]
+    stated = [stated_of(own, statements).get("dataset") for own in known]
+    pairs = [(own.get("dataset"), name) for own, name in zip(known, stated, strict=True) if name]
+    return any(agrees(mine, name) for mine, name in pairs) if pairs else None

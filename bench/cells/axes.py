@@ -47,6 +47,8 @@ class DataAndViews(Axis):
     """Share of each class's training images that takes the place of the test images."""
     image_size: Annotated[int, Field(ge=8)]
     """Pixels a side, of a view."""
+    resized_to: Annotated[int, Field(ge=8)] | None = later()
+    """Pixels a side that images are resized to before views are made of them; null: as they are."""
     views: ViewSet
     """The random transforms that make views of an image: a method's set, or one alone."""
     view_strength: PositiveFloat = 1.0

@@ -102,6 +102,7 @@ class Baseline(Cell):
     weights_K: ClassVar[int | None] = None
     pretrain_on: ClassVar[str] = "train"
     one_view: ClassVar[bool] = True
+    resized_to: ClassVar[int | None] = None
     local_size: ClassVar[int | None] = None
     colour: ClassVar[str] = "rgb"
     cutmix: ClassVar[bool] = False

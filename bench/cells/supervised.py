@@ -84,6 +84,7 @@ class Supervised(Cell):
     # What sources of images ask, and a classifier has no choice of.
     pretrain_on: ClassVar[str] = "train"
     one_view: ClassVar[bool] = True
+    resized_to: ClassVar[int | None] = None
     local_size: ClassVar[int | None] = None
     colour: ClassVar[str] = "rgb"
     cutmix: ClassVar[bool] = False

@@ -43,6 +43,15 @@ def stated_settings(suite: Suite, paper: Paper, artifact: Artifact) -> list[Stat
     ]
 
 
+def stated_of(known: Mapping[str, Any], statements: Sequence[Statement]) -> dict[str, Any]:
+    """Return what is stated of a cell with these facts; later statements count."""
+    stated: dict[str, Any] = {}
+    for statement in statements:
+        if all(agrees(known.get(key), value) for key, value in statement.when.items()):
+            stated |= statement.stated
+    return stated
+
+
 def departures(
     cell: Cell, statements: Sequence[Statement], metric: str | None = None
 ) -> list[Departure]:
@@ -59,12 +68,8 @@ def departures(
             any that the cell has.
     """
     known, remarks = facts(cell), remark_keys()
-    stated: dict[str, Any] = {}
-    for statement in statements:
-        if all(agrees(known.get(key), value) for key, value in statement.when.items()):
-            stated |= statement.stated
     found = []
-    for name, value in stated.items():
+    for name, value in stated_of(known, statements).items():
         if value is None or name in remarks or not _is_concerned(name, metric, known):
             continue
         if name not in known:

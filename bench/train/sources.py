@@ -23,7 +23,7 @@ from bench.data.load import load_images
 from bench.data.sending import sent
 from bench.data.streaming import CropStream, ImageFiles, centre_crops, load_files
 from bench.data.streams import Purpose, stream
-from bench.data.views import Views, crop_box, make_views, scaled_lab
+from bench.data.views import Views, crop_box, make_views, resized, scaled_lab
 from bench.data.warps import warped
 from bench.environment import cores
 from bench.errors import DataFailure
@@ -94,17 +94,19 @@ class InMemory:
         }
         self.views = views_of(cell)
         self.size, self.normalise = cell.image_size, normaliser(cell, self.meta, device)
+        self.resized_to = cell.resized_to
 
     def pairs(
         self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0, share: slice = EVERY
     ) -> Iterator[tuple[Tensor, ...]]:
         """See `Source`."""
-        pixels, views = self.parts[part].pixels, self.views
-        height, width = pixels.shape[-2:]
+        pixels, views, side = self.parts[part].pixels, self.views, self.resized_to
+        height, width = (side, side) if side else pixels.shape[-2:]
         for step in range(start, len(order)):
             rows = sent(torch.from_numpy(order[step][share]), pixels.device)
+            shown = resized(pixels[rows], side) if side else pixels[rows]
             parameters = views.draw(draw(step), len(order[step]), height, width).rows(share)
-            yield tuple(map(self.normalise, views.apply(pixels[rows], parameters)))
+            yield tuple(map(self.normalise, views.apply(shown, parameters)))
 
     def plain(self, part: Part) -> Iterator[Tensor]:
         """See `Source`; images of another size than the views' are resized."""
@@ -134,8 +136,11 @@ class OnDisk:
         """List the files.
 
         Raises:
-            DataFailure: fewer images than the cell asks for, or than one step takes.
+            DataFailure: fewer images than the cell asks for, or than one step takes, or images are
+                to be resized before they are cropped.
         """
+        if cell.resized_to is not None:
+            raise DataFailure(f"resized_to {cell.resized_to} needs a data set in memory")
         self.meta = Meta(files.classes, files.fingerprint, files.mean, files.std)
         if cell.pretrain_on != "train":
             raise DataFailure(f"{files.name} has no unlabelled images: pretrain_on must be train")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.fakes.paths import ROOT
 
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CLUSTERS.md")]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CLUSTERS.md", "GPU.md")]
 PAGES += sorted((ROOT / "docs").rglob("*.md"))
 NAMED = re.compile(r"(?<![\w./~-])(?:tests|bench|benchmarks|suites|docs)/[\w./*<>-]*[\w/*>]")
 # What a reader adds by the recipes of README and CONTRIBUTING.

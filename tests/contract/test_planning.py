@@ -164,10 +164,10 @@ def test_more_than_the_data_set_has_is_told(
 
 
 def test_a_published_scale_names_its_departures(workspace: Workspace) -> None:
-    """Images of CIFAR-10 are to be resized before they are cropped; no cell does it."""
-    name = "mutual-information-table-1"
+    """Neighbours are to be sought in the memory bank; no cell does it."""
+    name = "mutual-information-figure-5"
     workspace.suite((SUITES / f"{name}.yaml").read_text(), name)
-    told = "resized_to 256 is published, no cell has this setting"
+    told = "knn_against training-images, published memory-bank"
     plan = workspace.call("plan", name, "--scale", "paper")
     (line,) = [line for line in plan.out.splitlines() if line.startswith("Departs from")]
     assert line.startswith("Departs from the published protocol: ")

@@ -31,6 +31,12 @@ def resize_weights(
     return weight_NSW.div_(weight_NSW.sum(-1, keepdim=True))
 
 
+def resized(pixels: Tensor, size: int) -> Tensor:
+    """Return uint8 (B, 3, H, W) as uint8 (B, 3, size, size): bilinear, antialiased, rounded."""
+    values = functional.interpolate(pixels.float(), (size, size), mode="bilinear", antialias=True)
+    return values.round_().to(torch.uint8)
+
+
 def resized_crops(pixels: Tensor, box_VB4: Tensor, flip_VB: Tensor, size: int) -> Tensor:
     """Return V boxes (top, left, height, width) of each of (B, 3, H, W), some mirrored.
 

@@ -9,6 +9,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 from torch.testing import assert_close
+from torchvision.transforms.v2 import functional
 
 from bench.cells.pretrain import Pretrain
 from bench.data import streaming
@@ -21,6 +22,7 @@ from bench.train.batches import Batches
 from bench.train.loop import Training, train
 from bench.train.sources import InMemory, Source, chosen_rows, chosen_split, open_source
 from tests.fakes.cells import small_cell, training_of, weights
+from tests.fakes.torchvision_views import one_view
 
 
 def test_an_epoch_shows_every_image_once() -> None:
@@ -87,6 +89,33 @@ def test_unlabelled_images_are_trained_on_and_not_evaluated_on() -> None:
     assert len(chosen_split(cell, images).labels) == 1797
     source = InMemory(cell, images, "cpu")
     assert sum(map(len, source.plain("train"))) == 1347
+
+
+@pytest.mark.parametrize("views", ["moco-v1", "crop", "none"])
+def test_images_are_resized_before_they_are_cropped(views: str) -> None:
+    """Torchvision's Resize and then its transforms, image by image (mutual-information, C.2)."""
+    cell = small_cell(views=views, resized_to=40, image_size=28)
+    source = InMemory(cell, load_digits(), "cpu")
+    rows = np.array([3, 8, 60, 41])
+    (shown,) = source.pairs("train", [rows], lambda step: stream(5, Purpose.VIEWS, step))
+    parameters = source.views.draw(stream(5, Purpose.VIEWS, 0), 4, 40, 40)
+    for view, images in enumerate(shown):
+        for n, row in enumerate(rows):
+            large = functional.resize(source.parts["train"].pixels[row], [40, 40], antialias=True)
+            expected = source.normalise(one_view(large, parameters, view, n, 28)[None])[0]
+            assert_close(images[n], expected, rtol=0, atol=0.02)  # a level in 255
+
+
+def test_views_of_resized_images_are_others_and_plain_images_the_same() -> None:
+    small, large = (
+        InMemory(small_cell(resized_to=side), load_digits(), "cpu") for side in (None, 40)
+    )
+    pairs = [
+        next(iter(s.pairs("train", [np.arange(8)], lambda step: stream(5, Purpose.VIEWS, step))))
+        for s in (small, large)
+    ]
+    assert not torch.equal(pairs[0][0], pairs[1][0])
+    assert all(map(torch.equal, small.plain("train"), large.plain("train")))
 
 
 def test_pixels_are_normalised_by_channel() -> None:

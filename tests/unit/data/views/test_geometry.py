@@ -11,7 +11,7 @@ from torchvision.transforms import InterpolationMode
 from torchvision.transforms.v2 import functional
 
 from bench.data.views import make_views
-from bench.data.views.geometry import blur, blur_kernel, resized_crops, shifted, warp
+from bench.data.views.geometry import blur, blur_kernel, resized, resized_crops, shifted, warp
 from bench.data.views.parameters import affine_matrix
 from tests.fakes.torchvision_views import kernel_size, random_pixels
 
@@ -28,6 +28,20 @@ def test_every_kind_of_box(size: int) -> None:
         whole = functional.to_dtype(image, torch.float32, scale=True)
         expected = functional.resized_crop(whole, *box, size=[size, size], antialias=True)
         assert_close(mine, expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [8, 12, 40, 256])
+def test_resized_is_torchvisions_resize(size: int) -> None:
+    """Rounded once; of uint8 images, torchvision rounds after each axis."""
+    pixels = random_pixels(4, 3, 12, 17)
+    whole, twice = (
+        functional.resize(images, [size, size], antialias=True)
+        for images in (pixels.float(), pixels)
+    )
+    found = resized(pixels, size)
+    assert (found.dtype, found.shape) == (torch.uint8, (4, 3, size, size))
+    assert_close(found.float(), whole, rtol=0, atol=0.501)
+    assert_close(found.int(), twice.int(), rtol=0, atol=1)
 
 
 @pytest.mark.parametrize("size", [2, 3, 9, 32, 64, 96])
