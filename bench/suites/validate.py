@@ -87,7 +87,7 @@ def _named_by_comparisons(
         at = comparison.key_path
         named.append((at("metric"), comparison.metric, metrics))
         named += [(at(k), getattr(comparison, k), settings) for k in ("argmax", "std_over")]
-        for key in ("where", "gain_over"):
+        for key in ("where", "gain_over", "baseline"):
             cells = getattr(comparison, key)
             named += [(at(f"{key}.{name}"), name, settings) for name in cells]
     return named
