@@ -9,7 +9,6 @@ of cells that agree in all else. Which settings of a reduced scale stand for tho
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import inf
 from typing import Any
 
 from bench.analysis.counterparts import Counterparts
@@ -55,6 +54,21 @@ class ComparedEffect:
         str, ...
     ] = ()  # settings of the printed row that the scale has another value of
     cells: tuple[str, ...] = ()  # the ids of those that were measured
+
+    @property
+    def contrast(self) -> str:
+        """What is compared with what, in words."""
+        sides = (self.of, self.over), (self.over, self.of)
+        told = [
+            {n: v for n, v in side.items() if v is not None and v != other.get(n)}
+            for side, other in sides
+        ]
+        names = list(dict.fromkeys([*told[0], *told[1]]))
+        if len(names) == 1 and all(told):
+            name, (own, base) = names[0], (value_text(side[names[0]]) for side in told)
+            return f"{name} {own} over {base}"
+        texts = [", ".join(f"{n} {value_text(v)}" for n, v in side.items()) for side in told]
+        return " over ".join(texts)
 
     @property
     def outcome(self) -> Outcome | None:
@@ -111,7 +125,7 @@ def compare_effects(
 ) -> list[ComparedEffect]:
     """Return the effects of the suite's printed rows beside those that a scale measures.
 
-    Those of one artifact, metric and contrast stand together, in the order of their settings.
+    Those of one artifact, metric and contrast stand together.
     """
     printed = printed_effects(suite, paper)
     families: dict[str, list[PrintedEffect]] = {}
@@ -125,7 +139,7 @@ def compare_effects(
     for family in families.values():
         own = rows_of[family[0].comparison.artifact]
         counterparts = Counterparts(own, [s for part in rows_of.values() for s in part], known)
-        rows += _ordered(_Family(suite.scales[scale], measured, family, counterparts).compared())
+        rows += _Family(suite.scales[scale], measured, family, counterparts).compared()
     return rows
 
 
@@ -231,17 +245,3 @@ class _Family:
                 if value != wanted[name]:
                     found[f"{name} {value_text(value)} for {value_text(wanted[name])}"] = None
         return tuple(found)
-
-
-def _ordered(rows: Sequence[ComparedEffect]) -> list[ComparedEffect]:
-    """Return the rows by their settings: numbers by size, words in their order."""
-    names = list(dict.fromkeys(name for row in rows for name in row.at))
-    words = list(dict.fromkeys(repr(row.at.get(name)) for name in names for row in rows))
-
-    def place(row: ComparedEffect) -> list[tuple[float, int]]:
-        values = [row.at.get(name) for name in names]
-        return [
-            (v, -1) if isinstance(v, int | float) else (inf, words.index(repr(v))) for v in values
-        ]
-
-    return sorted(rows, key=place)
