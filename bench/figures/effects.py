@@ -19,6 +19,7 @@ PANEL_IN = 2.3  # height of a panel over an axis
 LINE_IN = 0.2  # height of a named effect
 FRAME_IN = 1.1  # height of what is around a panel: title, axis and legend
 SPREAD = 0.4  # of the distance between two places, which the scales at one place share
+SCALES = ("paper", "gpu", "cifar", "cpu", "smoke", "quick")  # each looks the same in any figure
 MOST_LEVEL = 6  # names of places that are not turned
 
 
@@ -42,7 +43,7 @@ def draw_effects(effects: Sequence[ComparedEffect]) -> Canvas | None:
     if not rows:
         return None
     axis, panels = effect_panels(rows)
-    scales = list(dict.fromkeys(row.scale for row in rows if row.measured))
+    scales = list(dict.fromkeys(effect.scale for effect in effects if effect.measured))
     with look():
         canvas, axes = _grid(panels, axis)
         for panel, ax in zip(panels, axes, strict=True):
@@ -77,7 +78,10 @@ def draw_panel(panel: Panel, ax: Axes, scales: Sequence[str], *, upright: bool) 
         places, numbers = zip(*sorted(printed), strict=True)
         _points(ax, places, numbers, upright=upright, marker="o", ms=7, mfc="none", mec=GREY,
                 label="published", zorder=4)  # fmt: skip
-    looks, shifts = styles(scales), np.linspace(-SPREAD / 2, SPREAD / 2, len(scales))
+    looks, shifts = (
+        styles([*dict.fromkeys([*SCALES, *scales])]),
+        np.linspace(-SPREAD / 2, SPREAD / 2, len(scales)),
+    )
     for scale, shift in zip(scales, shifts if len(scales) > 1 else [0.0], strict=True):
         own = [(a + shift, row.measured) for a, row in zip(at, panel.rows, strict=True)
                if row.measured and row.scale == scale]  # fmt: skip

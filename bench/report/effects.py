@@ -83,7 +83,7 @@ def effects_table(effects: Sequence[ComparedEffect]) -> Table | None:
 
 def _replaced(row: ComparedEffect) -> str:
     """Return what of a reduced scale stands for what of the paper."""
-    metric = [f"metric {row.stand_in} for {row.metric}"] if row.stand_in and row.measured else []
+    metric = [row.stand_in] if row.stand_in and row.measured else []
     return "; ".join([*metric, *row.replaced])
 
 
