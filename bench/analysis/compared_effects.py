@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.analysis.counterparts import Counterparts
 from bench.analysis.measured import Measured
-from bench.analysis.measured_effects import MeasuredEffect, measured_effects
+from bench.analysis.measured_effects import MeasuredEffect, measured_effects, told_apart
 from bench.analysis.statistics import LEVEL, Interval
 from bench.cells.cell import Cell
 from bench.papers.reader import Paper
@@ -29,8 +29,8 @@ class Outcome(StrEnum):
 
     SAME = "same direction"  # the interval lies on the printed effect's side of 0
     OPPOSITE = "opposite direction"
-    NOT_SEEN = "no effect seen"  # one of the printed size would have been
-    CANNOT_TELL = "cannot tell"  # one of the printed size could have been missed
+    NOT_SEEN = "no effect of this size"  # it holds 0 and not the printed effect
+    CANNOT_TELL = "cannot tell"  # it holds both
     SINGLE_RUN = "single run"
     NOT_MEASURED = "not measured"
 
@@ -77,7 +77,7 @@ class ComparedEffect:
             return None
         if self.measured is None:
             return Outcome.NOT_MEASURED
-        return outcome_of(self.printed.number, self.measured, self.smallest_effect)
+        return outcome_of(self.printed.number, self.printed.half_unit, self.measured)
 
     def record(self) -> dict[str, Any]:
         """Return the row of `bench compare --effects --json`."""
@@ -104,18 +104,19 @@ class ComparedEffect:
         }
 
 
-def outcome_of(printed: float, measured: Interval, smallest: float | None) -> Outcome:
+def outcome_of(printed: float, half_unit: float, measured: Interval) -> Outcome:
     """Return what a measured effect says beside a printed one.
 
     Args:
         printed: the printed effect.
+        half_unit: how much of it rounding may have hidden.
         measured: the measured one with its interval.
-        smallest: the smallest effect that would have been seen.
     """
-    if measured.low is None or measured.high is None or smallest is None:
+    if measured.low is None or measured.high is None:
         return Outcome.SINGLE_RUN
     if measured.low <= 0 <= measured.high:
-        return Outcome.NOT_SEEN if abs(printed) >= smallest else Outcome.CANNOT_TELL
+        holds = measured.low - half_unit <= printed <= measured.high + half_unit
+        return Outcome.CANNOT_TELL if holds else Outcome.NOT_SEEN
     same = printed > 0 if measured.low > 0 else printed < 0
     return Outcome.SAME if same else Outcome.OPPOSITE
 
@@ -182,7 +183,10 @@ class _Family:
                 own = []  # nothing says which row they belong to
             at = {n: v for n, v in printed.settings.items() if n not in printed.over}
             if len(own) > 1:  # readings of the row
-                rows += [self._row(printed, group.key | at, group) for group in own]
+                rows += [
+                    self._row(printed, apart | at, group)
+                    for apart, group in zip(told_apart(own), own, strict=True)
+                ]
             else:
                 rows.append(self._row(printed, at, *own))
             taken += own
@@ -209,9 +213,9 @@ class _Family:
         names = [n for n in first.settings if n not in first.over]
         varied = [n for n in names if len({repr(g.own.get(n)) for g in groups}) > 1]
         places = [{n: g.own.get(n) for n in varied} for g in alone]
-        keys = [g.key if places.count(p) > 1 else {} for g, p in zip(alone, places, strict=True)]
-        found = zip(alone, places, keys, strict=True)
-        return [self._row(None, place | key, group) for group, place, key in found]
+        if any(places.count(place) > 1 for place in places):
+            places = [p | a for p, a in zip(places, told_apart(alone), strict=True)]
+        return [self._row(None, p, group) for p, group in zip(places, alone, strict=True)]
 
     def _row(
         self,

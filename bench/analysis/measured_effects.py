@@ -50,6 +50,18 @@ def measured_effects(
     return [_of_group(check, dict(key), measured) for key in groups]
 
 
+def told_apart(effects: Sequence[MeasuredEffect]) -> list[Known]:
+    """Return what tells each effect from the others: one setting where one is enough.
+
+    The method, if that is one, for it names other settings too.
+    """
+    for name in sorted(effects[0].own, key=lambda name: name != "method"):
+        values = [effect.own.get(name) for effect in effects]
+        if all(values.count(value) == 1 for value in values):
+            return [{name: value} for value in values]
+    return [effect.key for effect in effects]
+
+
 def _of_group(check: Exceeds, key: Known, measured: Measured) -> MeasuredEffect:
     own, base = ({**side, **key} for side in (check.where, check.than or {}))
     narrow = check.model_copy(update={"where": own, "than": base})

@@ -78,10 +78,8 @@ def draw_panel(panel: Panel, ax: Axes, scales: Sequence[str], *, upright: bool) 
         places, numbers = zip(*sorted(printed), strict=True)
         _points(ax, places, numbers, upright=upright, marker="o", ms=7, mfc="none", mec=GREY,
                 label="published", zorder=4)  # fmt: skip
-    looks, shifts = (
-        styles([*dict.fromkeys([*SCALES, *scales])]),
-        np.linspace(-SPREAD / 2, SPREAD / 2, len(scales)),
-    )
+    looks = styles(list(dict.fromkeys([*SCALES, *scales])))
+    shifts = np.linspace(-SPREAD / 2, SPREAD / 2, len(scales))
     for scale, shift in zip(scales, shifts if len(scales) > 1 else [0.0], strict=True):
         own = [(a + shift, row.measured) for a, row in zip(at, panel.rows, strict=True)
                if row.measured and row.scale == scale]  # fmt: skip

@@ -13,8 +13,10 @@ from bench.cells import CELLS
 from bench.papers.reader import Paper, PublishedValue
 from bench.suites.printed_rows import is_spoken_of, wanted_settings
 from bench.suites.suite import Comparison, Settings, Suite
+from bench.text import value_text
 
 Points = Sequence[tuple[Comparison, PublishedValue]]  # printed rows, and how they are compared
+Partners = dict[tuple[str, str], dict[str, PublishedValue]]  # by metric, settings and artifact
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,11 @@ class PrintedEffect:
         return round(own - (base or 0.0), self.decimals)
 
     @property
+    def half_unit(self) -> float:
+        """How much of it the rounding of printed numbers may have hidden."""
+        return self.value.half_unit + (self.base.half_unit if self.base else 0.0)
+
+    @property
     def decimals(self) -> int:
         """With how many decimals it is printed."""
         return max(self.value.decimals, self.base.decimals if self.base else 0)
@@ -50,7 +57,12 @@ def printed_effects(suite: Suite, paper: Paper) -> list[PrintedEffect]:
     A row that is printed as a bound, is a baseline itself or has no partner has none.
     """
     points = printed_points(suite, paper)
-    found = [_effect(comparison, value, points, suite) for comparison, value in points]
+    partners: Partners = {}
+    for comparison, value in points:
+        if not comparison.gain_over:
+            own = comparison.metric, _stated(wanted_settings(value, comparison, suite))
+            partners.setdefault(own, {}).setdefault(comparison.artifact, value)
+    found = [_effect(comparison, value, partners, suite) for comparison, value in points]
     return [effect for effect in found if effect is not None]
 
 
@@ -67,26 +79,19 @@ def printed_points(suite: Suite, paper: Paper) -> Points:
 
 
 def _effect(
-    comparison: Comparison, value: PublishedValue, points: Points, suite: Suite
+    comparison: Comparison, value: PublishedValue, partners: Partners, suite: Suite
 ) -> PrintedEffect | None:
     settings = wanted_settings(value, comparison, suite)
     if comparison.gain_over:
         return PrintedEffect(comparison, value, None, settings, comparison.gain_over)
     of_partner = _stated(settings | comparison.baseline)
-    if of_partner == _stated(settings):
+    found = partners.get((comparison.metric, of_partner), {})
+    if of_partner == _stated(settings) or not found:
         return None
-    partners = [
-        (its.artifact != comparison.artifact, i, other)
-        for i, (its, other) in enumerate(points)
-        if its.metric == comparison.metric and not its.gain_over
-        if _stated(wanted_settings(other, its, suite)) == of_partner
-    ]
-    if not partners:
-        return None
-    _, _, base = min(partners)
+    base = found.get(comparison.artifact) or next(iter(found.values()))
     return PrintedEffect(comparison, value, base, settings, comparison.baseline)
 
 
-def _stated(settings: Settings) -> Settings:
-    """Return the settings without those that are not used: a row may leave them out."""
-    return {name: value for name, value in settings.items() if value is not None}
+def _stated(settings: Settings) -> str:
+    """Return the settings in one form, without those not used: a row may leave them out."""
+    return value_text({n: v for n, v in sorted(settings.items()) if v is not None})
