@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-import numpy as np
-
-from bench.analysis.effects import Group, fits, groups_of, region_of, sides_of
+from bench.analysis.effects import Group, groups_of, region_of
+from bench.analysis.estimates import estimates_of, names_cell
 from bench.analysis.floors import Floor, floor_of
 from bench.analysis.measured import Measured
 from bench.analysis.statistics import Estimate, Interval, Region
@@ -129,7 +128,7 @@ def judge_claims(
 def cells_of_check(check: Check, cells: Sequence[Cell]) -> list[Cell]:
     """Return the cells that a check needs; none where it has no effect among them."""
     known = {cell.id: {"experiment": cell.experiment} | cell.settings for cell in cells}
-    needed = [cell for cell in cells if _is_spoken_of(check, known[cell.id])]
+    needed = [cell for cell in cells if names_cell(check, known[cell.id])]
     nothing = Finished({check.metric: 0.0, getattr(check, "bound", check.metric): 0.0}, {})
     measured = Measured("", needed, [(cell, nothing) for cell in needed])
     groups, _ = groups_of(check, measured, measured.metrics)
@@ -164,13 +163,9 @@ def judge_check(
         margin: how far the printed numbers lie from the check's threshold, where they are printed.
     """
     region, threshold = region_of(check)
-    needed = [cell for cell in measured.cells if _is_spoken_of(check, measured.known(cell))]
-    metrics = measured.numbers(check, needed)
-    groups, missing = groups_of(check, measured, metrics)
-    how, pools = measured.how(check, needed), measured.pools(check, needed)
-    step = _step(check, [cell for cell in needed if cell.id in metrics], metrics)
-    found = [(group, group.estimate(how, pools, step)) for group in groups.values()]
-    effects = [(group, effect) for group, effect in found if effect is not None]
+    needed = [cell for cell in measured.cells if names_cell(check, measured.known(cell))]
+    estimates, missing = estimates_of(check, measured, needed)
+    effects = list(estimates.values())
     floor = floor_of([measured.known(cell) for cell in needed], check.metric)
     judged = Judged(claim, measured.scale, check, None, threshold, ClaimVerdict.NOT_TESTED)
     judged = replace(judged, printed_margin=margin, floor=floor)
@@ -241,17 +236,3 @@ def _corrected(checks: list[Judged]) -> list[Judged]:
         else j
         for j in checks
     ]
-
-
-def _step(check: Check, cells: Sequence[Cell], metrics: Any) -> float | None:
-    """Return the step in which the metric moves: the cells' own, else the least gap measured."""
-    steps = [step for cell in cells if (step := cell.step_of(check.metric)) is not None]
-    if steps and len(steps) == len(cells):
-        return max(steps)
-    values = {m for c in cells if (m := metrics[c.id].get(check.metric)) is not None}
-    gaps = np.diff(sorted(values))
-    return float(gaps.min()) if len(gaps) else None
-
-
-def _is_spoken_of(check: Check, settings: dict[str, Any]) -> bool:
-    return any(fits(settings, side) for side in sides_of(check))

@@ -12,6 +12,7 @@ from bench.cells.cell import Cell
 from bench.papers.reader import Paper, PublishedValue, Statement
 from bench.papers.tolerances import Tolerance, tolerance_of
 from bench.results.reader import Done
+from bench.suites.printed_rows import is_spoken_of, wanted_settings
 from bench.suites.protocol import differences, stated_settings
 from bench.suites.suite import Comparison, Suite
 
@@ -95,20 +96,9 @@ def compare(suite: Suite, cells: Sequence[Cell], done: Done, paper: Paper) -> li
         artifact = paper.artifact(comparison.artifact)
         stated = stated_settings(suite, paper, artifact)
         for value in artifact.values:
-            if _is_spoken_of(value, comparison, known):
+            if is_spoken_of(value, comparison, known):
                 rows += _compare_value(value, comparison, suite, cells, metrics, stated)
     return rows
-
-
-def _is_spoken_of(value: PublishedValue, comparison: Comparison, known: set[str]) -> bool:
-    """Whether the comparison takes the printed row; one of another metric of ours it does not."""
-    if value.metric in known and value.metric != comparison.metric:
-        return False
-    told = value.row_settings | {"metric": value.metric}
-    return all(
-        told.get(key) in (allowed if isinstance(allowed, list) else [allowed])
-        for key, allowed in comparison.rows.items()
-    )
 
 
 def cells_of_value(
@@ -116,9 +106,9 @@ def cells_of_value(
 ) -> list[Cell]:
     """Return the cells that belong to a printed value; none if the comparison leaves it out."""
     known = {name for cell in cells[:1] for name in cell.metrics}
-    if not _is_spoken_of(value, comparison, known):
+    if not is_spoken_of(value, comparison, known):
         return []
-    return _cells_with(cells, _wanted(value, comparison, suite))
+    return _cells_with(cells, wanted_settings(value, comparison, suite))
 
 
 def base_of(
@@ -133,7 +123,7 @@ def base_of(
     It has the same seed, the row's settings but for those of `gain_over`, and agrees with `cell`
     in what else varies among such cells.
     """
-    wanted = _wanted(value, comparison, suite) | comparison.gain_over | {"seed": cell.seed}
+    wanted = wanted_settings(value, comparison, suite) | comparison.gain_over | {"seed": cell.seed}
     return _base(cell, _cells_with(cells, wanted))
 
 
@@ -142,15 +132,6 @@ def _base(cell: Cell, bases: Sequence[Cell]) -> Cell | None:
     varied = {k: v for k, v in cell.settings.items() if len({b.settings.get(k) for b in own}) > 1}
     alike = _cells_with(own, varied)
     return alike[0] if len(alike) == 1 else None
-
-
-def _wanted(value: PublishedValue, comparison: Comparison, suite: Suite) -> dict[str, Any]:
-    """Return the settings of the cells that belong to a printed value."""
-    return dict(comparison.where) | {
-        suite.renamed.get(key, key): v
-        for key, v in value.row_settings.items()
-        if key not in comparison.unmatched
-    }
 
 
 def _cells_with(cells: Sequence[Cell], wanted: dict[str, Any]) -> list[Cell]:
@@ -167,7 +148,7 @@ def _compare_value(
     stated: list[Statement],
 ) -> list[Compared]:
     """Return one row a reading of the cells that belong to the printed value."""
-    wanted = _wanted(value, comparison, suite)
+    wanted = wanted_settings(value, comparison, suite)
     own = _cells_with(cells, wanted)
     gain = bool(comparison.gain_over)
     bases = _cells_with(cells, wanted | comparison.gain_over) if gain else []

@@ -26,7 +26,7 @@ from bench.suites.checks import (
     Where,
 )
 
-Key = tuple[Any, ...]  # the settings that tell a group from others
+Key = tuple[Any, ...]  # what tells a group from others: pairs of a setting and its value, ends
 KeyOf = Callable[[dict[str, Any]], Key]
 Series = dict[Any, Term]  # the points of a group of one side, by the value of the axis
 Side = dict[Key, Series]
@@ -205,7 +205,8 @@ def _grouping(points: list[dict[str, Any]], named: Iterable[str]) -> KeyOf:
     loss) are left out, or no two cells would differ in the named ones alone.
     """
     fixed = sorted(named)
-    varied = {name for p in points for name in p} - set(fixed)
+    names = {name for p in points for name in p} - set(fixed)
+    varied = [n for n in names if any(p.get(n) != points[0].get(n) for p in points)]
     free = sorted(name for name in varied if not _follows(name, fixed, points))
     # First those that move with the named ones while all else stays, such as a learning rate that
     # follows from data set and batch size together.
@@ -215,7 +216,7 @@ def _grouping(points: list[dict[str, Any]], named: Iterable[str]) -> KeyOf:
         rest = [other for other in keys if other != name]
         if _follows(name, fixed + rest, points):
             keys = rest
-    return lambda settings: tuple(settings.get(name) for name in keys)
+    return lambda settings: tuple((name, settings.get(name)) for name in keys)
 
 
 def _follows(name: str, from_names: list[str], points: list[dict[str, Any]]) -> bool:

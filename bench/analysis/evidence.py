@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, whole_verdict
 from bench.analysis.compare import Compared, compare
+from bench.analysis.compared_effects import ComparedEffect, compare_effects
 from bench.analysis.departures import departures_of_scale
 from bench.cells.baseline import Baseline, without_baselines
 from bench.cells.cell import Cell
@@ -25,6 +26,7 @@ class Evidence:
     done: Done
     baselines: Done  # finished ones: what room accuracies have
     compared: list[Compared]
+    effects: list[ComparedEffect]
     judged: list[Judged]
 
     @property
@@ -58,6 +60,7 @@ def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: R
         done=done,
         baselines=results.finished([c for c in cells if isinstance(c, Baseline)]),
         compared=compare(suite, own, done, paper),
+        effects=compare_effects(suite, scale, own, done, paper),
         judged=judge_claims(suite, scale, own, done, paper),
     )
 

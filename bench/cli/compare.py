@@ -9,6 +9,7 @@ import typer
 from bench.analysis.drift import moved
 from bench.analysis.evidence import Evidence
 from bench.cells.cell import Cell
+from bench.cli.effects import print_effects
 from bench.cli.evidence import evidence_of
 from bench.cli.options import AsJson, Scale, Seeds, Where, answer
 from bench.cli.selection import select
@@ -27,6 +28,7 @@ from bench.text import value_text
 
 MOST_SHOWN = 40  # groups that are listed
 MOST_NAMED = 3  # cells in a line
+NOTHING_MEASURED = 3  # exit status
 
 Record = dict[str, Any]
 
@@ -37,6 +39,9 @@ def compare(
     other: Annotated[
         Path | None, typer.Option("--with", help="Results to compare with, not the paper.")
     ] = None,
+    effects: Annotated[
+        bool, typer.Option("--effects", help="Differences of rows, not values; at any scale.")
+    ] = False,
     scale: Scale = None, where: Where = None, seeds: Seeds = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Print measured beside published, or beside other results, with verdicts.
@@ -45,18 +50,23 @@ def compare(
     and whether that is more than their seeds do. Exit status 1 if a value differs or moved so.
     """
     name, *more = what
-    if more and (len(more) > 1 or other or scale or where or seeds):
+    if more and (len(more) > 1 or other or effects or scale or where or seeds):
         raise BenchError("compare takes a suite with its options, or two results and no option")
     if more:
         drift = describe_drift(Path(name), Path(more[0]))
         answer(drift, print_drift, as_json)
         raise typer.Exit(bool(drift["beyond_noise"]))
     selection = select(context.obj, name, scale=scale, where=where, seeds=seeds)
+    if other is not None and effects:
+        raise BenchError("--effects sets results beside the paper: leave --with out")
     if other is not None:
         drift = describe_drift(selection.results, other, selection.cells)
         answer(drift, print_drift, as_json)
         raise typer.Exit(bool(drift["beyond_noise"]))
     evidence = evidence_of(selection)
+    if effects:
+        answer([e.record() for e in evidence.effects], lambda _: print_effects(evidence), as_json)
+        raise typer.Exit(0 if any(e.measured for e in evidence.effects) else NOTHING_MEASURED)
     records = [row.record() for row in evidence.compared]
     answer(records, lambda _: print_comparison(evidence), as_json)
     raise typer.Exit(any(record["verdict"] == "differs" for record in records))
@@ -98,6 +108,9 @@ def print_comparison(evidence: Evidence) -> None:
     print("".join(f"{covered}\n" for covered in covered_lines(evidence.compared)), end="")
     if departures := evidence.departures:
         print(f"departs from the published protocol: {'; '.join(departures)}")
+    if not evidence.is_published and any(effect.measured for effect in evidence.effects):
+        print("values of a reduced scale cannot be compared; effects can:")
+        print_effects(evidence)
 
 
 def print_drift(record: Record) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from bench.files.atomic import write_whole
 from bench.papers.reader import Artifact, Paper, PublishedValue
+from bench.report.effects import ArtifactEffects, artifact_effects
 from bench.report.facts import SectionFacts
 from bench.report.tables import Entry, Table, column_head, number, setting_entry
 from bench.report.templates import render
@@ -41,6 +42,7 @@ def write_artifact(
         "notes": _notes(artifact),
         "to_run": coverage.to_run,
         "reason": coverage.reason,
+        "effects": _effects(artifact, coverage.sections, page),
     }
     write_whole(page, render("artifact.md.j2", **known).encode())
     text = render(
@@ -54,6 +56,22 @@ def write_artifact(
     )  # fmt: skip
     write_whole(page.with_suffix(".html"), text.encode())
     return [page, page.with_suffix(".html")]
+
+
+def _effects(
+    artifact: Artifact, sections: Sequence[SectionFacts], page: Path
+) -> ArtifactEffects | None:
+    """Return the effects of all scales, drawn beside the page; None where there are none."""
+    from bench.figures.effects import draw_effects
+    from bench.figures.panels import save
+
+    own = [s.effects[artifact.id] for s in sections if artifact.id in s.effects]
+    rows = [row for effects in own for row in effects.rows]
+    found = artifact_effects(rows).get(artifact.id)
+    canvas = draw_effects(rows)
+    if canvas is not None:
+        save(canvas, page.with_name(f"{artifact.id}-effects"), ["svg"])
+    return found
 
 
 def printed_table(artifact: Artifact, layout: Layout | None) -> Table | None:

@@ -9,6 +9,7 @@ from bench.analysis.compare import Compared
 from bench.analysis.evidence import Evidence, by_claim
 from bench.cells.cell import Cell, varied_settings
 from bench.papers.reader import Artifact, Claim, Paper, Protocol
+from bench.report.effects import ArtifactEffects, artifact_effects
 from bench.report.measured import measured_table
 from bench.report.tables import (
     Entry,
@@ -55,6 +56,7 @@ class SectionFacts:
     counts_of: dict[str, str]  # the same of each artifact
     missing: list[str]  # settings of cells that are not done
     artifacts: list[tuple[Artifact, list[Table]]]
+    effects: dict[str, ArtifactEffects]  # by artifact, of those with a measured one
     measured: list[Table]
     tolerances: list[str]
     differences: list[str]  # from the published protocol
@@ -97,6 +99,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         counts_of={name: _counts(evidence, rows) for name, rows in rows_of.items()},
         missing=missing_cells(evidence),
         artifacts=[(a, _tables(evidence, rows_of[a.id])) for a in artifacts],
+        effects=artifact_effects(evidence.effects),
         measured=[t for asked in suite.tables if (t := measured_table(asked, evidence.done))],
         tolerances=_tolerances([r for r in compared if r.comparable and r.measured]),
         differences=evidence.departures,

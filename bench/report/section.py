@@ -21,6 +21,7 @@ def write_section(
     evidence: Evidence, facts: SectionFacts, folder: Path, *, inputs: str
 ) -> list[Path]:
     """Write the pages, figures and tables of a suite at a scale; return the pages."""
+    from bench.figures.effects import draw_effects
     from bench.figures.panels import draw_figure, save
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -29,7 +30,12 @@ def write_section(
         canvas = draw_figure(figure, suite, evidence.cells, evidence.done, evidence.paper)
         if canvas is not None:
             save(canvas, folder / figure.name, facts.pictures)
+    for effects in facts.effects.values():
+        canvas = draw_effects(effects.rows)
+        if canvas is not None:
+            save(canvas, folder / effects.table.name, facts.pictures)
     tables = [table for _, own in facts.artifacts for table in own]
+    tables += [effects.table for effects in facts.effects.values()]
     for table in [*tables, *facts.measured]:
         for kind in facts.formats:
             write_whole(folder / f"{table.name}.{kind}", WRITERS[kind](table).encode())

@@ -8,6 +8,8 @@ from pydantic import model_validator
 
 from bench.suites.suite import Comparison, Layout, RowsAndCells, Settings
 
+_SETTINGS = ("where", "gain_over", "baseline")  # keys of a case that hold settings of cells
+
 
 class Case(RowsAndCells):
     """One of a block's comparisons, as what it adds to the block."""
@@ -38,6 +40,11 @@ class ComparisonBlock(RowsAndCells):
         gains = self.gain_over or any(case.gain_over for case in self.cases)
         if sum(map(bool, (self.argmax, self.std_over, gains))) > 1:
             raise ValueError("argmax, std_over, gain_over: at most one of them")
+        if self.baseline or any(case.baseline for case in self.cases):
+            if gains:
+                raise ValueError("gain_over, baseline: a printed gain is an effect already")
+            if self.argmax or self.std_over:
+                raise ValueError("baseline: not with argmax or std_over, which are no metric")
         return self
 
     @model_validator(mode="after")
@@ -111,6 +118,6 @@ def _cases(block: ComparisonBlock) -> list[_Part]:
 
 
 def _case(case: Case, case_path: str) -> _Part:
-    paths = [f"{key}.{name}" for key in ("where", "gain_over") for name in getattr(case, key)]
+    paths = [f"{key}.{name}" for key in _SETTINGS for name in getattr(case, key)]
     paths += ["metric"] if case.metric else []
     return _Part(case.model_dump(exclude_unset=True), {key: f"{case_path}.{key}" for key in paths})

@@ -102,6 +102,7 @@ class RowsAndCells(Record):
     rows: dict[str, Scalar | list[Scalar]] = {}  # only the printed rows with these values
     where: Settings = {}  # only the cells with these settings
     gain_over: Settings = {}  # compare the metric less that of the cell that has these instead
+    baseline: Settings = {}  # a row's effect is taken over the row whose cells have these instead
     unmatched: list[str] = []  # keys of the printed rows that name no setting of a cell
 
 

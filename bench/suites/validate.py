@@ -6,7 +6,9 @@ from bench.cells import CELLS
 from bench.errors import PublishedError, SuiteError, choices
 from bench.papers.reader import NO_PAPER, Paper, load_paper
 from bench.papers.tolerances import tolerance_of
+from bench.suites.printed_effects import printed_effects
 from bench.suites.suite import Suite
+from bench.text import value_text
 
 
 def check_suite(suite: Suite, path: Path) -> Paper:
@@ -49,7 +51,20 @@ def check_suite(suite: Suite, path: Path) -> Paper:
             raise SuiteError(f"{path}: {comparison.key_path('metric')}: {error}") from None
     _check_row_keys(suite, paper, path)
     _check_names(suite, path)
+    _check_baselines(suite, paper, path)
     return paper
+
+
+def _check_baselines(suite: Suite, paper: Paper, path: Path) -> None:
+    """Every baseline is that of a printed row."""
+    used = {(e.comparison.block, repr(e.over)) for e in printed_effects(suite, paper)}
+    for comparison in suite.compare:
+        if comparison.baseline and (comparison.block, repr(comparison.baseline)) not in used:
+            place = comparison.key_path(f"baseline.{next(iter(comparison.baseline))}")
+            raise SuiteError(
+                f"{path}: {place}: no printed row of {comparison.artifact} differs from another "
+                f"one in having {value_text(comparison.baseline)} instead"
+            )
 
 
 def _check_names(suite: Suite, path: Path) -> None:
@@ -87,7 +102,7 @@ def _named_by_comparisons(
         at = comparison.key_path
         named.append((at("metric"), comparison.metric, metrics))
         named += [(at(k), getattr(comparison, k), settings) for k in ("argmax", "std_over")]
-        for key in ("where", "gain_over"):
+        for key in ("where", "gain_over", "baseline"):
             cells = getattr(comparison, key)
             named += [(at(f"{key}.{name}"), name, settings) for name in cells]
     return named

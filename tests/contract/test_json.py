@@ -18,8 +18,8 @@ from tests.fakes.workspace import Workspace
 
 # Mappings whose keys are settings, metrics or names, shown as `*`.
 NAMED_BY_DATA = {
-    "axes", "config", "coordinates", "metrics", "origin", "row", "scales", "settings", "versions",
-    "where",
+    "at", "axes", "config", "coordinates", "metrics", "of", "origin", "over", "row", "scales",
+    "settings", "versions", "where",
 }  # fmt: skip
 CLAIM = """paper claim sentence scale check.check check.metric check.over check.within
     check.where.* check.at check.part check.shown check.may_collapse counts part stand_in_for
@@ -54,6 +54,9 @@ KEYS = {
     "compare": """[].artifact [].row.* [].metric [].reading [].published [].published_std
         [].measured [].n [].std [].low [].high [].covers [].tolerance [].tolerance_why [].comparable
         [].differences[] [].verdict""",
+    "compare --effects": """[].artifact [].row [].row.* [].scale [].metric [].stand_in_for [].of.*
+        [].over.* [].at.* [].published [].measured [].low [].high [].level [].n [].smallest_effect
+        [].replaced[] [].outcome [].cells[]""",
     "compare A B": """same only_here only_there beyond_noise moved[].id moved[].experiment
         moved[].seed moved[].metrics.*[] moved[].history moved[].arrays[] moved[].versions.*
         metrics[].metric metrics[].moved metrics[].largest_difference groups[].experiment
@@ -110,7 +113,13 @@ def documents(
     def ask(name: str, *words: str) -> None:
         answers[name] = workspace.call(*words, "--json").json
 
-    path = workspace.suite(changed(SUITE, {"grid.mi_true": [2], "fixed.steps": 20}))
+    changes = {
+        "grid.mi_true": [2],
+        "grid.K": [8, 64],
+        "fixed.steps": 20,
+        "compare.0.baseline": {"loss": "infonce", "alpha": None},
+    }
+    path = workspace.suite(changed(SUITE, changes))
     results, other = workspace.root / "results", workspace.root / "other"
     assert workspace.call("run", "small", "--seeds", "0", "--executor", "inline").status == 0
     ask("plan", "plan", "small", "--limit-gpu-hours", "1")
@@ -132,6 +141,7 @@ def documents(
         "datasets": "datasets",
         "doctor": "doctor",
         "compare": "compare small",
+        "compare --effects": "compare small --effects",
         "claims": "claims small",
         "claims of all": "claims",
         "report": "report small",

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.analysis.compare import _is_spoken_of
 from bench.errors import PublishedError, SuiteError
 from bench.papers.reader import load_paper
 from bench.papers.tolerances import TOLERANCES, Tolerance, read_tolerances, tolerance_of
 from bench.suites.load import load_suite, suite_paths
+from bench.suites.printed_rows import is_spoken_of
 from bench.suites.validate import check_suite
 from tests.fakes.paths import SUITES
 
@@ -65,6 +65,6 @@ def test_units_are_those_of_the_printed_values() -> None:
                 paper.id, comparison.artifact, comparison.metric, comparison.over
             ).unit
             values = paper.artifact(comparison.artifact).values
-            units = {v.unit for v in values if v.unit and _is_spoken_of(v, comparison, set())}
+            units = {v.unit for v in values if v.unit and is_spoken_of(v, comparison, set())}
             if not comparison.argmax:
                 assert {UNITS.get(u, u) for u in units} <= {unit}, (path, comparison.artifact)

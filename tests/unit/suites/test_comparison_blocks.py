@@ -56,6 +56,7 @@ def test_cases_and_artifacts_add_to_the_block_and_win() -> None:
         "rows": {"loss": "infonce", "metric": "gain"},
         "where": {"K": 3, "tau": 0.1, "dataset": "x"},
         "gain_over": {"K": 2, "tau": 1.0},
+        "baseline": {},
         "unmatched": ["what", "label"],
         "argmax": None,
         "std_over": None,
@@ -117,7 +118,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown key of a case": (
         TABLE_9 | {"cases": [{"rowss": {"K": 8}}]},
         ".cases.0.rowss: unknown key. Did you mean 'rows'? Allowed here: rows, where, gain_over, "
-        "unmatched, metric.",
+        "baseline, unmatched, metric.",
     ),
     "metrics of another kind": (
         {"artifact": "table-9", "metrics": 3},
@@ -150,6 +151,23 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown setting that a case gains over": (
         TABLE_9 | {"cases": [{"gain_over": {"looss": "eqco"}}]},
         ".cases.0.gain_over.looss: found 'looss'. Did you mean 'loss'? ",
+    ),
+    "an unknown setting of a case's baseline": (
+        TABLE_9 | {"cases": [{"baseline": {"looss": "infonce"}}]},
+        ".cases.0.baseline.looss: found 'looss'. Did you mean 'loss'? ",
+    ),
+    "a baseline that no printed row has": (
+        TABLE_9 | {"baseline": {"loss": "infonc", "alpha": None}},
+        ".baseline.loss: no printed row of table-9 differs from another one in having "
+        "loss = infonc, alpha = null instead",
+    ),
+    "a baseline of what is a gain already": (
+        TABLE_9 | {"gain_over": {"K": 8}, "cases": [{"baseline": {"loss": "infonce"}}]},
+        ": gain_over, baseline: a printed gain is an effect already.",
+    ),
+    "a baseline of a reduction": (
+        TABLE_9 | {"argmax": "K", "baseline": {"loss": "infonce"}},
+        ": baseline: not with argmax or std_over, which are no metric.",
     ),
 }
 

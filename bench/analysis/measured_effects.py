@@ -1,0 +1,82 @@
+"""The effects that the cells of a scale have between two sides: one for each group of cells."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.analysis.effects import fits, groups_of
+from bench.analysis.estimates import estimates_of
+from bench.analysis.measured import Measured
+from bench.analysis.statistics import Estimate
+from bench.cells.cell import Cell
+from bench.results.reader import Finished
+from bench.suites.checks import Exceeds, Where
+
+Known = dict[str, Any]  # the settings of a cell
+
+
+@dataclass(frozen=True)
+class MeasuredEffect:
+    """Two groups of cells that are alike but for the settings of their sides, and their seeds."""
+
+    key: Known  # what tells it from the other effects of the same sides
+    own: Known  # the settings of the cells that the effect is of
+    base: Known  # and of those that it is taken over
+    estimate: Estimate | None  # None where no seed of both is finished
+    cells: tuple[str, ...]  # their ids
+    done: tuple[str, ...]  # the ids of the finished ones
+
+
+def measured_effects(
+    metric: str, own: Where, base: Where, measured: Measured
+) -> list[MeasuredEffect]:
+    """Return how far cells with some settings lie above cells with others, group by group.
+
+    Each group is estimated by itself, from the seeds that it has: other groups may be unfinished.
+
+    Args:
+        metric: of the cells.
+        own: settings of the cells on one side.
+        base: settings of those on the other; a cell on both sides leaves no effect.
+        measured: the cells of a suite at a scale, and the finished ones among them.
+    """
+    check = Exceeds(check="exceeds", metric=metric, where=own, than=base)
+    cells = _cells(check, measured)
+    if not all(cells) or {c.id for c in cells[0]} & {c.id for c in cells[1]}:
+        return []
+    everything = [*cells[0], *cells[1]]
+    unread = Measured("", everything, [(c, Finished({metric: 0.0}, {})) for c in everything])
+    groups, _ = groups_of(check, unread, unread.metrics)
+    return [_of_group(check, dict(key), measured) for key in groups]
+
+
+def told_apart(effects: Sequence[MeasuredEffect]) -> list[Known]:
+    """Return what tells each effect from the others: one setting where one is enough.
+
+    The method, if that is one, for it names other settings too.
+    """
+    for name in sorted(effects[0].own, key=lambda name: name != "method"):
+        values = [effect.own.get(name) for effect in effects]
+        if all(values.count(value) == 1 for value in values):
+            return [{name: value} for value in values]
+    return [effect.key for effect in effects]
+
+
+def _of_group(check: Exceeds, key: Known, measured: Measured) -> MeasuredEffect:
+    own, base = ({**side, **key} for side in (check.where, check.than or {}))
+    narrow = check.model_copy(update={"where": own, "than": base})
+    ours, theirs = _cells(narrow, measured)
+    found, _ = estimates_of(narrow, measured, [*ours, *theirs])
+    known, known_base = measured.known(ours[0]), measured.known(theirs[0])
+    ids = [cell.id for cell in (*ours, *theirs)]
+    done = [name for name in ids if check.metric in measured.metrics.get(name, {})]
+    estimate = next((estimate for _, estimate in found.values()), None)
+    return MeasuredEffect(key, known, known_base, estimate, tuple(ids), tuple(done))
+
+
+def _cells(check: Exceeds, measured: Measured) -> list[Sequence[Cell]]:
+    """Return the cells of each side."""
+    return [
+        [cell for cell in measured.cells if fits(measured.known(cell), side)]
+        for side in (check.where, check.than or {})
+    ]

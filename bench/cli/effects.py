@@ -1,0 +1,19 @@
+"""What `bench compare` prints of effects."""
+
+from bench.analysis.evidence import Evidence
+from bench.cli.terminal import print_table
+from bench.report.effects import EFFECTS_LEGEND, artifact_effects
+
+
+def print_effects(evidence: Evidence) -> None:
+    """Print the published and the measured effects of each artifact that has measured ones."""
+    found = artifact_effects(evidence.effects)
+    for effects in found.values():
+        print()
+        print_table(effects.table)
+    if found:
+        print(f"\n{EFFECTS_LEGEND}.")
+    elif evidence.effects:
+        print(f"no effect of {len(evidence.effects)} is measured at scale {evidence.scale}")
+    else:
+        print("the suite names no baseline, so its printed rows have no effects")

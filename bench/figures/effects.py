@@ -1,0 +1,199 @@
+"""Printed effects as open markers, measured ones as points with intervals, and a line at 0."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+
+from bench.analysis.compared_effects import ComparedEffect
+from bench.analysis.effect_rows import shown_effects, varied_settings
+from bench.figures.style import COLUMN_IN, GREY, TEXT_IN, look, styles
+from bench.text import value_text
+
+PANELS_A_ROW = 3
+MOST_PANELS = 9  # over an axis; with more of them effects are named one by one
+PANEL_IN = 2.3  # height of a panel over an axis
+LINE_IN = 0.2  # height of a named effect
+FRAME_IN = 1.1  # height of what is around a panel: title, axis and legend
+SPREAD = 0.4  # of the distance between two places, which the scales at one place share
+SCALES = ("paper", "gpu", "cifar", "cpu", "smoke", "quick")  # each looks the same in any figure
+MOST_LEVEL = 6  # names of places that are not turned
+
+
+@dataclass
+class Panel:
+    """Effects that share an axis of effects, and the place of each along the other axis."""
+
+    title: str
+    rows: list[ComparedEffect]
+    names: list[str]  # of the rows' places
+    places: list[str]  # in order
+
+
+def draw_effects(effects: Sequence[ComparedEffect]) -> Canvas | None:
+    """Return the effects of an artifact at one scale or several; None where none is measured.
+
+    Where a setting has several numbers there is a panel for each contrast, over that setting; else
+    one for each metric, with a line for each effect.
+    """
+    rows = shown_effects(effects)
+    if not rows:
+        return None
+    axis, panels = effect_panels(rows)
+    scales = list(dict.fromkeys(effect.scale for effect in effects if effect.measured))
+    with look():
+        canvas, axes = _grid(panels, axis)
+        for panel, ax in zip(panels, axes, strict=True):
+            draw_panel(panel, ax, scales, upright=axis is not None)
+        _legend(canvas, axes, rows)
+    return canvas
+
+
+def effect_panels(rows: Sequence[ComparedEffect]) -> tuple[str | None, list[Panel]]:
+    """Return the setting that effects stand over, None for one line each, and the panels."""
+    axis = _axis(rows)
+    panels = _panels(rows, axis)
+    if axis and (len(panels) > MOST_PANELS or all(len(p.places) == 1 for p in panels)):
+        axis = None
+        panels = _panels(rows, axis)
+    return axis, panels
+
+
+def draw_panel(panel: Panel, ax: Axes, scales: Sequence[str], *, upright: bool) -> Axes:
+    """Draw the effects of a panel, each at its place.
+
+    Args:
+        panel: the effects and their places.
+        ax: where to draw.
+        scales: all scales in the figure: those at one place stand beside each other.
+        upright: effects upwards and places to the right; else effects to the right.
+    """
+    (ax.axhline if upright else ax.axvline)(0, color=GREY, lw=0.8, zorder=1)
+    at = [float(panel.places.index(name)) for name in panel.names]
+    printed = {(a, r.printed.number) for a, r in zip(at, panel.rows, strict=True) if r.printed}
+    if printed:
+        places, numbers = zip(*sorted(printed), strict=True)
+        _points(ax, places, numbers, upright=upright, marker="o", ms=7, mfc="none", mec=GREY,
+                label="published", zorder=4)  # fmt: skip
+    looks = styles(list(dict.fromkeys([*SCALES, *scales])))
+    shifts = np.linspace(-SPREAD / 2, SPREAD / 2, len(scales))
+    for scale, shift in zip(scales, shifts if len(scales) > 1 else [0.0], strict=True):
+        own = [(a + shift, row.measured) for a, row in zip(at, panel.rows, strict=True)
+               if row.measured and row.scale == scale]  # fmt: skip
+        if own:
+            bars = [[m.mean - m.low, m.high - m.mean] if m.low is not None and m.high is not None
+                    else [0.0, 0.0] for _, m in own]  # fmt: skip
+            _points(ax, [a for a, _ in own], [m.mean for _, m in own], upright=upright,
+                    bars=np.transpose(bars), marker=looks[scale].marker, ms=4, capsize=2, lw=1.2,
+                    color=looks[scale].colour, label=f"measured at scale {scale}",
+                    zorder=3)  # fmt: skip
+    _name_places(ax, panel.places, upright=upright)
+    told = {f"scale {r.scale}: {r.stand_in}": 0 for r in panel.rows if r.stand_in and r.measured}
+    ax.set_title("\n".join([panel.title, *told]))
+    return ax
+
+
+def _points(
+    ax: Axes, at: Sequence[float], effects: Any, *, upright: bool, bars: Any = None, **style: Any
+) -> None:
+    if upright:
+        ax.errorbar(at, effects, yerr=bars, ls="", **style)
+    else:
+        ax.errorbar(effects, at, xerr=bars, ls="", **style)
+
+
+def _name_places(ax: Axes, places: Sequence[str], *, upright: bool) -> None:
+    if upright:
+        turn = 45 if len(places) > MOST_LEVEL else 0
+        ax.set_xticks(range(len(places)), places, rotation=turn)
+        ax.set_xlim(-0.6, len(places) - 0.4)
+    else:
+        ax.set_yticks(range(len(places)), places)
+        ax.set_ylim(len(places) - 0.4, -0.6)
+
+
+def _axis(rows: Sequence[ComparedEffect]) -> str | None:
+    """Return the setting with the most numbers; None where none has several."""
+    values: dict[str, set[Any]] = {}
+    for row in rows:
+        for name, value in row.at.items():
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                values.setdefault(name, set()).add(value)
+    counts = {name: len(own) for name, own in values.items() if len(own) > 1}
+    return max(counts, key=lambda name: counts[name], default=None)
+
+
+def _panels(rows: Sequence[ComparedEffect], axis: str | None) -> list[Panel]:
+    """Return a panel for each metric, over an axis for each contrast and other settings too."""
+    settings = [name for name in varied_settings(rows) if name != axis]
+    short = _short_contrasts(rows)
+    several = len(set(short.values())) > 1
+    found: dict[str, Panel] = {}
+    for row in rows:
+        told = [f"{n} {value_text(row.at[n])}" for n in settings if row.at.get(n) is not None]
+        told = [*([short[row.contrast]] if several or (not axis and not told) else []), *told]
+        title = "\n".join([row.metric, ", ".join(told)]) if axis and told else row.metric
+        name = value_text(row.at.get(axis), null="-") if axis else ", ".join(told)
+        panel = found.setdefault(title, Panel(title, [], [], []))
+        panel.rows.append(row)
+        panel.names.append(name)
+    for panel in found.values():
+        of = dict(zip(panel.names, panel.rows, strict=True))
+        panel.places = sorted(of, key=lambda n: _order(of[n], axis)) if axis else list(of)
+    return list(found.values())
+
+
+def _order(row: ComparedEffect, axis: str | None) -> tuple[bool, Any]:
+    value = row.at.get(axis) if axis else None
+    return (value is None, value)
+
+
+def _short_contrasts(rows: Sequence[ComparedEffect]) -> dict[str, str]:
+    """Return each contrast without the setting's name where all are of one setting."""
+    names = {name for row in rows for name in row.over}
+    name = names.pop() if len(names) == 1 else ""
+    return {row.contrast: row.contrast.removeprefix(f"{name} ") for row in rows}
+
+
+def _grid(panels: Sequence[Panel], axis: str | None) -> tuple[Canvas, list[Axes]]:
+    columns = min(len(panels), PANELS_A_ROW) if axis else 1
+    lines = -(-len(panels) // columns)
+    if axis:
+        size = (COLUMN_IN if columns == 1 else TEXT_IN * columns / PANELS_A_ROW, PANEL_IN * lines)
+    else:
+        most = max(len(panel.places) for panel in panels)
+        size = (TEXT_IN * 0.75, (LINE_IN * most + FRAME_IN) * lines)
+    canvas = Canvas(figsize=size, layout="constrained")
+    share: Callable[..., Any] = canvas.subplots
+    grid = share(lines, columns, squeeze=False, sharey=axis is not None, sharex=axis is None)
+    axes: list[Axes] = list(grid.flat)
+    for ax in axes[len(panels) :]:
+        ax.remove()
+    for i, (panel, ax) in enumerate(zip(panels, axes, strict=False)):
+        percent = all("top1" in row.metric or "top5" in row.metric for row in panel.rows)
+        label = "effect (points)" if percent else "effect"
+        if axis:
+            ax.set_xlabel(axis.replace("_", " "))
+            ax.set_ylabel(label if i % columns == 0 else "")
+        else:
+            ax.set_xlabel(label)
+    return canvas, axes[: len(panels)]
+
+
+def _legend(canvas: Canvas, axes: Sequence[Axes], rows: Sequence[ComparedEffect]) -> None:
+    handles: dict[str, Any] = {}
+    for ax in axes:
+        found, labels = ax.get_legend_handles_labels()
+        handles |= dict(zip(labels, found, strict=True))
+    counts = sorted({row.measured.n for row in rows if row.measured})
+    n = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
+    width, height = canvas.get_size_inches()
+    columns = len(handles) if width > COLUMN_IN and len(handles) <= PANELS_A_ROW else 1
+    canvas.set_size_inches(width, height + 0.16 * (1 - (-len(handles) // columns)))
+    title = f"measured: difference of means with 95 % interval, n = {n}"
+    canvas.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=columns, title=title
+    )

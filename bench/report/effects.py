@@ -1,0 +1,130 @@
+"""Printed effects beside measured ones, as a table of one artifact."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.analysis.compared_effects import ComparedEffect, Outcome
+from bench.analysis.effect_rows import shown_effects, varied_settings
+from bench.report.tables import Entry, Table, number, setting_entry, slug
+
+EFFECTS_LEGEND = (
+    "An effect is a difference, in the metric's unit. Published: of two printed rows, or as the "
+    "paper prints it. Measured: of means over seeds. Smallest detectable: the effect whose "
+    f"95 % interval excludes 0 four times in five. An interval around 0 says '{Outcome.NOT_SEEN}' "
+    f"where the published effect lies outside it, '{Outcome.CANNOT_TELL}' where it lies inside"
+)
+LEAST_DECIMALS = 2  # of measured effects
+COLUMNS = 2  # of a page on which figures stand side by side
+
+
+@dataclass(frozen=True)
+class ArtifactEffects:
+    """The effects of an artifact, as the figure and the table show them."""
+
+    rows: list[ComparedEffect]
+    table: Table  # whose name the figure has too
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the figure has several panels in a row."""
+        from bench.figures.effects import effect_panels  # loads matplotlib
+
+        _, panels = effect_panels(shown_effects(self.rows))
+        return len(panels) > COLUMNS
+
+
+def artifact_effects(effects: Sequence[ComparedEffect]) -> dict[str, ArtifactEffects]:
+    """Return the effects of each artifact that has a measured one."""
+    by_artifact: dict[str, list[ComparedEffect]] = {}
+    for effect in effects:
+        by_artifact.setdefault(effect.artifact, []).append(effect)
+    tables = {name: effects_table(own) for name, own in by_artifact.items()}
+    return {
+        name: ArtifactEffects(own, table)
+        for name, own in by_artifact.items()
+        if (table := tables[name]) is not None
+    }
+
+
+def effects_table(effects: Sequence[ComparedEffect]) -> Table | None:
+    """Return the effects of an artifact, at one scale or several; None if none is measured."""
+    rows = shown_effects(effects)
+    if not rows:
+        return None
+    settings = varied_settings(rows)
+    decimals = max(LEAST_DECIMALS, *(row.printed.decimals for row in rows if row.printed))
+    texts = {
+        "effect": [row.contrast for row in rows],
+        "metric": [row.metric for row in rows],
+        "scale": [row.scale if row.measured else "" for row in rows],
+    }
+    one = {head: only for head, own in texts.items() if (only := _only(own)) is not None}
+    before = [head for head in ("effect", "metric") if head not in one]
+    after = [head for head in ("scale",) if head not in one]
+    replaced = [_replaced(row) for row in rows]
+    last = ["in place of the paper's"] if any(replaced) else []
+    heads = [
+        *before, *settings, "published", *after, "measured [95 % interval]", "seeds",
+        "smallest detectable", "outcome", *last,
+    ]  # fmt: skip
+    lines = [
+        [
+            *(Entry(texts[head][i]) for head in before),
+            *(setting_entry(row.at.get(name)) for name in settings),
+            _published(row),
+            *(Entry(texts[head][i]) for head in after),
+            *_measured(row, decimals),
+            *(Entry(replaced[i]) for _ in last),
+        ]
+        for i, row in enumerate(rows)
+    ]
+    return Table(slug(f"effects {rows[0].artifact}"), _title(rows[0], one), heads, lines)
+
+
+def _replaced(row: ComparedEffect) -> str:
+    """Return what of a reduced scale stands for what of the paper."""
+    metric = [row.stand_in] if row.stand_in and row.measured else []
+    return "; ".join([*metric, *row.replaced])
+
+
+def _only(values: Sequence[str]) -> str | None:
+    """Return the one value that stands in all rows, if it is one."""
+    found = {value for value in values if value}
+    return found.pop() if len(found) == 1 else None
+
+
+def _title(row: ComparedEffect, one: dict[str, str]) -> str:
+    told = f"{row.paper}/{row.artifact}: effect"
+    told += f" of {one['effect']}" if "effect" in one else ""
+    told += f" on {one['metric']}" if "metric" in one else ""
+    return told + (f", scale {one['scale']}" if "scale" in one else "")
+
+
+def _published(row: ComparedEffect) -> Entry:
+    if row.printed is None:
+        return Entry("")
+    value, base = row.printed.value, row.printed.base
+    places = [f"{v.paper}/{v.artifact}, row {v.row + 1}" for v in (value, base) if v]
+    text = _signed(row.printed.number, row.printed.decimals)
+    return Entry(text, number=row.printed.number, row=" less ".join(places))
+
+
+def _measured(row: ComparedEffect, decimals: int) -> list[Entry]:
+    """Return the measured effect, its seeds, the smallest detectable one, and the outcome."""
+    found, smallest = row.measured, row.smallest_effect
+    outcome = Entry(str(row.outcome or ""))
+    if found is None:
+        return [Entry(""), Entry(""), Entry(""), outcome]
+    text = _signed(found.mean, decimals)
+    if found.low is not None and found.high is not None:
+        text += f" [{_signed(found.low, decimals)}, {_signed(found.high, decimals)}]"
+    return [
+        Entry(text, number=found.mean, cells=row.cells),
+        Entry(str(found.n), number=found.n),
+        Entry("") if smallest is None else Entry(number(smallest, decimals), number=smallest),
+        outcome,
+    ]
+
+
+def _signed(value: float, decimals: int) -> str:
+    return ("+" if value >= 0 else "") + number(value, decimals)

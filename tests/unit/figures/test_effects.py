@@ -1,0 +1,122 @@
+"""The figure of effects by the numbers it draws."""
+
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure as Canvas
+
+from bench.analysis.compared_effects import ComparedEffect
+from bench.analysis.effect_rows import shown_effects
+from bench.figures.effects import Panel, draw_effects, draw_panel, effect_panels
+from tests.fakes.effects import accuracy, effects, of_artifact
+
+
+def knn(cell: Any) -> dict[str, float] | None:
+    if cell.batch_size == 512:
+        return None
+    return {"knn_top1": accuracy(cell), "warped_knn_top1": accuracy(cell)}
+
+
+def table_1(*scales: str) -> list[ComparedEffect]:
+    rows = [row for scale in scales for row in effects("dcl-table-1", scale, knn)]
+    return shown_effects(of_artifact(rows, "table-1-cifar10", "knn_top1"))
+
+
+def drawn(panel: Panel, scales: list[str], *, upright: bool) -> dict[str, Any]:
+    """Return the line and the bars of each label."""
+    ax = draw_panel(panel, Canvas().subplots(), scales, upright=upright)
+    found: dict[Any, Any] = {c.get_label(): (c[0], c[2]) for c in ax.containers}
+    return found | {"ax": ax}
+
+
+def test_printed_effects_are_open_and_measured_ones_have_their_intervals() -> None:
+    rows = table_1("cifar")
+    axis, (panel,) = effect_panels(rows)
+    assert (axis, panel.title) == ("batch_size", "knn_top1")
+    assert panel.places == ["32", "64", "128", "256", "512"]
+    found = drawn(panel, ["cifar"], upright=True)
+    printed, _ = found["published"]
+    assert [float(v) for v in printed.get_ydata()] == [4.8, 4.0, 3.3, 2.8, 2.2]
+    assert [float(v) for v in printed.get_xdata()] == [0, 1, 2, 3, 4]
+    assert (printed.get_markerfacecolor(), printed.get_linestyle()) == ("none", "None")
+    points, (bars,) = found["measured at scale cifar"]
+    assert [float(v) for v in points.get_xdata()] == [0, 1, 2, 3]
+    measured = [row.measured for row in rows if row.measured]
+    assert [float(v) for v in points.get_ydata()] == [m.mean for m in measured]
+    ends = [tuple(segment[:, 1]) for segment in bars.get_segments()]
+    assert ends == [pytest.approx((m.low, m.high)) for m in measured]
+    zero = found["ax"].lines[0]
+    assert {float(v) for v in zero.get_ydata()} == {0.0}
+
+
+def test_scales_of_one_place_stand_beside_each_other() -> None:
+    _, (panel,) = effect_panels(table_1("cifar", "cpu"))
+    assert panel.places == ["16", "32", "64", "128", "256", "512"]
+    found = drawn(panel, ["cifar", "cpu"], upright=True)
+    at = {name: [float(v) for v in found[f"measured at scale {name}"][0].get_xdata()]
+          for name in ("cifar", "cpu")}  # fmt: skip
+    assert at["cifar"] == pytest.approx([0.8, 1.8, 2.8, 3.8])
+    assert at["cpu"] == pytest.approx([0.2, 1.2, 2.2, 3.2, 4.2])
+    assert found["ax"].get_title() == "knn_top1\nscale cpu: warped_knn_top1"
+
+
+def test_a_scale_looks_the_same_whatever_else_is_drawn() -> None:
+    _, (panel,) = effect_panels(table_1("cpu"))
+    _, (both,) = effect_panels(table_1("cifar", "cpu"))
+    name = "measured at scale cpu"
+    alone = drawn(panel, ["cpu"], upright=True)[name][0]
+    assert alone.get_color() == drawn(both, ["cifar", "cpu"], upright=True)[name][0].get_color()
+
+
+def test_a_single_run_has_no_bar() -> None:
+    rows = effects("dcl-table-1", "cifar", lambda c: knn(c) if c.seed == 0 else None)
+    _, (panel,) = effect_panels(shown_effects(of_artifact(rows, "table-1-cifar10", "knn_top1")))
+    _, (bars,) = drawn(panel, ["cifar"], upright=True)["measured at scale cifar"]
+    assert all(low == high for low, high in (s[:, 1] for s in bars.get_segments()))
+
+
+def test_methods_have_a_line_each() -> None:
+    rows = effects("unigrad-table-2", "paper", lambda c: {"linear_top1": float(c.seed)})
+    own = shown_effects(of_artifact(rows, "table-2"))
+    axis, (panel,) = effect_panels(own)
+    assert axis is None
+    assert panel.places[:2] == ["moco over unigrad", "simclr-momentum over unigrad"]
+    found = drawn(panel, ["paper"], upright=False)
+    printed, _ = found["published"]
+    assert [float(v) for v in printed.get_xdata()][:3] == [-0.3, -0.3, 0.0]
+    assert [float(v) for v in printed.get_ydata()][:3] == [0, 1, 2]
+    assert found["ax"].yaxis_inverted()
+    zero = found["ax"].lines[0]
+    assert {float(v) for v in zero.get_xdata()} == {0.0}
+
+
+def test_each_contrast_and_setting_has_a_panel_over_an_axis() -> None:
+    made = {"linear_top1": 60.0}
+    rows = effects("dcl-table-6", "paper", lambda _: made)
+    axis, panels = effect_panels(shown_effects(of_artifact(rows, "table-6")))
+    assert axis == "epochs"
+    assert [(p.title, p.places) for p in panels] == [
+        ("linear_top1\nmethod simclr", ["100", "200"]),
+        ("linear_top1\nmethod moco-v2", ["100", "200"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "scale", "artifact"),
+    [
+        ("mutual-information-table-5", "paper", "table-5"),
+        ("eqco-table-9", "paper", "table-9"),
+        ("dcl-table-14", "cpu", "table-14"),
+        ("dual-temperature-table-2", "cpu", "table-2"),
+        ("eqco-table-7", "paper", "table-7"),
+    ],
+)
+def test_any_table_is_drawn(name: str, scale: str, artifact: str) -> None:
+    rows = effects(name, scale, lambda c: dict.fromkeys(c.metrics, 1.0 * c.seed))
+    canvas = draw_effects(of_artifact(rows, artifact))
+    assert canvas is not None
+    canvas.draw_without_rendering()
+
+
+def test_nothing_measured_draws_nothing() -> None:
+    assert draw_effects(effects("dcl-table-1", "cifar", lambda _: None)) is None
