@@ -442,7 +442,7 @@ def test_an_unknown_method_of_a_suite_is_told(workspace: Workspace) -> None:
     assert answer.status == 2
     assert answer.err.startswith(
         "bench: suites/wrong.yaml: method 'simcrl' is unknown. Did you mean 'simclr'? Allowed "
-        "here: simclr, moco, "
+        "here: simclr, "
     )
     assert answer.err.count("\n") == 1
 
