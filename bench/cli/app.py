@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from bench import __version__
 from bench.cli.workspace import Workspace
-from bench.errors import BenchError, DiskFailure, Interrupted
+from bench.errors import BenchError, DiskFailure, Interrupted, NothingMeasured
 from bench.files.messages import forget_warnings
 
 
@@ -37,6 +37,7 @@ VERBS: dict[str, Verb] = {
     "status": Verb("Run", "status", "Count a suite's cells by state, with failures and jobs."),
     "cancel": Verb("Run", "cancel", "Stop the jobs and launchers that compute a suite's cells."),
     "verify": Verb("Run", "verify", "Compute finished cells again and compare the results."),
+    "show": Verb("Judge", "show", "Print what was measured, as the suite's tables."),
     "compare": Verb("Judge", "compare", "Show measured beside published, or two results."),
     "claims": Verb("Judge", "claims", "Judge the papers' claims on the results."),
     "report": Verb("Judge", "report", "Write the site of tables, figures and verdicts."),
@@ -123,6 +124,8 @@ def main() -> None:
     try:
         status = app(standalone_mode=False)
         sys.stdout.flush()
+    except NothingMeasured as error:
+        status = _complain(str(error), status=3)
     except BenchError as error:
         status = _complain(str(error))
     except typer.TyperException as error:

@@ -8,13 +8,39 @@ from typing import Annotated, Any
 import typer
 
 from bench.cells.cell import Cell
+from bench.cli.completion import scale_names, suite_names
 from bench.environment import place
 from bench.results.store import CellState, State
 
-SuiteName = Annotated[str, typer.Argument(help="A suite's name, or the path of its file.")]
-SuiteNames = Annotated[list[str], typer.Argument(help="Suites, by name or path.")]
-Scale = Annotated[str | None, typer.Option(help="paper, quick, smoke, ...; default: the suite's.")]
+SuiteName = Annotated[
+    str,
+    typer.Argument(
+        help="A suite's name (`bench suites` lists them), or the path of its file.",
+        autocompletion=suite_names,
+    ),
+]
+SuiteNames = Annotated[
+    list[str],
+    typer.Argument(
+        help="Suites, by name (`bench suites` lists them) or path.", autocompletion=suite_names
+    ),
+]
+Scale = Annotated[
+    str | None,
+    typer.Option(
+        help="paper, gpu, cifar, cpu, smoke: those that the suite has; default: its own.",
+        autocompletion=scale_names,
+    ),
+]
 Where = Annotated[list[str] | None, typer.Option(help="Only these cells: K=64,128. May repeat.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="Another value than the suite's: epochs=2. May repeat. Such cells belong to no suite: "
+        "compare, claims and report leave them out.",
+    ),
+]
 Seeds = Annotated[str | None, typer.Option(help="These seeds instead of the suite's: 0,1,2.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Workers; default: one a GPU, or a core.")]

@@ -10,6 +10,7 @@ import typer
 
 from bench.cli.options import (
     AsJson,
+    Changes,
     Have,
     Scale,
     Seeds,
@@ -34,12 +35,14 @@ Record = dict[str, Any]
 
 def status(
     context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None,
+    seeds: Seeds = None, changes: Changes = None,
     watch: Annotated[bool, typer.Option(help="Follow until nothing runs or waits.")] = False,
     have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Count cells by state, with the reasons of failures, the jobs and the time left."""
-    selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds, have=have)
+    selection = select(
+        context.obj, suite, scale=scale, where=where, seeds=seeds, have=have, changes=changes
+    )
     if watch and not as_json:
         watch_status(selection)
     answer(describe_status(selection), print_status, as_json)

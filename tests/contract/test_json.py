@@ -18,8 +18,8 @@ from tests.fakes.workspace import Workspace
 
 # Mappings whose keys are settings, metrics or names, shown as `*`.
 NAMED_BY_DATA = {
-    "axes", "config", "coordinates", "metrics", "origin", "row", "scales", "settings", "versions",
-    "where",
+    "axes", "column", "config", "coordinates", "metrics", "origin", "row", "scales", "settings",
+    "versions", "where",
 }  # fmt: skip
 CLAIM = """paper claim sentence scale check.check check.metric check.over check.within
     check.where.* check.at check.part check.shown check.may_collapse counts part stand_in_for
@@ -36,8 +36,8 @@ KEYS = {
     "datasets": """[].name [].what [].images [].classes [].size_mb [].how [].folder
         [].present""",
     "doctor": "[].what [].state [].detail",
-    "plan": """suite scale departures[] missing cells[].id cells[].state cells[].axes.*
-        cells[].config.*
+    "plan": """suite scale title protocol what departures[] missing cells[].id cells[].state
+        cells[].axes.* cells[].config.*
         cells[].predicted_s cells[].predicted_from predicted.wall_s predicted.core_s
         predicted.gpu_hours predicted.peak_memory_gb predicted.device_peak_gb predicted.slots
         predicted.based_on_cells predicted.by_kind[].kind predicted.by_kind[].cells
@@ -48,6 +48,7 @@ KEYS = {
         limited.of_cells limited.chosen[] limited.claims[].claim limited.claims[].seeds[]
         limited.claims[].of_seeds""",
     "run": f"done failed missing {FAILURES}",
+    "show": "[].table [].metric [].row.* [].column.* [].mean [].low [].high [].n",
     "status": f"""suite scale results cells done running queued failed missing stale attempts
         {FAILURES} jobs[].job jobs[].state jobs[].reason jobs[].log slurm_answers left_core_s""",
     "cancel": "jobs[] launchers[] elsewhere[]",
@@ -131,6 +132,7 @@ def documents(
         "methods --to": "methods --to pages",
         "datasets": "datasets",
         "doctor": "doctor",
+        "show": "show small",
         "compare": "compare small",
         "claims": "claims small",
         "claims of all": "claims",
