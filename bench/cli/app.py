@@ -39,6 +39,7 @@ VERBS: dict[str, Verb] = {
     "verify": Verb("Run", "verify", "Compute finished cells again and compare the results."),
     "show": Verb("Judge", "show", "Print what was measured, as the suite's tables."),
     "compare": Verb("Judge", "compare", "Show measured beside published, or two results."),
+    "versus": Verb("Judge", "versus", "Compare two methods over all suites that have both."),
     "claims": Verb("Judge", "claims", "Judge the papers' claims on the results."),
     "report": Verb("Judge", "report", "Write the site of tables, figures and verdicts."),
     "export": Verb("Exchange", "exchange", "Write finished cells as tables or as one archive."),

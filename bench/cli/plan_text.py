@@ -4,14 +4,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
-from bench.cli.terminal import print_line, print_rows
+from bench.cli.terminal import listed, print_line, print_rows
 from bench.launch.progress import duration
 from bench.report.shown_tables import without_followers
 from bench.report.tables import Entry
 from bench.text import value_text
 
 MOST_SHOWN = 12  # cells that are listed one by one
-MOST_VALUES = 12  # of an axis
 
 Record = dict[str, Any]
 
@@ -22,7 +21,7 @@ def print_plan(record: Record) -> None:
     print_line(f"{record['title']} ({record['protocol']}: {record['what']})")
     names = _telling_axes(cells)
     for name in names:
-        print_line(f"  {name}: {_listed(_values_of(name, cells))}")
+        print_line(f"  {name}: {listed(_values_of(name, cells))}")
     if len(cells) <= MOST_SHOWN:
         rows = [
             [Entry(c["id"]), Entry(c["state"]), *(Entry(_axis_text(c["axes"][n])) for n in names)]
@@ -47,12 +46,6 @@ def _values_of(name: str, cells: Sequence[Record]) -> list[str]:
 
 def _axis_text(value: Any) -> str:
     return value_text(value, null="null")
-
-
-def _listed(values: Sequence[str]) -> str:
-    """Return the first values of an axis in words, and how many more there are."""
-    more = len(values) - MOST_VALUES
-    return ", ".join(values[:MOST_VALUES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _telling_axes(cells: Sequence[Record]) -> list[str]:

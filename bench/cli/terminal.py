@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -27,6 +27,7 @@ _CLAIM_STYLES = {
     "fails": "bold red",
     "inconclusive": "yellow",
 }
+MOST_VALUES = 12
 LINE = 80  # characters of a line of text
 GLUE = "\x00"  # in place of a space at which no line is broken
 PLAIN_WIDTH = 200  # where standard output is no terminal
@@ -54,6 +55,13 @@ def print_line(text: str, indent: str = "") -> None:
         break_on_hyphens=False,
     )
     print(lines.replace(GLUE, " "))
+
+
+def listed(values: Iterable[str]) -> str:
+    """Return the first MOST_VALUES of an axis in words, and how many more there are."""
+    words = list(values)
+    more = len(words) - MOST_VALUES
+    return ", ".join(words[:MOST_VALUES]) + (f" and {more} more" if more > 0 else "")
 
 
 def print_verdict(verdict: str, text: str) -> None:

@@ -46,7 +46,8 @@ def effect_words(record: Mapping[str, Any]) -> str:
     check = _CHECK.validate_python(record["check"])
     worst = f", the furthest off of {record['groups']}" if record["groups"] > 1 else ""
     unit = unit_of(check)
-    told = f"{subject_words(check)}{worst}: {_number_words(record)}{' ' * bool(unit)}{unit}"
+    number = number_words(record["effect"], record["low"], record["high"])
+    told = f"{subject_words(check)}{worst}: {number}{' ' * bool(unit)}{unit}"
     parts = [f"{told} ({_expected_words(check)}), n = {record['n']}"]
     if (printed := _printed_words(check, record)) is not None:
         parts.append(printed)
@@ -68,9 +69,14 @@ def unit_of(check: Check) -> str:
     """Return the unit of a check's effects; empty where the metric has none."""
     if check.at is not None and check.at.reaches is not None:
         return "epochs"
-    if "_top" in check.metric:
+    return unit_of_metric(check.metric)
+
+
+def unit_of_metric(metric: str) -> str:
+    """Return the unit of differences of a metric; empty where it has none."""
+    if "_top" in metric:
         return "points"
-    return "nats" if check.metric.startswith(NATS) or check.metric.endswith("loss") else ""
+    return "nats" if metric.startswith(NATS) or metric.endswith("loss") else ""
 
 
 def subject_words(check: Check) -> str:
@@ -151,8 +157,8 @@ def _moment(check: Check) -> str:
     return f" at epoch {at.epoch:g}" if at.epoch is not None else f" since epoch {at.since:g}"
 
 
-def _number_words(record: Mapping[str, Any]) -> str:
-    mean, low, high = record["effect"], record["low"], record["high"]
+def number_words(mean: float, low: float | None, high: float | None) -> str:
+    """Return an effect with its sign and interval, with the digits that the interval leaves."""
     if low is None or high is None:
         return f"{mean:+.3g}"
     half = (high - low) / 2

@@ -18,8 +18,8 @@ from tests.fakes.workspace import Workspace
 
 # Mappings whose keys are settings, metrics or names, shown as `*`.
 NAMED_BY_DATA = {
-    "axes", "column", "config", "coordinates", "metrics", "origin", "row", "scales", "settings",
-    "versions", "where",
+    "assumed", "axes", "claims", "column", "config", "coordinates", "metrics", "origin", "row",
+    "scales", "settings", "versions", "where",
 }  # fmt: skip
 CLAIM = """paper claim sentence scale check.check check.metric check.over check.within
     check.where.* check.at check.part check.shown check.may_collapse counts part stand_in_for
@@ -30,6 +30,10 @@ FAILURES = """failures[].id failures[].reason failures[].message failures[].atte
 MERGED = "added same encoders left_out[] conflicts[] busy[]"
 KEYS = {
     "suites": "[].name [].title [].paper [].artifacts[] [].scales.*.cells [].scales.*.done",
+    "suites NAME": """[].name [].title [].paper [].artifacts[] [].scales.*.cells [].scales.*.done
+        [].scales.*.protocol [].scales.*.what [].scales.*.datasets[] [].scales.*.seeds[]
+        [].scales.*.axes.*[] [].file [].default_scale [].experiment [].claims.* [].assumed.*.value
+        [].assumed.*.why [].tables[] [].figures[] [].notes[]""",
     "methods": """[].name [].what [].family [].like [].coordinates.*.value
         [].coordinates.*.source""",
     "methods --to": "pages[]",
@@ -65,6 +69,8 @@ KEYS = {
     "claims of all": " ".join(
         f"[].{key}" for key in [*CLAIM.split(), "check", "suite", "protocol", "checks", "overall"]
     ),
+    "versus": """[].suite [].scale [].protocol [].metric [].difference [].low [].high [].level [].n
+        [].groups [].sign [].why""",
     "report": "index pages[] drawn[]",
     "verify": """[].id [].experiment [].seed [].same [].largest_difference [].metrics.*.then
         [].metrics.*.now [].metrics.*.difference [].metrics.* [].history [].arrays[]
@@ -128,6 +134,7 @@ def documents(
 
     for name, words in {
         "suites": "suites",
+        "suites NAME": "suites small",
         "methods": "methods simo",
         "methods --to": "methods --to pages",
         "datasets": "datasets",
@@ -136,6 +143,7 @@ def documents(
         "compare": "compare small",
         "claims": "claims small",
         "claims of all": "claims",
+        "versus": "versus eqco infonce",
         "report": "report small",
         "export": "export small --to cells.tar",
         "export of tables": "export small --to tables",
