@@ -1,6 +1,7 @@
 """`bench`: the verbs, what all of them take, and the exit status."""
 
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -14,6 +15,9 @@ from bench import __version__
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, DiskFailure, Interrupted, NothingMeasured
 from bench.files.messages import forget_warnings
+
+
+INTERRUPTED = 130  # exit status
 
 
 class Verb(NamedTuple):
@@ -125,6 +129,8 @@ def main() -> None:
     try:
         status = app(standalone_mode=False)
         sys.stdout.flush()
+        if status == INTERRUPTED:  # Ctrl-C, which the library turns into a status
+            raise Interrupted
     except NothingMeasured as error:
         status = _complain(str(error), status=3)
     except BenchError as error:
@@ -135,9 +141,8 @@ def main() -> None:
         status = _complain(str(failure), status=1)
     except (typer.Abort, KeyboardInterrupt, Interrupted):
         if os.environ.get("RANK", "0") == "0":
-            told = "interrupted; what was finished is kept, `bench resume` goes on"
-            print(f"bench: {told}", file=sys.stderr)
-        status = 130
+            print(f"bench: {_advice(sys.argv[1:])}", file=sys.stderr)
+        status = INTERRUPTED
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -145,6 +150,16 @@ def main() -> None:
         where = f"{error.filename}: " if error.filename else ""
         status = _complain(f"{where}{error.strerror or error}")
     sys.exit(status or 0)
+
+
+def _advice(words: list[str]) -> str:
+    """Return what to do after an interruption; `run` is right whether a cell was begun or not."""
+    verb = next((word for word in words if word in VERBS), "")
+    if verb not in ("run", "resume"):
+        return "interrupted"
+    at = words.index(verb)
+    again = shlex.join(["bench", *words[:at], "run", *words[at + 1 :]])
+    return f"interrupted; what was finished is kept, `{again}` goes on"
 
 
 def _complain(text: str, *, status: int = 2) -> int:

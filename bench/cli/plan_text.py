@@ -4,9 +4,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
+from bench.cells.telling import without_followers
 from bench.cli.terminal import listed, print_line, print_rows
 from bench.launch.progress import duration
-from bench.report.shown_tables import without_followers
 from bench.report.tables import Entry
 from bench.text import value_text
 

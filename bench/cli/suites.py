@@ -12,6 +12,7 @@ import typer
 
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
+from bench.cells.telling import telling_settings
 from bench.cli.completion import paper_names, scale_names, suite_names
 from bench.cli.options import AsJson, Have, answer
 from bench.cli.selection import check_scale_known, command_words, had
@@ -19,7 +20,6 @@ from bench.cli.terminal import listed, print_line
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, choices
 from bench.papers.reader import load_paper
-from bench.report.shown_tables import telling_settings
 from bench.results.store import State, Store
 from bench.suites.expand import expand
 from bench.suites.json_schema import suite_schema

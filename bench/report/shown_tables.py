@@ -1,13 +1,12 @@
 """Which tables of measured numbers a suite has: its own, or what its checks read."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from bench.cells.cell import Cell, varied_settings
+from bench.cells.cell import Cell
+from bench.cells.telling import telling_settings
 from bench.suites.suite import MeasuredTable, Suite
 
 MOST_COLUMNS = 8
-FIRST = ("method", "negatives", "loss")  # settings that name a row best, kept where others follow
 
 
 def shown_tables(suite: Suite, cells: Sequence[Cell]) -> list[MeasuredTable]:
@@ -41,29 +40,6 @@ def made_tables(suite: Suite, cells: Sequence[Cell]) -> list[MeasuredTable]:
     return tables
 
 
-def telling_settings(cells: Sequence[Cell]) -> list[str]:
-    """Return settings that tell cells apart, without those that follow from the others."""
-    names = varied_settings(cells)
-    return without_followers([{n: cell.settings.get(n) for n in names} for cell in cells])
-
-
-def without_followers(points: Sequence[dict[str, Any]]) -> list[str]:
-    """Return the names of settings without those that follow from the others.
-
-    Of two that follow from each other the one that comes first is kept: `FIRST`, then their order.
-
-    Args:
-        points: settings by name, the same names in each.
-    """
-    names = [name for name in FIRST if name in points[0]]
-    names += [name for name in points[0] if name not in names]
-    for name in reversed(names[:]):
-        rest = [other for other in names if other != name]
-        if _follows(name, rest, points):
-            names = rest
-    return names
-
-
 def _column(rows: Sequence[str], cells: Sequence[Cell]) -> str | None:
     """Return the last of the settings that has few enough values for columns."""
     few = [n for n in rows[1:] if len({c.settings.get(n) for c in cells}) <= MOST_COLUMNS]
@@ -74,11 +50,3 @@ def _metrics_read(suite: Suite) -> Iterator[str]:
     yield from (comparison.metric for comparison in suite.compare)
     yield from (check.metric for checks in suite.claims.values() for check in checks)
     yield from (figure.y for figure in suite.figures)
-
-
-def _follows(name: str, rest: Sequence[str], points: Sequence[dict[str, Any]]) -> bool:
-    """Return whether a setting is a function of the others, over these points."""
-    seen: dict[tuple[Any, ...], Any] = {}
-    return all(
-        seen.setdefault(tuple(p.get(n) for n in rest), p.get(name)) == p.get(name) for p in points
-    )

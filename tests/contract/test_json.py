@@ -54,7 +54,8 @@ KEYS = {
     "run": f"done failed missing {FAILURES}",
     "show": "[].table [].metric [].row.* [].column.* [].mean [].low [].high [].n",
     "status": f"""suite scale results cells done running queued failed missing stale attempts
-        {FAILURES} jobs[].job jobs[].state jobs[].reason jobs[].log slurm_answers left_core_s""",
+        {FAILURES} jobs[].job jobs[].state jobs[].reason jobs[].log slurm_answers left_core_s
+        words begun[]""",
     "cancel": "jobs[] launchers[] elsewhere[]",
     "compare": """[].artifact [].row.* [].metric [].reading [].published [].published_std
         [].measured [].n [].std [].low [].high [].covers [].tolerance [].tolerance_why [].comparable

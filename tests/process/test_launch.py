@@ -170,7 +170,8 @@ def test_ctrl_c_stops_cleanly_and_resume_goes_on(workspace: Workspace) -> None:
     os.killpg(process.pid, signal.SIGINT)
     status, _, err = end(process)
     assert status == 130
-    assert err.endswith("bench: interrupted; what was finished is kept, `bench resume` goes on\n")
+    again = " ".join(["bench", "run", "small", *PART, "--jobs", "1"])
+    assert err.endswith(f"bench: interrupted; what was finished is kept, `{again}` goes on\n")
     assert "Traceback" not in err
     wait_for(lambda: not workers_of(workspace.root), 10)
     told = workspace.call("status", "small", "--json").json
