@@ -16,7 +16,6 @@ from bench.cli.workspace import Workspace
 from bench.errors import BenchError, DiskFailure, Interrupted, NothingMeasured
 from bench.files.messages import forget_warnings
 
-
 INTERRUPTED = 130  # exit status
 
 
@@ -74,7 +73,6 @@ app = typer.Typer(
     cls=_Verbs,
     help="Reproduce the tables, figures and claims of five papers on contrastive learning.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings=_CONTEXT,
 )
@@ -136,7 +134,7 @@ def main() -> None:
     except BenchError as error:
         status = _complain(str(error))
     except typer.TyperException as error:
-        status = _complain(" ".join(error.format_message().split()))
+        status = _complain(_told(" ".join(error.format_message().split())))
     except DiskFailure as failure:
         status = _complain(str(failure), status=1)
     except (typer.Abort, KeyboardInterrupt, Interrupted):
@@ -150,6 +148,13 @@ def main() -> None:
         where = f"{error.filename}: " if error.filename else ""
         status = _complain(f"{where}{error.strerror or error}")
     sys.exit(status or 0)
+
+
+def _told(message: str) -> str:
+    """Return the library's message, with what lists the suites where one is missing."""
+    if message.startswith("Missing argument 'suite'"):
+        return f"{message.rstrip('.')}: `bench suites` lists them"
+    return message
 
 
 def _advice(words: list[str]) -> str:

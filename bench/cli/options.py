@@ -1,7 +1,7 @@
 """The options that several verbs take, and how all of them answer."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -52,6 +52,15 @@ Have = Annotated[
 Limit = Annotated[float | None, typer.Option(help="Whole claims that fit in (CPU: core-hours).")]
 
 
+REASONS = {
+    "code": "an error in the code; the log has the traceback; `--retry-failed` tries again",
+    "data": "the data set is missing, damaged or too small for the settings",
+    "diverged": "a loss or an estimate became infinite or not a number",
+    "oom": "out of memory, or its worker was killed again and again",
+}
+"""Why cells fail, in words."""
+
+
 def answer(record: Any, show: Any, as_json: bool) -> None:
     """Print what a verb found out: one JSON document, or as `show` does."""
     if place().rank > 0:  # of a run on several ranks the first one answers
@@ -78,3 +87,16 @@ def print_failures(failures: Sequence[dict[str, Any]]) -> None:
         print(f"  {failure['id']} failed: {failure['reason']}: {failure['message']}{log}")
     if len(failures) > 10:
         print(f"  ... and {len(failures) - 10} more")
+    for reason in dict.fromkeys(failure["reason"] for failure in failures):
+        if reason in REASONS:
+            print(f"  {reason}: {REASONS[reason]}")
+
+
+def under(title: str, show: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Return what prints the suite and scale that an answer is about, and the answer below."""
+
+    def shown(record: Any) -> None:
+        print(f"{title}:")
+        show(record)
+
+    return shown

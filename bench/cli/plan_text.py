@@ -8,7 +8,7 @@ from bench.cells.telling import without_followers
 from bench.cli.terminal import listed, print_line, print_rows
 from bench.launch.progress import duration
 from bench.report.tables import Entry
-from bench.text import value_text
+from bench.text import counted, value_text
 
 MOST_SHOWN = 12  # cells that are listed one by one
 
@@ -30,7 +30,8 @@ def print_plan(record: Record) -> None:
         print_rows("", ["id", "state", *names], rows)
     _print_kinds(record["predicted"])
     print(
-        f"{len(cells)} cells, {record['missing']} to run. {_told_prediction(record['predicted'])}"
+        f"{counted(len(cells), 'cell')}, {record['missing']} to run. "
+        f"{_told_prediction(record['predicted'])}"
     )
     if record["departures"]:
         print(f"Departs from the published protocol: {'; '.join(record['departures'])}")

@@ -10,7 +10,7 @@ import typer
 
 from bench.analysis.recomputed import verified
 from bench.cells.cell import Cell
-from bench.cli.options import AsJson, Scale, Seeds, SuiteName, Where, answer
+from bench.cli.options import AsJson, Scale, Seeds, SuiteName, Where, answer, under
 from bench.cli.run import check_data
 from bench.cli.selection import Selection, select
 from bench.errors import NothingMeasured
@@ -34,7 +34,7 @@ def verify(
     """Compute done cells again elsewhere; exit status 1 unless all are the same to the bit."""
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)
     records = recompute(selection, context.obj.data, sample, jobs)
-    answer(records, print_verified, as_json)
+    answer(records, under(selection.title, print_verified), as_json)
     raise typer.Exit(not all(record["same"] for record in records))
 
 

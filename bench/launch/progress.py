@@ -122,7 +122,8 @@ class Progress:
             more = f", about {duration(left_s)} left" if left_s > 0 else ", longer than predicted"
         starts = bool(self.followed.cells) and not self.followed.watches
         if starts and not self.any_begun and not _over(counts):
-            more = f"; {counted(self.slots, 'worker')} starting (loading PyTorch){more}"
+            left = more if left_s is not None and left_s > 0 else ""
+            more = f"; {counted(self.slots, 'worker')} starting (loading PyTorch){left}"
         return f"{self.title}: {', '.join(parts)} ({duration(spent)}{more})"
 
     def _cell_lines(self, standings: Mapping[int, Standing]) -> list[str]:
