@@ -34,15 +34,19 @@ def without_followers(points: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def labels(cells: Sequence[Cell]) -> list[str]:
-    """Return a short name for each cell: `dcl, batch_size 32, seed 0`."""
-    names = telling_settings(cells) if cells else []
-    return [_label(cell, names) for cell in cells]
+    """Return a short name for each cell: `dcl, batch_size 32, seed 0`.
+
+    Cells are told apart among those of their experiment, which is named where there are several.
+    """
+    kinds = list(dict.fromkeys(cell.experiment for cell in cells))
+    names = {k: telling_settings([c for c in cells if c.experiment == k]) for k in kinds}
+    return [_label(cell, names[cell.experiment], alone=len(kinds) == 1) for cell in cells]
 
 
-def _label(cell: Cell, names: Sequence[str]) -> str:
+def _label(cell: Cell, names: Sequence[str], *, alone: bool) -> str:
     known = {n: cell.settings[n] for n in names if cell.settings.get(n) is not None}
     parts = [v if isinstance(v, str) else f"{n} {value_text(v)}" for n, v in known.items()]
-    kind = [] if parts else [cell.experiment]
+    kind = [] if parts and alone else [cell.experiment]
     seed = f"seed {cell.seed}"
     text = ", ".join([*kind, *parts, seed])
     return text if len(text) <= LONGEST else f"{text[: LONGEST - len(seed) - 5]}..., {seed}"

@@ -24,7 +24,7 @@ SHOWN = (State.DONE, State.RUNNING, State.QUEUED, State.FAILED, State.MISSING)
 PLAIN_EVERY_S = 30.0
 NEWS_EVERY_S = 5.0
 ACCURACIES = {"knn_top1": "kNN", "test_top1": "test accuracy", "": "accuracy"}
-MOST_CELLS = 8  # running ones with a line of their own
+MOST_CELLS = 8  # lines of running cells
 
 
 @dataclass(frozen=True)
@@ -127,13 +127,17 @@ class Progress:
         return f"{self.title}: {', '.join(parts)} ({duration(spent)}{more})"
 
     def _cell_lines(self, standings: Mapping[int, Standing]) -> list[str]:
-        lines = [
-            f"  {self.followed.labels[i]}: "
-            + standing_text(standing, self.time_left.cell_s(i, standing))
-            for i, standing in list(standings.items())[:MOST_CELLS]
-        ]
-        more = len(standings) - MOST_CELLS
+        alike: dict[str, list[int]] = {}  # of a stack all cells have come equally far
+        for i, standing in standings.items():
+            told = standing_text(standing, self.time_left.cell_s(i, standing))
+            alike.setdefault(told, []).append(i)
+        lines = [f"  {self._name(own)}: {told}" for told, own in list(alike.items())[:MOST_CELLS]]
+        more = sum(map(len, list(alike.values())[MOST_CELLS:]))
         return lines + ([f"  ... and {more} more that run"] if more > 0 else [])
+
+    def _name(self, places: Sequence[int]) -> str:
+        first = self.followed.labels[places[0]]
+        return first if len(places) == 1 else f"{first} and {len(places) - 1} like it"
 
 
 def standing_text(standing: Standing, left_s: float | None = None) -> str:

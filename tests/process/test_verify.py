@@ -102,8 +102,8 @@ def test_rows_of_tables_are_verified_by_their_metrics(done: Workspace) -> None:
     export_cells(cells, Store(done.root / "results"), done.root / "tables")
     answer = done.call("--results", "tables", "verify", "small", "--where", "K=8")
     assert (answer.status, answer.out) == (
-        0, "small at scale tiny:\n2 cells computed again (2 of exported tables, by their metrics alone): "
-        "2 the same to the bit\n",
+        0, "small at scale tiny:\n2 cells computed again (2 of exported tables, by their metrics "
+        "alone): 2 the same to the bit\n",
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from bench.launch.progress import Followed, Progress, standing_text
 from bench.launch.time_left import TimeLeft
 from bench.results.standing import Standing
 from bench.results.store import CellState, State, Store
-from tests.fakes.cells import small_cell
+from tests.fakes.cells import baseline_cell, small_cell
 
 CELLS = [small_cell(loss=loss, seed=seed) for loss in ("infonce", "dcl") for seed in (0, 1)]
 HALF = Standing(step=60, epoch=10, of=20, loss=2.345, accuracy=71.23, accuracy_of="knn_top1")
@@ -65,6 +65,8 @@ def test_cells_are_named_by_what_tells_them_apart() -> None:
     assert labels(CELLS[:1]) == ["pretrain, seed 0"]
     many = [small_cell(batch_size=b, lr=b / 1024, weight_decay=b / 7e5) for b in (16, 32)]
     assert labels(many) == ["batch_size 16, seed 0", "batch_size 32, seed 0"]
+    raw = [baseline_cell("raw", width=None), *CELLS]
+    assert labels(raw)[:2] == ["baseline, seed 0", "pretrain, infonce, seed 0"]
 
 
 def test_the_time_left_is_learnt_from_what_has_finished(clock: Clock) -> None:
@@ -100,9 +102,8 @@ def test_a_cell_has_the_time_left_that_its_pace_gives(clock: Clock) -> None:
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Any:
-    """Return what makes the display of four cells, once what is written is captured."""
-    found = {cell.id: HALF for cell in CELLS}
-    monkeypatch.setattr(module, "standing_of", lambda _, cell: found[cell.id])
+    """Return what makes the display of four cells, after what is written is captured."""
+    monkeypatch.setattr(module, "standing_of", lambda *_: HALF)
     followed = Followed(CELLS, Store(Path("none")), [None] * 4)
     return lambda: Progress("mine (tiny)", Counter({State.DONE: 1}), 2, followed)
 
@@ -120,8 +121,7 @@ def test_lines_in_a_pipe(shown: Any, clock: Clock, capsys: pytest.CaptureFixture
     assert capsys.readouterr().err.splitlines() == [
         "mine (tiny): 1 done, 4 queued (0 s; 2 workers starting (loading PyTorch))",
         "mine (tiny): 1 done, 2 running, 2 queued (35 s)",
-        "  infonce, seed 0: epoch 10 of 20, loss 2.35, kNN 71.2 %",
-        "  infonce, seed 1: epoch 10 of 20, loss 2.35, kNN 71.2 %",
+        "  infonce, seed 0 and 1 like it: epoch 10 of 20, loss 2.35, kNN 71.2 %",
         "mine (tiny): 4 done, 1 failed (45 s)",
     ]
 
@@ -130,6 +130,10 @@ def test_of_many_running_cells_some_have_a_line(
     shown: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(module, "MOST_CELLS", 3)
+    epochs = iter(range(1, 5))
+    monkeypatch.setattr(
+        module, "standing_of", lambda *_: Standing(epoch=next(epochs), step=1, of=9)
+    )
     with shown() as report:
         report(states("running", "running", "running", "running"))
     lines = capsys.readouterr().err.splitlines()
