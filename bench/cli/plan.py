@@ -13,7 +13,7 @@ from bench.analysis.departures import departures_of_scale
 from bench.analysis.needed_cells import Sets, needed_by_claims, needed_by_printed
 from bench.cells.baseline import settings_apart, without_baselines
 from bench.cells.cell import Cell
-from bench.cells.dataset_limits import too_much
+from bench.cells.dataset_limits import impossible, too_much
 from bench.cli.options import (
     AsJson,
     Changes,
@@ -33,7 +33,7 @@ from bench.estimate.budget import Choice, Needed, choose
 from bench.estimate.predict import Prediction, predict
 from bench.launch.devices import slots
 from bench.results.store import OVER, CellState, State
-from bench.text import ONE_SEED
+from bench.text import ONE_SEED, counted
 
 MOST_WARNINGS = 3  # in the line of them
 
@@ -73,9 +73,11 @@ def describe_plan(
         limit_hours: say what fits in, of GPUs or, without any, of cores.
 
     Raises:
-        BenchError: the limit is no positive number, or times that it needs are not known.
+        BenchError: the limit is no positive number, times that it needs are not known, or cells
+            ask more of their data set than it has.
     """
     _check_limit(limit_hours)
+    _refuse_impossible(selection)
     _warn(selection)
     places = slots(jobs)
     states = selection.store.states(selection.cells)
@@ -204,6 +206,15 @@ def _departures(selection: Selection) -> list[str]:
     if selection.changes or selection.suite.scales[selection.scale].protocol != "published":
         return []
     return departures_of_scale(selection.suite, selection.cells, selection.paper)
+
+
+def _refuse_impossible(selection: Selection) -> None:
+    """Raise a BenchError if cells ask more of their data set than it has, as `run` does."""
+    for why, n in impossible(selection.cells).items():
+        raise BenchError(
+            f"{why}: {counted(n, 'cell')} of {selection.title} cannot be computed; change the "
+            "suite, or leave them out by --where"
+        )
 
 
 def _warn(selection: Selection) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from bench.cells.cell import Cell
+from bench.cells.dataset_limits import impossible
 from bench.cli.options import (
     AsJson,
     Changes,
@@ -161,7 +162,12 @@ def _counts(
 
 
 def check_data(cells: Sequence[Cell], data: Path) -> None:
-    """Raise a BenchError if a data set that the cells need is not in the folder `data`."""
+    """Raise a BenchError if the folder `data` has not what the cells need of a data set.
+
+    That is the data set itself, and of those of known size as much as the settings ask.
+    """
+    for why, count in impossible(cells).items():
+        raise LaunchError(f"{why} ({count} of the cells; nothing is run, --where leaves cells out)")
     for name in sorted({name for cell in cells if (name := cell.settings.get("dataset"))}):
         check_present(name, data)
 
