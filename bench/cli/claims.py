@@ -155,13 +155,19 @@ def print_claims(
     )
     for claim, whole, checks in shown:
         print_claim(claim.paper, claim.id, str(whole), claim.claim)
-        for judged in checks:
+        here = [judged for judged in checks if judged.here] or checks[:1]
+        for judged in here:
             effect = effect_words(judged.record())
             told = "; ".join(text for text in (effect, remark_text(judged)) if text)
             if not effect:
                 told = f"{subject_words(judged.check)}: {told}"
-            alone = len(checks) == 1 and judged.verdict == whole
+            alone = len(here) == 1 and judged.verdict == whole
             print_line(told if alone else f"{judged.verdict}: {told}", indent="    ")
+        if more := len(checks) - len(here):
+            print_line(
+                f"{counted(more, 'more check')} of settings that this scale has no cell of",
+                indent="    ",
+            )
     if not suite.claims:
         print_line(
             f"The suite tests no sentence of a paper; `bench show {words}` prints what it measured."

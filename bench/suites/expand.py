@@ -34,7 +34,8 @@ def expand(
         scale: one of its scales.
         path: its file, for error lines.
         seeds: instead of the suite's own.
-        where: only points whose settings have one of the values listed.
+        where: only points whose settings have one of the values listed; `baseline` chooses kinds
+            of baselines alone, null the cells that are none.
         changes: settings in place of the suite's; such cells have no baselines.
 
     Raises:
@@ -66,8 +67,9 @@ def expand(
         raise SuiteError(f"{path}: scale '{scale}': no cell is left by --where and exclude")
     baselines: list[Cell] = []
     if chosen.baselines is not None and not changes:
-        baselines = _baselines(cells, chosen.baselines, kinds, path, f"scales.{scale}.baselines")
-    if kinds is not None:
+        asked = BASELINES if kinds is None else [kind for kind in kinds if kind is not None]
+        baselines = _baselines(cells, chosen.baselines, asked, path, f"scales.{scale}.baselines")
+    if kinds is not None and None not in kinds:
         return baselines
     if len(grids) > 1 or changes:  # grids of one suite may overlap
         cells = list({cell.id: cell for cell in cells}.values())
@@ -75,15 +77,15 @@ def expand(
 
 
 def _baselines(
-    cells: list[Cell], settings: Settings, kinds: list[Scalar] | None, path: Path, place: str
+    cells: list[Cell], settings: Settings, kinds: Sequence[Scalar], path: Path, place: str
 ) -> list[Cell]:
-    """Return the baselines of cells, all or those that `--where baseline=` names."""
-    for kind in kinds or ():
+    """Return the baselines of cells, of these kinds."""
+    for kind in kinds:
         if kind not in BASELINES:
             known = choices(str(kind), list(BASELINES))
             raise SuiteError(f"--where baseline: found '{kind}'. {known}")
     try:
-        return list(baseline_cells(cells, settings, kinds or BASELINES))
+        return list(baseline_cells(cells, settings, kinds))
     except ValidationError as error:
         places = {name: f"{place}.{name}" for name in Baseline.setting_names()}
         raise SuiteError(explain(error, path, places)) from None

@@ -105,6 +105,16 @@ def test_nothing_tested_is_status_3(workspace: Workspace) -> None:
     assert "`bench show small --scale tiny` prints\nwhat it" in told.out
 
 
+def test_checks_of_settings_that_a_scale_does_not_have_are_counted(measured: Workspace) -> None:
+    check = SUITE["claims"]["toy-mi-steady"][0]
+    other = [check | {"where": {"loss": "eqco", "alpha": 512, "mi_true": mi}} for mi in (4, 6)]
+    measured.suite(changed(SUITE, {"claims.toy-mi-steady": [check, *other]}))
+    told = measured.call("claims", "small").out
+    assert told.count("change over K") == 1
+    assert told.endswith("    2 more checks of settings that this scale has no cell of\n")
+    assert len(measured.call("claims", "small", "--json").json) == 3
+
+
 def test_a_check_without_cells_says_what_it_would_look_at(workspace: Workspace) -> None:
     (workspace.root / "results").mkdir()
     told = workspace.call("claims", "small").out
