@@ -5,6 +5,7 @@ BenchError                a user's mistake: one clear line, exit status 2
 |-- PublishedError        a question about a paper, artifact or claim that does not exist
 |-- StoreError            the results folder: not writable, a record that cannot be read
 |   `-- Damaged           a file of it is not what was written
+|-- NothingMeasured       no result there to answer with: exit status 3
 |-- LaunchError           a run that cannot start: no GPU of that number, nothing begun to resume
 `-- DataError             a data set that cannot be had
     |-- DataMissing       it is not where it should be
@@ -40,6 +41,10 @@ class StoreError(BenchError):
 
 class Damaged(StoreError):
     """A file of the results is not what was written; what rests on it counts as missing."""
+
+
+class NothingMeasured(BenchError):
+    """There is no result to answer with: exit status 3."""
 
 
 class LaunchError(BenchError):
@@ -92,8 +97,14 @@ class RankLost(Interrupted):
     """Another of the processes that compute a cell together cannot be reached any more."""
 
 
+MOST_LISTED = 16  # words that an error line lists in full
+NEAREST = 8  # of more than that
+
+
 def choices(found: str, allowed: list[str], listed_by: str | None = None) -> str:
-    """Return the end of an error line: near matches, if any, and all that is allowed.
+    """Return the end of an error line: near matches, if any, and what is allowed.
+
+    Of a long list only the words nearest to `found` are named.
 
     Args:
         found: the word that is not.
@@ -104,4 +115,7 @@ def choices(found: str, allowed: list[str], listed_by: str | None = None) -> str
     hint = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
     if listed_by:
         return f"{hint}`{listed_by}` lists all {len(allowed)}."
-    return f"{hint}Allowed here: {', '.join(allowed)}."
+    if len(allowed) <= MOST_LISTED:
+        return f"{hint}Allowed here: {', '.join(allowed)}."
+    nearest = get_close_matches(found, allowed, n=NEAREST, cutoff=0.0)
+    return f"{hint}Allowed here: {', '.join(nearest)} and {len(allowed) - NEAREST} more."

@@ -1,7 +1,6 @@
-"""What a cell asks of its data set that the data set does not have, as far as its size is known.
+"""What a cell asks of its data set that the data set does not have, as far as its size is known."""
 
-All but a K that makes negatives repeat end a run with reason `data`; here they are known before.
-"""
+from collections.abc import Iterable
 
 from bench.cells.cell import Cell
 
@@ -11,5 +10,21 @@ def too_much(cell: Cell) -> str | None:
 
     Data sets of unknown size, such as folders of images, are passed over.
     """
-    demands = cell.asked_of_data()
-    return next((f"{d.setting} {d.value}: {d.limit}" for d in demands if d.value > d.most), None)
+    return next((told for _, told in _demands(cell)), None)
+
+
+def impossible(cells: Iterable[Cell]) -> dict[str, int]:
+    """Return why cells cannot be computed with their data sets, in one line, and how many each."""
+    found: dict[str, int] = {}
+    for cell in cells:
+        why = next((told for fails, told in _demands(cell) if fails), None)
+        if why is not None:
+            found[why] = found.get(why, 0) + 1
+    return found
+
+
+def _demands(cell: Cell) -> Iterable[tuple[bool, str]]:
+    """Yield whether the cell fails by a setting that asks too much, and which one that is."""
+    for d in cell.asked_of_data():
+        if d.value > d.most:
+            yield d.fails, f"{d.setting} {d.value}: {d.limit}"

@@ -73,6 +73,7 @@ class Demand(NamedTuple):
     value: int
     most: int  # that the data set allows
     limit: str  # why no more, in words
+    fails: bool = True  # whether the cell cannot be computed with more
 
 
 class TrainingImages(NamedTuple):

@@ -196,14 +196,15 @@ class Pretrain(Coordinates, Cell):
         else:
             knn = images.demand("knn_k", self.knn_k)
         from_bank, others = self.negatives == "bank", images.taken - 1
-        nearest = from_bank and self.drawn == "nearest"
+        of_a_class = min(labelled, images.taken) // size.classes
         return [
             *images.demands(self.batch_size, self.N),
             knn,
             images.demand("weights_K", self.weights_K),
-            images.demand("K", self.count if nearest else None, others),
+            Demand("few_shot", self.few_shot or 0, of_a_class, f"{images.limit}, of all classes"),
+            images.demand("K", self.count if from_bank else None, others),
             images.demand("clusters", self.clusters if from_bank else None, others),
-            Demand("K", self.count, images.taken, f"{images.limit}, so negatives repeat"),
+            Demand("K", self.count, images.taken, f"{images.limit}, so negatives repeat", False),
         ]
 
 

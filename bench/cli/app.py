@@ -1,6 +1,7 @@
 """`bench`: the verbs, what all of them take, and the exit status."""
 
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -12,8 +13,10 @@ from typer.core import TyperGroup
 
 from bench import __version__
 from bench.cli.workspace import Workspace
-from bench.errors import BenchError, DiskFailure, Interrupted
+from bench.errors import BenchError, DiskFailure, Interrupted, NothingMeasured
 from bench.files.messages import forget_warnings
+
+INTERRUPTED = 130  # exit status
 
 
 class Verb(NamedTuple):
@@ -37,7 +40,9 @@ VERBS: dict[str, Verb] = {
     "status": Verb("Run", "status", "Count a suite's cells by state, with failures and jobs."),
     "cancel": Verb("Run", "cancel", "Stop the jobs and launchers that compute a suite's cells."),
     "verify": Verb("Run", "verify", "Compute finished cells again and compare the results."),
+    "show": Verb("Judge", "show", "Print what was measured, as the suite's tables."),
     "compare": Verb("Judge", "compare", "Show measured beside published, or two results."),
+    "versus": Verb("Judge", "versus", "Compare two methods over all suites that have both."),
     "claims": Verb("Judge", "claims", "Judge the papers' claims on the results."),
     "report": Verb("Judge", "report", "Write the site of tables, figures and verdicts."),
     "export": Verb("Exchange", "exchange", "Write finished cells as tables or as one archive."),
@@ -68,7 +73,6 @@ app = typer.Typer(
     cls=_Verbs,
     help="Reproduce the tables, figures and claims of five papers on contrastive learning.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings=_CONTEXT,
 )
@@ -123,17 +127,20 @@ def main() -> None:
     try:
         status = app(standalone_mode=False)
         sys.stdout.flush()
+        if status == INTERRUPTED:  # Ctrl-C, which the library turns into a status
+            raise Interrupted
+    except NothingMeasured as error:
+        status = _complain(str(error), status=3)
     except BenchError as error:
         status = _complain(str(error))
     except typer.TyperException as error:
-        status = _complain(" ".join(error.format_message().split()))
+        status = _complain(_told(" ".join(error.format_message().split())))
     except DiskFailure as failure:
         status = _complain(str(failure), status=1)
     except (typer.Abort, KeyboardInterrupt, Interrupted):
         if os.environ.get("RANK", "0") == "0":
-            told = "interrupted; what was finished is kept, `bench resume` goes on"
-            print(f"bench: {told}", file=sys.stderr)
-        status = 130
+            print(f"bench: {_advice(sys.argv[1:])}", file=sys.stderr)
+        status = INTERRUPTED
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -141,6 +148,23 @@ def main() -> None:
         where = f"{error.filename}: " if error.filename else ""
         status = _complain(f"{where}{error.strerror or error}")
     sys.exit(status or 0)
+
+
+def _told(message: str) -> str:
+    """Return the library's message, with what lists the suites where one is missing."""
+    if message.startswith("Missing argument 'suite'"):
+        return f"{message.rstrip('.')}: `bench suites` lists them"
+    return message
+
+
+def _advice(words: list[str]) -> str:
+    """Return what to do after an interruption; `run` is right whether a cell was begun or not."""
+    verb = next((word for word in words if word in VERBS), "")
+    if verb not in ("run", "resume"):
+        return "interrupted"
+    at = words.index(verb)
+    again = shlex.join(["bench", *words[:at], "run", *words[at + 1 :]])
+    return f"interrupted; what was finished is kept, `{again}` goes on"
 
 
 def _complain(text: str, *, status: int = 2) -> int:

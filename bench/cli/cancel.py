@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from bench.cli.options import AsJson, Scale, Seeds, SuiteName, Where, answer
+from bench.cli.options import AsJson, Scale, Seeds, SuiteName, Where, answer, under
 from bench.cli.selection import Selection, select
 from bench.errors import LaunchError
 from bench.results.owner import Owner
@@ -21,7 +21,7 @@ def cancel(
 ) -> None:  # fmt: skip
     """Stop the jobs and launchers that compute or hold a suite's cells; checkpoints stay."""
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)
-    answer(stop(selection), print_cancelled, as_json)
+    answer(stop(selection), under(selection.title, print_cancelled), as_json)
 
 
 def stop(selection: Selection) -> Record:

@@ -2,52 +2,113 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, Self
 
 import typer
 
 from bench.analysis.all_claims import JudgedScale, claim_rows
-from bench.analysis.claims import judge_claims
+from bench.analysis.claims import ClaimVerdict, Judged, judge_claims
 from bench.analysis.coverage import claim_places
-from bench.analysis.evidence import Evidence
+from bench.analysis.evidence import Evidence, by_claim
 from bench.cells.baseline import without_baselines
+from bench.cli.completion import paper_names, suite_names, verdict_names
 from bench.cli.evidence import evidence_of
 from bench.cli.options import AsJson, Scale, Seeds, Where, answer
-from bench.cli.selection import check_scale_known, select
-from bench.cli.terminal import interval_text, print_rows
+from bench.cli.selection import check_scale_known, command_words, select
+from bench.cli.terminal import print_line, print_verdict
 from bench.cli.workspace import Workspace
-from bench.errors import BenchError
-from bench.papers.reader import load_paper
-from bench.report.judged import EFFECT, SEEN, check_text, effect_text, remark_text, seen_text
-from bench.report.tables import Entry
+from bench.errors import BenchError, choices
+from bench.papers.reader import Claim, load_paper
+from bench.report.effect_words import effect_words, subject_words
+from bench.report.judged import remark_text
 from bench.results.reader import Results
 from bench.suites.expand import expand
 from bench.suites.load import load_suite, suite_paths
 from bench.suites.validate import check_suite
+from bench.text import counted
 
 Record = dict[str, Any]
 
 
 def claims(
     context: typer.Context,
-    suite: Annotated[str | None, typer.Argument(help="A suite; default: all claims.")] = None,
-    paper: Annotated[str | None, typer.Option(help="Only the claims of this paper.")] = None,
+    suite: Annotated[
+        str | None,
+        typer.Argument(help="A suite; default: all claims.", autocompletion=suite_names),
+    ] = None,
+    paper: Annotated[
+        str | None,
+        typer.Option(help="Only the claims of this paper.", autocompletion=paper_names),
+    ] = None,
+    search: Annotated[
+        str | None, typer.Option(help="Only claims with all of these words: 'small batch'.")
+    ] = None,
+    verdict: Annotated[
+        str | None,
+        typer.Option(help="Only claims with this verdict.", autocompletion=verdict_names),
+    ] = None,
     scale: Scale = None, where: Where = None, seeds: Seeds = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Print the checks of a suite's claims, or every claim of the papers; status 1 if one fails."""
+    """Print the papers' sentences with verdict and effect; status 1 if one fails, 3: none tested.
+
+    With a suite each check of its claims, else every claim at each scale that has results.
+    """
+    chosen = Filter.of(search, verdict)
     if suite is None:
         if where or seeds:
             raise BenchError("--where and --seeds choose cells of a suite: name one")
-        records = describe_claims(context.obj, paper=paper, scale=scale)
-        answer(records, print_all_claims, as_json)
+        found = describe_claims(context.obj, paper=paper, scale=scale)
+        records = [r for r in found if chosen.takes(r, r["overall"])]
+        answer(records, lambda _: print_all_claims(records, chosen), as_json)
     else:
         if paper is not None:
             raise BenchError("--paper filters the claims of all suites: leave the suite out")
         selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)
         evidence = evidence_of(selection)
-        records = [judged.record() for judged in evidence.judged]
-        answer(records, lambda _: print_claims(evidence), as_json)
-    raise typer.Exit(any(record["verdict"] == "fails" for record in records))
+        shown = [
+            (claim, whole, checks)
+            for claim, whole, checks in by_claim(evidence.judged)
+            if chosen.takes(checks[0].record(), str(whole))
+        ]
+        records = [judged.record() for _, _, checks in shown for judged in checks]
+        answer(records, lambda _: print_claims(evidence, shown), as_json)
+    if any(record["verdict"] == "fails" for record in records):
+        raise typer.Exit(1)
+    asked_for_untested = verdict == ClaimVerdict.NOT_TESTED and records
+    tested = asked_for_untested or any(record["effect"] is not None for record in records)
+    raise typer.Exit(0 if tested else 3)
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which claims are asked for."""
+
+    words: tuple[str, ...] = ()  # in the id or the sentence, in lower case
+    verdict: ClaimVerdict | None = None
+
+    @classmethod
+    def of(cls, search: str | None, verdict: str | None) -> Self:
+        """Return the filter of a command line's options.
+
+        Raises:
+            BenchError: there is no such verdict.
+        """
+        names = [str(name) for name in ClaimVerdict]
+        if verdict is not None and verdict not in names:
+            raise BenchError(f"--verdict {verdict}: unknown. {choices(verdict, names)}")
+        words = tuple((search or "").lower().split())
+        return cls(words, ClaimVerdict(verdict) if verdict is not None else None)
+
+    @property
+    def is_any(self) -> bool:
+        """Whether it leaves something out."""
+        return bool(self.words) or self.verdict is not None
+
+    def takes(self, record: Record, verdict: str) -> bool:
+        """Return whether a claim with this verdict as a whole is asked for."""
+        text = f"{record['paper']}/{record['claim']} {record['sentence']}".lower()
+        return self.verdict in (None, verdict) and all(word in text for word in self.words)
 
 
 def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | None) -> list[Record]:
@@ -79,47 +140,74 @@ def totals_text(name: str, verdicts: Sequence[str]) -> str:
     """Return how many claims have each verdict; the counts add up to the number of claims."""
     counts = Counter(verdicts)
     told = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
-    return f"{name}: {len(verdicts)} claims: {told}"
+    return f"{name}: {counted(len(verdicts), 'claim')}: {told}"
 
 
-def print_claims(evidence: Evidence) -> None:
-    """Print each check of each claim."""
-    rows = [
-        [
-            Entry(str(j.verdict)),
-            Entry(j.claim.id),
-            Entry(check_text(j.check).replace("`", "")),
-            Entry(effect_text(j)),
-            Entry(f"{j.threshold:.3g}"),
-            Entry(seen_text(j)),
-            Entry(str(j.effect.n) if j.effect else ""),
-            Entry(remark_text(j)),
-        ]
-        for j in evidence.judged
-    ]
-    heads = ["verdict", "claim", "check", EFFECT, "threshold", SEEN, "n", "remark"]
-    print_rows(f"{evidence.suite.name} at scale {evidence.scale}", heads, rows)
+def print_claims(
+    evidence: Evidence, shown: Sequence[tuple[Claim, ClaimVerdict, list[Judged]]]
+) -> None:
+    """Print each claim with its sentence, and each of its checks with its effect in words."""
+    suite, scale = evidence.suite, evidence.suite.scales[evidence.scale]
+    words = command_words(suite.name, evidence.scale)
+    print_line(
+        f"{suite.name} at scale {evidence.scale} ({scale.protocol}: {scale.what}): "
+        f"{len(evidence.done)} of {len(evidence.cells)} cells done"
+    )
+    for claim, whole, checks in shown:
+        print_claim(claim.paper, claim.id, str(whole), claim.claim)
+        here = [judged for judged in checks if judged.here] or checks[:1]
+        for judged in here:
+            effect = effect_words(judged.record())
+            told = "; ".join(text for text in (effect, remark_text(judged)) if text)
+            if not effect:
+                told = f"{subject_words(judged.check)}: {told}"
+            alone = len(here) == 1 and judged.verdict == whole
+            print_line(told if alone else f"{judged.verdict}: {told}", indent="    ")
+        if more := len(checks) - len(here):
+            print_line(
+                f"{counted(more, 'more check')} of settings that this scale has no cell of",
+                indent="    ",
+            )
+    if not suite.claims:
+        print_line(
+            f"The suite tests no sentence of a paper; `bench show {words}` prints what it measured."
+        )
+    elif not shown:
+        print_line(f"None of the suite's {len(suite.claims)} claims is like this.")
 
 
-def print_all_claims(records: Sequence[Record]) -> None:
-    """Print each claim of the papers at each scale that has results."""
-    rows = [
-        [
-            Entry(r["verdict"]),
-            Entry(f"{r['paper']}/{r['claim']}"),
-            Entry(f"{r['suite']} at {r['scale']} ({r['protocol']})" if r["suite"] else ""),
-            Entry(interval_text(r) if r["effect"] is not None else r["missing"] or ""),
-            Entry("" if r["threshold"] is None else f"{r['threshold']:.3g}"),
-            Entry("" if r["smallest_effect"] is None else f"{r['smallest_effect']:.2g}"),
-            Entry(str(r["n"] or "")),
-        ]
-        for r in records
-    ]
-    heads = ["verdict", "claim", "suite and scale", EFFECT, "threshold", SEEN, "n"]
-    print_rows("", heads, rows)
+def print_claim(paper: str, name: str, verdict: str, sentence: str) -> None:
+    """Print a claim's verdict, its name and its sentence."""
+    print()
+    print_verdict(verdict, f"{paper}/{name}")
+    print_line(f'"{sentence}"', indent="  ")
+
+
+def print_all_claims(records: Sequence[Record], chosen: Filter) -> None:
+    """Print each claim of the papers at each scale that has results, and how many there are.
+
+    What was not tested is counted, and listed only where a filter was given.
+    """
     overall = {(r["paper"], r["claim"]): r["overall"] for r in records}
+    listed = [r for r in records if r["suite"] or chosen.is_any]
+    last = None
+    for r in listed:
+        if (name := (r["paper"], r["claim"])) != last:
+            print_claim(*name, r["overall"], r["sentence"])
+            last = name
+        if r["suite"]:
+            at = f"{r['suite']} at {r['scale']} ({r['protocol']})"
+            told = [f"{at}: {r['verdict']}", effect_words(r), r["why"], r["missing"]]
+            print_line("; ".join(text for text in told if text), indent="    ")
+        else:
+            print_line(r["missing"] or "", indent="    ")
+    print()
+    if listed and len(listed) < len(records):
+        print_line("`bench claims --verdict 'not tested'` lists those, each with the reason.")
     for paper in dict.fromkeys(r["paper"] for r in records):
         print(totals_text(paper, [v for (of, _), v in overall.items() if of == paper]))
     print(totals_text("in all", list(overall.values())))
-    if not any(r["suite"] for r in records):
+    if not records:
+        print("no claim is like this; `bench claims` lists all that have results")
+    elif not (chosen.is_any or any(r["suite"] for r in records)):
         print("no suite has results here yet; `bench run SUITE` computes them")

@@ -8,16 +8,18 @@ import typer
 
 from bench.analysis.drift import moved
 from bench.analysis.evidence import Evidence
+from bench.analysis.verdicts import Verdict
 from bench.cells.cell import Cell
 from bench.cli.effects import print_effects
 from bench.cli.evidence import evidence_of
 from bench.cli.options import AsJson, Scale, Seeds, Where, answer
-from bench.cli.selection import select
-from bench.cli.terminal import interval_text, print_rows, print_table
-from bench.errors import BenchError
+from bench.cli.selection import command_words, select
+from bench.cli.terminal import interval_text, print_line, print_rows, print_table
+from bench.errors import BenchError, NothingMeasured
 from bench.report.tables import (
     LEGEND,
     Entry,
+    Table,
     covered_lines,
     make_tables,
     summary_line,
@@ -47,7 +49,8 @@ def compare(
     """Print measured beside published, or beside other results, with verdicts.
 
     Of two results (folders, or folders of exported tables) it tells which cells moved, by how much,
-    and whether that is more than their seeds do. Exit status 1 if a value differs or moved so.
+    and whether that is more than their seeds do. Exit status 1 if a value differs or moved so, 3 if
+    no printed value has a measured one beside it.
     """
     name, *more = what
     if more and (len(more) > 1 or other or effects or scale or where or seeds):
@@ -69,19 +72,22 @@ def compare(
         raise typer.Exit(0 if any(e.measured for e in evidence.effects) else NOTHING_MEASURED)
     records = [row.record() for row in evidence.compared]
     answer(records, lambda _: print_comparison(evidence), as_json)
-    raise typer.Exit(any(record["verdict"] == "differs" for record in records))
+    measured = any(record["measured"] is not None for record in records)
+    differs = any(record["verdict"] == "differs" for record in records)
+    raise typer.Exit(int(differs) if measured else 3)
 
 
 def describe_drift(here: Path, there: Path, cells: Sequence[Cell] | None = None) -> Record:
     """Return what differs from one results folder to another: of these cells, or of all.
 
     Raises:
-        BenchError: one of them is not a folder of results, or neither holds a finished cell.
+        StoreError: one of them is not a folder of results.
+        NothingMeasured: neither holds a finished cell.
     """
     only = None if cells is None else [(cell.experiment, cell.id) for cell in cells]
     record = moved(Results(here), Results(there), only).record()
     if not (record["same"] or record["moved"] or record["only_here"] or record["only_there"]):
-        raise BenchError(f"{here}, {there}: neither holds a finished cell to compare")
+        raise NothingMeasured(f"{here}, {there}: neither holds a finished cell to compare")
     return record
 
 
@@ -90,27 +96,58 @@ def print_comparison(evidence: Evidence) -> None:
     suite = evidence.suite
     what = suite.scales[evidence.scale].what
     print(f"{suite.name} at scale {evidence.scale}: {what}")
-    hint = (
-        ""
-        if evidence.done
-        else f"; `bench run {suite.name} --scale {evidence.scale}` computes them"
-    )
+    words = command_words(suite.name, evidence.scale)
+    hint = "" if evidence.done else f"; `bench run {words}` computes them"
     print(f"{len(evidence.done)} of {len(evidence.cells)} cells done{hint}")
-    if not evidence.compared:
-        print("The suite compares no printed value; `bench claims` judges the paper's sentences.")
-        return
-    layouts = {c.artifact: c.layout for c in reversed(suite.compare)}
-    for table in make_tables(evidence.compared, layouts):
-        print()
-        print_table(table)
-    print(f"\n{LEGEND}\n{summary_line(evidence.compared)}")
-    print("\n".join(f"tolerance of {told}" for told in tolerance_lines(evidence.compared)))
-    print("".join(f"{covered}\n" for covered in covered_lines(evidence.compared)), end="")
-    if departures := evidence.departures:
-        print(f"departs from the published protocol: {'; '.join(departures)}")
+    if evidence.done and not any(row.measured for row in evidence.compared):
+        _print_why_not(evidence, words)
+    if any(row.measured for row in evidence.compared):
+        _print_values(evidence)
     if not evidence.is_published and any(effect.measured for effect in evidence.effects):
         print("values of a reduced scale cannot be compared; effects can:")
         print_effects(evidence)
+
+
+def _print_values(evidence: Evidence) -> None:
+    """Print tables of measured beside printed values, what they mean, and what departs."""
+    suite = evidence.suite
+    layouts = {c.artifact: c.layout for c in reversed(suite.compare)}
+    tables = make_tables(evidence.compared, layouts)
+    beside = [table for table in tables if _has_measured(table)]
+    for table in beside:
+        print()
+        print_table(table)
+    print()
+    if left_out := [table.title for table in tables if table not in beside]:
+        print_line(f"nothing measured beside the printed values of: {'; '.join(left_out)}")
+    print_line(LEGEND)
+    print_line(summary_line(evidence.compared))
+    for told in (
+        *(f"tolerance of {told}" for told in tolerance_lines(evidence.compared)),
+        *covered_lines(evidence.compared),
+    ):
+        print_line(told)
+    if departures := evidence.departures:
+        print_line(f"departs from the published protocol: {'; '.join(departures)}")
+
+
+def _has_measured(table: Table) -> bool:
+    return any(entry.verdict not in (None, Verdict.MISSING) for row in table.rows for entry in row)
+
+
+def _print_why_not(evidence: Evidence, words: str) -> None:
+    """Print why no number stands beside a printed one, and which verb has an answer."""
+    suite, scale = evidence.suite, evidence.suite.scales[evidence.scale]
+    why = "The suite compares no printed value"
+    if suite.compare:
+        why = (
+            f"None of {len(evidence.compared)} printed values has its settings among the finished "
+            f"cells of this scale ({scale.protocol})"
+        )
+    print_line(
+        f"{why}; `bench show {words}` prints what was measured, `bench claims {words}` judges the "
+        "paper's sentences."
+    )
 
 
 def print_drift(record: Record) -> None:

@@ -2,6 +2,7 @@
 
 from bench.analysis.evidence import Evidence, gather
 from bench.cli.selection import Selection
+from bench.errors import NothingMeasured
 from bench.results.reader import Results
 
 
@@ -12,5 +13,18 @@ def evidence_of(selection: Selection) -> Evidence:
         selection.scale,
         selection.cells,
         selection.paper,
-        Results(selection.results),
+        results_of(selection),
     )
+
+
+def results_of(selection: Selection) -> Results:
+    """Return the results that a selection is looked up in.
+
+    Raises:
+        NothingMeasured: the folder does not exist.
+    """
+    if not selection.results.exists():
+        raise NothingMeasured(
+            f"{selection.results}: no such results folder; `bench run {selection.words}` makes one"
+        )
+    return Results(selection.results)

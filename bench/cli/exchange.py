@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bench.cli.options import AsJson, Scale, SuiteNames, answer
+from bench.cli.options import AsJson, Scale, SuiteNames, answer, under
 from bench.cli.selection import Selection, select
 from bench.errors import BenchError
 from bench.results.exchange.merge import Archive, Folder, Source
@@ -37,9 +37,9 @@ def export(
 ) -> None:
     """Add finished cells to CSV tables that reading verbs take as --results, or archive them."""
     chosen = [select(context.obj, name, scale=scale) for name in suite]
-    answer(
-        export_selections(chosen, to, encoders=encoders, histories=histories), print_export, as_json
-    )
+    record = export_selections(chosen, to, encoders=encoders, histories=histories)
+    title = ", ".join(selection.title for selection in chosen)
+    answer(record, under(title, print_export), as_json)
 
 
 def import_(

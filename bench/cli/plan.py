@@ -3,9 +3,9 @@
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 
@@ -13,9 +13,10 @@ from bench.analysis.departures import departures_of_scale
 from bench.analysis.needed_cells import Sets, needed_by_claims, needed_by_printed
 from bench.cells.baseline import settings_apart, without_baselines
 from bench.cells.cell import Cell
-from bench.cells.dataset_limits import too_much
+from bench.cells.dataset_limits import impossible, too_much
 from bench.cli.options import (
     AsJson,
+    Changes,
     Have,
     Jobs,
     Limit,
@@ -25,31 +26,32 @@ from bench.cli.options import (
     Where,
     answer,
 )
+from bench.cli.plan_text import print_plan
 from bench.cli.selection import Selection, select
-from bench.cli.terminal import print_rows
 from bench.errors import BenchError, LaunchError
 from bench.estimate.budget import Choice, Needed, choose
 from bench.estimate.predict import Prediction, predict
 from bench.launch.devices import slots
-from bench.launch.progress import duration
-from bench.report.tables import Entry
 from bench.results.store import OVER, CellState, State
-from bench.text import ONE_SEED, value_text
+from bench.text import ONE_SEED, counted
 
 MOST_WARNINGS = 3  # in the line of them
-MOST_SHOWN = 40  # cells that are listed
 
 Record = dict[str, Any]
 
 
 def plan(
     context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None, jobs: Jobs = None, limit_gpu_hours: Limit = None,
+    seeds: Seeds = None, changes: Changes = None, jobs: Jobs = None, limit_gpu_hours: Limit = None,
     probe: Annotated[bool, typer.Option("--probe", help="Time steps of what is unknown.")] = False,
     have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Show the grid, what is missing and how long it will take; run nothing."""
-    selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds, have=have)
+    selection = select(
+        context.obj, suite, scale=scale, where=where, seeds=seeds, have=have, changes=changes
+    )
+    if limit_gpu_hours is not None:
+        check_of_suite(selection)
     data = context.obj.data if probe else None
     record = describe_plan(selection, jobs, probe_with=data, limit_hours=limit_gpu_hours)
     answer(record, print_plan, as_json)
@@ -71,9 +73,11 @@ def describe_plan(
         limit_hours: say what fits in, of GPUs or, without any, of cores.
 
     Raises:
-        BenchError: the limit is no positive number, or times that it needs are not known.
+        BenchError: the limit is no positive number, times that it needs are not known, or cells
+            ask more of their data set than it has.
     """
     _check_limit(limit_hours)
+    _refuse_impossible(selection)
     _warn(selection)
     places = slots(jobs)
     states = selection.store.states(selection.cells)
@@ -88,6 +92,9 @@ def describe_plan(
     record = {
         "suite": selection.suite.name,
         "scale": selection.scale,
+        "title": selection.title,
+        "protocol": selection.suite.scales[selection.scale].protocol,
+        "what": selection.suite.scales[selection.scale].what,
         "cells": [
             {
                 "id": cell.id,
@@ -178,6 +185,15 @@ def _record(
     }
 
 
+def check_of_suite(selection: Selection) -> None:
+    """Raise a BenchError if the cells belong to no suite: no claim needs them."""
+    if selection.changes:
+        raise BenchError(
+            "--limit-gpu-hours chooses cells by the claims that need them, and cells of --set "
+            "belong to none: leave one of the two out"
+        )
+
+
 def _check_limit(hours: float | None) -> None:
     if hours is not None and not (hours > 0 and math.isfinite(hours)):
         raise BenchError(
@@ -187,9 +203,18 @@ def _check_limit(hours: float | None) -> None:
 
 def _departures(selection: Selection) -> list[str]:
     """Return what keeps values of a published scale from being compared."""
-    if selection.suite.scales[selection.scale].protocol != "published":
+    if selection.changes or selection.suite.scales[selection.scale].protocol != "published":
         return []
     return departures_of_scale(selection.suite, selection.cells, selection.paper)
+
+
+def _refuse_impossible(selection: Selection) -> None:
+    """Raise a BenchError if cells ask more of their data set than it has, as `run` does."""
+    for why, n in impossible(selection.cells).items():
+        raise BenchError(
+            f"{why}: {counted(n, 'cell')} of {selection.title} cannot be computed; change the "
+            "suite, or leave them out by --where"
+        )
 
 
 def _warn(selection: Selection) -> None:
@@ -200,101 +225,5 @@ def _warn(selection: Selection) -> None:
         more = f"; and {len(found) - MOST_WARNINGS} more" if len(found) > MOST_WARNINGS else ""
         print(f"bench: warning: {'; '.join(texts)}{more}", file=sys.stderr)
     published = selection.suite.scales[selection.scale].protocol == "published"
-    if published and len({cell.seed for cell in selection.cells}) == 1:
+    if published and not selection.changes and len({cell.seed for cell in selection.cells}) == 1:
         print(f"bench: warning: {ONE_SEED}", file=sys.stderr)
-
-
-def print_plan(record: Record) -> None:
-    """Print the grid and the prediction."""
-    cells = record["cells"]
-    heads = ["id", "state", *cells[0]["axes"]]
-    rows = [
-        [
-            Entry(c["id"]),
-            Entry(c["state"]),
-            *(Entry(value_text(v, null="")) for v in c["axes"].values()),
-        ]
-        for c in cells[:MOST_SHOWN]
-    ]
-    print_rows(f"{record['suite']} at scale {record['scale']}", heads, rows)
-    if len(cells) > MOST_SHOWN:
-        print(f"... and {len(cells) - MOST_SHOWN} more (--json lists all)")
-    _print_kinds(record["predicted"])
-    print(
-        f"{len(cells)} cells, {record['missing']} to run. {_told_prediction(record['predicted'])}"
-    )
-    if record["departures"]:
-        print(f"Departs from the published protocol: {'; '.join(record['departures'])}")
-    if "limited" in record:
-        print_limited(record["limited"], file=sys.stdout)
-
-
-def _axis_text(value: Any) -> str:
-    return value_text(value, null="")
-
-
-def _print_kinds(p: Record) -> None:
-    """Print what is predicted of each kind of cell."""
-    work = "core time" if p["gpu_hours"] is None else "GPU time"
-    heads = ["kind", "cells", "each", work, "memory", f"on {p['slots']} worker(s)", "from"]
-    rows = [
-        [
-            Entry(k["kind"]),
-            Entry(str(k["cells"])),
-            Entry(_or_unknown(k["cell_s"], duration)),
-            Entry(_or_unknown(k["core_s"], duration)),
-            Entry(_memory(k)),
-            Entry(_or_unknown(k["wall_s"], duration)),
-            Entry(k["message"]),
-        ]
-        for k in p["by_kind"]
-    ]
-    if rows:
-        print_rows("to run", heads, rows)
-
-
-def _or_unknown(value: float | None, told: Callable[[float], str]) -> str:
-    return "?" if value is None else told(value)
-
-
-def _memory(p: Record) -> str:
-    host = "?" if p["peak_memory_gb"] is None else f"{p['peak_memory_gb']:.1f} GB"
-    device = p["device_peak_gb"]
-    return host if device is None else f"{host}, GPU {device:.1f} GB"
-
-
-def _told_prediction(p: Record) -> str:
-    if not p["by_kind"]:
-        return "Nothing is left."
-    if p["wall_s"] is None:
-        return (
-            "Time and memory are not known before cells of this kind have run; --probe times a "
-            "few steps."
-        )
-    return (
-        f"Predicted: {duration(p['wall_s'])} on {p['slots']} worker(s), {_memory(p)} a worker "
-        f"(from {p['based_on_cells']} finished cells)."
-    )
-
-
-def print_limited(limited: Record, file: TextIO | None = None) -> None:
-    """Print what fits in a limit of hours, on standard error if nothing else is said."""
-    of = limited["of"]
-    if of == "core-hours":
-        of = "core-hours (no GPU is used: --limit-gpu-hours limits them)"
-    lines = [
-        f"Within {limited['limit_hours']:g} {of}: {limited['cells']} of {limited['of_cells']} "
-        f"cells, {limited['hours']:.3g} hours."
-    ]
-    for claim in limited["claims"]:
-        seeds, name = claim["seeds"], claim["claim"]
-        if seeds:
-            alone = "; one seed gives no interval" if len(seeds) == 1 else ""
-            told = (
-                f"{len(seeds)} of {claim['of_seeds']} seeds ({', '.join(map(str, seeds))}{alone})"
-            )
-            lines.append(f"  testable: {name}: {told}")
-        else:
-            why = "" if claim["of_seeds"] else " at this scale"
-            lines.append(f"  not testable{why}: {name}")
-    print("\n".join(lines), file=file or sys.stderr)

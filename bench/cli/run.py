@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,8 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from bench.cells.cell import Cell
+from bench.cells.dataset_limits import impossible
 from bench.cli.options import (
     AsJson,
+    Changes,
     Have,
     Jobs,
     Limit,
@@ -22,11 +25,13 @@ from bench.cli.options import (
     failures_of,
     print_failures,
 )
-from bench.cli.plan import print_limited, within
+from bench.cli.plan import check_of_suite, within
+from bench.cli.plan_text import print_limited
 from bench.cli.selection import Selection, select
+from bench.cli.show import MOST_LINES, measured_of, print_measured
 from bench.data.catalogue import check_present
 from bench.environment import seconds_between_checkpoints
-from bench.errors import LaunchError
+from bench.errors import LaunchError, NothingMeasured
 from bench.launch.options import RunOptions
 from bench.launch.run import run_cells
 from bench.launch.slurm.request import Request
@@ -55,33 +60,39 @@ Ranks = Annotated[
 
 def run(
     context: typer.Context, suite: SuiteNames, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None, jobs: Jobs = None, executor: Executor = "local",
+    seeds: Seeds = None, changes: Changes = None, jobs: Jobs = None, executor: Executor = "local",
     retry_failed: RetryFailed = False, limit_gpu_hours: Limit = None, profile: ProfileName = None,
     pack: Pack = None, time_per_job: TimePerJob = None, ranks: Ranks = None,
     have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Run what is missing of one or more suites; on Slurm submit it and return."""
     chosen = [
-        select(context.obj, name, scale=scale, where=where, seeds=seeds, have=have)
+        select(context.obj, name, scale=scale, where=where, seeds=seeds, have=have, changes=changes)
         for name in suite
     ]
+    if limit_gpu_hours is not None:
+        check_of_suite(chosen[0])
     options = RunOptions(
         executor, jobs, retry_failed, limit_gpu_hours, profile, pack, time_per_job, ranks
     )
     counts = run_selections(chosen, options, context.obj.data)
-    answer(counts, print_counts, as_json)
+    answer(counts, lambda record: print_end(record, chosen), as_json)
     raise typer.Exit(1 if counts["failed"] else 0)
 
 
 @wraps(run, assigned=())  # its arguments and options
 def resume(
     context: typer.Context, suite: SuiteNames, scale: Scale, where: Where, seeds: Seeds, have: Have,
-    **options: Any,
+    changes: Changes, **options: Any,
 ) -> None:  # fmt: skip
     """Run what is missing of suites begun before; an error if nothing was begun."""
     for name in suite:
-        check_begun(select(context.obj, name, scale=scale, where=where, seeds=seeds, have=have))
-    run(context, suite, scale, where, seeds, have=have, **options)
+        check_begun(
+            select(
+                context.obj, name, scale=scale, where=where, seeds=seeds, have=have, changes=changes
+            )
+        )
+    run(context, suite, scale, where, seeds, changes, have=have, **options)
 
 
 def check_begun(selection: Selection) -> None:
@@ -93,8 +104,7 @@ def check_begun(selection: Selection) -> None:
     if not selection.store.submissions.gave({cell.id for cell in selection.cells}):
         raise LaunchError(
             f"{selection.title}: nothing to resume in "
-            f"{selection.results}; `bench run {selection.suite.name} --scale {selection.scale}` "
-            "begins it"
+            f"{selection.results}; `bench run {selection.words}` begins it"
         )
 
 
@@ -152,7 +162,12 @@ def _counts(
 
 
 def check_data(cells: Sequence[Cell], data: Path) -> None:
-    """Raise a BenchError if a data set that the cells need is not in the folder `data`."""
+    """Raise a BenchError if the folder `data` has not what the cells need of a data set.
+
+    That is the data set itself, and of those of known size as much as the settings ask.
+    """
+    for why, count in impossible(cells).items():
+        raise LaunchError(f"{why} ({count} of the cells; nothing is run, --where leaves cells out)")
     for name in sorted({name for cell in cells if (name := cell.settings.get("dataset"))}):
         check_present(name, data)
 
@@ -170,8 +185,18 @@ def _submit(cells: Sequence[Cell], selection: Selection, options: RunOptions, da
         "jobs": sum(map(len, arrays)),
         "arrays": len(arrays),
         "logs": None if submission is None else str(submission.logs),
-        "suite": f"{selection.suite.name} --scale {selection.scale}",
+        "suite": selection.words,
     }
+
+
+def print_end(record: Record, chosen: Sequence[Selection]) -> None:
+    """Print how a run ended, what it measured, and the next command."""
+    print_counts(record)
+    for selection in chosen:
+        with suppress(NothingMeasured):  # submitted, interrupted elsewhere, or all failed
+            tables, done = measured_of(selection)
+            print()
+            print_measured(selection, tables, done, most_lines=MOST_LINES)
 
 
 def print_counts(record: Record) -> None:

@@ -1,7 +1,8 @@
 """What a command speaks of: a suite, a scale, its cells, its paper and the results."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from bench.suites.load import find_suite, load_suite, suite_paths
 from bench.suites.protocol import check_scale
 from bench.suites.suite import Scalar, Suite
 from bench.suites.validate import check_suite
+from bench.text import value_text
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Selection:
     paper: Paper
     results: Path
     have: tuple[Path, ...] = ()  # folders of exported tables, whose cells count as done
+    changes: dict[str, list[Scalar]] = field(default_factory=dict)  # settings not the suite's
 
     @cached_property
     def store(self) -> Store:
@@ -38,8 +41,14 @@ class Selection:
 
     @property
     def title(self) -> str:
-        """The suite and the scale, as messages name them."""
-        return f"{self.suite.name} at scale {self.scale}"
+        """The suite, the scale and what is set otherwise, as messages name them."""
+        told = "; ".join(f"{k} = {value_text(v)}" for k, v in self.changes.items())
+        return f"{self.suite.name} at scale {self.scale}" + (f" with {told}" if told else "")
+
+    @property
+    def words(self) -> str:
+        """What names the selection on a command line, behind the verb."""
+        return command_words(self.suite.name, self.scale, self.changes)
 
 
 def select(
@@ -50,6 +59,7 @@ def select(
     where: list[str] | None = None,
     seeds: str | None = None,
     have: Sequence[Path] | None = None,
+    changes: list[str] | None = None,
 ) -> Selection:
     """Return what a command line chose.
 
@@ -60,6 +70,7 @@ def select(
         where: conditions such as `K=64,128`, all of which must hold.
         seeds: such as `0,1,2`, in place of the suite's.
         have: folders of exported tables, whose cells count as done.
+        changes: settings such as `epochs=2` in place of the suite's.
 
     Raises:
         BenchError: a mistake in the suite or in the choice.
@@ -67,11 +78,39 @@ def select(
     path = find_suite(name, workspace.suites)
     suite = load_suite(path)
     chosen = scale or suite.scale
-    cells = expand(suite, chosen, path, seeds=_seeds(seeds), where=_where(where or []))
+    rules, given = _settings("--where", where), _settings("--set", changes)
+    cells = expand(suite, chosen, path, seeds=_seeds(seeds), where=rules, changes=given)
     paper = check_suite(suite, path)
-    if not where:  # some of the cells say nothing of the scale
+    if not where and not given:  # some of the cells, or others, say nothing of the scale
         check_scale(suite, chosen, cells, paper)
-    return Selection(suite, path, chosen, cells, paper, workspace.results, had(have))
+    found = Selection(suite, path, chosen, cells, paper, workspace.results, had(have), given)
+    if scale is None:
+        _tell_other_scales(found)
+    return found
+
+
+def command_words(
+    suite: str, scale: str, changes: Mapping[str, Sequence[Scalar]] | None = None
+) -> str:
+    """Return what names a suite's cells behind a verb: `dcl-table-1 --scale smoke --set K=64`."""
+    given = [f"--set {k}={','.join(map(value_text, v))}" for k, v in (changes or {}).items()]
+    return " ".join([suite, f"--scale {scale}", *given])
+
+
+def _tell_other_scales(selection: Selection) -> None:
+    """Tell on standard error where the suite has cells, if not all are there at its own scale."""
+    if selection.store.kept(selection.cells) == len(selection.cells):
+        return
+    others = [name for name in selection.suite.scales if name != selection.scale]
+    cells = {name: expand(selection.suite, name, selection.path) for name in others}
+    kept = {name: selection.store.kept(own) for name, own in cells.items()}
+    told = ", ".join(f"{name} ({n} of {len(cells[name])})" for name, n in kept.items() if n)
+    if told:
+        print(
+            f"bench: {selection.suite.name} at scale {selection.scale}, the suite's default; "
+            f"cells are there at {told}: --scale chooses",
+            file=sys.stderr,
+        )
 
 
 def had(folders: Sequence[Path] | None) -> tuple[Path, ...]:
@@ -125,15 +164,15 @@ def _seeds(text: str | None) -> list[int] | None:
     return list(dict.fromkeys(int(part) for part in parts))
 
 
-def _where(texts: list[str]) -> dict[str, list[Scalar]]:
-    """Return setting -> allowed values of texts such as `K=64,128`."""
+def _settings(option: str, texts: list[str] | None) -> dict[str, list[Scalar]]:
+    """Return setting -> values of an option's texts such as `K=64,128`."""
     rules: dict[str, list[Scalar]] = {}
-    for text in texts:
+    for text in texts or []:
         name, _, values = text.partition("=")
         if not name.strip() or not values or "=" in values:
             raise BenchError(
-                f"--where {text}: expected one SETTING=VALUE[,VALUE...], such as K=64,128; "
-                "give --where again for another setting"
+                f"{option} {text}: expected one SETTING=VALUE[,VALUE...], such as K=64,128; "
+                f"give {option} again for another setting"
             )
         found = [scalar(value.strip()) for value in values.split(",")]
         rules.setdefault(name.strip(), []).extend(found)

@@ -3,13 +3,16 @@
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from bench.cells.telling import labels
 from bench.cli.options import (
     AsJson,
+    Changes,
     Have,
     Scale,
     Seeds,
@@ -22,10 +25,13 @@ from bench.cli.options import (
 from bench.cli.selection import Selection, select
 from bench.estimate.predict import predict
 from bench.launch.devices import slots
-from bench.launch.progress import Progress, duration
-from bench.results.store import State
+from bench.launch.progress import Followed, Progress, duration, standing_text
+from bench.results.standing import Standing, standing_of
+from bench.results.store import OVER, CellState, State
+from bench.text import counted
 
 WATCH_EVERY_S = 2.0
+MOST_BEGUN = 10  # cells that run or were stopped, each with a line
 USUAL = ("None", "Resources", "Priority", "Dependency", "JobArrayTaskLimit", "BeginTime")
 """Reasons for which jobs wait that will pass by themselves."""
 
@@ -34,12 +40,14 @@ Record = dict[str, Any]
 
 def status(
     context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None,
+    seeds: Seeds = None, changes: Changes = None,
     watch: Annotated[bool, typer.Option(help="Follow until nothing runs or waits.")] = False,
     have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Count cells by state, with the reasons of failures, the jobs and the time left."""
-    selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds, have=have)
+    selection = select(
+        context.obj, suite, scale=scale, where=where, seeds=seeds, have=have, changes=changes
+    )
     if watch and not as_json:
         watch_status(selection)
     answer(describe_status(selection), print_status, as_json)
@@ -54,10 +62,12 @@ def describe_status(selection: Selection) -> Record:
         "suite": selection.suite.name,
         "scale": selection.scale,
         "results": str(selection.results),
+        "words": selection.words,
         "cells": len(states),
         **{str(state): counts[state] for state in State},
         "attempts": sum(state.attempts for state in states),
         "failures": failures_of(selection.cells, states),
+        "begun": _begun(selection, states),
         "jobs": [
             {
                 "job": task.job,
@@ -76,6 +86,23 @@ def describe_status(selection: Selection) -> Record:
     return record
 
 
+def _begun(selection: Selection, states: Sequence[CellState]) -> list[Record]:
+    """Return how far each cell has come that runs, or was stopped before it was over."""
+    named = zip(selection.cells, states, labels(selection.cells), strict=True)
+    return [
+        {
+            "id": cell.id,
+            "cell": label,
+            "state": "running" if state.state == State.RUNNING else "stopped",
+            "attempts": state.attempts,
+            **asdict(found := standing_of(selection.store, cell)),
+            "resumes_at": found.resumes_at,
+        }
+        for cell, state, label in named
+        if state.state == State.RUNNING or (state.attempts and state.state not in OVER)
+    ]
+
+
 def _workers(selection: Selection) -> list[str | None]:
     """Return what computes the rest: the jobs that hold any of it, else what this machine has."""
     return selection.store.submissions.workers({c.id for c in selection.cells}) or slots(None)
@@ -86,9 +113,11 @@ def watch_status(selection: Selection) -> None:
     cells = selection.cells
     states = selection.store.states(cells)
     workers = _workers(selection)
-    core_s = predict(cells, states, selection.store, workers).core_s
+    prediction = predict(cells, states, selection.store, workers)
+    seconds = [prediction.seconds(estimate) for estimate in prediction.estimates]
     title = f"{selection.suite.name} ({selection.scale})"
-    with Progress(title, Counter(), core_s, len(workers)) as show:
+    followed = Followed(cells, selection.store, seconds, watches=True)
+    with Progress(title, Counter(), len(workers), followed) as show:
         while not show(states):
             begun = any(s.state in (State.RUNNING, State.QUEUED) for s in states)
             if not begun and not selection.store.submissions.awaited({c.id for c in cells}):
@@ -102,13 +131,47 @@ def print_status(record: Record) -> None:
     told = ", ".join(f"{record[state]} {state}" for state in State if record[state])
     left = record["left_core_s"]
     more = f"; about {duration(left)} of work left" if left else ""
-    print(f"{record['suite']} at scale {record['scale']}: {record['cells']} cells: {told}{more}")
+    cells = counted(record["cells"], "cell")
+    print(f"{record['suite']} at scale {record['scale']}: {cells}: {told}{more}")
     if not Path(record["results"]).exists():
         print(f"  {record['results']}: no such folder of results yet")
     if not record["slurm_answers"]:
         print("  Slurm does not answer: what was submitted last counts as queued")
     _print_jobs(record["jobs"])
     print_failures(record["failures"])
+    _print_begun(record["begun"], record["words"])
+
+
+def _print_begun(begun: Sequence[Record], words: str) -> None:
+    """Print how far running cells have come, and where stopped ones stand."""
+    for cell in begun[:MOST_BEGUN]:
+        told = _stopped_text(cell) if cell["state"] == "stopped" else _running_text(cell)
+        print(f"  {cell['id']} {cell['cell']}: {told}")
+    if len(begun) > MOST_BEGUN:
+        print(f"  ... and {len(begun) - MOST_BEGUN} more (--json lists all)")
+    if stopped := sum(cell["state"] == "stopped" for cell in begun):
+        print(f"  {counted(stopped, 'cell')} stopped: `bench run {words}` goes on")
+
+
+def _running_text(cell: Record) -> str:
+    return f"running: {standing_text(_standing(cell))}"
+
+
+def _stopped_text(cell: Record) -> str:
+    """Return where a stopped cell goes on."""
+    attempts = counted(cell["attempts"], "attempt")
+    if cell["is_trained"]:
+        return f"stopped after {attempts}: trained, evaluations are left"
+    if cell["resumes_at"] is None:
+        return f"stopped after {attempts} before the first checkpoint: begins anew"
+    unit = "epoch" if cell["epoch"] is not None else "step"
+    of = "" if cell["of"] is None else f" of {cell['of']}"
+    age = "" if (s := cell["checkpoint_age_s"]) is None else f", {duration(s)} old"
+    return f"stopped after {attempts}: checkpoint at {unit} {cell['resumes_at']:.3g}{of}{age}"
+
+
+def _standing(cell: Record) -> Standing:
+    return Standing(**{field.name: cell[field.name] for field in fields(Standing)})
 
 
 def _print_jobs(jobs: Sequence[Record]) -> None:

@@ -3,28 +3,69 @@
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
+from bench.cells.baseline import without_baselines
+from bench.cells.cell import Cell
+from bench.cells.telling import telling_settings
+from bench.cli.completion import paper_names, scale_names, suite_names
 from bench.cli.options import AsJson, Have, answer
-from bench.cli.selection import had
-from bench.cli.terminal import print_rows
+from bench.cli.selection import check_scale_known, command_words, had
+from bench.cli.terminal import listed, print_line
 from bench.cli.workspace import Workspace
-from bench.errors import BenchError
-from bench.report.tables import Entry
+from bench.errors import BenchError, choices
+from bench.papers.reader import load_paper
 from bench.results.store import State, Store
 from bench.suites.expand import expand
 from bench.suites.json_schema import suite_schema
-from bench.suites.load import load_suite, suite_paths
+from bench.suites.load import find_suite, load_suite, suite_paths
+from bench.suites.suite import Suite
+from bench.suites.validate import check_suite
+from bench.text import counted, value_text
 
 Record = dict[str, Any]
 
 
-def suites(context: typer.Context, have: Have = None, as_json: AsJson = False) -> None:
-    """List every suite: its artifacts, scales, cells and how many are done."""
-    answer(describe_suites(context.obj, had(have)), print_suites, as_json)
+def suites(
+    context: typer.Context,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="One suite, described whole.", autocompletion=suite_names),
+    ] = None,
+    search: Annotated[
+        str | None, typer.Option(help="Only suites with all of these words in name or title.")
+    ] = None,
+    paper: Annotated[
+        str | None, typer.Option(help="Only suites of this paper.", autocompletion=paper_names)
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Only scales that train on this data set: cifar10.")
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option(help="Only this scale.", autocompletion=scale_names)
+    ] = None,
+    have: Have = None, as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """List every suite with its scales, their cells and how many are done; or describe one."""
+    if name is not None:
+        if search or paper or dataset or scale:
+            raise BenchError("a name chooses one suite: leave the other filters out")
+        record = describe_suite(context.obj, name, had(have))
+        answer([record], lambda _: print_suite(record), as_json)
+        return
+    check_scale_known(scale, context.obj.suites)
+    if paper is not None:
+        load_paper(paper)
+    wanted = Wanted(tuple((search or "").lower().split()), paper, dataset, scale)
+    records = describe_suites(context.obj, had(have), wanted)
+    if dataset is not None and not records:
+        check_data_set(context.obj, dataset)
+    answer(records, print_suites, as_json)
 
 
 def schema() -> None:
@@ -32,42 +73,150 @@ def schema() -> None:
     print(json.dumps(suite_schema(), indent=1))
 
 
-def describe_suites(workspace: Workspace, have: Sequence[Path] = ()) -> list[Record]:
-    """Return every suite with its scales; one that cannot be read is told on standard error."""
+@dataclass(frozen=True)
+class Wanted:
+    """Which suites and scales are listed."""
+
+    words: tuple[str, ...] = ()  # in the name or the title, in lower case
+    paper: str | None = None
+    dataset: str | None = None
+    scale: str | None = None
+
+    def takes(self, suite: Suite) -> bool:
+        """Return whether a suite is listed, if a scale of it is."""
+        text = f"{suite.name} {suite.title} {' '.join(suite.reproduces)}".lower()
+        return self.paper in (None, suite.paper) and all(word in text for word in self.words)
+
+    def scales(self, suite: Suite) -> list[str]:
+        """Return the scales of a suite that may be listed."""
+        return [name for name in suite.scales if self.scale in (None, name)]
+
+
+def describe_suites(
+    workspace: Workspace, have: Sequence[Path] = (), wanted: Wanted | None = None
+) -> list[Record]:
+    """Return the suites with their scales; one that cannot be read is told on standard error."""
+    wanted = wanted or Wanted()
     store, records = Store(workspace.results, have=have), []
-    for name, path in suite_paths(workspace.suites).items():
+    for path in suite_paths(workspace.suites).values():
         try:
             suite = load_suite(path)
-            scales = {}
-            for scale in suite.scales:
-                cells = expand(suite, scale, path)
-                done = sum(s.state == State.DONE for s in store.states(cells))
-                scales[scale] = {"cells": len(cells), "done": done}
+            if not wanted.takes(suite):
+                continue
+            cells = {scale: expand(suite, scale, path) for scale in wanted.scales(suite)}
         except BenchError as error:
             print(f"bench: {error}", file=sys.stderr)
             continue
-        records.append(
-            {
-                "name": name,
-                "title": suite.title,
-                "paper": suite.paper,
-                "artifacts": suite.reproduces,
-                "scales": scales,
-            }
-        )
+        scales = {
+            scale: {"cells": len(own), "done": _done(store, own)}
+            for scale, own in cells.items()
+            if wanted.dataset is None or wanted.dataset in datasets_of(own)
+        }
+        if scales:
+            records.append(_record(suite) | {"scales": scales})
     return records
 
 
+def describe_suite(workspace: Workspace, name: str, have: Sequence[Path] = ()) -> Record:
+    """Return all that a suite says of itself, with its scales' cells, data sets and axes."""
+    path = find_suite(name, workspace.suites)
+    suite, store = load_suite(path), Store(workspace.results, have=have)
+    paper = check_suite(suite, path)
+    scales = {}
+    for scale, entry in suite.scales.items():
+        cells = expand(suite, scale, path)
+        own = without_baselines(cells)
+        scales[scale] = {
+            "cells": len(cells),
+            "done": _done(store, cells),
+            "protocol": entry.protocol,
+            "what": entry.what,
+            "datasets": datasets_of(cells),
+            "seeds": sorted({cell.seed for cell in own}),
+            "axes": {n: _values(n, own) for n in telling_settings(own)},
+        }
+    return _record(suite) | {
+        "scales": scales,
+        "file": str(path),
+        "default_scale": suite.scale,
+        "experiment": suite.experiment,
+        "claims": {name: paper.claim(name).claim for name in suite.claims},
+        "assumed": {name: a.model_dump() for name, a in suite.assumed.items()},
+        "tables": [table.title for table in suite.tables],
+        "figures": [figure.title for figure in suite.figures],
+        "notes": suite.notes,
+    }
+
+
+def datasets_of(cells: Sequence[Cell]) -> list[str]:
+    """Return the data sets of some cells."""
+    return sorted({name for cell in cells if (name := cell.settings.get("dataset"))})
+
+
+def check_data_set(workspace: Workspace, dataset: str) -> None:
+    """Raise a BenchError if no suite has the data set."""
+    known: set[str] = set()
+    for path in suite_paths(workspace.suites).values():
+        with suppress(BenchError):
+            suite = load_suite(path)
+            for scale in suite.scales:
+                known |= set(datasets_of(expand(suite, scale, path)))
+    if dataset not in known:
+        raise BenchError(f"--dataset {dataset}: no suite has it. {choices(dataset, sorted(known))}")
+
+
+def _record(suite: Suite) -> Record:
+    return {
+        "name": suite.name,
+        "title": suite.title,
+        "paper": suite.paper,
+        "artifacts": suite.reproduces,
+    }
+
+
+def _done(store: Store, cells: Sequence[Cell]) -> int:
+    return sum(state.state == State.DONE for state in store.states(cells))
+
+
+def _values(name: str, cells: Sequence[Cell]) -> list[Any]:
+    return list(dict.fromkeys(cell.settings.get(name) for cell in cells))
+
+
+def _counts(scales: Record) -> str:
+    return ", ".join(f"{name} {v['done']}/{v['cells']}" for name, v in scales.items())
+
+
 def print_suites(records: Sequence[Record]) -> None:
-    """Print one line a suite."""
-    rows = [
-        [
-            Entry(r["name"]),
-            Entry(r["paper"] or ""),
-            Entry(", ".join(r["artifacts"])),
-            Entry(", ".join(f"{k} {v['done']}/{v['cells']}" for k, v in r["scales"].items())),
-            Entry(r["title"]),
-        ]
-        for r in records
-    ]
-    print_rows("", ["suite", "paper", "artifacts", "cells done", "title"], rows)
+    """Print each suite's name with the cells done at each scale, and its title."""
+    for record in records:
+        print_line(f"{record['name']}: {_counts(record['scales'])}")
+        print_line(record["title"], indent="    ")
+    print_line(f"{counted(len(records), 'suite')} (cells done/in all by scale).")
+    if records:
+        print_line(f"`bench suites {records[0]['name']}` describes one whole.")
+
+
+def print_suite(record: Record) -> None:
+    """Print all that a suite says of itself."""
+    print_line(f"{record['name']}: {record['title']}")
+    paper = f"{record['paper']}: {', '.join(record['artifacts']) or 'claims alone'}"
+    print_line(paper if record["paper"] else "of no paper", indent="  ")
+    print_line(f"experiment {record['experiment']}; file {record['file']}", indent="  ")
+    for name, scale in record["scales"].items():
+        default = ", the default" if name == record["default_scale"] else ""
+        print_line(
+            f"scale {name}{default} ({scale['protocol']}): {scale['what']}; "
+            f"{scale['done']} of {counted(scale['cells'], 'cell')} done"
+        )
+        if scale["datasets"] and "dataset" not in scale["axes"]:
+            print_line(f"dataset: {', '.join(scale['datasets'])}", indent="    ")
+        for axis, values in scale["axes"].items():
+            print_line(f"{axis}: {listed(map(value_text, values))}", indent="    ")
+        print_line(f"seed: {listed(map(str, scale['seeds']))}", indent="    ")
+    for name, sentence in record["claims"].items():
+        print_line(f'claim {name}: "{sentence}"')
+    for name, assumed in record["assumed"].items():
+        print_line(f"assumed {name} = {value_text(assumed['value'])}: {assumed['why']}")
+    for note in record["notes"]:
+        print_line(f"note: {note}")
+    print_line(f"Next: `bench plan {command_words(record['name'], record['default_scale'])}`")

@@ -1,6 +1,8 @@
 """Tables and texts on a terminal."""
 
-from collections.abc import Mapping, Sequence
+import re
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -19,6 +21,15 @@ _STYLES = {
     Verdict.NOT_COMPARABLE: "dim",
     Verdict.MISSING: "dim",
 }
+_CLAIM_STYLES = {
+    "holds": "green",
+    "partly holds": "cyan",
+    "fails": "bold red",
+    "inconclusive": "yellow",
+}
+MOST_VALUES = 12
+LINE = 80  # characters of a line of text
+GLUE = "\x00"  # in place of a space at which no line is broken
 PLAIN_WIDTH = 200  # where standard output is no terminal
 
 
@@ -28,6 +39,36 @@ def console() -> Console:
     return out if out.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
 
 
+def print_line(text: str, indent: str = "") -> None:
+    """Print a sentence, broken between words at the width of LINE or of a narrower terminal.
+
+    A command in backticks stays on one line, to be copied.
+    """
+    whole = re.sub("`[^`]*`", lambda found: found.group().replace(" ", GLUE), text)
+    width = min(LINE, console().width)
+    lines = textwrap.fill(
+        whole,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    print(lines.replace(GLUE, " "))
+
+
+def listed(values: Iterable[str]) -> str:
+    """Return the first MOST_VALUES of an axis in words, and how many more there are."""
+    words = list(values)
+    more = len(words) - MOST_VALUES
+    return ", ".join(words[:MOST_VALUES]) + (f" and {more} more" if more > 0 else "")
+
+
+def print_verdict(verdict: str, text: str) -> None:
+    """Print a line that begins with a claim's verdict, in its colour."""
+    console().print(Text(verdict, _CLAIM_STYLES.get(verdict, "")).append(f"  {text}", "bold"))
+
+
 def print_table(table: Table) -> None:
     """Print a table of compared values, coloured by verdict."""
     print_rows(table.title, table.heads, table.rows)
@@ -35,7 +76,9 @@ def print_table(table: Table) -> None:
 
 def print_rows(title: str, heads: Sequence[str], rows: Sequence[Sequence[Entry]]) -> None:
     """Print a table."""
-    shown = RichTable(title=title, title_justify="left", box=None, pad_edge=False)
+    if title:
+        print_line(title)
+    shown = RichTable(box=None, pad_edge=False)
     for head, is_number in zip(heads, numeric_columns(rows) or [False] * len(heads), strict=True):
         shown.add_column(head, justify="right" if is_number else "left")
     for row in rows:

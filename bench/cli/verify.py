@@ -10,10 +10,10 @@ import typer
 
 from bench.analysis.recomputed import verified
 from bench.cells.cell import Cell
-from bench.cli.options import AsJson, Scale, Seeds, SuiteName, Where, answer
+from bench.cli.options import AsJson, Scale, Seeds, SuiteName, Where, answer, under
 from bench.cli.run import check_data
 from bench.cli.selection import Selection, select
-from bench.errors import LaunchError
+from bench.errors import NothingMeasured
 from bench.launch.run import run_cells
 from bench.results.folder import CellFolder
 from bench.results.reader import Results
@@ -34,7 +34,7 @@ def verify(
     """Compute done cells again elsewhere; exit status 1 unless all are the same to the bit."""
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)
     records = recompute(selection, context.obj.data, sample, jobs)
-    answer(records, print_verified, as_json)
+    answer(records, under(selection.title, print_verified), as_json)
     raise typer.Exit(not all(record["same"] for record in records))
 
 
@@ -52,13 +52,14 @@ def recompute(
         jobs: workers; default: this process.
 
     Raises:
-        BenchError: none of the cells is done, or a data set is missing.
+        NothingMeasured: none of the cells is done.
+        BenchError: a data set is missing.
     """
     kept = Results(selection.results)
     there = {kind: set(kept.names(kind)) for kind in {c.experiment for c in selection.cells}}
     done = [cell for cell in selection.cells if cell.id in there[cell.experiment]]
     if not done:
-        raise LaunchError(
+        raise NothingMeasured(
             f"no cell of {selection.title} is done in {selection.results}: nothing to verify"
         )
     chosen = _drawn(done, sample)

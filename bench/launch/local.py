@@ -7,6 +7,7 @@ given up. A Slurm job holds such a queue too: cells are packed side by side by i
 """
 
 import shutil
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -30,6 +31,7 @@ REST = 9  # times as long as a look took: the launcher takes a tenth of a core a
 STOP_S = 60.0  # for a worker to write its checkpoint, when it is told to stop
 KILLS_ALLOWED = 3  # of one cell
 DEATHS_ALLOWED = 5  # of the workers of a slot, in a row, that finish nothing
+STOPPING = "bench: stopping; workers write checkpoints (Ctrl-C again: do not wait for them)"
 NO_LIMIT_MIN = 60 * 24 * 365
 
 Worker = submitit.LocalJob[str | None]
@@ -70,6 +72,8 @@ class LocalQueue:
             shutil.rmtree(self.assignment.launch.logs, ignore_errors=True)
             return self.remainder.states
         except (KeyboardInterrupt, Interrupted):
+            if any(self.workers):
+                print(STOPPING, file=sys.stderr)
             self.stop()
             raise
 

@@ -1,41 +1,72 @@
-"""What a run shows while it runs: a live line on a terminal, plain lines elsewhere."""
+"""What a run shows while it runs: live lines on a terminal, plain ones elsewhere."""
 
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Self
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from bench.results.store import OVER, CellState, State
+from bench.cells.cell import Cell
+from bench.cells.telling import labels
+from bench.launch.time_left import TimeLeft
+from bench.results.standing import Standing, standing_of
+from bench.results.store import OVER, CellState, State, Store
+from bench.text import counted
 
 SHOWN = (State.DONE, State.RUNNING, State.QUEUED, State.FAILED, State.MISSING)
 PLAIN_EVERY_S = 30.0
 NEWS_EVERY_S = 5.0
+ACCURACIES = {"knn_top1": "kNN", "test_top1": "test accuracy", "": "accuracy"}
+MOST_CELLS = 8  # lines of running cells
+
+
+@dataclass(frozen=True)
+class Followed:
+    """The cells that a run follows one by one: in the order in which their states are shown."""
+
+    cells: Sequence[Cell]
+    store: Store
+    seconds: Sequence[float | None]  # predicted of each; None: not known
+    watches: bool = False  # what others compute: no worker of this run starts
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """A short name for each cell."""
+        return labels(self.cells)
+
+
+NOTHING = Followed((), Store(Path()), ())
 
 
 class Progress:
-    """Counts of cells by state, the time spent and the time left, on standard error."""
+    """Counts of cells by state, the time left, and how far each running cell is, on stderr."""
 
     def __init__(
-        self, title: str, already: Counter[State], core_s: float | None, slots: int
+        self, title: str, already: Counter[State], slots: int, followed: Followed = NOTHING
     ) -> None:
         """Name the run.
 
         Args:
             title: the suites.
             already: cells that were over before, by state.
-            core_s: the predicted work that is left, None if not known.
             slots: workers.
+            followed: the cells whose states are shown; by default they are only counted.
         """
-        self.title, self.already, self.began = title, already, time.monotonic()
-        self.expected_s = None if core_s is None else core_s / slots
+        self.title, self.already, self.slots = title, already, slots
+        self.followed, self.began = followed, time.monotonic()
+        self.time_left = TimeLeft(followed.seconds, slots)
         self.console = Console(file=sys.stderr)
         self.live = Live(console=self.console, refresh_per_second=4, transient=True)
         self.last_line, self.last_at, self.last_counts = "", 0.0, Counter[State]()
+        self.any_begun = False
+        self.printed = ""  # the last line that a pipe got
 
     def __enter__(self) -> Self:
         """Begin to show."""
@@ -44,39 +75,87 @@ class Progress:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Leave the last line standing."""
+        """Leave the last line standing, unless it stands there already."""
         if self.console.is_terminal:
             self.live.stop()
-        if self.last_line:
-            self.console.print(self.last_line, highlight=False, soft_wrap=True)
+        if self.last_line and self.last_line != self.printed:
+            self._print(self.last_line)
 
     def __call__(self, states: Sequence[CellState]) -> bool:
         """Show these states; return whether every cell is done or failed."""
         counts = Counter(state.state for state in states)
-        self.last_line = self._line(counts)
+        over = _over(counts) == counts.total()
+        due = self.console.is_terminal or self._is_due(counts)
+        standings = self._standings(states) if due or over else {}
+        left_s = self.time_left.run_s(states, standings) if self.followed.cells else None
+        if due or over:
+            self.last_line = self._line(counts, left_s)
+        lines = [self.last_line, *self._cell_lines(standings)]
         if self.console.is_terminal:
-            self.live.update(Text(self.last_line))
-        else:
-            self._print_news(counts)
-        return _over(counts) == counts.total()
+            self.live.update(Text("\n".join(lines)))
+        elif due:
+            self._print("\n".join(lines))
+            self.printed, self.last_at, self.last_counts = lines[0], time.monotonic(), counts
+        return over
 
-    def _print_news(self, counts: Counter[State]) -> None:
+    def _is_due(self, counts: Counter[State]) -> bool:
         news = _over(counts) != _over(self.last_counts)
-        now = time.monotonic()
-        waited = now - self.last_at
-        if not self.last_at or waited > PLAIN_EVERY_S or (news and waited > NEWS_EVERY_S):
-            self.console.print(self.last_line, highlight=False, soft_wrap=True)
-            self.last_at, self.last_counts = now, counts
+        waited = time.monotonic() - self.last_at
+        return not self.last_at or waited > PLAIN_EVERY_S or (news and waited > NEWS_EVERY_S)
 
-    def _line(self, counts: Counter[State]) -> str:
+    def _print(self, text: str) -> None:
+        self.console.print(text, highlight=False, soft_wrap=True, markup=False)
+
+    def _standings(self, states: Sequence[CellState]) -> dict[int, Standing]:
+        """Return how far each running cell has come, by its place among the states."""
+        running = [i for i, state in enumerate(states) if state.state == State.RUNNING]
+        self.any_begun = self.any_begun or bool(running)
+        cells, store = self.followed.cells, self.followed.store
+        return {i: standing_of(store, cells[i]) for i in running if i < len(cells)}
+
+    def _line(self, counts: Counter[State], left_s: float | None) -> str:
         shown = counts + self.already
         parts = [f"{shown[state]} {state}" for state in SHOWN if shown[state]]
         spent = time.monotonic() - self.began
-        left = ""
-        if self.expected_s is not None and _over(counts) < counts.total():
-            more = self.expected_s - spent
-            left = f", about {duration(more)} left" if more > 0 else ", longer than predicted"
-        return f"{self.title}: {', '.join(parts)} ({duration(spent)}{left})"
+        more = ""
+        if _over(counts) < counts.total() and left_s is not None:
+            more = f", about {duration(left_s)} left" if left_s > 0 else ", longer than predicted"
+        starts = bool(self.followed.cells) and not self.followed.watches
+        if starts and not self.any_begun and not _over(counts):
+            left = more if left_s is not None and left_s > 0 else ""
+            more = f"; {counted(self.slots, 'worker')} starting (loading PyTorch){left}"
+        return f"{self.title}: {', '.join(parts)} ({duration(spent)}{more})"
+
+    def _cell_lines(self, standings: Mapping[int, Standing]) -> list[str]:
+        alike: dict[str, list[int]] = {}  # of a stack all cells have come equally far
+        for i, standing in standings.items():
+            told = standing_text(standing, self.time_left.cell_s(i, standing))
+            alike.setdefault(told, []).append(i)
+        lines = [f"  {self._name(own)}: {told}" for told, own in list(alike.items())[:MOST_CELLS]]
+        more = sum(map(len, list(alike.values())[MOST_CELLS:]))
+        return lines + ([f"  ... and {more} more that run"] if more > 0 else [])
+
+    def _name(self, places: Sequence[int]) -> str:
+        first = self.followed.labels[places[0]]
+        return first if len(places) == 1 else f"{first} and {len(places) - 1} like it"
+
+
+def standing_text(standing: Standing, left_s: float | None = None) -> str:
+    """Return how far a running cell has come: epoch, loss, accuracy and time left."""
+    if standing.is_trained:
+        return "trained, evaluating"
+    at = standing.step if standing.epoch is None else standing.epoch
+    if at is None:
+        return "no epoch finished yet"
+    unit = "step" if standing.epoch is None else "epoch"
+    parts = [f"{unit} {at:g}" + (f" of {standing.of}" if standing.of else "")]
+    if standing.loss is not None:
+        parts.append(f"loss {standing.loss:.3g}")
+    if standing.accuracy is not None:
+        parts.append(f"{ACCURACIES[standing.accuracy_of or '']} {standing.accuracy:.1f} %")
+    if left_s is not None:
+        parts.append(f"about {duration(left_s)} left")
+    return ", ".join(parts)
 
 
 def _over(counts: Counter[State]) -> int:

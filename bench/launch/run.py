@@ -13,7 +13,7 @@ from bench.errors import Interrupted, LaunchError
 from bench.estimate.predict import predict
 from bench.launch.devices import slots
 from bench.launch.local import LocalQueue
-from bench.launch.progress import Progress
+from bench.launch.progress import Followed, Progress
 from bench.launch.worker import Assignment, run_worker
 from bench.results.store import OVER, CellState, State, Store
 from bench.signals import stoppable
@@ -87,14 +87,17 @@ class _Grid:
             return states
         places = [None] if jobs == 0 else slots(jobs)
         over = Counter(state.state for state in states if state.state in leave)
-        expected = predict(self.cells, states, self.store, places, leave=leave).core_s
+        prediction = predict(self.cells, states, self.store, places, leave=leave)
+        expected = {e.cell.id: prediction.seconds(e) for e in prediction.estimates}
+        stacks = make_stacks(todo, len(places))
+        cells = [cell for stack in stacks for cell in stack]
+        followed = Followed(cells, self.store, [expected[cell.id] for cell in cells])
         retry_before = self.store.retry_from_now(todo) if self.retry_failed else 0.0
         with (
             stoppable(),
             self.store.announce(todo, retry_before=retry_before) as launch,
-            Progress(self.title, over, expected, len(places)) as report,
+            Progress(self.title, over, len(places), followed) as report,
         ):
-            stacks = make_stacks(todo, len(places))
             assignment = Assignment(stacks, self.store, self.data, launch)
             try:
                 if jobs == 0:
@@ -103,7 +106,7 @@ class _Grid:
                     ends = LocalQueue(assignment, places).run(report)
             except KeyboardInterrupt:
                 raise Interrupted from None
-        by_id = dict(zip((cell.id for stack in stacks for cell in stack), ends, strict=True))
+        by_id = dict(zip((cell.id for cell in cells), ends, strict=True))
         return [by_id.get(cell.id, state) for cell, state in zip(self.cells, states, strict=True)]
 
 

@@ -9,10 +9,29 @@ from bench.report.tables import Entry, Table, column_head, gain_bases, setting_e
 from bench.results.reader import Done
 from bench.suites.suite import MeasuredTable
 
+Points = dict[tuple[Any, ...], list[tuple[str, float]]]
+"""The id and the number of each cell, by the values of the rows' settings and the column's."""
 
-def measured_table(asked: MeasuredTable, done: Done) -> Table | None:
-    """Return means over seeds with half their 95 % t-intervals; None without any result."""
-    found: dict[tuple[Any, ...], list[tuple[str, float]]] = {}
+
+def measured_records(asked: MeasuredTable, done: Done) -> list[dict[str, Any]]:
+    """Return the entries of a table as numbers: means over n seeds with their 95 % t-intervals.
+
+    `row` and `column` are settings with their values; `column` is empty where a table has one.
+    """
+    names = [*asked.rows, *([asked.columns] if asked.columns else [])]
+    records = []
+    for key, own in _points(asked, done).items():
+        settings = dict(zip(names, key, strict=False))
+        column = {asked.columns: settings.pop(asked.columns)} if asked.columns else {}
+        found = t_interval([value for _, value in own])
+        numbers = {"mean": found.mean, "low": found.low, "high": found.high, "n": found.n}
+        head = {"table": asked.title, "metric": asked.metric, "row": settings, "column": column}
+        records.append(head | numbers)
+    return records
+
+
+def _points(asked: MeasuredTable, done: Done) -> Points:
+    found: Points = {}
     for cell, finished in done:
         known = cell.settings
         fits = all(known.get(name) == value for name, value in asked.where.items())
@@ -20,6 +39,12 @@ def measured_table(asked: MeasuredTable, done: Done) -> Table | None:
             column = known.get(asked.columns) if asked.columns else asked.metric
             key = (*(known.get(name) for name in asked.rows), column)
             found.setdefault(key, []).append((cell.id, finished.metrics[asked.metric]))
+    return found
+
+
+def measured_table(asked: MeasuredTable, done: Done) -> Table | None:
+    """Return means over seeds with half their 95 % t-intervals; None without any result."""
+    found = _points(asked, done)
     if not found:
         return None
     names = [*asked.rows, asked.columns or "metric"]

@@ -121,6 +121,14 @@ class Store:
             for cell, state in zip(cells, states, strict=True)
         ]
 
+    def kept(self, cells: Sequence[Cell]) -> int:
+        """Return of how many cells anything is kept, finished or not."""
+        present = {name: self._ids(name) for name in {cell.experiment for cell in cells}}
+        return sum(
+            cell.id in present[cell.experiment] or cell.id in self._in_tables(cell.experiment)
+            for cell in cells
+        )
+
     def _in_tables(self, experiment: str) -> set[str]:
         """Return the ids of the cells of exported tables; an id is that of one version alone."""
         if experiment not in self._exported:

@@ -12,6 +12,7 @@ from bench.cells.cell import Cell
 from bench.errors import SuiteError, choices
 from bench.files.validation_errors import explain
 from bench.suites.baselines import baseline_cells
+from bench.suites.overrides import overridden
 from bench.suites.presets import load_presets
 from bench.suites.resolve import Point, matches, resolve, scale_of
 from bench.suites.suite import Scalar, Settings, Suite
@@ -24,6 +25,7 @@ def expand(
     *,
     seeds: Sequence[int] | None = None,
     where: dict[str, list[Scalar]] | None = None,
+    changes: dict[str, list[Scalar]] | None = None,
 ) -> list[Cell]:
     """Return the suite's cells at a scale, in the order of the file, seeds innermost.
 
@@ -32,16 +34,19 @@ def expand(
         scale: one of its scales.
         path: its file, for error lines.
         seeds: instead of the suite's own.
-        where: only points whose settings have one of the values listed.
+        where: only points whose settings have one of the values listed; `baseline` chooses kinds
+            of baselines alone, null the cells that are none.
+        changes: settings in place of the suite's; such cells have no baselines.
 
     Raises:
         SuiteError: an unknown scale or setting, a value of the wrong type, no cell at all.
     """
-    grids = resolve(suite, scale, path)
+    grids = overridden(resolve(suite, scale, path), changes or {})
     chosen = scale_of(suite, scale, path)
     seeds = seeds or chosen.seeds or suite.seeds
     rules = dict(where or {})
-    kinds = rules.pop("baseline", None) if chosen.baselines is not None else None
+    has_baselines = chosen.baselines is not None and not changes
+    kinds = rules.pop("baseline", None) if has_baselines else None
     known = sorted({name for grid in grids for name in grid.kind.setting_names()})
     for name in rules:
         if name not in known:
@@ -60,27 +65,27 @@ def expand(
                 raise SuiteError(f"{path}: {error}") from None
     if not cells:
         raise SuiteError(f"{path}: scale '{scale}': no cell is left by --where and exclude")
-    if chosen.baselines is None:
-        baselines: list[Cell] = []
-    else:
-        baselines = _baselines(cells, chosen.baselines, kinds, path, f"scales.{scale}.baselines")
-    if kinds is not None:
+    baselines: list[Cell] = []
+    if chosen.baselines is not None and not changes:
+        asked = BASELINES if kinds is None else [kind for kind in kinds if kind is not None]
+        baselines = _baselines(cells, chosen.baselines, asked, path, f"scales.{scale}.baselines")
+    if kinds is not None and None not in kinds:
         return baselines
-    if len(grids) > 1:  # grids of one suite may overlap
+    if len(grids) > 1 or changes:  # grids of one suite may overlap
         cells = list({cell.id: cell for cell in cells}.values())
     return cells + baselines
 
 
 def _baselines(
-    cells: list[Cell], settings: Settings, kinds: list[Scalar] | None, path: Path, place: str
+    cells: list[Cell], settings: Settings, kinds: Sequence[Scalar], path: Path, place: str
 ) -> list[Cell]:
-    """Return the baselines of cells, all or those that `--where baseline=` names."""
-    for kind in kinds or ():
+    """Return the baselines of cells, of these kinds."""
+    for kind in kinds:
         if kind not in BASELINES:
             known = choices(str(kind), list(BASELINES))
             raise SuiteError(f"--where baseline: found '{kind}'. {known}")
     try:
-        return list(baseline_cells(cells, settings, kinds or BASELINES))
+        return list(baseline_cells(cells, settings, kinds))
     except ValidationError as error:
         places = {name: f"{place}.{name}" for name in Baseline.setting_names()}
         raise SuiteError(explain(error, path, places)) from None

@@ -18,8 +18,8 @@ from tests.fakes.workspace import Workspace
 
 # Mappings whose keys are settings, metrics or names, shown as `*`.
 NAMED_BY_DATA = {
-    "at", "axes", "config", "coordinates", "metrics", "of", "origin", "over", "row", "scales",
-    "settings", "versions", "where",
+    "assumed", "at", "axes", "claims", "column", "config", "coordinates", "metrics", "of",
+    "origin", "over", "row", "scales", "settings", "versions", "where",
 }  # fmt: skip
 CLAIM = """paper claim sentence scale check.check check.metric check.over check.within
     check.where.* check.at check.part check.shown check.may_collapse counts part stand_in_for
@@ -30,14 +30,18 @@ FAILURES = """failures[].id failures[].reason failures[].message failures[].atte
 MERGED = "added same encoders left_out[] conflicts[] busy[]"
 KEYS = {
     "suites": "[].name [].title [].paper [].artifacts[] [].scales.*.cells [].scales.*.done",
+    "suites NAME": """[].name [].title [].paper [].artifacts[] [].scales.*.cells [].scales.*.done
+        [].scales.*.protocol [].scales.*.what [].scales.*.datasets[] [].scales.*.seeds[]
+        [].scales.*.axes.*[] [].file [].default_scale [].experiment [].claims.* [].assumed.*.value
+        [].assumed.*.why [].tables[] [].figures[] [].notes[]""",
     "methods": """[].name [].what [].family [].like [].coordinates.*.value
         [].coordinates.*.source""",
     "methods --to": "pages[]",
     "datasets": """[].name [].what [].images [].classes [].size_mb [].how [].folder
         [].present""",
     "doctor": "[].what [].state [].detail",
-    "plan": """suite scale departures[] missing cells[].id cells[].state cells[].axes.*
-        cells[].config.*
+    "plan": """suite scale title protocol what departures[] missing cells[].id cells[].state
+        cells[].axes.* cells[].config.*
         cells[].predicted_s cells[].predicted_from predicted.wall_s predicted.core_s
         predicted.gpu_hours predicted.peak_memory_gb predicted.device_peak_gb predicted.slots
         predicted.based_on_cells predicted.by_kind[].kind predicted.by_kind[].cells
@@ -48,8 +52,10 @@ KEYS = {
         limited.of_cells limited.chosen[] limited.claims[].claim limited.claims[].seeds[]
         limited.claims[].of_seeds""",
     "run": f"done failed missing {FAILURES}",
+    "show": "[].table [].metric [].row.* [].column.* [].mean [].low [].high [].n",
     "status": f"""suite scale results cells done running queued failed missing stale attempts
-        {FAILURES} jobs[].job jobs[].state jobs[].reason jobs[].log slurm_answers left_core_s""",
+        {FAILURES} jobs[].job jobs[].state jobs[].reason jobs[].log slurm_answers left_core_s
+        words begun[]""",
     "cancel": "jobs[] launchers[] elsewhere[]",
     "compare": """[].artifact [].row.* [].metric [].reading [].published [].published_std
         [].measured [].n [].std [].low [].high [].covers [].tolerance [].tolerance_why [].comparable
@@ -67,6 +73,8 @@ KEYS = {
     "claims of all": " ".join(
         f"[].{key}" for key in [*CLAIM.split(), "check", "suite", "protocol", "checks", "overall"]
     ),
+    "versus": """[].suite [].scale [].protocol [].metric [].difference [].low [].high [].level [].n
+        [].groups [].sign [].why""",
     "report": "index pages[] drawn[]",
     "verify": """[].id [].experiment [].seed [].same [].largest_difference [].metrics.*.then
         [].metrics.*.now [].metrics.*.difference [].metrics.* [].history [].arrays[]
@@ -136,14 +144,17 @@ def documents(
 
     for name, words in {
         "suites": "suites",
+        "suites NAME": "suites small",
         "methods": "methods simo",
         "methods --to": "methods --to pages",
         "datasets": "datasets",
         "doctor": "doctor",
+        "show": "show small",
         "compare": "compare small",
         "compare --effects": "compare small --effects",
         "claims": "claims small",
         "claims of all": "claims",
+        "versus": "versus eqco infonce",
         "report": "report small",
         "export": "export small --to cells.tar",
         "export of tables": "export small --to tables",

@@ -199,7 +199,7 @@ MISTAKES = {
     ),
     "like nothing": (
         "own: {what: x, like: simclrr, coordinates: {}}",
-        "own.like: no method 'simclrr' before. Did you mean 'simclr'? Allowed here: simclr, moco,",
+        "own.like: no method 'simclrr' before. Did you mean 'simclr'? Allowed here: simclr, ",
     ),
     "no source": (
         "own: {what: x, like: simclr, coordinates: {tau: [0.1]}}",

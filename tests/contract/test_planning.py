@@ -149,16 +149,36 @@ def test_a_limit_is_a_positive_number(workspace: Workspace, verb: str, hours: st
     [
         ("fixed.train_images", 5000, "train_images 5000: digits has 1347 to train on"),
         ("fixed.batch_size", 256, "batch_size 256: train_images is 128"),
-        ("fixed.K", 4096, "K 4096: train_images is 128, so negatives repeat"),
         ("grid.knn_k", [300, 400], "knn_k 300: train_images is 128"),
     ],
 )
-def test_more_than_the_data_set_has_is_told(
+def test_more_than_the_data_set_has_is_refused_by_plan_and_before_training(
     workspace: Workspace, path: str, value: Any, told: str
 ) -> None:
     workspace.suite(changed(DIGITS, {path: value}))
+    for verb in ("plan", "run"):
+        answer = workspace.call(verb, "digits", "--json")
+        assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1), verb
+        assert answer.err.startswith(f"bench: {told}"), verb
+    assert not (workspace.root / "results").exists()
+
+
+def test_cells_that_the_data_set_has_enough_for_are_planned(workspace: Workspace) -> None:
+    workspace.suite(changed(DIGITS, {"grid.knn_k": [7, 300]}))
+    answer = workspace.call("plan", "digits")
+    assert answer.err == (
+        "bench: knn_k 300: train_images is 128: 1 cell of digits at scale tiny cannot be computed; "
+        "change the suite, or leave them out by --where\n"
+    )
+    assert workspace.call("plan", "digits", "--where", "knn_k=7").status == 0
+
+
+def test_negatives_that_repeat_are_warned_of(workspace: Workspace) -> None:
+    workspace.suite(changed(DIGITS, {"fixed.K": 4096}))
     answer = workspace.call("plan", "digits", "--json")
-    assert answer.err.startswith(f"bench: warning: {told} (")
+    assert answer.err.startswith(
+        "bench: warning: K 4096: train_images is 128, so negatives repeat ("
+    )
     assert (answer.status, answer.err.count("\n")) == (0, 1)
     assert json.loads(answer.out)["missing"] == 2
 

@@ -56,7 +56,7 @@ def test_the_same_to_the_bit_and_nothing_written(done: Workspace) -> None:
             "versions": {}, "only_metrics": False, "error": None,
         }  # fmt: skip
     assert picture(done.root / "results") == before
-    told = "4 cells computed again: 4 the same to the bit\n"
+    told = "small at scale tiny:\n4 cells computed again: 4 the same to the bit\n"
     assert done.call("verify", "small").out == told
 
 
@@ -102,15 +102,15 @@ def test_rows_of_tables_are_verified_by_their_metrics(done: Workspace) -> None:
     export_cells(cells, Store(done.root / "results"), done.root / "tables")
     answer = done.call("--results", "tables", "verify", "small", "--where", "K=8")
     assert (answer.status, answer.out) == (
-        0, "2 cells computed again (2 of exported tables, by their metrics alone): "
-        "2 the same to the bit\n",
+        0, "small at scale tiny:\n2 cells computed again (2 of exported tables, by their metrics "
+        "alone): 2 the same to the bit\n",
     )  # fmt: skip
 
 
 def test_nothing_done_is_told(done: Workspace) -> None:
     answer = done.call("verify", "small", "--scale", "long")
     assert (answer.status, answer.err) == (
-        2, "bench: no cell of small at scale long is done in results: nothing to verify\n"
+        3, "bench: no cell of small at scale long is done in results: nothing to verify\n"
     )  # fmt: skip
 
 

@@ -67,7 +67,7 @@ class Job:
         places = slots(workers * len(gpus)) if gpus else [None] * workers
         with (
             self._announced() as launch,
-            Progress(f"job {this_job()}", Counter(), None, len(places)) as report,
+            Progress(f"job {this_job()}", Counter(), len(places)) as report,
         ):
             self.queue = LocalQueue(self._assignment(launch), places)
             try:

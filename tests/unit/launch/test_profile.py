@@ -105,7 +105,7 @@ def test_a_warning_leaves_two_minutes() -> None:
         ("{gpu: {slurm: x}}", "{home}: gpu: slurm: unknown key; write slurm_partition and the "
          "like"),
         ("{gpu: {slurm_partitoin: x}}", "{home}: gpu: slurm_partitoin: not to be set here. Did you "
-         "mean 'slurm_partition'? Allowed here: slurm_account, "),
+         "mean 'slurm_partition'? Allowed here: slurm_partition, "),
         ("{gpu: {slurm_job_name: x}}", "{home}: gpu: slurm_job_name: not to be set here. "),
         ("{gpu: 5}", "{home}: gpu: expected the settings of one profile, such as timeout_min: 60"),
         ("{gpu: {a: {b: 1}}}", "{home}: gpu: expected the settings of one profile, such as "),

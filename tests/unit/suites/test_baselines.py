@@ -59,6 +59,15 @@ def test_where_chooses_baselines_and_those_of_the_cells_chosen(workspace: Worksp
     assert len(chosen) == 2
 
 
+def test_null_chooses_the_cells_that_are_no_baselines(workspace: Workspace) -> None:
+    path = write(workspace, LABELS)
+    alone = cells_of(path, where={"baseline": [None]})
+    assert alone
+    assert not any(isinstance(cell, Baseline) for cell in alone)
+    more = cells_of(path, where={"baseline": [None, "raw"]})
+    assert {getattr(cell, "baseline", None) for cell in more} == {None, "raw"}
+
+
 def test_a_baseline_that_is_none_is_told(workspace: Workspace) -> None:
     with pytest.raises(SuiteError) as caught:
         cells_of(write(workspace, LABELS), where={"baseline": ["rw"]})

@@ -1,0 +1,65 @@
+"""What a shell may complete: the names of suites, scales and methods."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+
+from bench.errors import BenchError
+
+
+def suite_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the names of suites that begin like this."""
+    return [name for name in _paths(context) if name.startswith(incomplete)]
+
+
+def scale_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the scales that the suites named before have, or any suite."""
+    from bench.suites.load import load_suite
+
+    paths, named = _paths(context), context.params.get("suite") or list(_paths(context))
+    wanted = [named] if isinstance(named, str) else named
+    found: dict[str, None] = {}
+    for name in (name for name in wanted if name in paths):
+        try:
+            found |= dict.fromkeys(load_suite(paths[name]).scales)
+        except BenchError:
+            continue
+    return [name for name in found if name.startswith(incomplete)]
+
+
+def method_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the names of methods that begin like this."""
+    from bench.suites.presets import load_presets
+
+    try:
+        return [name for name in load_presets(_folder(context)) if name.startswith(incomplete)]
+    except BenchError:
+        return []
+
+
+def paper_names(incomplete: str) -> Iterator[str]:
+    """Yield the papers that begin like this."""
+    from bench.papers.reader import PAPERS
+
+    return (name for name in PAPERS if name.startswith(incomplete))
+
+
+def verdict_names(incomplete: str) -> list[str]:
+    """Return the verdicts on claims that begin like this."""
+    from bench.analysis.claims import ClaimVerdict
+
+    return [str(name) for name in ClaimVerdict if name.startswith(incomplete)]
+
+
+def _folder(context: typer.Context) -> Path:
+    return Path(context.find_root().params.get("suites") or "suites")
+
+
+def _paths(context: typer.Context) -> dict[str, Path]:
+    from bench.suites.load import suite_paths
+
+    try:
+        return suite_paths(_folder(context))
+    except BenchError:
+        return {}

@@ -1,0 +1,121 @@
+"""What `bench plan` prints."""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, TextIO
+
+from bench.cells.telling import without_followers
+from bench.cli.terminal import listed, print_line, print_rows
+from bench.launch.progress import duration
+from bench.report.tables import Entry
+from bench.text import counted, value_text
+
+MOST_SHOWN = 12  # cells that are listed one by one
+
+Record = dict[str, Any]
+
+
+def print_plan(record: Record) -> None:
+    """Print the prediction, the grid's axes, and its cells where they are few."""
+    cells = record["cells"]
+    print_line(f"{record['title']} ({record['protocol']}: {record['what']})")
+    names = _telling_axes(cells)
+    for name in names:
+        print_line(f"  {name}: {listed(_values_of(name, cells))}")
+    if len(cells) <= MOST_SHOWN:
+        rows = [
+            [Entry(c["id"]), Entry(c["state"]), *(Entry(_axis_text(c["axes"][n])) for n in names)]
+            for c in cells
+        ]
+        print_rows("", ["id", "state", *names], rows)
+    _print_kinds(record["predicted"])
+    print(
+        f"{counted(len(cells), 'cell')}, {record['missing']} to run. "
+        f"{_told_prediction(record['predicted'])}"
+    )
+    if record["departures"]:
+        print(f"Departs from the published protocol: {'; '.join(record['departures'])}")
+    if "limited" in record:
+        print_limited(record["limited"], file=sys.stdout)
+
+
+def _values_of(name: str, cells: Sequence[Record]) -> list[str]:
+    """Return the values of an axis in words; baselines have their kind alone."""
+    own = [c["axes"] for c in cells if (name == "baseline") == bool(c["axes"].get("baseline"))]
+    return list(dict.fromkeys(_axis_text(axes[name]) for axes in own))
+
+
+def _axis_text(value: Any) -> str:
+    return value_text(value, null="null")
+
+
+def _telling_axes(cells: Sequence[Record]) -> list[str]:
+    """Return the axes that tell cells apart, without those that follow from the others."""
+    return without_followers([cell["axes"] for cell in cells])
+
+
+def _print_kinds(p: Record) -> None:
+    """Print what is predicted of each kind of cell."""
+    work = "core time" if p["gpu_hours"] is None else "GPU time"
+    heads = ["kind", "cells", "each", work, "memory", f"on {p['slots']} worker(s)", "from"]
+    rows = [
+        [
+            Entry(k["kind"]),
+            Entry(str(k["cells"])),
+            Entry(_or_unknown(k["cell_s"], duration)),
+            Entry(_or_unknown(k["core_s"], duration)),
+            Entry(_memory(k)),
+            Entry(_or_unknown(k["wall_s"], duration)),
+            Entry(k["message"]),
+        ]
+        for k in p["by_kind"]
+    ]
+    if rows:
+        print_rows("to run", heads, rows)
+
+
+def _or_unknown(value: float | None, told: Callable[[float], str]) -> str:
+    return "?" if value is None else told(value)
+
+
+def _memory(p: Record) -> str:
+    host = "?" if p["peak_memory_gb"] is None else f"{p['peak_memory_gb']:.1f} GB"
+    device = p["device_peak_gb"]
+    return host if device is None else f"{host}, GPU {device:.1f} GB"
+
+
+def _told_prediction(p: Record) -> str:
+    if not p["by_kind"]:
+        return "Nothing is left."
+    if p["wall_s"] is None:
+        return (
+            "Time and memory are not known before cells of this kind have run; --probe times a "
+            "few steps."
+        )
+    return (
+        f"Predicted: {duration(p['wall_s'])} on {p['slots']} worker(s), {_memory(p)} a worker "
+        f"(from {p['based_on_cells']} finished cells)."
+    )
+
+
+def print_limited(limited: Record, file: TextIO | None = None) -> None:
+    """Print what fits in a limit of hours, on standard error if nothing else is said."""
+    of = limited["of"]
+    if of == "core-hours":
+        of = "core-hours (no GPU is used: --limit-gpu-hours limits them)"
+    lines = [
+        f"Within {limited['limit_hours']:g} {of}: {limited['cells']} of {limited['of_cells']} "
+        f"cells, {limited['hours']:.3g} hours."
+    ]
+    for claim in limited["claims"]:
+        seeds, name = claim["seeds"], claim["claim"]
+        if seeds:
+            alone = "; one seed gives no interval" if len(seeds) == 1 else ""
+            told = (
+                f"{len(seeds)} of {claim['of_seeds']} seeds ({', '.join(map(str, seeds))}{alone})"
+            )
+            lines.append(f"  testable: {name}: {told}")
+        else:
+            why = "" if claim["of_seeds"] else " at this scale"
+            lines.append(f"  not testable{why}: {name}")
+    print("\n".join(lines), file=file or sys.stderr)

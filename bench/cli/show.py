@@ -1,0 +1,90 @@
+"""`bench show`: what was measured, as the suite's tables, comparable or not."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+from bench.cells.baseline import without_baselines
+from bench.cli.evidence import results_of
+from bench.cli.next_command import next_command
+from bench.cli.options import AsJson, Changes, Scale, Seeds, SuiteName, Where, answer
+from bench.cli.selection import Selection, select
+from bench.cli.terminal import print_line, print_table
+from bench.errors import NothingMeasured
+from bench.report.measured import measured_records, measured_table
+from bench.report.shown_tables import made_tables, shown_tables
+from bench.results.reader import Done
+from bench.suites.stand_in import with_stand_ins
+from bench.suites.suite import MeasuredTable
+
+MOST_LINES = 40  # of tables behind a run; `show` prints all
+
+Record = dict[str, Any]
+
+
+def show(
+    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
+    seeds: Seeds = None, changes: Changes = None, as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Print what was measured, as the suite's tables, comparable or not; status 3: nothing was."""
+    selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds, changes=changes)
+    tables, done = measured_of(selection)
+    records = [record for table in tables for record in measured_records(table, done)]
+    answer(records, lambda _: print_measured(selection, tables, done), as_json)
+
+
+def measured_of(selection: Selection) -> tuple[list[MeasuredTable], Done]:
+    """Return the tables that have an entry, and the finished cells, baselines left out.
+
+    Raises:
+        NothingMeasured: no cell of the selection is finished.
+    """
+    cells = without_baselines(selection.cells)
+    done = results_of(selection).finished(cells)
+    if not done:
+        raise NothingMeasured(
+            f"{selection.title}: none of {len(cells)} cells is done in {selection.results}; "
+            f"`bench run {selection.words}` computes them"
+        )
+    suite = with_stand_ins(selection.suite, selection.scale)
+    own = [table for table in shown_tables(suite, cells) if measured_records(table, done)]
+    return own or made_tables(suite, cells), done
+
+
+def print_measured(
+    selection: Selection,
+    tables: Sequence[MeasuredTable],
+    done: Done,
+    most_lines: int | None = None,
+) -> None:
+    """Print how much is done, the tables, and the command that goes on from here.
+
+    Args:
+        selection: whose cells were measured.
+        tables: that have an entry.
+        done: the finished cells.
+        most_lines: leave out tables beyond so many lines; the first is printed in any case.
+    """
+    scale = selection.suite.scales[selection.scale]
+    of = len(without_baselines(selection.cells))
+    print_line(
+        f"{selection.title} ({scale.protocol}: {scale.what}): {len(done)} of {of} cells done"
+    )
+    lines = left_out = 0
+    for asked in tables:
+        table = measured_table(asked, done)
+        if table is None:
+            continue
+        lines += len(table.rows) + 3
+        if most_lines is not None and lines > most_lines and lines > len(table.rows) + 3:
+            left_out += 1
+            continue
+        print()
+        print_table(table)
+    print()
+    if left_out:
+        print_line(f"{left_out} more tables: `bench show {selection.words}`")
+    if {1} == {r["n"] for table in tables for r in measured_records(table, done)}:
+        print_line("One seed has no interval: `--seeds 0,1,2` gives one.")
+    print_line(f"Next: {next_command(selection, len(done) == of)}")

@@ -1,0 +1,220 @@
+"""`bench versus`: two methods over all suites that have both."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from bench.analysis.measured import Measured
+from bench.analysis.versus import SETTINGS, Lead, lead, setting_of
+from bench.cells.baseline import without_baselines
+from bench.cells.cell import Cell
+from bench.cli.completion import method_names, paper_names
+from bench.cli.options import AsJson, Scale, answer
+from bench.cli.selection import check_scale_known, command_words
+from bench.cli.terminal import print_line, print_rows
+from bench.cli.workspace import Workspace
+from bench.errors import BenchError, NothingMeasured, choices
+from bench.papers.reader import load_paper
+from bench.report.effect_words import metric_words, number_words, unit_of_metric
+from bench.report.shown_tables import shown_tables
+from bench.report.tables import Entry
+from bench.results.reader import Done, Results
+from bench.suites.expand import expand
+from bench.suites.load import load_suite, suite_paths
+from bench.suites.stand_in import with_stand_ins
+from bench.suites.suite import Suite
+
+MOST_NAMED = 3  # suites in a line
+
+Record = dict[str, Any]
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="A method (`bench methods` lists them) or a loss.", autocompletion=method_names
+    ),
+]
+
+
+def versus(
+    context: typer.Context, first: Name, second: Name, scale: Scale = None,
+    paper: Annotated[
+        str | None, typer.Option(help="Only suites of this paper.", autocompletion=paper_names)
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="This metric; default: those that each suite shows.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Print how far one method lies above another in every suite with results of both.
+
+    Two losses are compared likewise. A difference is the mean over all other settings in which the
+    suite has both; status 3 if nothing is measured.
+    """
+    records = compare_methods(context.obj, first, second, scale=scale, paper=paper, metric=metric)
+    answer(records, lambda _: print_versus(first, second, records), as_json)
+
+
+def compare_methods(
+    workspace: Workspace,
+    first: str,
+    second: str,
+    *,
+    scale: str | None = None,
+    paper: str | None = None,
+    metric: str | None = None,
+) -> list[Record]:
+    """Return a row for each suite, scale and metric that has finished cells of both.
+
+    Args:
+        workspace: the folders.
+        first: a method or a loss.
+        second: another one of the same kind.
+        scale: this one alone.
+        paper: suites of this one alone.
+        metric: this one; default: those that each suite shows.
+
+    Raises:
+        BenchError: no suite has such a method or loss, scale or metric.
+        NothingMeasured: suites have both, but no finished cell of both.
+    """
+    if paper is not None:
+        load_paper(paper)
+    check_scale_known(scale, workspace.suites)
+    results = Results(workspace.results) if workspace.results.exists() else None
+    grids = _grids(workspace, scale, paper)
+    having, rows = [], []
+    for suite, name, cells in grids:
+        setting = setting_of(first, second, cells)
+        if setting is None:
+            continue
+        having.append((suite, name))
+        done = [] if results is None else results.finished(_of(cells, setting, first, second))
+        rows += [
+            _row(suite, name, found)
+            for own in _metrics(suite, name, cells, metric)
+            if (found := lead(_measured(name, done, own), setting, first, second, own))
+        ]
+    if not having:
+        raise BenchError(_nobody_has(first, second, grids))
+    if not rows:
+        raise NothingMeasured(_nothing_measured(first, second, having, metric, grids))
+    return rows
+
+
+Grids = list[tuple[Suite, str, list[Cell]]]
+
+
+def _grids(workspace: Workspace, scale: str | None, paper: str | None) -> Grids:
+    """Return the cells of every suite at every scale, baselines left out."""
+    grids = []
+    for path in suite_paths(workspace.suites).values():
+        suite = load_suite(path)
+        if paper in (None, suite.paper):
+            names = [name for name in suite.scales if scale in (None, name)]
+            grids += [(suite, n, without_baselines(expand(suite, n, path))) for n in names]
+    return grids
+
+
+def _measured(scale: str, done: Done, metric: str) -> Measured:
+    """Return the finished cells that measure the metric, as if the suite had no others."""
+    own = [pair for pair in done if metric in pair[1].metrics]
+    return Measured(scale, [cell for cell, _ in own], own)
+
+
+def _of(cells: Sequence[Cell], setting: str, *values: str) -> list[Cell]:
+    return [cell for cell in cells if cell.settings.get(setting) in values]
+
+
+def _metrics(suite: Suite, scale: str, cells: Sequence[Cell], only: str | None) -> list[str]:
+    known = {name for cell in cells for name in type(cell).metrics}
+    if only is not None:
+        return [only] if only in known else []
+    tables = shown_tables(with_stand_ins(suite, scale), cells)
+    return [name for name in dict.fromkeys(t.metric for t in tables) if name in known]
+
+
+def _row(suite: Suite, scale: str, found: Lead) -> Record:
+    own = found.difference
+    return {
+        "suite": suite.name,
+        "scale": scale,
+        "protocol": suite.scales[scale].protocol,
+        "metric": found.metric,
+        "difference": own.mean,
+        "low": own.low,
+        "high": own.high,
+        "level": found.level,
+        "n": own.n,
+        "groups": found.groups,
+        "sign": found.sign,
+        "why": found.why,
+    }
+
+
+def _nobody_has(first: str, second: str, grids: Grids) -> str:
+    """Return why no suite has cells of both."""
+    settings = [cell.settings for _, _, cells in grids for cell in cells]
+    known = {name: dict.fromkeys(s[name] for s in settings if s.get(name)) for name in SETTINGS}
+    everything = list(dict.fromkeys(value for values in known.values() for value in values))
+    for name in (first, second):
+        if name not in everything:
+            return f"'{name}' is no method or loss of any suite. {choices(name, everything)}"
+    kinds = {n: "method" if n in known["method"] else "loss" for n in (first, second)}
+    if len(set(kinds.values())) == 2:
+        told = " and ".join(f"{name} is a {kind}" for name, kind in kinds.items())
+        return f"{told}: name two methods or two losses"
+    return f"no suite has cells of both {first} and {second}; `bench methods {first}` describes it"
+
+
+def _nothing_measured(
+    first: str, second: str, having: Sequence[tuple[Suite, str]], metric: str | None, grids: Grids
+) -> str:
+    """Return which suites would have an answer.
+
+    Raises:
+        BenchError: no cell has the metric.
+    """
+    known = list(dict.fromkeys(m for _, _, cells in grids for c in cells for m in type(c).metrics))
+    if metric is not None and metric not in known:
+        raise BenchError(f"--metric {metric}: no cell has it. {choices(metric, known)}")
+    names = list(dict.fromkeys(suite.name for suite, _ in having))
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    suite, scale = having[0]
+    return (
+        f"no finished cells of both {first} and {second} beside each other; suites with both: "
+        f"{', '.join(names[:MOST_NAMED])}{more}; `bench run {command_words(suite.name, scale)}` "
+        "computes those of one"
+    )
+
+
+def print_versus(first: str, second: str, records: Sequence[Record]) -> None:
+    """Print the differences, and in how many suites each side lies above the other."""
+    level = f"{100 * records[0]['level']:.0f} %"
+    print_line(
+        f"{first} - {second}, mean over all other settings in which a suite has both "
+        f"[{level} interval]"
+    )
+    rows = [
+        [
+            Entry(f"{r['suite']} at {r['scale']} ({r['protocol']})"),
+            Entry(metric_words(r["metric"])),
+            Entry(_difference_words(r)),
+            Entry(str(r["n"]), number=r["n"]),
+            Entry(str(r["groups"]), number=r["groups"]),
+            Entry(r["why"] or {1: first, -1: second, 0: "undecided"}[r["sign"]]),
+        ]
+        for r in records
+    ]
+    print_rows("", ["suite", "metric", "difference", "seeds", "points", "higher"], rows)
+    signs = [r["sign"] for r in records]
+    print_line(
+        f"{first} higher in {signs.count(1)}, {second} in {signs.count(-1)}, undecided in "
+        f"{signs.count(0)}. Suites may share cells; what is higher is not always better."
+    )
+
+
+def _difference_words(record: Record) -> str:
+    unit = unit_of_metric(record["metric"])
+    told = number_words(record["difference"], record["low"], record["high"])
+    return f"{told} {unit}".strip()

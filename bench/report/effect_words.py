@@ -1,0 +1,187 @@
+"""The effect of a claim's check in words: what less what, how much, and beside the paper."""
+
+from collections.abc import Mapping
+from math import floor, log10
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from bench.suites.checks import (
+    Below,
+    Change,
+    Check,
+    Crossing,
+    Equal,
+    Exceeds,
+    Flat,
+    GainExceeds,
+    GainGrows,
+    MovesLess,
+    Ordered,
+    Peak,
+    Where,
+)
+from bench.text import value_text
+
+METRICS = {
+    "knn": "kNN",
+    "few_shot_linear": "few-shot linear",
+    "mi_lower_bound": "MI bound",
+    "mi_lower_bound_approximate": "approximate MI bound",
+}
+SETTINGS = {"batch_size": "batch"}
+NATS = ("mi_", "vince_bound", "infonce_bound")
+MOST_DECIMALS = 6
+_CHECK: TypeAdapter[Check] = TypeAdapter(Check)
+
+
+def effect_words(record: Mapping[str, Any]) -> str:
+    """Return a row of `bench claims --json` in words; empty where it has no effect.
+
+    Such as `linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (holds above 0), n = 5;
+    paper at least +4.8; below 1.2 nothing can be told`.
+    """
+    if record["effect"] is None:
+        return ""
+    check = _CHECK.validate_python(record["check"])
+    worst = f", the furthest off of {record['groups']}" if record["groups"] > 1 else ""
+    unit = unit_of(check)
+    number = number_words(record["effect"], record["low"], record["high"])
+    told = f"{subject_words(check)}{worst}: {number}{' ' * bool(unit)}{unit}"
+    parts = [f"{told} ({_expected_words(check)}), n = {record['n']}"]
+    if (printed := _printed_words(check, record)) is not None:
+        parts.append(printed)
+    if seen := record["smallest_effect"]:
+        near = "below" if record["threshold"] == 0 else "nearer to that than"
+        parts.append(f"{near} {seen:.2g} nothing can be told")
+    return "; ".join(parts)
+
+
+def metric_words(metric: str) -> str:
+    """Return a metric's name as a sentence has it: linear for linear_top1."""
+    name = metric.removesuffix("_top1")
+    warped = "warped " if name.startswith("warped_") else ""
+    bare = name.removeprefix("warped_")
+    return warped + METRICS.get(bare, bare.replace("_", " "))
+
+
+def unit_of(check: Check) -> str:
+    """Return the unit of a check's effects; empty where the metric has none."""
+    if check.at is not None and check.at.reaches is not None:
+        return "epochs"
+    return unit_of_metric(check.metric)
+
+
+def unit_of_metric(metric: str) -> str:
+    """Return the unit of differences of a metric; empty where it has none."""
+    if "_top" in metric:
+        return "points"
+    return "nats" if metric.startswith(NATS) or metric.endswith("loss") else ""
+
+
+def subject_words(check: Check) -> str:
+    """Return what a check's effect is of, in words."""
+    metric = metric_words(check.metric) + _moment(check)
+    pair, at = _pair(check.where, getattr(check, "than", None))
+    match check:
+        case Exceeds() | Equal() if check.than is None:
+            return f"{metric}{f' - {check.value:g}' if check.value else ''}{at}"
+        case Exceeds() | Equal():
+            return f"{metric}, {pair}{at}"
+        case Below():
+            return f"{metric} - {metric_words(check.bound)}{at}"
+        case GainExceeds():
+            other, other_at = _pair(check.other, check.other_than)
+            return f"{metric}, ({pair}{at}) - ({other}{other_at})"
+    return f"{metric}, {_along_words(check, pair)}{at}"
+
+
+def _along_words(check: Check, pair: str) -> str:
+    """Return what is looked at along an axis."""
+    over = getattr(check, "over", "")
+    over = SETTINGS.get(over, over)
+    match check:
+        case Ordered():
+            return f"step along {over} ({check.direction} is +)"
+        case Change():
+            return f"change over {over} ({check.direction} is +)"
+        case Peak():
+            low, high = check.near
+            return f"{pair}{', ' * bool(pair)}{over} {low:g} to {high:g} - elsewhere"
+        case GainGrows():
+            return f"growth of {pair} with {check.direction} {over}"
+        case MovesLess():
+            own, _, than = pair.partition(" - ")
+            return f"movement over {over}, {than} - {own}"
+        case Crossing():
+            first, last = check.between
+            return f"{pair}, lead at {over} {first:g} and lag at {last:g}"
+    return f"change over {over}"
+
+
+def _pair(where: Where, than: Where | None) -> tuple[str, str]:
+    """Return the two sides as one less the other, and the settings that they share."""
+    if than is None:
+        return "", _at(where)
+    shared = {k: v for k, v in where.items() if k in than and than[k] == v}
+    own, theirs = (_names({k: v for k, v in s.items() if k not in shared}) for s in (where, than))
+    return f"{own or 'all'} - {theirs or 'all'}", _at(shared)
+
+
+def _at(settings: Where) -> str:
+    names = _names(settings)
+    return f" at {names}" if names else ""
+
+
+def _names(settings: Where) -> str:
+    """Return settings in words: texts speak for themselves, numbers need their setting's name.
+
+    What is null is left out where anything else is said.
+    """
+    named = {k: v for k, v in settings.items() if k != "experiment"}
+    said = {k: v for k, v in named.items() if v is not None} or named
+    return ", ".join(
+        v if isinstance(v, str) else f"{SETTINGS.get(k, k)} {value_text(v, null='none')}"
+        for k, v in said.items()
+    )
+
+
+def _moment(check: Check) -> str:
+    at = check.at
+    if at is None:
+        return ""
+    if at.reaches is not None:
+        return f", first epoch at {at.reaches:g}"
+    if at.area:
+        return ", mean over epochs"
+    return f" at epoch {at.epoch:g}" if at.epoch is not None else f" since epoch {at.since:g}"
+
+
+def number_words(mean: float, low: float | None, high: float | None) -> str:
+    """Return an effect with its sign and interval, with the digits that the interval leaves."""
+    if low is None or high is None:
+        return f"{mean:+.3g}"
+    half = (high - low) / 2
+    decimals = min(max(1 - floor(log10(half)), 0), MOST_DECIMALS) if half > 0 else 3
+    if half >= 1:
+        decimals = 1
+    return f"{mean:+.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
+
+
+def _expected_words(check: Check) -> str:
+    if isinstance(check, Flat | Equal):
+        return f"holds within ±{check.within:g}"
+    if isinstance(check, Below):
+        return "holds up to 0"
+    return f"holds above {getattr(check, 'by', 0.0):g}"
+
+
+def _printed_words(check: Check, record: Mapping[str, Any]) -> str | None:
+    """Return the least that the paper's printed numbers give, over the checks of the claim."""
+    margin, of = record["printed_margin"], record["stand_in_for"]
+    if margin is None or isinstance(check, Below):
+        return None
+    metric = f" {metric_words(of)}" if of else ""
+    if isinstance(check, Flat | Equal):
+        return f"paper{metric} within ±{check.within - margin:.3g}"
+    return f"paper{metric} at least {record['threshold'] + margin:+.3g}"

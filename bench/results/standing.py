@@ -1,0 +1,98 @@
+"""How far a cell has come that is not over: its last record of metrics, and its checkpoint."""
+
+import os
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.cells.cell import Cell
+from bench.files.regular import is_number, parse_json
+from bench.results.digests import TRAINED
+from bench.results.folder import CellFolder
+from bench.results.store import Store
+
+TAIL_BYTES = 2**13  # of a history, in which its last lines stand
+LOSSES = ("train_loss", "loss", "surrogate")
+ACCURACIES = ("knn_top1", "test_top1")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a cell has behind it."""
+
+    step: float | None = None  # of its last record; None: it has none yet
+    epoch: float | None = None
+    of: int | None = None  # epochs, or steps where it has none
+    loss: float | None = None
+    accuracy: float | None = None  # in percent, the last one recorded
+    accuracy_of: str | None = None  # its metric
+    is_trained: bool = False  # only evaluations are left
+    checkpoint_step: int | None = None  # where it would go on; None: no checkpoint
+    checkpoint_age_s: float | None = None
+
+    @property
+    def share(self) -> float | None:
+        """How much of the training is done, by the last record; None before the first."""
+        if self.is_trained:
+            return 1.0
+        at = self.step if self.epoch is None else self.epoch
+        return None if at is None or not self.of else min(at / self.of, 1.0)
+
+    @property
+    def resumes_at(self) -> float | None:
+        """The epoch, else the step, at which it would go on; None: it would begin anew."""
+        if self.checkpoint_step is None or self.epoch is None or not self.step:
+            return self.checkpoint_step
+        return self.checkpoint_step * self.epoch / self.step
+
+
+def standing_of(store: Store, cell: Cell) -> Standing:
+    """Return how far a cell has come; one that shares its training, how far that has come."""
+    folder = store.folder(cell)
+    if cell.training_id is not None:
+        trained = CellFolder(store.root / TRAINED / cell.training_id)
+        if trained.is_done:
+            return Standing(is_trained=True)
+        folder = trained
+    records = _last_records(folder.history_file)
+    last = records[0] if records else {}
+    epochs = cell.settings.get("epochs")
+    step = folder.checkpoint_step() or None
+    # Not every epoch is watched: the last one that was counts.
+    found = ((name, line[name]) for line in records for name in ACCURACIES if name in line)
+    metric, accuracy = next(found, (None, None))
+    return Standing(
+        step=last.get("step"),
+        epoch=last.get("epoch") if epochs else None,
+        of=epochs or cell.settings.get("steps"),
+        loss=next((last[name] for name in LOSSES if name in last), None),
+        accuracy=accuracy,
+        accuracy_of=metric,
+        checkpoint_step=step,
+        checkpoint_age_s=_age_s(folder.checkpoint_file) if step else None,
+    )
+
+
+def _age_s(path: Path) -> float | None:
+    with suppress(OSError):
+        return max(0.0, time.time() - path.stat().st_mtime)
+    return None
+
+
+def _last_records(path: Path) -> list[dict[str, float]]:
+    """Return the last whole lines of a history, the last one first; none where it is torn."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
+            lines = file.read().splitlines(keepends=True)
+    except OSError:
+        return []
+    records = []
+    for line in reversed([line for line in lines if line.endswith(b"\n")]):
+        with suppress(ValueError):
+            record: Any = parse_json(line)
+            if isinstance(record, dict) and all(map(is_number, record.values())):
+                records.append(record)
+    return records

@@ -1,0 +1,123 @@
+"""`bench claims`: sentences, effects in words, filters and the exit status."""
+
+from typing import Any
+
+import pytest
+
+from tests.fakes.results import cells_of, finish
+from tests.fakes.suites import SUITE, changed
+from tests.fakes.workspace import Workspace
+
+
+def number(cell: Any) -> dict[str, float]:
+    return {"mi_lower_bound": 2 + cell.seed / 10 + cell.K / 100}
+
+
+@pytest.fixture
+def measured(workspace: Workspace) -> Workspace:
+    path = workspace.root / "suites" / "small.yaml"
+    finish(workspace.root / "results", cells_of(path, "tiny"), number)
+    return workspace
+
+
+SENTENCE = (
+    '  "the InfoNCE estimate varies with K, the EqCo estimate (alpha = 512) hardly\n'
+    '  does; the difference is largest at large true MI (8, 10)"\n'
+)
+
+
+def test_a_claim_has_its_sentence_and_its_effect_in_words(measured: Workspace) -> None:
+    """From K = 8 to 16 the bound rises by 0.08; four seeds' variances, so the interval is wide."""
+    answer = measured.call("claims", "small")
+    assert answer.status == 0
+    assert answer.out == (
+        "small at scale tiny (reduced: seconds): 16 of 16 cells done\n"
+        "\n"
+        "holds  eqco/toy-mi-steady\n"
+        f"{SENTENCE}"
+        "    MI bound, change over K at eqco, alpha 512, the furthest off of 2: +0.08\n"
+        "    [-0.13, 0.29] nats (holds within ±10), n = 2; nearer to that than 0.28\n"
+        "    nothing can be told\n"
+    )
+
+
+def test_without_a_suite_untested_claims_are_counted_and_listed_when_asked_for(
+    measured: Workspace,
+) -> None:
+    answer = measured.call("claims")
+    assert answer.status == 0
+    assert answer.out.count('"\n') == 1
+    assert SENTENCE in answer.out
+    assert "    small at tiny (reduced): holds; MI bound, change over K at eqco, " in answer.out
+    assert "`bench claims --verdict 'not tested'` lists those, each with" in answer.out
+    untested = measured.call("claims", "--verdict", "not tested", "--paper", "eqco")
+    assert (untested.status, untested.out.count("\nnot tested  eqco/")) == (0, 28)
+    assert untested.out.endswith(
+        "eqco: 28 claims: 28 not tested\nin all: 28 claims: 28 not tested\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "claims", "status"),
+    [
+        (["--search", "ESTIMATE varies"], ["toy-mi-steady"], 0),
+        (["--search", "toy-mi-steady"], ["toy-mi-steady"], 0),
+        (["--search", "estimate zebra"], [], 3),
+        (["--verdict", "holds"], ["toy-mi-steady"], 0),
+        (["--verdict", "fails"], [], 3),
+    ],
+)
+@pytest.mark.parametrize("suite", [[], ["small"]])
+def test_filters(
+    measured: Workspace, suite: list[str], words: list[str], claims: list[str], status: int
+) -> None:
+    answer = measured.call("claims", *suite, *words, "--json")
+    assert (answer.status, [r["claim"] for r in answer.json]) == (status, claims)
+    told = measured.call("claims", *suite, *words)
+    assert told.status == status
+    assert ("like this" in told.out) == (not claims)
+
+
+def test_an_unknown_verdict_is_told(workspace: Workspace) -> None:
+    answer = workspace.call("claims", "--verdict", "hold")
+    assert (answer.status, answer.err) == (
+        2,
+        "bench: --verdict hold: unknown. Did you mean 'holds'? Allowed here: fails, inconclusive, "
+        "cannot tell here, not tested, partly holds, holds.\n",
+    )
+
+
+def test_nothing_tested_is_status_3(workspace: Workspace) -> None:
+    (workspace.root / "results").mkdir()
+    for words in (
+        ["claims"],
+        ["claims", "small"],
+        ["claims", "--json"],
+        ["claims", "--paper", "dcl"],
+    ):
+        assert workspace.call(*words).status == 3, words
+    assert workspace.call("claims").out.endswith(
+        "no suite has results here yet; `bench run SUITE` computes them\n"
+    )
+    workspace.suite(changed(SUITE, {"claims": {}}))
+    told = workspace.call("claims", "small")
+    assert told.status == 3
+    assert "`bench show small --scale tiny` prints\nwhat it" in told.out
+
+
+def test_checks_of_settings_that_a_scale_does_not_have_are_counted(measured: Workspace) -> None:
+    check = SUITE["claims"]["toy-mi-steady"][0]
+    other = [check | {"where": {"loss": "eqco", "alpha": 512, "mi_true": mi}} for mi in (4, 6)]
+    measured.suite(changed(SUITE, {"claims.toy-mi-steady": [check, *other]}))
+    told = measured.call("claims", "small").out
+    assert told.count("change over K") == 1
+    assert told.endswith("    2 more checks of settings that this scale has no cell of\n")
+    assert len(measured.call("claims", "small", "--json").json) == 3
+
+
+def test_a_check_without_cells_says_what_it_would_look_at(workspace: Workspace) -> None:
+    (workspace.root / "results").mkdir()
+    told = workspace.call("claims", "small").out
+    assert told.endswith(
+        "    MI bound, change over K at eqco, alpha 512: no seed has all of its cells\n    done\n"
+    )

@@ -1,0 +1,122 @@
+"""Help texts, completion of words by a shell, and lines that fit a terminal."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from bench.cli.app import VERBS
+from tests.fakes.results import cells_of, finish
+from tests.fakes.suites import SUITE, changed
+from tests.fakes.workspace import Workspace
+
+SCRIPT = "import sys; sys.argv = ['bench']; from bench.cli import main; main()"
+
+
+def test_every_verb_has_a_line_and_a_page_of_help(workspace: Workspace) -> None:
+    whole = workspace.call("--help").out
+    assert "--show-completion" in whole
+    for name, verb in VERBS.items():
+        assert verb.what in whole, name
+        page = workspace.call(name, "--help")
+        assert (page.status, page.err) == (0, ""), name
+        assert max(map(len, page.out.splitlines())) <= 80, name
+
+
+@pytest.mark.parametrize(
+    ("verb", "options"),
+    [
+        ("show", ["--scale", "--where", "--seeds", "--set", "--json"]),
+        ("plan", ["--set", "--probe", "--limit-gpu-hours"]),
+        ("run", ["--set", "--retry-failed", "--executor"]),
+        ("resume", ["--set", "--retry-failed"]),
+        ("status", ["--set", "--watch"]),
+        ("claims", ["--search", "--verdict", "--paper"]),
+        ("suites", ["--search", "--paper", "--dataset", "--scale"]),
+        ("versus", ["--metric", "--paper", "--scale", "--json"]),
+    ],
+)
+def test_options_of_verbs(workspace: Workspace, verb: str, options: list[str]) -> None:
+    page = workspace.call(verb, "--help").out
+    assert [option for option in options if f"{option} " not in page] == []
+
+
+@pytest.mark.parametrize("verb", ["compare", "claims", "report", "export"])
+def test_verbs_about_suites_take_no_other_settings(workspace: Workspace, verb: str) -> None:
+    assert "--set " not in workspace.call(verb, "--help").out
+
+
+@pytest.mark.parametrize("verb", ["plan", "run", "resume", "show", "status"])
+def test_a_missing_suite_says_what_lists_them(workspace: Workspace, verb: str) -> None:
+    answer = workspace.call(verb)
+    assert (answer.status, answer.err) == (
+        2, "bench: Missing argument 'suite': `bench suites` lists them\n",
+    )  # fmt: skip
+
+
+def completed(workspace: Workspace, *words: str) -> list[str]:
+    """Return what bash is offered for the last of these words."""
+    command = " ".join(["bench", *words])
+    asked = {
+        "_BENCH_COMPLETE": "complete_bash",
+        "COMP_WORDS": command,
+        "COMP_CWORD": str(len(words)),
+    }
+    answer = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        cwd=workspace.root,
+        env=os.environ | asked,
+        capture_output=True,
+        text=True,
+    )
+    assert answer.returncode == 0, answer.stderr
+    return [line for line in answer.stdout.split("\n") if line]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["sho"], ["show"]),
+        (["show", "s"], ["small"]),
+        (["run", "sma"], ["small"]),
+        (["show", "small", "--scale", "l"], ["long"]),
+        (["--suites", "none", "show", "s"], []),
+        (["claims", "--verdict", "par"], ["partly holds"]),
+        (["claims", "--paper", "d"], ["dcl", "dual-temperature"]),
+        (["versus", "simc"], ["simclr", "simco", "simclr-momentum"]),
+    ],
+)
+def test_a_shell_completes_words(
+    workspace: Workspace, words: list[str], offered: list[str]
+) -> None:
+    assert completed(workspace, *words) == offered
+
+
+def test_the_legend_of_a_comparison_fits_80_columns(workspace: Workspace) -> None:
+    path = workspace.suite(changed(SUITE, {"grid.K": [64]}))
+    finish(workspace.root / "results", cells_of(path, "tiny"), lambda _: {"mi_lower_bound": 1.0})
+    lines = workspace.call("compare", "small").out.splitlines()
+    (begin,) = (i for i, line in enumerate(lines) if line.startswith("measured ± half"))
+    assert len(lines) > begin + 5
+    assert max(map(len, lines[begin:])) <= 80
+    assert "- missing" in "\n".join(lines[begin:])  # no verdict is torn from its mark
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("code", "an error in the code; the log has the traceback; `--retry-failed` tries again"),
+        ("diverged", "a loss or an estimate became infinite or not a number"),
+    ],
+)
+def test_reasons_of_failures_are_explained_once(
+    capsys: pytest.CaptureFixture[str], reason: str, told: str
+) -> None:
+    from bench.cli.options import print_failures
+
+    failure = {"id": "x", "reason": reason, "message": "m", "attempts": 1, "log": None}
+    print_failures([failure] * 12)
+    out = capsys.readouterr().out
+    assert out.endswith(f"  ... and 2 more\n  {reason}: {told}\n")

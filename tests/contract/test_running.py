@@ -1,0 +1,141 @@
+"""What is told of cells that run or were stopped, and after an interruption."""
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.cells.cell import Cell
+from bench.cli import run as run_module
+from bench.errors import Interrupted
+from bench.results.attempts import Attempt
+from bench.results.folder import CellFolder
+from bench.results.owner import Owner
+from bench.results.store import Store
+from tests.fakes.results import cells_of
+from tests.fakes.suites import DIGITS, changed
+from tests.fakes.workspace import Workspace
+
+SIX = changed(DIGITS, {"grid": {"loss": ["infonce", "dcl"]}, "seeds": [0, 1, 2], "fixed.knn_k": 3})
+
+
+def begin(root: Path, cell: Cell) -> tuple[CellFolder, Attempt]:
+    """Claim a cell; return the folder of its training."""
+    store = Store(root)
+    attempt = store.folder(cell).claim(cell, Owner.me(), "x")
+    assert attempt is not None
+    trained = CellFolder(root / "trained" / str(cell.training_id))
+    trained.path.mkdir(parents=True)
+    return trained, attempt
+
+
+@pytest.fixture
+def begun(workspace: Workspace) -> Workspace:
+    """One cell runs, one was stopped with a checkpoint, one before it, one after its training."""
+    path = workspace.suite(SIX)
+    running, stopped, bare, evaluating, *_ = cells_of(path, "tiny")
+    root = workspace.root / "results"
+    for cell in (running, stopped):
+        trained, attempt = begin(root, cell)
+        line = {"step": 8, "epoch": 1, "train_loss": 2.5, "knn_top1": 50.0}
+        trained.history_file.write_text(json.dumps(line) + "\n")
+    attempt.end("interrupted")
+    trained.checkpoint_file.write_bytes(b"x")
+    trained.note_step(12)
+    begin(root, bare)[1].end("interrupted")
+    trained, attempt = begin(root, evaluating)
+    trained.summary_file.write_text("{}")
+    attempt.end("interrupted")
+    return workspace
+
+
+def test_status_tells_where_each_begun_cell_stands(begun: Workspace) -> None:
+    lines = [line.split(" ", 3) for line in begun.call("status", "digits").out.splitlines()]
+    told = [line[3] for line in lines[1:-1]]
+    assert told == [
+        "infonce, seed 0: running: epoch 1 of 3, loss 2.5, kNN 50.0 %",
+        "infonce, seed 1: stopped after 1 attempt: checkpoint at epoch 1.5 of 3, 0 s old",
+        "infonce, seed 2: stopped after 1 attempt before the first checkpoint: begins anew",
+        "dcl, seed 0: stopped after 1 attempt: trained, evaluations are left",
+    ]
+    assert " ".join(lines[-1]) == "  3 cells stopped: `bench run digits --scale tiny` goes on"
+
+
+def test_status_has_them_as_json(begun: Workspace) -> None:
+    rows = begun.call("status", "digits", "--json").json["begun"]
+    assert [row["state"] for row in rows] == ["running", *["stopped"] * 3]
+    assert list(rows[0]) == [
+        "id", "cell", "state", "attempts", "step", "epoch", "of", "loss", "accuracy",
+        "accuracy_of", "is_trained", "checkpoint_step", "checkpoint_age_s", "resumes_at",
+    ]  # fmt: skip
+    assert (rows[0]["epoch"], rows[1]["resumes_at"], rows[3]["is_trained"]) == (1, 1.5, True)
+
+
+def test_many_begun_cells_are_cut(begun: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.cli.status.MOST_BEGUN", 2)
+    lines = begun.call("status", "digits").out.splitlines()
+    assert len(lines) == 5
+    assert lines[3:] == [
+        "  ... and 2 more (--json lists all)",
+        "  3 cells stopped: `bench run digits --scale tiny` goes on",
+    ]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Interrupted])
+@pytest.mark.parametrize("verb", ["run", "resume"])
+def test_the_advice_after_an_interruption_is_true(
+    workspace: Workspace,
+    monkeypatch: pytest.MonkeyPatch,
+    verb: str,
+    error: type[BaseException],
+) -> None:
+    """`run` goes on whether a cell was begun or not; `resume` would refuse where none was."""
+
+    def stop(*_: Any, **__: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(run_module, "run_cells", stop)
+    monkeypatch.setattr(run_module, "check_begun", lambda _: None)
+    words = ("--results", "my results", verb, "small", "--scale", "tiny", "--jobs", "1")
+    answer = workspace.call(*words)
+    again = "bench --results 'my results' run small --scale tiny --jobs 1"
+    assert (answer.status, answer.out, answer.err) == (
+        130, "", f"bench: interrupted; what was finished is kept, `{again}` goes on\n",
+    )  # fmt: skip
+
+
+def test_other_verbs_promise_nothing(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bench.cli.status.describe_status", stop)
+    answer = workspace.call("status", "small")
+    assert (answer.status, answer.err) == (130, "bench: interrupted\n")
+
+
+def test_a_stopped_queue_says_what_it_waits_for(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from bench.launch.local import LocalQueue
+
+    class Worker:
+        _process = None
+
+        def done(self) -> bool:
+            return False
+
+    def look(self: LocalQueue, report: Callable[..., bool], *, patient: bool) -> bool:
+        workers: Sequence[Any] = [Worker()]
+        self.workers = list(workers)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LocalQueue, "_look", look)
+    answer = workspace.call("run", "small", "--jobs", "1")
+    assert answer.status == 130
+    assert answer.err.splitlines()[0] == (
+        "bench: stopping; workers write checkpoints (Ctrl-C again: do not wait for them)"
+    )
+    assert sys.argv[1:3] == ["run", "small"]

@@ -1,0 +1,202 @@
+"""`bench show`: the tables of what was measured, and how a run ends with them."""
+
+from typing import Any
+
+import pytest
+
+from tests.fakes.results import cells_of, finish
+from tests.fakes.suites import DIGITS, SUITE, changed
+from tests.fakes.workspace import Workspace
+
+TABLE = {
+    "title": "bound (nats)", "metric": "mi_lower_bound", "rows": ["loss", "K"],
+    "columns": "mi_true", "baseline": "infonce",
+}  # fmt: skip
+
+
+def number(cell: Any) -> dict[str, float]:
+    """Rise with the seed by 1: half of the interval of two seeds is 12.706 x 0.7071 / 1.4142."""
+    return {"mi_lower_bound": cell.mi_true + (cell.loss == "eqco") / 4 + cell.seed}
+
+
+@pytest.fixture
+def measured(workspace: Workspace) -> Workspace:
+    """All cells but those of K = 16."""
+    path = workspace.suite(changed(SUITE, {"tables": [TABLE]}))
+    own = [cell for cell in cells_of(path, "tiny") if cell.settings["K"] == 8]
+    finish(workspace.root / "results", own, number)
+    return workspace
+
+
+def test_the_tables_of_the_suite_are_printed(measured: Workspace) -> None:
+    answer = measured.call("show", "small")
+    assert (answer.status, answer.err) == (0, "")
+    lines = [line.rstrip() for line in answer.out.splitlines()]
+    assert lines == [
+        "small at scale tiny (reduced: seconds): 8 of 16 cells done",
+        "",
+        "bound (nats) (mean ± 95 % interval, n = 2)",
+        "loss     K          mi_true = 2          mi_true = 10",
+        "eqco     8  2.75 ± 6.35 (+0.25)  10.75 ± 6.35 (+0.25)",
+        "infonce  8          2.50 ± 6.35          10.50 ± 6.35",
+        "",
+        "Next: `bench run small --scale tiny` computes the rest",
+    ]
+
+
+def test_numbers_are_told_as_json(measured: Workspace) -> None:
+    rows = measured.call("show", "small", "--json").json
+    assert len(rows) == 4
+    (own,) = (r for r in rows if r["row"]["loss"] == "eqco" and r["column"]["mi_true"] == 10)
+    assert own == {
+        "table": "bound (nats)", "metric": "mi_lower_bound", "row": {"loss": "eqco", "K": 8},
+        "column": {"mi_true": 10}, "mean": 10.75, "low": pytest.approx(10.75 - 6.353, abs=1e-3),
+        "high": pytest.approx(10.75 + 6.353, abs=1e-3), "n": 2,
+    }  # fmt: skip
+
+
+def test_a_suite_without_tables_has_one_for_each_metric_it_reads(workspace: Workspace) -> None:
+    """Its comparison's layout gives the columns; alpha, which follows from the loss, no row."""
+    path = workspace.root / "suites" / "small.yaml"
+    finish(workspace.root / "results", cells_of(path, "tiny"), number)
+    rows = workspace.call("show", "small", "--json").json
+    assert {row["table"] for row in rows} == {"mi_lower_bound"}
+    assert {(tuple(row["row"]), tuple(row["column"])) for row in rows} == {
+        (("loss", "K"), ("mi_true",))
+    }
+    assert len(rows) == 8
+
+
+def test_one_seed_has_no_interval_and_that_is_said(workspace: Workspace) -> None:
+    path = workspace.root / "suites" / "small.yaml"
+    finish(workspace.root / "results", cells_of(path, "tiny"), number)
+    answer = workspace.call("show", "small", "--seeds", "0")
+    assert "One seed has no interval" in answer.out
+    assert "±" not in answer.out.replace("± 95 % interval", "")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_nothing_measured_is_status_3(workspace: Workspace, options: list[str]) -> None:
+    (workspace.root / "results").mkdir()
+    answer = workspace.call("show", "small", *options)
+    assert (answer.status, answer.out, answer.err) == (
+        3,
+        "",
+        "bench: small at scale tiny: none of 16 cells is done in results; `bench run small --scale "
+        "tiny` computes them\n",
+    )
+
+
+def test_where_another_scale_has_cells_is_told(workspace: Workspace) -> None:
+    """Unless a scale was named, or the suite's own has all of its cells."""
+    path = workspace.root / "suites" / "small.yaml"
+    finish(workspace.root / "results", cells_of(path, "long")[:3], number)
+    note = (
+        "bench: small at scale tiny, the suite's default; cells are there at long (3 of 16): "
+        "--scale chooses\n"
+    )
+    for verb, status in {"show": 3, "status": 0, "plan": 0, "compare": 3, "claims": 3}.items():
+        answer = workspace.call(verb, "small", "--json")
+        assert (answer.status, answer.err.startswith(note)) == (status, True), verb
+        assert note not in workspace.call(verb, "small", "--scale", "tiny").err, verb
+    finish(workspace.root / "results", cells_of(path, "tiny"), number)
+    assert workspace.call("status", "small").err == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "next_line"),
+    [
+        ({}, "Next: `bench claims small --scale tiny` judges the paper's sentences on it"),
+        ({"claims": {}}, "Next: `bench report small --scale tiny` writes pages and figures"),
+    ],
+)
+def test_a_run_ends_with_what_was_measured_and_the_next_command(
+    workspace: Workspace, changes: Any, next_line: str
+) -> None:
+    path = workspace.suite(changed(SUITE, changes))
+    finish(workspace.root / "results", cells_of(path, "tiny"), number)
+    lines = workspace.call("run", "small").out.splitlines()
+    assert lines[0] == "16 done, 0 failed, 0 missing"
+    assert lines[2] == "small at scale tiny (reduced: seconds): 16 of 16 cells done"
+    assert (lines[-1], sum("2.50 ± 6.35" in line for line in lines)) == (next_line, 2)
+    assert workspace.call("run", "small", "--json").json["done"] == 16
+
+
+def test_a_long_end_is_cut_and_says_where_the_rest_is(workspace: Workspace) -> None:
+    tables = [TABLE | {"title": f"bound {i}"} for i in range(9)]
+    path = workspace.suite(changed(SUITE, {"tables": tables}))
+    finish(workspace.root / "results", cells_of(path, "tiny"), number)
+    told = workspace.call("run", "small").out
+    assert ("bound 4 " in told, "bound 5 " in told) == (True, False)
+    assert "4 more tables: `bench show small --scale tiny`\n" in told
+    assert "bound 8 " in workspace.call("show", "small").out
+
+
+def test_lines_of_text_fit_80_columns_and_commands_stay_whole(workspace: Workspace) -> None:
+    what = "a scale that is described at length, so that the line has to be broken somewhere"
+    path = workspace.suite(changed(SUITE, {"scales.tiny.what": what, "claims": {}}), "s" * 40)
+    finish(workspace.root / "results", cells_of(path, "tiny"), number)
+    for verb in ("show", "plan"):
+        text = workspace.call(verb, path.stem).out
+        assert max(len(line.rstrip()) for line in text.splitlines()) <= 80, verb
+    told = workspace.call("show", path.stem).out
+    assert f"`bench report {path.stem} --scale tiny`" in told
+
+
+def test_settings_may_be_set_and_such_cells_belong_to_no_suite(workspace: Workspace) -> None:
+    words = ("small", "--set", "steps=20", "--set", "mi_true=2,4", "--where", "K=8")
+    plan = workspace.call("plan", *words, "--json").json
+    assert plan["title"] == "small at scale tiny with steps = 20; mi_true = 2 or 4"
+    configs = [cell["config"] for cell in plan["cells"]]
+    assert {(c["steps"], c["mi_true"], c["K"]) for c in configs} == {(20, 2.0, 8), (20, 4.0, 8)}
+    assert len(configs) == 8  # 2 losses, 2 MI, 2 seeds
+    ended = workspace.call("run", *words, "--executor", "inline")
+    assert ended.out.startswith("8 done, 0 failed, 0 missing\n")
+    assert "mi_true = 4" in ended.out
+    assert "`bench show small --scale tiny` shows the suite's own cells" in ended.out
+    assert workspace.call("status", *words, "--json").json["done"] == 8
+    assert len(workspace.call("show", *words, "--json").json) == 4
+    assert workspace.call("status", "small", "--json").json["done"] == 0
+    for verb in ("show", "compare", "claims"):
+        answer = workspace.call(verb, "small", "--json")
+        assert answer.status == 3, verb
+    assert not any("/small/" in page for page in workspace.call("report", "--json").json["drawn"])
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--set", "stepps=3"], "--set stepps: unknown setting. Did you mean 'steps'? Allowed "),
+        (["--set", "steps"], "--set steps: expected one SETTING=VALUE[,VALUE...], such as K=64"),
+        (["--set", "steps=x"], "suites/small.yaml: --set steps: found 'x', expected a whole "),
+        (["--set", "loss=eqco"], "--set loss: the suite couples it with alpha; set them too\n"),
+        (
+            ["--set", "steps=3", "--limit-gpu-hours", "1"],
+            "--limit-gpu-hours chooses cells by the claims that need them, and cells of --set ",
+        ),
+    ],
+)
+@pytest.mark.parametrize("verb", ["plan", "run"])
+def test_mistakes_in_what_is_set(
+    workspace: Workspace, verb: str, words: list[str], told: str
+) -> None:
+    answer = workspace.call(verb, "small", *words)
+    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert answer.err.startswith(f"bench: {told}")
+
+
+def test_all_of_coupled_axes_may_be_set(workspace: Workspace) -> None:
+    words = ("plan", "small", "--set", "loss=eqco", "--set", "alpha=64", "--json")
+    axes = [cell["axes"] for cell in workspace.call(*words).json["cells"]]
+    assert len(axes) == 8  # 2 MI, 2 K, 2 seeds, each once
+    assert all("loss" not in a and "alpha" not in a for a in axes)
+
+
+def test_baselines_stay_with_the_suite(workspace: Workspace) -> None:
+    """Floors and ceilings of a scale are of its own cells."""
+    baselines = {"epochs": 1, "optimizer": "sgd", "lr": 0.1, "weight_decay": 0.0}
+    workspace.suite(changed(DIGITS, {"scales.tiny.baselines": baselines}))
+    own = workspace.call("plan", "digits", "--json").json["cells"]
+    other = workspace.call("plan", "digits", "--set", "epochs=2", "--json").json["cells"]
+    assert {cell["config"]["experiment"] for cell in own} == {"pretrain", "baseline"}
+    assert {cell["config"]["experiment"] for cell in other} == {"pretrain"}

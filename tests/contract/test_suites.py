@@ -1,0 +1,91 @@
+"""`bench suites`: filters of the list, and one suite described whole."""
+
+from typing import Any
+
+import pytest
+
+from tests.fakes.results import cells_of, finish
+from tests.fakes.suites import DIGITS, SUITE, changed
+from tests.fakes.workspace import Workspace
+
+
+@pytest.fixture
+def two(workspace: Workspace) -> Workspace:
+    workspace.suite(DIGITS)
+    return workspace
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ([], {"digits": ["tiny"], "small": ["tiny", "long"]}),
+        (["--search", "GAUSSIAN grid"], {"small": ["tiny", "long"]}),
+        (["--search", "table-9"], {"small": ["tiny", "long"]}),
+        (["--search", "gaussian zebra"], {}),
+        (["--paper", "eqco"], {"small": ["tiny", "long"]}),
+        (["--paper", "dcl"], {}),
+        (["--scale", "long"], {"small": ["long"]}),
+        (["--dataset", "digits"], {"digits": ["tiny"]}),
+        (["--dataset", "digits", "--paper", "eqco"], {}),
+    ],
+)
+def test_filters(two: Workspace, words: list[str], found: dict[str, list[str]]) -> None:
+    answer = two.call("suites", *words, "--json")
+    assert (answer.status, answer.err) == (0, "")
+    assert {record["name"]: list(record["scales"]) for record in answer.json} == found
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--scale", "big"], "--scale big: no suite has it. Allowed here: tiny, long.\n"),
+        (["--paper", "dlc"], "no paper 'dlc'. Did you mean 'dcl'? "),
+        (["--dataset", "digit"], "--dataset digit: no suite has it. Did you mean 'digits'? "),
+        (["small", "--paper", "eqco"], "a name chooses one suite: leave the other filters out\n"),
+        (["smal"], "suites: no suite 'smal'. Did you mean 'small'? "),
+    ],
+)
+def test_mistakes(two: Workspace, words: list[str], told: str) -> None:
+    answer = two.call("suites", *words)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith(f"bench: {told}")
+
+
+def test_the_list_fits_80_columns(two: Workspace) -> None:
+    title = "A title of a suite that is too long for one line of a terminal and goes on and on"
+    two.suite(changed(SUITE, {"title": title}), "other")
+    told = two.call("suites").out
+    assert max(map(len, told.splitlines())) <= 80
+    assert told.startswith(
+        "digits: tiny 0/2\n    A few epochs on digits\nother: tiny 0/16, long 0/16\n"
+    )
+    assert told.endswith(
+        "3 suites (cells done/in all by scale).\n`bench suites digits` describes one whole.\n"
+    )
+
+
+def test_one_suite_is_described_whole(two: Workspace) -> None:
+    def number(cell: Any) -> dict[str, float]:
+        return {"mi_lower_bound": 1.0}
+
+    path = two.root / "suites" / "small.yaml"
+    finish(two.root / "results", cells_of(path, "tiny")[:3], number)
+    (record,) = two.call("suites", "small", "--json").json
+    assert record["scales"]["tiny"] == {
+        "cells": 16, "done": 3, "protocol": "reduced", "what": "seconds", "datasets": [],
+        "seeds": [0, 1],
+        "axes": {"loss": ["infonce", "eqco"], "mi_true": [2.0, 10.0], "K": [8, 16]},
+    }  # fmt: skip
+    told = two.call("suites", "small").out
+    for part in (
+        "small: A small grid of gaussian-mi\n  eqco: table-9\n",
+        "scale tiny, the default (reduced): seconds; 3 of 16 cells done\n    loss: infonce, eqco\n",
+        'claim toy-mi-steady: "the InfoNCE estimate varies with K',
+        "assumed tau = 1: plain\n",
+        "Next: `bench plan small --scale tiny`\n",
+    ):
+        assert part in told
+    assert max(map(len, told.splitlines())) <= 80
+    digits = two.call("suites", "digits").out
+    assert "  of no paper\n" in digits
+    assert "    dataset: digits\n    knn_k: 3, 7\n    seed: 0\n" in digits

@@ -1,0 +1,136 @@
+"""`bench versus`: differences of two methods or losses over suites, by the verdicts' statistics."""
+
+from typing import Any
+
+import pytest
+
+from bench.analysis.claims import judge_claims
+from bench.papers.reader import load_paper
+from bench.results.reader import Results
+from bench.suites.load import load_suite
+from tests.fakes.results import cells_of, finish
+from tests.fakes.suites import DIGITS, REMOVED, SUITE, changed
+from tests.fakes.workspace import Workspace
+
+KEYS = [
+    "suite", "scale", "protocol", "metric", "difference", "low", "high", "level", "n", "groups",
+    "sign", "why",
+]  # fmt: skip
+CLAIM = {
+    "toy-mi-steady": [
+        {
+            "check": "exceeds", "metric": "mi_lower_bound", "mean": True,
+            "where": {"loss": "eqco"}, "than": {"loss": "infonce"},
+        }
+    ]
+}  # fmt: skip
+
+
+def number(cell: Any) -> dict[str, float]:
+    """eqco lies above infonce by 1, by 0.6 in the second seed, and by 2 at K = 16."""
+    lead = (1.0 - 0.4 * cell.seed) * (2 if cell.K == 16 else 1)
+    return {"mi_lower_bound": cell.mi_true + cell.seed / 10 + lead * (cell.loss == "eqco")}
+
+
+@pytest.fixture
+def measured(workspace: Workspace) -> Workspace:
+    path = workspace.suite(changed(SUITE, {"claims": CLAIM}))
+    finish(workspace.root / "results", cells_of(path, "tiny"), number)
+    return workspace
+
+
+def test_the_difference_is_that_of_a_claims_check(measured: Workspace) -> None:
+    """Its mean over the four points: (1 + 0.6) / 2 x (1 + 2) / 2."""
+    (row,) = measured.call("versus", "eqco", "infonce", "--json").json
+    assert list(row) == KEYS
+    assert row["difference"] == pytest.approx(0.8 * 1.5)
+    told = (row["suite"], row["scale"], row["metric"], row["n"], row["groups"], row["sign"])
+    assert told == ("small", "tiny", "mi_lower_bound", 2, 4, 1)
+    path = measured.root / "suites" / "small.yaml"
+    suite, cells = load_suite(path), cells_of(path, "tiny")
+    done = Results(measured.root / "results").finished(cells)
+    (judged,) = judge_claims(suite, "tiny", cells, done, load_paper("eqco"))
+    assert judged.effect is not None
+    same = (judged.effect.mean, judged.effect.low, judged.effect.high)
+    assert (row["difference"], row["low"], row["high"]) == same
+
+
+def test_turned_round_it_has_the_other_sign(measured: Workspace) -> None:
+    (there,) = measured.call("versus", "eqco", "infonce", "--json").json
+    (back,) = measured.call("versus", "infonce", "eqco", "--json").json
+    assert (back["difference"], back["low"]) == (-there["difference"], -there["high"])
+
+
+def test_every_suite_and_scale_that_has_both_has_a_row(measured: Workspace) -> None:
+    path = measured.suite(changed(SUITE, {"grid.K": [8]}), "other")
+    third = measured.suite(changed(SUITE, {"grid.mi_true": [2, 4], "paper": None, "claims": {},
+        "compare": [], "figures": [], "reproduces": [], "protocol": REMOVED}), "third")  # fmt: skip
+    for own, scale in ((path, "long"), (third, "tiny")):
+        cells = [c for c in cells_of(own, scale) if c.seed == 0 or scale == "tiny"]
+        finish(measured.root / "results", cells, number)
+    rows = measured.call("versus", "eqco", "infonce", "--json").json
+    found = {(r["suite"], r["scale"]): (r["n"], r["groups"], r["low"] is None) for r in rows}
+    assert found == {
+        ("other", "long"): (1, 2, True),
+        ("other", "tiny"): (2, 2, False),  # cells that suites share
+        ("small", "long"): (1, 2, True),  # of what is finished
+        ("small", "tiny"): (2, 4, False),
+        ("third", "long"): (1, 1, True),
+        ("third", "tiny"): (2, 4, False),
+    }
+    only = measured.call(
+        "versus", "eqco", "infonce", "--scale", "long", "--paper", "eqco", "--json"
+    )
+    assert {r["suite"] for r in only.json} == {"other", "small"}
+
+
+def test_it_is_printed_with_unit_seeds_and_points(measured: Workspace) -> None:
+    told = measured.call("versus", "infonce", "eqco").out
+    assert told.startswith("infonce - eqco, mean over all other settings in which a suite has both")
+    (line,) = (line for line in told.splitlines() if line.startswith("small at tiny (reduced)"))
+    assert line.split()[4:] == [
+        "MI", "bound", "-1.20", "[-1.53,", "-0.87]", "nats", "2", "4", "eqco"
+    ]  # fmt: skip
+
+
+def test_what_is_sure_says_which_is_higher(workspace: Workspace) -> None:
+    path = workspace.root / "suites" / "small.yaml"
+
+    def sure(cell: Any) -> dict[str, float]:
+        return {"mi_lower_bound": cell.seed / 1e4 + (cell.loss == "eqco")}
+
+    finish(workspace.root / "results", cells_of(path, "tiny"), sure)
+    told = workspace.call("versus", "infonce", "eqco").out
+    assert "infonce higher in 0, eqco in 1, undecided in 0." in told
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "told"),
+    [
+        (["eqco", "infonce"], 3, "no finished cells of both eqco and infonce beside each other; "),
+        (["eqco", "info"], 2, "'info' is no method or loss of any suite. Did you mean 'infonce'? "),
+        (["eqco", "simclr"], 2, "eqco is a loss and simclr is a method: name two methods or two "),
+        (["infonce", "cosine"], 2, "'cosine' is no method or loss of any suite. "),
+        (
+            ["simclr", "moco-v2"],
+            2,
+            "no suite has cells of both simclr and moco-v2; `bench methods ",
+        ),
+        (
+            ["eqco", "infonce", "--metric", "knn_top"],
+            2,
+            "--metric knn_top: no cell has it. Did you ",
+        ),
+        (["eqco", "infonce", "--scale", "big"], 2, "--scale big: no suite has it. "),
+        (["eqco", "infonce", "--paper", "doc"], 2, "no paper 'doc'. Did you mean 'dcl'? "),
+    ],
+)
+def test_mistakes_and_nothing_measured(
+    workspace: Workspace, words: list[str], status: int, told: str
+) -> None:
+    for name, method in (("one", "simclr"), ("two", "moco-v2")):
+        fixed = {"fixed.K": REMOVED, "fixed.bn_groups": REMOVED} if method == "simclr" else {}
+        workspace.suite(changed(DIGITS, fixed | {"fixed.method": method}), name)
+    answer = workspace.call("versus", *words, "--json")
+    assert (answer.status, answer.out, answer.err.count("\n")) == (status, "", 1)
+    assert answer.err.startswith(f"bench: {told}")

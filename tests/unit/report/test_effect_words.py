@@ -1,0 +1,137 @@
+"""Effects in words: what less what, with unit, expectation and the paper's number."""
+
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from bench.report.effect_words import effect_words, metric_words, subject_words, unit_of
+from bench.suites.checks import Check
+
+CHECK: TypeAdapter[Check] = TypeAdapter(Check)
+DCL, INFONCE = {"loss": "dcl", "batch_size": 32}, {"loss": "infonce", "batch_size": 32}
+EXCEEDS = {"check": "exceeds", "metric": "linear_top1", "where": DCL, "than": INFONCE}
+ROW = {
+    "check": EXCEEDS, "effect": 0.356, "low": -1.07, "high": 1.78, "n": 5, "groups": 1,
+    "threshold": 0.0, "printed_margin": 4.8, "smallest_effect": 1.23, "stand_in_for": None,
+}  # fmt: skip
+
+
+def test_the_whole_sentence() -> None:
+    assert effect_words(ROW) == (
+        "linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (holds above 0), n = 5; "
+        "paper at least +4.8; below 1.2 nothing can be told"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"effect": None}, ""),
+        ({"low": None, "high": None, "smallest_effect": None}, ": +0.356 points (holds above 0), "),
+        ({"groups": 3}, "at batch 32, the furthest off of 3: +0.4 "),
+        ({"printed_margin": None}, "n = 5; below 1.2 "),
+        ({"stand_in_for": "knn_top1"}, "; paper kNN at least +4.8; "),
+        ({"low": 0.351, "high": 0.361}, ": +0.3560 [0.3510, 0.3610] points"),
+        ({"low": 0.356, "high": 0.356}, ": +0.356 [0.356, 0.356] points"),
+        (
+            {"check": EXCEEDS | {"by": 1.0}, "threshold": 1.0},
+            "(holds above 1), n = 5; paper at least +5.8; nearer to that than 1.2 nothing ",
+        ),
+        (
+            {
+                "check": {"check": "flat", "metric": "knn_top1", "over": "K", "within": 1.0},
+                "threshold": 1.0, "printed_margin": 0.8,
+            },
+            "kNN, change over K: +0.4 [-1.1, 1.8] points (holds within ±1), n = 5; paper within "
+            "±0.2; nearer to that than 1.2 nothing can be told",
+        ),
+        (
+            {"check": {"check": "below", "metric": "mi_lower_bound", "bound": "mi_true"}},
+            "MI bound - mi true: +0.4 [-1.1, 1.8] nats (holds up to 0), n = 5; below 1.2 nothing",
+        ),
+    ],
+)  # fmt: skip
+def test_its_parts(changes: dict[str, Any], told: str) -> None:
+    words = effect_words(ROW | changes)
+    assert told in words if told else words == ""
+
+
+A, B = {"loss": "dcl"}, {"loss": "infonce", "alpha": None}
+AXIS = {"metric": "q_b", "over": "batch_size"}
+
+
+@pytest.mark.parametrize(
+    ("check", "told"),
+    [
+        ({"check": "exceeds", "value": 50.0, "where": {"tau": 0.1}}, "q b - 50 at tau 0.1"),
+        ({"check": "equal", "value": 0.0, "within": 1.0, "where": A}, "q b at dcl"),
+        ({"check": "equal", "within": 1.0, "where": A, "than": B}, "q b, dcl - infonce"),
+        ({"check": "ordered", "direction": "rising"}, "q b, step along batch (rising is +)"),
+        ({"check": "change", "direction": "falling"}, "q b, change over batch (falling is +)"),
+        ({"check": "peak", "near": [8, 64]}, "q b, batch 8 to 64 - elsewhere"),
+        (
+            {"check": "peak", "near": [8, 64], "where": A, "than": B},
+            "q b, dcl - infonce, batch 8 to 64 - elsewhere",
+        ),
+        (
+            {"check": "gain-exceeds", "where": A, "than": B, "other": {"K": 4}, "other_than": {}},
+            "q b, (dcl - infonce) - (K 4 - all)",
+        ),
+        (
+            {"check": "gain-grows", "where": A, "than": B, "direction": "falling"},
+            "q b, growth of dcl - infonce with falling batch",
+        ),
+        (
+            {"check": "moves-less", "where": A, "than": B, "direction": "rising"},
+            "q b, movement over batch, infonce - dcl",
+        ),
+        (
+            {"check": "crossing", "where": A, "than": B, "between": [8, 64]},
+            "q b, dcl - infonce, lead at batch 8 and lag at batch 64",
+        ),
+        (
+            {"check": "change", "direction": "rising", "where": {"experiment": "x"}},
+            "q b, change over batch (rising is +)",
+        ),
+    ],
+)
+def test_every_kind_of_check_names_what_it_looks_at(check: dict[str, Any], told: str) -> None:
+    axis = (
+        AXIS if "over" in CHECK.json_schema()["$defs"][KINDS[check["check"]]]["properties"] else {}
+    )
+    record = CHECK.validate_python({"metric": "q_b"} | axis | check)
+    assert subject_words(record) == told.replace("lag at batch", "lag at")
+
+
+KINDS = {
+    "exceeds": "Exceeds", "equal": "Equal", "ordered": "Ordered", "change": "Change",
+    "peak": "Peak", "gain-exceeds": "GainExceeds", "gain-grows": "GainGrows",
+    "moves-less": "MovesLess", "crossing": "Crossing",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("at", "told", "unit"),
+    [
+        ({"epoch": 10}, "linear at epoch 10, dcl - infonce at batch 32", "points"),
+        ({"since": 10}, "linear since epoch 10, dcl - infonce at batch 32", "points"),
+        ({"area": True}, "linear, mean over epochs, dcl - infonce at batch 32", "points"),
+        ({"reaches": 80}, "linear, first epoch at 80, dcl - infonce at batch 32", "epochs"),
+    ],
+)
+def test_numbers_of_histories_say_when(at: dict[str, Any], told: str, unit: str) -> None:
+    check = CHECK.validate_python(EXCEEDS | {"at": at})
+    assert (subject_words(check), unit_of(check)) == (told, unit)
+
+
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [
+        ("linear_top1", "linear"), ("knn_top1", "kNN"), ("warped_knn_top1", "warped kNN"),
+        ("few_shot_linear_top1", "few-shot linear"), ("linear_top5", "linear top5"),
+        ("mi_lower_bound", "MI bound"), ("grad_norm_q", "grad norm q"),
+    ],
+)  # fmt: skip
+def test_metrics_have_words(metric: str, words: str) -> None:
+    assert metric_words(metric) == words
