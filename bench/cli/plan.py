@@ -229,10 +229,6 @@ def print_plan(record: Record) -> None:
         print_limited(record["limited"], file=sys.stdout)
 
 
-def _axis_text(value: Any) -> str:
-    return value_text(value, null="")
-
-
 def _print_kinds(p: Record) -> None:
     """Print what is predicted of each kind of cell."""
     work = "core time" if p["gpu_hours"] is None else "GPU time"
