@@ -1,7 +1,6 @@
 """The settings of `pretrain`, axis by axis; `pretrain.py` puts them together.
 
-A setting that came after the first version is `later`: it enters a cell's id only where it is not
-at its default, so that results from before keep their ids.
+A setting that came later is `later`: at its default it enters no id, so older results keep theirs.
 """
 
 from typing import Annotated, Any, Literal
@@ -202,8 +201,7 @@ class Objective(Axis):
     """Of the original IR and LA; constant: noise-contrastive estimation with one number for all
     queries; sampled: kappa before a sum over samples."""
     own_entry: Literal["always", "if-near"] | None = later()
-    """Whether a query's own entry is among LA's close neighbours always, or where it is one of the
-    K nearest to the view."""
+    """When a query's own entry is among LA's close neighbours; if-near: as one of the K nearest."""
     balance: PositiveFloat | None = later()
     """Lambda; null with a gradient: dynamic."""
     cov_weight: NonNegativeFloat | None = later()

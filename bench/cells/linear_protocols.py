@@ -72,22 +72,20 @@ _LARS: dict[str, Any] = {
     "optimizer": "lars", "lr_scaling": "linear", "batch_size": 4096, "epochs": 90,
     "shown": "crop-flip",
 }  # fmt: skip
+_THIRTY: dict[str, Any] = {
+    "optimizer": "sgd", "base_lr": 30.0, "epochs": 100, "schedule": "step", "lr_drops": (60, 80),
+    "shown": "crop-flip",
+}  # fmt: skip
 _MUTUAL_INFORMATION: dict[str, Any] = {
     "optimizer": "sgd", "base_lr": 0.01, "epochs": 30, "schedule": "plateau", "weight_decay": 1e-5,
     "shown": "as-pretraining",  # App. C.2: the same augmentations as in pretraining
 }  # fmt: skip
-# The numbers are those of `published` where it prints them; what is assumed stands beside them.
+# The numbers are those of `bench/papers/data` where a paper prints them; what is assumed stands
+# beside them.
 # Where no paper says what is shown, it is a crop and a flip, as in the codes that they name.
 LINEAR_PROTOCOLS: dict[str, LinearProtocol] = {
     # dcl, protocol linear-eval-openselfsup (App. 4)
-    "openselfsup": LinearProtocol(
-        optimizer="sgd",
-        base_lr=30.0,
-        epochs=100,
-        schedule="step",
-        lr_drops=(60, 80),
-        shown="crop-flip",
-    ),
+    "openselfsup": LinearProtocol(**_THIRTY),
     # dcl, protocol linear-eval-simsiam (App. 4); assumed: SimSiam's own scaling of the rate
     "simsiam": LinearProtocol(**_LARS, base_lr=1.2),
     # unigrad, protocol linear-eval (App. B); assumed: the scaling of its released code
@@ -121,14 +119,7 @@ LINEAR_PROTOCOLS: dict[str, LinearProtocol] = {
         shown="crop-flip",
     ),
     # MoCo, arXiv:1911.05722, Sec. 4.1: as openselfsup, which took it over
-    "moco": LinearProtocol(
-        optimizer="sgd",
-        base_lr=30.0,
-        epochs=100,
-        schedule="step",
-        lr_drops=(60, 80),
-        shown="crop-flip",
-    ),
+    "moco": LinearProtocol(**_THIRTY),
     # logistic regression as scikit-learn poses it, for data small enough to reach the optimum
     "logistic": LinearProtocol(optimizer="lbfgs", epochs=1000, normalise="standardise"),
 }

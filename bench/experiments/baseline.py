@@ -1,6 +1,6 @@
 """Accuracies with nothing learned and with labels, by the evaluations of `pretrain`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -9,10 +9,9 @@ from torch import nn
 from bench.cells.baseline import NETWORK, TRAINING, Baseline
 from bench.cells.supervised import Supervised
 from bench.data.streams import Purpose, stream
-from bench.errors import CellFailure, DataError, DataFailure
+from bench.experiments.deterministic import deterministic
 from bench.experiments.evaluations import Evaluator, Frozen
-from bench.experiments.outcome import Clock, Outcome, Rates, Result
-from bench.experiments.pretrain import deterministic
+from bench.experiments.outcome import Clock, Outcome, Rates, Result, one_by_one
 from bench.experiments.timing import seconds_of, steps_s
 from bench.networks.encoder import make_encoder
 from bench.results.folder import CellFolder
@@ -27,10 +26,7 @@ ACCURACIES = ("knn", "linear", "few-shot", "warped-knn", "warped-linear", "warpe
 
 def run(cells: Sequence[Baseline], folders: Folders, device: str) -> list[Outcome]:
     """Evaluate each baseline; the history of a training with labels holds a line an epoch."""
-    return [
-        _outcome(cell, folder, folders.data, device)
-        for cell, folder in zip(cells, folders, strict=True)
-    ]
+    return one_by_one(_result, cells, folders, device)
 
 
 def probe(cell: Baseline, data: Path, device: str, clock: Clock) -> Rates:
@@ -49,8 +45,7 @@ def probe(cell: Baseline, data: Path, device: str, clock: Clock) -> Rates:
     evaluator = Evaluator([cell], source)
     if fault := evaluator.fault(cell):
         raise fault
-    encoder = _raw if cell.baseline == "raw" else _untrained
-    network = Frozen(encoder(cell, source, CellFolder(data), device))
+    network = Frozen(nothing_learned(cell, device))
     seconds = seconds_of(lambda: _accuracies(cell, evaluator, network), clock)
     if cell.baseline == "labels":
         seconds += steps_s(SupervisedTraining(_classifier(cell), source, device), clock)
@@ -64,29 +59,28 @@ def _accuracies(cell: Baseline, evaluator: Evaluator, network: Frozen) -> dict[s
     return metrics
 
 
-def _outcome(cell: Baseline, folder: CellFolder, data: Path, device: str) -> Outcome:
-    try:
-        source = open_source(cell, data, device)
-        evaluator = Evaluator([cell], source)
-        if fault := evaluator.fault(cell):
-            return fault
-        with deterministic(device):
-            encoder = ENCODERS[cell.baseline](cell, source, folder, device)
-            metrics = _accuracies(cell, evaluator, Frozen(encoder))
-    except DataError as error:
-        return DataFailure(str(error))
-    except CellFailure as failure:
-        return failure
+def _result(cell: Baseline, folder: CellFolder, data: Path, device: str) -> Result:
+    source = open_source(cell, data, device)
+    evaluator = Evaluator([cell], source)
+    if fault := evaluator.fault(cell):
+        raise fault
+    with deterministic(device):
+        if cell.baseline == "labels":
+            encoder = _trained_with_labels(cell, source, folder, device)
+        else:
+            encoder = nothing_learned(cell, device)
+        metrics = _accuracies(cell, evaluator, Frozen(encoder))
     return Result(metrics, provenance={"dataset": source.meta.fingerprint})
 
 
-def _raw(cell: Baseline, source: Source, folder: CellFolder, device: str) -> nn.Module:
-    """Return what makes features of pixels as an encoder sees them: all of them, in a row."""
-    return nn.Flatten()
+def nothing_learned(cell: Baseline, device: str) -> nn.Module:
+    """Return what makes features of images without any training.
 
-
-def _untrained(cell: Baseline, source: Source, folder: CellFolder, device: str) -> nn.Module:
-    """Return the encoder that a `pretrain` cell of the same seed begins with."""
+    Of raw inputs all pixels as an encoder sees them, in a row; else the encoder that a `pretrain`
+    cell of the same seed begins with.
+    """
+    if cell.baseline == "raw":
+        return nn.Flatten()
     assert cell.arch is not None
     assert cell.stem is not None
     assert cell.width is not None
@@ -101,7 +95,9 @@ def _untrained(cell: Baseline, source: Source, folder: CellFolder, device: str) 
     return encoder.to(device).to(memory_format=torch.channels_last)
 
 
-def _labels(cell: Baseline, source: Source, folder: CellFolder, device: str) -> nn.Module:
+def _trained_with_labels(
+    cell: Baseline, source: Source, folder: CellFolder, device: str
+) -> nn.Module:
     """Return the encoder of a classifier that was trained by cross-entropy."""
     training = SupervisedTraining(_classifier(cell), source, device)
     train(training, folder)
@@ -115,11 +111,3 @@ def _classifier(cell: Baseline) -> Supervised:
     own = {name: getattr(cell, name) for name in names}
     given = {name: value for name, value in own.items() if value is not None}
     return Supervised.model_validate(head | given)
-
-
-ENCODERS: dict[str, Callable[[Baseline, Source, CellFolder, str], nn.Module]] = {
-    "raw": _raw,
-    "untrained": _untrained,
-    "labels": _labels,
-}
-"""What makes the encoder of a baseline."""

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from bench.errors import CellFailure
+from bench.errors import CellFailure, DataError, DataFailure
+from bench.results.folder import CellFolder
 from bench.results.folders import Folders
 
 if TYPE_CHECKING:
@@ -27,6 +29,30 @@ Failure = CellFailure
 Outcome = Result | Failure
 Clock = Callable[[], float]
 """Tells seconds."""
+T = TypeVar("T")
+C = TypeVar("C")
+Compute = Callable[[C, CellFolder, Path, str], Result]
+"""From a cell, its folder, the folder of data sets and the device to its result."""
+
+
+def attempted(compute: Callable[[], T]) -> T | Failure:
+    """Return what is computed, or why it cannot be: a failure of the cell or of its data."""
+    try:
+        return compute()
+    except DataError as error:
+        return DataFailure(str(error))
+    except CellFailure as failure:
+        return failure
+
+
+def one_by_one(
+    compute: Compute[C], cells: Sequence[C], folders: Folders, device: str
+) -> list[Outcome]:
+    """Return the outcome of each cell, computed by itself: a failure of one harms no other."""
+    return [
+        attempted(partial(compute, cell, folder, folders.data, device))
+        for cell, folder in zip(cells, folders, strict=True)
+    ]
 
 
 class Rates(NamedTuple):

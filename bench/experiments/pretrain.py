@@ -7,16 +7,16 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from torch.utils import deterministic as memory
 
 from bench.cells.coordinates import EVALUATIONS
 from bench.cells.pretrain import Pretrain
 from bench.distributed import ALONE, Ranks
 from bench.distributed.stop import agreed
-from bench.errors import CellFailure, DataError, DataFailure
+from bench.errors import CellFailure, DataFailure
+from bench.experiments.deterministic import deterministic
 from bench.experiments.encoder_folder import TrainedFolder
 from bench.experiments.evaluations import Evaluator
-from bench.experiments.outcome import Clock, Outcome, Rates, Result
+from bench.experiments.outcome import Clock, Outcome, Rates, Result, attempted
 from bench.experiments.timing import (
     forward_rate,
     has_long_steps,
@@ -46,30 +46,33 @@ def run(
     Of several ranks all train, each on its share of every batch; the first alone writes, and
     evaluates after that: the others return nothing then.
     """
+    outcomes = attempted(lambda: _outcomes(cells, folders, device, ranks))
+    return [outcomes] * len(cells) if isinstance(outcomes, CellFailure) else outcomes
+
+
+def _outcomes(
+    cells: Sequence[Pretrain], folders: Folders, device: str, ranks: Ranks
+) -> list[Outcome]:
+    """Return what `run` does; a failure of the training, which is raised, is of all cells alike."""
     home = TrainedFolder.of(cells[0], folders)
-    try:
-        with listening() if ranks.many else nullcontext(), deterministic(device):
-            source = ranks.all_do(lambda: open_source(cells[0], folders.data, device))
-            _check_alike(source, ranks)
-            evaluator = Evaluator(cells, source)
-            faults = [evaluator.fault(cell) for cell in cells]
-            if all(faults):
-                return [fault for fault in faults if fault]
-            _have_trained(cells[0], source, home, evaluator, device, ranks)
-        if not ranks.first:
-            return []
-        home.sweep()
-        home.remove_checkpoint()
-        with deterministic(device):
-            online = _load(cells[0], source, home, device)
-            outcomes = [
-                fault or _outcome(cell, source, home, evaluator, online)
-                for fault, cell in zip(faults, cells, strict=True)
-            ]
-    except DataError as error:
-        return [DataFailure(str(error))] * len(cells)
-    except CellFailure as failure:  # of the training: of all cells alike
-        return [failure] * len(cells)
+    with listening() if ranks.many else nullcontext(), deterministic(device):
+        source = ranks.all_do(lambda: open_source(cells[0], folders.data, device))
+        _check_alike(source, ranks)
+        evaluator = Evaluator(cells, source)
+        faults = [evaluator.fault(cell) for cell in cells]
+        if all(faults):
+            return [fault for fault in faults if fault]
+        _have_trained(cells[0], source, home, evaluator, device, ranks)
+    if not ranks.first:
+        return []
+    home.sweep()
+    home.remove_checkpoint()
+    with deterministic(device):
+        online = _load(cells[0], source, home, device)
+        outcomes = [
+            fault or _outcome(cell, source, home, evaluator, online)
+            for fault, cell in zip(faults, cells, strict=True)
+        ]
     for folder in folders:
         folder.copy_history(home)
     return outcomes
@@ -117,12 +120,13 @@ def _outcome(
     cell: Pretrain, source: Source, home: TrainedFolder, evaluator: Evaluator, online: Online
 ) -> Outcome:
     """Return what one cell asks for; a failure of its own harms no other."""
-    try:
+
+    def result() -> Outcome:
         metrics = (home.metrics() or {}) | _evaluate(cell, home, evaluator, online)
-    except CellFailure as failure:
-        return failure
-    provenance = {"dataset": source.meta.fingerprint, "trained": home.provenance()}
-    return Result(metrics, arrays=home.arrays(), provenance=provenance)
+        provenance = {"dataset": source.meta.fingerprint, "trained": home.provenance()}
+        return Result(metrics, arrays=home.arrays(), provenance=provenance)
+
+    return attempted(result)
 
 
 def _check_alike(source: Source, ranks: Ranks) -> None:
@@ -220,29 +224,3 @@ def _evaluate(
             home.write_evaluation(cell, name, known)
         metrics |= known
     return metrics
-
-
-@contextmanager
-def deterministic(device: str) -> Iterator[None]:
-    """On a GPU take deterministic kernels; torch warns where there is none.
-
-    Convolutions that stay in float32 may round their factors to TF32's 10 bits: like the device
-    itself that moves no more than rounding, so no setting of the cell names it. Products of
-    matrices keep float32: similarities over a small temperature, neighbours and views would feel
-    it. New memory is not filled, since nothing here reads what it has not written.
-    """
-    if device == "cpu":
-        yield
-        return
-    before = torch.are_deterministic_algorithms_enabled()
-    tf32 = torch.backends.cudnn.allow_tf32
-    filled = memory.fill_uninitialized_memory  # type: ignore[attr-defined]
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    torch.backends.cudnn.allow_tf32 = True
-    memory.fill_uninitialized_memory = False  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        torch.use_deterministic_algorithms(before)
-        torch.backends.cudnn.allow_tf32 = tf32
-        memory.fill_uninitialized_memory = filled  # type: ignore[attr-defined]

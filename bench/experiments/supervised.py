@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.cells.supervised import Supervised
-from bench.errors import CellFailure, DataError, DataFailure
-from bench.experiments.outcome import Clock, Outcome, Rates, Result
-from bench.experiments.pretrain import deterministic
+from bench.experiments.deterministic import deterministic
+from bench.experiments.outcome import Clock, Outcome, Rates, Result, one_by_one
 from bench.experiments.timing import (
     forward_rate,
     has_long_steps,
@@ -25,10 +24,7 @@ from bench.train.supervised import SupervisedTraining
 
 def run(cells: Sequence[Supervised], folders: Folders, device: str) -> list[Outcome]:
     """Train each classifier; its history holds a line an epoch."""
-    return [
-        _outcome(cell, folder, folders.data, device)
-        for cell, folder in zip(cells, folders, strict=True)
-    ]
+    return one_by_one(_result, cells, folders, device)
 
 
 def probe(cell: Supervised, data: Path, device: str, clock: Clock) -> Rates:
@@ -55,16 +51,11 @@ def probe(cell: Supervised, data: Path, device: str, clock: Clock) -> Rates:
     return Rates(0.0, (seconds + cell.epochs * test_s) / work)
 
 
-def _outcome(cell: Supervised, folder: CellFolder, data: Path, device: str) -> Outcome:
-    try:
-        source = open_source(cell, data, device)
-        training = SupervisedTraining(cell, source, device)
-        with deterministic(device):
-            train(training, folder)
-    except DataError as error:
-        return DataFailure(str(error))
-    except CellFailure as failure:
-        return failure
+def _result(cell: Supervised, folder: CellFolder, data: Path, device: str) -> Result:
+    source = open_source(cell, data, device)
+    training = SupervisedTraining(cell, source, device)
+    with deterministic(device):
+        train(training, folder)
     history = folder.history()
     metrics = {k: v for k, v in history[-1].items() if k in Supervised.metrics}
     metrics["test_top1_best"] = max(line["test_top1"] for line in history)

@@ -21,8 +21,8 @@ from bench.estimate.predict import Prediction
 from bench.estimate.probe_files import Speed, write_speed
 from bench.estimate.rates import machine_of
 from bench.experiments import EXPERIMENTS, probe_of
+from bench.experiments.deterministic import deterministic
 from bench.experiments.outcome import Clock, Rates
-from bench.experiments.pretrain import deterministic
 from bench.experiments.timing import clock_for
 from bench.launch.worker import configure_process, peak_memory_gb
 from bench.results.store import Store

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 import zipfile
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.files.regular import check_regular
+from bench.files.regular import read_regular
 from bench.results.digests import MOST_BYTES
 from bench.text import foreign_text
 
@@ -20,17 +21,25 @@ NUMBERS = "biufc"  # kinds of numpy types that may be in arrays
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the arrays of an npz file of any origin, within 64 MiB of memory.
+    """Return the arrays of an npz file of any origin: see `arrays_of`.
+
+    Raises:
+        ValueError: it is not there, or its content is not what it should be.
+        StoreError: it is no regular file of 64 MiB at most.
+    """
+    return arrays_of(read_regular(path, MOST_BYTES[ARRAYS]) or b"")
+
+
+def arrays_of(content: bytes) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the arrays of the content of an npz file of any origin, within 64 MiB of memory.
 
     Raises:
         ValueError: it is torn, too large unpacked, or holds something else than numbers.
-        StoreError: it is no regular file of that size at most.
     """
     import numpy as np  # here alone, so that `bench status` need not load it
 
-    check_regular(path, MOST_BYTES[ARRAYS])
     try:
-        with warnings.catch_warnings(), zipfile.ZipFile(path) as file:
+        with warnings.catch_warnings(), zipfile.ZipFile(BytesIO(content)) as file:
             warnings.simplefilter("error")
             entries = file.infolist()
             names = [entry.filename.removesuffix(".npy") for entry in entries]
@@ -39,7 +48,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
             size = sum(entry.file_size for entry in entries)
             if size > MOST_BYTES[ARRAYS]:
                 raise ValueError(f"{size} bytes unpacked, of {MOST_BYTES[ARRAYS]} allowed")
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(BytesIO(content), allow_pickle=False) as file:
             arrays = {name: np.asarray(file[name]) for name in file.files}
     except Exception as fault:  # zipfile and numpy raise many kinds for a torn file
         raise ValueError(foreign_text(str(fault))) from fault

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from bench.cells.cell import Cell
 from bench.errors import Damaged, StoreError
 from bench.files.atomic import disk_failures, read_json, sync_folder, to_json, to_npz, write_whole
-from bench.files.regular import check_regular, is_number, parse_json, read_regular
-from bench.results.arrays import read_arrays
+from bench.files.regular import is_number, parse_json, read_regular
+from bench.results.arrays import arrays_of
 from bench.results.attempts import Attempt, begin_attempt, last_attempt
 from bench.results.digests import DIGESTS, MOST_BYTES, check_content, write_digests
 from bench.results.owner import LEASE_S, Owner
@@ -200,11 +200,12 @@ class CellFolder:
         Raises:
             Damaged: they are not what was written, or no arrays of numbers.
         """
-        check_content(self.arrays_file, read_regular(self.arrays_file, MOST_BYTES["arrays.npz"]))
-        if not check_regular(self.arrays_file):
+        content = read_regular(self.arrays_file, MOST_BYTES["arrays.npz"])
+        check_content(self.arrays_file, content)
+        if content is None:
             return {}
         try:
-            return read_arrays(self.arrays_file)
+            return arrays_of(content)
         except ValueError as fault:
             raise self._unreadable(self.arrays_file, str(fault)) from fault
 

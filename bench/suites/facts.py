@@ -42,9 +42,9 @@ def facts(cell: Cell) -> dict[str, Any]:
     if "views" in known:
         one_view = bool(getattr(cell, "one_view", False))
         known |= _views(known["views"], known["view_strength"], one_view)
-    if known.get("linear") is not None:
-        known |= _linear(known["linear"])
-    if "base_lr" in known and known["base_lr"] is None:
+    if (protocol := getattr(cell, "linear_protocol", None)) is not None:
+        known |= _linear(protocol)
+    if known.get("lr") is not None and known.get("base_lr", 0) is None:
         N = known.get("N", known["batch_size"])
         known |= {"base_lr": known["lr"] * 256 / N, "lr_scaling": "linear"}
     if known.get("tau") is not None and "tau_beta" in known:
@@ -71,7 +71,7 @@ def part_names() -> frozenset[str]:
 def all_parts() -> list[dict[str, Any]]:
     """Return what each linear protocol stands for, and each view set, seen in one view or all."""
     views = [_views(name, 1.0, one_view) for name in view_names() for one_view in (False, True)]
-    return [*map(_linear, LINEAR_PROTOCOLS), *views]
+    return [*map(_linear, LINEAR_PROTOCOLS.values()), *views]
 
 
 @cache
@@ -100,8 +100,6 @@ def _one_or_all(values: list[Any]) -> Any:
 
 
 @cache
-def _linear(name: str) -> dict[str, Any]:
-    protocol = LINEAR_PROTOCOLS[name]
-    at_batch = protocol.batch_size / 256 if protocol.lr_scaling == "linear" else 1.0
-    known = protocol.model_dump() | {"lr": protocol.base_lr * at_batch}
+def _linear(protocol: LinearProtocol) -> dict[str, Any]:
+    known = protocol.model_dump() | {"lr": protocol.lr_at(0, protocol.batch_size)}
     return {f"linear.{key}": value for key, value in known.items()}

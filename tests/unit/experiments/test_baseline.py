@@ -14,7 +14,7 @@ from bench.errors import DataFailure
 from bench.evaluate.features import Features
 from bench.evaluate.knn import knn_top1
 from bench.experiments import Outcome, Result
-from bench.experiments.baseline import ENCODERS, probe, run
+from bench.experiments.baseline import nothing_learned, probe, run
 from bench.experiments.pretrain import run as pretrain
 from bench.results.folder import CellFolder
 from bench.results.folders import Folders
@@ -65,9 +65,7 @@ def test_the_untrained_network_is_the_one_that_pretraining_begins_with(tmp_path:
     assert isinstance(still, Result)
     encoders = list((tmp_path / "trained").glob("*/encoder.pt"))
     weights = torch.load(encoders[0], weights_only=True)
-    untrained = baseline_cell("untrained")
-    source = open_source(untrained, tmp_path, "cpu")
-    encoder = ENCODERS["untrained"](untrained, source, CellFolder(tmp_path / "x"), "cpu")
+    encoder = nothing_learned(baseline_cell("untrained"), "cpu")
     for name, value in encoder.named_parameters():
         assert_close(value.detach(), weights[f"backbone.{name}"], atol=1e-20, rtol=0)
 

@@ -5,10 +5,13 @@ import random
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bench.errors import Damaged, StoreError
+from bench.files.atomic import to_npz, write_whole
 from bench.files.messages import forget_warnings
+from bench.files.regular import read_regular
 from bench.results.damage import damage_of, discard
 from bench.results.digests import check_files
 from bench.results.exchange.write_tar import export_archive
@@ -62,6 +65,23 @@ def test_a_damaged_cell_is_missing_told_and_computed_again(
     assert [path.name for path in folder.path.iterdir()] == ["attempts"]
     fill(store, cells[0])
     assert states(store, cells) == ["done", "done"]
+
+
+def test_the_arrays_are_those_whose_digest_was_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is read once: what takes its place meanwhile is not taken for it."""
+    folder = CellFolder(tmp_path / "cell")
+    folder.path.mkdir()
+    folder.finish({"loss": 1.0}, {"a": np.arange(3)}, {})
+
+    def read_and_replaced(path: Path, most_bytes: int) -> bytes | None:
+        content = read_regular(path, most_bytes)
+        write_whole(folder.arrays_file, to_npz({"a": np.zeros(3)}))
+        return content
+
+    monkeypatch.setattr("bench.results.folder.read_regular", read_and_replaced)
+    assert folder.arrays()["a"].tolist() == [0, 1, 2]
 
 
 def test_exchanged_folders_and_summaries_are_no_evidence(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from bench.suites.agreement import NOT_USED, USED, agrees
 from bench.suites.expand import expand
 from bench.suites.facts import fact_names, facts
 from bench.suites.load import load_suite
-from tests.fakes.cells import small_cell
+from tests.fakes.cells import baseline_cell, small_cell
 from tests.fakes.paths import SUITES
 
 
@@ -110,6 +110,15 @@ def test_facts_of_views_and_linear_protocol() -> None:
 def test_a_linear_rate_is_that_of_its_batch() -> None:
     """0.02 for 256 images is 0.32 for 4096 (UniGrad, App. B, with the assumed rule)."""
     assert facts(cell_of("unigrad-table-2"))["linear.lr"] == pytest.approx(0.32)
+
+
+def test_a_classifier_that_sees_images_as_they_are_has_that_as_a_fact() -> None:
+    told = {
+        once: facts(small_cell(linear="openselfsup", linear_once=once))["linear.shown"]
+        for once in (False, True)
+    }
+    assert told == {False: "crop-flip", True: "image"}
+    assert facts(baseline_cell("raw", linear="openselfsup"))["linear.shown"] == "image"
 
 
 def test_views_that_differ_and_transforms_that_are_not_applied() -> None:
