@@ -159,6 +159,9 @@ def test_a_printed_gain_has_no_effects_at_other_values_beside_it() -> None:
         {"batch_size": 32, "dataset": "cifar100"},
     ]
     assert [row.measured is None for row in rows if row.metric == "knn_top1"] == [False, True]
+    rows = effects("dcl-table-1", "cifar", lambda _: {"linear_top1": 60.0})
+    drops = of_artifact(rows, "text-4.2-imagenet100-drop")
+    assert [row.at["loss"] for row in drops] == ["dcl", "infonce"]
 
 
 def test_readings_of_a_row_are_effects_by_themselves() -> None:

@@ -27,7 +27,7 @@ def counterpart(printed: list[Any], measured: list[Any], everywhere: list[Any] =
         ([256, 1024], [256], [256, 1024]),
         ([256, 1024], [8, 64, 128], [256, 1024]),
         (["moco", "byol"], ["simclr", "unigrad"], ["moco", "byol"]),
-        ([True, False], [1, 2], [True, False]),
+        ([True, False], [3, 4], [True, False]),
         ([None, 65536], [None, 256], [None, 256]),
         ([0.1], [None], [0.1]),
     ],

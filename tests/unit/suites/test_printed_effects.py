@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 import yaml
 
-from bench.papers.reader import PAPERS
+from bench.papers.reader import PAPERS, load_paper
 from bench.suites.load import load_suite, suite_paths
 from bench.suites.printed_effects import PrintedEffect, printed_effects
+from bench.suites.suite import Comparison
 from bench.suites.validate import check_suite
 from tests.fakes.paths import SUITES
 
@@ -113,6 +114,21 @@ def test_the_partner_of_the_own_artifact_goes_first() -> None:
     for compare in (suite.compare, suite.compare[::-1]):
         found = effects_of("dcl-table-4", compare=compare)
         assert all(e.base is not None and e.base.artifact == e.value.artifact for e in found)
+
+
+def test_a_printed_gain_is_nobodys_partner() -> None:
+    where: dict[str, Any] = {"dataset": "stl10"}
+    gain = Comparison(
+        artifact="text-4.2-gains-batch32-stl10", metric="knn_top1",
+        rows={"metric": "knn_top1_gain"}, where=where | {"loss": "infonce", "batch_size": 32},
+        gain_over={"loss": "dcl"},
+    )  # fmt: skip
+    table = Comparison(
+        artifact="table-1-stl10", metric="knn_top1", rows={"loss": "dcl"}, where=where,
+        baseline={"loss": "infonce"},
+    )  # fmt: skip
+    suite = load_suite(SUITES / "dcl-table-1.yaml").model_copy(update={"compare": [gain, table]})
+    assert [e.number for e in printed_effects(suite, load_paper("dcl"))] == [7.9]
 
 
 def test_partners_are_of_one_metric() -> None:
