@@ -32,6 +32,11 @@ def value_text(value: Any, *, null: str = "null", joined_by: str = " or ") -> st
     return str(value)
 
 
+def counted(n: int, noun: str) -> str:
+    """Return how many there are of something: 1 cell, 2 cells."""
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
 def foreign_text(value: Any) -> str:
     """Return a value of any origin in one short line of plain characters."""
     text = value if isinstance(value, str) else json.dumps(value)

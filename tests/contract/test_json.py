@@ -31,7 +31,7 @@ MERGED = "added same encoders left_out[] conflicts[] busy[]"
 KEYS = {
     "suites": "[].name [].title [].paper [].artifacts[] [].scales.*.cells [].scales.*.done",
     "methods": """[].name [].what [].family [].like [].coordinates.*.value
-        [].coordinates.*.source""",
+        [].coordinates.*.source [].coordinates.*.why [].coordinates.*.stated.*""",
     "methods --to": "pages[]",
     "datasets": """[].name [].what [].images [].classes [].size_mb [].how [].folder
         [].present""",
