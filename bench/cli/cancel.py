@@ -11,6 +11,7 @@ from bench.cli.selection import Selection, select
 from bench.errors import LaunchError
 from bench.results.owner import Owner
 from bench.results.slurm.squeue import ask
+from bench.text import counted
 
 Record = dict[str, Any]
 
@@ -62,6 +63,8 @@ def _end(owner: Owner) -> bool:
 
 def print_cancelled(record: Record) -> None:
     """Print what was stopped."""
-    print(f"{len(record['jobs'])} jobs and {len(record['launchers'])} launchers were told to stop")
+    jobs, launchers = len(record["jobs"]), len(record["launchers"])
+    verb = "was" if jobs + launchers == 1 else "were"
+    print(f"{counted(jobs, 'job')} and {counted(launchers, 'launcher')} {verb} told to stop")
     for name in record["elsewhere"]:
         print(f"  launcher {name}: on another machine, stop it there")

@@ -22,6 +22,7 @@ from bench.report.tables import Entry
 from bench.results.inspect import inspect
 from bench.results.store import Store
 from bench.suites.load import suite_paths
+from bench.text import counted
 
 PACKAGES = (
     "torch", "torchvision", "faiss-cpu", "submitit", "numpy", "pandas", "scikit-learn",
@@ -108,7 +109,8 @@ def _cells(folder: Path) -> str:
     if found.faults:
         remedy = "remove a folder to have its cell computed again"
         raise StoreError(f"{'; '.join(found.faults)}; {remedy}")
-    parts = [f"{found.cells} cells and {found.encoders} encoders finished, all can be read"]
+    counts = f"{counted(found.cells, 'cell')} and {counted(found.encoders, 'encoder')}"
+    parts = [f"{counts} finished, all can be read"]
     if found.unverified:
         parts.append(f"{found.unverified} of them unverified (they have no digests)")
     if found.other:

@@ -17,6 +17,7 @@ from bench.results.exchange.write_tar import SUFFIXES, export_archive
 from bench.results.export_tables import export_cells
 from bench.results.store import State, Store
 from bench.suites.suite import Suite
+from bench.text import counted
 
 MOST_SHOWN = 40  # cells that are listed
 
@@ -118,16 +119,20 @@ def export_selections(
 
 def print_export(record: Record) -> None:
     """Print how many cells were exported."""
-    encoders = f" and {record['encoders']} encoders" if record.get("encoders") else ""
-    print(f"{record['cells']} cells{encoders} in {record.get('folder', record.get('file'))}")
+    where = record.get("folder", record.get("file"))
+    print(f"{_counted(record['cells'], record.get('encoders'))} in {where}")
+
+
+def _counted(cells: int, encoders: int | None) -> str:
+    told = counted(cells, "cell")
+    return f"{told} and {counted(encoders, 'encoder')}" if encoders else told
 
 
 def print_merge(record: Record) -> None:
     """Print what was added, and what was left alone and why."""
     conflicts, busy = record["conflicts"], record["busy"]
-    encoders = f" and {record['encoders']} encoders" if record["encoders"] else ""
     print(
-        f"{record['added']} cells{encoders} added, {record['same']} the same, "
+        f"{_counted(record['added'], record['encoders'])} added, {record['same']} the same, "
         f"{len(conflicts)} in conflict, {len(busy)} busy"
     )
     if record["left_out"]:

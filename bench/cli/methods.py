@@ -13,8 +13,11 @@ from bench.files.atomic import write_whole
 from bench.report.methods import methods_page
 from bench.report.presets import presets_page
 from bench.report.tables import Entry
-from bench.suites.presets import elsewhere, load_presets
+from bench.suites.agreement import stated_text
+from bench.suites.presets import Preset, elsewhere, load_presets
+from bench.suites.recorded import stated_of
 from bench.suites.settings_reference import settings_reference
+from bench.suites.sources import STATING
 from bench.text import value_text
 
 Record = dict[str, Any]
@@ -28,7 +31,7 @@ def methods(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the methods as coordinates, or one of them with the source of each coordinate."""
+    """List the methods as coordinates, or one of them beside its paper and released code."""
     if to is not None and name is not None:
         raise BenchError("--to writes all methods on one page: leave the name out")
     records = describe_methods(context.obj.suites, name)
@@ -40,7 +43,11 @@ def methods(
 
 
 def describe_methods(suites: Path, name: str | None) -> list[Record]:
-    """Return every preset, or one, with its coordinates and their sources."""
+    """Return every preset, or one, with its coordinates, their sources, and what these state.
+
+    Raises:
+        BenchError: no preset has that name.
+    """
     known = load_presets(suites)
     if name is not None and name not in known:
         raise BenchError(f"no method '{name}'. {choices(name, list(known), 'bench methods')}")
@@ -50,13 +57,24 @@ def describe_methods(suites: Path, name: str | None) -> list[Record]:
             "what": preset.what,
             "family": preset.family,
             "like": preset.like,
-            "coordinates": {
-                k: {"value": c.value, "source": c.source} for k, c in preset.coordinates.items()
-            },
+            "coordinates": _coordinates(label, preset),
         }
         for label, preset in known.items()
         if name in (None, label)
     ]
+
+
+def _coordinates(label: str, preset: Preset) -> dict[str, Record]:
+    own = stated_of(label, preset)  # recorded facts too
+    return {
+        name: {
+            "value": c.value,
+            "stated": dict(own.get(name, c.stated)),
+            "source": c.source,
+            "why": c.why,
+        }
+        for name, c in preset.coordinates.items()
+    }
 
 
 def write_pages(suites: Path, folder: Path) -> list[Path]:
@@ -72,15 +90,9 @@ def write_pages(suites: Path, folder: Path) -> list[Path]:
 
 
 def print_methods(records: Sequence[Record]) -> None:
-    """Print the coordinates of all methods side by side, or those of one with their sources."""
+    """Print the coordinates of all methods side by side, or those of one beside their sources."""
     if len(records) == 1:
-        (record,) = records
-        rows = [
-            [Entry(name), Entry(value_text(c["value"], null="")), Entry(c["source"])]
-            for name, c in record["coordinates"].items()
-        ]
-        like = f" (like {record['like']})" if record["like"] else ""
-        print_rows(record["what"] + like, ["coordinate", record["name"], "source"], rows)
+        _print_method(records[0])
         return
     known = {r["name"]: r["coordinates"] for r in records}
     rows = [
@@ -89,6 +101,21 @@ def print_methods(records: Sequence[Record]) -> None:
     ]
     print_rows("", ["method", "like", "what", "but"], rows)
     print("`bench methods NAME` tells every coordinate and where it comes from.")
+
+
+def _print_method(record: Record) -> None:
+    """Print a method setting by setting; a value that neither paper nor code is known to state
+    leaves their columns empty."""
+    rows = []
+    for name, c in record["coordinates"].items():
+        told = [stated_text(c["stated"][who]) if who in c["stated"] else "" for who in STATING]
+        source = f"{c['source']}. Why: {c['why']}" if c["why"] else c["source"]
+        rows.append(
+            [Entry(text) for text in (name, value_text(c["value"], null=""), *told, source)]
+        )
+    like = f" (like {record['like']})" if record["like"] else ""
+    heads = ["coordinate", record["name"], "paper", "released code", "source"]
+    print_rows(record["what"] + like, heads, rows)
 
 
 def _changes(record: Record, known: dict[str, Any]) -> str:

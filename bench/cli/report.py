@@ -17,6 +17,7 @@ from bench.report.section import FORMATS
 from bench.report.site import Site
 from bench.results.reader import Results
 from bench.suites.load import suite_paths
+from bench.text import counted
 
 Record = dict[str, Any]
 
@@ -101,4 +102,4 @@ def write_reports(
 def print_site(record: Record) -> None:
     """Print the site's index and how much of it was drawn again."""
     drawn, pages = len(record["drawn"]), len(record["pages"])
-    print(f"{record['index']}: {pages} pages, {drawn} drawn, the others unchanged")
+    print(f"{record['index']}: {counted(pages, 'page')}, {drawn} drawn, the others unchanged")

@@ -37,6 +37,7 @@ from bench.launch.run import run_cells
 from bench.launch.slurm.request import Request
 from bench.launch.slurm.submit import submit
 from bench.results.store import OVER, CellState, State
+from bench.text import counted
 
 Record = dict[str, Any]
 
@@ -203,8 +204,9 @@ def print_counts(record: Record) -> None:
     """Print how a run ended."""
     given = record.get("submitted")
     if given is not None and given["cells"]:
+        cells, jobs = counted(given["cells"], "cell"), counted(given["jobs"], "job")
         print(
-            f"submitted {given['cells']} cells in {given['jobs']} jobs ({given['arrays']} arrays, "
+            f"submitted {cells} in {jobs} ({counted(given['arrays'], 'array')}, "
             f"logs: {given['logs']}); `bench status {given['suite']} --watch` follows"
         )
     elif given is not None:

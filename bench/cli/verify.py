@@ -18,6 +18,7 @@ from bench.launch.run import run_cells
 from bench.results.folder import CellFolder
 from bench.results.reader import Results
 from bench.results.store import Store
+from bench.text import counted
 
 MOST_SHOWN = 40  # cells that are listed
 
@@ -99,7 +100,8 @@ def print_verified(records: Sequence[Record]) -> None:
     tables = sum(record["only_metrics"] for record in records)
     told = f" ({tables} of exported tables, by their metrics alone)" if tables else ""
     same = len(records) - len(other)
-    print(f"{len(records)} cells computed again{told}: {same} the same to the bit")
+    cells = counted(len(records), "cell")
+    print(f"{cells} computed again{told}: {same} the same to the bit")
 
 
 def _drift(record: Record) -> str:

@@ -1,7 +1,7 @@
 """The one reader of the published facts.
 
 `Paper` is a file of `data/`; `Paper.values` are its printed numbers with the settings that they
-were printed for; `values_frame` is all of them as a tidy table.
+were printed for.
 """
 
 from __future__ import annotations
@@ -10,15 +10,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import yaml
 
 from bench.errors import PublishedError, choices
 from bench.files.yaml_file import Loader, load_yaml
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DATA = Path(__file__).parent / "data"
 NOT_COVERED = Path(__file__).parent / "not_covered.yaml"
@@ -271,16 +268,3 @@ def _value(
         source=row.get("source", artifact["source"]),
         note=row.get("note"),
     )
-
-
-def values_frame() -> pd.DataFrame:
-    """Return every published value as a tidy table, one row a value.
-
-    Columns: paper, artifact, row, settings (a mapping), metric, value, std, decimals, unit,
-    source, note.
-    """
-    import pandas as pd
-
-    values = [value for name in PAPERS for value in load_paper(name).values]
-    frame = pd.DataFrame([vars(value) for value in values])
-    return frame.drop(columns="row_settings")

@@ -10,14 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import TypeAdapter, ValidationError
-
 from bench.cells.losses import LOSS_OPTIONS, kappa_of
 from bench.cells.requirements import BELONGS, DRAWN, WITH_GRADIENT
 from bench.errors import SuiteError, choices
-from bench.files.validation_errors import explain
-from bench.files.yaml_file import load_yaml, yaml_files
+from bench.files.yaml_file import load_yaml
 from bench.record import Record
+from bench.suites.named_files import read_entries, read_folder
 from bench.suites.sources import Coordinate, read_coordinate
 from bench.suites.suite import Scalar
 
@@ -47,9 +45,6 @@ class _Written(Record):
     coordinates: dict[str, Any]  # see `read_coordinate`
 
 
-_FILE = TypeAdapter(dict[str, _Written])
-
-
 def load_presets(suites: Path) -> Mapping[str, Preset]:
     """Return every preset by name: the papers', then those in `methods/` beside the suites.
 
@@ -59,31 +54,18 @@ def load_presets(suites: Path) -> Mapping[str, Preset]:
     Raises:
         SuiteError: in one line, whatever is wrong with a file.
     """
-    known = dict(paper_presets())
-    for path in yaml_files(suites / "methods"):
-        _add(path, known)
-    return known
+    return read_folder(suites / "methods", paper_presets(), _add)
 
 
 @cache
 def paper_presets() -> Mapping[str, Preset]:
     """Return the presets of the papers by name."""
-    known: dict[str, Preset] = {}
-    for path in yaml_files(Path(__file__).parent / "methods"):
-        _add(path, known)
-    return known
+    return read_folder(Path(__file__).parent / "methods", {}, _add)
 
 
 def _add(path: Path, known: dict[str, Preset]) -> None:
     """Add a file's presets; each may build on those before it, in the files before it too."""
-    data = load_yaml(path, SuiteError)
-    try:
-        written = _FILE.validate_python(data, strict=False)
-    except ValidationError as error:
-        raise SuiteError(explain(error, path)) from None
-    for name, method in written.items():
-        if name in known:
-            raise SuiteError(f"{path}: {name}: there is a method of that name already")
+    for name, method in read_entries(path, _Written, known, "method").items():
         if method.like is not None and method.like not in known:
             told = choices(method.like, list(known))
             raise SuiteError(f"{path}: {name}.like: no method '{method.like}' before. {told}")

@@ -9,14 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError, model_validator
+from pydantic import ConfigDict, model_validator
 
 from bench.cells import CELLS
 from bench.cells.baseline import Baseline
 from bench.errors import SuiteError, choices
-from bench.files.validation_errors import explain
-from bench.files.yaml_file import load_yaml, yaml_files
 from bench.record import Record
+from bench.suites.named_files import read_entries, read_folder
 from bench.suites.suite import Protocol, Seeds, Settings, SharedScale, StandIn
 
 
@@ -58,9 +57,6 @@ class SharedScaleEntry(Record):
         return SharedScale.model_validate(inherited | changes)
 
 
-_FILE = TypeAdapter(dict[str, SharedScaleEntry])
-
-
 def load_shared_scales(suites: Path) -> Mapping[str, SharedScale]:
     """Return every shared scale by name: the project's, then those in `scales/` beside the suites.
 
@@ -70,19 +66,13 @@ def load_shared_scales(suites: Path) -> Mapping[str, SharedScale]:
     Raises:
         SuiteError: in one line, whatever is wrong with a file.
     """
-    known = dict(shipped_scales())
-    for path in yaml_files(suites / "scales"):
-        _add(path, known)
-    return known
+    return read_folder(suites / "scales", shipped_scales(), _add)
 
 
 @cache
 def shipped_scales() -> Mapping[str, SharedScale]:
     """Return the project's shared scales by name."""
-    known: dict[str, SharedScale] = {}
-    for path in yaml_files(Path(__file__).parent / "scales"):
-        _add(path, known)
-    return known
+    return read_folder(Path(__file__).parent / "scales", {}, _add)
 
 
 def scale_named(name: str, known: Mapping[str, SharedScale], key_path: str) -> SharedScale:
@@ -98,14 +88,7 @@ def scale_named(name: str, known: Mapping[str, SharedScale], key_path: str) -> S
 
 def _add(path: Path, known: dict[str, SharedScale]) -> None:
     """Add a file's scales; each may build on those before it, in the files before it too."""
-    data = load_yaml(path, SuiteError)
-    try:
-        entries = _FILE.validate_python(data)
-    except ValidationError as error:
-        raise SuiteError(explain(error, path, root=SharedScaleEntry)) from None
-    for name, entry in entries.items():
-        if name in known:
-            raise SuiteError(f"{path}: {name}: there is a shared scale of that name already")
+    for name, entry in read_entries(path, SharedScaleEntry, known, "shared scale").items():
         for place, key, allowed in _named(entry):
             if key not in allowed:
                 raise SuiteError(

@@ -1,6 +1,7 @@
 """The command line's contract: statuses, JSON, speed, no torch."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -404,9 +405,23 @@ def test_methods_are_listed_with_their_sources(workspace: Workspace) -> None:
     (ring,) = (m for m in every if m["name"] == "ring")
     assert (ring["like"], ring["family"]) == ("ball", "memory-bank")
     (simo,) = workspace.call("methods", "simo", "--json").json
-    assert simo["coordinates"]["momentum"] == {"value": 0.999, "source": "EqCo, App. B.1"}
+    momentum = {"value": 0.999, "stated": {"paper": 0.999}, "source": "EqCo, App. B.1", "why": None}
+    assert simo["coordinates"]["momentum"] == momentum
     assert "EqCo, App. B.1" in workspace.call("methods", "simo").out
     assert "moco-v2" in workspace.call("methods").out
+
+
+def test_a_method_stands_beside_its_paper_and_its_released_code(workspace: Workspace) -> None:
+    """UniGrad's F is of the online branch in the paper, of the target's in its code."""
+    (unigrad,) = workspace.call("methods", "unigrad", "--json").json
+    found = unigrad["coordinates"]["negative_branch"]
+    assert (found["value"], found["stated"]) == ("online", {"paper": "online", "code": "target"})
+    text = workspace.call("methods", "unigrad").out
+    heads, *rows = [re.split(r" {2,}", line.strip()) for line in text.splitlines()[1:]]
+    assert heads == ["coordinate", "unigrad", "paper", "released code", "source"]
+    (row,) = [row for row in rows if row[0] == "negative_branch"]
+    assert row[1:4] == ["online", "online", "target"]
+    assert row[4] == f"{found['source']}. Why: {found['why']}"
 
 
 def test_an_unknown_method_is_told(workspace: Workspace) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bench.text import value_text
+from bench.text import counted, value_text
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,7 @@ def test_values_are_written_alike_everywhere(value: Any, text: str) -> None:
 def test_null_and_lists_are_written_as_the_caller_says() -> None:
     assert value_text(None, null="-") == "-"
     assert value_text([1, 2], joined_by=" to ") == "1 to 2"
+
+
+def test_one_of_something_is_singular() -> None:
+    assert [counted(n, "cell") for n in (0, 1, 2)] == ["0 cells", "1 cell", "2 cells"]

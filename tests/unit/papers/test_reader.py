@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from bench.errors import PublishedError
-from bench.papers.reader import PAPERS, Printed, load_paper, values_frame
+from bench.papers.reader import PAPERS, Printed, load_paper
 
 
 def test_everything_is_there() -> None:
@@ -18,17 +18,11 @@ def test_everything_is_there() -> None:
     assert sum(len(paper.figures) for paper in papers) == 29
 
 
-def test_frame_has_a_row_a_value() -> None:
-    frame = values_frame()
-    assert len(frame) == 892
-    assert list(frame.columns) == [
-        "paper", "artifact", "row", "settings", "metric", "value", "std", "decimals", "unit",
-        "source", "note",
-    ]  # fmt: skip
-    assert frame["value"].notna().sum() == 869
-    table_9 = frame[(frame["paper"] == "eqco") & (frame["artifact"] == "table-9")]
-    assert table_9["value"].sum() == pytest.approx(166.0)
-    assert set(table_9["unit"]) == {"nats"}
+def test_values_are_read_with_their_unit() -> None:
+    assert sum(v.value is not None for name in PAPERS for v in load_paper(name).values) == 869
+    table_9 = load_paper("eqco").artifact("table-9").values
+    assert sum(v.value or 0.0 for v in table_9) == pytest.approx(166.0)
+    assert {v.unit for v in table_9} == {"nats"}
 
 
 DIGESTS = {
