@@ -7,7 +7,7 @@ of cells that agree in all else. Which settings of a reduced scale stand for tho
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -215,7 +215,13 @@ class _Family:
         places = [{n: g.own.get(n) for n in varied} for g in alone]
         if any(places.count(place) > 1 for place in places):
             places = [p | a for p, a in zip(places, told_apart(alone), strict=True)]
-        return [self._row(None, p, group) for p, group in zip(places, alone, strict=True)]
+        alike = replace(
+            first, settings={n: v for n, v in first.settings.items() if n not in varied}
+        )
+        return [
+            replace(self._row(None, place, group), replaced=self._replaced(alike))
+            for place, group in zip(places, alone, strict=True)
+        ]
 
     def _row(
         self,

@@ -20,6 +20,7 @@ LINE_IN = 0.2  # height of a named effect
 FRAME_IN = 1.1  # height of what is around a panel: title, axis and legend
 SPREAD = 0.4  # of the distance between two places, which the scales at one place share
 SCALES = ("paper", "gpu", "cifar", "cpu", "smoke", "quick")  # each looks the same in any figure
+LONG_NAME = 36  # characters of a line
 MOST_LEVEL = 6  # names of places that are not turned
 
 
@@ -136,7 +137,7 @@ def _panels(rows: Sequence[ComparedEffect], axis: str | None) -> list[Panel]:
         told = [f"{n} {value_text(row.at[n])}" for n in settings if row.at.get(n) is not None]
         told = [*([short[row.contrast]] if several or (not axis and not told) else []), *told]
         title = "\n".join([row.metric, ", ".join(told)]) if axis and told else row.metric
-        name = value_text(row.at.get(axis), null="-") if axis else ", ".join(told)
+        name = value_text(row.at.get(axis), null="-") if axis else _broken(", ".join(told))
         panel = found.setdefault(title, Panel(title, [], [], []))
         panel.rows.append(row)
         panel.names.append(name)
@@ -144,6 +145,11 @@ def _panels(rows: Sequence[ComparedEffect], axis: str | None) -> list[Panel]:
         of = dict(zip(panel.names, panel.rows, strict=True))
         panel.places = sorted(of, key=lambda n: _order(of[n], axis)) if axis else list(of)
     return list(found.values())
+
+
+def _broken(name: str) -> str:
+    """Return a long name in two lines."""
+    return name.replace(" over ", "\nover ", 1) if len(name) > LONG_NAME else name
 
 
 def _order(row: ComparedEffect, axis: str | None) -> tuple[bool, Any]:
@@ -164,7 +170,7 @@ def _grid(panels: Sequence[Panel], axis: str | None) -> tuple[Canvas, list[Axes]
     if axis:
         size = (COLUMN_IN if columns == 1 else TEXT_IN * columns / PANELS_A_ROW, PANEL_IN * lines)
     else:
-        most = max(len(panel.places) for panel in panels)
+        most = max(sum(name.count("\n") + 1 for name in panel.places) for panel in panels)
         size = (TEXT_IN * 0.75, (LINE_IN * most + FRAME_IN) * lines)
     canvas = Canvas(figsize=size, layout="constrained")
     share: Callable[..., Any] = canvas.subplots

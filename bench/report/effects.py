@@ -83,8 +83,9 @@ def effects_table(effects: Sequence[ComparedEffect]) -> Table | None:
 
 def _replaced(row: ComparedEffect) -> str:
     """Return what of a reduced scale stands for what of the paper."""
-    metric = [row.stand_in] if row.stand_in and row.measured else []
-    return "; ".join([*metric, *row.replaced])
+    if row.measured is None:
+        return ""
+    return "; ".join([*([row.stand_in] if row.stand_in else []), *row.replaced])
 
 
 def _only(values: Sequence[str]) -> str | None:

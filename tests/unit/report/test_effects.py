@@ -47,7 +47,8 @@ def test_scales_of_one_effect_stand_together_and_say_what_stands_in() -> None:
     assert texts(own, "batch_size") == ["16", "32", "32", "64", "64", "128", "128", "256", "512"]
     assert texts(own, "scale") == ["cpu", *["cifar", "cpu"] * 3, "", ""]
     assert texts(own, "in place of the paper's")[:3] == [
-        "warped_knn_top1", "", "warped_knn_top1; dataset digits for cifar10"
+        "warped_knn_top1; dataset digits for cifar10", "",
+        "warped_knn_top1; dataset digits for cifar10",
     ]  # fmt: skip
     assert texts(own, "outcome")[-2:] == ["not measured"] * 2
     assert texts(own, "measured [95 % interval]")[-2:] == [""] * 2
