@@ -125,7 +125,7 @@ def test_claims(done: Workspace) -> None:
     answer = done.call("claims", "small", "--json")
     assert (answer.status, answer.json[0]["verdict"], answer.json[0]["n"]) == (0, "holds", 2)
     assert answer.json[0]["sentence"] == load_paper("eqco").claim("toy-mi-steady").claim
-    assert done.call("claims", "small").out.count("holds") == 1
+    assert done.call("claims", "small").out.count("holds  eqco/") == 1
 
 
 def test_a_claim_that_fails_is_status_1(done: Workspace) -> None:
