@@ -13,6 +13,8 @@ from bench.figures.layout import Place, add_legend, make_canvas
 from bench.results.reader import Done
 from bench.suites.figure import Figure
 
+KEY_SCALE = 3  # of a scatter's points in its legend
+
 
 def draw_arrays(figure: Figure, cells: Sequence[Cell], done: Done) -> Canvas | None:
     """Return a scatter or a distribution; None if no cell has the arrays."""
@@ -42,8 +44,10 @@ def _scatter(figure: Figure, done: Done) -> Canvas:
         if cell.seed == seed
     }
     values = ordered(chosen)
-    places = [Place(panel_title(figure, value), figure.y_label, "") for value in values]
-    canvas, axes = make_canvas(places, figure.x_label)
+    titles = [panel_title(figure, value) for value in values]
+    # Noise makes one panel's points reach farther than another's: each has its own axes then.
+    places = [Place(title, figure.y_label, title if figure.noise else "") for title in titles]
+    canvas, axes = make_canvas(places, figure.x_label, one_x=not figure.noise)
     for value, ax in zip(values, axes, strict=True):
         cell, kept = chosen[value]
         points, labels = kept.arrays[figure.y], kept.arrays[figure.x]
@@ -52,7 +56,7 @@ def _scatter(figure: Figure, done: Done) -> Canvas:
             points = points + cell.settings[figure.noise] * noise
         draw_scatter(points, labels, ax)
         ax.set(xticks=[], yticks=[])
-    add_legend(canvas, axes, f"one seed ({seed})")
+    add_legend(canvas, axes, f"one seed ({seed})", scale=KEY_SCALE)
     return canvas
 
 

@@ -12,6 +12,7 @@ from bench.figures.style import GREY, Style, styles
 
 MARKS = 8  # on a line over training, so that it is known without its colour
 UNKNOWN = "?"  # the line of a printed value whose paper does not say which line it is of
+BAND_ALPHA = 0.15
 MOST_BANDS = 4  # more of them hide each other
 
 
@@ -130,8 +131,8 @@ def draw_history(
 ) -> Axes:
     """Draw a metric over training: one line a value of `by`.
 
-    The band is the 95 % t-interval over seeds, or, where `ribbon` names a metric, mean ± that one;
-    there is none with more than MOST_BANDS lines.
+    The band is the 95 % t-interval over seeds, none with more than MOST_BANDS lines; or, where
+    `ribbon` names a metric, mean ± that one.
     """
     names = names or _values(frame, by)
     looks = styles(names)
@@ -144,8 +145,8 @@ def draw_history(
             line[x], line["mean"], color=style.colour, lw=1.1, ls=style.dash, marker=style.marker,
             ms=3, markevery=max(1, len(line) // MARKS), label=line_label(by, name),
         )  # fmt: skip
-        if len(names) <= MOST_BANDS:
-            ax.fill_between(line[x], line["low"], line["high"], color=style.colour, alpha=0.15, lw=0)
+        if ribbon or len(names) <= MOST_BANDS:
+            ax.fill_between(line[x], line["low"], line["high"], color=style.colour, alpha=BAND_ALPHA, lw=0)
     return ax
 
 

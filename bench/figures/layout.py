@@ -23,7 +23,9 @@ GAP_IN = 0.08  # between ticks' labels
 TURNED_IN = 0.13  # from tick to tick where labels are turned
 TURNED = 45  # degrees
 PERCENT = (-2.0, 102.0)  # an accuracy's axis: intervals may go beyond, accuracies do not
-SYMLOG_FROM = 0.1  # an axis that holds 0 is linear up to here
+PUBLISHED = "published"  # in the names of what is printed
+SYMLOG_FROM = 0.1  # a logarithmic axis that holds 0 is linear up to here
+SYMLOG_SHARE = 0.4  # how wide that part is, of a factor of ten
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,21 @@ class Place:
     group: str  # panels of a group share the axis upwards
 
 
-def make_canvas(places: Sequence[Place], x_label: str) -> tuple[Canvas, list[Axes]]:
-    """Return a canvas with an axes for each place, at most PANELS_A_ROW in a row."""
+def make_canvas(
+    places: Sequence[Place], x_label: str, *, one_x: bool = False
+) -> tuple[Canvas, list[Axes]]:
+    """Return a canvas with an axes for each place, at most PANELS_A_ROW in a row.
+
+    Args:
+        places: of the panels, in order.
+        x_label: of all.
+        one_x: panels share the axis across too.
+    """
     rows = -(-len(places) // PANELS_A_ROW)
     columns = -(-len(places) // rows)
     size = (PANEL_IN * columns, PANEL_IN * rows) if len(places) > 1 else (COLUMN_IN, HEIGHT_IN)
     canvas = Canvas(figsize=size, layout="constrained")
-    grid: Any = canvas.subplots(rows, columns, squeeze=False)
+    grid: Any = canvas.subplots(rows, columns, squeeze=False, sharex=one_x)
     axes = list(grid.flat)
     for ax in axes[len(places) :]:
         ax.remove()
@@ -49,6 +59,7 @@ def make_canvas(places: Sequence[Place], x_label: str) -> tuple[Canvas, list[Axe
     for i, (place, ax) in enumerate(zip(places, axes, strict=False)):
         ax.set_title(place.title)
         ax.set_xlabel(x_label)
+        ax.tick_params(labelbottom=True)
         begins_row, begins_group = i % columns == 0, place.group not in first
         if begins_group:
             first[place.group] = ax
@@ -72,7 +83,7 @@ def place_ticks(ax: Axes, values: Sequence[float], *, log: bool) -> None:
     if log and min(values) > 0:
         ax.set_xscale("log", base=2)
     elif log:
-        ax.set_xscale("symlog", linthresh=SYMLOG_FROM)
+        ax.set_xscale("symlog", linthresh=SYMLOG_FROM, linscale=SYMLOG_SHARE)
     spec = ax.get_subplotspec()
     columns = spec.get_gridspec().ncols if spec else 1
     width_in = AXIS_SHARE * (COLUMN_IN if columns == 1 else PANEL_IN)
@@ -113,22 +124,48 @@ def limit_percent(ax: Axes) -> None:
     ax.set_ylim(max(low, PERCENT[0]), min(high, PERCENT[1]))
 
 
+def widen(ax: Axes, like: Axes) -> None:
+    """Let an axis upwards span as much as another one at least, so that slopes compare."""
+    (low, high), (first, last) = ax.get_ylim(), like.get_ylim()
+    more = max(0.0, (last - first) - (high - low)) / 2
+    ax.set_ylim(low - more, high + more)
+
+
 def few_ticks(ax: Axes) -> None:
     """Put a few whole numbers along x."""
     ax.xaxis.set_major_locator(mpl.ticker.MaxNLocator(nbins=5, integer=True))
 
 
-def add_legend(canvas: Canvas, axes: Sequence[Axes], title: str) -> None:
-    """Put what the lines are, and what their intervals are, below all panels."""
+def add_legend(
+    canvas: Canvas,
+    axes: Sequence[Axes],
+    title: str,
+    *,
+    order: Sequence[str] = (),
+    scale: float = 1,
+) -> None:
+    """Put what the lines are, and what their intervals are, below all panels.
+
+    Args:
+        canvas: grows by the lines of the legend beyond the first.
+        axes: with the lines.
+        title: what the intervals are; may have several lines.
+        order: of labels; others follow, printed ones last.
+        scale: of markers in the legend.
+    """
     handles: dict[str, Any] = {}
     for ax in axes:
         found, labels = ax.get_legend_handles_labels()
         handles |= dict(zip(labels, found, strict=True))
+    handles = {label: handles[label] for label in order if label in handles} | dict(
+        sorted(handles.items(), key=lambda named: PUBLISHED in named[0])
+    )
     width, height = canvas.get_size_inches()
     longest = (max(map(len, handles)) + KEY_CHARACTERS) * CHARACTER_IN
     columns = max(1, min(5, len(handles), int(width / longest)))
-    lines = -(-len(handles) // columns)
+    lines = -(-len(handles) // columns) + title.count("\n")
     canvas.set_size_inches(width, height + LINE_IN * (lines - 1))
     canvas.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=columns, title=title
-    )
+        handles.values(), handles.keys(), loc="outside lower center", ncols=columns, title=title,
+        markerscale=scale,
+    )  # fmt: skip

@@ -13,20 +13,24 @@ from bench.cells.cell import Cell
 from bench.figures.arrays import draw_arrays, has_arrays
 from bench.figures.curves import (
     MOST_BANDS,
+    UNKNOWN,
     draw_history,
     draw_lines,
     draw_points,
     draw_printed,
+    line_label,
     ordered,
 )
 from bench.figures.frames import line_column, measured, panel_column, panel_title
 from bench.figures.layout import (
+    PUBLISHED,
     Place,
     add_legend,
     few_ticks,
     limit_percent,
     make_canvas,
     place_ticks,
+    widen,
 )
 from bench.figures.printed import printed
 from bench.figures.style import look
@@ -35,7 +39,6 @@ from bench.results.reader import Done
 from bench.suites.figure import Figure, Quantity
 from bench.suites.suite import Suite
 
-PUBLISHED = "published"
 METADATA: dict[str, dict[str, Any]] = {  # without dates and versions
     "svg": {"Date": None},
     "png": {"Software": None},
@@ -126,7 +129,7 @@ def _panels(
         return placed
     for value, own in _split(figure, points):
         title = f"{PUBLISHED}, {panel_title(figure, value)}".removesuffix(", ")
-        place = Place(title, figure.y_label, PUBLISHED)
+        place = Place(title, figure.y_label, title)
         panels.append(Panel(place, value, figure, frames[0][:0], own))
     return panels
 
@@ -153,21 +156,27 @@ def _split(figure: Figure, frame: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]
 
 def _curves(figure: Figure, frames: Sequence[pd.DataFrame], panels: Sequence[Panel]) -> Canvas:
     """Draw every panel; `frames` are those of the figure's quantities."""
-    canvas, axes = make_canvas([panel.place for panel in panels], figure.x_label)
+    places = [panel.place for panel in panels]
+    canvas, axes = make_canvas(places, figure.x_label, one_x=figure.draw == "points")
     line = line_column(figure)
     tables = [t for p in panels for t in (p.own, p.points) if not t.empty]
     tables += [frames[-1]] if figure.twin else []
-    names = ordered(name for table in tables for name in table[line]) if line else None
+    names = None
+    if line is not None:
+        names = [n for n in ordered(n for t in tables for n in t[line]) if n != UNKNOWN]
     for panel, ax in zip(panels, axes, strict=True):
         _draw(figure, panel, ax, names)
     for panel, ax in zip(panels, axes, strict=True):
         if figure.log_y:
             ax.set_yscale("log")
+        if panel.own.empty:
+            widen(ax, axes[0])
         if panel.quantity.y.endswith("top1"):
             limit_percent(ax)
     if figure.twin:
         axes = [*axes, _draw_twin(figure, figure.twin, frames[-1], axes[0], names)]
-    add_legend(canvas, axes, _interval(figure, frames[0]))
+    order = [line_label(line, name) for name in names or []]
+    add_legend(canvas, axes, _interval(figure, frames), order=order)
     return canvas
 
 
@@ -202,18 +211,27 @@ def _draw_twin(
     return right
 
 
-def _interval(figure: Figure, frame: pd.DataFrame) -> str:
-    """Return what an interval is, and of how many seeds."""
+def _interval(figure: Figure, frames: Sequence[pd.DataFrame]) -> str:
+    """Return what the intervals of each quantity are, and of how many seeds."""
+    quantities = [q for q, f in zip(figure.quantities, frames, strict=True) if _is_drawn(f, q)]
+    drawn = [f for q, f in zip(figure.quantities, frames, strict=True) if _is_drawn(f, q)]
+    told = [_interval_of(figure, q, f) for q, f in zip(quantities, drawn, strict=True)]
+    if len(set(told)) == 1:
+        return told[0]
+    return "\n".join(f"{q.y_label}: {text}" for q, text in zip(quantities, told, strict=True))
+
+
+def _interval_of(figure: Figure, quantity: Quantity, frame: pd.DataFrame) -> str:
     place = "point" if figure.draw == "points" else figure.x
     line, panel = line_column(figure), panel_column(figure)
-    there = frame[frame[figure.y].notna()]
+    there = frame[frame[quantity.y].notna()]
     keys = [key for key in (place, line, panel) if key]
     counts = there.groupby(keys)["seed"].nunique()
     n = _span(counts)
+    if quantity.ribbon:
+        return f"mean ± standard deviation, means over seeds ({n})"
     if figure.draw == "history" and line and there[line].nunique() > MOST_BANDS:
         return f"means over seeds ({n})"
-    if figure.ribbon:
-        return f"mean ± standard deviation, means over seeds ({n})"
     return f"mean and 95 % t-interval over seeds ({n})" if counts.max() > 1 else "one seed (n = 1)"
 
 
