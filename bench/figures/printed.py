@@ -8,7 +8,7 @@ import pandas as pd
 from bench.cells import CELLS
 from bench.figures.curves import UNKNOWN
 from bench.figures.frames import label_of, line_column, panel_column
-from bench.papers.reader import Paper
+from bench.papers.reader import Paper, PublishedValue
 from bench.suites.figure import Figure
 from bench.suites.suite import Comparison, Suite
 
@@ -39,7 +39,7 @@ def _rows(figure: Figure, suite: Suite, paper: Paper, artifact: str) -> list[Row
     metric = figure.artifact_metric or figure.y
     others = [name for name in CELLS[suite.experiment].metrics if name != metric]
     found = [
-        _renamed(value.settings, suite) | {"value": value.value}
+        _renamed(value.settings, suite) | _cells_of(value, suite) | {"value": value.value}
         for value in paper.artifact(artifact).values
         if value.value is not None and not _is_another(value.metric, metric, others)
     ]
@@ -73,14 +73,28 @@ def _from_gains(
 ) -> Iterator[Row]:
     """Yield the values that lie a printed gain above a printed value."""
     for gain in paper.artifact(comparison.artifact).values:
-        told = gain.row_settings | {"metric": gain.metric}
-        if gain.value is None or any(told.get(k) != v for k, v in comparison.rows.items()):
+        if gain.value is None or not _takes(comparison, gain):
             continue
         own = _renamed(gain.row_settings, suite) | comparison.where
         base = own | comparison.gain_over
         for row in rows:
             if all(row.get(name) == value for name, value in base.items()):
                 yield row | own | {"value": round(row["value"] + gain.value, DIGITS)}
+
+
+def _cells_of(value: PublishedValue, suite: Suite) -> Row:
+    """Return which cells a printed row belongs to, where the suite's comparisons say it."""
+    own = [c for c in suite.compare if c.artifact == value.artifact and not c.gain_over]
+    return next((dict(c.where) for c in own if _takes(c, value)), {})
+
+
+def _takes(comparison: Comparison, value: PublishedValue) -> bool:
+    """Whether a comparison is of a printed row."""
+    told = value.row_settings | {"metric": value.metric}
+    return all(
+        told.get(k) in (allowed if isinstance(allowed, list) else [allowed])
+        for k, allowed in comparison.rows.items()
+    )
 
 
 def _renamed(settings: Row, suite: Suite) -> Row:
