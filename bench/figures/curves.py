@@ -37,7 +37,7 @@ def with_ribbon(frame: pd.DataFrame, x: str, y: str, ribbon: str | None) -> pd.D
     return found.assign(low=found["mean"] - half, high=found["mean"] + half)
 
 
-def draw_lines(
+def draw_lines(  # noqa: PLR0913
     frame: pd.DataFrame,
     ax: Axes,
     *,
@@ -104,16 +104,17 @@ def draw_printed(
         joined: with a thin line through them.
     """
     names = names or _values(points, by)
-    looks = styles([name for name in names if name != UNKNOWN])
-    for name in [*looks, UNKNOWN] if by else names:
+    looks = styles(names)
+    if by is not None:
+        looks[UNKNOWN] = Style(GREY, "o", "")
+    for name, style in looks.items():
         own = (points[points[by] == name] if by else points).sort_values(x)
         if own.empty:
             continue
-        marker, colour = ("o", GREY) if name == UNKNOWN else (looks[name].marker, looks[name].colour)
         told = "line not stated" if name == UNKNOWN else line_label(by, name)
         ax.plot(
             own[x], own["value"], ls="-" if joined and name != UNKNOWN else "", lw=0.7,
-            marker=marker, ms=8 - 3 * joined, mfc="none", color=colour, zorder=4,
+            marker=style.marker, ms=5 if joined else 8, mfc="none", color=style.colour, zorder=4,
             label=f"{told} (published)" if by else "published",
         )  # fmt: skip
     return ax
@@ -146,7 +147,9 @@ def draw_history(
             ms=3, markevery=max(1, len(line) // MARKS), label=line_label(by, name),
         )  # fmt: skip
         if ribbon or len(names) <= MOST_BANDS:
-            ax.fill_between(line[x], line["low"], line["high"], color=style.colour, alpha=BAND_ALPHA, lw=0)
+            ax.fill_between(
+                line[x], line["low"], line["high"], color=style.colour, alpha=BAND_ALPHA, lw=0
+            )
     return ax
 
 

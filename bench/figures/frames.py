@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from bench.cells.cell import Cell
-from bench.results.reader import Done, Finished
-from bench.suites.figure import Choice, Figure, Quantity
+from bench.results.reader import Done
+from bench.suites.figure import Choice, Figure, Quantity, Series
 from bench.text import value_text
 
 SERIES = "series"  # the column that tells apart lines which no setting tells apart
@@ -77,14 +78,12 @@ def label_of(names: Sequence[str], values: Row) -> Any:
     return ", ".join(told) or NONE
 
 
-def measured(
-    figure: Figure, quantity: Quantity, cells: Sequence[Cell], done: Done
-) -> pd.DataFrame:
+def measured(figure: Figure, quantity: Quantity, cells: Sequence[Cell], done: Done) -> pd.DataFrame:
     """Return a row per cell, or per record of its history, that has the quantity.
 
     Columns: x and y of the figure by their names, what tells lines and panels apart, `reference`,
-    the quantity's `ribbon`, `seed`, `dataset`, and for points `point`, equal for cells that differ in the seed
-    alone. Lines have a row without y for each planned cell that is not done.
+    the quantity's `ribbon`, `seed`, `dataset`, and for points `point`, equal for cells that differ
+    in the seed alone. Lines have a row without y for each planned cell that is not done.
 
     Args:
         figure: what is drawn.
@@ -93,61 +92,62 @@ def measured(
         done: the finished ones.
     """
     cells = cells or [cell for cell, _ in done]
-    within, known = chosen_by(figure, cells), {cell.id for cell, _ in done}
+    known = {cell.id for cell, _ in done}
     rows: list[Row] = []
-    for x, label, picks in _lines(figure, cells):
-        own = [(cell, kept) for cell, kept in done if within(cell) and picks(cell)]
-        found = [row for pair in own for row in _rows(figure, quantity, x, label, *pair)]
-        rows += [row for row in found if row[quantity.y] is not None and row[figure.x] is not None]
+    for line in _lines(figure, cells):
+        found = [
+            _row(figure, quantity, line, cell, record)
+            for cell, kept in done
+            if line.has(cell)
+            for record in (kept.history if figure.draw == "history" else [kept.metrics])
+        ]
+        found = [r for r in found if r[quantity.y] is not None and r[figure.x] is not None]
         if figure.draw == "lines" and found:
             missing = [c for c in cells if c.id not in known and quantity.y in c.metrics]
-            rows += [
-                _row(figure, quantity, x, label, cell, {})
-                for cell in missing
-                if within(cell) and picks(cell)
-            ]
+            found += [_row(figure, quantity, line, cell, {}) for cell in missing if line.has(cell)]
+        rows += found
     return pd.DataFrame(rows)
 
 
-def _lines(
-    figure: Figure, cells: Sequence[Cell]
-) -> list[tuple[str, str | None, Callable[[Cell], bool]]]:
-    """Return the x, label and cells of each series; one of all cells without series."""
+@dataclass(frozen=True)
+class _Line:
+    """One series of a figure, or all of it."""
+
+    x: str
+    label: str | None
+    has: Callable[[Cell], bool]
+
+
+def _lines(figure: Figure, cells: Sequence[Cell]) -> list[_Line]:
+    within = chosen_by(figure, cells)
     if not figure.series:
-        return [(figure.x, None, lambda cell: True)]
-    return [(s.x or figure.x, s.label, chosen_by(s, cells)) for s in figure.series]
+        return [_Line(figure.x, None, within)]
+    own = [cell for cell in cells if within(cell)]
+    ids = {cell.id for cell in own}
+
+    def both(series: Series) -> Callable[[Cell], bool]:
+        picks = chosen_by(series, own)
+        return lambda cell: cell.id in ids and picks(cell)
+
+    return [_Line(s.x or figure.x, s.label, both(s)) for s in figure.series]
 
 
-def _rows(
-    figure: Figure,
-    quantity: Quantity,
-    x: str,
-    label: str | None,
-    cell: Cell,
-    kept: Finished,
-) -> list[Row]:
-    records = kept.history if figure.draw == "history" else [kept.metrics]
-    return [_row(figure, quantity, x, label, cell, record) for record in records]
-
-
-def _row(
-    figure: Figure, quantity: Quantity, x: str, label: str | None, cell: Cell, record: Row
-) -> Row:
+def _row(figure: Figure, quantity: Quantity, line: _Line, cell: Cell, record: Row) -> Row:
     """Return one row; a metric never hides a setting."""
 
     def value(name: str) -> Any:
         return _of(cell, name) if name in type(cell).model_fields else record.get(name)
 
-    row: Row = {figure.x: value(x), quantity.y: value(quantity.y), "seed": cell.seed}
+    row: Row = {figure.x: value(line.x), quantity.y: value(quantity.y), "seed": cell.seed}
     row["dataset"] = _of(cell, "dataset")
     row |= {name: value(name) for name in (quantity.ribbon, figure.reference) if name}
-    if (line := line_column(figure)) is not None:
+    if (column := line_column(figure)) is not None:
         told = {name: value(name) for name in figure.line_names}
-        own_label = quantity.y_label if figure.twin else label
-        row[line] = own_label or label_of(figure.line_names, told)
-    if (panel := panel_column(figure)) is not None:
+        name = quantity.y_label if figure.twin else line.label
+        row[column] = name or label_of(figure.line_names, told)
+    if (column := panel_column(figure)) is not None:
         told = {name: value(name) for name in figure.panel_names}
-        row[panel] = label_of(figure.panel_names, told)
+        row[column] = label_of(figure.panel_names, told)
     if figure.draw == "points":
         row["point"] = json.dumps(cell.settings | {"seed": 0})
     return row

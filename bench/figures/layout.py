@@ -22,6 +22,7 @@ TICK_CHARACTER_IN = 0.06
 GAP_IN = 0.08  # between ticks' labels
 TURNED_IN = 0.13  # from tick to tick where labels are turned
 TURNED = 45  # degrees
+FEW = 5  # ticks of an axis of steps
 PERCENT = (-2.0, 102.0)  # an accuracy's axis: intervals may go beyond, accuracies do not
 PUBLISHED = "published"  # in the names of what is printed
 SYMLOG_FROM = 0.1  # a logarithmic axis that holds 0 is linear up to here
@@ -131,9 +132,13 @@ def widen(ax: Axes, like: Axes) -> None:
     ax.set_ylim(low - more, high + more)
 
 
-def few_ticks(ax: Axes) -> None:
-    """Put a few whole numbers along x."""
-    ax.xaxis.set_major_locator(mpl.ticker.MaxNLocator(nbins=5, integer=True))
+def few_ticks(ax: Axes, steps: Sequence[float] | None = None) -> None:
+    """Put a few ticks along x: whole numbers of steps, the steps themselves where they are few."""
+    if steps is not None and len(steps) <= FEW:
+        ax.set_xticks(steps, [f"{step:g}" for step in steps])
+    else:
+        whole = steps is not None
+        ax.xaxis.set_major_locator(mpl.ticker.MaxNLocator(FEW if whole else FEW - 1, integer=whole))
 
 
 def add_legend(

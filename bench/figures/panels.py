@@ -128,15 +128,15 @@ def _panels(
     if any(len(panel.points) for panel in placed):
         return placed
     for value, own in _split(figure, points):
-        title = f"{PUBLISHED}, {panel_title(figure, value)}".removesuffix(", ")
+        datasets = "" if "dataset" in figure.panel_names else " and ".join(ordered(own["dataset"]))
+        head = f"{PUBLISHED} ({datasets})" if datasets else PUBLISHED
+        title = f"{head}, {panel_title(figure, value)}".removesuffix(", ")
         place = Place(title, figure.y_label, title)
         panels.append(Panel(place, value, figure, frames[0][:0], own))
     return panels
 
 
-def _beside(
-    figure: Figure, panel: Panel, points: pd.DataFrame, published: bool
-) -> pd.DataFrame:
+def _beside(figure: Figure, panel: Panel, points: pd.DataFrame, published: bool) -> pd.DataFrame:
     """Return the printed values that stand among the measured ones of a panel."""
     column, datasets = panel_column(figure), set(panel.own["dataset"])  # None: of a toy
     alike = points["dataset"].isna() | (points["dataset"].isin(datasets) & published)
@@ -158,12 +158,7 @@ def _curves(figure: Figure, frames: Sequence[pd.DataFrame], panels: Sequence[Pan
     """Draw every panel; `frames` are those of the figure's quantities."""
     places = [panel.place for panel in panels]
     canvas, axes = make_canvas(places, figure.x_label, one_x=figure.draw == "points")
-    line = line_column(figure)
-    tables = [t for p in panels for t in (p.own, p.points) if not t.empty]
-    tables += [frames[-1]] if figure.twin else []
-    names = None
-    if line is not None:
-        names = [n for n in ordered(n for t in tables for n in t[line]) if n != UNKNOWN]
+    line, names = line_column(figure), _names(figure, panels)
     for panel, ax in zip(panels, axes, strict=True):
         _draw(figure, panel, ax, names)
     for panel, ax in zip(panels, axes, strict=True):
@@ -180,15 +175,30 @@ def _curves(figure: Figure, frames: Sequence[pd.DataFrame], panels: Sequence[Pan
     return canvas
 
 
+def _names(figure: Figure, panels: Sequence[Panel]) -> list[Any] | None:
+    """Return what the lines of all panels are called, in order; None without anything to say."""
+    line = line_column(figure)
+    if figure.twin or line is None:
+        return [q.y_label for q in figure.quantities] if figure.twin else None
+    if figure.series:
+        return [series.label for series in figure.series]
+    own, points = (
+        ordered(name for table in tables if not table.empty for name in table[line])
+        for tables in ([p.own for p in panels], [p.points for p in panels])
+    )
+    return [*own, *(name for name in points if name not in own and name != UNKNOWN)]
+
+
 def _draw(figure: Figure, panel: Panel, ax: Axes, names: Sequence[Any] | None) -> None:
     """Draw the lines of one panel."""
     axis: dict[str, Any] = {"x": figure.x, "by": line_column(figure), "names": names}
     own, y, ribbon = panel.own, panel.quantity.y, panel.quantity.ribbon
     if figure.draw == "history":
         draw_history(own, ax, y=y, ribbon=ribbon, **axis)
-        few_ticks(ax)
+        few_ticks(ax, ordered(own.loc[own[y].notna(), figure.x]))
     elif figure.draw == "points":
         draw_points(own, ax, y=y, **axis)
+        few_ticks(ax)
     else:
         if not own.empty:
             draw_lines(own, ax, y=y, reference=figure.reference, ribbon=ribbon, **axis)
@@ -204,7 +214,9 @@ def _draw_twin(
     """Draw the second quantity on an axis at the right."""
     right = ax.twinx()
     draw = draw_history if figure.draw == "history" else draw_lines
-    draw(frame, right, x=figure.x, y=twin.y, by=line_column(figure), names=names, ribbon=twin.ribbon)
+    draw(
+        frame, right, x=figure.x, y=twin.y, by=line_column(figure), names=names, ribbon=twin.ribbon
+    )
     right.set_ylabel(twin.y_label)
     right.spines["right"].set_visible(True)
     right.grid(visible=False)

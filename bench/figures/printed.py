@@ -1,4 +1,4 @@
-"""Printed values as points of a figure: of tables, of texts, and read off a figure's description."""
+"""Printed values as points of a figure: of tables, of texts, of a figure's description."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -88,7 +88,7 @@ def styles(names: Sequence[Any]) -> dict[Any, Style]:
 
 
 def _places_of(words: Sequence[str]) -> dict[str, int]:
-    """Return the place of each word; those that are not known differ in colour while any is left."""
+    """Return the place of each word; unknown ones differ in colour while any is left."""
     places = {word: _places()[word] for word in words if word in _places()}
     for word in words:
         if word in places:
@@ -97,7 +97,9 @@ def _places_of(words: Sequence[str]) -> dict[str, int]:
         own = _places().get(word.partition(",")[0])
         if own is None or own % len(_PALETTE) in taken:
             free = (p for p in count(len(_places())) if p not in places.values())
-            own = next(p for p in free if p % len(_PALETTE) not in taken or len(taken) == len(_PALETTE))
+            own = next(
+                p for p in free if p % len(_PALETTE) not in taken or len(taken) == len(_PALETTE)
+            )
         places[word] = own
     return places
 

@@ -21,8 +21,8 @@ from bench.report.tables import (
     tolerance_lines,
 )
 from bench.results.reader import Finished
-from bench.suites.presets import paper_presets
 from bench.suites.figure import Figure
+from bench.suites.presets import paper_presets
 from bench.suites.suite import Suite
 from bench.text import ONE_SEED, value_text
 
