@@ -51,6 +51,7 @@ def check_suite(suite: Suite, path: Path) -> Paper:
         except PublishedError as error:
             raise SuiteError(f"{path}: {comparison.key_path('metric')}: {error}") from None
     _check_row_keys(suite, paper, path)
+    _check_artifact_rows(suite, paper, path)
     _check_names(suite, path)
     _check_baselines(suite, paper, path)
     return paper
@@ -144,6 +145,17 @@ def _named_by_choice(
 
 def _kinds(suite: Suite) -> set[str]:
     return {suite.experiment, *(b.experiment for b in suite.grids if b.experiment)}
+
+
+def _check_artifact_rows(suite: Suite, paper: Paper, path: Path) -> None:
+    """Every key that picks printed rows for a figure is one of theirs."""
+    for i, figure in enumerate(suite.figures):
+        values = [value for name in figure.artifacts for value in paper.artifact(name).values]
+        known = sorted({suite.renamed.get(k, k) for value in values for k in value.settings})
+        for name in figure.artifact_rows:
+            if name not in known:
+                place = f"{path}: figures.{i}.artifact_rows.{name}"
+                raise SuiteError(f"{place}: found '{name}'. {choices(name, known)}")
 
 
 def _check_row_keys(suite: Suite, paper: Paper, path: Path) -> None:
