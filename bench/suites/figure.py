@@ -107,7 +107,7 @@ class Figure(Choice, Quantity):
         curves, only = ("lines", "history"), self.draw
         belongs = {
             "beside": curves, "twin": curves, "ribbon": curves, "series": ("lines",),
-            "reference": ("lines",), "artifact": ("lines",),
+            "reference": ("lines",), "artifact": ("lines",), "log_x": ("lines",),
             "log_y": (*curves, "distribution"), "noise": ("scatter",),
         }  # fmt: skip
         for key, kinds in belongs.items():
