@@ -6,6 +6,7 @@ from bench.cells.equations import Identity
 from bench.cells.pretrain import Pretrain
 from bench.cells.supervised import Supervised
 from bench.cells.toys import GaussianMI, GradientNorm, OptimalBound, Spirals, VinceGaussian
+from bench.cells.tsne import TSNE
 
 CELLS: dict[str, type[Cell]] = {
     "gaussian-mi": GaussianMI,
@@ -15,6 +16,7 @@ CELLS: dict[str, type[Cell]] = {
     "vince-gaussian": VinceGaussian,
     "spirals": Spirals,
     "pretrain": Pretrain,
+    "tsne": TSNE,
     "supervised": Supervised,
     "baseline": Baseline,
 }

@@ -78,8 +78,7 @@ def read_by_figures(suite: Suite) -> set[str]:
     names: set[str] = set()
     for figure in suite.figures:
         if figure.draw == "history":
-            asked = (figure.x, figure.y, figure.by, figure.panels, figure.reference, figure.ribbon)
-            names |= {name for name in asked if name}
+            names |= set(figure.columns)
     return names
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -32,6 +33,7 @@ from bench.signals import listening
 from bench.train.loop import Training, train
 from bench.train.sources import Source, open_source
 
+OutcomeOf = Callable[[Any, Source, TrainedFolder, Evaluator, Online], Outcome]
 NO_METRICS = ("step", "epoch", "lr", "knn_top1")  # of a line of history
 
 
@@ -46,14 +48,44 @@ def run(
     Of several ranks all train, each on its share of every batch; the first alone writes, and
     evaluates after that: the others return nothing then.
     """
-    outcomes = attempted(lambda: _outcomes(cells, folders, device, ranks))
+    return run_on_encoder(cells, folders, device, ranks, _outcome)
+
+
+def run_on_encoder(
+    cells: Sequence[Pretrain],
+    folders: Folders,
+    device: str,
+    ranks: Ranks,
+    outcome_of: OutcomeOf,
+    *,
+    with_history: bool = True,
+) -> list[Outcome]:
+    """Train the encoder that the cells share, unless it is there; return each cell's outcome.
+
+    Args:
+        cells: which share an encoder.
+        folders: theirs.
+        device: cpu or cuda.
+        ranks: that train together.
+        outcome_of: what is taken of the encoder for one cell.
+        with_history: whether the cells' folders get the history of the training.
+    """
+    outcomes = attempted(
+        lambda: _outcomes(cells, folders, device, ranks, outcome_of, with_history=with_history)
+    )
     return [outcomes] * len(cells) if isinstance(outcomes, CellFailure) else outcomes
 
 
 def _outcomes(
-    cells: Sequence[Pretrain], folders: Folders, device: str, ranks: Ranks
+    cells: Sequence[Pretrain],
+    folders: Folders,
+    device: str,
+    ranks: Ranks,
+    outcome_of: OutcomeOf,
+    *,
+    with_history: bool,
 ) -> list[Outcome]:
-    """Return what `run` does; a failure of the training, which is raised, is of all cells alike."""
+    """Return the outcomes; a failure of the training, which is raised, is of all cells alike."""
     home = TrainedFolder.of(cells[0], folders)
     with listening() if ranks.many else nullcontext(), deterministic(device):
         source = ranks.all_do(lambda: open_source(cells[0], folders.data, device))
@@ -70,10 +102,10 @@ def _outcomes(
     with deterministic(device):
         online = _load(cells[0], source, home, device)
         outcomes = [
-            fault or _outcome(cell, source, home, evaluator, online)
+            fault or outcome_of(cell, source, home, evaluator, online)
             for fault, cell in zip(faults, cells, strict=True)
         ]
-    for folder in folders:
+    for folder in folders if with_history else ():
         folder.copy_history(home)
     return outcomes
 

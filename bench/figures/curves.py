@@ -8,9 +8,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from bench.analysis.statistics import half_width
-from bench.figures.style import GREY, styles
+from bench.figures.style import GREY, Style, styles
 
 MARKS = 8  # on a line over training, so that it is known without its colour
+UNKNOWN = "?"  # the line of a printed value whose paper does not say which line it is of
+BAND_ALPHA = 0.15
 MOST_BANDS = 4  # more of them hide each other
 
 
@@ -26,6 +28,15 @@ def summarise(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
     return found.reset_index()
 
 
+def with_ribbon(frame: pd.DataFrame, x: str, y: str, ribbon: str | None) -> pd.DataFrame:
+    """Return `summarise`, with low and high at mean ± the mean of the ribbon if there is one."""
+    found = summarise(frame, x, y)
+    if ribbon is None:
+        return found
+    half = summarise(frame, x, ribbon)["mean"]
+    return found.assign(low=found["mean"] - half, high=found["mean"] + half)
+
+
 def draw_lines(  # noqa: PLR0913
     frame: pd.DataFrame,
     ax: Axes,
@@ -34,49 +45,78 @@ def draw_lines(  # noqa: PLR0913
     y: str,
     by: str | None = None,
     names: Sequence[Any] | None = None,
-    published: pd.DataFrame | None = None,
     reference: str | None = None,
+    ribbon: str | None = None,
 ) -> Axes:
     """Draw one line a value of `by`: the mean over seeds, bars for the 95 % t-interval.
 
     A place where nothing was measured (nan) interrupts the line.
 
     Args:
-        frame: a row a cell, with the columns x, y, by and the reference.
+        frame: a row a cell, with the columns x, y, by, the reference and the ribbon.
         ax: where to draw.
         x: the setting along the axis.
         y: the metric.
         by: the setting that tells lines apart.
         names: all values of `by` in the figure, so that panels share their styles.
-        published: printed values with the columns x, by and value; drawn as open markers.
         reference: a column drawn dashed: grey if it is the same for all lines.
+        ribbon: a column: bars are mean ± its mean over seeds, in place of the interval.
     """
     names = names or _values(frame, by)
     looks = styles(names)
     shared = reference is not None and frame.groupby(x)[reference].nunique().max() == 1
     for name in names:
         own = frame[frame[by] == name] if by else frame
-        line, style = summarise(own, x, y), looks[name]
+        line, style = with_ribbon(own, x, y, ribbon), looks[name]
         if not line["n"].any():
             continue
         bars = np.array([line["mean"] - line["low"], line["high"] - line["mean"]])
         ax.errorbar(
             line[x], line["mean"], yerr=bars, color=style.colour, marker=style.marker, ms=3.5,
-            lw=1.2, capsize=2, label=_label(by, name), zorder=3,
+            lw=1.2, capsize=2, label=line_label(by, name), zorder=3,
         )  # fmt: skip
         if reference and not shared:
             dashed = summarise(own, x, reference)
             ax.plot(dashed[x], dashed["mean"], color=style.colour, ls="--", lw=0.9)
-        if published is not None:
-            points = published[published[by] == name] if by else published
-            ax.plot(
-                points[x], points["value"], ls="", marker=style.marker, ms=8, mfc="none",
-                mec=style.colour, label=f"{_label(by, name)} (published)" if by else "published",
-                zorder=4,
-            )  # fmt: skip
     if reference and shared:
         dashed = summarise(frame, x, reference)
         ax.plot(dashed[x], dashed["mean"], color=GREY, ls="--", lw=0.9, label=reference)
+    return ax
+
+
+def draw_printed(
+    points: pd.DataFrame,
+    ax: Axes,
+    *,
+    x: str,
+    by: str | None = None,
+    names: Sequence[Any] | None = None,
+    joined: bool = False,
+) -> Axes:
+    """Draw printed values as open markers; grey where the paper does not say of which line.
+
+    Args:
+        points: a row a printed value, with the columns x, by and value.
+        ax: where to draw.
+        x: the setting along the axis.
+        by: the setting that tells lines apart.
+        names: all values of `by` in the figure, so that panels share their styles.
+        joined: with a thin line through them.
+    """
+    names = names or _values(points, by)
+    looks = styles(names)
+    if by is not None:
+        looks[UNKNOWN] = Style(GREY, "o", "")
+    for name, style in looks.items():
+        own = (points[points[by] == name] if by else points).sort_values(x)
+        if own.empty:
+            continue
+        told = "line not stated" if name == UNKNOWN else line_label(by, name)
+        ax.plot(
+            own[x], own["value"], ls="-" if joined and name != UNKNOWN else "", lw=0.7,
+            marker=style.marker, ms=5 if joined else 8, mfc="none", color=style.colour, zorder=4,
+            label=f"{told} (published)" if by else "published",
+        )  # fmt: skip
     return ax
 
 
@@ -92,26 +132,24 @@ def draw_history(
 ) -> Axes:
     """Draw a metric over training: one line a value of `by`.
 
-    The band is the 95 % t-interval over seeds, or, where `ribbon` names a metric, mean ± that one;
-    there is none with more than MOST_BANDS lines.
+    The band is the 95 % t-interval over seeds, none with more than MOST_BANDS lines; or, where
+    `ribbon` names a metric, mean ± that one.
     """
     names = names or _values(frame, by)
     looks = styles(names)
     for name in names:
         own = frame[frame[by] == name] if by else frame
-        line, style = summarise(own[own[y].notna()], x, y), looks[name]
+        line, style = with_ribbon(own[own[y].notna()], x, y, ribbon), looks[name]
         if line.empty:  # in this panel
             continue
-        low, high = line["low"], line["high"]
-        if ribbon:
-            half = summarise(own[own[y].notna()], x, ribbon)["mean"]
-            low, high = line["mean"] - half, line["mean"] + half
         ax.plot(
             line[x], line["mean"], color=style.colour, lw=1.1, ls=style.dash, marker=style.marker,
-            ms=3, markevery=max(1, len(line) // MARKS), label=_label(by, name),
+            ms=3, markevery=max(1, len(line) // MARKS), label=line_label(by, name),
         )  # fmt: skip
-        if len(names) <= MOST_BANDS:
-            ax.fill_between(line[x], low, high, color=style.colour, alpha=0.15, lw=0)
+        if ribbon or len(names) <= MOST_BANDS:
+            ax.fill_between(
+                line[x], line["low"], line["high"], color=style.colour, alpha=BAND_ALPHA, lw=0
+            )
     return ax
 
 
@@ -138,18 +176,19 @@ def draw_points(
         bars = [np.array([s["mean"] - s["low"], s["high"] - s["mean"]]) for s in (across, up)]
         ax.errorbar(
             across["mean"], up["mean"], xerr=bars[0], yerr=bars[1], color=style.colour, ls="",
-            marker=style.marker, ms=4, elinewidth=0.7, capsize=1.5, label=_label(by, name),
+            marker=style.marker, ms=4, elinewidth=0.7, capsize=1.5, label=line_label(by, name),
         )  # fmt: skip
     return ax
 
 
 def draw_scatter(points: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], ax: Axes) -> Axes:
     """Draw 2-d points by their class; thousands of them, so vector files hold them as pixels."""
-    for label, style in styles(sorted(set(labels.tolist()))).items():
-        own = points[labels == label]
+    names = {f"class {label}": label for label in sorted(set(labels.tolist()))}
+    for name, style in styles(list(names)).items():
+        own = points[labels == names[name]]
         ax.plot(
             own[:, 0], own[:, 1], ls="", marker=style.marker, ms=1.5, mew=0, color=style.colour,
-            label=f"class {label}", rasterized=True,
+            label=name, rasterized=True,
         )  # fmt: skip
     ax.set_aspect("equal")
     return ax
@@ -158,13 +197,21 @@ def draw_scatter(points: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], ax:
 def draw_distribution(
     shares: dict[Any, Sequence[np.ndarray[Any, Any]]], ax: Axes, by: str | None = None
 ) -> Axes:
-    """Draw shares in equal bins of [0, 1], means over seeds, as one outline a value of `by`."""
+    """Draw densities over equal bins of [0, 1], means over seeds, one outline a value of `by`.
+
+    Args:
+        shares: of the bins, which sum to 1, of each seed; by the value of `by`.
+        ax: where to draw.
+        by: the setting that tells outlines apart.
+    """
     looks = styles(list(shares))
     for name, found in shares.items():
-        mean = np.mean(found, axis=0)
+        mean, style = np.mean(found, axis=0), looks[name]
         edges = np.linspace(0, 1, len(mean) + 1)
-        style = looks[name]
-        ax.stairs(mean, edges, color=style.colour, lw=1.2, ls=style.dash, label=_label(by, name))
+        ax.stairs(
+            mean * len(mean), edges, color=style.colour, lw=1.2, ls=style.dash,
+            label=line_label(by, name),
+        )  # fmt: skip
     return ax
 
 
@@ -177,7 +224,8 @@ def ordered(values: Iterable[Any]) -> list[Any]:
     return sorted(set(values), key=lambda value: (isinstance(value, str), value))
 
 
-def _label(by: str | None, name: Any) -> str:
+def line_label(by: str | None, name: Any) -> str:
+    """Return what a legend says of a line."""
     if by is None:
         return "measured"
     return str(name) if isinstance(name, str) else f"{by} = {name:g}"

@@ -1,39 +1,44 @@
-"""A suite's figure: one panel a value of a setting, saved as SVG, PNG and PDF."""
+"""A suite's figure: panels of measured and printed values, saved as SVG, PNG and PDF."""
 
-import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from bench.cells import CELLS
 from bench.cells.cell import Cell
+from bench.figures.arrays import draw_arrays, has_arrays
 from bench.figures.curves import (
     MOST_BANDS,
-    draw_distribution,
+    UNKNOWN,
     draw_history,
     draw_lines,
     draw_points,
-    draw_scatter,
+    draw_printed,
+    line_label,
     ordered,
 )
-from bench.figures.style import COLUMN_IN, TEXT_IN, look
+from bench.figures.frames import line_column, measured, panel_column, panel_title
+from bench.figures.layout import (
+    PUBLISHED,
+    Place,
+    add_legend,
+    few_ticks,
+    limit_percent,
+    make_canvas,
+    place_ticks,
+    widen,
+)
+from bench.figures.printed import printed
+from bench.figures.style import look
 from bench.papers.reader import Paper
 from bench.results.reader import Done
-from bench.suites.suite import Figure, Suite
+from bench.suites.figure import Figure, Quantity
+from bench.suites.suite import Suite
 
-PANELS_A_ROW = 3
-PANEL_IN = TEXT_IN / PANELS_A_ROW  # width and height
-HEIGHT_IN = 2.5  # of a figure of one panel
-CHARACTER_IN = 0.058  # of a legend, with its line: a width that no font quite has
-KEY_CHARACTERS = 8  # as wide as a legend's line and the gap behind
-LINE_IN = 0.16  # height of a legend's line
-PERCENT = (-2.0, 102.0)  # an accuracy's axis: intervals may go beyond, accuracies do not
-SYMLOG_FROM = 0.1  # an axis that holds 0 is linear up to here
 METADATA: dict[str, dict[str, Any]] = {  # without dates and versions
     "svg": {"Date": None},
     "png": {"Software": None},
@@ -41,49 +46,54 @@ METADATA: dict[str, dict[str, Any]] = {  # without dates and versions
 }
 
 
+@dataclass(frozen=True)
+class Panel:
+    """What one panel shows."""
+
+    place: Place
+    value: Any  # of the settings that tell panels apart
+    quantity: Quantity
+    own: pd.DataFrame  # measured
+    points: pd.DataFrame  # printed
+
+
 def draw_figure(
-    figure: Figure, suite: Suite, cells: Sequence[Cell], done: Done, paper: Paper
+    figure: Figure,
+    suite: Suite,
+    cells: Sequence[Cell],
+    done: Done,
+    paper: Paper,
+    *,
+    published: bool = True,
 ) -> Canvas | None:
     """Return the figure, or None if none of the results it needs is there.
 
     Lines have gaps where cells are missing that would measure something.
+
+    Args:
+        figure: what is drawn.
+        suite: the suite, with the stand-ins of the scale.
+        cells: all of the scale.
+        done: the finished ones.
+        paper: the suite's.
+        published: whether the cells follow the published protocol: printed values of their data
+            set are then drawn among the measured ones, others in a panel of their own.
     """
-    own = [(c, f) for c, f in done if _belongs(c, figure)]
     with look():
-        if figure.draw == "scatter":
-            return _scatter(figure, own)
-        if figure.draw == "distribution":
-            return _distribution(figure, own)
-        frame = _frame(figure, own)
-        frame = frame[frame[figure.y].notna() & frame[figure.x].notna()]
-        if frame.empty:
+        if not figure.has_axes:
+            return draw_arrays(figure, cells, done)
+        frames = [measured(figure, quantity, cells, done) for quantity in figure.quantities]
+        if not _is_drawn(frames[0], figure):
             return None
-        if figure.draw == "lines":
-            known = {c.id for c, _ in done}
-            planned = [c for c in cells if c.id not in known and _belongs(c, figure)]
-            gaps = [c.settings | {figure.y: None} for c in planned if figure.y in c.metrics]
-            frame = pd.DataFrame([*frame.to_dict("records"), *gaps])
-        return _curves(figure, suite, frame, paper)
+        panels = _panels(figure, frames, printed(figure, suite, paper), published)
+        return _curves(figure, frames, panels)
 
 
-def can_be_drawn(figure: Figure, done: Done) -> bool:
+def can_be_drawn(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
     """Whether the results hold what the figure needs."""
-    own = [(c.settings, f) for c, f in done if _belongs(c, figure)]
-    if figure.draw in ("scatter", "distribution"):
-        arrays = {figure.y, figure.x} if figure.draw == "scatter" else {figure.y}
-        return any(arrays <= set(f.arrays) for _, f in own)
-    if figure.draw == "history":
-        return any(_has(line | settings, figure) for settings, f in own for line in f.history)
-    return any(_has(f.metrics | settings, figure) for settings, f in own)
-
-
-def _has(known: dict[str, Any], figure: Figure) -> bool:
-    return known.get(figure.y) is not None and known.get(figure.x) is not None
-
-
-def _belongs(cell: Cell, figure: Figure) -> bool:
-    settings = cell.settings if figure.where else {}
-    return all(settings.get(k) == v for k, v in figure.where.items())
+    if not figure.has_axes:
+        return has_arrays(figure, cells, done)
+    return _is_drawn(measured(figure, figure, cells, done), figure)
 
 
 def save(canvas: Canvas, stem: Path, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
@@ -97,171 +107,146 @@ def save(canvas: Canvas, stem: Path, formats: Sequence[str] = ("svg", "png")) ->
     return [stem.with_suffix(f".{kind}") for kind in formats]
 
 
-def _frame(figure: Figure, done: Done) -> pd.DataFrame:
-    """Return what the figure needs: a row a cell, or one a line of its history.
-
-    A metric never hides a setting.
-    """
-    asked = (figure.x, figure.y, figure.by, figure.panels, figure.reference, figure.ribbon, "seed")
-    names = list(dict.fromkeys(name for name in asked if name))
-    rows: list[dict[str, Any]] = []
-    for cell, finished in done:
-        settings = cell.settings
-        own = {name: settings[name] for name in names if name in settings}
-        point = json.dumps(settings | {"seed": 0}) if figure.draw == "points" else ""
-        lines = finished.history if figure.draw == "history" else [finished.metrics]
-        rows += [{n: own.get(n, line.get(n)) for n in names} | {"point": point} for line in lines]
-    return pd.DataFrame(rows, columns=[*names, "point"])
+def _is_drawn(frame: pd.DataFrame, quantity: Quantity) -> bool:
+    return not frame.empty and bool(frame[quantity.y].notna().any())
 
 
-def _curves(figure: Figure, suite: Suite, frame: pd.DataFrame, paper: Paper) -> Canvas:
-    told = [name for name in (figure.by, figure.panels) if name]
-    frame = frame.assign(**{name: frame[name].map(_named) for name in told})
-    have = frame[frame[figure.y].notna()]
-    values = ordered(have[figure.panels]) if figure.panels else [None]
-    canvas, axes = _grid(values, figure)
-    printed = _published(figure, suite, paper)
-    names = ordered(have[figure.by]) if figure.by else None
-    at = set(have[figure.x]) | (set() if printed is None else set(printed[figure.x]))
-    for value, ax in zip(values, axes, strict=True):
-        part = frame if value is None else frame[frame[figure.panels] == value]
-        shown = None
-        if printed is not None:
-            shown = printed if value is None else printed[printed[figure.panels] == value]
-        axis: dict[str, Any] = {"x": figure.x, "y": figure.y, "by": figure.by}
-        if figure.draw == "history":
-            draw_history(part, ax, **axis, names=names, ribbon=figure.ribbon)
-            ax.xaxis.set_major_locator(mpl.ticker.MaxNLocator(nbins=5, integer=True))
-        elif figure.draw == "points":
-            draw_points(part, ax, **axis, names=names)
-        else:
-            draw_lines(part, ax, **axis, names=names, published=shown, reference=figure.reference)
-        if figure.log_x:
-            _log_axis(ax, ordered(at))
-    if figure.y.endswith("top1"):
-        low, high = axes[0].get_ylim()
-        axes[0].set_ylim(max(low, PERCENT[0]), min(high, PERCENT[1]))  # of all: they share it
-    _legend(canvas, axes, _seeds(have, figure))
+def _panels(
+    figure: Figure, frames: Sequence[pd.DataFrame], points: pd.DataFrame, published: bool
+) -> list[Panel]:
+    """Return the panels: of each value of a setting or of each quantity, then the printed ones."""
+    nothing = points[:0]
+    panels = [
+        Panel(Place(panel_title(figure, value), q.y_label, q.y_label), value, q, own, nothing)
+        for q, frame in zip([figure, *figure.beside], frames, strict=False)
+        for value, own in _split(figure, frame)
+        if _is_drawn(own, q)
+    ]
+    if points.empty:
+        return panels
+    placed = [replace(p, points=_beside(figure, p, points, published)) for p in panels]
+    if any(len(panel.points) for panel in placed):
+        return placed
+    for value, own in _split(figure, points):
+        datasets = "" if "dataset" in figure.panel_names else " and ".join(ordered(own["dataset"]))
+        head = f"{PUBLISHED} ({datasets})" if datasets else PUBLISHED
+        title = f"{head}, {panel_title(figure, value)}".removesuffix(", ")
+        place = Place(title, figure.y_label, title)
+        panels.append(Panel(place, value, figure, frames[0][:0], own))
+    return panels
+
+
+def _beside(figure: Figure, panel: Panel, points: pd.DataFrame, published: bool) -> pd.DataFrame:
+    """Return the printed values that stand among the measured ones of a panel."""
+    column, datasets = panel_column(figure), set(panel.own["dataset"])  # None: of a toy
+    alike = points["dataset"].isna() | (points["dataset"].isin(datasets) & published)
+    alike |= datasets == {None}
+    if column is not None:
+        alike &= points[column] == panel.value
+    return points[alike if panel.quantity is figure else alike & False]
+
+
+def _split(figure: Figure, frame: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:
+    """Return the rows of each panel with its value, in order."""
+    column = panel_column(figure)
+    if column is None or frame.empty:
+        return [(None, frame)]
+    return [(value, frame[frame[column] == value]) for value in ordered(frame[column])]
+
+
+def _curves(figure: Figure, frames: Sequence[pd.DataFrame], panels: Sequence[Panel]) -> Canvas:
+    """Draw every panel; `frames` are those of the figure's quantities."""
+    places = [panel.place for panel in panels]
+    canvas, axes = make_canvas(places, figure.x_label, one_x=figure.draw == "points")
+    line, names = line_column(figure), _names(figure, panels)
+    for panel, ax in zip(panels, axes, strict=True):
+        _draw(figure, panel, ax, names)
+    for panel, ax in zip(panels, axes, strict=True):
+        if figure.log_y:
+            ax.set_yscale("log")
+        if panel.own.empty:
+            widen(ax, axes[0])
+        if panel.quantity.y.endswith("top1"):
+            limit_percent(ax)
+    if figure.twin:
+        axes = [*axes, _draw_twin(figure, figure.twin, frames[-1], axes[0], names)]
+    order = [line_label(line, name) for name in names or []]
+    add_legend(canvas, axes, _interval(figure, frames), order=order)
     return canvas
 
 
-def _seeds(frame: pd.DataFrame, figure: Figure) -> str:
-    """Return what an interval is, and of how many seeds."""
-    place = ["point"] if figure.draw == "points" else [figure.x]
-    keys = [*place, *(name for name in (figure.by, figure.panels) if name)]
-    counts = frame.groupby(keys)["seed"].nunique() if "seed" in frame else pd.Series([1])
+def _names(figure: Figure, panels: Sequence[Panel]) -> list[Any] | None:
+    """Return what the lines of all panels are called, in order; None without anything to say."""
+    line = line_column(figure)
+    if figure.twin or line is None:
+        return [q.y_label for q in figure.quantities] if figure.twin else None
+    if figure.series:
+        return [series.label for series in figure.series]
+    own, points = (
+        ordered(name for table in tables if not table.empty for name in table[line])
+        for tables in ([p.own for p in panels], [p.points for p in panels])
+    )
+    return [*own, *(name for name in points if name not in own and name != UNKNOWN)]
+
+
+def _draw(figure: Figure, panel: Panel, ax: Axes, names: Sequence[Any] | None) -> None:
+    """Draw the lines of one panel."""
+    axis: dict[str, Any] = {"x": figure.x, "by": line_column(figure), "names": names}
+    own, y, ribbon = panel.own, panel.quantity.y, panel.quantity.ribbon
+    if figure.draw == "history":
+        draw_history(own, ax, y=y, ribbon=ribbon, **axis)
+        few_ticks(ax, ordered(own.loc[own[y].notna(), figure.x]))
+    elif figure.draw == "points":
+        draw_points(own, ax, y=y, **axis)
+        few_ticks(ax)
+    else:
+        if not own.empty:
+            draw_lines(own, ax, y=y, reference=figure.reference, ribbon=ribbon, **axis)
+        if not panel.points.empty:
+            draw_printed(panel.points, ax, joined=own.empty, **axis)
+        at = {x for table in (own, panel.points) if not table.empty for x in table[figure.x]}
+        place_ticks(ax, ordered(at), log=figure.log_x)
+
+
+def _draw_twin(
+    figure: Figure, twin: Quantity, frame: pd.DataFrame, ax: Axes, names: Sequence[Any] | None
+) -> Axes:
+    """Draw the second quantity on an axis at the right."""
+    right = ax.twinx()
+    draw = draw_history if figure.draw == "history" else draw_lines
+    draw(
+        frame, right, x=figure.x, y=twin.y, by=line_column(figure), names=names, ribbon=twin.ribbon
+    )
+    right.set_ylabel(twin.y_label)
+    right.spines["right"].set_visible(True)
+    right.grid(visible=False)
+    return right
+
+
+def _interval(figure: Figure, frames: Sequence[pd.DataFrame]) -> str:
+    """Return what the intervals of each quantity are, and of how many seeds."""
+    quantities = [q for q, f in zip(figure.quantities, frames, strict=True) if _is_drawn(f, q)]
+    drawn = [f for q, f in zip(figure.quantities, frames, strict=True) if _is_drawn(f, q)]
+    told = [_interval_of(figure, q, f) for q, f in zip(quantities, drawn, strict=True)]
+    if len(set(told)) == 1:
+        return told[0]
+    return "\n".join(f"{q.y_label}: {text}" for q, text in zip(quantities, told, strict=True))
+
+
+def _interval_of(figure: Figure, quantity: Quantity, frame: pd.DataFrame) -> str:
+    place = "point" if figure.draw == "points" else figure.x
+    line, panel = line_column(figure), panel_column(figure)
+    there = frame[frame[quantity.y].notna()]
+    keys = [key for key in (place, line, panel) if key]
+    counts = there.groupby(keys)["seed"].nunique()
     n = _span(counts)
-    if figure.draw == "history" and figure.by and frame[figure.by].nunique() > MOST_BANDS:
-        return f"means over seeds ({n})"
-    if figure.ribbon:
+    if quantity.ribbon:
         return f"mean ± standard deviation, means over seeds ({n})"
+    if figure.draw == "history" and line and there[line].nunique() > MOST_BANDS:
+        return f"means over seeds ({n})"
     return f"mean and 95 % t-interval over seeds ({n})" if counts.max() > 1 else "one seed (n = 1)"
 
 
 def _span(counts: Iterable[int]) -> str:
     low, *_, high = sorted([*counts] * 2)
     return f"n = {low}" if low == high else f"n = {low} to {high}"
-
-
-def _named(value: Any) -> Any:
-    """Return the value of a setting; one that has no meaning for a cell gets a name too."""
-    return "-" if value is None or value != value else value
-
-
-def _log_axis(ax: Axes, ticks: list[float]) -> None:
-    if min(ticks) > 0:
-        ax.set_xscale("log", base=2)
-        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks], rotation=45 if len(ticks) > 5 else 0)
-        ax.minorticks_off()
-    else:
-        ax.set_xscale("symlog", linthresh=SYMLOG_FROM)
-        ax.xaxis.set_major_formatter(mpl.ticker.FormatStrFormatter("%g"))
-
-
-def _published(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame | None:
-    if figure.artifact is None:
-        return None
-    ours = CELLS[suite.experiment].metrics
-    rows = [
-        {suite.renamed.get(k, k): v for k, v in value.settings.items()} | {"value": value.value}
-        for value in paper.artifact(figure.artifact).values
-        if value.value is not None and (value.metric == figure.y or value.metric not in ours)
-    ]
-    needed = [name for name in (figure.x, figure.by, figure.panels) if name]
-    frame = pd.DataFrame([row for row in rows if all(name in row for name in needed)])
-    return None if frame.empty else frame
-
-
-def _scatter(figure: Figure, done: Done) -> Canvas | None:
-    """Draw the arrays of the lowest seed, one panel a value of `panels`."""
-    kept = [(c, f) for c, f in done if figure.y in f.arrays and figure.x in f.arrays]
-    if not kept:
-        return None
-    seed = min(c.seed for c, _ in kept)
-    chosen = sorted(
-        (
-            (c.settings[figure.panels] if figure.panels else None, f)
-            for c, f in kept
-            if c.seed == seed
-        ),
-        key=lambda pair: (pair[0] is not None, pair[0]),
-    )
-    canvas, axes = _grid([value for value, _ in chosen], figure)
-    for (_, finished), ax in zip(chosen, axes, strict=True):
-        draw_scatter(finished.arrays[figure.y], finished.arrays[figure.x], ax)
-        ax.set(xticks=[], yticks=[])
-    return canvas
-
-
-def _distribution(figure: Figure, done: Done) -> Canvas | None:
-    """Draw an array of shares, one outline a value of `by`."""
-    shares: dict[Any, list[Any]] = {}
-    for cell, finished in done:
-        if figure.y in finished.arrays:
-            name = cell.settings[figure.by] if figure.by else ""
-            shares.setdefault(name, []).append(finished.arrays[figure.y])
-    if not shares:
-        return None
-    canvas, axes = _grid([None], figure)
-    draw_distribution({name: shares[name] for name in ordered(shares)}, axes[0], figure.by)
-    counts = sorted({len(found) for found in shares.values()})
-    _legend(
-        canvas, axes, f"mean over seeds (n = {' to '.join(map(str, counts[:1] + counts[1:][-1:]))})"
-    )
-    return canvas
-
-
-def _grid(values: Sequence[Any], figure: Figure) -> tuple[Canvas, list[Axes]]:
-    rows = -(-len(values) // PANELS_A_ROW)
-    columns = -(-len(values) // rows)
-    size = (PANEL_IN * columns, PANEL_IN * rows) if len(values) > 1 else (COLUMN_IN, HEIGHT_IN)
-    canvas = Canvas(figsize=size, layout="constrained")
-    share: Callable[..., Any] = canvas.subplots
-    grid = share(rows, columns, squeeze=False, sharey=True, sharex=figure.draw == "scatter")
-    axes = list(grid.flat)
-    shown = axes[: len(values)]
-    for ax in axes[len(values) :]:
-        ax.remove()
-    for i, (value, ax) in enumerate(zip(values, shown, strict=True)):
-        if value is not None:
-            told = f"{value:g}" if isinstance(value, int | float) else value
-            ax.set_title(f"{figure.panels} = {told}")
-        if figure.draw != "scatter":
-            ax.set_xlabel(figure.x_label)
-            ax.set_ylabel(figure.y_label if i % columns == 0 else "")
-    return canvas, shown
-
-
-def _legend(canvas: Canvas, axes: Sequence[Axes], title: str) -> None:
-    """Put what the lines are, and what their intervals are, below all panels."""
-    handles: dict[str, Any] = {}
-    for ax in axes:
-        found, labels = ax.get_legend_handles_labels()
-        handles |= dict(zip(labels, found, strict=True))
-    width, height = canvas.get_size_inches()
-    longest = (max(map(len, handles)) + KEY_CHARACTERS) * CHARACTER_IN
-    columns = max(1, min(5, len(handles), int(width / longest)))
-    canvas.set_size_inches(width, height + LINE_IN * (1 - (-len(handles) // columns)))
-    canvas.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=columns, title=title
-    )

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from typing import Any
 
 import matplotlib as mpl
@@ -22,10 +23,13 @@ _BLUE, _, _GREEN, _ORANGE, *_ = sns.color_palette("colorblind").as_hex()
 _PALETTE = (_BLUE, _ORANGE, _GREEN, "#a6489a", "#b8860b", "#4fa3d1", "#7b4b2a", "#5c5c5c")
 _MARKERS = ("o", "D", "s", "^", "v", "P", "X", "<", ">", "h")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
-# Losses that stand beside each other in the papers come first, so that they differ in colour.
+# Names that stand beside each other in the papers' figures come first, eight a row, so that those
+# of a row differ in colour.
 _FIRST = (
     "infonce", "dcl", "eqco", "dclw", "vince", "dual-temperature", "align-uniform", "cosine",
-    "bank", "batch",
+    "bank", "batch", "simclr", "byol", "barlow-twins", "unigrad", "simsiam", "vicreg",
+    "ir", "ir-nce", "ball", "cave", "la", "ring", "ball-anneal", "cave-anneal",
+    "moco-v2", "simmoco", "simco", "moco", "simo", "nnclr", "cmc", "directpred",
 )  # fmt: skip
 
 _RC: dict[Any, Any] = {
@@ -68,15 +72,36 @@ def look() -> Iterator[None]:
 
 
 def styles(names: Sequence[Any]) -> dict[Any, Style]:
-    """Return the style of each name: words have their own in any figure, numbers a sequence."""
+    """Return the style of each name: words have their own in any figure, numbers a sequence.
+
+    A word that is not known, such as `eqco, alpha = 64`, has that of its beginning or, where
+    another word has that colour, the next that none of the others has.
+    """
     words = [name for name in names if isinstance(name, str)]
     numbers = [name for name in names if not isinstance(name, str)]
     ramp = sns.color_palette("viridis", as_cmap=True)
-    found = {name: _style(_places().get(name, len(_places()) + i)) for i, name in enumerate(words)}
+    found = {name: _style(place) for name, place in _places_of(words).items()}
     for i, name in enumerate(numbers):
         colour = ramp(0.85 * i / max(len(numbers) - 1, 1))  # the last of it is too pale
         found[name] = Style(colour, _MARKERS[i % len(_MARKERS)], _DASHES[i % len(_DASHES)])
-    return found
+    return {name: found[name] for name in names}
+
+
+def _places_of(words: Sequence[str]) -> dict[str, int]:
+    """Return the place of each word; unknown ones differ in colour while any is left."""
+    places = {word: _places()[word] for word in words if word in _places()}
+    for word in words:
+        if word in places:
+            continue
+        taken = {place % len(_PALETTE) for place in places.values()}
+        own = _places().get(word.partition(",")[0])
+        if own is None or own % len(_PALETTE) in taken:
+            free = (p for p in count(len(_places())) if p not in places.values())
+            own = next(
+                p for p in free if p % len(_PALETTE) not in taken or len(taken) == len(_PALETTE)
+            )
+        places[word] = own
+    return places
 
 
 def _style(place: int) -> Style:

@@ -21,8 +21,9 @@ from bench.report.tables import (
     tolerance_lines,
 )
 from bench.results.reader import Finished
+from bench.suites.figure import Figure
 from bench.suites.presets import paper_presets
-from bench.suites.suite import Figure, Suite
+from bench.suites.suite import Suite
 from bench.text import ONE_SEED, value_text
 
 PICTURE_FORMATS = ("png", "pdf")  # beside SVG, which the pages show
@@ -87,7 +88,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
     names = dict.fromkeys([*suite.reproduces, *(c.artifact for c in suite.compare)])
     artifacts = [paper.artifact(name) for name in names]
     rows_of = {a.id: [row for row in compared if row.artifact == a.id] for a in artifacts}
-    figures = [f for f in suite.figures if can_be_drawn(f, evidence.done)]
+    figures = [f for f in suite.figures if can_be_drawn(f, evidence.cells, evidence.done)]
     return SectionFacts(
         suite=suite,
         scale=evidence.scale,
@@ -231,7 +232,7 @@ def _finished_cells(evidence: Evidence) -> Table | None:
     suite = evidence.suite
     asked = [c.metric for c in suite.compare] + [t.metric for t in suite.tables]
     asked += [check.metric for checks in suite.claims.values() for check in checks]
-    asked += [name for f in suite.figures for name in (f.y, f.x)]
+    asked += [name for f in suite.figures for name in f.columns]
     measured = {name for _, finished in evidence.done for name in finished.metrics}
     metrics = [name for name in dict.fromkeys(asked) if name in measured]
     varied = varied_settings(evidence.cells)

@@ -27,7 +27,14 @@ def write_section(
     folder.mkdir(parents=True, exist_ok=True)
     suite = evidence.suite
     for figure in facts.figures:
-        canvas = draw_figure(figure, suite, evidence.cells, evidence.done, evidence.paper)
+        canvas = draw_figure(
+            figure,
+            suite,
+            evidence.cells,
+            evidence.done,
+            evidence.paper,
+            published=evidence.is_published,
+        )
         if canvas is not None:
             save(canvas, folder / figure.name, facts.pictures)
     for effects in facts.effects.values():

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from bench.suites.suite import Figure, MeasuredTable, Suite
+from bench.suites.figure import Figure
+from bench.suites.suite import MeasuredTable, Suite
 
 
 def with_stand_ins(suite: Suite, scale: str) -> Suite:
@@ -26,10 +27,13 @@ def with_stand_ins(suite: Suite, scale: str) -> Suite:
 
 
 def _figure(figure: Figure, names: dict[str, str], what: str) -> Figure:
-    if figure.draw == "history" or figure.y not in names:
+    """Return the figure with stand-ins; its printed values stay those of the paper's metric."""
+    if figure.draw == "history" or not any(q.y in names for q in figure.quantities):
         return figure
-    title = f"{figure.title}, {what}"
-    return figure.model_copy(update={"y": names[figure.y], "title": title, "artifact": None})
+    beside = [q.model_copy(update={"y": names.get(q.y, q.y)}) for q in figure.beside]
+    changes = {"y": names.get(figure.y, figure.y), "beside": beside}
+    printed = {"artifact_metric": figure.artifact_metric or figure.y}
+    return figure.model_copy(update=changes | printed | {"title": f"{figure.title}, {what}"})
 
 
 def _renamed(metric: str, names: dict[str, str]) -> dict[str, Any]:

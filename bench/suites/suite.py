@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, NonNegativeInt, model_validator
 
 from bench.record import Record
 from bench.suites.checks import Check
+from bench.suites.figure import Figure
 
 Scalar = bool | int | float | str | None
 Settings = dict[str, Scalar]
@@ -143,26 +144,6 @@ class MeasuredTable(Record):
     where: dict[str, Scalar] = {}
     baseline: Scalar = None  # a value of a row or column: what the others gain over it is told
     decimals: Annotated[int, Field(ge=0, le=6)] = 2
-
-
-class Figure(Record):
-    """A picture of the suite's results."""
-
-    name: Name
-    title: str
-    draw: Literal["lines", "history", "points", "scatter", "distribution"]
-    y: str  # a metric; for scatter an array of points; for distribution one of shares in bins
-    x: str  # a setting; for history `step`, `epoch` or a metric; for points a metric; for scatter
-    # the array of labels; for distribution the bins' unit
-    by: str | None = None  # one line a value
-    panels: str | None = None  # one panel a value of this setting
-    artifact: str | None = None  # its printed values are drawn beside
-    log_x: bool = False
-    reference: str | None = None  # a setting or metric drawn dashed
-    ribbon: str | None = None  # of a history: a metric, drawn as mean ± it
-    where: dict[str, Scalar] = {}  # only cells with these settings
-    y_label: str
-    x_label: str
 
 
 class SuiteBase(Record):

@@ -6,6 +6,7 @@ from bench.cells import CELLS
 from bench.errors import PublishedError, SuiteError, choices
 from bench.papers.reader import NO_PAPER, Paper, load_paper
 from bench.papers.tolerances import tolerance_of
+from bench.suites.figure import Choice
 from bench.suites.printed_effects import printed_effects
 from bench.suites.suite import Suite
 from bench.text import value_text
@@ -32,7 +33,7 @@ def check_suite(suite: Suite, path: Path) -> Paper:
     names += [(f"protocols.{name}", "artifact", name) for name in suite.protocols]
     names += [(f"protocols.{k}", "protocol", name) for k, name in suite.protocols.items()]
     for i, figure in enumerate(suite.figures):
-        names += [(f"figures.{i}.artifact", "artifact", figure.artifact)] if figure.artifact else []
+        names += [(f"figures.{i}.artifact", "artifact", name) for name in figure.artifacts]
     for place, kind, name in names:
         try:
             getattr(paper, kind)(name)
@@ -50,6 +51,7 @@ def check_suite(suite: Suite, path: Path) -> Paper:
         except PublishedError as error:
             raise SuiteError(f"{path}: {comparison.key_path('metric')}: {error}") from None
     _check_row_keys(suite, paper, path)
+    _check_artifact_rows(suite, paper, path)
     _check_names(suite, path)
     _check_baselines(suite, paper, path)
     return paper
@@ -114,18 +116,46 @@ def _named_by_figures(
     named: list[tuple[str, str | None, list[str]]] = []
     for i, figure in enumerate(suite.figures):
         place = f"figures.{i}"
-        named += [(f"{place}.{k}", getattr(figure, k), settings) for k in ("by", "panels")]
+        named += [(f"{place}.by", name, settings) for name in figure.line_names]
+        named += [(f"{place}.panels", name, settings) for name in figure.panel_names]
+        named += _named_by_choice(place, figure, settings)
+        named.append((f"{place}.noise", figure.noise, settings))
+        for k, series in enumerate(figure.series):
+            named += _named_by_choice(f"{place}.series.{k}", series, settings)
+            named.append((f"{place}.series.{k}.x", series.x, settings))
         if figure.draw == "points":
             named += [(f"{place}.{k}", getattr(figure, k), metrics) for k in ("x", "y")]
         if figure.draw == "lines":
             named.append((f"{place}.x", figure.x, settings))
-            named.append((f"{place}.y", figure.y, metrics))
             named.append((f"{place}.reference", figure.reference, settings + metrics))
+            keys = ["", *(f".beside.{k}" for k in range(len(figure.beside))), ".twin"]
+            for key, quantity in zip(keys, figure.quantities, strict=False):
+                named.append((f"{place}{key}.y", quantity.y, metrics))
+                named.append((f"{place}{key}.ribbon", quantity.ribbon, metrics))
     return named
+
+
+def _named_by_choice(
+    place: str, choice: Choice, settings: list[str]
+) -> list[tuple[str, str | None, list[str]]]:
+    named: list[tuple[str, str | None, list[str]]] = []
+    named += [(f"{place}.where.{name}", name, settings) for name in choice.where]
+    return named + [(f"{place}.largest", name, settings) for name in choice.largest]
 
 
 def _kinds(suite: Suite) -> set[str]:
     return {suite.experiment, *(b.experiment for b in suite.grids if b.experiment)}
+
+
+def _check_artifact_rows(suite: Suite, paper: Paper, path: Path) -> None:
+    """Every key that picks printed rows for a figure is one of theirs."""
+    for i, figure in enumerate(suite.figures):
+        values = [value for name in figure.artifacts for value in paper.artifact(name).values]
+        known = sorted({suite.renamed.get(k, k) for value in values for k in value.settings})
+        for name in figure.artifact_rows:
+            if name not in known:
+                place = f"{path}: figures.{i}.artifact_rows.{name}"
+                raise SuiteError(f"{place}: found '{name}'. {choices(name, known)}")
 
 
 def _check_row_keys(suite: Suite, paper: Paper, path: Path) -> None:

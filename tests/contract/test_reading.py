@@ -19,6 +19,7 @@ HISTORY = changed(
         "figures.0.draw": "history",
         "figures.0.x": "step",
         "figures.0.reference": REMOVED,
+        "figures.0.artifact": REMOVED,
         "figures.0.log_x": REMOVED,
     },
 )

@@ -30,6 +30,7 @@ KINDS = {
         "spirals source=bank batch_size=128 hidden_units=128",
     ),
     "pretrain": ("cifar10-jpeg", "gpu", "pretrain resnet18/cifar width 64 32 px batch 128"),
+    "tsne": ("dcl-figure-4c", "cpu", "tsne small/half width 16 16 px batch 32"),
     "baseline": ("dcl-table-1", "cifar", "baseline raw 24"),
     "supervised": ("dcl-table-17", "paper", "supervised resnet20/cifar width 16 32 px batch 32"),
 }  # fmt: skip
@@ -101,8 +102,8 @@ def test_work_is_the_training_s_and_the_cell_s_own() -> None:
 
 
 def test_only_cells_of_an_encoder_share_a_training_and_span_ranks() -> None:
-    assert {name for name in CELLS if first_cell(name).training_id} == {"pretrain"}
-    assert {name for name in CELLS if first_cell(name).batch_over_ranks} == {"pretrain"}
+    assert {name for name in CELLS if first_cell(name).training_id} == {"pretrain", "tsne"}
+    assert {name for name in CELLS if first_cell(name).batch_over_ranks} == {"pretrain", "tsne"}
     assert small_cell(N=32).batch_over_ranks == 16
 
 

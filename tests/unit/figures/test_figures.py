@@ -12,15 +12,23 @@ from matplotlib.text import Text
 from bench.analysis.statistics import t_interval
 from bench.cells.losses import LOSSES
 from bench.cells.toys import GaussianMI
-from bench.figures.curves import draw_history, draw_lines, draw_points, draw_scatter, summarise
+from bench.figures.curves import (
+    draw_history,
+    draw_lines,
+    draw_points,
+    draw_printed,
+    draw_scatter,
+    summarise,
+)
 from bench.figures.panels import draw_figure, save
-from bench.figures.style import styles
+from bench.figures.style import GREY, styles
 from bench.papers.reader import load_paper
 from bench.results.reader import Finished
 from bench.suites.expand import expand
+from bench.suites.figure import Figure
 from bench.suites.load import load_suite
 from bench.suites.presets import paper_presets
-from bench.suites.suite import Figure
+from tests.fakes.made_up import drawn
 from tests.fakes.paths import SUITES
 
 FRAME = pd.DataFrame(
@@ -35,11 +43,6 @@ FRAME = pd.DataFrame(
 
 def new_axes() -> Any:
     return Canvas().subplots()
-
-
-def drawn(line: Any, axis: str) -> list[float]:
-    """Return the numbers that a line draws along an axis."""
-    return [float(v) for v in (line.get_xdata() if axis == "x" else line.get_ydata())]
 
 
 def test_lines_are_means_over_seeds_in_order() -> None:
@@ -71,10 +74,28 @@ def test_no_two_losses_or_methods_look_alike() -> None:
 
 def test_published_points_are_drawn_as_printed() -> None:
     published = pd.DataFrame([{"K": 64, "loss": "eqco", "value": 1.9}])
-    ax = draw_lines(FRAME, new_axes(), x="K", y="m", by="loss", published=published)
-    (points,) = [line for line in ax.lines if line.get_label() == "eqco (published)"]
+    ax = draw_printed(published, new_axes(), x="K", by="loss", names=["eqco", "infonce"])
+    (points,) = ax.lines
+    assert points.get_label() == "eqco (published)"
     assert (drawn(points, "x"), drawn(points, "y")) == ([64], [1.9])
     assert points.get_markerfacecolor() == "none"
+    assert points.get_color() == styles(["eqco"])["eqco"].colour
+    assert points.get_linestyle() == "None"
+
+
+def test_a_published_point_of_no_known_line_is_grey() -> None:
+    published = pd.DataFrame(
+        [{"K": 8, "loss": "?", "value": 2.0}]
+        + [{"K": k, "loss": "eqco", "value": float(k)} for k in (64, 16)]
+    )
+    ax = draw_printed(published, new_axes(), x="K", by="loss", names=["eqco"], joined=True)
+    assert [line.get_label() for line in ax.lines] == [
+        "eqco (published)",
+        "line not stated (published)",
+    ]
+    assert [drawn(line, "x") for line in ax.lines] == [[16, 64], [8]]
+    assert [line.get_linestyle() for line in ax.lines] == ["-", "None"]
+    assert ax.lines[1].get_color() == GREY
 
 
 def test_a_reference_that_all_lines_share_is_drawn_once() -> None:
@@ -226,7 +247,7 @@ def test_no_results_no_figure() -> None:
     assert [draw_figure(figure, suite, [], [], paper) for figure in suite.figures] == [None, None]
 
 
-def test_a_distribution_is_the_mean_over_seeds() -> None:
+def test_a_distribution_is_a_density_the_mean_over_seeds() -> None:
     path = SUITES / "dcl-figure-1.yaml"
     suite = load_suite(path)
     figure = next(f for f in suite.figures if f.draw == "distribution")
@@ -236,7 +257,8 @@ def test_a_distribution_is_the_mean_over_seeds() -> None:
     canvas = draw_figure(figure, suite, [], done, load_paper("dcl"))
     assert canvas is not None
     (ax,) = canvas.axes
-    assert [p.get_data().values.tolist() for p in ax.patches] == [[0.5, 0.5]] * 2  # type: ignore[attr-defined]
+    assert [p.get_data().values.tolist() for p in ax.patches] == [[1.0, 1.0]] * 2  # type: ignore[attr-defined]
+    assert ax.get_yscale() == "log"
     labels = [patch.get_label() for patch in ax.patches]
     assert labels == ["batch_size = 16", "batch_size = 64"]
     assert (

@@ -1,5 +1,6 @@
 """A scale with stand-ins of metrics: figures show those, tables both."""
 
+from bench.suites.figure import Quantity
 from bench.suites.load import load_suite
 from bench.suites.stand_in import with_stand_ins
 from tests.fakes.paths import SUITES
@@ -14,11 +15,20 @@ def test_tables_show_both_and_others_stay() -> None:
     assert [metric for metric, _ in shown].count("q_b") == 1
 
 
-def test_figures_draw_it_without_printed_values() -> None:
-    (knn, few) = with_stand_ins(SUITE, "cpu").figures
-    assert (knn.y, knn.artifact) == ("warped_knn_top1", None)
+def test_figures_draw_it_and_print_the_papers_metric() -> None:
+    (linear, knn, few) = with_stand_ins(SUITE, "cpu").figures
+    assert (linear.y, linear.artifact_metric) == ("warped_linear_top1", "linear_top1")
+    assert (knn.y, knn.artifact_metric) == ("warped_knn_top1", "knn_top1")
     assert few.y == "warped_few_shot_linear_top1"
-    assert few.title == f"{SUITE.figures[1].title}, warped test digits"
+    assert few.title == f"{SUITE.figures[2].title}, warped test digits"
+
+
+def test_quantities_beside_are_replaced_too() -> None:
+    beside = Quantity(y="linear_top1", y_label="linear")
+    figure = SUITE.figures[1].model_copy(update={"y": "q_b", "panels": None, "beside": [beside]})
+    changed = SUITE.model_copy(update={"figures": [figure]})
+    (shown,) = with_stand_ins(changed, "cpu").figures
+    assert [q.y for q in shown.quantities] == ["q_b", "warped_linear_top1"]
 
 
 def test_a_scale_that_says_nothing_reads_what_the_suite_names() -> None:

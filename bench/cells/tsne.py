@@ -1,0 +1,57 @@
+"""The cell of `tsne`: the test images' features of a trained encoder, as points in a plane."""
+
+from functools import cached_property
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, PositiveInt, model_validator
+
+from bench.cells.cell import Work
+from bench.cells.pretrain import Pretrain
+
+NEIGHBOURS = 3  # times the perplexity: images that the map looks at around one
+
+
+class TSNE(Pretrain):
+    """A map of an encoder of `pretrain`, which it shares with the cells of that experiment.
+
+    Every setting of `pretrain` means the same; of the evaluations only `features` matters here.
+    """
+
+    experiment: Literal["tsne"]  # type: ignore[assignment]
+    version: Literal[1] = 1  # type: ignore[assignment]
+    images: PositiveInt = 2000
+    """Test images that are mapped, drawn at random; all, where there are fewer."""
+    perplexity: Annotated[float, Field(ge=1)] = 30.0
+    """How many neighbours an image is close to."""
+
+    metrics: ClassVar[tuple[str, ...]] = ("kl_divergence",)
+
+    @model_validator(mode="after")
+    def _has_neighbours(self) -> Self:
+        if self.images <= NEIGHBOURS * self.perplexity:
+            raise ValueError(
+                f"images {self.images}: needs more than {NEIGHBOURS} times the perplexity, "
+                f"{self.perplexity:g}"
+            )
+        return self
+
+    @cached_property
+    def trained(self) -> Pretrain:
+        """The cell of `pretrain` with this encoder."""
+        own = {name: getattr(self, name) for name in Pretrain.model_fields}
+        return Pretrain.model_validate(own | {"experiment": "pretrain", "version": PRETRAIN})
+
+    @cached_property
+    def training_id(self) -> str:
+        """The id of the encoder's training, that of `pretrain`."""
+        return self.trained.training_id
+
+    @property
+    def work(self) -> Work:
+        """The training, and the features of the test images."""
+        shared, own = self.trained.work
+        return Work(shared, own)
+
+
+PRETRAIN = Pretrain.model_fields["version"].default
+"""The version of `pretrain` whose encoders are mapped."""

@@ -1,0 +1,46 @@
+"""The test images' features of a trained encoder, as points in a plane."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from torch import nn
+
+from bench.cells.tsne import TSNE
+from bench.data.streams import Purpose, stream
+from bench.distributed import ALONE, Ranks
+from bench.errors import DataFailure
+from bench.evaluate.features import extract
+from bench.evaluate.tsne import tsne
+from bench.experiments.encoder_folder import TrainedFolder
+from bench.experiments.evaluations import Evaluator, encoder_of
+from bench.experiments.outcome import Outcome, Result
+from bench.experiments.pretrain import probe, run_on_encoder
+from bench.methods.online_network import Online
+from bench.results.folders import Folders
+from bench.train.sources import Source
+
+__all__ = ["probe", "run"]
+SEEDS = 2**31
+
+
+def run(
+    cells: Sequence[TSNE], folders: Folders, device: str, ranks: Ranks = ALONE
+) -> list[Outcome]:
+    """Train the encoder that the cells share, unless it is there, and map its features."""
+    return run_on_encoder(cells, folders, device, ranks, _mapped, with_history=False)
+
+
+def _mapped(
+    cell: TSNE, source: Source, home: TrainedFolder, evaluator: Evaluator, online: Online
+) -> Outcome:
+    """Return unit features of test images as points, with the images' labels."""
+    features = extract(encoder_of(cell.features, online), source.plain("test"))
+    unit = nn.functional.normalize(features, dim=1).cpu().numpy()
+    draw = stream(cell.seed, Purpose.EVALUATE, 20)
+    rows = np.sort(draw.permutation(len(unit))[: cell.images])
+    if cell.perplexity >= len(rows):
+        return DataFailure(f"perplexity {cell.perplexity:g}: there are {len(rows)} test images")
+    points, left = tsne(unit[rows], perplexity=cell.perplexity, seed=int(draw.integers(SEEDS)))
+    arrays = {"tsne": points, "label": source.labels["test"].cpu().numpy()[rows]}
+    provenance = {"dataset": source.meta.fingerprint, "trained": home.provenance()}
+    return Result({"kl_divergence": left}, arrays, provenance)

@@ -1,0 +1,153 @@
+"""Finished cells as the table that a figure draws: which cells, lines and panels."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from bench.cells.cell import Cell
+from bench.results.reader import Done
+from bench.suites.figure import Choice, Figure, Quantity, Series
+from bench.text import value_text
+
+SERIES = "series"  # the column that tells apart lines which no setting tells apart
+QUANTITY = "quantity"  # the column that tells apart the two of a figure with a twin axis
+NONE = "-"  # a setting that has no meaning for a cell
+Row = dict[str, Any]
+
+
+def chosen_by(choice: Choice, cells: Sequence[Cell]) -> Callable[[Cell], bool]:
+    """Return what says whether a cell is one that a figure draws.
+
+    Args:
+        choice: what the figure says.
+        cells: all cells of the scale, done or not: the largest value of a setting is theirs.
+    """
+
+    def fits(cell: Cell) -> bool:
+        return all(_allows(allowed, _of(cell, k)) for k, allowed in choice.where.items())
+
+    fitting = [cell for cell in cells if fits(cell)] if choice.largest else []
+    largest = {name: _largest(_of(cell, name) for cell in fitting) for name in choice.largest}
+    return lambda cell: fits(cell) and all(_of(cell, k) == v for k, v in largest.items())
+
+
+def _allows(allowed: Any, value: Any) -> bool:
+    return value in allowed if isinstance(allowed, list) else bool(value == allowed)
+
+
+def _largest(values: Iterable[Any]) -> Any:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _of(cell: Cell, setting: str) -> Any:
+    return getattr(cell, setting, None)
+
+
+def line_column(figure: Figure) -> str | None:
+    """Return the name of the column that tells lines apart."""
+    if figure.twin:
+        return QUANTITY
+    return SERIES if figure.series else (", ".join(figure.line_names) or None)
+
+
+def panel_column(figure: Figure) -> str | None:
+    """Return the name of the column that tells panels apart."""
+    return ", ".join(figure.panel_names) or None
+
+
+def panel_title(figure: Figure, value: Any) -> str:
+    """Return the title of the panel of a value; empty without panels."""
+    if len(figure.panel_names) == 1:
+        return f"{figure.panel_names[0]} = {value_text(value)}"
+    return str(value) if figure.panel_names else ""
+
+
+def label_of(names: Sequence[str], values: Row) -> Any:
+    """Return what names a line or a panel: a setting's value, or several with the numbers' names.
+
+    Settings that have no meaning are left out where there are several.
+    """
+    if len(names) == 1:
+        value = values.get(names[0])
+        return NONE if value is None or value != value else value
+    there = [(name, values.get(name)) for name in names if values.get(name) is not None]
+    told = [v if isinstance(v, str) else f"{name} = {value_text(v)}" for name, v in there]
+    return ", ".join(told) or NONE
+
+
+def measured(figure: Figure, quantity: Quantity, cells: Sequence[Cell], done: Done) -> pd.DataFrame:
+    """Return a row per cell, or per record of its history, that has the quantity.
+
+    Columns: x and y of the figure by their names, what tells lines and panels apart, `reference`,
+    the quantity's `ribbon`, `seed`, `dataset`, and for points `point`, equal for cells that differ
+    in the seed alone. Lines have a row without y for each planned cell that is not done.
+
+    Args:
+        figure: what is drawn.
+        quantity: its own, or one beside.
+        cells: all cells of the scale.
+        done: the finished ones.
+    """
+    cells = cells or [cell for cell, _ in done]
+    known = {cell.id for cell, _ in done}
+    rows: list[Row] = []
+    for line in _lines(figure, cells):
+        found = [
+            _row(figure, quantity, line, cell, record)
+            for cell, kept in done
+            if line.has(cell)
+            for record in (kept.history if figure.draw == "history" else [kept.metrics])
+        ]
+        found = [r for r in found if r[quantity.y] is not None and r[figure.x] is not None]
+        if figure.draw == "lines" and found:
+            missing = [c for c in cells if c.id not in known and quantity.y in c.metrics]
+            found += [_row(figure, quantity, line, cell, {}) for cell in missing if line.has(cell)]
+        rows += found
+    return pd.DataFrame(rows)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One series of a figure, or all of it."""
+
+    x: str
+    label: str | None
+    has: Callable[[Cell], bool]
+
+
+def _lines(figure: Figure, cells: Sequence[Cell]) -> list[_Line]:
+    within = chosen_by(figure, cells)
+    if not figure.series:
+        return [_Line(figure.x, None, within)]
+    own = [cell for cell in cells if within(cell)]
+    ids = {cell.id for cell in own}
+
+    def both(series: Series) -> Callable[[Cell], bool]:
+        picks = chosen_by(series, own)
+        return lambda cell: cell.id in ids and picks(cell)
+
+    return [_Line(s.x or figure.x, s.label, both(s)) for s in figure.series]
+
+
+def _row(figure: Figure, quantity: Quantity, line: _Line, cell: Cell, record: Row) -> Row:
+    """Return one row; a metric never hides a setting."""
+
+    def value(name: str) -> Any:
+        return _of(cell, name) if name in type(cell).model_fields else record.get(name)
+
+    row: Row = {figure.x: value(line.x), quantity.y: value(quantity.y), "seed": cell.seed}
+    row["dataset"] = _of(cell, "dataset")
+    row |= {name: value(name) for name in (quantity.ribbon, figure.reference) if name}
+    if (column := line_column(figure)) is not None:
+        told = {name: value(name) for name in figure.line_names}
+        name = quantity.y_label if figure.twin else line.label
+        row[column] = name or label_of(figure.line_names, told)
+    if (column := panel_column(figure)) is not None:
+        told = {name: value(name) for name in figure.panel_names}
+        row[column] = label_of(figure.panel_names, told)
+    if figure.draw == "points":
+        row["point"] = json.dumps(cell.settings | {"seed": 0})
+    return row

@@ -1,0 +1,176 @@
+"""The canvas of a figure: panels in rows, axes that agree, ticks and a legend that fit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+
+from bench.figures.style import COLUMN_IN, TEXT_IN
+
+PANELS_A_ROW = 3
+PANEL_IN = TEXT_IN / PANELS_A_ROW  # width and height
+HEIGHT_IN = 2.5  # of a figure of one panel
+CHARACTER_IN = 0.058  # of a legend, with its line: a width that no font quite has
+KEY_CHARACTERS = 8  # as wide as a legend's line and the gap behind
+LINE_IN = 0.16  # height of a legend's line
+AXIS_SHARE = 0.75  # of a panel's width that its axis has
+TICK_CHARACTER_IN = 0.06
+GAP_IN = 0.08  # between ticks' labels
+TURNED_IN = 0.13  # from tick to tick where labels are turned
+TURNED = 45  # degrees
+FEW = 5  # ticks of an axis of steps
+PERCENT = (-2.0, 102.0)  # an accuracy's axis: intervals may go beyond, accuracies do not
+PUBLISHED = "published"  # in the names of what is printed
+SYMLOG_FROM = 0.1  # a logarithmic axis that holds 0 is linear up to here
+SYMLOG_SHARE = 0.4  # how wide that part is, of a factor of ten
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one panel's lines are drawn, and with which axis."""
+
+    title: str
+    y_label: str
+    group: str  # panels of a group share the axis upwards
+
+
+def make_canvas(
+    places: Sequence[Place], x_label: str, *, one_x: bool = False
+) -> tuple[Canvas, list[Axes]]:
+    """Return a canvas with an axes for each place, at most PANELS_A_ROW in a row.
+
+    Args:
+        places: of the panels, in order.
+        x_label: of all.
+        one_x: panels share the axis across too.
+    """
+    rows = -(-len(places) // PANELS_A_ROW)
+    columns = -(-len(places) // rows)
+    size = (PANEL_IN * columns, PANEL_IN * rows) if len(places) > 1 else (COLUMN_IN, HEIGHT_IN)
+    canvas = Canvas(figsize=size, layout="constrained")
+    grid: Any = canvas.subplots(rows, columns, squeeze=False, sharex=one_x)
+    axes = list(grid.flat)
+    for ax in axes[len(places) :]:
+        ax.remove()
+    first: dict[str, Axes] = {}
+    for i, (place, ax) in enumerate(zip(places, axes, strict=False)):
+        ax.set_title(place.title)
+        ax.set_xlabel(x_label)
+        ax.tick_params(labelbottom=True)
+        begins_row, begins_group = i % columns == 0, place.group not in first
+        if begins_group:
+            first[place.group] = ax
+        else:
+            ax.sharey(first[place.group])
+        if begins_row or begins_group or places[i - 1].group != place.group:
+            ax.set_ylabel(place.y_label)
+        else:
+            ax.tick_params(labelleft=False)
+    return canvas, axes[: len(places)]
+
+
+def place_ticks(ax: Axes, values: Sequence[float], *, log: bool) -> None:
+    """Put ticks at the values drawn; of those whose labels would touch, the later are left out.
+
+    Args:
+        ax: with its lines drawn.
+        values: along x, in order.
+        log: a logarithmic axis; one that holds 0 is linear near it.
+    """
+    if log and min(values) > 0:
+        ax.set_xscale("log", base=2)
+    elif log:
+        ax.set_xscale("symlog", linthresh=SYMLOG_FROM, linscale=SYMLOG_SHARE)
+    spec = ax.get_subplotspec()
+    columns = spec.get_gridspec().ncols if spec else 1
+    width_in = AXIS_SHARE * (COLUMN_IN if columns == 1 else PANEL_IN)
+    labels = [f"{value:g}" for value in values]
+    at = _along(ax, values) * width_in
+    flat = [len(label) * TICK_CHARACTER_IN + GAP_IN for label in labels]
+    kept, turned = _apart(at, flat), False
+    if len(kept) < len(values):
+        kept, turned = _apart(at, [TURNED_IN] * len(values)), True
+    ax.set_xticks(
+        [values[i] for i in kept], [labels[i] for i in kept], rotation=TURNED if turned else 0
+    )
+    ax.minorticks_off()
+
+
+def _along(ax: Axes, values: Sequence[float]) -> np.ndarray[Any, Any]:
+    """Return where values lie on the axis, from 0 to 1."""
+    low, high = ax.transScale.transform(np.array([(v, 1.0) for v in (ax.get_xlim())]))[:, 0]
+    at = ax.transScale.transform(np.array([(value, 1.0) for value in values]))[:, 0]
+    return np.asarray((at - low) / (high - low))
+
+
+def _apart(at: np.ndarray[Any, Any], widths: Sequence[float]) -> list[int]:
+    """Return which ticks are kept: the last, and from the first on those that leave room."""
+    kept: list[int] = []
+    last = len(at) - 1
+    for i in range(len(at)):
+        room_before = not kept or at[i] - at[kept[-1]] >= (widths[i] + widths[kept[-1]]) / 2
+        room_behind = i == last or at[last] - at[i] >= (widths[i] + widths[last]) / 2
+        if room_before and room_behind:
+            kept.append(i)
+    return kept
+
+
+def limit_percent(ax: Axes) -> None:
+    """End an accuracy's axis where accuracies end."""
+    low, high = ax.get_ylim()
+    ax.set_ylim(max(low, PERCENT[0]), min(high, PERCENT[1]))
+
+
+def widen(ax: Axes, like: Axes) -> None:
+    """Let an axis upwards span as much as another one at least, so that slopes compare."""
+    (low, high), (first, last) = ax.get_ylim(), like.get_ylim()
+    more = max(0.0, (last - first) - (high - low)) / 2
+    ax.set_ylim(low - more, high + more)
+
+
+def few_ticks(ax: Axes, steps: Sequence[float] | None = None) -> None:
+    """Put a few ticks along x: whole numbers of steps, the steps themselves where they are few."""
+    if steps is not None and len(steps) <= FEW:
+        ax.set_xticks(steps, [f"{step:g}" for step in steps])
+    else:
+        whole = steps is not None
+        ax.xaxis.set_major_locator(mpl.ticker.MaxNLocator(FEW if whole else FEW - 1, integer=whole))
+
+
+def add_legend(
+    canvas: Canvas,
+    axes: Sequence[Axes],
+    title: str,
+    *,
+    order: Sequence[str] = (),
+    scale: float = 1,
+) -> None:
+    """Put what the lines are, and what their intervals are, below all panels.
+
+    Args:
+        canvas: grows by the lines of the legend beyond the first.
+        axes: with the lines.
+        title: what the intervals are; may have several lines.
+        order: of labels; others follow, printed ones last.
+        scale: of markers in the legend.
+    """
+    handles: dict[str, Any] = {}
+    for ax in axes:
+        found, labels = ax.get_legend_handles_labels()
+        handles |= dict(zip(labels, found, strict=True))
+    handles = {label: handles[label] for label in order if label in handles} | dict(
+        sorted(handles.items(), key=lambda named: PUBLISHED in named[0])
+    )
+    width, height = canvas.get_size_inches()
+    longest = (max(map(len, handles)) + KEY_CHARACTERS) * CHARACTER_IN
+    columns = max(1, min(5, len(handles), int(width / longest)))
+    lines = -(-len(handles) // columns) + title.count("\n")
+    canvas.set_size_inches(width, height + LINE_IN * (lines - 1))
+    canvas.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=columns, title=title,
+        markerscale=scale,
+    )  # fmt: skip

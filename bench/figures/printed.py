@@ -1,0 +1,128 @@
+"""Printed values as points of a figure: of tables, of texts, of a figure's description."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from bench.cells import CELLS
+from bench.figures.curves import UNKNOWN
+from bench.figures.frames import label_of, line_column, panel_column
+from bench.papers.reader import Paper, PublishedValue
+from bench.suites.figure import Figure
+from bench.suites.suite import Comparison, Suite
+
+DIGITS = 6  # decimals of a sum of printed numbers
+Row = dict[str, Any]
+
+
+def printed(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame:
+    """Return the printed values that have a place in the figure, empty without any.
+
+    Columns: x, what tells lines and panels apart, `dataset` and `value`. A value printed as a gain
+    over another printed value gives a point too, where a comparison of the suite says over which.
+    """
+    rows = [row for name in figure.artifacts for row in _rows(figure, suite, paper, name)]
+    for comparison in suite.compare:
+        if comparison.artifact in figure.artifacts and comparison.gain_over:
+            rows += _from_gains(rows, comparison, suite, paper)
+    points: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        point = _point(figure, row)
+        if point is not None:
+            points.setdefault(tuple(v for k, v in point.items() if k != "value"), point)
+    return pd.DataFrame(_without_doubles(figure, list(points.values())))
+
+
+def _rows(figure: Figure, suite: Suite, paper: Paper, artifact: str) -> list[Row]:
+    """Return the printed rows of an artifact, settings by their names here, with `value`."""
+    metric = figure.artifact_metric or figure.y
+    others = [name for name in CELLS[suite.experiment].metrics if name != metric]
+    found = [
+        _renamed(value.settings, suite) | _cells_of(value, suite) | {"value": value.value}
+        for value in paper.artifact(artifact).values
+        if value.value is not None and not _is_another(value.metric, metric, others)
+    ]
+    known = paper.figures.get(artifact, {}).get("known_points", [])
+    setting = paper.artifact(artifact).setting
+    found += [
+        _renamed(setting | point, suite)
+        for point in known
+        if isinstance(point, dict) and "value" in point
+    ]
+    return [row for row in found if _is_asked(row, figure)]
+
+
+def _is_another(printed: str | None, metric: str, others: list[str]) -> bool:
+    """Whether a printed metric is another one of ours, or a gain or drop of any of ours."""
+    if printed is None or printed == metric:
+        return False
+    return printed in others or printed.startswith(tuple(f"{m}_" for m in (metric, *others)))
+
+
+def _is_asked(row: Row, figure: Figure) -> bool:
+    return all(
+        row[k] in (allowed if isinstance(allowed, list) else [allowed])
+        for k, allowed in figure.artifact_rows.items()
+        if k in row
+    )
+
+
+def _from_gains(
+    rows: list[Row], comparison: Comparison, suite: Suite, paper: Paper
+) -> Iterator[Row]:
+    """Yield the values that lie a printed gain above a printed value."""
+    for gain in paper.artifact(comparison.artifact).values:
+        if gain.value is None or not _takes(comparison, gain):
+            continue
+        own = _renamed(gain.row_settings, suite) | comparison.where
+        base = own | comparison.gain_over
+        for row in rows:
+            if all(row.get(name) == value for name, value in base.items()):
+                yield row | own | {"value": round(row["value"] + gain.value, DIGITS)}
+
+
+def _cells_of(value: PublishedValue, suite: Suite) -> Row:
+    """Return which cells a printed row belongs to, where the suite's comparisons say it."""
+    own = [c for c in suite.compare if c.artifact == value.artifact and not c.gain_over]
+    return next((dict(c.where) for c in own if _takes(c, value)), {})
+
+
+def _takes(comparison: Comparison, value: PublishedValue) -> bool:
+    """Whether a comparison is of a printed row."""
+    told = value.row_settings | {"metric": value.metric}
+    return all(
+        told.get(k) in (allowed if isinstance(allowed, list) else [allowed])
+        for k, allowed in comparison.rows.items()
+    )
+
+
+def _renamed(settings: Row, suite: Suite) -> Row:
+    return {suite.renamed.get(name, name): value for name, value in settings.items()}
+
+
+def _point(figure: Figure, row: Row) -> Row | None:
+    """Return the row's place in the figure; None where x or the panel is not printed."""
+    x, value = row.get(figure.x), row["value"]
+    if not isinstance(x, int | float) or any(row.get(n) is None for n in figure.panel_names):
+        return None
+    point: Row = {figure.x: x}
+    if (line := line_column(figure)) is not None:
+        known = any(row.get(name) is not None for name in figure.line_names[:1])
+        point[line] = label_of(figure.line_names, row) if known else UNKNOWN
+    if (panel := panel_column(figure)) is not None:
+        point[panel] = label_of(figure.panel_names, row)
+    return point | {"dataset": row.get("dataset"), "value": value}
+
+
+def _without_doubles(figure: Figure, points: list[Row]) -> list[Row]:
+    """Return the points, less those of an unknown line that a known line has too."""
+    line = line_column(figure)
+    if line is None:
+        return points
+
+    def place(point: Row) -> tuple[Any, ...]:
+        return tuple(v for k, v in point.items() if k != line)
+
+    known = {place(point) for point in points if point[line] != UNKNOWN}
+    return [point for point in points if point[line] != UNKNOWN or place(point) not in known]

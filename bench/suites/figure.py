@@ -1,0 +1,122 @@
+"""A figure of a suite as its file declares it: what is drawn against what, for which cells.
+
+`bench/figures` draws it; which names it may use is checked in `validate.py`.
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from bench.record import Record
+
+Value = bool | int | float | str | None
+Chosen = dict[str, Value | list[Value]]  # of a list: any of its values
+Names = str | Annotated[list[str], Field(min_length=1)]
+FigureName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+
+
+class Choice(Record):
+    """Which cells are drawn."""
+
+    where: Chosen = {}  # only cells with these settings
+    largest: list[str] = []  # of those, only cells in which these settings are largest
+
+
+class Series(Choice):
+    """One line of a figure whose lines no setting tells apart."""
+
+    label: str
+    x: str | None = None  # the setting along the axis, where it is another one than the figure's
+
+
+class Quantity(Record):
+    """A metric with its axis."""
+
+    y: str
+    y_label: str
+    ribbon: str | None = None  # a metric: the line is drawn as mean ± it
+
+
+class Figure(Choice, Quantity):
+    """A picture of the suite's results."""
+
+    name: FigureName
+    title: str
+    draw: Literal["lines", "history", "points", "scatter", "distribution"]
+    # y: a metric; for scatter an array of points; for distribution one of shares in bins of [0, 1]
+    x: str  # a setting; for history `step`, `epoch` or a metric; for points a metric; for scatter
+    # the array of labels; for distribution the bins' unit
+    x_label: str
+    by: Names | None = None  # one line per value; several settings: per combination of values
+    series: list[Series] = []  # in place of `by`
+    panels: Names | None = None  # one panel per value of this setting or of these
+    beside: list[Quantity] = []  # further quantities, each in a panel of its own
+    twin: Quantity | None = None  # a second quantity, on an axis at the right
+    artifact: Names | None = None  # whose printed values are drawn
+    artifact_rows: Chosen = {}  # only printed rows that have these values or do not name them
+    artifact_metric: str | None = None  # of the printed values, where it is another one than y
+    log_x: bool = False
+    log_y: bool = False
+    reference: str | None = None  # a setting or metric drawn dashed
+    noise: str | None = None  # of a scatter, a setting: U(0, it) is added to each coordinate
+
+    @property
+    def quantities(self) -> list[Quantity]:
+        """Every quantity that is drawn, the figure's own first."""
+        return [self, *self.beside, *([self.twin] if self.twin else [])]
+
+    @property
+    def line_names(self) -> list[str]:
+        """The settings that tell lines apart."""
+        return _listed(self.by)
+
+    @property
+    def panel_names(self) -> list[str]:
+        """The settings that tell panels apart."""
+        return _listed(self.panels)
+
+    @property
+    def columns(self) -> list[str]:
+        """Every metric, setting or array that the figure reads."""
+        own = [name for q in self.quantities for name in (q.y, q.ribbon)]
+        across = [self.x, *(series.x for series in self.series)]
+        told = [*self.line_names, *self.panel_names, self.reference]
+        return list(dict.fromkeys(name for name in (*own, *across, *told) if name))
+
+    @property
+    def artifacts(self) -> list[str]:
+        """The artifacts whose printed values are drawn."""
+        return _listed(self.artifact)
+
+    @property
+    def has_axes(self) -> bool:
+        """Whether metrics are drawn, not arrays."""
+        return self.draw in ("lines", "history", "points")
+
+    @model_validator(mode="after")
+    def _its_keys_agree(self) -> Self:
+        at_odds = {
+            "by and series": bool(self.by and self.series),
+            "beside and panels": bool(self.beside and self.panels),
+            "twin and lines of its own": bool(self.twin and (self.by or self.series)),
+            "twin and other panels": bool(self.twin and (self.beside or self.panels)),
+        }
+        for what, both in at_odds.items():
+            if both:
+                raise ValueError(f"{what} exclude each other")
+        curves, only = ("lines", "history"), self.draw
+        belongs = {
+            "beside": curves, "twin": curves, "ribbon": curves, "series": ("lines",),
+            "reference": ("lines",), "artifact": ("lines",), "log_x": ("lines",),
+            "log_y": (*curves, "distribution"), "noise": ("scatter",),
+        }  # fmt: skip
+        for key, kinds in belongs.items():
+            if getattr(self, key) and only not in kinds:
+                raise ValueError(f"{key}: belongs to draw: {' or '.join(kinds)}, not to '{only}'")
+        return self
+
+
+def _listed(names: Names | None) -> list[str]:
+    if names is None:
+        return []
+    return [names] if isinstance(names, str) else names
