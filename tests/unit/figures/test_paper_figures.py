@@ -12,7 +12,7 @@ from bench.cells.baseline import without_baselines
 from bench.figures.frames import chosen_by
 from bench.papers.reader import PAPERS, load_paper
 from bench.suites.expand import expand
-from bench.suites.figure import Figure
+from bench.suites.figure import Figure, Series
 from bench.suites.load import load_suite, suite_paths
 from tests.fakes.made_up import canvas_of, results_of
 from tests.fakes.paths import SUITES
@@ -201,7 +201,8 @@ def merged_by(figure: Figure, cells: Any) -> set[str]:
     """Return the settings in which cells differ that one point or line of a figure averages."""
     groups: dict[Any, list[Any]] = defaultdict(list)
     within = chosen_by(figure, cells)
-    for line in figure.series or [None]:
+    lines: list[Series | None] = [*figure.series] or [None]
+    for line in lines:
         picks, x = (
             (within, figure.x) if line is None else (chosen_by(line, cells), line.x or figure.x)
         )
