@@ -2,20 +2,26 @@
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bench import experiments
+from bench.analysis.coverage import artifact_places, claim_places
 from bench.cells import CELLS, toys
 from bench.cells.baseline import without_baselines
+from bench.cli.claims import describe_claims
+from bench.cli.workspace import Workspace as BenchWorkspace
+from bench.papers.reader import PAPERS, load_paper
 from bench.results.reader import Results
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
+from bench.suites.presets import paper_presets
 from bench.suites.protocol import check_scale
 from bench.suites.validate import check_suite
-from tests.fakes.paths import ROOT
+from tests.fakes.paths import REFERENCE, ROOT, SUITES
 from tests.fakes.workspace import Workspace
 
 README = (ROOT / "README.md").read_text()
@@ -42,6 +48,50 @@ def test_the_example_suites_are_suites(tmp_path: Path, name: str, cells: int) ->
     for scale in suite.scales:
         check_scale(suite, scale, expand(suite, scale, path), paper)
     assert len(without_baselines(expand(suite, suite.scale, path))) == cells
+
+
+TEXT = " ".join(README.split())
+
+
+def test_what_it_says_there_is() -> None:
+    papers = [load_paper(name) for name in PAPERS]
+    counts = [
+        sum(len(getattr(p, kind)) for p in papers) for kind in ("values", "protocols", "claims")
+    ]
+    values, protocols, claims = counts
+    assert f"{values} published values, {protocols} protocols and {claims} claims" in TEXT
+    assert f"[{len(paper_presets())} presets](" in TEXT
+    suites = [load_suite(path) for path in sorted(SUITES.glob("*.yaml"))]
+    artifacts, checked = artifact_places(suites), claim_places(suites)
+    with_suite, with_check = (sum(bool(p.suites) for p in own) for own in (artifacts, checked))
+    assert f"Of {len(artifacts)} artifacts" in TEXT
+    assert f"{with_suite} have a suite, of {claims} claims {with_check} are checks" in TEXT
+
+
+def test_how_exactly_it_says_that_algebra_holds() -> None:
+    cells = [
+        cell
+        for name in ("unigrad-equations", "dcl-propositions", "mutual-information-lemmas")
+        for path in [SUITES / f"{name}.yaml"]
+        for cell in expand(load_suite(path), "cpu", path)
+    ]
+    done = Results(REFERENCE).finished(cells)
+    assert len(done) == len(cells)
+    largest = max(finished.metrics.get("largest_difference", 0.0) for _, finished in done)
+    assert f"What is algebra holds to {largest:.0e} on random features" in TEXT
+
+
+@pytest.mark.slow
+def test_how_many_claims_it_says_hold() -> None:
+    workspace = BenchWorkspace(SUITES, REFERENCE, ROOT)
+    rows = describe_claims(workspace, paper=None, scale=None)
+    counts = Counter({(r["paper"], r["claim"]): r["overall"] for r in rows}.values())
+    undecided = counts["inconclusive"] + counts["cannot tell here"]
+    assert (
+        f"Of the {counts.total()} claims {counts['holds']} hold, {counts['partly holds']} hold in "
+        f"part, {counts['fails']} fail, {undecided} are undecided, and {counts['not tested']} are "
+        "not tested"
+    ) in TEXT
 
 
 def test_the_error_it_shows_is_the_error(workspace: Workspace) -> None:
