@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo site slurm chromium test test-fast cover check clean
+.PHONY: install demo site margins slurm chromium test test-fast cover check clean
 
 install: $(STAMP)
 
@@ -30,6 +30,10 @@ demo: $(STAMP)
 site: $(STAMP)
 	$(BIN)/bench methods --to reports/reference
 	$(BIN)/bench --results results/reference report --all --to reports/reference --formats tex,csv
+
+# How far the papers' printed numbers lie from the thresholds of their claims: after a change to checks, comparisons or printed values.
+margins: $(STAMP)
+	$(BIN)/python -m bench.analysis.printed
 
 # A one-host Slurm for the tests of tests/slurm; where it cannot be had they are skipped, and say so.
 slurm:

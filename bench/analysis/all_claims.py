@@ -90,7 +90,7 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
     keys = (
         "paper", "claim", "sentence", "scale", "check", "counts", "part", "stand_in_for", "effect",
         "low", "high", "level", "covers", "n", "groups", "threshold", "smallest_effect",
-        "printed_margin", "floor", "verdict", "why", "missing",
+        "printed_margin", "room", "unlearned", "verdict", "why", "missing",
     )  # fmt: skip
     return dict.fromkeys(keys) | {
         "paper": claim.paper,
@@ -99,6 +99,7 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
         "counts": False,
         "n": 0,
         "groups": 0,
+        "unlearned": [],
         "verdict": str(ClaimVerdict.NOT_TESTED),
         "missing": missing,
         "suite": None,

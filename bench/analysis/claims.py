@@ -17,8 +17,9 @@ from typing import Any
 
 from bench.analysis.effects import Group, groups_of, region_of
 from bench.analysis.estimates import estimates_of, names_cell
-from bench.analysis.floors import Floor, floor_of
+from bench.analysis.grounds import NOT_COMPUTED, grounds_of
 from bench.analysis.measured import Measured
+from bench.analysis.room import Room, Rooms
 from bench.analysis.statistics import Estimate, Interval, Region
 from bench.cells.cell import Cell
 from bench.papers.printed_margins import printed_margin
@@ -28,7 +29,6 @@ from bench.suites.checks import Check
 from bench.suites.suite import Suite
 
 ERROR = 0.05  # how often a false verdict may come
-LEARNED = 0.1  # of the way from an untrained network to the ceiling: less is hardly learning
 DIRECTION = "the direction, not the size"
 LEVEL = 1 - 2 * ERROR  # of the interval whose ends are the one-sided bounds
 
@@ -60,7 +60,8 @@ class Judged:
     p_fails: float = 1.0  # of the hypothesis that no group lies outside
     smallest_effect: float | None = None  # distance from the threshold seen four times in five
     printed_margin: float | None = None  # distance from it of the printed numbers
-    floor: Floor | None = None  # what the metric gives without learning
+    room: Room | None = None  # from what it is with nothing learned to what it is with labels
+    unlearned: tuple[str, ...] = ()  # of each side that did not learn here: that, with the numbers
     stand_in_for: str | None = None  # the paper's metric, where the scale judges another
     why: str | None = None  # the scale cannot tell
 
@@ -91,7 +92,8 @@ class Judged:
             "threshold": self.threshold,
             "smallest_effect": self.smallest_effect,
             "printed_margin": self.printed_margin,
-            "floor": self.floor.record() if self.floor else None,
+            "room": self.room.record() if self.room else None,
+            "unlearned": list(self.unlearned),
             "verdict": str(self.verdict),
             "why": self.why,
             "missing": self.missing,
@@ -113,10 +115,25 @@ def whole_verdict(checks: Sequence[Judged]) -> ClaimVerdict:
 
 
 def judge_claims(
-    suite: Suite, scale: str, cells: list[Cell], done: Done, paper: Paper
+    suite: Suite,
+    scale: str,
+    cells: list[Cell],
+    done: Done,
+    paper: Paper,
+    baselines: Done | None = None,
 ) -> list[Judged]:
-    """Return every check of the suite's claims, judged on the finished cells."""
-    measured = Measured(scale, cells, done)
+    """Return every check of the suite's claims, judged on the finished cells.
+
+    Args:
+        suite: the suite.
+        scale: one of its scales.
+        cells: those that claims speak of.
+        done: the finished ones.
+        paper: the suite's.
+        baselines: the scale's that are finished; where it has some and they are not, nothing is
+            judged on an accuracy.
+    """
+    measured = Measured(scale, cells, done, Rooms(suite.scales[scale].baselines, baselines))
     rows: list[Judged] = []
     for name, checks in suite.claims.items():
         margin = printed_margin(suite.name, name)
@@ -166,44 +183,50 @@ def judge_check(
     needed = [cell for cell in measured.cells if names_cell(check, measured.known(cell))]
     estimates, missing = estimates_of(check, measured, needed)
     effects = list(estimates.values())
-    floor = floor_of([measured.known(cell) for cell in needed], check.metric)
     judged = Judged(claim, measured.scale, check, None, threshold, ClaimVerdict.NOT_TESTED)
-    judged = replace(judged, printed_margin=margin, floor=floor)
+    judged = replace(judged, printed_margin=margin)
     if not effects:
         return replace(judged, missing=missing, here=bool(cells_of_check(check, needed)))
-    return _verdict(judged, effects, region)
+    return _verdict(judged, effects, region, measured)
 
 
-def _verdict(judged: Judged, effects: list[tuple[Group, Estimate]], region: Region) -> Judged:
-    """Return the check with its verdict on all groups, and the effect that decides it."""
-    p_fails = min(1.0, len(effects) * min(e.p_fails(region) for _, e in effects))
-    failing = [pair for pair in effects if len(effects) * pair[1].p_fails(region) <= ERROR]
-    unsure = [pair for pair in effects if pair[1].p_holds(region) > ERROR]
-    _, deciding = min(failing or unsure or effects, key=lambda p: region.margin(p[1].mean))
-    verdict = ClaimVerdict.FAILS if failing else ClaimVerdict.HOLDS
-    if unsure and not failing:
-        verdict = ClaimVerdict.INCONCLUSIVE
+def _verdict(
+    judged: Judged, effects: list[tuple[Group, Estimate]], region: Region, measured: Measured
+) -> Judged:
+    """Return the check with its verdict on all groups, and the effect that decides it.
+
+    One group that fails is enough; else all of them must have grounds to be judged on.
+    """
+    found = [
+        (grounds_of(judged.check, group, effect.smallest_effect(ERROR), measured), effect)
+        for group, effect in effects
+    ]
+    sound = [effect for grounds, effect in found if grounds.are_sound]
+    p_fails = min(1.0, len(found) * min((e.p_fails(region) for e in sound), default=1.0))
+    failing = [p for p in found if p[0].are_sound and len(found) * p[1].p_fails(region) <= ERROR]
+    baseless = [pair for pair in found if not pair[0].are_sound]
+    unsure = [pair for pair in found if pair[1].p_holds(region) > ERROR]
+    grounds, deciding = min(
+        failing or baseless or unsure or found, key=lambda pair: region.margin(pair[1].mean)
+    )
     judged = replace(
         judged,
         effect=deciding.interval(LEVEL),
-        verdict=verdict,
-        groups=len(effects),
+        groups=len(found),
         p_fails=p_fails,
         smallest_effect=deciding.smallest_effect(ERROR),
+        room=grounds.room,
+        unlearned=tuple(dict.fromkeys(told for g, _ in found for told in g.unlearned)),
     )
-    why = _without_learning(judged, [group for group, _ in effects])
-    return _told_apart(judged) if why is None else _cannot_tell(judged, why)
-
-
-def _without_learning(judged: Judged, groups: Sequence[Group]) -> str | None:
-    """Return why nothing can be said: a side is hardly better than a network before training."""
-    floor = judged.floor
-    if floor is None or floor.untrained is None or judged.check.may_collapse:
-        return None
-    levels = [level for g in groups for sign in (1, -1) if (level := g.level(sign)) is not None]
-    if min(levels) > floor.untrained + LEARNED * (floor.ceiling - floor.untrained):
-        return None
-    return f"a side has {min(levels):.3g}, an untrained network {floor.untrained:.3g}"
+    if failing:
+        return replace(judged, verdict=ClaimVerdict.FAILS)
+    if any(grounds.missing for grounds, _ in baseless):
+        return replace(judged, missing=NOT_COMPUTED)
+    if baseless:
+        return _cannot_tell(judged, str(grounds.why))
+    if not unsure:
+        return replace(judged, verdict=ClaimVerdict.HOLDS)
+    return _told_apart(replace(judged, verdict=ClaimVerdict.INCONCLUSIVE))
 
 
 def _told_apart(judged: Judged) -> Judged:

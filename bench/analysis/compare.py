@@ -6,6 +6,7 @@ from statistics import stdev
 from typing import Any
 
 from bench.analysis.intervals import TRAINING, interval_of
+from bench.analysis.room import Room
 from bench.analysis.statistics import Interval
 from bench.analysis.verdicts import Verdict, judge_value
 from bench.cells.cell import Cell
@@ -35,6 +36,7 @@ class Compared:
     cells: tuple[str, ...] = ()  # the ids of those that were measured
     has_cells: bool = False  # whether the scale has cells for the row, measured or not
     covers: str = TRAINING  # what moves the interval
+    room: Room | None = None  # of an accuracy, where baselines tell it
 
     @property
     def tolerance(self) -> float:
@@ -79,6 +81,7 @@ class Compared:
             "low": m.low if m else None,
             "high": m.high if m else None,
             "covers": self.covers,
+            "room": self.room.record() if self.room else None,
             "tolerance": self.tolerance,
             "tolerance_why": self.allowed.why,
             "comparable": self.comparable,

@@ -18,6 +18,7 @@ from bench.analysis.statistics import LEVEL, Interval
 from bench.cells.cell import Cell
 from bench.papers.reader import Paper
 from bench.results.reader import Done
+from bench.suites.axis_values import axis_values
 from bench.suites.printed_effects import PrintedEffect, printed_effects, printed_points
 from bench.suites.printed_rows import wanted_settings
 from bench.suites.suite import Scale, Settings, Suite
@@ -135,11 +136,14 @@ def compare_effects(
         families.setdefault(repr((c.artifact, c.metric, c.where, effect.of)), []).append(effect)
     measured, is_reduced = Measured(scale, cells, done), suite.scales[scale].protocol == "reduced"
     known = [measured.known(cell) for cell in cells] if is_reduced else []
+    shared = suite.scales[scale].shared
+    fixed = {name: values for name, values in axis_values(suite).items() if name not in shared}
     rows_of = _printed_settings(suite, paper, printed)
     rows: list[ComparedEffect] = []
     for family in families.values():
         own = rows_of[family[0].comparison.artifact]
-        counterparts = Counterparts(own, [s for part in rows_of.values() for s in part], known)
+        every = [settings for part in rows_of.values() for settings in part]
+        counterparts = Counterparts(own, every, known, fixed)
         rows += _Family(suite.scales[scale], measured, family, counterparts).compared()
     return rows
 
@@ -147,13 +151,17 @@ def compare_effects(
 def _printed_settings(
     suite: Suite, paper: Paper, effects: Sequence[PrintedEffect]
 ) -> dict[str, list[Settings]]:
-    """Return the settings of cells that the printed rows of each artifact name."""
+    """Return the settings of the cells that effects are about, by artifact.
+
+    Of rows where a baseline is named, and of the partners of rows, which may stand elsewhere.
+    """
     found: dict[str, list[Settings]] = {}
     for comparison, value in printed_points(suite, paper):
-        own = wanted_settings(value, comparison, suite)
-        found.setdefault(comparison.artifact, []).append(own)
+        if comparison.baseline or comparison.gain_over:
+            own = wanted_settings(value, comparison, suite)
+            found.setdefault(comparison.artifact, []).append(own)
     for effect in effects:
-        found[effect.comparison.artifact].append(effect.over)
+        found[effect.comparison.artifact].append(effect.settings | effect.over)
     return found
 
 

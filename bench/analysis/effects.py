@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from math import inf, nextafter
 from typing import Any
@@ -29,7 +29,6 @@ from bench.suites.checks import (
 Key = tuple[Any, ...]  # what tells a group from others: pairs of a setting and its value, ends
 KeyOf = Callable[[dict[str, Any]], Key]
 Series = dict[Any, Term]  # the points of a group of one side, by the value of the axis
-Side = dict[Key, Series]
 Terms = list[Term]
 
 LEAST_POINTS = 2  # of an axis
@@ -37,21 +36,28 @@ NO_CELL = "no cell of this scale has the settings that the check names"
 
 
 @dataclass(frozen=True)
+class Points:
+    """What one side has in a group: its cells, and a point for each value of the axis."""
+
+    series: Series = field(default_factory=dict)
+    cells: list[Cell] = field(default_factory=list)
+
+
+Side = dict[Key, Points]
+
+
+@dataclass(frozen=True)
 class Group:
     """One effect: the points that it is made of, and what is subtracted from their sum."""
 
     terms: Terms
-    offset: float = 0.0
+    offset: float
+    sides: list[list[Cell]]  # all cells of each side along the axis
 
     def estimate(self, how: How, pools: Pools, step: float | None) -> Any:
         """Return the effect over seeds; None where no seed says anything."""
         found = contrast(self.terms, how, pools, self.offset)
         return None if found is None else sure_to_a_step(found, step)
-
-    def level(self, sign: int) -> float | None:
-        """Return the mean of the points that the effect adds (1) or subtracts (-1)."""
-        values = [v for t in self.terms if t.weight * sign > 0 for v in t.values.values()]
-        return sum(values) / len(values) if values else None
 
 
 def region_of(check: Check) -> tuple[Region, float]:
@@ -114,31 +120,35 @@ def _side(
     Raises:
         ValueError: a point has two numbers of one seed.
     """
-    over, points = getattr(check, "over", None), Side()
+    over, side = getattr(check, "over", None), Side()
     for cell in cells:
         settings, number = measured.known(cell), metrics[cell.id][check.metric]
         if isinstance(check, Below):
             number -= metrics[cell.id][check.bound]
         key, at = key_of(settings), settings[over] if over else None
+        points = side.setdefault(key, Points())
         empty = Term(1.0, {}, measured.alike(cell, check))
-        values: Any = points.setdefault(key, {}).setdefault(at, empty).values
+        values: Any = points.series.setdefault(at, empty).values
         if cell.seed in values:
             raise ValueError(f"two cells of one seed in the group {key}")
         values[cell.seed] = number
-    return points
+        points.cells.append(cell)
+    return side
 
 
 def _contrasts(check: Check, sides: list[Side]) -> dict[Key, Group]:
     """Return the groups that every side has, each as a contrast of its points."""
     shared = [key for key in sides[0] if all(key in other for other in sides)]
     own: dict[Key, Group] = {}
+    offset = (check.value or 0.0) if isinstance(check, Equal | Exceeds) else 0.0
     for key in shared:
-        for name, terms in _of_one(check, [side[key] for side in sides]):
-            offset = (check.value or 0.0) if isinstance(check, Equal | Exceeds) else 0.0
-            own[(*key, *name)] = Group(terms, offset)
+        cells = [side[key].cells for side in sides]
+        for name, terms in _of_one(check, [side[key].series for side in sides]):
+            own[(*key, *name)] = Group(terms, offset, cells)
     if own and isinstance(check, Exceeds | GainGrows) and check.mean:
         terms = [_by(t, 1 / len(own)) for group in own.values() for t in group.terms]
-        return {(): Group(terms, next(iter(own.values())).offset)}
+        cells = [[c for key in shared for c in side[key].cells] for side in sides]
+        return {(): Group(terms, offset, cells)}
     return own
 
 

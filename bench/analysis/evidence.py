@@ -1,13 +1,14 @@
 """Everything that the results say of one suite at one scale: what it measured, and the verdicts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, whole_verdict
 from bench.analysis.compare import Compared, compare
 from bench.analysis.compared_effects import ComparedEffect, compare_effects
 from bench.analysis.departures import departures_of_scale
-from bench.cells.baseline import Baseline, without_baselines
+from bench.analysis.room import Rooms
+from bench.cells.baseline import Baseline, baselines_among, without_baselines
 from bench.cells.cell import Cell
 from bench.papers.reader import Claim, Paper
 from bench.results.reader import Done, Results
@@ -24,7 +25,9 @@ class Evidence:
     paper: Paper
     cells: list[Cell]
     done: Done
-    baselines: Done  # finished ones: what room accuracies have
+    baselines: list[Baseline]  # of the scale, finished or not
+    baselines_done: int
+    rooms: Rooms  # what room accuracies have, from the finished baselines
     compared: list[Compared]
     effects: list[ComparedEffect]
     judged: list[Judged]
@@ -52,17 +55,33 @@ def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: R
     """
     suite, own = with_stand_ins(suite, scale), without_baselines(cells)
     done = results.finished(own)
+    baselines = baselines_among(cells)
+    finished = results.finished(baselines)
+    rooms = Rooms(suite.scales[scale].baselines, finished)
     return Evidence(
         suite=suite,
         scale=scale,
         paper=paper,
         cells=own,
         done=done,
-        baselines=results.finished([c for c in cells if isinstance(c, Baseline)]),
-        compared=compare(suite, own, done, paper),
+        baselines=baselines,
+        baselines_done=len(finished),
+        rooms=rooms,
+        compared=_with_room(compare(suite, own, done, paper), own, rooms),
         effects=compare_effects(suite, scale, own, done, paper),
-        judged=judge_claims(suite, scale, own, done, paper),
+        judged=judge_claims(suite, scale, own, done, paper, finished),
     )
+
+
+def _with_room(rows: Sequence[Compared], cells: Sequence[Cell], rooms: Rooms) -> list[Compared]:
+    """Return the rows, each accuracy with its room; a gain or a deviation is none."""
+    by_id = {cell.id: cell for cell in cells}
+    return [
+        replace(row, room=rooms.of_cell(row.metric, by_id[row.cells[0]]))
+        if row.cells and not row.reduced
+        else row
+        for row in rows
+    ]
 
 
 def by_claim(judged: Sequence[Judged]) -> list[tuple[Claim, ClaimVerdict, list[Judged]]]:

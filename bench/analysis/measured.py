@@ -7,6 +7,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any
 
+from bench.analysis.room import Rooms
 from bench.analysis.spread import Spread, spread_of
 from bench.analysis.statistics import How, Pools, pooled
 from bench.cells.cell import Cell
@@ -19,9 +20,11 @@ Metrics = dict[str, dict[str, float]]  # by cell id
 class Measured:
     """All cells of a suite at a scale, and what the finished ones measured."""
 
-    def __init__(self, scale: str, cells: Sequence[Cell], done: Done) -> None:
-        """Name the cells; `done` are those of them that are finished."""
-        self.scale, self.cells = scale, cells
+    def __init__(
+        self, scale: str, cells: Sequence[Cell], done: Done, rooms: Rooms | None = None
+    ) -> None:
+        """Name the cells; `done` are those of them that are finished. No rooms: none is known."""
+        self.scale, self.cells, self.rooms = scale, cells, rooms or Rooms()
         self.finished: dict[str, Finished] = {cell.id: finished for cell, finished in done}
         self.metrics: Metrics = {name: kept.metrics for name, kept in self.finished.items()}
         self._pools: dict[str, Pools] = {}

@@ -4,26 +4,39 @@ from collections.abc import Iterator, Sequence
 
 from bench.analysis.claims import cells_of_check
 from bench.analysis.compare import base_of, cells_of_value
+from bench.cells.baseline import ACCURACIES
 from bench.cells.cell import Cell
 from bench.papers.reader import Paper
+from bench.suites.baselines import baseline_cells
+from bench.suites.checks import Check
 from bench.suites.suite import Suite
 
 Sets = list[tuple[str, int, frozenset[str]]]
 """A name, a seed, and the ids of the cells that are needed with it."""
 
 
-def needed_by_claims(suite: Suite, cells: Sequence[Cell]) -> Sets:
+def needed_by_claims(suite: Suite, scale: str, cells: Sequence[Cell]) -> Sets:
     """Return what each claim of the suite needs with each seed, every check of it.
 
-    Checks without an effect among these cells need nothing; a claim that has no others stands
-    with an empty set.
+    A check on an accuracy needs the baselines of its cells too, where the scale has any. Checks
+    without an effect among these cells need nothing; a claim that has no others stands with an
+    empty set.
+
+    Args:
+        suite: the suite.
+        scale: one of its scales.
+        cells: those of the scale that claims speak of.
     """
+    settings = suite.scales[scale].baselines
+
+    def needed(check: Check, own: Sequence[Cell]) -> list[Cell]:
+        found = cells_of_check(check, own)
+        if settings is None or check.metric not in ACCURACIES:
+            return found
+        return [*found, *baseline_cells(found, settings)]
+
     return [
-        (
-            claim,
-            seed,
-            frozenset(cell.id for check in checks for cell in cells_of_check(check, own)),
-        )
+        (claim, seed, frozenset(cell.id for check in checks for cell in needed(check, own)))
         for claim, checks in suite.claims.items()
         for seed, own in _by_seed(cells)
     ]

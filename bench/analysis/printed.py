@@ -1,19 +1,39 @@
-"""The papers' printed numbers as if they had been measured: what the claims' checks say of them."""
+"""The papers' printed numbers as if they had been measured: what the claims' checks say of them.
 
-from collections.abc import Callable, Sequence
+    python -m bench.analysis.printed [SUITES]
+
+writes how far they lie from the checks' thresholds into the file that claims are judged with
+(`make margins`): after a change to a check, a comparison or a printed value.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
-from bench.analysis.claims import ClaimVerdict, Judged, judge_claims
+from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, worst
 from bench.analysis.compare import cells_of_value
 from bench.analysis.effects import region_of
 from bench.cells.cell import Cell
-from bench.papers.reader import Paper
+from bench.files.atomic import write_whole
+from bench.papers.printed_margins import MARGINS
+from bench.papers.reader import Paper, load_paper
 from bench.results.reader import Finished
 from bench.suites.checks import Check
+from bench.suites.expand import expand
+from bench.suites.load import load_suite, suite_paths
 from bench.suites.suite import Suite
 
+HEAD = """\
+# How far the papers' printed numbers lie from the thresholds of their claims' checks, in the unit
+# of the metric. Written by `make margins`.
+
+"""
+SEEDS = (0, 1, 2)  # of cells that printed numbers stand for
+DIGITS = 3  # significant ones of a margin
 NOISE = 1e-4  # of a printed number from seed to seed; of one below 1 this share of it
 Numbers = dict[str, dict[str, float]]  # by cell id and metric
 Shift = Callable[[Check, Cell], float]
@@ -74,11 +94,41 @@ def reached(checks: Sequence[Judged]) -> list[Judged]:
 
 def printed_verdict(checks: Sequence[Judged]) -> ClaimVerdict:
     """Return what the printed numbers say of a claim; not tested where they reach no check."""
-    verdicts = [judged.verdict for judged in reached(checks)]
-    return min(verdicts, key=list(ClaimVerdict).index, default=ClaimVerdict.NOT_TESTED)
+    return worst(judged.verdict for judged in reached(checks))
 
 
 def smallest_margin(checks: Sequence[Judged]) -> float | None:
     """Return the smallest distance of a printed effect from its threshold; None below 0."""
     margins = [region_of(j.check)[0].margin(j.effect.mean) for j in reached(checks) if j.effect]
     return min(margins) if margins and min(margins) > 0 else None
+
+
+def published_scales(folder: Path) -> Iterator[tuple[Suite, str, list[Cell]]]:
+    """Yield each suite with claims and comparisons at each published scale, with three seeds."""
+    for path in suite_paths(folder).values():
+        suite = load_suite(path)
+        for scale, of in suite.scales.items():
+            if of.protocol == "published" and suite.claims and suite.compare:
+                yield suite, scale, expand(suite, scale, path, seeds=SEEDS)
+
+
+def margins_text(folder: Path) -> str:
+    """Return the file of margins: of each suite's claim the smallest, over its published scales.
+
+    Args:
+        folder: of the suites.
+    """
+    margins: dict[str, dict[str, float]] = {}
+    for suite, scale, cells in published_scales(folder):
+        judged = judge_printed(suite, scale, cells, load_paper(str(suite.paper)))
+        for claim in suite.claims:
+            margin = smallest_margin([j for j in judged if j.claim.id == claim])
+            if margin is not None:
+                own = margins.setdefault(suite.name, {})
+                own[claim] = min(own.get(claim, margin), margin)
+    told = {s: {c: float(f"{m:.{DIGITS}g}") for c, m in own.items()} for s, own in margins.items()}
+    return HEAD + yaml.safe_dump(told)
+
+
+if __name__ == "__main__":
+    write_whole(MARGINS, margins_text(Path(*(sys.argv[1:] or ["suites"]))).encode())

@@ -7,14 +7,19 @@ epochs, by the same evaluation.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from typing import Any
 
 from bench.analysis.statistics import Interval, t_interval
-from bench.cells.baseline import Baseline
+from bench.cells.baseline import ACCURACIES
 from bench.cells.cell import Cell
 from bench.results.reader import Done
-from bench.suites.baselines import baseline_cells
-from bench.suites.suite import Suite
+from bench.suites.baselines import baseline_cells, point_of
+from bench.suites.suite import Settings
+from bench.text import value_text
+
+RAW, UNTRAINED, LABELS = "raw pixels", "untrained network", "with labels"
+
+Point = tuple[tuple[str, Any], ...]  # data, network, epochs and evaluation of cells
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,7 @@ class Room:
     """Between which accuracies cells have something to say, each a mean over seeds, in percent."""
 
     metric: str
+    point: Point
     raw: Interval  # of one seed, for raw inputs have none
     untrained: Interval
     labels: Interval
@@ -30,6 +36,11 @@ class Room:
     def floor(self) -> float:
         """The larger of raw inputs and the untrained network."""
         return max(self.raw.mean, self.untrained.mean)
+
+    @property
+    def floor_is(self) -> str:
+        """Which of the two it is."""
+        return RAW if self.raw.mean >= self.untrained.mean else UNTRAINED
 
     @property
     def ceiling(self) -> float:
@@ -41,49 +52,90 @@ class Room:
         """How far the ceiling lies above the floor."""
         return self.ceiling - self.floor
 
+    @property
+    def told(self) -> str:
+        """The numbers in words."""
+        parts = [(RAW, self.raw), (UNTRAINED, self.untrained), (LABELS, self.labels)]
+        told = ", ".join(f"{name} {interval.mean:.1f}" for name, interval in parts)
+        return f"{told}: room {self.room:.1f}"
 
-def room_of(
-    metric: str, cells: Sequence[Cell], baselines: Done, suite: Suite, scale: str
-) -> Room | None:
-    """Return the room that a metric has in all of these cells, from their finished baselines.
-
-    Where cells have several networks or data sets, and so baselines, it is from the highest floors
-    to the lowest ceiling: ask for those that are compared with each other.
-
-    Args:
-        metric: an accuracy.
-        cells: of the suite at the scale.
-        baselines: finished ones of the suite at the scale (`Evidence.baselines`).
-        suite: the suite.
-        scale: one of its scales.
-
-    Returns:
-        None where the scale has no baselines, one kind of them is not done or does not measure the
-        metric, or no cell has any.
-    """
-    settings = suite.scales[scale].baselines
-    if settings is None:
-        return None
-    wanted = {cell.id for cell in baseline_cells(cells, settings)}
-    done = [(c, f.metrics) for c, f in baselines if isinstance(c, Baseline) and c.id in wanted]
-    values: dict[str, dict[str, list[float]]] = {"raw": {}, "untrained": {}, "labels": {}}
-    for cell, metrics in done:
-        if metric in metrics:
-            values[cell.baseline].setdefault(_but_seed(cell), []).append(metrics[metric])
-    if not all(values.values()):
-        return None
-    return Room(
-        metric=metric,
-        raw=_extreme(values["raw"].values(), highest=True),
-        untrained=_extreme(values["untrained"].values(), highest=True),
-        labels=_extreme(values["labels"].values(), highest=False),
-    )
+    def record(self) -> dict[str, Any]:
+        """Return the numbers as `--json` has them."""
+        return {
+            "metric": self.metric,
+            "raw": self.raw.mean,
+            "untrained": self.untrained.mean,
+            "labels": self.labels.mean,
+            "floor": self.floor,
+            "ceiling": self.ceiling,
+            "room": self.room,
+        }
 
 
-def _extreme(groups: Iterable[list[float]], *, highest: bool) -> Interval:
-    chosen = max if highest else min
-    return t_interval(chosen(groups, key=fmean))
+class Rooms:
+    """The rooms of a scale's accuracies, from its finished baselines of all seeds."""
+
+    def __init__(self, settings: Settings | None = None, baselines: Done | None = None) -> None:
+        """Take what a scale says of its baselines (None: it has none) and the finished ones."""
+        self._settings = settings
+        self._measured: dict[str, list[dict[str, float]]] = {}  # by baselines but for their seed
+        for cell, finished in baselines or []:
+            self._measured.setdefault(_but_seed(cell), []).append(finished.metrics)
+        self._needed: dict[Point, dict[str, str]] = {}
+
+    def of(self, metric: str, cells: Iterable[Cell]) -> list[Room]:
+        """Return the room of a metric for each data set, network and evaluation of the cells.
+
+        Those of which a kind of baseline is not done, or does not measure the metric, are left out.
+        """
+        rooms = dict.fromkeys(self.of_cell(metric, cell) for cell in cells)
+        return [room for room in rooms if room is not None]
+
+    def of_cell(self, metric: str, cell: Cell) -> Room | None:
+        """Return the room of a metric in a cell; None where it is not known."""
+        point = self._point(metric, cell)
+        if point is None:
+            return None
+        known = {kind: self._measured.get(k, []) for kind, k in self._needed[point].items()}
+        values = {kind: [own[metric] for own in k if metric in own] for kind, k in known.items()}
+        if not all(values.values()):
+            return None
+        return Room(metric, point, **{kind: t_interval(own) for kind, own in values.items()})
+
+    def are_missing(self, metric: str, cells: Iterable[Cell]) -> bool:
+        """Whether a kind of baseline that a metric of these cells needs is not done."""
+        points = dict.fromkeys(self._point(metric, cell) for cell in cells)
+        needed = [key for p in points if p is not None for key in self._needed[p].values()]
+        return any(key not in self._measured for key in needed)
+
+    def _point(self, metric: str, cell: Cell) -> Point | None:
+        """Return what the baselines of a cell are made of; None: they have no such metric."""
+        if self._settings is None or metric not in ACCURACIES:
+            return None
+        if (own := point_of(cell, self._settings)) is None:
+            return None
+        point = tuple((name, value) for name, value in own.items() if name != "seed")
+        if point not in self._needed:
+            baselines = baseline_cells([cell], self._settings)
+            self._needed[point] = {b.baseline: _but_seed(b) for b in baselines}
+        return point
 
 
-def _but_seed(cell: Baseline) -> str:
-    return cell.model_dump_json(exclude={"seed"})
+def _but_seed(baseline: Cell) -> str:
+    return baseline.model_dump_json(exclude={"seed"})
+
+
+def apart(rooms: Sequence[Room]) -> list[str]:
+    """Return the settings that tell rooms apart, where their numbers differ."""
+    if len({(room.metric, room.told) for room in rooms}) == len({room.metric for room in rooms}):
+        return []
+    return [k for k, v in rooms[0].point if any(dict(room.point)[k] != v for room in rooms)]
+
+
+def room_lines(rooms: Sequence[Room]) -> list[str]:
+    """Return each room of a metric in a line, with the settings that tell it from the others."""
+    names = apart(rooms) if rooms else []
+    if not names:
+        return [room.told for room in rooms[:1]]
+    points = [{k: v for k, v in room.point if k in names} for room in rooms]
+    return [f"{value_text(p)}: {room.told}" for p, room in zip(points, rooms, strict=True)]

@@ -180,9 +180,18 @@ class Baseline(Cell):
         return [*images.demands(self.N, self.N), images.demand("knn_k", self.knn_k)]
 
 
+ACCURACIES = tuple(name for name in Baseline.metrics if not name.endswith("_std"))
+"""What a baseline tells the floor or the ceiling of."""
+
+
 def without_baselines(cells: Iterable[Cell]) -> list[Cell]:
     """Return the cells that claims and tables speak of."""
     return [cell for cell in cells if not isinstance(cell, Baseline)]
+
+
+def baselines_among(cells: Iterable[Cell]) -> list[Baseline]:
+    """Return the baselines."""
+    return [cell for cell in cells if isinstance(cell, Baseline)]
 
 
 def settings_apart(cells: Sequence[Cell]) -> list[str]:

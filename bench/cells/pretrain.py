@@ -26,6 +26,8 @@ from bench.cells.rules import check_agreement
 from bench.cells.warps import WARPS, warp_record
 
 BACKWARD_TOO = 3  # a step's multiply-adds, in forward passes
+# kNN while training belongs to the training, so its protocol is no setting of an evaluation.
+WATCH_K, WATCH_TAU = 200, 0.1  # cosine; unigrad, released-code-knn
 
 
 class Pretrain(Coordinates, Cell):
@@ -109,6 +111,12 @@ class Pretrain(Coordinates, Cell):
     def evaluation_id(self, name: str) -> str:
         """16 hex digits over the training and the protocol of an evaluation."""
         return identity({"training": self.training_id, "evaluation": name} | self.evaluation(name))
+
+    @property
+    def is_watched_as_evaluated(self) -> bool:
+        """Whether kNN while training has the protocol of the kNN evaluation."""
+        own = (self.watch, self.knn_k, self.knn_tau, self.knn_metric)
+        return own == ("knn", WATCH_K, WATCH_TAU, "cosine")
 
     @property
     def linear_protocol(self) -> LinearProtocol | None:

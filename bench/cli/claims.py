@@ -11,7 +11,7 @@ from bench.analysis.all_claims import JudgedScale, claim_rows
 from bench.analysis.claims import ClaimVerdict, Judged, judge_claims
 from bench.analysis.coverage import claim_places
 from bench.analysis.evidence import Evidence, by_claim
-from bench.cells.baseline import without_baselines
+from bench.cells.baseline import baselines_among, without_baselines
 from bench.cli.completion import paper_names, suite_names, verdict_names
 from bench.cli.evidence import evidence_of
 from bench.cli.options import AsJson, Scale, Seeds, Where, answer
@@ -21,7 +21,7 @@ from bench.cli.workspace import Workspace
 from bench.errors import BenchError, choices
 from bench.papers.reader import Claim, load_paper
 from bench.report.effect_words import effect_words, subject_words
-from bench.report.judged import remark_text
+from bench.report.judged import remark_text, room_text
 from bench.results.reader import Results
 from bench.suites.expand import expand
 from bench.suites.load import load_suite, suite_paths
@@ -127,10 +127,12 @@ def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | Non
             continue
         printed = check_suite(suite, path)
         for name in suite.scales if scale is None else {scale} & suite.scales.keys():
-            cells = without_baselines(expand(suite, name, path))
+            every = expand(suite, name, path)
+            cells = without_baselines(every)
             done = results.finished(cells)
             if done:
-                judged = judge_claims(suite, name, cells, done, printed)
+                baselines = results.finished(baselines_among(every))
+                judged = judge_claims(suite, name, cells, done, printed, baselines)
                 judged_scales.append(JudgedScale(suite, name, judged))
     places = claim_places(list(loaded.values()))
     return claim_rows([p for p in places if paper in (None, p.paper)], judged_scales, scale)
@@ -198,6 +200,7 @@ def print_all_claims(records: Sequence[Record], chosen: Filter) -> None:
         if r["suite"]:
             at = f"{r['suite']} at {r['scale']} ({r['protocol']})"
             told = [f"{at}: {r['verdict']}", effect_words(r), r["why"], r["missing"]]
+            told.append(room_text(r["room"]))
             print_line("; ".join(text for text in told if text), indent="    ")
         else:
             print_line(r["missing"] or "", indent="    ")

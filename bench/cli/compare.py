@@ -74,7 +74,7 @@ def compare(
     answer(records, lambda _: print_comparison(evidence), as_json)
     measured = any(record["measured"] is not None for record in records)
     differs = any(record["verdict"] == "differs" for record in records)
-    raise typer.Exit(int(differs) if measured else 3)
+    raise typer.Exit(int(differs) if measured else NOTHING_MEASURED)
 
 
 def describe_drift(here: Path, there: Path, cells: Sequence[Cell] | None = None) -> Record:

@@ -1,7 +1,7 @@
 """What `bench compare` prints of effects."""
 
 from bench.analysis.evidence import Evidence
-from bench.cli.terminal import print_table
+from bench.cli.terminal import print_line, print_table
 from bench.report.effects import EFFECTS_LEGEND, artifact_effects
 
 
@@ -12,7 +12,8 @@ def print_effects(evidence: Evidence) -> None:
         print()
         print_table(effects.table)
     if found:
-        print(f"\n{EFFECTS_LEGEND}.")
+        print()
+        print_line(f"{EFFECTS_LEGEND}.")
     elif evidence.effects:
         print(f"no effect of {len(evidence.effects)} is measured at scale {evidence.scale}")
     else:

@@ -153,7 +153,7 @@ def _limited(chosen: Sequence[Selection], prediction: Prediction, limit_hours: f
     claims, printed = [], []
     for s in chosen:
         judged = without_baselines(s.cells)
-        claims += named(needed_by_claims(s.suite, judged), s.suite.name)
+        claims += named(needed_by_claims(s.suite, s.scale, judged), s.suite.name)
         printed += named(needed_by_printed(s.suite, judged, s.paper), s.suite.name)
     try:
         choice = choose(prediction.estimates, claims, printed, 3600 * limit_hours)

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from bench.cells.baseline import without_baselines
-from bench.cli.evidence import results_of
+from bench.cli.evidence import results_of, rooms_of
 from bench.cli.next_command import next_command
 from bench.cli.options import AsJson, Changes, Scale, Seeds, SuiteName, Where, answer
 from bench.cli.selection import Selection, select
@@ -30,7 +30,8 @@ def show(
     """Print what was measured, as the suite's tables, comparable or not; status 3: nothing was."""
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds, changes=changes)
     tables, done = measured_of(selection)
-    records = [record for table in tables for record in measured_records(table, done)]
+    rooms = rooms_of(selection)
+    records = [record for table in tables for record in measured_records(table, done, rooms)]
     answer(records, lambda _: print_measured(selection, tables, done), as_json)
 
 
@@ -71,9 +72,9 @@ def print_measured(
     print_line(
         f"{selection.title} ({scale.protocol}: {scale.what}): {len(done)} of {of} cells done"
     )
-    lines = left_out = 0
+    lines, left_out, rooms = 0, 0, rooms_of(selection)
     for asked in tables:
-        table = measured_table(asked, done)
+        table = measured_table(asked, done, rooms)
         if table is None:
             continue
         lines += len(table.rows) + 3

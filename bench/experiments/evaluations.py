@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from bench.cells.baseline import Baseline
-from bench.cells.pretrain import Pretrain
+from bench.cells.pretrain import WATCH_K, WATCH_TAU, Pretrain
 from bench.cells.view_recipes import Recipe
 from bench.cells.warps import WARPS
 from bench.data.streams import Purpose, stream
@@ -27,8 +27,6 @@ from bench.train.optimisers import make_optimiser
 from bench.train.sources import EVALUATED_AT_ONCE, Part, Rows, Source, views_of
 
 PARTS: tuple[Part, Part] = ("train", "test")
-# kNN while training belongs to the training, so its protocol is no setting of an evaluation.
-WATCH_K, WATCH_TAU = 200, 0.1  # cosine; unigrad, released-code-knn
 PAIRS_A_BATCH = 512  # of views, for alignment
 CROP_FLIP = partial(Views, (Recipe(crop=(0.08, 1.0), flip=0.5),))  # of a size, the field's
 REDRAWN = 3  # pairs of draws of keys

@@ -7,7 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from bench.analysis.room import Rooms
 from bench.cells.cell import Cell
+from bench.figures.room import room_of_row
 from bench.results.reader import Done
 from bench.suites.figure import Choice, Figure, Quantity, Series
 from bench.text import value_text
@@ -78,28 +80,38 @@ def label_of(names: Sequence[str], values: Row) -> Any:
     return ", ".join(told) or NONE
 
 
-def measured(figure: Figure, quantity: Quantity, cells: Sequence[Cell], done: Done) -> pd.DataFrame:
+def measured(
+    figure: Figure,
+    quantity: Quantity,
+    cells: Sequence[Cell],
+    done: Done,
+    rooms: Rooms | None = None,
+) -> pd.DataFrame:
     """Return a row per cell, or per record of its history, that has the quantity.
 
     Columns: x and y of the figure by their names, what tells lines and panels apart, `reference`,
     the quantity's `ribbon`, `seed`, `dataset`, and for points `point`, equal for cells that differ
-    in the seed alone. Lines have a row without y for each planned cell that is not done.
+    in the seed alone; ROOM_COLUMNS. Lines have a row without y for each planned cell that is not
+    done.
 
     Args:
         figure: what is drawn.
         quantity: its own, or one beside.
         cells: all cells of the scale.
         done: the finished ones.
+        rooms: of the scale; None: it has none.
     """
+    watched = figure.draw == "history"
     cells = cells or [cell for cell, _ in done]
     known = {cell.id for cell, _ in done}
     rows: list[Row] = []
     for line in _lines(figure, cells):
         found = [
-            _row(figure, quantity, line, cell, record)
+            _row(figure, quantity, line, cell, record) | room
             for cell, kept in done
             if line.has(cell)
-            for record in (kept.history if figure.draw == "history" else [kept.metrics])
+            for room in [room_of_row(quantity.y, cell, rooms or Rooms(), watched=watched)]
+            for record in (kept.history if watched else [kept.metrics])
         ]
         found = [r for r in found if r[quantity.y] is not None and r[figure.x] is not None]
         if figure.draw == "lines" and found:

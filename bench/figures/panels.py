@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
+from bench.analysis.room import Rooms
 from bench.cells.cell import Cell
 from bench.figures.arrays import draw_arrays, has_arrays
 from bench.figures.curves import (
@@ -33,6 +34,7 @@ from bench.figures.layout import (
     widen,
 )
 from bench.figures.printed import printed
+from bench.figures.room import draw_room
 from bench.figures.style import look
 from bench.papers.reader import Paper
 from bench.results.reader import Done
@@ -64,6 +66,7 @@ def draw_figure(
     done: Done,
     paper: Paper,
     *,
+    rooms: Rooms | None = None,
     published: bool = True,
 ) -> Canvas | None:
     """Return the figure, or None if none of the results it needs is there.
@@ -76,13 +79,14 @@ def draw_figure(
         cells: all of the scale.
         done: the finished ones.
         paper: the suite's.
+        rooms: of the scale: an accuracy has its floor and ceiling drawn.
         published: whether the cells follow the published protocol: printed values of their data
             set are then drawn among the measured ones, others in a panel of their own.
     """
     with look():
         if not figure.has_axes:
             return draw_arrays(figure, cells, done)
-        frames = [measured(figure, quantity, cells, done) for quantity in figure.quantities]
+        frames = [measured(figure, quantity, cells, done, rooms) for quantity in figure.quantities]
         if not _is_drawn(frames[0], figure):
             return None
         panels = _panels(figure, frames, printed(figure, suite, paper), published)
@@ -195,15 +199,18 @@ def _draw(figure: Figure, panel: Panel, ax: Axes, names: Sequence[Any] | None) -
     own, y, ribbon = panel.own, panel.quantity.y, panel.quantity.ribbon
     if figure.draw == "history":
         draw_history(own, ax, y=y, ribbon=ribbon, **axis)
+        draw_room(own, ax, figure.x)
         few_ticks(ax, ordered(own.loc[own[y].notna(), figure.x]))
     elif figure.draw == "points":
         draw_points(own, ax, y=y, **axis)
+        draw_room(own, ax, None)
         few_ticks(ax)
     else:
         if not own.empty:
             draw_lines(own, ax, y=y, reference=figure.reference, ribbon=ribbon, **axis)
         if not panel.points.empty:
             draw_printed(panel.points, ax, joined=own.empty, **axis)
+        draw_room(own, ax, figure.x)
         at = {x for table in (own, panel.points) if not table.empty for x in table[figure.x]}
         place_ticks(ax, ordered(at), log=figure.log_x)
 

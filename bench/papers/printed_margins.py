@@ -20,6 +20,6 @@ def _shipped() -> dict[str, dict[str, float]]:
 def printed_margin(suite: str, claim: str) -> float | None:
     """Return the smallest distance from a threshold, in the metric's unit; None: nothing printed.
 
-    Of the checks of a suite's claim on the printed numbers; tests/reference computes it anew.
+    Of the checks of a suite's claim on the printed numbers: `make margins` writes the file.
     """
     return _shipped().get(suite, {}).get(claim)

@@ -11,6 +11,7 @@ from bench.cells.cell import Cell, varied_settings
 from bench.papers.reader import Artifact, Claim, Paper, Protocol
 from bench.report.effects import ArtifactEffects, artifact_effects
 from bench.report.measured import measured_table
+from bench.report.rooms import missing_baselines, not_learned, room_table
 from bench.report.tables import (
     Entry,
     Table,
@@ -59,6 +60,9 @@ class SectionFacts:
     artifacts: list[tuple[Artifact, list[Table]]]
     effects: dict[str, ArtifactEffects]  # by artifact, of those with a measured one
     measured: list[Table]
+    rooms: Table | None  # of accuracies
+    missing_rooms: str | None  # what of them is not computed yet
+    not_learned: list[str]  # sides of checks, with the numbers
     tolerances: list[str]
     differences: list[str]  # from the published protocol
     judged: list[tuple[Claim, ClaimVerdict, list[Judged]]]
@@ -101,7 +105,10 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         missing=missing_cells(evidence),
         artifacts=[(a, _tables(evidence, rows_of[a.id])) for a in artifacts],
         effects=artifact_effects(evidence.effects),
-        measured=[t for asked in suite.tables if (t := measured_table(asked, evidence.done))],
+        measured=_measured(evidence),
+        rooms=room_table(evidence, _metrics(evidence)),
+        missing_rooms=missing_baselines(evidence),
+        not_learned=not_learned(evidence),
         tolerances=_tolerances([r for r in compared if r.comparable and r.measured]),
         differences=evidence.departures,
         judged=by_claim(evidence.judged),
@@ -143,6 +150,11 @@ def missing_cells(evidence: Evidence) -> list[str]:
     ]
     left = len(lines) - MOST_MISSING
     return [*lines[:MOST_MISSING], f"and {left} more"] if left > 0 else lines
+
+
+def _measured(evidence: Evidence) -> list[Table]:
+    made = (measured_table(t, evidence.done, evidence.rooms) for t in evidence.suite.tables)
+    return [table for table in made if table is not None]
 
 
 def _tolerances(rows: Sequence[Compared]) -> list[str]:
@@ -229,12 +241,7 @@ def _finished_cells(evidence: Evidence) -> Table | None:
     """Return a row a finished cell: what tells it apart, and its metrics as they are kept."""
     if not evidence.done:
         return None
-    suite = evidence.suite
-    asked = [c.metric for c in suite.compare] + [t.metric for t in suite.tables]
-    asked += [check.metric for checks in suite.claims.values() for check in checks]
-    asked += [name for f in suite.figures for name in f.columns]
-    measured = {name for _, finished in evidence.done for name in finished.metrics}
-    metrics = [name for name in dict.fromkeys(asked) if name in measured]
+    metrics = _metrics(evidence)
     varied = varied_settings(evidence.cells)
     rows = [
         [
@@ -246,6 +253,17 @@ def _finished_cells(evidence: Evidence) -> Table | None:
         for cell, finished in evidence.done
     ]
     return Table("cells", "Finished cells", ["id", "seed", *varied, *metrics], rows)
+
+
+def _metrics(evidence: Evidence) -> list[str]:
+    """Return the metrics that the page speaks of and that were measured."""
+    suite = evidence.suite
+    asked = [c.metric for c in suite.compare] + [t.metric for t in suite.tables]
+    asked += [judged.check.metric for judged in evidence.judged]
+    asked += [check.metric for checks in suite.claims.values() for check in checks]
+    asked += [name for f in suite.figures for name in f.columns]
+    measured = {name for _, finished in evidence.done for name in finished.metrics}
+    return [name for name in dict.fromkeys(asked) if name in measured]
 
 
 def _metric(value: float | None) -> Entry:

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import bench
+from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.files.yaml_file import yaml_files
 from bench.papers.reader import PAPERS
@@ -26,17 +27,19 @@ def fingerprint(*parts: str) -> str:
 def fingerprint_of_grid(
     path: Path, paper: str | None, scale: str, cells: Sequence[Cell], results: Results
 ) -> tuple[str, int]:
-    """Return the fingerprint of a suite at a scale with its results, and how many are done.
+    """Return the fingerprint of a suite at a scale with its results, and how many cells are done.
 
     The suite's file, the methods and shared scales beside it, the paper's file, each cell's id
-    with the bytes of its result, bench's version and code (which holds the shipped ones).
+    with the bytes of its result, bench's version and code (which holds the shipped ones). Baselines
+    are not counted: many suites share them, so that they are no results of this one.
     """
     stamps = [(cell.id, results.stamp(cell)) for cell in cells]
     beside = [p for name in ("methods", "scales") for p in yaml_files(path.parent / name)]
     texts = [p.read_text() for p in (path, *beside)]
     printed = PAPERS[paper].read_text() if paper else ""
     known = fingerprint(code(), printed, scale, *texts, json.dumps(stamps))
-    return known, sum(stamp is not None for _, stamp in stamps)
+    done = {name for name, stamp in stamps if stamp is not None}
+    return known, sum(cell.id in done for cell in without_baselines(cells))
 
 
 @cache

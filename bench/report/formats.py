@@ -31,7 +31,7 @@ def to_markdown(table: Table) -> str:
     rules = ["---:" if is_number else "---" for is_number in table.numeric]
     lines = [_line(table.heads), _line(rules)]
     lines += [_line([entry.text for entry in row]) for row in table.rows]
-    return "\n".join(lines)
+    return "\n".join(lines) + "".join(f"\n\n{markdown_text(note)}" for note in table.notes)
 
 
 def markdown_text(text: str) -> str:
@@ -49,13 +49,14 @@ def to_latex(table: Table) -> str:
             lines.append(r"\addlinespace")
         lines.append(_latex_line([entry.text for entry in row]))
     body = "\n".join(lines)
+    notes = "".join(f"\\par\\footnotesize {latex_text(note)}\n" for note in table.notes)
     return (
         "% needs \\usepackage{booktabs}\n"
         "\\begin{table}\n\\centering\n"
         f"\\caption{{{latex_text(table.title)}}}\n"
         f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n"
         f"{_latex_line(table.heads)}\n\\midrule\n{body}\n\\bottomrule\n"
-        "\\end{tabular}\n\\end{table}\n"
+        f"\\end{{tabular}}\n{notes}\\end{{table}}\n"
     )
 
 

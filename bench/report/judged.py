@@ -1,5 +1,7 @@
 """Checks of claims and their effects in words."""
 
+from typing import Any
+
 from bench.analysis.claims import Judged
 from bench.suites.checks import Check
 from bench.text import value_text
@@ -37,15 +39,19 @@ def seen_text(judged: Judged) -> str:
 
 def remark_text(judged: Judged) -> str:
     """Return what else has to be known of a verdict: what it leaves out and what it rests on."""
-    part, floor = judged.check.part, judged.floor
-    stand_in = judged.stand_in_for
-    accuracy = judged.check.metric.endswith("top1") and judged.effect is not None
+    part, stand_in, room = judged.check.part, judged.stand_in_for, judged.room
+    unknown = judged.check.metric.endswith("top1") and judged.effect and not judged.missing
     told = [
         judged.missing,
         judged.why,
         f"of the sentence only: {part}" if part else None,
         f"in place of {stand_in}" if stand_in else None,
         "does not decide" if judged.check.shown else None,
-        floor.told if floor else "level without learning not known" if accuracy else None,
+        room.told if room else "level without learning not known" if unknown else None,
     ]
     return "; ".join(text for text in told if text)
+
+
+def room_text(room: dict[str, Any] | None) -> str:
+    """Return the floor and the ceiling of a row of `bench claims --json`, where it has them."""
+    return "" if room is None else f"floor {room['floor']:.1f}, ceiling {room['ceiling']:.1f}"

@@ -4,20 +4,26 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
+from bench.analysis.room import Room, Rooms, room_lines
 from bench.analysis.statistics import t_interval
 from bench.report.tables import Entry, Table, column_head, gain_bases, setting_entry, slug
 from bench.results.reader import Done
 from bench.suites.suite import MeasuredTable
 
+NO_ROOM = "raw pixels, untrained network and network with labels: not computed yet"
 Points = dict[tuple[Any, ...], list[tuple[str, float]]]
 """The id and the number of each cell, by the values of the rows' settings and the column's."""
 
 
-def measured_records(asked: MeasuredTable, done: Done) -> list[dict[str, Any]]:
+def measured_records(
+    asked: MeasuredTable, done: Done, rooms: Rooms | None = None
+) -> list[dict[str, Any]]:
     """Return the entries of a table as numbers: means over n seeds with their 95 % t-intervals.
 
     `row` and `column` are settings with their values; `column` is empty where a table has one.
+    `room` is that of the entry's cells: null where it is not known or they have several.
     """
+    cells = {cell.id: cell for cell, _ in done}
     names = [*asked.rows, *([asked.columns] if asked.columns else [])]
     records = []
     for key, own in _points(asked, done).items():
@@ -26,7 +32,9 @@ def measured_records(asked: MeasuredTable, done: Done) -> list[dict[str, Any]]:
         found = t_interval([value for _, value in own])
         numbers = {"mean": found.mean, "low": found.low, "high": found.high, "n": found.n}
         head = {"table": asked.title, "metric": asked.metric, "row": settings, "column": column}
-        records.append(head | numbers)
+        found_rooms = rooms.of(asked.metric, [cells[name] for name, _ in own]) if rooms else []
+        room = found_rooms[0].record() if len(found_rooms) == 1 else None
+        records.append(head | numbers | {"room": room})
     return records
 
 
@@ -42,8 +50,14 @@ def _points(asked: MeasuredTable, done: Done) -> Points:
     return found
 
 
-def measured_table(asked: MeasuredTable, done: Done) -> Table | None:
-    """Return means over seeds with half their 95 % t-intervals; None without any result."""
+def measured_table(asked: MeasuredTable, done: Done, rooms: Rooms | None = None) -> Table | None:
+    """Return means over seeds with half their 95 % t-intervals; None without any result.
+
+    Args:
+        asked: the metric and its layout.
+        done: the finished cells.
+        rooms: of the scale's accuracies, told below the table; None: it has none.
+    """
     found = _points(asked, done)
     if not found:
         return None
@@ -64,7 +78,29 @@ def measured_table(asked: MeasuredTable, done: Done) -> Table | None:
     counts = {len(own) for own in found.values()}
     seeds = " to ".join(str(n) for n in sorted({min(counts), max(counts)}))
     title = f"{asked.title} (mean ± 95 % interval, n = {seeds})"
-    return Table(slug(asked.title), title, [*asked.rows, *heads], rows)
+    notes = _notes(asked.metric, list(found.values()), done, rooms) if rooms else []
+    return Table(slug(asked.title), title, [*asked.rows, *heads], rows, notes)
+
+
+def _notes(
+    metric: str, points: Sequence[Sequence[tuple[str, float]]], done: Done, rooms: Rooms
+) -> list[str]:
+    """Return the rooms of all points, and how many points do not lie above their floor."""
+    known = {cell.id: cell for cell, _ in done}
+    cells = [[known[name] for name, _ in own] for own in points]
+    every = [cell for own in cells for cell in own]
+    if rooms.are_missing(metric, every):
+        return [NO_ROOM]
+    lines = room_lines(rooms.of(metric, every))
+    low = sum(map(_reaches_floor, points, (rooms.of(metric, own) for own in cells)))
+    told = f"at the floor or below it, with their intervals: {low} of {len(points)} entries"
+    return [*lines, *([told] if low else [])]
+
+
+def _reaches_floor(own: Sequence[tuple[str, float]], rooms: Sequence[Room]) -> bool:
+    interval = t_interval([value for _, value in own])
+    low = interval.mean if interval.low is None else interval.low
+    return bool(rooms) and low <= max(room.floor for room in rooms)
 
 
 def _order(value: Any) -> tuple[int, Any]:

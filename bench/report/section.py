@@ -33,6 +33,7 @@ def write_section(
             evidence.cells,
             evidence.done,
             evidence.paper,
+            rooms=evidence.rooms,
             published=evidence.is_published,
         )
         if canvas is not None:
@@ -43,7 +44,7 @@ def write_section(
             save(canvas, folder / effects.table.name, facts.pictures)
     tables = [table for _, own in facts.artifacts for table in own]
     tables += [effects.table for effects in facts.effects.values()]
-    for table in [*tables, *facts.measured]:
+    for table in [*tables, *facts.measured, *([facts.rooms] if facts.rooms else [])]:
         for kind in facts.formats:
             write_whole(folder / f"{table.name}.{kind}", WRITERS[kind](table).encode())
     write_whole(folder / "compare.csv", compare_csv(evidence.compared).encode())
@@ -67,6 +68,7 @@ def compare_csv(rows: Sequence[Compared]) -> str:
     records = [
         row.record()
         | {
+            "room": json.dumps(row.room.record()) if row.room else "",
             "row": json.dumps(row.row),
             "published_row": row.published.row + 1,
             "cells": " ".join(row.cells),

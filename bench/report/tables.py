@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
 from bench.analysis.intervals import TRAINING
+from bench.analysis.room import room_lines
 from bench.analysis.verdicts import Verdict
 from bench.suites.suite import Layout
 from bench.text import value_text
@@ -61,12 +62,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a title, heads and rows of entries."""
+    """A table with a title, heads, rows of entries and lines below it."""
 
     name: str  # of its files
     title: str
     heads: list[str]
     rows: list[list[Entry]]
+    notes: list[str] = field(default_factory=list)
 
     @property
     def numeric(self) -> list[bool]:
@@ -102,6 +104,7 @@ def _table(title: str, rows: Sequence[Compared], layout: Layout | None) -> Table
     name = slug(title.partition("/")[2])
     names = layout.rows if layout else list(dict.fromkeys(k for row in rows for k in row.row))
     column = layout.columns if layout else None
+    notes = room_lines(list(dict.fromkeys(row.room for row in rows if row.room)))
     shown = [*names, column] if column else names
     points = [{k: row.row.get(k) for k in shown} for row in rows]
     bases = gain_bases(points, layout.baseline if layout else None)
@@ -111,7 +114,7 @@ def _table(title: str, rows: Sequence[Compared], layout: Layout | None) -> Table
     ]
     if column is None:
         lines = [[*_keys(row, names), own] for row, own in zip(rows, entries, strict=True)]
-        return Table(name, title, [*names, rows[0].what], lines)
+        return Table(name, title, [*names, rows[0].what], lines, notes)
     columns = list(dict.fromkeys(row.row.get(column) for row in rows))
     grid: dict[tuple[Any, ...], dict[Any, Entry]] = {}
     heads: dict[tuple[Any, ...], list[Entry]] = {}
@@ -122,7 +125,7 @@ def _table(title: str, rows: Sequence[Compared], layout: Layout | None) -> Table
     lines = [
         [*heads[key], *(line.get(c, Entry("")) for c in columns)] for key, line in grid.items()
     ]
-    return Table(name, title, [*names, *(column_head(column, c) for c in columns)], lines)
+    return Table(name, title, [*names, *(column_head(column, c) for c in columns)], lines, notes)
 
 
 def column_head(setting: str, value: Any) -> str:

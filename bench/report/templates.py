@@ -11,6 +11,7 @@ from bench import __version__
 from bench.report.effects import EFFECTS_LEGEND
 from bench.report.formats import markdown_text, to_markdown
 from bench.report.judged import check_text, effect_text, remark_text, seen_text
+from bench.report.rooms import MEANING as ROOM_MEANING
 from bench.report.tables import LEGEND, MARKS, MEANINGS, slug
 
 
@@ -39,6 +40,7 @@ def _environment(*, html: bool) -> Environment:
         "marks": MARKS,
         "meanings": MEANINGS,
         "remark": remark_text,
+        "room_meaning": ROOM_MEANING,
         "seen": seen_text,
         "version": __version__,
         "words": check_text,

@@ -39,8 +39,7 @@ def baseline_cells(
     """
     points: dict[tuple[Any, ...], dict[str, Any]] = {}
     for cell in cells:
-        if isinstance(cell, Pretrain):
-            own = {name: getattr(cell, name) for name in SHARED} | settings
+        if (own := point_of(cell, settings)) is not None:
             points.setdefault(tuple(own.values()), own)
     settings_of = [
         {"experiment": "baseline", "baseline": kind} | point | ONE_SEED.get(str(kind), {})
@@ -48,3 +47,15 @@ def baseline_cells(
         for kind in kinds
     ]
     return list({cell.id: cell for cell in _LIST.validate_python(settings_of)}.values())
+
+
+def point_of(cell: Cell, settings: Settings) -> dict[str, Any] | None:
+    """Return what the baselines of a cell are made of, its seed among it; None: it has none.
+
+    Args:
+        cell: of any experiment; `pretrain` alone has baselines.
+        settings: what the scale says of its baselines.
+    """
+    if not isinstance(cell, Pretrain):
+        return None
+    return {name: getattr(cell, name) for name in SHARED} | settings

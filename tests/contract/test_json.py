@@ -23,8 +23,8 @@ NAMED_BY_DATA = {
 }  # fmt: skip
 CLAIM = """paper claim sentence scale check.check check.metric check.over check.within
     check.where.* check.at check.part check.shown check.may_collapse counts part stand_in_for
-    effect low high level covers n groups threshold smallest_effect printed_margin floor verdict
-    why missing"""
+    effect low high level covers n groups threshold smallest_effect printed_margin room unlearned[]
+    verdict why missing"""
 FAILURES = """failures[].id failures[].reason failures[].message failures[].attempts
     failures[].log"""
 MERGED = "added same encoders left_out[] conflicts[] busy[]"
@@ -52,14 +52,14 @@ KEYS = {
         limited.of_cells limited.chosen[] limited.claims[].claim limited.claims[].seeds[]
         limited.claims[].of_seeds""",
     "run": f"done failed missing {FAILURES}",
-    "show": "[].table [].metric [].row.* [].column.* [].mean [].low [].high [].n",
+    "show": "[].table [].metric [].row.* [].column.* [].mean [].low [].high [].n [].room",
     "status": f"""suite scale results cells done running queued failed missing stale attempts
         {FAILURES} jobs[].job jobs[].state jobs[].reason jobs[].log slurm_answers left_core_s
         words begun[]""",
     "cancel": "jobs[] launchers[] elsewhere[]",
     "compare": """[].artifact [].row.* [].metric [].reading [].published [].published_std
-        [].measured [].n [].std [].low [].high [].covers [].tolerance [].tolerance_why [].comparable
-        [].differences[] [].verdict""",
+        [].measured [].n [].std [].low [].high [].covers [].room [].tolerance
+        [].tolerance_why [].comparable [].differences[] [].verdict""",
     "compare --effects": """[].artifact [].row [].row.* [].scale [].metric [].stand_in_for [].of.*
         [].over.* [].at.* [].published [].measured [].low [].high [].level [].n [].smallest_effect
         [].replaced[] [].outcome [].cells[]""",

@@ -249,9 +249,10 @@ def test_a_check_on_a_history_reads_the_runs_and_not_their_ends() -> None:
 
 
 def scales_with(suite: Suite, scale: str, stand_in: dict[str, str] | None) -> dict[str, Scale]:
-    """Return the scales of a suite, one of them with these stand-ins or without any."""
+    """Return the scales of a suite, one without baselines, with these stand-ins or without any."""
     given = None if stand_in is None else StandIn(what="others", metrics=stand_in)
-    return suite.scales | {scale: suite.scales[scale].model_copy(update={"stand_in": given})}
+    changes = {"stand_in": given, "baselines": None}
+    return suite.scales | {scale: suite.scales[scale].model_copy(update=changes)}
 
 
 def of_claim(
@@ -344,33 +345,6 @@ def test_an_effect_too_small_to_be_seen_cannot_be_told(monkeypatch: pytest.Monke
     margins["made"] = 50.0
     assert [str(j.verdict) for j in of_claim(BETTER, metric=unsure)] == ["inconclusive"]
     assert [str(j.verdict) for j in of_claim(BETTER, metric=better)] == ["holds"]
-
-
-def test_a_side_without_learning_decides_nothing() -> None:
-    path = TABLE_9.with_name("dcl-table-1.yaml")
-    suite = load_suite(path)
-    cells = without_baselines(expand(suite, "cpu", path))
-
-    def verdict(low: float, **more: Any) -> tuple[str, str | None]:
-        check = {"check": "exceeds", "metric": "knn_top1", "where": {"loss": "dcl"},
-                 "than": {"loss": "infonce"}} | more  # fmt: skip
-        asked = suite.model_copy(
-            update={"claims": {"batch-flat-small-scale": [ADAPTER.validate_python(check)]},
-                    "scales": scales_with(suite, "cpu", None)}
-        )  # fmt: skip
-        done = [
-            (c, Finished({"knn_top1": 95 if c.settings["loss"] == "dcl" else low}, {}))
-            for c in cells
-        ]
-        (judged,) = judge_claims(asked, "cpu", cells, done, load_paper("dcl"))
-        assert judged.floor is not None
-        assert judged.floor.told == "raw pixels 96, untrained network 89.3, at most 100"
-        return str(judged.verdict), judged.why
-
-    assert verdict(89.0) == ("cannot tell here", "a side has 89, an untrained network 89.3")
-    assert verdict(90.3)[0] == "cannot tell here"  # less than a tenth of the way up to 100
-    assert verdict(90.4) == ("holds", None)
-    assert verdict(89.0, may_collapse=True) == ("holds", None)
 
 
 def test_peak() -> None:

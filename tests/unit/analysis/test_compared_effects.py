@@ -125,6 +125,23 @@ def test_a_reduced_scale_says_what_stands_for_what() -> None:
     assert long.measured is not None
 
 
+def test_a_scale_stands_for_no_rows_that_it_leaves_out() -> None:
+    """At cifar labels are clean; the paper prints what dual temperature gains with noise."""
+    rows = effects("dual-temperature-table-2", "cifar", lambda c: {"test_top1": 1.0 * c.seed})
+    own = of_artifact(rows, "table-2", "test_top1")
+    assert [row.measured is None for row in own if row.printed] == [True] * 6
+    assert [row.measured is None for row in own if not row.printed] == [False]
+
+
+def test_only_rows_with_effects_say_which_numbers_correspond() -> None:
+    """The quoted rows of Table 7 have other epochs and batches, which no cell has."""
+    rows = effects("dcl-table-7", "cpu", lambda _: {"warped_linear_top1": 60.0})
+    assert [row.replaced for row in of_artifact(rows, "table-7")] == [
+        ("batch_size 32 for 256", "epochs 50 for 1000"),
+        ("batch_size 64 for 512", "epochs 50 for 1000"),
+    ]
+
+
 def test_at_a_published_scale_nothing_stands_for_anything() -> None:
     rows = effects("dcl-table-1", "gpu", knn)
     measured = {row.artifact for row in rows if row.measured}

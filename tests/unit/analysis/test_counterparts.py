@@ -48,5 +48,14 @@ def test_one_value_stands_for_an_artifacts_own_though_another_artifact_has_it() 
     assert counterpart(["cifar10", "cifar100"], ["cifar10"]) == ["cifar10", "cifar100"]
 
 
+def test_what_the_suite_has_itself_stands_for_nothing_else() -> None:
+    """A scale with clean labels alone leaves out the rows with noise."""
+    rows: list[Any] = [{"eta": 0.4}, {"eta": 0.8}]
+    cells = [{"eta": 0.0}]
+    assert Counterparts(rows, rows, cells).of({"eta": 0.4}) == {"eta": 0.0}
+    own: dict[str, Any] = {"eta": {0.0, 0.4, 0.8}}
+    assert Counterparts(rows, rows, cells, own).of({"eta": 0.4}) == {"eta": 0.4}
+
+
 def test_without_cells_nothing_stands_for_anything() -> None:
     assert counterpart(["imagenet1k", 3], []) == ["imagenet1k", 3]

@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 from bench.analysis.evidence import gather
-from bench.analysis.room import Room, room_of
-from bench.cells.baseline import Baseline, without_baselines
+from bench.analysis.room import Rooms, room_lines
+from bench.cells.baseline import baselines_among, without_baselines
 from bench.cells.cell import Cell
 from bench.papers.reader import NO_PAPER
 from bench.results.reader import Results
 from bench.suites.load import load_suite
 from tests.fakes.results import cells_of, finish
+from tests.fakes.rooms import LABELS
 from tests.fakes.suites import DIGITS, REMOVED, changed
 from tests.fakes.workspace import Workspace
 
-LABELS = {"views": "affine", "batch_size": 32, "optimizer": "sgd", "lr": 0.1, "weight_decay": 0.0,
-          "lr_schedule": "cosine"}  # fmt: skip
+WIDER = 2.0  # points of the wide network
 ACCURACY = {"raw": 60.0, "untrained": 40.0, "labels": 90.0}
 
 
@@ -31,57 +31,98 @@ def path(workspace: Workspace) -> Path:
 
 def accuracy(cell: Any) -> dict[str, float]:
     """Return what is planted: seeds 1 apart, the wide network 2 better."""
-    wide = 2.0 * (cell.width == 8)
+    wide = WIDER * (cell.width == 8)
     return {"knn_top1": ACCURACY[cell.baseline] + cell.seed + wide}
 
 
-def room(path: Path, done: list[Cell], judged: list[Cell], metric: str = "knn_top1") -> Room | None:
+def rooms(path: Path, done: list[Cell]) -> Rooms:
+    """Return the rooms where these baselines are done."""
     root = path.parent.parent / "results"
     root.mkdir()
     finish(root, done, accuracy)
-    baselines = Results(root).finished(cells_of(path, "tiny"))
-    return room_of(metric, judged, baselines, load_suite(path), "tiny")
+    finished = Results(root).finished(baselines_of(path))
+    return Rooms(load_suite(path).scales["tiny"].baselines, finished)
 
 
 def baselines_of(path: Path) -> list[Cell]:
-    return [cell for cell in cells_of(path, "tiny") if isinstance(cell, Baseline)]
+    return [*baselines_among(cells_of(path, "tiny"))]
 
 
-def width(cells: list[Cell], value: int) -> list[Cell]:
-    return [cell for cell in without_baselines(cells) if cell.settings["width"] == value]
+def judged_of(path: Path, **settings: int) -> list[Cell]:
+    """Return the cells that are no baselines, those with some settings."""
+    cells = without_baselines(cells_of(path, "tiny"))
+    return [c for c in cells if all(c.settings[k] == v for k, v in settings.items())]
 
 
 def test_room_is_from_the_larger_of_raw_and_untrained_to_labels(path: Path) -> None:
-    found = room(path, baselines_of(path), width(cells_of(path, "tiny"), 8))
-    assert found is not None
+    (found,) = rooms(path, baselines_of(path)).of("knn_top1", judged_of(path, width=8))
     assert (found.raw.mean, found.untrained.mean, found.labels.mean) == (60.0, 42.5, 92.5)
-    assert (found.floor, found.ceiling, found.room) == (60.0, 92.5, 32.5)
+    assert (found.floor, found.floor_is, found.ceiling, found.room) == (
+        60.0, "raw pixels", 92.5, 32.5,
+    )  # fmt: skip
     assert (found.raw.n, found.untrained.n, found.labels.n) == (1, 2, 2)
+    assert found.told == "raw pixels 60.0, untrained network 42.5, with labels 92.5: room 32.5"
+    assert found.record() == {
+        "metric": "knn_top1", "raw": 60.0, "untrained": 42.5, "labels": 92.5, "floor": 60.0,
+        "ceiling": 92.5, "room": 32.5,
+    }  # fmt: skip
 
 
-def test_of_several_networks_room_is_what_all_have(path: Path) -> None:
-    """The highest untrained network, the lowest ceiling."""
-    found = room(path, baselines_of(path), without_baselines(cells_of(path, "tiny")))
-    assert found is not None
-    assert (found.untrained.mean, found.labels.mean, found.labels.n) == (42.5, 90.5, 2)
+def test_an_untrained_network_may_be_the_floor(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ACCURACY, "untrained", 70.0)
+    (found,) = rooms(path, baselines_of(path)).of("knn_top1", judged_of(path, width=4))
+    assert (found.floor, found.floor_is) == (70.5, "untrained network")
+
+
+def test_baselines_of_all_seeds_count_whichever_cells_are_asked_of(path: Path) -> None:
+    found = rooms(path, baselines_of(path))
+    one, *_ = found.of("knn_top1", judged_of(path, width=8, seed=1))
+    assert [one] == found.of("knn_top1", judged_of(path, width=8))
+
+
+def test_each_network_has_its_own_room(path: Path) -> None:
+    found = rooms(path, baselines_of(path)).of("knn_top1", judged_of(path))
+    assert room_lines(found) == [
+        "width = 4: raw pixels 60.0, untrained network 40.5, with labels 90.5: room 30.5",
+        "width = 8: raw pixels 60.0, untrained network 42.5, with labels 92.5: room 32.5",
+    ]
+    assert room_lines(found[:1]) == [found[0].told]
+
+
+def test_what_moves_no_number_is_not_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.WIDER", 0.0)
+    found = rooms(path, baselines_of(path)).of("knn_top1", judged_of(path))
+    assert len(found) == 2
+    assert room_lines(found) == [found[0].told]
 
 
 @pytest.mark.parametrize("kind", ["raw", "untrained", "labels"])
 def test_there_is_none_without_each_kind(path: Path, kind: str) -> None:
     done = [c for c in baselines_of(path) if c.settings["baseline"] != kind]
-    assert room(path, done, without_baselines(cells_of(path, "tiny"))) is None
+    found = rooms(path, done)
+    assert found.of("knn_top1", judged_of(path)) == []
+    assert found.are_missing("knn_top1", judged_of(path))
 
 
-def test_there_is_none_of_what_is_not_measured(path: Path) -> None:
-    judged = without_baselines(cells_of(path, "tiny"))
-    assert room(path, baselines_of(path), judged, "linear_top1") is None
+def test_there_is_none_of_what_baselines_do_not_measure(path: Path) -> None:
+    found = rooms(path, baselines_of(path))
+    for metric in ("linear_top1", "q_b"):
+        assert found.of(metric, judged_of(path)) == []
+        assert not found.are_missing(metric, judged_of(path))
+    none_done = Rooms(load_suite(path).scales["tiny"].baselines)
+    assert [none_done.are_missing(m, judged_of(path)) for m in ("knn_top1", "q_b")] == [True, False]
+
+
+def test_a_scale_without_baselines_misses_none(path: Path) -> None:
+    assert Rooms().of("knn_top1", judged_of(path)) == []
+    assert not Rooms().are_missing("knn_top1", judged_of(path))
 
 
 def test_baselines_are_kept_apart_from_what_is_judged(path: Path) -> None:
     cells = cells_of(path, "tiny")
     root = path.parent.parent / "results"
     root.mkdir()
-    finish(root, baselines_of(path), accuracy)
+    finish(root, baselines_of(path)[1:], accuracy)
     evidence = gather(load_suite(path), "tiny", cells, NO_PAPER, Results(root))
-    assert evidence.cells == without_baselines(cells)
-    assert (evidence.done, [cell for cell, _ in evidence.baselines]) == ([], baselines_of(path))
+    assert (evidence.cells, evidence.done) == (without_baselines(cells), [])
+    assert (evidence.baselines, evidence.baselines_done) == (baselines_of(path), 8)

@@ -1,10 +1,9 @@
-"""The tables of spreads and floors: what is known of a metric beforehand."""
+"""The table of spreads: what is known of a metric beforehand."""
 
 from pathlib import Path
 
 import pytest
 
-from bench.analysis.floors import floor_of
 from bench.analysis.measured import Measured
 from bench.analysis.spread import read_spread, spread_of
 from bench.cells.baseline import without_baselines
@@ -50,17 +49,3 @@ def test_runs_of_one_loss_share_a_variance_over_the_batch_sizes() -> None:
     # Seeds 0 to 4 have the variance 2.5 at each of five batch sizes: 20 degrees of freedom.
     assert sorted((round(v.value, 9), v.freedom) for v in pools.values()) == [(2.5, 20), (22.5, 20)]
     assert Measured("paper", cells, done).pools(check, cells) == {}
-
-
-def test_the_floor_of_a_network_that_begins_with_zero_branches_is_its_own() -> None:
-    digits = {"dataset": "digits", "image_size": 16, "zero_init_residual": False}
-    plain, zero = (
-        floor_of([digits], "knn_top1"),
-        floor_of([digits | {"zero_init_residual": True}], "knn_top1"),
-    )
-    assert plain is not None
-    assert zero is not None
-    assert (plain.untrained, zero.untrained, plain.raw) == (89.3, 69.3, 96.0)
-    assert floor_of([digits | {"dataset": "cifar10"}], "knn_top1") is None
-    assert floor_of([digits], "q_b") is None
-    assert floor_of([], "knn_top1") is None

@@ -1,0 +1,73 @@
+"""Floor, ceiling and room on the pages: a table of them, what is missing, and who did not learn."""
+
+from collections.abc import Sequence
+
+from bench.analysis.evidence import Evidence
+from bench.analysis.grounds import LEFT
+from bench.analysis.room import LABELS, RAW, UNTRAINED, Room, apart
+from bench.analysis.statistics import Interval
+from bench.cells.baseline import BASELINES
+from bench.report.tables import Entry, Table, setting_entry
+
+TITLE = "Floor, ceiling and room (%; mean ± 95 % interval over seeds)"
+MEANING = (
+    "The floor is the larger of raw pixels and the untrained network; the ceiling is the same "
+    "network, trained with labels for as many epochs; room lies between them. All are evaluated as "
+    f"the cells are. A claim is judged on an accuracy only with {LEFT:g} points of room beyond the "
+    "smallest effect that its check sees, and only where each side, on average, lies above the "
+    "floor by more than that effect. Accuracies while training have neither where their kNN is "
+    "another than the evaluation's."
+)
+
+
+def room_table(evidence: Evidence, metrics: Sequence[str]) -> Table | None:
+    """Return the room of accuracies, by data set and network; None where none is known.
+
+    Args:
+        evidence: what is known.
+        metrics: measured ones that the page speaks of.
+    """
+    cells = [cell for cell, _ in evidence.done]
+    rooms = [room for name in metrics for room in evidence.rooms.of(name, cells)]
+    if not rooms:
+        return None
+    settings = apart(rooms)
+    rows = [
+        [
+            Entry(room.metric),
+            *(setting_entry(dict(room.point)[name]) for name in settings),
+            *_numbers(room),
+        ]
+        for room in rooms
+    ]
+    once = [list(row) for row in dict.fromkeys(map(tuple, rows))]
+    return Table("room", TITLE, ["metric", *settings, RAW, UNTRAINED, LABELS, "room"], once)
+
+
+def _numbers(room: Room) -> list[Entry]:
+    means = [_mean(interval) for interval in (room.raw, room.untrained, room.labels)]
+    return [*means, Entry(f"{room.room:.1f}", number=room.room)]
+
+
+def _mean(interval: Interval) -> Entry:
+    text = f"{interval.mean:.1f}"
+    if interval.low is not None and interval.high is not None:
+        text += f" ± {(interval.high - interval.low) / 2:.1f}"
+    return Entry(text, number=interval.mean)
+
+
+def missing_baselines(evidence: Evidence) -> str | None:
+    """Return what of the baselines is not computed, and the command for it; None: nothing."""
+    planned, done = len(evidence.baselines), evidence.baselines_done
+    if done == planned:
+        return None
+    command = f"bench run {evidence.suite.name} --scale {evidence.scale}"
+    return (
+        f"{planned - done} of the {planned} cells that tell floor and ceiling of accuracies are "
+        f"not computed yet: `{command} --where baseline={','.join(BASELINES)}`."
+    )
+
+
+def not_learned(evidence: Evidence) -> list[str]:
+    """Return each side of a check that did not learn here, with the numbers."""
+    return list(dict.fromkeys(told for judged in evidence.judged for told in judged.unlearned))

@@ -1,0 +1,264 @@
+"""What claims on accuracies stand on: sides that learned, and room between floor and ceiling."""
+
+from functools import cache
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import TypeAdapter
+
+from bench.analysis.claims import Judged, judge_claims
+from bench.analysis.grounds import LEFT
+from bench.cells.baseline import baselines_among, without_baselines
+from bench.cells.cell import Cell
+from bench.papers.printed_margins import MARGINS
+from bench.papers.reader import load_paper
+from bench.results.reader import Done, Finished
+from bench.suites.checks import Check
+from bench.suites.expand import expand
+from bench.suites.load import load_suite
+from bench.suites.suite import Suite
+from tests.fakes.paths import SUITES
+
+PATH = SUITES / "dcl-table-1.yaml"
+ADAPTER: TypeAdapter[Check] = TypeAdapter(Check)
+BETTER = {"check": "exceeds", "where": {"loss": "dcl"}, "than": {"loss": "infonce"}}
+LEVELS = {"raw": 40.0, "untrained": 25.0, "labels": 70.0}
+NOISE = [-0.3, -0.1, 0.0, 0.1, 0.3]  # of the seeds
+
+
+@cache
+def made_cells(scale: str) -> tuple[list[Cell], Suite]:
+    suite = load_suite(PATH)
+    return expand(suite, scale, PATH), suite
+
+
+def baselines(scale: str = "cifar", metric: str = "knn_top1", **levels: float) -> Done:
+    """Return the scale's baselines with these accuracies, all of them done."""
+    known = LEVELS | levels
+    cells = baselines_among(made_cells(scale)[0])
+    return [(c, Finished({metric: known[c.baseline]}, {})) for c in cells]
+
+
+def judge(
+    check: dict[str, Any],
+    metric: Any,
+    done: Done | None,
+    scale: str = "cifar",
+    name: str = "knn_top1",
+) -> Judged:
+    """Return a check on what `metric` makes of a cell, with noise over the seeds."""
+    cells, suite = made_cells(scale)
+    asked = {"batch-flat-small-scale": [ADAPTER.validate_python({"metric": name} | check)]}
+    changed = suite.model_copy(update={"claims": asked, "name": "made"})
+    own = without_baselines(cells)
+    measured = [(c, Finished({name: metric(c) + NOISE[c.seed]}, {})) for c in own]
+    (judged,) = judge_claims(changed, scale, own, measured, load_paper("dcl"), done)
+    return judged
+
+
+def sides(dcl: float, infonce: float) -> Any:
+    """Return the accuracy of a cell by its loss."""
+    return lambda c: dcl if c.loss == "dcl" else infonce
+
+
+AT_64 = {
+    "check": "exceeds", "where": {"loss": "dcl", "batch_size": 64},
+    "than": {"loss": "infonce", "batch_size": 64},
+}  # fmt: skip
+
+
+def test_sides_above_the_floor_are_judged() -> None:
+    judged = judge(AT_64, sides(52, 50), baselines())
+    assert (str(judged.verdict), judged.why, judged.unlearned) == ("holds", None, ())
+    assert judged.room is not None
+    assert (
+        judged.room.told == "raw pixels 40.0, untrained network 25.0, with labels 70.0: room 30.0"
+    )
+    assert judged.record()["room"] == {
+        "metric": "knn_top1", "raw": 40.0, "untrained": 25.0, "labels": 70.0, "floor": 40.0,
+        "ceiling": 70.0, "room": 30.0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("check", "numbers", "who"),
+    [
+        (AT_64, (52, 39), "loss = infonce, batch_size = 64"),
+        (AT_64, (39, 30), "loss = dcl, batch_size = 64"),
+        (AT_64, (39, 52), "loss = dcl, batch_size = 64"),
+        ({"check": "equal", "within": 9.0, "where": {"loss": "dcl"}, "value": 41.0}, (39, 39),
+         "loss = dcl, batch_size = 32"),
+    ],
+)  # fmt: skip
+def test_a_side_below_the_floor_decides_nothing(check: Any, numbers: Any, who: str) -> None:
+    judged = judge(check, sides(*numbers), baselines())
+    level = next(n for n in reversed(numbers) if n == 39)
+    told = f"{who} did not learn here: knn_top1 {level:.1f}, raw pixels 40.0"
+    assert (str(judged.verdict), judged.unlearned[0]) == ("cannot tell here", told)
+    assert judged.effect is not None
+    assert judged.why is not None
+    assert judged.why.startswith(told)
+
+
+def test_the_untrained_network_may_be_the_floor() -> None:
+    judged = judge(AT_64, sides(52, 44), baselines(untrained=45.0))
+    told = (
+        "loss = infonce, batch_size = 64 did not learn here: knn_top1 44.0, untrained network 45.0"
+    )
+    assert judged.why == told
+
+
+def test_a_lead_over_the_floor_must_be_one_that_is_seen() -> None:
+    seen = judge(AT_64, sides(52, 50), baselines()).smallest_effect
+    assert seen is not None
+    assert 0.3 < seen < 0.6
+    low = judge(AT_64, sides(52, 40 + 0.99 * seen), baselines())
+    assert (str(low.verdict), low.why) == (
+        "cannot tell here",
+        f"loss = infonce, batch_size = 64 did not learn here: knn_top1 {40 + 0.99 * seen:.1f}, raw "
+        f"pixels 40.0; so small a lead is not seen, {seen:.2g} would be",
+    )
+    assert str(judge(AT_64, sides(52, 40 + 1.01 * seen), baselines()).verdict) == "holds"
+
+
+def test_a_sentence_about_collapse_needs_no_learning_but_room() -> None:
+    collapse = AT_64 | {"may_collapse": True}
+    assert str(judge(collapse, sides(52, 12), baselines()).verdict) == "holds"
+    assert str(judge(collapse, sides(52, 12), baselines(labels=45.0)).verdict) == "cannot tell here"
+
+
+def test_a_metric_without_room_decides_nothing() -> None:
+    """Ten points beyond the smallest effect."""
+    seen = judge(AT_64, sides(46, 44), baselines()).smallest_effect
+    assert seen is not None
+    enough = judge(AT_64, sides(46, 44), baselines(labels=50.01 + seen))
+    assert str(enough.verdict) == "holds"
+    judged = judge(AT_64, sides(46, 44), baselines(labels=49.99 + seen))
+    assert (str(judged.verdict), judged.unlearned, judged.why) == (
+        "cannot tell here", (),
+        f"too little room: {9.99 + seen:.1f} points, and {10 + seen:.1f} would be needed (the "
+        f"smallest effect seen, {seen:.2g}, and 10 more)",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["raw", "untrained", "labels"])
+def test_without_its_baselines_nothing_is_judged_on_an_accuracy(kind: str) -> None:
+    some = [(c, f) for c, f in baselines() if c.settings["baseline"] != kind]
+    for done in (some, [], None):
+        judged = judge(AT_64, sides(52, 50), done)
+        assert (str(judged.verdict), judged.missing, judged.room) == (
+            "not tested", "its floor and ceiling are not computed yet", None,
+        )  # fmt: skip
+        assert judged.effect is not None
+
+
+def test_what_is_no_accuracy_needs_no_baselines() -> None:
+    assert str(judge(AT_64, sides(52, 50), None, name="q_b").verdict) == "holds"
+
+
+def test_a_scale_without_baselines_is_judged_by_its_numbers_alone() -> None:
+    assert baselines_among(made_cells("gpu")[0]) == []
+    judged = judge(AT_64, sides(9, 3), None, "gpu")
+    assert (str(judged.verdict), judged.room) == ("holds", None)
+
+
+def test_a_side_is_judged_by_its_mean_along_the_axis() -> None:
+    """A batch of 32 that learns nothing is what a sentence about batch sizes may speak of."""
+    check = {"check": "change", "over": "batch_size", "direction": "rising",
+             "where": {"loss": "infonce"}}  # fmt: skip
+    falls = lambda c: 38 if c.batch_size == 32 else 50  # noqa: E731
+    assert str(judge(check, falls, baselines()).verdict) == "holds"
+    low = lambda c: 50 if c.batch_size == 512 else 36  # noqa: E731
+    judged = judge(check, low, baselines())
+    assert judged.why == "loss = infonce did not learn here: knn_top1 38.8, raw pixels 40.0"
+
+
+def test_one_group_that_fails_is_enough_though_another_did_not_learn() -> None:
+    """At batch 512 neither side learns; at 64 the sentence is wrong."""
+
+    def better(loss: str) -> Any:
+        return lambda c: 39 if c.batch_size == 512 else 45 + 5 * (c.loss == loss)
+
+    judged = judge(BETTER, better("infonce"), baselines())
+    assert (str(judged.verdict), judged.groups, judged.why) == ("fails", 5, None)
+    assert judged.unlearned == (
+        "loss = dcl, batch_size = 512 did not learn here: knn_top1 39.0, raw pixels 40.0",
+        "loss = infonce, batch_size = 512 did not learn here: knn_top1 39.0, raw pixels 40.0",
+    )
+    assert str(judge(BETTER, better("dcl"), baselines()).verdict) == "cannot tell here"
+
+
+def test_the_mean_of_groups_is_judged_by_the_mean_of_its_sides() -> None:
+    metric = lambda c: 39 if c.batch_size == 512 else 45 + 5 * (c.loss == "dcl")  # noqa: E731
+    assert str(judge(BETTER | {"mean": True}, metric, baselines()).verdict) == "holds"
+
+
+def test_each_network_has_its_own_floor() -> None:
+    """The widest untrained network has 50 %, more than raw pixels."""
+    path = SUITES / "eqco-table-7.yaml"
+    suite = load_suite(path)
+    cells = expand(suite, "cpu", path)
+    check = {"check": "equal", "metric": "knn_top1", "within": 9.0, "where": {"width": 32},
+             "than": {"width": 8}}  # fmt: skip
+    plain = suite.scales["cpu"].model_copy(update={"stand_in": None})
+    claim = next(iter(suite.claims))
+    changes = {"claims": {claim: [ADAPTER.validate_python(check)]}, "scales": {"cpu": plain}}
+
+    def untrained(c: Any) -> float:
+        return 50.0 if c.baseline == "untrained" and c.width == 32 else LEVELS[c.baseline]
+
+    done: Done = [(c, Finished({"knn_top1": untrained(c)}, {})) for c in baselines_among(cells)]
+    own = without_baselines(cells)
+    measured = [(c, Finished({"knn_top1": 48.0 + NOISE[c.seed]}, {})) for c in own]
+    changed = suite.model_copy(update=changes)
+    (judged,) = judge_claims(changed, "cpu", own, measured, load_paper("eqco"), done)
+    assert judged.unlearned[0].endswith("knn_top1 47.9, untrained network 50.0")
+    assert {told.partition(",")[0] for told in judged.unlearned} == {"width = 32"}
+    assert judged.room is not None
+    assert judged.room.room == 20.0  # of the two the narrower
+
+
+def test_a_check_on_a_history_rests_on_what_was_learned_in_the_end() -> None:
+    cells, suite = made_cells("cifar")
+    check = AT_64 | {"metric": "knn_top1", "at": {"epoch": 1}}
+    asked = {"batch-flat-small-scale": [ADAPTER.validate_python(check)]}
+    changed = suite.model_copy(update={"claims": asked, "name": "made"})
+    own = without_baselines(cells)
+
+    def verdict(end: float) -> str:
+        def done(c: Any) -> Finished:
+            early = [{"epoch": 1.0, "knn_top1": 20 + 5 * (c.loss == "dcl") + NOISE[c.seed]}]
+            return Finished({"knn_top1": end}, {}, lambda: early)
+
+        measured = [(c, done(c)) for c in own]
+        args = (changed, "cifar", own, measured, load_paper("dcl"), baselines())
+        return str(judge_claims(*args)[0].verdict)
+
+    assert (verdict(50.0), verdict(39.0)) == ("holds", "cannot tell here")
+
+
+def test_most_printed_effects_fit_into_half_of_the_room_that_is_left() -> None:
+    """The reason of `LEFT`."""
+    shipped = yaml.safe_load(MARGINS.read_text())
+    margins = [margin for own in shipped.values() for margin in own.values()]
+    assert sum(margin < LEFT / 2 for margin in margins) >= 0.95 * len(margins)
+
+
+def test_a_stand_in_has_its_own_floor() -> None:
+    """At `cpu` warped digits stand in: raw pixels have 40 % there, and 60 % on plain ones."""
+    cells, suite = made_cells("cpu")
+    asked = {"batch-flat-small-scale": [ADAPTER.validate_python({"metric": "knn_top1"} | AT_64)]}
+    changed = suite.model_copy(update={"claims": asked, "name": "made"})
+    own, done = without_baselines(cells), baselines("cpu", "warped_knn_top1")
+    for _, finished in done:
+        finished.metrics["knn_top1"] = finished.metrics["warped_knn_top1"] + 20
+    metric = sides(52, 50)
+    measured = [
+        (c, Finished({"warped_knn_top1": metric(c) + NOISE[c.seed], "knn_top1": 50.0}, {}))
+        for c in own
+    ]
+    (judged,) = judge_claims(changed, "cpu", own, measured, load_paper("dcl"), done)
+    assert (str(judged.verdict), judged.stand_in_for) == ("holds", "knn_top1")
+    assert judged.room is not None
+    assert (judged.room.metric, judged.room.floor) == ("warped_knn_top1", 40.0)
