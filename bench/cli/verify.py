@@ -18,7 +18,7 @@ from bench.launch.run import run_cells
 from bench.results.folder import CellFolder
 from bench.results.reader import Results
 from bench.results.store import Store
-from bench.text import counted
+from bench.text import counted, plain_text
 
 MOST_SHOWN = 40  # cells that are listed
 
@@ -94,7 +94,7 @@ def print_verified(records: Sequence[Record]) -> None:
         for name, m in record["metrics"].items():
             print(f"  {name}: then {json.dumps(m['then'])}, now {json.dumps(m['now'])}")
         for name, (then, now) in record["versions"].items():
-            print(f"  {name}: then {then}, now {now}")
+            print(plain_text(f"  {name}: then {then}, now {now}"))
     if len(other) > MOST_SHOWN:
         print(f"... and {len(other) - MOST_SHOWN} more (--json lists all)")
     tables = sum(record["only_metrics"] for record in records)

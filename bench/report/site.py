@@ -1,13 +1,13 @@
 """The site: a page a suite and scale, a page an artifact, the index; draws what has changed."""
 
 import shutil
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.analysis.coverage import Place, artifact_places
 from bench.errors import StoreError
+from bench.files.messages import tell
 from bench.papers.reader import PAPERS, load_paper
 from bench.report.artifact import Coverage, write_artifact
 from bench.report.facts import SectionFacts
@@ -90,7 +90,7 @@ class Site:
             if outcome.summary is None:
                 if task.grid.folder in asked:
                     raise StoreError(str(outcome.fault))
-                print(f"bench: left out: {outcome.fault}", file=sys.stderr)
+                tell(f"left out: {outcome.fault}")
                 self._leave_out(task.grid)
                 continue
             summaries.append(outcome.summary)
