@@ -123,7 +123,8 @@ def enlarge(*shape: int) -> torch.Tensor:
 def test_what_memory_does_not_hold_is_told_as_such(
     tmp_path: Path, fault: Callable[[], Any], reason: str
 ) -> None:
-    store, cells = Store(tmp_path), make_cells(1)
+    store = Store(tmp_path)
+    cells: list[Cell] = [*make_cells(1)]
     with store.announce(cells) as launch:
         compute_stacks(Assignment([cells], store, Path(), launch), lambda *_: fault())
     (state,) = store.states(cells)
