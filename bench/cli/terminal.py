@@ -68,7 +68,8 @@ def listed(values: Iterable[str]) -> str:
 
 def print_verdict(verdict: str, text: str) -> None:
     """Print a line that begins with a claim's verdict, in its colour."""
-    console().print(Text(verdict, _CLAIM_STYLES.get(verdict, "")).append(plain_text(f"  {text}"), "bold"))
+    line = Text(verdict, _CLAIM_STYLES.get(verdict, ""))
+    console().print(line.append(f"  {plain_text(text)}", "bold"))
 
 
 def print_table(table: Table) -> None:

@@ -146,8 +146,9 @@ def test_the_header_says_what_is_too_large(root: Path, size: tuple[int, int], to
     assert str(fault.value).startswith(f"{file}: {told}")
 
 
-def test_no_program_is_run_for_a_picture(root: Path) -> None:
+def test_no_program_is_run_for_a_picture(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pillow hands PostScript to Ghostscript, whatever the file's name is."""
+    monkeypatch.setattr("PIL.EpsImagePlugin.Ghostscript", lambda *_: pytest.fail("it is run"))
     file = root / "mine/train/ant/1.png"
     Image.new("RGB", (6, 6)).save(file, format="EPS")
     with pytest.raises(DataTorn, match=f"^{re.escape(str(file))}: not a readable image$"):
