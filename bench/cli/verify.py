@@ -90,7 +90,8 @@ def print_verified(records: Sequence[Record]) -> None:
     """Print the cells that came out otherwise, by how much, and what else differs."""
     other = [record for record in records if not record["same"]]
     for record in other[:MOST_SHOWN]:
-        print(f"{record['experiment']} {record['id']}, seed {record['seed']}: {_drift(record)}")
+        told = plain_text(_drift(record))
+        print(f"{record['experiment']} {record['id']}, seed {record['seed']}: {told}")
         for name, m in record["metrics"].items():
             print(f"  {name}: then {json.dumps(m['then'])}, now {json.dumps(m['now'])}")
         for name, (then, now) in record["versions"].items():

@@ -24,19 +24,19 @@ def merged() -> None:
     print_merge(record | {"conflicts": [conflict]})
 
 
-def verified() -> None:
+def verified(**changes: Any) -> None:
     known: dict[str, Any] = {
         "experiment": "spirals", "id": "0", "seed": 0, "same": False, "metrics": {},
-        "versions": {"packages.torch": (HOSTILE, "2")}, "only_metrics": False, "history": True,
-        "arrays": [], "largest_difference": None,
+        "versions": {}, "only_metrics": False, "error": "no such luck",
     }  # fmt: skip
-    print_verified([known])
+    print_verified([known | changes])
 
 
 PRINTED: dict[str, Any] = {
     "a table": lambda: print_rows(HOSTILE, [HOSTILE], [[Entry(HOSTILE)]]),
     "a conflict": merged,
-    "a cell verified": verified,
+    "other versions": lambda: verified(versions={"packages.torch": (HOSTILE, "2")}),
+    "a cell that fails now": lambda: verified(error=HOSTILE),
     "a failure": lambda: print_failures(
         [{"id": "0", "reason": "code", "message": HOSTILE, "log": None}]
     ),
