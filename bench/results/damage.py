@@ -7,7 +7,7 @@ from collections.abc import Callable
 from bench.errors import Damaged
 from bench.files.sealed import check_sealed
 from bench.results.attempts import begin_attempt
-from bench.results.digests import ENCODER, TRAINED, check_files, check_small_files
+from bench.results.digests import ENCODER, check_files, check_small_files
 from bench.results.folder import CellFolder
 from bench.results.owner import Owner
 
@@ -23,8 +23,9 @@ def damage_of(folder: CellFolder, *, whole: bool = False) -> str | None:
         StoreError: a file cannot be read now, whatever is in it.
     """
     try:
-        if not check_small_files(folder.path):  # unverified: let it be whole and of the right types
-            _check_unverified(folder)
+        if not check_small_files(folder.path):  # unverified: let it be of the right types at least
+            folder.metrics()
+            folder.provenance()
         if whole:
             if not check_files(folder.path):
                 check_sealed(folder.path / ENCODER)
@@ -34,14 +35,6 @@ def damage_of(folder: CellFolder, *, whole: bool = False) -> str | None:
         why = str(fault).partition("; remove ")[0]
         return f"{why}; remove {folder.path} to have it computed again"
     return None
-
-
-def _check_unverified(folder: CellFolder) -> None:
-    """Raise `Damaged` if a file of a cell without digests is missing or of other types."""
-    folder.metrics()
-    folder.provenance()
-    if folder.path.parent.name != TRAINED and folder.fields() is None:
-        raise Damaged(f"{folder.cell_file}: is missing")
 
 
 def discard(folder: CellFolder, is_damaged: Callable[[CellFolder], bool]) -> bool:

@@ -125,13 +125,10 @@ def test_a_cell_without_digests_is_unverified_and_usable(tmp_path: Path) -> None
     assert set(states(store, cells)) == {"done"}
 
 
-@pytest.mark.parametrize("digests", [True, False])
-def test_a_cell_without_its_settings_is_missing(tmp_path: Path, digests: bool) -> None:
+def test_a_cell_without_its_settings_is_missing(tmp_path: Path) -> None:
     store, cells = Store(tmp_path), make_cells(2)
     path, _ = (fill(store, cell).path for cell in cells)
     (path / "cell.json").unlink()
-    if not digests:
-        (path / "digests.json").unlink()
     assert states(store, cells) == ["missing", "done"]
     assert [cell for cell, _ in Results(tmp_path).finished(cells)] == cells[1:]
 
