@@ -165,6 +165,8 @@ def test_no_text_is_a_tag_or_a_link_in_markdown(text: str) -> None:
         ("a | b in `a|b`", r"a \| b in `a\|b`"),
         ("one `", r"one \`"),
         ("two\nlines", "two lines"),
+        (r"[x\](a)", r"[x\\\](a)"),
+        (r"`a\|b`", r"\`a\\\|b\`"),
     ],
 )
 def test_prose_stays_readable_in_markdown(text: str, shown: str) -> None:
