@@ -42,3 +42,8 @@ def foreign_text(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
     plain = ascii(text)[1:-1] if isinstance(value, str) else text
     return plain if len(plain) <= LONGEST_LINE else f"{plain[: LONGEST_LINE - 3]}..."
+
+
+def plain_text(text: str) -> str:
+    """Return text in one line, what a terminal would obey (escapes, line ends) written out."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

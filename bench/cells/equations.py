@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, PositiveInt
 
-from bench.cells.cell import Cell
+from bench.cells.small_cell import SmallCell
 
 IdentityName = Literal[
     "q-b-in-every-gradient", "dcl-has-no-q-b", "q-b-easy-cases", "mean-of-dclw-weight",
@@ -18,7 +18,7 @@ IdentityName = Literal[
 """Each is a function in `bench/experiments/identities`."""
 
 
-class Identity(Cell):
+class Identity(SmallCell):
     """Both sides of an equation or an inequality of a paper, on random features in float64."""
 
     experiment: Literal["identity"]
@@ -36,6 +36,11 @@ class Identity(Cell):
     exact: ClassVar[frozenset[str]] = frozenset(metrics)
     cost_settings: ClassVar[tuple[str, ...]] = ("identity", "N", "d")
     cuttable: ClassVar[tuple[str, ...]] = ("draws",)
+
+    @property
+    def largest_tensor(self) -> tuple[str, int]:
+        """Similarities of all samples, correlations of all dimensions, or the features."""
+        return "the larger of N and d, squared", max(self.N, self.d) ** 2
 
     @property
     def multiply_adds(self) -> float:

@@ -8,12 +8,12 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
-from bench.cells.cell import Cell
+from bench.cells.small_cell import SmallCell
 
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 
 
-class MarginCell(Cell):
+class MarginCell(SmallCell):
     """A cell with InfoNCE's margin: none, or EqCo's m = tau log(alpha / K) (EqCo, Eq. 5)."""
 
     loss: Literal["infonce", "eqco"]
@@ -62,6 +62,19 @@ class GaussianMI(MarginCell):
         return (self.d * pairs, pairs * hidden, pairs * out, pairs**2, self.d * hidden, hidden, out)
 
     @property
+    def largest_tensor(self) -> tuple[str, int]:
+        """Similarities of all pairs, or a layer of an encoder."""
+        widest = max(self.d, self.hidden_units, self.embedding_dim)
+        return max(
+            ("K x K", self.K**2),
+            ("K x the widest layer", self.K * widest),
+            ("d x hidden_units", self.d * self.hidden_units),
+            ("hidden_units x embedding_dim", self.hidden_units * self.embedding_dim),
+            ("eval_repeats", self.eval_repeats),
+            key=lambda tensor: tensor[1],
+        )
+
+    @property
     def multiply_adds(self) -> float:
         """Forward and backward of both encoders and the K x K critic; a third of it to evaluate."""
         towers = 2 * self.K * self.hidden_units * (2 * self.d + 3 * self.embedding_dim)
@@ -83,6 +96,11 @@ class OptimalBound(MarginCell):
     exact: ClassVar[frozenset[str]] = frozenset(metrics)
     cost_settings: ClassVar[tuple[str, ...]] = ("K", "d")
     cuttable: ClassVar[tuple[str, ...]] = ("samples",)
+
+    @property
+    def largest_tensor(self) -> tuple[str, int]:
+        """The queries, or all negatives of one."""
+        return "max(K, samples) x d", max(self.K, self.samples) * self.d
 
     @property
     def multiply_adds(self) -> float:
@@ -111,12 +129,17 @@ class GradientNorm(MarginCell):
     cuttable: ClassVar[tuple[str, ...]] = ("draws",)
 
     @property
+    def largest_tensor(self) -> tuple[str, int]:
+        """The keys of a draw."""
+        return "max(K, draws) x d", max(self.K, self.draws) * self.d
+
+    @property
     def multiply_adds(self) -> float:
         """Similarities of all draws and their gradients."""
         return float(self.draws * self.K * self.d * 8)
 
 
-class VinceGaussian(Cell):
+class VinceGaussian(SmallCell):
     """InfoNCE and VINCE on two correlated scalars (mutual-information, App. E, Table 3)."""
 
     experiment: Literal["vince-gaussian"]
@@ -161,6 +184,27 @@ class VinceGaussian(Cell):
             raise ValueError("method 'infonce' draws from everything: valid_percent must be 100")
         return self
 
+    @model_validator(mode="after")
+    def _data_is_enough(self) -> Self:
+        others = self.dataset_size - 1
+        if others < self.K:
+            raise ValueError(f"K = {self.K} negatives, but only {others} other samples")
+        if self.batch_size > self.dataset_size:
+            raise ValueError(f"batch_size {self.batch_size}, but only {self.dataset_size} samples")
+        return self
+
+    @property
+    def largest_tensor(self) -> tuple[str, int]:
+        """Negatives of all samples in an evaluation, their distances, or a layer of all samples."""
+        samples, widest = self.dataset_size, max(self.hidden_units, self.embedding_dim)
+        return max(
+            ("dataset_size x K x embedding_dim", samples * self.K * self.embedding_dim),
+            ("dataset_size squared", samples**2),
+            ("dataset_size x the widest layer", samples * widest),
+            ("hidden_units squared", self.hidden_units**2),
+            key=lambda tensor: tensor[1],
+        )
+
     @property
     def blocks(self) -> tuple[int, ...]:
         """Batches, the last one of an epoch, and the bank; widths are padded."""
@@ -177,7 +221,7 @@ class VinceGaussian(Cell):
         return float(self.epochs * self.dataset_size * (6 * encoder + ranking + drawing))
 
 
-class Spirals(Cell):
+class Spirals(SmallCell):
     """Two spirals told apart after contrastive learning (mutual-information, App. G, Fig. 6)."""
 
     experiment: Literal["spirals"]
@@ -215,7 +259,22 @@ class Spirals(Cell):
             )
         if self.K is not None and self.points // 2 < self.K:
             raise ValueError(f"K = {self.K} negatives, but only {self.points // 2} training points")
+        if self.batch_size > self.points // 2:
+            raise ValueError(
+                f"batch_size {self.batch_size}, but only {self.points // 2} training points"
+            )
         return self
+
+    @property
+    def largest_tensor(self) -> tuple[str, int]:
+        """Similarities of a batch, or a layer of all points."""
+        return max(
+            ("batch_size x K", self.batch_size * (self.K or 0)),
+            ("twice batch_size, squared", (2 * self.batch_size) ** 2),
+            ("points x hidden_units", self.points * self.hidden_units),
+            ("hidden_units squared", self.hidden_units**2),
+            key=lambda tensor: tensor[1],
+        )
 
     @property
     def blocks(self) -> tuple[int, ...]:

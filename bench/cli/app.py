@@ -15,6 +15,7 @@ from bench import __version__
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, DiskFailure, Interrupted, NothingMeasured
 from bench.files.messages import forget_warnings
+from bench.text import plain_text
 
 INTERRUPTED = 130  # exit status
 
@@ -170,5 +171,5 @@ def _advice(words: list[str]) -> str:
 def _complain(text: str, *, status: int = 2) -> int:
     rank = os.environ.get("RANK", "0")
     who = "bench" if rank == "0" else f"bench, rank {rank}"
-    print(f"{who}: {text}", file=sys.stderr)
+    print(f"{who}: {plain_text(text)}", file=sys.stderr)
     return status

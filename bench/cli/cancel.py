@@ -11,7 +11,7 @@ from bench.cli.selection import Selection, select
 from bench.errors import LaunchError
 from bench.results.owner import Owner
 from bench.results.slurm.squeue import ask
-from bench.text import counted
+from bench.text import counted, plain_text
 
 Record = dict[str, Any]
 
@@ -67,4 +67,4 @@ def print_cancelled(record: Record) -> None:
     verb = "was" if jobs + launchers == 1 else "were"
     print(f"{counted(jobs, 'job')} and {counted(launchers, 'launcher')} {verb} told to stop")
     for name in record["elsewhere"]:
-        print(f"  launcher {name}: on another machine, stop it there")
+        print(f"  launcher {plain_text(name)}: on another machine, stop it there")

@@ -26,7 +26,7 @@ from bench.report.tables import (
     tolerance_lines,
 )
 from bench.results.reader import Results
-from bench.text import value_text
+from bench.text import plain_text, value_text
 
 MOST_SHOWN = 40  # groups that are listed
 MOST_NAMED = 3  # cells in a line
@@ -170,7 +170,8 @@ def print_drift(record: Record) -> None:
         )
     for cell in (c for c in record["moved"] if not c["metrics"]):
         parts = [*(["history"] if cell["history"] else []), *cell["arrays"]]
-        print(f"{cell['experiment']} {cell['id']}: the same metrics, other {', '.join(parts)}")
+        told = plain_text(", ".join(parts))
+        print(f"{cell['experiment']} {cell['id']}: the same metrics, other {told}")
     groups = record["groups"]
     if groups:
         rows = [_group_row(group, groups) for group in groups[:MOST_SHOWN]]

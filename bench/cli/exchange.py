@@ -17,7 +17,7 @@ from bench.results.exchange.write_tar import SUFFIXES, export_archive
 from bench.results.export_tables import export_cells
 from bench.results.store import State, Store
 from bench.suites.suite import Suite
-from bench.text import counted
+from bench.text import counted, plain_text
 
 MOST_SHOWN = 40  # cells that are listed
 
@@ -135,13 +135,14 @@ def print_merge(record: Record) -> None:
         f"{len(conflicts)} in conflict, {len(busy)} busy"
     )
     if record["left_out"]:
-        print(f"{len(record['left_out'])} left out, such as {record['left_out'][0]['why']}")
+        why = plain_text(record["left_out"][0]["why"])
+        print(f"{len(record['left_out'])} left out, such as {why}")
     for cell in busy[:MOST_SHOWN]:
         print(f"busy: {cell['experiment']} {cell['id']} is computed here right now")
     for cell in conflicts[:MOST_SHOWN]:
         print(f"conflict: {cell['experiment']} {cell['id']} (kept as it is here)")
         for name, (here, there) in {**cell["metrics"], **cell["origin"]}.items():
-            print(f"  {name}: here {json.dumps(here)}, there {json.dumps(there)}")
+            print(f"  {plain_text(name)}: here {json.dumps(here)}, there {json.dumps(there)}")
         if cell["arrays"]:
             print(f"  other arrays: {', '.join(map(ascii, cell['arrays']))}")
     left = max(len(busy) - MOST_SHOWN, 0) + max(len(conflicts) - MOST_SHOWN, 0)

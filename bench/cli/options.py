@@ -11,6 +11,7 @@ from bench.cells.cell import Cell
 from bench.cli.completion import scale_names, suite_names
 from bench.environment import place
 from bench.results.store import CellState, State
+from bench.text import plain_text
 
 SuiteName = Annotated[
     str,
@@ -84,7 +85,8 @@ def print_failures(failures: Sequence[dict[str, Any]]) -> None:
     """Print the first failures, a line each."""
     for failure in failures[:10]:
         log = f" (log: {failure['log']})" if failure["log"] else ""
-        print(f"  {failure['id']} failed: {failure['reason']}: {failure['message']}{log}")
+        told = f"{failure['reason']}: {failure['message']}{log}"
+        print(f"  {failure['id']} failed: {plain_text(told)}")
     if len(failures) > 10:
         print(f"  ... and {len(failures) - 10} more")
     for reason in dict.fromkeys(failure["reason"] for failure in failures):

@@ -1,7 +1,6 @@
 """`bench plan`: a suite's grid, how long the rest takes, and what of it fits in some hours."""
 
 import math
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,6 +30,7 @@ from bench.cli.selection import Selection, select
 from bench.errors import BenchError, LaunchError
 from bench.estimate.budget import Choice, Needed, choose
 from bench.estimate.predict import Prediction, predict
+from bench.files.messages import tell, warn
 from bench.launch.devices import slots
 from bench.results.store import OVER, CellState, State
 from bench.text import ONE_SEED, counted
@@ -86,7 +86,7 @@ def describe_plan(
         from bench.launch.probe import probe_unknown  # loads torch
 
         for fault in probe_unknown(prediction, selection.store, probe_with, places):
-            print(f"bench: {fault}", file=sys.stderr)
+            tell(str(fault))
         prediction = predict(selection.cells, states, selection.store, places)
     names = [*settings_apart(selection.cells), "seed"]
     record = {
@@ -223,7 +223,7 @@ def _warn(selection: Selection) -> None:
     if found:
         texts = [f"{told} ({n} cells)" for told, n in found.most_common(MOST_WARNINGS)]
         more = f"; and {len(found) - MOST_WARNINGS} more" if len(found) > MOST_WARNINGS else ""
-        print(f"bench: warning: {'; '.join(texts)}{more}", file=sys.stderr)
+        warn(f"{'; '.join(texts)}{more}")
     published = selection.suite.scales[selection.scale].protocol == "published"
     if published and not selection.changes and len({cell.seed for cell in selection.cells}) == 1:
-        print(f"bench: warning: {ONE_SEED}", file=sys.stderr)
+        warn(ONE_SEED)

@@ -1,6 +1,5 @@
 """`bench report`: the site."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +10,7 @@ from bench.cli.options import AsJson, Scale, answer
 from bench.cli.selection import check_scale_known, select, select_scales
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, choices
+from bench.files.messages import tell
 from bench.report.parallel import Grid, grid_of
 from bench.report.progress import followed
 from bench.report.section import FORMATS
@@ -86,7 +86,7 @@ def write_reports(
         except BenchError as error:
             if not names or name in {s.suite.name for s in asked}:
                 raise
-            print(f"bench: left out: {error}", file=sys.stderr)
+            tell(f"left out: {error}")
             continue
         grids += [
             grid_of(s.suite, s.scale, path, s.cells, s.paper, results)

@@ -20,6 +20,8 @@ from bench.suites.suite import Scalar, Suite
 from bench.suites.validate import check_suite
 from bench.text import value_text
 
+LONGEST_SEED = 15  # digits
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -157,9 +159,10 @@ def _seeds(text: str | None) -> list[int] | None:
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() for part in parts):
+    if not all(part.isdecimal() and len(part) <= LONGEST_SEED for part in parts):
         raise BenchError(
-            f"--seeds {text}: expected whole numbers with commas between, such as 0,1,2"
+            f"--seeds {text}: expected whole numbers with commas between, such as 0,1,2, of at "
+            f"most {LONGEST_SEED} digits"
         )
     return list(dict.fromkeys(int(part) for part in parts))
 

@@ -1,7 +1,6 @@
 """`bench suites` and `bench schema`: what may be run."""
 
 import json
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from bench.cli.selection import check_scale_known, command_words, had
 from bench.cli.terminal import listed, print_line
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, choices
+from bench.files.messages import tell
 from bench.papers.reader import load_paper
 from bench.results.store import State, Store
 from bench.suites.expand import expand
@@ -105,7 +105,7 @@ def describe_suites(
                 continue
             cells = {scale: expand(suite, scale, path) for scale in wanted.scales(suite)}
         except BenchError as error:
-            print(f"bench: {error}", file=sys.stderr)
+            tell(str(error))
             continue
         scales = {
             scale: {"cells": len(own), "done": _done(store, own)}

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from bench.analysis.verdicts import Verdict
 from bench.report.tables import Entry, Table, numeric_columns
+from bench.text import plain_text
 
 _STYLES = {
     Verdict.REPRODUCED: "green",
@@ -44,7 +45,8 @@ def print_line(text: str, indent: str = "") -> None:
 
     A command in backticks stays on one line, to be copied.
     """
-    whole = re.sub("`[^`]*`", lambda found: found.group().replace(" ", GLUE), text)
+    plain = plain_text(" ".join(text.splitlines()))
+    whole = re.sub("`[^`]*`", lambda found: found.group().replace(" ", GLUE), plain)
     width = min(LINE, console().width)
     lines = textwrap.fill(
         whole,
@@ -66,7 +68,8 @@ def listed(values: Iterable[str]) -> str:
 
 def print_verdict(verdict: str, text: str) -> None:
     """Print a line that begins with a claim's verdict, in its colour."""
-    console().print(Text(verdict, _CLAIM_STYLES.get(verdict, "")).append(f"  {text}", "bold"))
+    line = Text(verdict, _CLAIM_STYLES.get(verdict, ""))
+    console().print(line.append(f"  {plain_text(text)}", "bold"))
 
 
 def print_table(table: Table) -> None:
@@ -82,9 +85,10 @@ def print_rows(title: str, heads: Sequence[str], rows: Sequence[Sequence[Entry]]
         print_line(title)
     shown = RichTable(box=None, pad_edge=False)
     for head, is_number in zip(heads, numeric_columns(rows) or [False] * len(heads), strict=True):
-        shown.add_column(head, justify="right" if is_number else "left")
+        shown.add_column(Text(plain_text(head)), justify="right" if is_number else "left")
     for row in rows:
-        shown.add_row(*(Text(e.text, _STYLES[e.verdict] if e.verdict else "") for e in row))
+        styles = (_STYLES[e.verdict] if e.verdict else "" for e in row)
+        shown.add_row(*map(Text, (plain_text(e.text) for e in row), styles))
     console().print(shown)
 
 

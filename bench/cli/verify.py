@@ -18,7 +18,7 @@ from bench.launch.run import run_cells
 from bench.results.folder import CellFolder
 from bench.results.reader import Results
 from bench.results.store import Store
-from bench.text import counted
+from bench.text import counted, plain_text
 
 MOST_SHOWN = 40  # cells that are listed
 
@@ -90,11 +90,12 @@ def print_verified(records: Sequence[Record]) -> None:
     """Print the cells that came out otherwise, by how much, and what else differs."""
     other = [record for record in records if not record["same"]]
     for record in other[:MOST_SHOWN]:
-        print(f"{record['experiment']} {record['id']}, seed {record['seed']}: {_drift(record)}")
+        told = plain_text(_drift(record))
+        print(f"{record['experiment']} {record['id']}, seed {record['seed']}: {told}")
         for name, m in record["metrics"].items():
             print(f"  {name}: then {json.dumps(m['then'])}, now {json.dumps(m['now'])}")
         for name, (then, now) in record["versions"].items():
-            print(f"  {name}: then {then}, now {now}")
+            print(plain_text(f"  {name}: then {then}, now {now}"))
     if len(other) > MOST_SHOWN:
         print(f"... and {len(other) - MOST_SHOWN} more (--json lists all)")
     tables = sum(record["only_metrics"] for record in records)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from PIL import Image
 from torch import Tensor
 
 from bench.data.catalogue import check_folder, held_out_folder
+from bench.data.decode import centre_crop, is_deep_grey, opened, read_image
 from bench.data.images import Images, Split, channel_statistics, fingerprint_of
 from bench.errors import DataError, DataMissing, DataTorn, StoreError
 from bench.files.regular import PIECE_BYTES, check_regular
@@ -58,33 +58,6 @@ def class_names(folder: Path) -> list[str]:
     """Return the sorted names of the folders in a folder, hidden ones left out."""
     with _told(folder), os.scandir(folder) as entries:
         return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
-
-
-def read_image(path: Path | str) -> Image.Image:
-    """Return the decoded image in RGB; a rotation noted in EXIF is not applied.
-
-    Raises:
-        DataTorn: it cannot be read or decoded.
-    """
-    try:
-        with Image.open(path) as image:
-            return image.convert("RGB")
-    except Exception as fault:  # decoders raise a dozen kinds
-        raise DataTorn(f"{os.fspath(path)}: not a readable image") from fault
-
-
-def centre_crop(image: Image.Image, resize: int, size: int) -> Image.Image:
-    """Return the central square of `size` pixels after the shorter side has become `resize`.
-
-    Bilinear with antialiasing; the longer side and the offset are rounded as torchvision does.
-    """
-    width, height = image.size
-    short = min(width, height)
-    if short != resize:
-        width, height = resize * width // short, resize * height // short
-        image = image.resize((width, height), Image.Resampling.BILINEAR)
-    left, top = round((width - size) / 2), round((height - size) / 2)
-    return image.crop((left, top, left + size, top + size))
 
 
 def load_folder(name: str, root: Path) -> Images:
@@ -136,19 +109,23 @@ def _list_both(folder: Path) -> tuple[Files, Files, int]:
 
 
 def _signatures(title: str, folder: Path, paths: list[Path]) -> Iterator[bytes]:
-    """Yield path below the folder, size and CRC-32 of each file: equal on every machine."""
+    """Yield path below the folder, size and CRC-32 of each file: equal on every machine.
+
+    Images of 16 bits of grey are marked, for earlier versions of this code read them as white.
+    """
     total, start = 0, len(folder.as_posix()) + 1
     for path in paths:
-        size, crc = 0, 0
+        size, crc, mark = 0, 0, ""
         with _told(path):
             if not check_regular(path, LARGEST):
                 raise DataTorn(f"{path}: is not there any more")
             with path.open("rb") as file:
                 while piece := file.read(PIECE_BYTES):
+                    mark = " 16 bits" if size == 0 and is_deep_grey(piece) else mark
                     size, crc = size + len(piece), zlib.crc32(piece, crc)
             total += size
             _check_size(title, total)  # before terabytes are read
-            yield f"{path.as_posix()[start:]} {size} {crc}".encode()
+            yield f"{path.as_posix()[start:]} {size} {crc}{mark}".encode()
 
 
 @contextmanager
@@ -176,18 +153,15 @@ def _decode(title: str, paths: list[Path]) -> Pixels:
     _check_size(title, 3 * size**2 * len(paths))
     pixels = np.empty((len(paths), 3, size, size), dtype=np.uint8)
     for row, path in zip(pixels, paths, strict=True):
-        row[:] = np.asarray(centre_crop(read_image(path), size, size)).transpose(2, 0, 1)
+        row[:] = np.asarray(centre_crop(read_image(path, size), size, size)).transpose(2, 0, 1)
     return pixels
 
 
 def _common_side(paths: list[Path]) -> int:
     sides: Counter[int] = Counter()
     for path in paths:
-        try:
-            with Image.open(path) as image:  # reads the header alone
-                sides[min(image.size)] += 1
-        except Exception as fault:
-            raise DataTorn(f"{path}: not a readable image") from fault
+        with opened(path) as image:
+            sides[min(image.size)] += 1
     return min(sides, key=lambda side: (-sides[side], side))
 
 

@@ -4,6 +4,7 @@ Axes: V views, B images of a batch, U numbers that choose a crop.
 """
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +20,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from bench.data.catalogue import WHERE, imagenet_folder
-from bench.data.folders import Files, centre_crop, class_names, list_files, read_image
+from bench.data.decode import centre_crop, read_image
+from bench.data.folders import Files, class_names, list_files
 from bench.data.images import IMAGENET_MEAN, IMAGENET_STD, Triple, fingerprint_of
 from bench.errors import DataTorn
 
@@ -54,8 +56,7 @@ def load_files(name: str, root: Path) -> ImageFiles:
     train, test = list_files(folder / "train", classes), list_files(folder / "val", classes)
     start = len(folder.as_posix()) + 1
     signatures = (
-        f"{path.as_posix()[start:]} {path.stat().st_size}".encode()
-        for path in train.paths + test.paths
+        f"{path.as_posix()[start:]} {_size_of(path)}".encode() for path in train.paths + test.paths
     )
     return ImageFiles(
         name=name,
@@ -67,6 +68,21 @@ def load_files(name: str, root: Path) -> ImageFiles:
         train=train,
         test=test,
     )
+
+
+def _size_of(path: Path) -> int:
+    """Return the bytes of a file.
+
+    Raises:
+        DataTorn: it is a pipe or a device, which decoders would wait for, or gone.
+    """
+    try:
+        found = path.stat()
+    except OSError as fault:
+        raise DataTorn(f"{path}: cannot be read ({fault.strerror or fault})") from fault
+    if not stat.S_ISREG(found.st_mode):
+        raise DataTorn(f"{path}: is no regular file")
+    return found.st_size
 
 
 def _classes(name: str, folder: Path) -> list[str]:
@@ -88,16 +104,18 @@ def _classes(name: str, folder: Path) -> list[str]:
 class _Rows(Dataset[tuple[Tensor, ...] | DataTorn]):
     """Decodes one step at a time; file names as bytes, which forked workers share untouched."""
 
-    def __init__(self, files: Sequence[Path], cut: Callable[..., list[Pixels]]) -> None:
+    def __init__(
+        self, files: Sequence[Path], cut: Callable[..., list[Pixels]], side: int | None = None
+    ) -> None:
         self.names = np.array([os.fsencode(file) for file in files])
-        self.cut = cut
+        self.cut, self.side = cut, side  # that the shorter side is resized to
 
     def __getitem__(self, step: tuple[npt.NDArray[np.int64], Any]) -> tuple[Tensor, ...] | DataTorn:
         """Return V times uint8 (B, 3, S, S); an error is handed over, for workers garble it."""
         rows, numbers = step
         try:
             views = [
-                self.cut(read_image(os.fsdecode(self.names[row])), numbers[:, place])
+                self.cut(read_image(os.fsdecode(self.names[row]), self.side), numbers[:, place])
                 for place, row in enumerate(rows)
             ]
         except DataTorn as error:
@@ -179,7 +197,7 @@ def centre_crops(
     Raises:
         DataTorn: a file is no image.
     """
-    rows = _Rows(files, partial(_centre, resize=resize, size=size))
+    rows = _Rows(files, partial(_centre, resize=resize, size=size), side=resize)
     steps = (np.arange(i, min(i + batch, len(files))) for i in range(0, len(files), batch))
     for (images,) in _decoded(rows, ((own, own[None]) for own in steps), workers):
         yield images

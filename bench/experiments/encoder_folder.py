@@ -5,6 +5,7 @@ provenance, summary, the weights (`encoder.pt`), and one file an evaluation.
 """
 
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -30,17 +31,23 @@ SWEPT_AT_MOST = 3  # times, while one small file is written
 def check_encoder(path: Path) -> None:
     """Raise a ValueError unless a file holds named tensors and nothing else; none is read whole."""
     try:
-        weights = torch.load(path, weights_only=True, map_location="cpu", mmap=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of tensors that are refused below
+            weights = torch.load(path, weights_only=True, map_location="cpu", mmap=True)
     except Exception as fault:  # torch raises many kinds for a file that is no such
         raise ValueError(str(fault).strip().partition("\n")[0]) from fault
     if not isinstance(weights, dict) or not weights:
         raise ValueError("no named tensors")
+    left = 4 * path.stat().st_size  # tensors may share their numbers
     for name, value in weights.items():
         if not isinstance(name, str) or not isinstance(value, torch.Tensor):
             raise ValueError(f"{name!r} is no tensor")
         if value.is_meta or value.layout != torch.strided:
             raise ValueError(f"{name!r} holds no dense numbers")
-        if not torch.isfinite(value).all():
+        left -= value.nbytes
+        if left < 0:
+            raise ValueError("tensors of more numbers than there are")
+        if not all(torch.isfinite(part).all() for part in value.reshape(-1).split(2**20)):
             raise ValueError(f"{name!r} holds numbers that are not finite")
 
 

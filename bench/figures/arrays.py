@@ -1,5 +1,6 @@
 """Figures of arrays that cells keep: points in a plane, distributions."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,9 +11,12 @@ from bench.cells.cell import Cell
 from bench.figures.curves import draw_distribution, draw_scatter, ordered
 from bench.figures.frames import chosen_by, label_of, panel_title
 from bench.figures.layout import Place, add_legend, make_canvas
-from bench.results.reader import Done
+from bench.results.reader import Arrays, Done
 from bench.suites.figure import Figure
 
+MOST_CLASSES = 100  # of a scatter
+PLANE = 2  # axes
+REAL = "biuf"  # kinds of numpy's types
 KEY_SCALE = 3  # of a scatter's points in its legend
 
 
@@ -30,9 +34,27 @@ def has_arrays(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
 
 
 def _with_arrays(figure: Figure, cells: Sequence[Cell], done: Done) -> Done:
-    wanted = {figure.y, figure.x} if figure.draw == "scatter" else {figure.y}
+    """Return the cells that the figure draws and whose arrays are of its kind and alike."""
     within = chosen_by(figure, cells or [cell for cell, _ in done])
-    return [(cell, kept) for cell, kept in done if within(cell) and wanted <= set(kept.arrays)]
+    own = [(c, kept) for c, kept in done if within(c) and _can_be_drawn(kept.arrays, figure)]
+    if figure.draw == "scatter" or not own:
+        return own
+    bins = Counter(len(kept.arrays[figure.y]) for _, kept in own).most_common(1)[0][0]
+    return [(cell, kept) for cell, kept in own if len(kept.arrays[figure.y]) == bins]
+
+
+def _can_be_drawn(arrays: Arrays, figure: Figure) -> bool:
+    """Whether arrays, which may come from elsewhere, are points with labels, or shares in bins."""
+    values = arrays.get(figure.y)
+    if values is None or values.dtype.kind not in REAL or values.size == 0:
+        return False
+    if figure.draw == "distribution":
+        return values.ndim == 1
+    labels = arrays.get(figure.x)
+    if labels is None or labels.dtype.kind not in REAL or values.ndim != PLANE:
+        return False
+    is_plane = values.shape == (*labels.shape, PLANE)  # as many numbers a point as axes
+    return is_plane and len(set(labels.tolist())) <= MOST_CLASSES
 
 
 def _scatter(figure: Figure, done: Done) -> Canvas:

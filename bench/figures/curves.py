@@ -228,4 +228,6 @@ def line_label(by: str | None, name: Any) -> str:
     """Return what a legend says of a line."""
     if by is None:
         return "measured"
-    return str(name) if isinstance(name, str) else f"{by} = {name:g}"
+    if not isinstance(name, str):
+        return f"{by} = {name:g}"
+    return f"{by} = {name}" if name.startswith("_") else name  # which no legend would show

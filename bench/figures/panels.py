@@ -36,6 +36,7 @@ from bench.figures.layout import (
 from bench.figures.printed import printed
 from bench.figures.room import draw_room
 from bench.figures.style import look
+from bench.figures.words import make_plain
 from bench.papers.reader import Paper
 from bench.results.reader import Done
 from bench.suites.figure import Figure, Quantity
@@ -104,6 +105,7 @@ def save(canvas: Canvas, stem: Path, formats: Sequence[str] = ("svg", "png")) ->
     """Write the figure, the same bytes for the same figure; return the files."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     with look():
+        make_plain(canvas)
         canvas.draw_without_rendering()  # places everything once, not once a file
         canvas.set_layout_engine("none")
         for kind in formats:

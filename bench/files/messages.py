@@ -2,14 +2,21 @@
 
 import sys
 
+from bench.text import plain_text
+
 _said: set[str] = set()
+
+
+def tell(text: str) -> None:
+    """Print a line, nothing in which a terminal obeys."""
+    print(f"bench: {plain_text(text)}", file=sys.stderr)
 
 
 def warn(text: str) -> None:
     """Print a line; the same line once a command."""
     if text not in _said:
         _said.add(text)
-        print(f"bench: warning: {text}", file=sys.stderr)
+        tell(f"warning: {text}")
 
 
 def forget_warnings() -> None:

@@ -21,8 +21,11 @@ _RULES = {
     "string_pattern_mismatch": "lower-case words joined by hyphens",
 }
 _ANYTHING = "one number, text, true, false or null"
+_MOST_SHOWN = 100  # characters of a value
 _PLAIN = {
     "too_short": "is empty; it needs at least one value.",
+    "too_long": "has {actual_length} values; at most {max_length} are allowed.",
+    "string_too_long": "is text of more than {max_length} characters.",
     "union_tag_not_found": "needs the key {discriminator}.",
     "value_error": "{error}.",
 }
@@ -88,7 +91,9 @@ def _complaint(found: Any, steps: list[str], root: type[BaseModel] | None) -> st
     if rule is None:
         told = found["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
         rule = f"a value {told}"
-    return f"found {value!r}, expected {rule.format(**context)}."
+    shown = repr(value)
+    shown = shown if len(shown) <= _MOST_SHOWN else f"{shown[: _MOST_SHOWN - 3]}..."
+    return f"found {shown}, expected {rule.format(**context)}."
 
 
 def _fields_at(root: type[BaseModel] | None, steps: list[str]) -> list[str]:

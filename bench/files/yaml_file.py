@@ -1,4 +1,4 @@
-"""Reading a YAML file that somebody else wrote: size, encoding, bombs, doubled keys."""
+"""Reading YAML that somebody else wrote: size, encoding, nesting, bombs, doubled keys."""
 
 import re
 from pathlib import Path
@@ -10,6 +10,7 @@ from bench.errors import BenchError
 
 MAX_BYTES = 2_000_000
 MAX_NODES = 500_000  # after aliases are expanded
+MAX_DEPTH = 100  # of lists and mappings in each other; the C library's stack ends far above
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -32,7 +33,8 @@ def load_yaml(path: Path, error: type[BenchError], loader: Any = Loader) -> Any:
 
     Raises:
         BenchError: of the class given, in one line, for a file that is missing, too large, not
-            UTF-8, not YAML, has a key twice, or grows beyond MAX_NODES when aliases are expanded.
+            UTF-8, not YAML, has a key twice, is nested deeper than MAX_DEPTH, or grows beyond
+            MAX_NODES when aliases are expanded.
     """
     try:
         raw = path.read_bytes()
@@ -46,6 +48,7 @@ def load_yaml(path: Path, error: type[BenchError], loader: Any = Loader) -> Any:
         raise error(f"{path}: byte {fault.start} is not UTF-8") from fault
     reader = loader(text)
     try:
+        _check_depth(text)
         node = reader.get_single_node()
         if node is None:
             return None
@@ -57,6 +60,21 @@ def load_yaml(path: Path, error: type[BenchError], loader: Any = Loader) -> Any:
         raise error(f"{path}: cannot be read as YAML ({fault})") from fault
     finally:
         reader.dispose()
+
+
+def _check_depth(text: str) -> None:
+    """Refuse deep nesting before nodes are made of it, which takes a call per level.
+
+    Raises:
+        ValueError: lists and mappings are nested deeper than MAX_DEPTH.
+        yaml.YAMLError: it is no YAML.
+    """
+    depth = 0
+    for event in yaml.parse(text, Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
 
 
 def yaml_files(folder: Path) -> list[Path]:
@@ -106,7 +124,8 @@ def _children(node: yaml.Node, path: Path, error: type[BenchError]) -> list[yaml
 def scalar(text: str) -> Any:
     """Return the value that a piece of YAML text stands for: 64 is a number, bank is text."""
     try:
+        _check_depth(text)
         value = yaml.load(text, Loader)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError):
         return text
     return value if isinstance(value, bool | int | float | str | None) else text

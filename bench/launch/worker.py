@@ -31,6 +31,8 @@ from bench.signals import end_if_told, stoppable
 
 THREADS = 1  # in a worker: a result does not depend on how many workers or cores there are
 FOLLOW_EVERY_S = 1.0
+NO_MEMORY = ("DefaultCPUAllocator: can't allocate memory", "Storage size calculation overflowed")
+"""What a RuntimeError of torch says where memory does not suffice."""
 
 Record = dict[str, Any]
 Compute = Callable[[Sequence[Cell], Folders], tuple[Sequence[Outcome], Record]]
@@ -201,7 +203,7 @@ def settle(lease: Lease, claim: Claim, outcome: Outcome, provenance: Record) -> 
 def fail(lease: Lease, claim: Claim, error: Exception) -> None:
     """End an attempt by its error: the reason, one line, and the traceback in its log."""
     reason = error.reason if isinstance(error, CellFailure) else "code"
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+    if _is_out_of_memory(error):
         reason = "oom"
     lines = str(error).strip().splitlines()
     message = lines[0] if lines else ""
@@ -210,6 +212,12 @@ def fail(lease: Lease, claim: Claim, error: Exception) -> None:
     if claim.attempt.is_mine():
         claim.folder.write_traceback(claim.attempt, traceback.format_exception(error))
     lease.end(claim, "failed", reason, message)
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """Whether Python, a GPU or torch's allocator on a CPU has no memory left."""
+    known = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    return known or (isinstance(error, RuntimeError) and any(w in str(error) for w in NO_MEMORY))
 
 
 def give_up(cell: Cell, store: Store, why: str, last_words: str) -> None:

@@ -27,9 +27,10 @@ class Coverage:
 def write_artifact(
     artifact: Artifact, paper: Paper, folder: Path, coverage: Coverage, *, inputs: str
 ) -> list[Path]:
-    """Write the pages of an artifact; return them."""
+    """Write the pages of an artifact; return all files."""
     page = folder / paper.id / f"{artifact.id}.md"
     page.parent.mkdir(parents=True, exist_ok=True)
+    effects, pictures = _effects(artifact, coverage.sections, page)
     known = {
         "artifact": artifact,
         "paper": paper,
@@ -42,7 +43,7 @@ def write_artifact(
         "notes": _notes(artifact),
         "to_run": coverage.to_run,
         "reason": coverage.reason,
-        "effects": _effects(artifact, coverage.sections, page),
+        "effects": effects,
     }
     write_whole(page, render("artifact.md.j2", **known).encode())
     text = render(
@@ -55,13 +56,13 @@ def write_artifact(
                 (artifact.id, None)],
     )  # fmt: skip
     write_whole(page.with_suffix(".html"), text.encode())
-    return [page, page.with_suffix(".html")]
+    return [page, page.with_suffix(".html"), *pictures]
 
 
 def _effects(
     artifact: Artifact, sections: Sequence[SectionFacts], page: Path
-) -> ArtifactEffects | None:
-    """Return the effects of all scales, drawn beside the page; None where there are none."""
+) -> tuple[ArtifactEffects | None, list[Path]]:
+    """Return the effects of all scales, None where there are none, and their picture's files."""
     from bench.figures.effects import draw_effects
     from bench.figures.panels import save
 
@@ -69,9 +70,9 @@ def _effects(
     rows = [row for effects in own for row in effects.rows]
     found = artifact_effects(rows).get(artifact.id)
     canvas = draw_effects(rows)
-    if canvas is not None:
-        save(canvas, page.with_name(f"{artifact.id}-effects"), ["svg"])
-    return found
+    if canvas is None:
+        return found, []
+    return found, save(canvas, page.with_name(f"{artifact.id}-effects"), ["svg"])
 
 
 def printed_table(artifact: Artifact, layout: Layout | None) -> Table | None:

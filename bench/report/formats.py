@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 
 from bench.report.tables import Entry, Table
@@ -35,8 +36,23 @@ def to_markdown(table: Table) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Return text for Markdown, within a table or not: no tag begins and no column ends in it."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
+    """Return text for Markdown, within a table or not, in one line.
+
+    No tag begins, no column ends and no link is made in it; what stands between single backticks
+    stays code.
+    """
+    line = " ".join(text.splitlines())
+    # Where code ends would depend on the reader.
+    if line.count("`") % 2 or "``" in line or "\\|" in line:
+        return _prose(line).replace("`", "\\`")
+    parts = enumerate(re.split("(`[^`]*`)", line))
+    return "".join(part.replace("|", "\\|") if i % 2 else _prose(part) for i, part in parts)
+
+
+def _prose(text: str) -> str:
+    """Return text outside of code, what Markdown would read as its own made harmless."""
+    plain = text.replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;")
+    return re.sub(r"\](?=[(\[:])", r"\]", plain.replace("|", "\\|"))
 
 
 def to_latex(table: Table) -> str:

@@ -65,7 +65,7 @@ class Outcome:
 
     summary: Summary | None  # None where its results cannot be read
     facts: SectionFacts | None
-    drawn: list[Path]
+    written: list[Path]  # files, the pages among them
     fault: str | None = None  # why they cannot
 
 
@@ -90,14 +90,14 @@ def _judged_and_drawn(task: Task, results: Results) -> Outcome:
     grid = task.grid
     evidence = gather(grid.suite, grid.scale, grid.cells, grid.paper, results)
     facts: SectionFacts | None = None
-    drawn: list[Path] = []
+    written: list[Path] = []
     if task.draws or task.tells:
         facts = section_facts(evidence, task.formats)
     if facts and task.draws:
-        drawn = write_section(evidence, facts, task.to / grid.folder, inputs=task.inputs)
+        written = write_section(evidence, facts, task.to / grid.folder, inputs=task.inputs)
         gc.collect()  # figures hold themselves in circles
     kept = replace(facts, cells=None) if facts and task.tells else None
-    return Outcome(summarise(evidence), kept, drawn)
+    return Outcome(summarise(evidence), kept, written)
 
 
 _opened: list[Results] = []

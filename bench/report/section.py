@@ -20,12 +20,17 @@ FORMATS = (*PICTURE_FORMATS, *TABLE_FORMATS)
 def write_section(
     evidence: Evidence, facts: SectionFacts, folder: Path, *, inputs: str
 ) -> list[Path]:
-    """Write the pages, figures and tables of a suite at a scale; return the pages."""
+    """Write the pages, figures and tables of a suite at a scale; return all files."""
     from bench.figures.effects import draw_effects
     from bench.figures.panels import draw_figure, save
 
     folder.mkdir(parents=True, exist_ok=True)
-    suite = evidence.suite
+    suite, written = evidence.suite, list[Path]()
+
+    def write(name: str, text: str) -> None:
+        write_whole(folder / name, text.encode())
+        written.append(folder / name)
+
     for figure in facts.figures:
         canvas = draw_figure(
             figure,
@@ -37,19 +42,18 @@ def write_section(
             published=evidence.is_published,
         )
         if canvas is not None:
-            save(canvas, folder / figure.name, facts.pictures)
+            written += save(canvas, folder / figure.name, facts.pictures)
     for effects in facts.effects.values():
         canvas = draw_effects(effects.rows)
         if canvas is not None:
-            save(canvas, folder / effects.table.name, facts.pictures)
+            written += save(canvas, folder / effects.table.name, facts.pictures)
     tables = [table for _, own in facts.artifacts for table in own]
     tables += [effects.table for effects in facts.effects.values()]
     for table in [*tables, *facts.measured, *([facts.rooms] if facts.rooms else [])]:
         for kind in facts.formats:
-            write_whole(folder / f"{table.name}.{kind}", WRITERS[kind](table).encode())
-    write_whole(folder / "compare.csv", compare_csv(evidence.compared).encode())
-    page = folder / "index.md"
-    write_whole(page, render("suite.md.j2", facts=facts).encode())
+            write(f"{table.name}.{kind}", WRITERS[kind](table))
+    write("compare.csv", compare_csv(evidence.compared))
+    write("index.md", render("suite.md.j2", facts=facts))
     text = render(
         "suite.html.j2",
         facts=facts,
@@ -58,8 +62,8 @@ def write_section(
         root="../../",
         crumbs=[("Papers", "../../index.html"), (f"{suite.name}, {evidence.scale}", None)],
     )
-    write_whole(page.with_suffix(".html"), text.encode())
-    return [page, page.with_suffix(".html")]
+    write("index.html", text)
+    return written
 
 
 def compare_csv(rows: Sequence[Compared]) -> str:

@@ -1,13 +1,14 @@
 """The site: a page a suite and scale, a page an artifact, the index; draws what has changed."""
 
 import shutil
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from bench.analysis.coverage import Place, artifact_places
 from bench.errors import StoreError
+from bench.files.messages import tell
 from bench.papers.reader import PAPERS, load_paper
 from bench.report.artifact import Coverage, write_artifact
 from bench.report.facts import SectionFacts
@@ -15,6 +16,7 @@ from bench.report.fingerprint import code, fingerprint, inputs_of
 from bench.report.index import Summary, write_index
 from bench.report.parallel import Grid, Task, each_done
 from bench.report.progress import followed
+from bench.report.written import Written
 from bench.results.reader import Results
 from bench.suites.suite import Layout, Suite
 
@@ -32,6 +34,11 @@ class Site:
     drawn: list[Path] = field(default_factory=list)
     pages: list[Path] = field(default_factory=list)  # drawn or unchanged
 
+    @cached_property
+    def written(self) -> Written:
+        """The digests of its files."""
+        return Written(self.to)
+
     def write(self, asked: Sequence[str] | None) -> Path:
         """Draw the pages of the suites asked for, or of all that have results; return the index.
 
@@ -39,6 +46,12 @@ class Site:
             asked: the folders of suites and scales; None for all with results.
         """
         _copy_assets(self.to)
+        try:
+            return self._write(asked)
+        finally:
+            self.written.save()
+
+    def _write(self, asked: Sequence[str] | None) -> Path:
         shown = [g for g in self.grids if (g.done if asked is None else g.folder in asked)]
         named = {grid.suite.name for grid in shown}
         places = [
@@ -62,7 +75,8 @@ class Site:
         for place in old:
             self._write_artifact(place, told)
         if index_is_old:
-            self.drawn += write_index(self.to, summaries, self._suites(), inputs=all_inputs)
+            pages = write_index(self.to, summaries, self._suites(), inputs=all_inputs)
+            self._note("index", pages)
         return self.to / "index.html"
 
     def _gather(
@@ -90,11 +104,12 @@ class Site:
             if outcome.summary is None:
                 if task.grid.folder in asked:
                     raise StoreError(str(outcome.fault))
-                print(f"bench: left out: {outcome.fault}", file=sys.stderr)
+                tell(f"left out: {outcome.fault}")
                 self._leave_out(task.grid)
                 continue
             summaries.append(outcome.summary)
-            self.drawn += outcome.drawn
+            if outcome.written:
+                self._note(f"{task.grid.folder}/index", outcome.written)
             if outcome.facts:
                 told[task.grid.folder] = outcome.facts
         return told, summaries
@@ -106,7 +121,7 @@ class Site:
     def _write_artifact(self, place: Place, told: dict[str, SectionFacts]) -> None:
         paper = load_paper(place.paper)
         own = [grid for grid in self.grids if grid.suite.name in place.suites]
-        self.drawn += write_artifact(
+        pages = write_artifact(
             paper.artifact(place.id),
             paper,
             self.to,
@@ -120,6 +135,12 @@ class Site:
             ),
             inputs=self._of_place(place),
         )
+        self._note(f"{place.paper}/{place.id}", pages)
+
+    def _note(self, name: str, files: Sequence[Path]) -> None:
+        """Keep what was written of a page."""
+        self.written.note(name, files)
+        self.drawn += [path for path in files if path.suffix in (".html", ".md")]
 
     def _suites(self) -> list[Suite]:
         return list({grid.suite.name: grid.suite for grid in self.grids}.values())
@@ -133,8 +154,9 @@ class Site:
         return fingerprint(code(), printed, place.reason or "", *(self._of(g) for g in own))
 
     def _is_stale(self, page: str, inputs: str) -> bool:
+        """Whether a page was drawn from other inputs, or is not any more what was written."""
         path = self.to / f"{page}.html"
-        return inputs_of(path) != inputs or not path.with_suffix(".md").exists()
+        return inputs_of(path) != inputs or not self.written.is_whole(page)
 
 
 def _layout(grids: Iterable[Grid], artifact: str) -> Layout | None:

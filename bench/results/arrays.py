@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.files.regular import read_regular
 from bench.results.digests import MOST_BYTES
+from bench.results.names import is_name
 from bench.text import foreign_text
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def arrays_of(content: bytes) -> dict[str, np.ndarray[Any, Any]]:
             names = [entry.filename.removesuffix(".npy") for entry in entries]
             if len(entries) > MOST_ARRAYS or len(set(names)) < len(names):
                 raise ValueError(f"more than {MOST_ARRAYS} arrays, or one twice")
+            if not all(map(is_name, names)):
+                raise ValueError("an array's name is no word")
             size = sum(entry.file_size for entry in entries)
             if size > MOST_BYTES[ARRAYS]:
                 raise ValueError(f"{size} bytes unpacked, of {MOST_BYTES[ARRAYS]} allowed")

@@ -16,6 +16,7 @@ from bench.files.regular import is_number, parse_json, read_regular
 from bench.results.arrays import arrays_of
 from bench.results.attempts import Attempt, begin_attempt, last_attempt
 from bench.results.digests import DIGESTS, MOST_BYTES, check_content, write_digests
+from bench.results.names import is_history_record
 from bench.results.owner import LEASE_S, Owner
 from bench.results.provenance import fault_of_provenance
 
@@ -281,5 +282,4 @@ def _record(line: bytes) -> dict[str, float] | None:
         record = parse_json(line) if line.endswith(b"\n") else None
     except ValueError:
         return None
-    known = isinstance(record, dict) and "step" in record and all(map(is_number, record.values()))
-    return record if known else None
+    return record if is_history_record(record) else None

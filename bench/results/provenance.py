@@ -11,6 +11,7 @@ from typing import Any
 
 from bench import __version__
 from bench.files.regular import is_number
+from bench.results.names import MOST_NAMES, is_name
 from bench.text import foreign_text
 
 NUMBERS = (
@@ -18,6 +19,7 @@ NUMBERS = (
     "peak_memory_gb", "ranks", "stack", "threads", "wall_s",
 )  # fmt: skip
 MOST_NESTED = 4  # trained, machine, processor: 3
+LONGEST_TEXT = 1000  # characters of a value
 PACKAGES = ("torch", "numpy", "scipy", "scikit-learn")
 
 
@@ -91,12 +93,17 @@ def fault_of_provenance(record: Any) -> str | None:
     """Return what is wrong with a provenance that was read, nested or flat; None if nothing is."""
     if not isinstance(record, dict):
         return "it is no JSON object"
-    return _fault(record, MOST_NESTED)
+    why = _fault(record, MOST_NESTED)
+    if why is None and len(flatten(record)) > MOST_NAMES:
+        return f"it says more than {MOST_NAMES} things"
+    return why
 
 
 def _fault(record: dict[str, Any], levels: int) -> str | None:
     for key, value in record.items():
         name = key.rpartition(".")[2]
+        if not is_name(key):
+            return f"{foreign_text(key)} is no name"
         if isinstance(value, dict):
             why = _fault(value, levels - 1) if levels > 1 else "it is nested too deeply"
             if why is not None:
@@ -105,4 +112,6 @@ def _fault(record: dict[str, Any], levels: int) -> str | None:
             return f"{foreign_text(key)} is no number"
         elif value is not None and not isinstance(value, str | int | float):
             return f"{foreign_text(key)} is no text, number or truth value"
+        elif isinstance(value, str) and len(value) > LONGEST_TEXT:
+            return f"{foreign_text(key)} is text of more than {LONGEST_TEXT} characters"
     return None

@@ -1,5 +1,6 @@
 """Comparisons as a suite's file writes them: blocks that stand for one comparison or for many."""
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple, Self
@@ -9,6 +10,7 @@ from pydantic import model_validator
 from bench.suites.suite import Comparison, Layout, RowsAndCells, Settings
 
 _SETTINGS = ("where", "gain_over", "baseline")  # keys of a case that hold settings of cells
+MOST_COMPARISONS = 1000  # of a block
 
 
 class Case(RowsAndCells):
@@ -56,6 +58,11 @@ class ComparisonBlock(RowsAndCells):
             raise ValueError("metric, metrics, the metric of each of cases: one of them is needed")
         if any(of_cases) and not all(of_cases):
             raise ValueError(f"cases.{of_cases.index(False)}.metric is missing")
+        count = math.prod(max(1, len(n)) for n in (self.artifacts, self.metrics, self.cases))
+        if count > MOST_COMPARISONS:
+            raise ValueError(
+                f"artifacts x metrics x cases are {count}; at most {MOST_COMPARISONS} are allowed"
+            )
         if isinstance(self.metrics, dict) and self.reading is not None:
             raise ValueError("reading: stands under metrics too; keep one of them")
         return self

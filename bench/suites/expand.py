@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import prod
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -14,8 +15,11 @@ from bench.files.validation_errors import explain
 from bench.suites.baselines import baseline_cells
 from bench.suites.overrides import overridden
 from bench.suites.presets import load_presets
-from bench.suites.resolve import Point, matches, resolve, scale_of
+from bench.suites.resolve import Grid, Point, matches, resolve, scale_of
 from bench.suites.suite import Scalar, Settings, Suite
+
+MOST_CELLS = 100_000  # of a suite at a scale
+_UNCOUNTED = 10**15
 
 
 def expand(
@@ -39,11 +43,13 @@ def expand(
         changes: settings in place of the suite's; such cells have no baselines.
 
     Raises:
-        SuiteError: an unknown scale or setting, a value of the wrong type, no cell at all.
+        SuiteError: an unknown scale or setting, a value of the wrong type, no cell at all, or more
+            than MOST_CELLS.
     """
     grids = overridden(resolve(suite, scale, path), changes or {})
     chosen = scale_of(suite, scale, path)
     seeds = seeds or chosen.seeds or suite.seeds
+    _check_count(grids, len(seeds), f"{path}: scale '{scale}'")
     rules = dict(where or {})
     has_baselines = chosen.baselines is not None and not changes
     kinds = rules.pop("baseline", None) if has_baselines else None
@@ -74,6 +80,16 @@ def expand(
     if len(grids) > 1 or changes:  # grids of one suite may overlap
         cells = list({cell.id: cell for cell in cells}.values())
     return cells + baselines
+
+
+def _check_count(grids: Sequence[Grid], seeds: int, place: str) -> None:
+    """Refuse more cells than MOST_CELLS, before any of them is made."""
+    total = seeds * sum(prod(map(len, grid.axes)) for grid in grids)
+    if total > MOST_CELLS:
+        told = f"{total}" if total < _UNCOUNTED else f"more than {_UNCOUNTED:.0e}"
+        raise SuiteError(
+            f"{place}: {told} cells, excluded ones counted; at most {MOST_CELLS} are allowed"
+        )
 
 
 def _baselines(

@@ -13,11 +13,13 @@ from bench.cells import CELLS
 from bench.cells.cell import Cell
 from bench.errors import SuiteError, choices
 from bench.suites.presets import Preset, filled
-from bench.suites.suite import Block, Exclusions, Scalar, Scale, Suite
+from bench.suites.suite import LARGEST_WHOLE, Block, Exclusions, Scalar, Scale, Suite
 
 Placed = dict[str, tuple[Scalar, str]]  # setting -> its value and where in the file it stands
 Axis = tuple[str, dict[str, list[Scalar]]]  # place, and one axis or several coupled ones
 Point = dict[str, Any]
+_SEVERAL = (list, frozenset)
+LONGEST_TEXT = 1000  # characters of a setting
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Grid:
     kind: type[Cell]
     fixed: Point
     axes: list[list[Point]]  # the product of these lists; a coupled group is one list
-    exclude: list[dict[str, Any]]
+    exclude: list[dict[str, Any]]  # settings, each with a value or a set of them
     places: dict[str, str]  # where in the file each setting stands
 
     def points(self) -> Iterator[Point]:
@@ -65,7 +67,7 @@ def matches(point: Point, rule: dict[str, Any]) -> bool:
     """Return whether every setting of the rule has the point's value, or lists it."""
     return all(
         name in point
-        and (point[name] in allowed if isinstance(allowed, list) else point[name] == allowed)
+        and (point[name] in allowed if isinstance(allowed, _SEVERAL) else point[name] == allowed)
         for name, allowed in rule.items()
     )
 
@@ -187,16 +189,19 @@ def _changed(
         changed: Axis = (f"scales.{scale}.grid", {name: values})
         axes = [changed if name in axis[1] else axis for axis in axes] if hit else [*axes, changed]
         fixed.pop(name, None)
-    for where, group in axes:
-        _check_distinct(_points(group), f"{path}: {where}.{'+'.join(group)}")
+    _check_values(fixed, axes, path)
     return Grid(
         kind=kind,
         fixed={name: value for name, (value, _) in fixed.items()},
         axes=[_points(group) for _, group in axes],
-        exclude=[dict(rule) for rule in exclude],
+        exclude=[{k: _as_set(allowed) for k, allowed in rule.items()} for rule in exclude],
         places={name: place for name, (_, place) in fixed.items()}
         | {name: f"{where}.{name}" for where, group in axes for name in group},
     )
+
+
+def _as_set(allowed: Scalar | list[Scalar]) -> Scalar | frozenset[Scalar]:
+    return frozenset(allowed) if isinstance(allowed, list) else allowed
 
 
 def _of_shared_scale(chosen: Scale, scale: str, free: set[str]) -> Placed:
@@ -211,9 +216,29 @@ def _points(group: dict[str, list[Scalar]]) -> list[Point]:
     return [dict(zip(group, values, strict=True)) for values in zip(*group.values(), strict=True)]
 
 
+def _check_values(fixed: Placed, axes: list[Axis], path: Path) -> None:
+    for value, where in fixed.values():
+        _check_sizes([value], f"{path}: {where}")
+    for where, group in axes:
+        for name, values in group.items():
+            _check_sizes(values, f"{path}: {where}.{name}")
+        _check_distinct(_points(group), f"{path}: {where}.{'+'.join(group)}")
+
+
+def _check_sizes(values: list[Scalar], place: str) -> None:
+    """Refuse what no setting is as large as, and what no record can hold."""
+    for value in values:
+        if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
+            raise SuiteError(f"{place}: a whole number beyond {LARGEST_WHOLE}, the largest allowed")
+        if isinstance(value, str) and len(value) > LONGEST_TEXT:
+            raise SuiteError(f"{place}: text of more than {LONGEST_TEXT} characters")
+
+
 def _check_distinct(points: list[Point], place: str) -> None:
-    keys = [tuple((type(v), v) for v in point.values()) for point in points]
-    for i, key in enumerate(keys):
-        if key in keys[:i]:
-            doubled = ", ".join(repr(value) for value in points[i].values())
+    seen = set()
+    for point in points:
+        key = tuple((type(v), v) for v in point.values())
+        if key in seen:
+            doubled = ", ".join(repr(value) for value in point.values())
             raise SuiteError(f"{place}: the value {doubled} twice")
+        seen.add(key)

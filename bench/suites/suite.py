@@ -3,14 +3,16 @@
 How a file may write it stands in `suite_file.py`; grids become cells in `resolve.py`.
 """
 
+from collections import Counter
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, NonNegativeInt, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from bench.record import Record
 from bench.suites.checks import Check
 from bench.suites.figure import Figure
 
+LARGEST_WHOLE = 2**53  # of a setting or a seed: in JSON each reader takes it for the same number
 Scalar = bool | int | float | str | None
 Settings = dict[str, Scalar]
 Axes = dict[str, Annotated[list[Scalar], Field(min_length=1)]]
@@ -24,11 +26,19 @@ def _check_one_length(group: Axes) -> Axes:
     return group
 
 
+def _check_seeds(seeds: list[int]) -> list[int]:
+    ((seed, count),) = Counter(seeds).most_common(1)
+    if count > 1:
+        raise ValueError(f"{seed} twice")
+    return seeds
+
+
 Coupled = Annotated[Axes, AfterValidator(_check_one_length)]
-Seeds = Annotated[list[NonNegativeInt], Field(min_length=1)]
+Seed = Annotated[int, Field(ge=0, le=LARGEST_WHOLE)]
+Seeds = Annotated[list[Seed], Field(min_length=1), AfterValidator(_check_seeds)]
 Protocol = Literal["published", "reduced"]
-Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
-Exclusions = list[dict[str, Scalar | list[Scalar]]]
+Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=100)]  # of a file
+Exclusions = Annotated[list[dict[str, Scalar | list[Scalar]]], Field(max_length=100)]
 
 
 class Assumption(Record):
@@ -176,14 +186,11 @@ class SuiteBase(Record):
             raise ValueError(
                 "reproduces: a suite with a paper names artifacts or claims, one without neither"
             )
-        doubled = [s for s in set(self.seeds) if self.seeds.count(s) > 1]
-        if doubled:
-            raise ValueError(f"seeds: {doubled[0]} twice")
         return self
 
 
 class Suite(SuiteBase):
     """A named grid that regenerates artifacts of one paper."""
 
-    scales: dict[str, Scale]
+    scales: dict[Name, Scale]
     compare: list[Comparison] = []

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from bench.suites.comparison_blocks import ComparisonBlock, comparisons
 from bench.suites.shared_scales import SharedScaleEntry, scale_named
-from bench.suites.suite import Axes, Coupled, Scale, SharedScale, Suite, SuiteBase
+from bench.suites.suite import Axes, Coupled, Name, Scale, SharedScale, Suite, SuiteBase
 
 
 class ScaleEntry(SharedScaleEntry):
@@ -30,7 +30,7 @@ class ScaleEntry(SharedScaleEntry):
 class SuiteFile(SuiteBase):
     """What a suite's file may say."""
 
-    scales: Annotated[dict[str, ScaleEntry], Field(min_length=1)]
+    scales: Annotated[dict[Name, ScaleEntry], Field(min_length=1)]
     compare: list[ComparisonBlock] = []
 
     @model_validator(mode="after")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.suites import REMOVED, SUITE, SuiteData, changed, to_yaml
+from tests.fakes.suites import REMOVED, SECONDS, SUITE, VINCE, SuiteData, changed, to_yaml
 from tests.fakes.workspace import Workspace
 
 
@@ -184,6 +184,94 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
         small({"seeds": [0, 0]}),
         "suites/small.yaml: seeds: 0 twice.\n",
     ),
+    "seeds of a scale twice": (
+        small({"scales.tiny.seeds": [3, 4, 3]}),
+        "suites/small.yaml: scales.tiny.seeds: 3 twice.\n",
+    ),
+    "deep nesting": (
+        "[" * 100_000,
+        "suites/small.yaml: cannot be read as YAML (nested more than 100 levels deep)\n",
+    ),
+    "deep blocks": (
+        "".join(f"{' ' * depth}a:\n" for depth in range(101)),
+        "suites/small.yaml: cannot be read as YAML (nested more than 100 levels deep)\n",
+    ),
+    "too many cells": (
+        small({"grid.mi_true": [1 + i / 10 for i in range(300)], "grid.K": [*range(2, 202)]}),
+        "suites/small.yaml: scale 'tiny': 240000 cells, excluded ones counted; at most 100000 are "
+        "allowed\n",
+    ),
+    "more cells than can be counted": (
+        small(
+            {
+                "grid": {k: [*range(2, 1002)] for k in ("mi_true", "K", "d", "hidden_units")},
+                "fixed.d": REMOVED,
+                "fixed.hidden_units": REMOVED,
+                "seeds": [*range(1000)],
+            }
+        ),
+        "suites/small.yaml: scale 'tiny': more than 1e+15 cells, excluded ones counted; ",
+    ),
+    "too many exclusions": (
+        small({"exclude": [{"K": k} for k in range(101)]}),
+        "suites/small.yaml: exclude: has 101 values; at most 100 are allowed.\n",
+    ),
+    "too many comparisons": (
+        small(
+            {
+                "compare": [
+                    {
+                        "artifact": "table-9",
+                        "metrics": ["mi_lower_bound"] * 40,
+                        "cases": [{"where": {"K": k}} for k in range(26)],
+                    }
+                ]
+            }
+        ),
+        "suites/small.yaml: compare.0: artifacts x metrics x cases are 1040; at most 1000 are "
+        "allowed.\n",
+    ),
+    "a scale that names another folder": (
+        small({"scales": {"../../../esc": SECONDS}, "scale": "../../../esc"}),
+        "suites/small.yaml: scales.../../../esc: found '../../../esc', expected lower-case words "
+        "joined by hyphens.\n",
+    ),
+    "a scale without a name": (
+        small({"scales": {"": SECONDS}, "scale": ""}),
+        "suites/small.yaml: scales.: found '', expected lower-case words joined by hyphens.\n",
+    ),
+    "a scale with a name too long for a folder": (
+        small({"scales": {"a" * 300: SECONDS}, "scale": "a" * 300}),
+        f"suites/small.yaml: scales.{'a' * 300}: is text of more than 100 characters.\n",
+    ),
+    "a terminal's words": (
+        small({"scales": {"\x1bc\n": SECONDS}, "scale": "\x1bc\n"}),
+        "suites/small.yaml: scales.\\x1bc\\n: found '\\x1bc\\n', expected lower-case words ",
+    ),
+    "a giant number": (
+        small({"grid.K": [8, 10**30]}),
+        "suites/small.yaml: grid.K: a whole number beyond 9007199254740992, the largest allowed\n",
+    ),
+    "a giant seed": (
+        small({"seeds": [10**400]}),
+        "suites/small.yaml: seeds.0: found 1000",
+    ),
+    "a long text": (
+        small({"fixed.activation": "x" * 1001}),
+        "suites/small.yaml: fixed.activation: text of more than 1000 characters\n",
+    ),
+    "more than memory holds": (
+        small({"grid.K": [8, 100_000]}),
+        "suites/small.yaml: K x K is 10000000000 numbers at once; at most 67108864 are kept.\n",
+    ),
+    "more negatives than samples": (
+        VINCE | {"fixed": VINCE["fixed"] | {"K": 64}},
+        "suites/small.yaml: K = 64 negatives, but only 63 other samples.\n",
+    ),
+    "a batch of more than all samples": (
+        VINCE | {"fixed": VINCE["fixed"] | {"batch_size": 65}},
+        "suites/small.yaml: batch_size 65, but only 64 samples.\n",
+    ),
     "negative seed": (
         small({"seeds": [-1]}),
         "suites/small.yaml: seeds.0: found -1, expected a value greater than or equal to 0.\n",
@@ -269,8 +357,12 @@ def test_a_file_too_large(workspace: Workspace) -> None:
         (("--where", "k=8"), "--where k: unknown setting. "),
         (
             ("--seeds", "0,x"),
-            "--seeds 0,x: expected whole numbers with commas between, such as 0,1,2\n",
+            "--seeds 0,x: expected whole numbers with commas between, such as 0,1,2, of at most 15 "
+            "digits\n",
         ),
+        (("--seeds", "1" * 5000), "--seeds 1111"),
+        (("--where", "K=" + "[" * 100_000), "--where K: no cell has the value [[["),
+        (("--where", "K=0b_"), "--where K: no cell has the value 0b_. There are: 8, 16.\n"),
         (("--sclae", "x"), "No such option: --sclae"),
         (
             ("--jobs", "0"),

@@ -176,6 +176,46 @@ REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
         put("history.jsonl", b'{"step": 1}\n{"step"'),
         f"{HOME}/history.jsonl: line 2 is no record of finite metrics",
     ),
+    "a formula in a history": (
+        put("history.jsonl", b'{"step": 1, "=cmd|calc!A0": 1}\n'),
+        f"{HOME}/history.jsonl: line 1 is no record of finite metrics",
+    ),
+    "a name a line of a history": (
+        put("history.jsonl", b"".join(b'{"step": 1, "m%d": 1}\n' % n for n in range(300))),
+        f"{HOME}/history.jsonl: has more than 300 metrics",
+    ),
+    "no-time": (
+        put("provenance.json", b'{"wall_s": null}'),
+        f"{HOME}/provenance.json: wall_s is no number",
+    ),
+    "word-time": (
+        put("provenance.json", b'{"trained": {"wall_s": "x"}}'),
+        f"{HOME}/provenance.json: wall_s is no number",
+    ),
+    "list-origin": (
+        put("provenance.json", b'{"device": [1]}'),
+        f"{HOME}/provenance.json: device is no text, number or truth value",
+    ),
+    "nested-origin": (
+        put("provenance.json", b'{"a": {"a": {"a": {"a": {}}}}}'),
+        f"{HOME}/provenance.json: it is nested too deeply",
+    ),
+    "terminal-origin": (
+        put("provenance.json", b'{"\\u001b[41m": 1}'),
+        f"{HOME}/provenance.json: \\x1b[41m is no name",
+    ),
+    "long-origin": (
+        put("provenance.json", to_json({"device": "x" * 1001})),
+        f"{HOME}/provenance.json: device is text of more than 1000 characters",
+    ),
+    "wide-origin": (
+        put("provenance.json", to_json({f"k{n}": n for n in range(301)})),
+        f"{HOME}/provenance.json: it says more than 300 things",
+    ),
+    "array-name": (
+        put("arrays.npz", npz(npy(np.zeros(1))).replace(b"a.npy", b"=.npy")),
+        f"{HOME}/arrays.npz: holds no arrays of numbers (an array's name is no word)",
+    ),
     "pickled": (
         put("arrays.npz", npz(npy(np.array([Harm()], dtype=object)))),
         f"{HOME}/arrays.npz: holds no arrays of numbers "

@@ -112,6 +112,21 @@ CLASSIFIER: SuiteData = {
     },
 }  # fmt: skip
 
+VINCE: SuiteData = {
+    "name": "small",
+    "title": "Two correlated scalars",
+    "experiment": "vince-gaussian",
+    "scale": "tiny",
+    "scales": {"tiny": SECONDS},
+    "seeds": [0],
+    "fixed": {
+        "method": "vince", "valid_percent": 50, "dataset_size": 64, "K": 8, "epochs": 2,
+        "batch_size": 16, "optimizer": "adam", "lr": 0.01, "weight_decay": 0, "layers": 2,
+        "hidden_units": 8, "embedding_dim": 4, "towers": "two", "normalised": True, "tau": 0.5,
+        "bank_rate": 0.5, "negatives_from": "encoder", "eval_repeats": 1,
+    },
+}  # fmt: skip
+
 RANKED: SuiteData = {
     "name": "mine",
     "title": "digits on ranks",

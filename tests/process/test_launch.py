@@ -139,6 +139,17 @@ def test_a_data_set_that_is_missing_is_told_before_anything_runs(workspace: Work
     assert not (workspace.root / "results").exists()
 
 
+def test_what_a_data_set_has_not_is_told_before_anything_runs(workspace: Workspace) -> None:
+    workspace.suite(changed(DIGITS, {"grid.knn_k": [3, 129, 130]}))
+    answer = workspace.call("run", "digits", "--executor", "inline")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err == (
+        "bench: knn_k 129: train_images is 128 (1 of the cells; nothing is run, --where leaves "
+        "cells out)\n"
+    )
+    assert not (workspace.root / "results").exists()
+
+
 def test_a_killed_worker_is_replaced_in_the_same_run(workspace: Workspace) -> None:
     workspace.suite(LONG)
     process = workspace.start("run", "small", *PART, "--jobs", "1", "--json")

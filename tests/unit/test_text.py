@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bench.text import counted, value_text
+from bench.text import counted, plain_text, value_text
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,8 @@ def test_null_and_lists_are_written_as_the_caller_says() -> None:
 
 def test_one_of_something_is_singular() -> None:
     assert [counted(n, "cell") for n in (0, 1, 2)] == ["0 cells", "1 cell", "2 cells"]
+
+
+def test_text_of_any_origin_is_one_line_that_no_terminal_obeys() -> None:
+    hostile = "Zürich 5 µs\x1b[2J\r\n\x9b1m\u202e\u2028"
+    assert plain_text(hostile) == "Zürich 5 µs\\x1b[2J\\r\\n\\x9b1m\\u202e\\u2028"

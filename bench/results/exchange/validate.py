@@ -18,6 +18,7 @@ from bench.files.regular import is_number, parse_json
 from bench.results.arrays import read_arrays
 from bench.results.digests import ENCODER, EVALUATIONS, TRAINED, check_files
 from bench.results.exchange.entry import Entry
+from bench.results.names import MOST_NAMES, is_history_record
 from bench.results.provenance import fault_of_provenance
 from bench.results.records import unsealed
 from bench.text import foreign_text
@@ -180,7 +181,7 @@ def _check_evaluation(entry: Entry, name: str) -> None:
 
 
 def _check_history(entry: Entry) -> None:
-    number = 0
+    number, names = 0, set[str]()
     with (entry.path / "history.jsonl").open("rb") as file:
         while line := file.readline(MOST_BYTES_OF_LINE):
             number += 1
@@ -188,10 +189,11 @@ def _check_history(entry: Entry) -> None:
                 record = parse_json(line) if line.endswith(b"\n") else None
             except ValueError:
                 record = None
-            if not isinstance(record, dict) or "step" not in record:
-                record = {"step": None}
-            if not all(map(is_number, record.values())):
+            if not is_history_record(record):
                 raise entry.fault("history.jsonl", f"line {number} is no record of finite metrics")
+            names |= record.keys()
+            if len(names) > MOST_NAMES:
+                raise entry.fault("history.jsonl", f"has more than {MOST_NAMES} metrics")
 
 
 def _check_encoder(entry: Entry, encoder: CheckEncoder) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from bench.cells import CELLS
 from bench.cells.cell import Cell
-from bench.cells.dataset_limits import too_much
+from bench.cells.dataset_limits import impossible, too_much
 from bench.cells.stacks import make_stacks
 from bench.cells.supervised import Supervised
 from bench.experiments import probe_of
@@ -138,6 +138,13 @@ TOO_MUCH: dict[str, tuple[Cell, str | None]] = {
     "itself among the nearest": (
         small_cell(**BANK, K=96, uniform_epochs=0), "K 96: train_images is 96",
     ),
+    "more than a bank": (
+        small_cell(**BANK | {"drawn": "uniform"}, K=96, uniform_epochs=0),
+        "K 96: train_images is 96",
+    ),
+    "labels of a class": (
+        small_cell(few_shot=10), "few_shot 10: train_images is 96, of all classes",
+    ),
     "clusters": (small_cell("cave", clusters=96), "clusters 96: train_images is 96"),
     "repeated negatives": (
         small_cell("moco-v2", K=97), "K 97: train_images is 96, so negatives repeat",
@@ -153,3 +160,5 @@ TOO_MUCH: dict[str, tuple[Cell, str | None]] = {
 @pytest.mark.parametrize(("cell", "text"), TOO_MUCH.values(), ids=TOO_MUCH)
 def test_what_a_data_set_has_not_is_said_in_one_line(cell: Cell, text: str | None) -> None:
     assert too_much(cell) == text
+    repeats = text is not None and text.endswith("so negatives repeat")
+    assert impossible([cell, cell]) == ({text: 2} if text and not repeats else {})

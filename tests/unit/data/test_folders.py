@@ -3,16 +3,20 @@
 import os
 import re
 import shutil
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 from PIL import Image
 
 from bench.data import folders
-from bench.data.folders import centre_crop, load_folder
-from bench.data.images import Images
+from bench.data.decode import centre_crop
+from bench.data.folders import load_folder
+from bench.data.images import Images, fingerprint_of
 from bench.errors import DataError, DataMissing, DataTorn
 
 
@@ -75,6 +79,80 @@ def test_only_images_are_read_in_any_mode(root: Path) -> None:
         [1, 2, 3],
         [255, 255, 255],
     ]
+
+
+@pytest.mark.parametrize("kind", ["grey", "grey and alpha", "colour"])
+def test_16_bits_are_scaled_to_8(root: Path, kind: str) -> None:
+    """A ramp, dark to bright, of which clipping would leave all but one pixel white."""
+    ramp = np.linspace(0, 65535, 36).astype(np.uint16).reshape(6, 6)
+    write_deep(root / "mine/train/ant/1.png", ramp, kind)
+    found = load_folder("mine", root).train.pixels[0]
+    assert torch.equal(found, torch.from_numpy((ramp >> 8).astype(np.uint8)).expand(3, 6, 6))
+
+
+def write_deep(file: Path, grey: npt.NDArray[np.uint16], kind: str) -> None:
+    """Write a PNG of 16 bits a channel, which Pillow cannot do but for grey."""
+    colour, channels = {"grey": (0, 1), "grey and alpha": (4, 2), "colour": (2, 3)}[kind]
+    rows = np.repeat(grey[:, :, None], channels, axis=2).astype(">u2")
+    raw = b"".join(b"\0" + row.tobytes() for row in rows)
+    header = struct.pack(">IIBBBBB", grey.shape[1], grey.shape[0], 16, colour, 0, 0, 0)
+    parts = [(b"IHDR", header), (b"IDAT", zlib.compress(raw)), (b"IEND", b"")]
+    file.write_bytes(
+        b"\x89PNG\r\n\x1a\n"
+        + b"".join(
+            struct.pack(">I", len(content)) + name + content
+            + struct.pack(">I", zlib.crc32(name + content))
+            for name, content in parts
+        )
+    )  # fmt: skip
+
+
+def test_white_pictures_of_earlier_versions_are_not_taken_from_the_cache(root: Path) -> None:
+    """The fingerprint, and with it the cache's name, is another one; of other images it is not."""
+    write_deep(root / "mine/train/ant/1.png", np.zeros((6, 6), np.uint16), "grey")
+    files = sorted((root / "mine").rglob("*.png"), key=lambda p: (p.parts[-3] == "test", p))
+    old = fingerprint_of(
+        f"{f.relative_to(root / 'mine')} {f.stat().st_size} {zlib.crc32(f.read_bytes())}".encode()
+        for f in files
+    )
+    assert load_folder("mine", root).fingerprint != old
+    write_deep(files[0], np.zeros((6, 6), np.uint16), "colour")
+    old = fingerprint_of(
+        f"{f.relative_to(root / 'mine')} {f.stat().st_size} {zlib.crc32(f.read_bytes())}".encode()
+        for f in files
+    )
+    assert load_folder("mine", root).fingerprint == old
+
+
+@pytest.mark.parametrize(
+    ("size", "told"),
+    [
+        ((3_000_000, 1), "18000000 x 6 pixels; at most 67108864 in all are decoded once its "),
+        ((20_000_000, 1), "120000000 x 6 pixels; at most 67108864 in all are decoded once its "),
+        ((80_000_000, 1), "80000000 x 1 pixels; at most 67108864 in all are decoded"),
+        ((12_000, 12_000), "12000 x 12000 pixels; at most 67108864 in all are decoded"),
+        ((200_000, 200_000), "more pixels; at most 67108864 in all are decoded"),
+    ],
+)
+def test_the_header_says_what_is_too_large(root: Path, size: tuple[int, int], told: str) -> None:
+    """A file of some bytes whose pixels would take gigabytes."""
+    file = root / "mine/train/ant/1.png"
+    head = struct.pack(">IIBBBBB", *size, 8, 2, 0, 0, 0)
+    chunk = b"IHDR" + head
+    content = struct.pack(">I", len(head)) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    file.write_bytes(b"\x89PNG\r\n\x1a\n" + content + struct.pack(">I", 0) + b"IDAT" + bytes(4))
+    with pytest.raises(DataTorn) as fault:
+        load_folder("mine", root)
+    assert str(fault.value).startswith(f"{file}: {told}")
+
+
+def test_no_program_is_run_for_a_picture(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pillow hands PostScript to Ghostscript, whatever the file's name is."""
+    monkeypatch.setattr("PIL.EpsImagePlugin.Ghostscript", lambda *_: pytest.fail("it is run"))
+    file = root / "mine/train/ant/1.png"
+    Image.new("RGB", (6, 6)).save(file, format="EPS")
+    with pytest.raises(DataTorn, match=f"^{re.escape(str(file))}: not a readable image$"):
+        load_folder("mine", root)
 
 
 def test_the_most_common_shorter_side_is_everyones(root: Path) -> None:

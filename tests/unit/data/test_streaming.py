@@ -1,5 +1,6 @@
 """Crops from disk: the same bytes for any number of workers, from any step on."""
 
+import os
 import pickle
 import re
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
-from bench.data.folders import read_image
+from bench.data.decode import read_image
 from bench.data.streaming import CropStream, centre_crops, load_files
 from bench.errors import DataTorn
 from tests.fakes.paths import ROOT
@@ -75,9 +76,9 @@ def test_an_image_is_decoded_once_for_all_its_views(
 ) -> None:
     read = []
 
-    def counted(name: str) -> Image.Image:
+    def counted(name: str, side: int | None) -> Image.Image:
         read.append(Path(name))
-        return read_image(Path(name))
+        return read_image(Path(name), side)
 
     monkeypatch.setattr("bench.data.streaming.read_image", counted)
     list(crop_stream(files, 0).batches(ORDER, crops, box))
@@ -104,6 +105,26 @@ def test_a_torn_image_is_one_line(files: list[Path], tmp_path: Path, workers: in
     next(batches)
     with pytest.raises(DataTorn, match=f"^{re.escape(str(torn))}: not a readable image$"):
         next(batches)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_line_of_pixels_is_not_enlarged(files: list[Path], tmp_path: Path, workers: int) -> None:
+    line = tmp_path / "line.JPEG"
+    Image.new("RGB", (60_000, 1)).save(line)
+    with pytest.raises(DataTorn) as fault:
+        list(centre_crops([*files, line], 14, 1500, workers=workers))
+    assert str(fault.value) == (
+        f"{line}: 90000000 x 1500 pixels; at most 67108864 in all are decoded once its shorter "
+        "side has 1500"
+    )
+
+
+def test_a_pipe_among_streamed_images_is_not_waited_for(tmp_path: Path) -> None:
+    write_imagenet(tmp_path / "imagenet100", listed())
+    own = tmp_path / "imagenet100" / "val" / listed()[0] / "a.JPEG"
+    os.mkfifo(own)
+    with pytest.raises(DataTorn, match=f"^{re.escape(str(own))}: is no regular file$"):
+        load_files("imagenet100", tmp_path)
 
 
 def one_crop(step: int) -> npt.NDArray[np.float64]:

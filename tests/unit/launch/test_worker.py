@@ -4,10 +4,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -104,6 +105,30 @@ def test_a_fault_of_the_store_ends_the_claims_and_harms_no_other_stack(tmp_path:
     messages = [state.message for state in store.states(cells)]
     short = "ValueError: zip() argument 2 is shorter than argument 1"
     assert messages == [short, short, "ValueError: no"]
+
+
+def enlarge(*shape: int) -> torch.Tensor:
+    return torch.empty(shape)
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (lambda: enlarge(10**14), "oom"),
+        (lambda: enlarge(2**31, 2**31, 4), "oom"),
+        (lambda: np.empty(10**14), "oom"),
+        (lambda: enlarge(2) @ enlarge(3), "code"),
+    ],
+)
+def test_what_memory_does_not_hold_is_told_as_such(
+    tmp_path: Path, fault: Callable[[], Any], reason: str
+) -> None:
+    store = Store(tmp_path)
+    cells: list[Cell] = [*make_cells(1)]
+    with store.announce(cells) as launch:
+        compute_stacks(Assignment([cells], store, Path(), launch), lambda *_: fault())
+    (state,) = store.states(cells)
+    assert (state.state, state.reason) == (State.FAILED, reason)
 
 
 def test_a_fault_on_the_first_rank_is_told_and_ends_the_run(

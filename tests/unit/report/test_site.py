@@ -165,6 +165,51 @@ def test_only_what_changed_is_drawn_again(tmp_path: Path) -> None:
     ]
 
 
+KINDS = ("html", "md")
+
+
+def files_of(to: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(to)): p.read_bytes() for p in sorted(to.rglob("*")) if p.is_file()}
+
+
+@pytest.mark.parametrize("fault", ["gone", "altered"])
+def test_what_was_altered_or_removed_of_a_site_is_drawn_again(tmp_path: Path, fault: str) -> None:
+    """A number in a page, a figure, a table beside it, an artifact's page, the index."""
+    suites, to = write_suites(tmp_path / "suites"), tmp_path / "to"
+    options = {"formats": ["csv"]}
+    write_site(suites, to, **options)
+    before = files_of(to)
+    own = "eqco-table-9/paper/"
+    for names in (
+        ["eqco/table-9.md", f"{own}mi-against-k.svg"], ["index.html", f"{own}table-9.csv"],
+        [f"{own}index.md"],
+    ):  # fmt: skip
+        for file in (to / name for name in names):
+            content = file.read_bytes()
+            file.unlink()
+            if fault == "altered":
+                file.write_bytes(content.replace(b"1", b"7", 1))
+        page = f"{own}index" if len(names) == 1 else names[0].partition(".")[0]
+        pages = sorted({page, f"{own}index"})
+        assert write_site(suites, to, **options) == [f"{p}.{k}" for p in pages for k in KINDS]
+        assert files_of(to) == before
+    assert write_site(suites, to, **options) == []
+
+
+@pytest.mark.parametrize("content", [None, b"", b'{"index": 1}'])
+def test_a_site_whose_digests_are_damaged_is_drawn_again(
+    tmp_path: Path, content: bytes | None
+) -> None:
+    suites, to = write_suites(tmp_path / "suites"), tmp_path / "to"
+    first = write_site(suites, to)
+    before = files_of(to)
+    (to / "digests.json").unlink()
+    if content is not None:
+        (to / "digests.json").write_bytes(content)
+    assert write_site(suites, to) == first
+    assert files_of(to) == before
+
+
 def test_prose_and_names_are_data(tmp_path: Path) -> None:
     suites, results = write_suites(tmp_path / "suites", title="<b>&</b> |"), tmp_path / "results"
     results.mkdir()

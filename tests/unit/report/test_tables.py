@@ -2,11 +2,15 @@
 
 import csv
 import io
+import re
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from bench.analysis.verdicts import Verdict
-from bench.report.formats import latex_text, to_csv, to_latex, to_markdown
+from bench.report.formats import latex_text, markdown_text, to_csv, to_latex, to_markdown
 from bench.report.tables import MARKS, Table, entry, make_tables, number, summary_line
 from bench.suites.suite import Layout
 from tests.fakes.comparisons import compared, printed_value
@@ -135,3 +139,35 @@ def test_csv_keeps_published_values_and_verdicts_apart() -> None:
 
 def test_markdown_has_numbers_to_the_right() -> None:
     assert to_markdown(table_9()).splitlines()[1] == "| --- |" + " ---: |" * 6
+
+
+@given(st.text("`[]()\\|<>&!:ax *_\n", max_size=24))
+@example("[x](javascript:alert(1))")
+@example("`` ` `` [x](a) ` ")
+@example("`a\\|[x](b)`")
+@example("\\[x](b)")
+@example("<script>x</script>")
+def test_no_text_is_a_tag_or_a_link_in_markdown(text: str) -> None:
+    """In a line of its own, in a cell of a table, and beside the text of a picture."""
+    shown = markdown_text(text)
+    page = f"x {shown}\n\n| a | b |\n| --- | --- |\n| {shown} | y |\n\n![{shown}](z.svg)\n"
+    html = MarkdownIt("commonmark").enable("table").render(page)
+    assert not re.search(r'<(a (?!href="z\.svg")|script)', html)
+    assert not re.search(r"<img (?!src=\"z\.svg\")", html)
+    assert html.count("<td>") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("published [1.7] in `a[0]` and (b)", "published [1.7] in `a[0]` and (b)"),
+        ("`a < b` < c", "`a < b` &lt; c"),
+        ("a | b in `a|b`", r"a \| b in `a\|b`"),
+        ("one `", r"one \`"),
+        ("two\nlines", "two lines"),
+        (r"[x\](a)", r"[x\\\](a)"),
+        (r"`a\|b`", r"\`a\\\|b\`"),
+    ],
+)
+def test_prose_stays_readable_in_markdown(text: str, shown: str) -> None:
+    assert markdown_text(text) == shown

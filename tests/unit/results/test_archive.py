@@ -121,6 +121,14 @@ def test_an_archive_into_nothing_leaves_nothing(tmp_path: Path) -> None:
         ({"w": Harm()}, "holds no weights (Weights only load failed"),
         ([torch.zeros(1)], "holds no weights (no named tensors)"),
         ({"w": 1.0}, "holds no weights ('w' is no tensor)"),
+        (
+            {"w": torch.tensor([1.0, torch.nan])},
+            "holds no weights ('w' holds numbers that are not ",
+        ),
+        ({"w": torch.full((2,), torch.inf)}, "holds no weights ('w' holds numbers that are not fi"),
+        ({"w": torch.empty(2, device="meta")}, "holds no weights ('w' holds no dense numbers)"),
+        ({"w": torch.eye(2).to_sparse()}, "holds no weights ('w' holds no dense numbers)"),
+        ({"w": torch.zeros(1).expand(2**40)}, "holds no weights (tensors of more numbers than the"),
     ],
 )
 def test_an_encoder_is_weights_alone(tmp_path: Path, value: Any, why: str) -> None:

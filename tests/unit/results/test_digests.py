@@ -125,6 +125,14 @@ def test_a_cell_without_digests_is_unverified_and_usable(tmp_path: Path) -> None
     assert set(states(store, cells)) == {"done"}
 
 
+def test_a_cell_without_its_settings_is_missing(tmp_path: Path) -> None:
+    store, cells = Store(tmp_path), make_cells(2)
+    path, _ = (fill(store, cell).path for cell in cells)
+    (path / "cell.json").unlink()
+    assert states(store, cells) == ["missing", "done"]
+    assert [cell for cell, _ in Results(tmp_path).finished(cells)] == cells[1:]
+
+
 def test_what_was_repaired_meanwhile_is_kept(tmp_path: Path) -> None:
     folder = fill(Store(tmp_path), make_cells(1)[0])
     assert discard(folder, lambda _: False)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from bench.cells.cell import Cell
 from bench.errors import StoreError
@@ -28,6 +29,7 @@ from tests.fakes.archives import (
     no_encoder,
     picture,
     results,
+    write_weights,
 )
 from tests.fakes.cells import small_cell
 from tests.fakes.processes import age, dead_owner, wait_until
@@ -132,6 +134,22 @@ def test_other_numbers_are_a_conflict_and_stay(tmp_path: Path) -> None:
     assert (merged.added, merged.same, found) == (1, 0, expected)
     after = results(here.root)
     assert {name: after[name] for name in before} == before
+
+
+def test_other_weights_beside_the_same_numbers_are_a_conflict(tmp_path: Path) -> None:
+    here, there, cell = Store(tmp_path / "here"), Store(tmp_path / "there"), small_cell()
+    for store in (here, there):
+        fill(store, cell)
+        home = fill_trained(store, cell)
+    write_weights(home.path / "encoder.pt", {"weight": torch.tensor([0.5, 0.5, 0.25])})
+    write_digests(home.path, home.summary_file.read_bytes())
+    before = results(here.root)
+    (conflict,) = take(there, here, encoders=True).conflicts
+    assert conflict == {
+        "id": cell.training_id, "experiment": "trained", "metrics": {}, "arrays": ["encoder.pt"],
+        "origin": {},
+    }  # fmt: skip
+    assert results(here.root) == before
 
 
 def test_evaluations_of_the_same_encoder_are_added(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,31 @@ def test_cells_of_a_large_grid_cost_little_more_than_checking_their_values() -> 
     values, adapter = [cell.model_dump() for cell in cells], TypeAdapter(list[GaussianMI])
     expanded = best_cpu_s(lambda: expand(suite, "paper", Path("x.yaml")))
     assert expanded < 3 * best_cpu_s(lambda: adapter.validate_python(values))
+
+
+def test_a_long_axis_costs_in_proportion() -> None:
+    """Twice as many values, seeds and excluded values take about twice as long, not four times."""
+
+    def seconds(count: int) -> float:
+        suite = Suite.model_validate(
+            load_suite(SUITES / "eqco-table-9.yaml").model_dump()
+            | {
+                "grid": {"mi_true": [1 + i for i in range(count)], "K": [8]},
+                "zip": [{"loss": ["infonce"], "alpha": [None]}],
+                "exclude": [{"mi_true": [1 + i for i in range(count)]}],
+            }
+        )
+        with pytest.raises(SuiteError, match="no cell is left"):
+            expand(suite, "paper", Path("x.yaml"), seeds=range(3))
+
+        def whole() -> None:
+            Suite.model_validate(suite.model_dump() | {"seeds": list(range(count))})
+            with suppress(SuiteError):
+                expand(suite, "paper", Path("x.yaml"), seeds=range(3))
+
+        return best_cpu_s(whole)
+
+    assert seconds(16_000) < 8 * seconds(4_000)  # of squares 16 times
 
 
 @pytest.mark.parametrize(
