@@ -35,7 +35,7 @@ def attempts(rng: Random, root: Path) -> Iterator[Attempt]:
     base = make_workbench(root / "base")
     shutil.copytree(base / "results", base / "whole")
     _run_elsewhere(base)
-    before, bytes_before = _Read(base), cell_bytes(base)
+    before, bytes_before = Read(base), cell_bytes(base)
     while True:
         home = copy_of(base, root / "home")
         if rng.random() < 0.4:
@@ -53,7 +53,7 @@ def _run_elsewhere(base: Path) -> None:
     (base / "results" / "launches" / "0123456789ab.json").write_text(json.dumps(record))
 
 
-class _Read:
+class Read:
     """All that verbs and evaluations read of a results folder while it is whole."""
 
     def __init__(self, home: Path) -> None:
@@ -85,7 +85,7 @@ def _evaluations(home: Path) -> list[str]:
     return found
 
 
-def _flipped(rng: Random, home: Path, before: _Read) -> Attempt:
+def _flipped(rng: Random, home: Path, before: Read) -> Attempt:
     """One bit: `doctor` must find it, and nothing that it altered may be read."""
     path = rng.choice([p for p in files_of(home / "results") if "launches" not in p.parts])
     flip(path, rng)
@@ -102,7 +102,7 @@ def _flipped(rng: Random, home: Path, before: _Read) -> Attempt:
 
 
 def _damaged(
-    rng: Random, home: Path, before: _Read, bytes_before: dict[str, bytes]
+    rng: Random, home: Path, before: Read, bytes_before: dict[str, bytes]
 ) -> Attempt:
     """Damage of one to three kinds, then a verb."""
     kinds = [rng.choice(_DAMAGES) for _ in range(rng.choice([1, 1, 2, 3]))]

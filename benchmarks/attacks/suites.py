@@ -15,7 +15,6 @@ from tests.fakes.paths import ROOT
 from tests.fakes.results import cells_of, finish
 from tests.fakes.suites import DIGITS, SUITE, SuiteData, changed, to_yaml
 
-SECONDS = 30.0  # `plan` of a shipped suite takes one or two
 VERBS = (("plan",), ("plan", "--json"), ("status",), ("status", "--json"), ("plan", "--seeds", "0"))
 LITTLE = changed(SUITE, {"fixed.steps": 2, "grid.K": [8], "seeds": [0, 1]})
 
@@ -58,7 +57,7 @@ def _plan(rng: Random, home: Path, name: str, content: str | bytes) -> Attempt:
     verb, *options = rng.choice(VERBS)
     file = home / "suites" / f"{name}.yaml"
     file.write_bytes(content if isinstance(content, bytes) else content.encode(errors="replace"))
-    answer = bench(home, verb, name, *options, seconds=SECONDS)
+    answer = bench(home, verb, name, *options)
     return judge(f"{verb} {name} {_digest(file)}", answer)
 
 
@@ -96,7 +95,7 @@ def _too_much(rng: Random, root: Path, home: Path, shipped: dict[str, str]) -> A
         ["long axis", "equal values", "many seeds", "large grid", "nested", "aliases"]
     )
     (home / "suites" / "small.yaml").write_text(_many(name, rng))
-    return judge(f"plan: {name}", bench(home, "plan", "small", seconds=SECONDS))
+    return judge(f"plan: {name}", bench(home, "plan", "small"))
 
 
 def _hostile(rng: Random) -> SuiteData:
