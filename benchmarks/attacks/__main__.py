@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 
@@ -34,11 +35,12 @@ def attack(category: str, seed: int, most: int, seconds: float) -> Iterator[Atte
     attempts: Attempts = import_module(f"benchmarks.attacks.{category}").attempts
     deadline = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix=f"attack-{category}-") as folder:
-        tried = attempts(random.Random(f"{category} {seed}"), Path(folder).resolve())
-        for attempt in itertools.islice(tried, most):
-            yield attempt
-            if time.monotonic() > deadline:
-                return
+        given = attempts(random.Random(f"{category} {seed}"), Path(folder).resolve())
+        with closing(given) as tried:
+            for attempt in itertools.islice(tried, most):
+                yield attempt
+                if time.monotonic() > deadline:
+                    return
 
 
 def print_counts(counts: Mapping[str, Counter[Outcome]], seconds: Mapping[str, float]) -> None:

@@ -6,7 +6,7 @@ import json
 import pickle
 import shutil
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,7 +16,6 @@ import torch
 
 from bench.results.digests import DIGESTS
 from bench.results.exchange.write_tar import export_archive
-from bench.results.store import Store
 from benchmarks.attacks.attempt import Attempt, judge
 from benchmarks.attacks.child import Answer, bench, in_child
 from benchmarks.attacks.material import below, damaged, hostile_value, mutated
@@ -43,7 +42,7 @@ class Payload:
         return (exec, (f"open({str(self.root / RAN)!r}, 'w').close()",))
 
 
-def attempts(rng: Random, root: Path) -> Iterator[Attempt]:
+def attempts(rng: Random, root: Path) -> Generator[Attempt, None, None]:
     """Yield attempts at `import`, and at another verb on what was imported."""
     base, home = root / "base", root / "a" / "b" / "home"
     store, cells = filled_store(base / "results", 3)
@@ -86,9 +85,7 @@ def _brought_in(
     verb = rng.choice(AFTER)
     (home / "results").mkdir(exist_ok=True)
     after = bench(home, *verb)
-    return judge(
-        f"import, then {' '.join(verb)}: {told}", after, lambda: _change(home, whole)
-    )
+    return judge(f"import, then {' '.join(verb)}: {told}", after, lambda: _change(home, whole))
 
 
 def _escape(root: Path, home: Path, before: set[str], answer: Answer) -> str | None:

@@ -1,6 +1,6 @@
 """What came of an attempt: an answer, a clean refusal, or one of the findings."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -41,7 +41,7 @@ class Attempt:
         return self.outcome in FINDINGS
 
 
-Attempts = Callable[[Random, Path], Iterator[Attempt]]
+Attempts = Callable[[Random, Path], Generator[Attempt, None, None]]
 """Yields attempts for ever, in an empty folder."""
 
 

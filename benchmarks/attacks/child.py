@@ -86,7 +86,10 @@ def bench(
 
 
 def in_child(
-    action: Action, cwd: Path, seconds: float = SECONDS, environment: Mapping[str, str] = {}  # noqa: B006
+    action: Action,
+    cwd: Path,
+    seconds: float = SECONDS,
+    environment: Mapping[str, str] = {},
 ) -> Answer:
     """Do something in a copy of this process; end it after so many seconds, or at MOST_BYTES."""
     with tempfile.TemporaryDirectory(prefix="attack-") as folder:
@@ -97,7 +100,11 @@ def in_child(
 
 
 def start(
-    action: Action, cwd: Path, out: Path, err: Path, environment: Mapping[str, str] = {}  # noqa: B006
+    action: Action,
+    cwd: Path,
+    out: Path,
+    err: Path,
+    environment: Mapping[str, str] = {},
 ) -> int:
     """Begin an action in a copy of this process, in a session of its own; return its number."""
     sys.stdout.flush()

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import asdict, replace
 from pathlib import Path
 from random import Random
@@ -30,7 +30,7 @@ TIMES = (
 ABSOLUTE: tuple[Any, ...] = (0.0, -1.0, 1e18, 1e300, 2**31, None, "now", True)
 
 
-def attempts(rng: Random, root: Path) -> Iterator[Attempt]:
+def attempts(rng: Random, root: Path) -> Generator[Attempt, None, None]:
     """Yield attempts to go on where times are wrong: all cells must be there in the end."""
     base = root / "base"
     (base / "suites").mkdir(parents=True)
@@ -47,7 +47,9 @@ def attempts(rng: Random, root: Path) -> Iterator[Attempt]:
         if not attempt.is_finding:
             answer = _run(home, "--retry-failed")
             attempt = judge(
-                f"run after {', '.join(told)}", answer, lambda: _end(home, whole, answer)  # noqa: B023
+                f"run after {', '.join(told)}",
+                answer,
+                lambda: _end(home, whole, answer),  # noqa: B023
             )
         yield attempt
 
@@ -56,7 +58,7 @@ def _hurry() -> None:
     """Shorten leases, and let Slurm answer that it has no jobs."""
     for module in (owner, folder, store):
         module.LEASE_S = LEASE_S  # type: ignore[attr-defined]
-    squeue.tasks = lambda names: []  # noqa: ARG005
+    squeue.tasks = lambda names: []
 
 
 def _bench(home: Path, *words: str) -> Answer:

@@ -5,7 +5,7 @@ import os
 import resource
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,7 +20,7 @@ MOMENTS = 500  # changes of files in a run, about
 SHARE = 0.7  # of the attempts are faults at a moment; the others are limits of size
 
 
-def attempts(rng: Random, root: Path) -> Iterator[Attempt]:
+def attempts(rng: Random, root: Path) -> Generator[Attempt, None, None]:
     """Yield attempts to run on a disk that fails: one line, and the same bytes when it works."""
     write_suites(root / "whole")
     run(root / "whole")
@@ -37,7 +37,7 @@ def attempts(rng: Random, root: Path) -> Iterator[Attempt]:
             told = f"{errno.errorcode[number]} at change {moment}{', once' if heals else ''}"
             answer = bench(home, *words, before=fault.install)
         else:
-            size = int(10 ** rng.uniform(0, 5.5))
+            size = int(10 ** rng.uniform(3.3, 5.5))
             told = f"files of {size} bytes at most"
             answer = bench(home, *words, before=lambda: _limit(size))  # noqa: B023
         yield _resumed(home, told, answer, whole)

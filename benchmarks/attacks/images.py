@@ -8,7 +8,7 @@ import shutil
 import struct
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -33,7 +33,7 @@ SUITE = changed(
 Pixels = npt.NDArray[Any]
 
 
-def attempts(rng: Random, root: Path) -> Iterator[Attempt]:
+def attempts(rng: Random, root: Path) -> Generator[Attempt, None, None]:
     """Yield attempts to load a folder of images, or to train on it, with one hostile file."""
     base = root / "base"
     _write_folder(base / "datasets" / NAME)
@@ -48,10 +48,7 @@ def attempts(rng: Random, root: Path) -> Iterator[Attempt]:
         if rng.random() < 0.3:
             yield _exact(rng, home, folder)
             continue
-        if rng.random() < 0.15:
-            told = _cache(rng, home)
-        else:
-            told = rng.choice(_HOSTILE)(rng, folder)
+        told = _cache(rng, home) if rng.random() < 0.15 else rng.choice(_HOSTILE)(rng, folder)
         yield _trained(home, told) if rng.random() < 0.15 else judge(f"load: {told}", _load(home))
 
 

@@ -61,7 +61,7 @@ def _replace(parent: Any, key: Any, rng: Random) -> None:
     parent[key] = hostile_value(rng)
 
 
-def _remove(parent: Any, key: Any, rng: Random) -> None:  # noqa: ARG001 - as the others
+def _remove(parent: Any, key: Any, rng: Random) -> None:
     del parent[key]
 
 
@@ -102,19 +102,18 @@ def damaged(content: bytes, rng: Random) -> bytes:
         return rng.randbytes(64)
     at = rng.randrange(len(content))
     size = rng.choice([1, 2, 16, 512])
-    return rng.choice(
-        [
-            lambda: content[:at] + bytes([content[at] ^ 1 << rng.randrange(8)]) + content[at + 1 :],
-            lambda: content[:at],
-            lambda: content[:at] + content[at + size :],
-            lambda: content[:at] + rng.randbytes(size) + content[at + size :],
-            lambda: content[:at] + bytes(size) + content[at + size :],
-            lambda: content + content[at : at + size],
-            lambda: rng.randbytes(len(content)),
-            lambda: b"",
-            lambda: bytes(len(content)),
-        ]
-    )()
+    kinds: list[Callable[[], bytes]] = [
+        lambda: content[:at] + bytes([content[at] ^ 1 << rng.randrange(8)]) + content[at + 1 :],
+        lambda: content[:at],
+        lambda: content[:at] + content[at + size :],
+        lambda: content[:at] + rng.randbytes(size) + content[at + size :],
+        lambda: content[:at] + bytes(size) + content[at + size :],
+        lambda: content + content[at : at + size],
+        lambda: rng.randbytes(len(content)),
+        lambda: b"",
+        lambda: bytes(len(content)),
+    ]
+    return rng.choice(kinds)()
 
 
 def replace_by_odd_file(path: Path, rng: Random) -> str:

@@ -3,7 +3,7 @@
 import json
 import math
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,14 +24,14 @@ NORM = {"experiment": "gradient-norm", "loss": "eqco", "alpha": 64.0, "K": 16, "
         "positive_cosine": 0.3, "draws": 3, "seed": 0}  # fmt: skip
 BOUND = {"experiment": "optimal-bound", "loss": "eqco", "alpha": 64.0, "K": 16, "mi_true": 4.0,
          "d": 8, "samples": 64, "seed": 0}  # fmt: skip
+SPIRAL = SPIRALS | {"iterations": 30, "eta": 0.3, "seed": 0}
 LITTLE = {"epochs": 1, "train_images": 96}
 QUEUE = SMALL | LITTLE | {"method": "moco-v2", "K": 40, "bn_groups": 2, "projector_hidden_dim": 16}
 BANK = SMALL | LITTLE | {"method": "ir", "K": 40}
 KINDS: tuple[dict[str, Any], ...] = (
     TOY | {"steps": 20, "loss": "eqco", "alpha": 64.0}, TOY | {"steps": 20}, NORM, NORM, BOUND,
     VINCE | {"epochs": 2, "method": "vince", "valid_percent": 50.0, "seed": 0},
-    SPIRALS | {"iterations": 30, "source": "bank", "K": 100, "bank_rate": 0.5, "eta": 0.3, "seed": 0},
-    SPIRALS | {"iterations": 30, "source": "batch", "eta": 0.3, "seed": 0},
+    SPIRAL | {"source": "bank", "K": 100, "bank_rate": 0.5}, SPIRAL | {"source": "batch"},
     SMALL | LITTLE | {"method": "simclr"}, SMALL | LITTLE | {"method": "byol"},
     SMALL | LITTLE | {"method": "vicreg"}, QUEUE, QUEUE | {"loss": "eqco", "alpha": 64.0}, BANK,
 )  # fmt: skip
@@ -46,7 +46,7 @@ PERCENT = ("top1",)
 ABSENT = ("experiment", "seed")
 
 
-def attempts(rng: Random, root: Path) -> Iterator[Attempt]:
+def attempts(rng: Random, root: Path) -> Generator[Attempt, None, None]:
     """Yield attempts to compute one cell whose settings are extreme, some of them twice."""
     while True:
         shutil.rmtree(root / "home", ignore_errors=True)

@@ -3,7 +3,7 @@
 import json
 import pickle
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -30,7 +30,7 @@ VERBS = (
 MOST_BYTES = 10**7  # of a file that is damaged once more
 
 
-def attempts(rng: Random, root: Path) -> Iterator[Attempt]:
+def attempts(rng: Random, root: Path) -> Generator[Attempt, None, None]:
     """Yield attempts: one flipped bit before `doctor`, or other damage before another verb."""
     base = make_workbench(root / "base")
     shutil.copytree(base / "results", base / "whole")
@@ -57,6 +57,7 @@ class Read:
     """All that verbs and evaluations read of a results folder while it is whole."""
 
     def __init__(self, home: Path) -> None:
+        """Read a folder."""
         self.cells = _readable(home)
         self.evaluations = _evaluations(home)
 
@@ -101,9 +102,7 @@ def _flipped(rng: Random, home: Path, before: Read) -> Attempt:
     return judge(told, answer, lambda: answer.out.strip() or None)
 
 
-def _damaged(
-    rng: Random, home: Path, before: Read, bytes_before: dict[str, bytes]
-) -> Attempt:
+def _damaged(rng: Random, home: Path, before: Read, bytes_before: dict[str, bytes]) -> Attempt:
     """Damage of one to three kinds, then a verb."""
     kinds = [rng.choice(_DAMAGES) for _ in range(rng.choice([1, 1, 2, 3]))]
     told, believed = [], False

@@ -1,7 +1,7 @@
 """Suite files that are broken, hostile, or ask for too much."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,7 +19,7 @@ VERBS = (("plan",), ("plan", "--json"), ("status",), ("status", "--json"), ("pla
 LITTLE = changed(SUITE, {"fixed.steps": 2, "grid.K": [8], "seeds": [0, 1]})
 
 
-def attempts(rng: Random, root: Path) -> Iterator[Attempt]:
+def attempts(rng: Random, root: Path) -> Generator[Attempt, None, None]:
     """Yield attempts at `plan`, `status`, `report` and `run` with hostile suites."""
     shipped = {path.stem: path.read_text() for path in sorted((ROOT / "suites").glob("*.yaml"))}
     home = root / "a" / "b" / "c" / "work"  # so that `../../..` is still looked at
