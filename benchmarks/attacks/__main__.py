@@ -9,6 +9,7 @@ told with category, seed and number; the exit status is 1 if there are any.
 """
 
 import argparse
+import gc
 import itertools
 import math
 import random
@@ -78,6 +79,7 @@ def main() -> None:
                 print(told, file=sys.stderr, flush=True)
         spent[name] += time.monotonic() - began
     print_counts(counts, spent)
+    gc.unfreeze()  # else libraries tell at the end that not all was given back
     sys.exit(any(outcome not in ("answered", "refused") for c in counts.values() for outcome in c))
 
 
