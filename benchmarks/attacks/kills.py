@@ -141,7 +141,7 @@ class _Round:
             text = path.read_text(errors="replace")
             if "Traceback (most recent call last)" in text:
                 self.faults.append((Outcome.TRACEBACK, text[-2 * SHOWN :]))
-        left = [p for p in self.home.glob("results/*/*/**/.*") if p.is_file()]
+        left = [p for p in self.home.glob("results/*/*/**/.*") if p.parent.name != "attempts"]
         self.faults += [(Outcome.CHANGED, f"{p.name} was left behind") for p in left]
 
 

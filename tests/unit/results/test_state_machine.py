@@ -21,12 +21,13 @@ from bench.experiments import Outcome
 from bench.experiments.outcome import Result
 from bench.files.messages import forget_warnings
 from bench.launch.worker import Assignment, compute_stacks
+from bench.results.attempts import all_attempts
 from bench.results.damage import damage_of
 from bench.results.exchange.merge import Archive, merge
 from bench.results.exchange.write_tar import export_archive
 from bench.results.folders import Folders
 from bench.results.inspect import inspect
-from bench.results.reader import Results
+from bench.results.reader import Finished, Results
 from bench.results.store import State, Store
 from tests.fakes.archives import ORIGIN, no_encoder
 from tests.fakes.simulated import Simulated, alive, simulate
@@ -58,13 +59,21 @@ def launch(root: Path, cells: Sequence[Cell], retry_before: float = 0.0) -> None
     store.check_writable()
     store.discard_damaged(cells)
     with store.announce(cells, retry_before=retry_before) as launch:
-        stacks = [cells[:2], *([cell] for cell in cells[2:])]
+        stacks = [list(cells[:2]), *([cell] for cell in cells[2:])]
         compute_stacks(Assignment(stacks, store, root, launch), compute)
 
 
 def bytes_of(root: Path, cell: Cell) -> dict[str, bytes]:
     folder = Store(root).folder(cell).path
     return {name: (folder / name).read_bytes() for name in BYTES if (folder / name).exists()}
+
+
+def someone_is_alive(_: object) -> bool:
+    return bool(alive())
+
+
+def there_is_room(_: object) -> bool:
+    return len(alive()) < MOST
 
 
 class Shared(RuleBasedStateMachine):
@@ -75,6 +84,8 @@ class Shared(RuleBasedStateMachine):
         self.patch = pytest.MonkeyPatch()
         simulate(self.patch)
         self.top = Path(tempfile.mkdtemp(prefix="shared-"))
+        self.right: dict[str, dict[str, bytes]] = {}
+        self.whole: dict[str, Finished | None] = {}
         self.root, self.archive = self.top / "results", self.top / "cells.tar"
         self.damaged = False
         self.importer: Simulated | None = None
@@ -88,7 +99,7 @@ class Shared(RuleBasedStateMachine):
         export_archive([CELLS[i] for i in given], store, self.archive, encoders=False)
         self.whole = {cell.id: Results(store.root).find(cell) for cell in CELLS}
 
-    @precondition(lambda self: len(alive()) < MOST)
+    @precondition(there_is_room)
     @rule(chosen=SOME)
     def begin(self, chosen: list[int]) -> None:
         Simulated(self.root, lambda: launch(self.root, [CELLS[i] for i in chosen]))
@@ -98,25 +109,27 @@ class Shared(RuleBasedStateMachine):
     def begin_import(self) -> None:
         """Of several that import the same cell one waits for another: only one at a time."""
         source = Archive(self.archive)
-        self.importer = Simulated(
-            self.root, lambda: void(merge([source], Store(self.root), no_encoder))
-        )
 
-    @precondition(lambda self: alive())
+        def bring_in() -> None:
+            merge([source], Store(self.root), no_encoder)
+
+        self.importer = Simulated(self.root, bring_in)
+
+    @precondition(someone_is_alive)
     @rule(which=st.integers(0, MOST - 1), changes=st.integers(1, 40))
     def go_on(self, which: int, changes: int) -> None:
         process = alive()[which % len(alive())]
         process.go_on(changes)
         self.check_end(process)
 
-    @precondition(lambda self: alive())
+    @precondition(someone_is_alive)
     @rule(which=st.integers(0, MOST - 1))
     def finish(self, which: int) -> None:
         process = alive()[which % len(alive())]
         process.finish()
         self.check_end(process)
 
-    @precondition(lambda self: alive())
+    @precondition(someone_is_alive)
     @rule(which=st.integers(0, MOST - 1))
     def kill(self, which: int) -> None:
         alive()[which % len(alive())].kill()
@@ -192,18 +205,12 @@ class Shared(RuleBasedStateMachine):
             shutil.rmtree(self.top)
 
 
-def void(_: object) -> None:
-    """Let what was found go."""
-
-
 def all_states(store: Store, cell: Cell) -> list[str]:
-    from bench.results.attempts import all_attempts
-
     return [attempt.state for attempt in all_attempts(store.folder(cell).attempts)]
 
 
 TestShared = Shared.TestCase
 TestShared.settings = settings(
-    max_examples=40, stateful_step_count=25, deadline=None, database=None,
+    max_examples=25, stateful_step_count=25, deadline=None, database=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
