@@ -130,9 +130,11 @@ class Shared(RuleBasedStateMachine):
         self.check_end(process)
 
     @precondition(someone_is_alive)
-    @rule(which=st.integers(0, MOST - 1))
-    def kill(self, which: int) -> None:
-        alive()[which % len(alive())].kill()
+    @rule(which=st.integers(0, MOST - 1), changes=st.integers(0, 40))
+    def kill(self, which: int, changes: int) -> None:
+        process = alive()[which % len(alive())]
+        process.go_on(changes)
+        process.kill()
 
     @precondition(lambda self: self.root.exists())
     @rule(which=st.integers(0, 10**6), kind=st.sampled_from(["flip", "cut", "empty", "remove"]))
