@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
-from pydantic import NonNegativeInt
+from pydantic import NonNegativeInt, model_validator
 
 from bench.cells.dataset_sizes import Demand
 from bench.record import Record
 
+LARGEST_FLOAT = (2 - 2**-23) * 2.0**127  # of float32, in which cells compute
 NUMBERS_A_LINE = 16  # float32 numbers in a cache line of 64 bytes
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -54,6 +55,14 @@ class Cell(Record, ABC):
     cuttable: ClassVar[tuple[str, ...]] = ()
     """Settings that the multiply-adds are proportional to, of which a probe computes a part; none:
     it computes a whole cell, or the experiment's file has a `probe` of its own."""
+
+    @model_validator(mode="after")
+    def _fits_precision(self) -> Self:
+        for name in type(self).model_fields:
+            value = getattr(self, name)
+            if isinstance(value, float) and abs(value) > LARGEST_FLOAT:
+                raise ValueError(f"{name} {value}: float32 has no number larger than 3.4e38")
+        return self
 
     @cached_property
     def id(self) -> str:

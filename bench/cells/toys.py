@@ -4,6 +4,7 @@ Field names are the papers' symbols and, where a paper prints a setting, the key
 `bench/papers/data` holds it, so that measured and published rows join by name.
 """
 
+import math
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
@@ -96,6 +97,12 @@ class OptimalBound(MarginCell):
     exact: ClassVar[frozenset[str]] = frozenset(metrics)
     cost_settings: ClassVar[tuple[str, ...]] = ("K", "d")
     cuttable: ClassVar[tuple[str, ...]] = ("samples",)
+
+    @model_validator(mode="after")
+    def _correlation_is_below_1(self) -> Self:
+        if math.sqrt(-math.expm1(-2 * self.mi_true / self.d)) ** 2 >= 1:
+            raise ValueError(f"mi_true {self.mi_true}: in {self.d} dimensions the correlation is 1")
+        return self
 
     @property
     def largest_tensor(self) -> tuple[str, int]:

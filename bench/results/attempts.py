@@ -129,9 +129,14 @@ def attempt_files(folder: Path) -> list[Path]:
 def _names(folder: Path) -> list[str]:
     """Return the names of the records in the folder, in order."""
     try:
-        return sorted(n for n in os.listdir(folder) if _NAME.fullmatch(n))
+        names = [n for n in os.listdir(folder) if _NAME.fullmatch(n)]
     except FileNotFoundError:
         return []
+    return sorted(names, key=_number)
+
+
+def _number(name: str) -> int:
+    return int(name.removesuffix(".json"))
 
 
 def begin_attempt(
@@ -154,7 +159,7 @@ def begin_attempt(
         return None
     if last is not None and last.state == "failed" and last.record["ended"] >= retry_before:
         return None
-    number = int(Path(names[-1]).stem) + 1 if names else 1
+    number = _number(names[-1]) + 1 if names else 1
     record = {
         "attempt": number,
         "owner": owner.record(),

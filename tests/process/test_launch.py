@@ -87,7 +87,7 @@ def test_more_seeds_run_only_what_is_missing(workspace: Workspace) -> None:
 def test_killed_at_random_moments_it_ends_as_if_it_was_not(workspace: Workspace) -> None:
     """kill -9 of the launcher as its workers start; of a worker, then of the launcher, at work.
 
-    Many more moments: benchmarks/kills.py.
+    Many more moments: benchmarks/attacks/kills.py.
     """
     workspace.suite(LONG)
     draw = random.Random(0)

@@ -1,5 +1,6 @@
 """What the record of each experiment says of its cells: cost, cuts, limits."""
 
+import re
 from functools import cache
 from typing import Any
 
@@ -162,3 +163,17 @@ def test_what_a_data_set_has_not_is_said_in_one_line(cell: Cell, text: str | Non
     assert too_much(cell) == text
     repeats = text is not None and text.endswith("so negatives repeat")
     assert impossible([cell, cell]) == ({text: 2} if text and not repeats else {})
+
+
+@pytest.mark.parametrize(
+    ("experiment", "setting", "value", "why"),
+    [
+        ("spirals", "lr", 1e300, "lr 1e+300: float32 has no number larger than 3.4e38"),
+        ("optimal-bound", "mi_true", 1e4, "mi_true 10000.0: in 20 dimensions the correlation is 1"),
+    ],
+)
+def test_numbers_that_no_computation_can_hold_are_refused(
+    experiment: str, setting: str, value: float, why: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(why)):
+        CELLS[experiment].model_validate(first_cell(experiment).model_dump() | {setting: value})

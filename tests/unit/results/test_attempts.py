@@ -30,6 +30,14 @@ def test_a_dead_owner_is_replaced(tmp_path: Path) -> None:
     assert second.is_mine()
 
 
+def test_attempts_are_counted_beyond_four_digits(tmp_path: Path) -> None:
+    (tmp_path / "9999.json").write_text("of nobody")
+    for number in (10_000, 10_001):
+        attempt = begin_attempt(tmp_path, dead_owner(), "a")
+        assert attempt is not None
+        assert (attempt.number, attempt.is_mine()) == (number, True)
+
+
 def test_a_number_used_again_by_another_process_is_not_the_owner(tmp_path: Path) -> None:
     recycled = replace(Owner.me(), started="1")
     attempt = begin_attempt(tmp_path, recycled, "a")

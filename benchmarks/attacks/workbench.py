@@ -1,0 +1,59 @@
+"""A folder with two small suites whose cells are done, and copies of it to attack."""
+
+import shutil
+from pathlib import Path
+
+from bench.results.digests import TRAINED
+from benchmarks.attacks.child import Answer, bench
+from tests.fakes.suites import DIGITS, SUITE, changed, to_yaml
+
+TOYS = changed(
+    SUITE, {"fixed.steps": 4, "grid.K": [8], "grid.mi_true": [2, 4], "scale": "tiny", "seeds": [0]}
+)
+IMAGES = changed(DIGITS, {"fixed.epochs": 1})
+NAMES = ("small", "digits")
+OF_CELL = ("summary.json", "history.jsonl", "cell.json", "arrays.npz")
+
+
+def write_suites(home: Path) -> None:
+    """Write the suites `small` (4 toy cells) and `digits` (2 evaluations of one encoder)."""
+    (home / "suites").mkdir(parents=True)
+    for suite in (TOYS, IMAGES):
+        (home / "suites" / f"{suite['name']}.yaml").write_text(to_yaml(suite))
+
+
+def make_workbench(home: Path) -> Path:
+    """Write the suites and compute their cells; return the folder."""
+    write_suites(home)
+    answer = run(home)
+    if answer.status != 0:
+        raise RuntimeError(answer.err)
+    return home
+
+
+def run(home: Path, *options: str) -> Answer:
+    """Compute what is missing, in one process."""
+    return bench(home, "run", *NAMES, "--executor", "inline", *options)
+
+
+def copy_of(home: Path, to: Path) -> Path:
+    """Make a fresh copy of a folder in the place of the last one; return it."""
+    shutil.rmtree(to, ignore_errors=True)
+    shutil.copytree(home, to)
+    return to
+
+
+def cell_bytes(home: Path) -> dict[str, bytes]:
+    """Return what a finished run leaves that may not depend on how it was run, by its place."""
+    return {
+        str(path.relative_to(home)): path.read_bytes()
+        for path in sorted((home / "results").glob("*/*/*"))
+        if path.name in OF_CELL and path.parent.parent.name != TRAINED
+    }
+
+
+def difference(home: Path, whole: dict[str, bytes]) -> str | None:
+    """Return which file of a cell is missing or another one than it was; None if none is."""
+    now = cell_bytes(home)
+    wrong = [name for name in sorted(now.keys() | whole.keys()) if now.get(name) != whole.get(name)]
+    return f"{wrong[0]} is {'missing' if wrong[0] not in now else 'other'}" if wrong else None

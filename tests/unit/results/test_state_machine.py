@@ -1,0 +1,218 @@
+"""Whatever launchers, kills, damage and imports do in whatever order: no cell is lost or changed.
+
+Each cell is there once with its right bytes, or missing; `status` says which.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from bench.cells.cell import Cell
+from bench.errors import StoreError
+from bench.experiments import Outcome
+from bench.experiments.outcome import Result
+from bench.files.messages import forget_warnings
+from bench.launch.worker import Assignment, compute_stacks
+from bench.results.attempts import all_attempts
+from bench.results.damage import damage_of
+from bench.results.exchange.merge import Archive, merge
+from bench.results.exchange.write_tar import export_archive
+from bench.results.folders import Folders
+from bench.results.inspect import inspect
+from bench.results.reader import Finished, Results
+from bench.results.store import State, Store
+from tests.fakes.archives import ORIGIN, no_encoder
+from tests.fakes.simulated import Simulated, alive, simulate
+from tests.fakes.toys import make_cells
+
+CELLS = make_cells(3)
+BYTES = ("cell.json", "summary.json", "history.jsonl", "arrays.npz")
+SOME = st.lists(st.sampled_from(range(len(CELLS))), min_size=1, max_size=len(CELLS), unique=True)
+MOST = 3  # processes at once
+
+
+def compute(cells: Sequence[Cell], folders: Folders) -> tuple[list[Outcome], dict[str, Any]]:
+    """Compute what depends on the cell alone, with a history and a checkpoint on the way."""
+    outcomes: list[Outcome] = []
+    for cell, folder in zip(cells, folders, strict=True):
+        folder.rewind_history(0)
+        for step in (1, 2):
+            folder.append_history({"step": step, "loss": cell.seed + 1 / step})
+            folder.checkpoint_file.write_bytes(b"x")
+            folder.note_step(step)
+        arrays = {"a": np.full(3, cell.seed, dtype=np.float32)}
+        outcomes.append(Result({"gradient_norm": cell.seed + 0.5}, arrays))
+    return outcomes, dict(ORIGIN)
+
+
+def launch(root: Path, cells: Sequence[Cell], retry_before: float = 0.0) -> None:
+    """Compute what is missing, as `bench run` does, but wait for nobody."""
+    store = Store(root)
+    store.check_writable()
+    store.discard_damaged(cells)
+    with store.announce(cells, retry_before=retry_before) as launch:
+        stacks = [list(cells[:2]), *([cell] for cell in cells[2:])]
+        compute_stacks(Assignment(stacks, store, root, launch), compute)
+
+
+def bytes_of(root: Path, cell: Cell) -> dict[str, bytes]:
+    folder = Store(root).folder(cell).path
+    return {name: (folder / name).read_bytes() for name in BYTES if (folder / name).exists()}
+
+
+def someone_is_alive(_: object) -> bool:
+    return bool(alive())
+
+
+def there_is_room(_: object) -> bool:
+    return len(alive()) < MOST
+
+
+class Shared(RuleBasedStateMachine):
+    """A results folder that several processes share."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.patch = pytest.MonkeyPatch()
+        simulate(self.patch)
+        self.top = Path(tempfile.mkdtemp(prefix="shared-"))
+        self.right: dict[str, dict[str, bytes]] = {}
+        self.whole: dict[str, Finished | None] = {}
+        self.root, self.archive = self.top / "results", self.top / "cells.tar"
+        self.damaged = False
+        self.importer: Simulated | None = None
+
+    @initialize(given=SOME)
+    def undisturbed(self, given: list[int]) -> None:
+        """Note the right bytes; export some cells."""
+        launch(self.top / "whole", CELLS)
+        self.right = {cell.id: bytes_of(self.top / "whole", cell) for cell in CELLS}
+        store = Store(self.top / "whole")
+        export_archive([CELLS[i] for i in given], store, self.archive, encoders=False)
+        self.whole = {cell.id: Results(store.root).find(cell) for cell in CELLS}
+
+    @precondition(there_is_room)
+    @rule(chosen=SOME)
+    def begin(self, chosen: list[int]) -> None:
+        Simulated(self.root, lambda: launch(self.root, [CELLS[i] for i in chosen]))
+
+    @precondition(lambda self: len(alive()) < MOST and (not self.importer or self.importer.over))
+    @rule()
+    def begin_import(self) -> None:
+        """Of several that import the same cell one waits for another: only one at a time."""
+        source = Archive(self.archive)
+
+        def bring_in() -> None:
+            merge([source], Store(self.root), no_encoder)
+
+        self.importer = Simulated(self.root, bring_in)
+
+    @precondition(someone_is_alive)
+    @rule(which=st.integers(0, MOST - 1), changes=st.integers(1, 40))
+    def go_on(self, which: int, changes: int) -> None:
+        process = alive()[which % len(alive())]
+        process.go_on(changes)
+        self.check_end(process)
+
+    @precondition(someone_is_alive)
+    @rule(which=st.integers(0, MOST - 1))
+    def finish(self, which: int) -> None:
+        process = alive()[which % len(alive())]
+        process.finish()
+        self.check_end(process)
+
+    @precondition(someone_is_alive)
+    @rule(which=st.integers(0, MOST - 1), changes=st.integers(0, 40))
+    def kill(self, which: int, changes: int) -> None:
+        process = alive()[which % len(alive())]
+        process.go_on(changes)
+        process.kill()
+
+    @precondition(lambda self: self.root.exists())
+    @rule(which=st.integers(0, 10**6), kind=st.sampled_from(["flip", "cut", "empty", "remove"]))
+    def damage(self, which: int, kind: str) -> None:
+        """Damage a file of a finished cell while nobody writes, or a record at any time."""
+        files = sorted(p for p in self.root.rglob("*") if p.is_file())
+        records = [p for p in files if p.parent.name in ("attempts", "launches")]
+        finished = [p for p in files if (p.parent / "summary.json").exists()]
+        files = records if alive() else sorted({*records, *finished})
+        if not files:
+            return
+        path = files[which % len(files)]
+        content = path.read_bytes()
+        at = which % (len(content) or 1)
+        if kind == "remove":
+            path.unlink()
+        elif kind == "flip" and content:
+            path.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
+        else:
+            path.write_bytes(content[:at] if kind == "cut" else b"")
+        self.damaged = True
+
+    def check_end(self, process: Simulated) -> None:
+        """A launcher may end early only where a file of its own was damaged."""
+        if process.over and process.error is not None:
+            assert self.damaged, process.error
+            assert isinstance(process.error, StoreError | FileNotFoundError), process.error
+
+    @invariant()
+    def status_is_true(self) -> None:
+        if not self.root.exists():
+            return
+        forget_warnings()
+        store, read = Store(self.root), Results(self.root)
+        for cell, state in zip(CELLS, store.states(CELLS), strict=True):
+            folder, found, right = store.folder(cell), read.find(cell), self.whole[cell.id]
+            assert right is not None
+            assert (state.state == State.DONE) == (found is not None)
+            assert state.state != State.FAILED
+            if found is None:
+                if not alive():
+                    assert state.state == State.MISSING
+                continue
+            assert found.metrics == right.metrics
+            assert found.history in (right.history, [])  # none if it was damaged, and then told
+            assert [a.tolist() for a in found.arrays.values()] in (
+                [a.tolist() for a in right.arrays.values()],
+                [],
+            )
+            if damage_of(folder, whole=True) is None:
+                assert bytes_of(self.root, cell) == self.right[cell.id]
+
+    def teardown(self) -> None:
+        """After the last kill one more launcher is enough, and nothing half-written is left."""
+        try:
+            for process in alive():
+                process.kill()
+            launch(self.root, CELLS)
+            self.status_is_true()
+            store = Store(self.root)
+            assert {s.state for s in store.states(CELLS)} == {State.DONE}
+            assert {c.id: bytes_of(self.root, c) for c in CELLS} == self.right
+            for cell in CELLS:
+                assert not [p for p in store.folder(cell).path.glob(".*") if p.is_file()]
+                done = [p for p in all_states(store, cell) if p == "done"]
+                assert self.damaged or len(done) <= 1
+            assert [fault for fault in inspect(self.root).faults if not self.damaged] == []
+        finally:
+            self.patch.undo()
+            shutil.rmtree(self.top)
+
+
+def all_states(store: Store, cell: Cell) -> list[str]:
+    return [attempt.state for attempt in all_attempts(store.folder(cell).attempts)]
+
+
+TestShared = Shared.TestCase
+TestShared.settings = settings(
+    max_examples=25, stateful_step_count=25, deadline=None, database=None,
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
