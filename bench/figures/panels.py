@@ -136,7 +136,7 @@ def _panels(
     for value, own in _split(figure, points):
         datasets = "" if "dataset" in figure.panel_names else " and ".join(ordered(own["dataset"]))
         head = f"{PUBLISHED} ({datasets})" if datasets else PUBLISHED
-        title = f"{head}, {panel_title(figure, value)}".removesuffix(", ")
+        title = f"{head}\n{panel_title(figure, value)}".strip()
         place = Place(title, figure.y_label, title)
         panels.append(Panel(place, value, figure, frames[0][:0], own))
     return panels

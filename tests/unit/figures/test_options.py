@@ -192,8 +192,8 @@ def test_printed_values_of_other_data_sets_stand_apart_at_the_published_protocol
     """On one GPU the published protocol is that of CIFAR-10; Figure 3 (a) is of ImageNet."""
     name = "linear-against-batch-size"
     panels = axes_titled(of("dcl-table-1", "gpu", name, lambda _: {"linear_top1": 80.0}))
-    assert list(panels) == ["dataset = cifar10", "published, dataset = imagenet1k"]
-    own = lines_of(panels["published, dataset = imagenet1k"])
+    assert list(panels) == ["dataset = cifar10", "published\ndataset = imagenet1k"]
+    own = lines_of(panels["published\ndataset = imagenet1k"])
     assert numbers(own["infonce (published)"]) == (
         [32, 64, 128, 256, 512, 1024], [56.8, 58.9, 60.6, 61.8, 64.0, 65.1],
     )  # fmt: skip

@@ -159,28 +159,32 @@ def overlapping(boxes: list[Any]) -> bool:
     return any(a.overlaps(b) for a, b in combinations(boxes, 2))
 
 
+def texts_of(ax: Axes) -> list[Any]:
+    """Return where the texts around a panel stand."""
+    texts = [ax.title, ax.xaxis.label, ax.yaxis.label]
+    return [text.get_window_extent() for text in texts if text.get_text()]
+
+
 def faults_of(canvas: Canvas) -> list[str]:
-    """Return what a reader could not read: empty panels, ticks that touch, legends over panels."""
+    """Return what a reader could not read: empty panels, texts that touch or leave the canvas."""
     canvas.draw_without_rendering()
     found = ["an empty panel"] if not all(map(is_drawn_in, canvas.axes)) else []
     for ax in canvas.axes:
         for axis in (ax.xaxis, ax.yaxis):
-            labels = [
-                t.get_window_extent()
-                for t in axis.get_ticklabels()
-                if t.get_text() and t.get_visible()
-            ]
-            turned = any(t.get_rotation() for t in axis.get_ticklabels())
-            if not turned and overlapping(labels):
+            shown = [t for t in axis.get_ticklabels() if t.get_text() and t.get_visible()]
+            turned = any(t.get_rotation() for t in shown)
+            if not turned and overlapping([t.get_window_extent() for t in shown]):
                 found.append(f"ticks of {ax.get_title() or 'a panel'} touch")
         for legend in canvas.legends:
             if legend.get_window_extent().overlaps(ax.get_window_extent()):
                 found.append(f"the legend covers {ax.get_title() or 'a panel'}")
+    texts = [box for ax in canvas.axes for box in texts_of(ax)]
+    texts += [legend.get_window_extent() for legend in canvas.legends]
+    if overlapping(texts):
+        found.append("texts touch")
     width, height = canvas.get_size_inches() * canvas.dpi
-    for legend in canvas.legends:
-        box = legend.get_window_extent()
-        if box.x0 < 0 or box.y0 < 0 or box.x1 > width or box.y1 > height:
-            found.append("the legend leaves the canvas")
+    if any(b.x0 < 0 or b.y0 < 0 or b.x1 > width or b.y1 > height for b in texts):
+        found.append("a text leaves the canvas")
     return found
 
 
@@ -191,8 +195,8 @@ def test_it_is_legible(suite: str, name: str) -> None:
     path = PATHS[suite]
     for scale in load_suite(path).scales:
         canvas = canvas_of(path, scale, name, *results_of(path, scale))
-        if canvas is None:  # grey digits have nothing between L and ab
-            assert (scale, name) == ("cpu", "cmc-family")
+        if canvas is None:  # on digits, which are grey, nor in four core-minutes
+            assert (scale in ("cpu", "cifar"), name) == (True, "cmc-family")
             continue
         assert faults_of(canvas) == [], scale
 
