@@ -7,6 +7,7 @@ A page of which a file is gone or altered is drawn again.
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeGuard
 
 from bench.errors import StoreError
 from bench.files.atomic import read_json, to_json, write_whole
@@ -49,7 +50,7 @@ class Written:
             return None
 
 
-def _is_sound(record: object) -> bool:
+def _is_sound(record: object) -> TypeGuard[dict[str, dict[str, str]]]:
     return isinstance(record, dict) and all(
         isinstance(files, dict) and all(isinstance(digest, str) for digest in files.values())
         for files in record.values()

@@ -5,7 +5,7 @@ Names become heads of columns and words on a terminal, so they are words.
 
 import re
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeGuard
 
 from bench.files.regular import is_number
 
@@ -20,7 +20,7 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-def is_history_record(value: Any) -> bool:
+def is_history_record(value: Any) -> TypeGuard[dict[str, float]]:
     """Whether a value of `parse_json` is a line of a history: numbers by name, one is `step`."""
     return (
         isinstance(value, dict)

@@ -176,8 +176,8 @@ def files_of(to: Path) -> dict[str, bytes]:
 def test_what_was_altered_or_removed_of_a_site_is_drawn_again(tmp_path: Path, fault: str) -> None:
     """A number in a page, a figure, a table beside it, an artifact's page, the index."""
     suites, to = write_suites(tmp_path / "suites"), tmp_path / "to"
-    options = {"formats": ["csv"]}
-    write_site(suites, to, **options)
+    formats = ["csv"]
+    write_site(suites, to, formats=formats)
     before = files_of(to)
     own = "eqco-table-9/paper/"
     for names in (
@@ -191,9 +191,9 @@ def test_what_was_altered_or_removed_of_a_site_is_drawn_again(tmp_path: Path, fa
                 file.write_bytes(content.replace(b"1", b"7", 1))
         page = f"{own}index" if len(names) == 1 else names[0].partition(".")[0]
         pages = sorted({page, f"{own}index"})
-        assert write_site(suites, to, **options) == [f"{p}.{k}" for p in pages for k in KINDS]
+        assert write_site(suites, to, formats=formats) == [f"{p}.{k}" for p in pages for k in KINDS]
         assert files_of(to) == before
-    assert write_site(suites, to, **options) == []
+    assert write_site(suites, to, formats=formats) == []
 
 
 @pytest.mark.parametrize("content", [None, b"", b'{"index": 1}'])
