@@ -13,7 +13,8 @@ from typing import Any
 
 from bench.analysis.counterparts import Counterparts
 from bench.analysis.measured import Measured
-from bench.analysis.measured_effects import MeasuredEffect, measured_effects, told_apart
+from bench.analysis.measured_effects import DETECTED, MeasuredEffect, measured_effects, told_apart
+from bench.analysis.room import Rooms
 from bench.analysis.statistics import LEVEL, Interval
 from bench.cells.cell import Cell
 from bench.papers.reader import Paper
@@ -33,6 +34,7 @@ class Outcome(StrEnum):
     NOT_SEEN = "no effect of this size"  # it holds 0 and not the printed effect
     CANNOT_TELL = "cannot tell"  # it holds both
     SINGLE_RUN = "single run"
+    NOT_JUDGED = "not judged"  # a side did not learn, or there is no room above what it starts from
     NOT_MEASURED = "not measured"
 
 
@@ -55,6 +57,7 @@ class ComparedEffect:
         str, ...
     ] = ()  # settings of the printed row that the scale has another value of
     cells: tuple[str, ...] = ()  # the ids of those that were measured
+    why: str | None = None  # it says nothing
 
     @property
     def contrast(self) -> str:
@@ -74,6 +77,8 @@ class ComparedEffect:
     @property
     def outcome(self) -> Outcome | None:
         """What the two numbers say together; None without a printed one."""
+        if self.why is not None:
+            return Outcome.NOT_JUDGED
         if self.printed is None:
             return None
         if self.measured is None:
@@ -101,6 +106,7 @@ class ComparedEffect:
             "smallest_effect": self.smallest_effect,
             "replaced": list(self.replaced),
             "outcome": str(self.outcome) if self.outcome else None,
+            "why": self.why,
             "cells": list(self.cells),
         }
 
@@ -123,18 +129,34 @@ def outcome_of(printed: float, half_unit: float, measured: Interval) -> Outcome:
 
 
 def compare_effects(
-    suite: Suite, scale: str, cells: Sequence[Cell], done: Done, paper: Paper
+    suite: Suite,
+    scale: str,
+    cells: Sequence[Cell],
+    done: Done,
+    paper: Paper,
+    rooms: Rooms | None = None,
 ) -> list[ComparedEffect]:
     """Return the effects of the suite's printed rows beside those that a scale measures.
 
     Those of one artifact, metric and contrast stand together.
+
+    Args:
+        suite: the suite.
+        scale: one of its scales.
+        cells: those of the suite at the scale.
+        done: the finished ones.
+        paper: the suite's.
+        rooms: what room accuracies have at the scale; an effect without says nothing.
     """
     printed = printed_effects(suite, paper)
     families: dict[str, list[PrintedEffect]] = {}
     for effect in printed:
         c = effect.comparison
         families.setdefault(repr((c.artifact, c.metric, c.where, effect.of)), []).append(effect)
-    measured, is_reduced = Measured(scale, cells, done), suite.scales[scale].protocol == "reduced"
+    measured, is_reduced = (
+        Measured(scale, cells, done, rooms),
+        suite.scales[scale].protocol == "reduced",
+    )
     known = [measured.known(cell) for cell in cells] if is_reduced else []
     shared = suite.scales[scale].shared
     fixed = {name: values for name, values in axis_values(suite).items() if name not in shared}
@@ -250,9 +272,10 @@ class _Family:
             at=at,
             printed=printed,
             measured=found.interval(LEVEL) if found else None,
-            smallest_effect=found.smallest_effect((1 - LEVEL) / 2) if found else None,
+            smallest_effect=found.smallest_effect(DETECTED) if found else None,
             replaced=self._replaced(printed) if printed and group else (),
             cells=group.done if group else (),
+            why=group.grounds.told if group and found else None,
         )
 
     def _replaced(self, printed: PrintedEffect) -> tuple[str, ...]:

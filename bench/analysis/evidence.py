@@ -68,7 +68,7 @@ def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: R
         baselines_done=len(finished),
         rooms=rooms,
         compared=_with_room(compare(suite, own, done, paper), own, rooms),
-        effects=compare_effects(suite, scale, own, done, paper),
+        effects=compare_effects(suite, scale, own, done, paper, rooms),
         judged=judge_claims(suite, scale, own, done, paper, finished),
     )
 

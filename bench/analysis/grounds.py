@@ -42,6 +42,11 @@ class Grounds:
         return not (self.missing or self.unlearned or self.cramped)
 
     @property
+    def told(self) -> str | None:
+        """Why the effect says nothing, in words; None where it says something."""
+        return NOT_COMPUTED if self.missing else self.why
+
+    @property
     def why(self) -> str | None:
         """What is wrong with them, in words."""
         return "; ".join([*self.unlearned, *([self.cramped] if self.cramped else [])]) or None

@@ -6,13 +6,16 @@ from typing import Any
 
 from bench.analysis.effects import fits, groups_of
 from bench.analysis.estimates import estimates_of
+from bench.analysis.grounds import Grounds, grounds_of
 from bench.analysis.measured import Measured
-from bench.analysis.statistics import Estimate
+from bench.analysis.statistics import LEVEL, Estimate
 from bench.cells.cell import Cell
 from bench.results.reader import Finished
 from bench.suites.checks import Exceeds, Where
 
 Known = dict[str, Any]  # the settings of a cell
+DETECTED = (1 - LEVEL) / 2
+"""The one-sided level at which the interval of an effect excludes 0."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,7 @@ class MeasuredEffect:
     own: Known  # the settings of the cells that the effect is of
     base: Known  # and of those that it is taken over
     estimate: Estimate | None  # None where no seed of both is finished
+    grounds: Grounds  # what it stands on
     cells: tuple[str, ...]  # their ids
     done: tuple[str, ...]  # the ids of the finished ones
 
@@ -70,8 +74,10 @@ def _of_group(check: Exceeds, key: Known, measured: Measured) -> MeasuredEffect:
     known, known_base = measured.known(ours[0]), measured.known(theirs[0])
     ids = [cell.id for cell in (*ours, *theirs)]
     done = [name for name in ids if check.metric in measured.metrics.get(name, {})]
-    estimate = next((estimate for _, estimate in found.values()), None)
-    return MeasuredEffect(key, known, known_base, estimate, tuple(ids), tuple(done))
+    estimate, grounds = None, Grounds()
+    for group, estimate in found.values():  # one, if there is any
+        grounds = grounds_of(narrow, group, estimate.smallest_effect(DETECTED), measured)
+    return MeasuredEffect(key, known, known_base, estimate, grounds, tuple(ids), tuple(done))
 
 
 def _cells(check: Exceeds, measured: Measured) -> list[Sequence[Cell]]:

@@ -20,6 +20,7 @@ LINE_IN = 0.2  # height of a named effect
 FRAME_IN = 1.1  # height of what is around a panel: title, axis and legend
 SPREAD = 0.4  # of the distance between two places, which the scales at one place share
 SCALES = ("paper", "gpu", "cifar", "cpu", "smoke", "quick")  # each looks the same in any figure
+FAINT = 0.35  # of effects that are not judged
 LONG_NAME = 36  # characters of a line
 MOST_LEVEL = 6  # names of places that are not turned
 
@@ -80,21 +81,34 @@ def draw_panel(panel: Panel, ax: Axes, scales: Sequence[str], *, upright: bool) 
         _points(ax, places, numbers, upright=upright, marker="o", ms=7, mfc="none", mec=GREY,
                 label="published", zorder=4)  # fmt: skip
     looks = styles(list(dict.fromkeys([*SCALES, *scales])))
-    shifts = np.linspace(-SPREAD / 2, SPREAD / 2, len(scales))
-    for scale, shift in zip(scales, shifts if len(scales) > 1 else [0.0], strict=True):
-        own = [(a + shift, row.measured) for a, row in zip(at, panel.rows, strict=True)
-               if row.measured and row.scale == scale]  # fmt: skip
-        if own:
-            bars = [[m.mean - m.low, m.high - m.mean] if m.low is not None and m.high is not None
-                    else [0.0, 0.0] for _, m in own]  # fmt: skip
-            _points(ax, [a for a, _ in own], [m.mean for _, m in own], upright=upright,
-                    bars=np.transpose(bars), marker=looks[scale].marker, ms=4, capsize=2, lw=1.2,
-                    color=looks[scale].colour, label=f"measured at scale {scale}",
-                    zorder=3)  # fmt: skip
+    shifts = np.linspace(-SPREAD / 2, SPREAD / 2, len(scales)) if len(scales) > 1 else [0.0]
+    for scale, shift in zip(scales, shifts, strict=True):
+        own = [(a + shift, r) for a, r in zip(at, panel.rows, strict=True) if r.scale == scale]
+        style = {"color": looks[scale].colour, "marker": looks[scale].marker}
+        label = f"measured at scale {scale}"
+        sound = [(a, row) for a, row in own if row.why is None]
+        _intervals(ax, sound, upright=upright, label=label, **style)
+        others = [(a, row) for a, row in own if row.why is not None]
+        label += ", not judged"
+        _intervals(ax, others, upright=upright, label=label, alpha=FAINT, **style)
     _name_places(ax, panel.places, upright=upright)
     told = {f"scale {r.scale}: {r.stand_in}": 0 for r in panel.rows if r.stand_in and r.measured}
     ax.set_title("\n".join([panel.title, *told]))
     return ax
+
+
+def _intervals(
+    ax: Axes, rows: Sequence[tuple[float, ComparedEffect]], *, upright: bool, **style: Any
+) -> None:
+    """Draw measured effects at their places; a single run has no bar."""
+    own = [(a, row.measured) for a, row in rows if row.measured]
+    if own:
+        ends = [(m.mean if m.low is None else m.low, m.mean if m.high is None else m.high)
+                for _, m in own]  # fmt: skip
+        means = np.array([m.mean for _, m in own])
+        bars = np.abs(np.transpose(ends) - means)
+        _points(ax, [a for a, _ in own], means, upright=upright, bars=bars, ms=4, capsize=2,
+                lw=1.2, zorder=3, **style)  # fmt: skip
 
 
 def _points(

@@ -78,7 +78,14 @@ def effects_table(effects: Sequence[ComparedEffect]) -> Table | None:
         ]
         for i, row in enumerate(rows)
     ]
-    return Table(slug(f"effects {rows[0].artifact}"), _title(rows[0], one), heads, lines)
+    name, title = slug(f"effects {rows[0].artifact}"), _title(rows[0], one)
+    return Table(name, title, heads, lines, _notes(rows))
+
+
+def _notes(rows: Sequence[ComparedEffect]) -> list[str]:
+    """Return why effects are not judged, once each."""
+    told = dict.fromkeys((row.scale, row.why) for row in rows if row.why)
+    return [f"{Outcome.NOT_JUDGED} at scale {scale}: {why}" for scale, why in told]
 
 
 def _replaced(row: ComparedEffect) -> str:

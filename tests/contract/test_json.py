@@ -62,7 +62,7 @@ KEYS = {
         [].tolerance_why [].comparable [].differences[] [].verdict""",
     "compare --effects": """[].artifact [].row [].row.* [].scale [].metric [].stand_in_for [].of.*
         [].over.* [].at.* [].published [].measured [].low [].high [].level [].n [].smallest_effect
-        [].replaced[] [].outcome [].cells[]""",
+        [].replaced[] [].outcome [].why [].cells[]""",
     "compare A B": """same only_here only_there beyond_noise moved[].id moved[].experiment
         moved[].seed moved[].metrics.*[] moved[].history moved[].arrays[] moved[].versions.*
         metrics[].metric metrics[].moved metrics[].largest_difference groups[].experiment

@@ -8,14 +8,16 @@ from scipy.stats import nct, t, ttest_1samp, ttest_ind
 
 from bench.analysis import measured as measured_module
 from bench.analysis.claims import judge_check
-from bench.analysis.compared_effects import Outcome, outcome_of
+from bench.analysis.compared_effects import Outcome, compare_effects, outcome_of
 from bench.analysis.effect_rows import shown_effects
 from bench.analysis.measured import Measured
+from bench.analysis.room import Rooms
 from bench.analysis.spread import Spread
 from bench.analysis.statistics import Interval
 from bench.cells.baseline import without_baselines
 from bench.papers.reader import load_paper
 from bench.results.reader import Finished
+from bench.suites.baselines import baseline_cells
 from bench.suites.checks import Exceeds
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
@@ -268,3 +270,49 @@ def test_records_hold_what_json_can_and_the_same_keys() -> None:
     assert (alone["published"], alone["outcome"]) == (None, None)
     (missing,) = (r for r in records if r["measured"] is None)
     assert (missing["n"], missing["outcome"]) == (0, "not measured")
+
+
+def rooms_of(suite: Any, cells: Any, levels: dict[str, float]) -> Rooms:
+    """Return the rooms of scale cifar where each kind of baseline has an accuracy."""
+    settings = suite.scales["cifar"].baselines
+    baselines = baseline_cells(cells, settings)
+    done: Any = [(b, Finished({"knn_top1": levels[b.baseline]}, {})) for b in baselines]
+    return Rooms(settings, done)
+
+
+@pytest.mark.parametrize(
+    ("levels", "why"),
+    [
+        ({"raw": 40.0, "untrained": 30.0, "labels": 80.0}, None),
+        (
+            {"raw": 40.0, "untrained": 60.5, "labels": 80.0},
+            "dataset = cifar10, batch_size = 32, loss = infonce did not learn here: knn_top1 60.0, "
+            "untrained network 60.5",
+        ),
+        (
+            {"raw": 55.0, "untrained": 30.0, "labels": 65.0},
+            "too little room: 10.0 points, and 10.6 would be needed (the smallest effect seen, "
+            "0.64, and 10 more)",
+        ),
+    ],
+)
+def test_an_effect_without_learning_or_room_says_nothing(
+    levels: dict[str, float], why: str | None
+) -> None:
+    path = SUITES / "dcl-table-1.yaml"
+    suite = load_suite(path)
+    cells = without_baselines(expand(suite, "cifar", path))
+    done = [(cell, Finished(knn(cell), {})) for cell in cells]
+    rooms = rooms_of(suite, cells, levels)
+    paper = load_paper("dcl")
+    rows = compare_effects(suite, "cifar", cells, done, paper, rooms)
+    (row, *_) = of_artifact(rows, "table-1-cifar10", "knn_top1")
+    assert row.outcome == (Outcome.NOT_JUDGED if why else Outcome.SAME)
+    assert row.why == why
+    assert row.measured is not None
+    missing = compare_effects(
+        suite, "cifar", cells, done, paper, Rooms(suite.scales["cifar"].baselines)
+    )
+    (row, *_) = of_artifact(missing, "table-1-cifar10", "knn_top1")
+    assert row.why == "its floor and ceiling are not computed yet"
+    assert row.record()["outcome"] == "not judged"

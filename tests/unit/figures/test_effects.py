@@ -1,5 +1,6 @@
 """The figure of effects by the numbers it draws."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -120,3 +121,13 @@ def test_any_table_is_drawn(name: str, scale: str, artifact: str) -> None:
 
 def test_nothing_measured_draws_nothing() -> None:
     assert draw_effects(effects("dcl-table-1", "cifar", lambda _: None)) is None
+
+
+def test_effects_that_are_not_judged_are_faint() -> None:
+    rows = table_1("cifar")
+    _, (panel,) = effect_panels([replace(rows[0], why="too little room"), *rows[1:]])
+    found = drawn(panel, ["cifar"], upright=True)
+    faint, sound = (found[f"measured at scale cifar{end}"][0] for end in (", not judged", ""))
+    assert [float(v) for v in faint.get_xdata()] == [0]
+    assert [float(v) for v in sound.get_xdata()] == [1, 2, 3]
+    assert faint.get_alpha() < 0.5

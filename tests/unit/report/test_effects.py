@@ -1,5 +1,6 @@
 """Tables of effects: what stands in which column, and what of an artifact is shown."""
 
+from dataclasses import replace
 from typing import Any
 
 from bench.report.effects import artifact_effects, effects_table
@@ -90,3 +91,16 @@ def test_all_formats_take_the_table() -> None:
     assert "| knn_top1 | 32 | +4.8 | +4.00 [+3.53, +4.47] | 5 |" in to_markdown(table)
     assert 'knn_top1,32,+4.8,"+4.00 [+3.53, +4.47]",5,' in to_csv(table)
     assert "knn\\_top1 & 32 & +4.8 & +4.00 {[}+3.53, +4.47{]} & 5 &" in to_latex(table)
+
+
+def test_why_effects_are_not_judged_stands_below_once() -> None:
+    rows = of_artifact(effects("dcl-table-1", "cifar", knn), "table-1-cifar10", "knn_top1")
+    table = effects_table([replace(row, why="too little room") for row in rows[:2]] + rows[2:])
+    assert table is not None
+    assert table.notes == ["not judged at scale cifar: too little room"]
+    at = table.heads.index("outcome")
+    assert [row[at].text for row in table.rows[:3]] == [
+        "not judged",
+        "not judged",
+        "same direction",
+    ]
