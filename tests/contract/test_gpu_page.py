@@ -44,6 +44,7 @@ RUNS = [
 ]
 
 
+@pytest.mark.slow
 def test_its_table_is_what_the_command_prints() -> None:
     assert PAGE.endswith(f"\n\n{table()}")
     assert "`python -m benchmarks.gpu_hours --to GPU.md`" in PAGE

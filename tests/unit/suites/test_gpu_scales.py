@@ -92,7 +92,8 @@ def test_every_gpu_scale_is_of_one_kind() -> None:
 def test_a_published_gpu_scale_has_no_departures(name: str) -> None:
     found = cells(name, "gpu")
     assert data_sets(name, "gpu") <= SMALL_IMAGES
-    assert len({cell.seed for cell in found}) >= 3
+    judged = bool(loaded(name).claims or loaded(name).compare)
+    assert len({cell.seed for cell in found}) >= (3 if judged else 1)
     assert told(name, found) == set()
 
 
