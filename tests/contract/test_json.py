@@ -35,7 +35,7 @@ KEYS = {
         [].scales.*.axes.*[] [].file [].default_scale [].experiment [].claims.* [].assumed.*.value
         [].assumed.*.why [].tables[] [].figures[] [].notes[]""",
     "methods": """[].name [].what [].family [].like [].coordinates.*.value
-        [].coordinates.*.source [].coordinates.*.why [].coordinates.*.stated.*""",
+        [].coordinates.*.source [].coordinates.*.why [].coordinates.*.stated.paper""",
     "methods --to": "pages[]",
     "datasets": """[].name [].what [].images [].classes [].size_mb [].how [].folder
         [].present""",
