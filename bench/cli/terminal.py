@@ -76,7 +76,7 @@ def print_table(table: Table) -> None:
     """Print a table of compared values, coloured by verdict, and the lines below it."""
     print_rows(table.title, table.heads, table.rows)
     for note in table.notes:
-        print(note)
+        print_line(note)
 
 
 def print_rows(title: str, heads: Sequence[str], rows: Sequence[Sequence[Entry]]) -> None:
