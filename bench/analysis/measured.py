@@ -7,6 +7,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any
 
+from bench.analysis.doubts import believed
 from bench.analysis.spread import Spread, spread_of
 from bench.analysis.statistics import How, Pools, pooled
 from bench.cells.cell import Cell
@@ -20,9 +21,12 @@ class Measured:
     """All cells of a suite at a scale, and what the finished ones measured."""
 
     def __init__(self, scale: str, cells: Sequence[Cell], done: Done) -> None:
-        """Name the cells; `done` are those of them that are finished."""
+        """Name the cells; `done` are those of them that are finished.
+
+        Numbers that mean nothing are left out.
+        """
         self.scale, self.cells = scale, cells
-        self.finished: dict[str, Finished] = {cell.id: finished for cell, finished in done}
+        self.finished: dict[str, Finished] = {c.id: kept for c, kept in believed(done)}
         self.metrics: Metrics = {name: kept.metrics for name, kept in self.finished.items()}
         self._pools: dict[str, Pools] = {}
 

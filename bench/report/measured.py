@@ -1,9 +1,10 @@
 """Tables of what was measured, at any scale."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from statistics import fmean
 from typing import Any
 
+from bench.analysis.doubts import MARK, doubts_of
 from bench.analysis.statistics import t_interval
 from bench.report.tables import Entry, Table, column_head, gain_bases, setting_entry, slug
 from bench.results.reader import Done
@@ -19,14 +20,15 @@ def measured_records(asked: MeasuredTable, done: Done) -> list[dict[str, Any]]:
     `row` and `column` are settings with their values; `column` is empty where a table has one.
     """
     names = [*asked.rows, *([asked.columns] if asked.columns else [])]
-    records = []
+    doubts, records = _doubts(asked, done), []
     for key, own in _points(asked, done).items():
         settings = dict(zip(names, key, strict=False))
         column = {asked.columns: settings.pop(asked.columns)} if asked.columns else {}
         found = t_interval([value for _, value in own])
         numbers = {"mean": found.mean, "low": found.low, "high": found.high, "n": found.n}
+        why = list(dict.fromkeys(doubts[name] for name, _ in own if name in doubts))
         head = {"table": asked.title, "metric": asked.metric, "row": settings, "column": column}
-        records.append(head | numbers)
+        records.append(head | numbers | {"doubts": why})
     return records
 
 
@@ -42,6 +44,12 @@ def _points(asked: MeasuredTable, done: Done) -> Points:
     return found
 
 
+def _doubts(asked: MeasuredTable, done: Done) -> dict[str, str]:
+    """Return why the numbers of cells mean nothing, by the cells' ids."""
+    found = ((cell.id, doubts_of(cell, finished).get(asked.metric)) for cell, finished in done)
+    return {name: why for name, why in found if why is not None}
+
+
 def measured_table(asked: MeasuredTable, done: Done) -> Table | None:
     """Return means over seeds with half their 95 % t-intervals; None without any result."""
     found = _points(asked, done)
@@ -50,8 +58,9 @@ def measured_table(asked: MeasuredTable, done: Done) -> Table | None:
     names = [*asked.rows, asked.columns or "metric"]
     points = [dict(zip(names, key, strict=True)) for key in found]
     means = [fmean(value for _, value in own) for own in found.values()]
+    doubts = _doubts(asked, done)
     entries = {
-        key: _entry(own, asked.decimals, None if base is None else means[base])
+        key: _entry(own, asked.decimals, None if base is None else means[base], doubts)
         for (key, own), base in zip(found.items(), gain_bases(points, asked.baseline), strict=True)
     }
     columns = sorted({key[-1] for key in found}, key=_order)
@@ -74,11 +83,14 @@ def _order(value: Any) -> tuple[int, Any]:
     return (1, value) if isinstance(value, int | float) else (2, str(value))
 
 
-def _entry(own: Sequence[tuple[str, float]], decimals: int, base: float | None) -> Entry:
+def _entry(
+    own: Sequence[tuple[str, float]], decimals: int, base: float | None, doubts: Collection[str]
+) -> Entry:
     interval = t_interval([value for _, value in own])
     text = f"{interval.mean:.{decimals}f}"
     if interval.low is not None and interval.high is not None:
         text += f" ± {(interval.high - interval.low) / 2:.{decimals}f}"
     if base is not None:
         text += f" ({interval.mean - base:+.{decimals}f})"
+    text += f" {MARK}" if any(name in doubts for name, _ in own) else ""
     return Entry(text, number=interval.mean, cells=tuple(name for name, _ in own))

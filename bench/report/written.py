@@ -29,7 +29,7 @@ class Written:
 
     def is_whole(self, page: str) -> bool:
         """Return whether every file of a page is what was written."""
-        files = self.pages.get(page)
+        files = self.pages.get(page, {})
         return bool(files) and all(self._digest(name) == sha for name, sha in files.items())
 
     def note(self, page: str, files: Iterable[Path]) -> None:

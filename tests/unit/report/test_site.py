@@ -176,7 +176,7 @@ def files_of(to: Path) -> dict[str, bytes]:
 def test_what_was_altered_or_removed_of_a_site_is_drawn_again(tmp_path: Path, fault: str) -> None:
     """A number in a page, a figure, a table beside it, an artifact's page, the index."""
     suites, to = write_suites(tmp_path / "suites"), tmp_path / "to"
-    options = {"formats": ["csv"]}
+    options: dict[str, Any] = {"formats": ["csv"]}
     write_site(suites, to, **options)
     before = files_of(to)
     own = "eqco-table-9/paper/"

@@ -68,7 +68,10 @@ def test_a_damaged_record_is_told_and_harms_nothing_else(
     with store.announce(cells[3:]) as launch:
         sound = ["done", "failed", "queued", "queued"]
         assert states(store, cells) == sound
-        path = {"attempt": attempt, "launch": launch, "submission": submission}[kind].path
+        paths = {
+            "attempt": attempt.path, "launch": launch.path, "submission": submission.path,
+        }  # fmt: skip
+        path = paths[kind]
         write(path, wrong)
         forget_warnings()
         capsys.readouterr()
