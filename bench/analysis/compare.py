@@ -1,10 +1,11 @@
 """Measured beside published: printed rows joined with cells by their settings."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import stdev
 from typing import Any
 
+from bench.analysis.doubts import Doubts, believed, doubts_of
 from bench.analysis.intervals import TRAINING, interval_of
 from bench.analysis.room import Room
 from bench.analysis.statistics import Interval
@@ -34,6 +35,7 @@ class Compared:
     differences: list[str] = field(default_factory=list)
     verdict: Verdict = Verdict.MISSING
     cells: tuple[str, ...] = ()  # the ids of those that were measured
+    doubts: tuple[str, ...] = ()  # why what was measured means nothing
     has_cells: bool = False  # whether the scale has cells for the row, measured or not
     covers: str = TRAINING  # what moves the interval
     room: Room | None = None  # of an accuracy, where baselines tell it
@@ -45,8 +47,8 @@ class Compared:
 
     @property
     def comparable(self) -> bool:
-        """Whether the cells follow the published protocol."""
-        return not self.differences
+        """Whether the cells follow the published protocol and their numbers mean something."""
+        return not (self.differences or self.doubts)
 
     @property
     def departures(self) -> list[str]:
@@ -86,22 +88,41 @@ class Compared:
             "tolerance_why": self.allowed.why,
             "comparable": self.comparable,
             "differences": self.differences,
+            "doubts": list(self.doubts),
             "verdict": str(self.verdict),
         }
 
 
 def compare(suite: Suite, cells: Sequence[Cell], done: Done, paper: Paper) -> list[Compared]:
-    """Return every printed value that the suite speaks of, beside what was measured."""
-    metrics = {cell.id: finished.metrics for cell, finished in done}
+    """Return every printed value that the suite speaks of, beside what was measured.
+
+    A number that means nothing is shown, with the reason, and judged by nobody; where it would be
+    one of several that make another number, that is missing.
+    """
+    measured = {cell.id: kept.metrics for cell, kept in done}
+    sound = {cell.id: kept.metrics for cell, kept in believed(done)}
+    doubts = {cell.id: doubts_of(cell, kept) for cell, kept in done}
     known = {name for cell in cells[:1] for name in cell.metrics}
     rows: list[Compared] = []
     for comparison in suite.compare:
         artifact = paper.artifact(comparison.artifact)
         stated = stated_settings(suite, paper, artifact)
+        metrics = sound if comparison.gain_over or comparison.over else measured
         for value in artifact.values:
             if is_spoken_of(value, comparison, known):
                 rows += _compare_value(value, comparison, suite, cells, metrics, stated)
-    return rows
+    return [_with_doubts(row, doubts) for row in rows]
+
+
+def _with_doubts(row: Compared, doubts: Mapping[str, Doubts]) -> Compared:
+    """Return the row, not comparable where a number of it means nothing."""
+    found = (doubts[name].get(row.metric) for name in row.cells)
+    reasons = tuple(dict.fromkeys(why for why in found if why is not None))
+    if not reasons or row.measured is None or row.reduced:
+        return row
+    judged = row.published.value is not None
+    verdict = Verdict.NOT_COMPARABLE if judged else row.verdict
+    return replace(row, doubts=reasons, verdict=verdict)
 
 
 def cells_of_value(

@@ -7,6 +7,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any
 
+from bench.analysis.doubts import believed
 from bench.analysis.room import Rooms
 from bench.analysis.spread import Spread, spread_of
 from bench.analysis.statistics import How, Pools, pooled
@@ -23,9 +24,12 @@ class Measured:
     def __init__(
         self, scale: str, cells: Sequence[Cell], done: Done, rooms: Rooms | None = None
     ) -> None:
-        """Name the cells; `done` are those of them that are finished. No rooms: none is known."""
+        """Name the cells; `done` are those of them that are finished. No rooms: none is known.
+
+        Numbers that mean nothing are left out.
+        """
         self.scale, self.cells, self.rooms = scale, cells, rooms or Rooms()
-        self.finished: dict[str, Finished] = {cell.id: finished for cell, finished in done}
+        self.finished: dict[str, Finished] = {c.id: kept for c, kept in believed(done)}
         self.metrics: Metrics = {name: kept.metrics for name, kept in self.finished.items()}
         self._pools: dict[str, Pools] = {}
 

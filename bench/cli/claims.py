@@ -16,7 +16,7 @@ from bench.cli.completion import paper_names, suite_names, verdict_names
 from bench.cli.evidence import evidence_of
 from bench.cli.options import AsJson, Scale, Seeds, Where, answer
 from bench.cli.selection import check_scale_known, command_words, select
-from bench.cli.terminal import print_line, print_verdict
+from bench.cli.terminal import print_doubts, print_line, print_verdict
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, choices
 from bench.papers.reader import Claim, load_paper
@@ -170,6 +170,7 @@ def print_claims(
                 f"{counted(more, 'more check')} of settings that this scale has no cell of",
                 indent="    ",
             )
+    print_doubts(evidence.done)
     if not suite.claims:
         print_line(
             f"The suite tests no sentence of a paper; `bench show {words}` prints what it measured."

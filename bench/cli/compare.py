@@ -14,7 +14,7 @@ from bench.cli.effects import print_effects
 from bench.cli.evidence import evidence_of
 from bench.cli.options import AsJson, Scale, Seeds, Where, answer
 from bench.cli.selection import command_words, select
-from bench.cli.terminal import interval_text, print_line, print_rows, print_table
+from bench.cli.terminal import interval_text, print_doubts, print_line, print_rows, print_table
 from bench.errors import BenchError, NothingMeasured
 from bench.report.tables import (
     LEGEND,
@@ -127,6 +127,7 @@ def _print_values(evidence: Evidence) -> None:
         *covered_lines(evidence.compared),
     ):
         print_line(told)
+    print_doubts(evidence.done)
     if departures := evidence.departures:
         print_line(f"departs from the published protocol: {'; '.join(departures)}")
 

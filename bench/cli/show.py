@@ -10,7 +10,7 @@ from bench.cli.evidence import results_of, rooms_of
 from bench.cli.next_command import next_command
 from bench.cli.options import AsJson, Changes, Scale, Seeds, SuiteName, Where, answer
 from bench.cli.selection import Selection, select
-from bench.cli.terminal import print_line, print_table
+from bench.cli.terminal import print_doubts, print_line, print_table
 from bench.errors import NothingMeasured
 from bench.report.measured import measured_records, measured_table
 from bench.report.shown_tables import made_tables, shown_tables
@@ -86,6 +86,7 @@ def print_measured(
     print()
     if left_out:
         print_line(f"{left_out} more tables: `bench show {selection.words}`")
+    print_doubts(done)
     if {1} == {r["n"] for table in tables for r in measured_records(table, done)}:
         print_line("One seed has no interval: `--seeds 0,1,2` gives one.")
     print_line(f"Next: {next_command(selection, len(done) == of)}")

@@ -9,8 +9,10 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from bench.analysis.doubts import MARK, doubt_lines
 from bench.analysis.verdicts import Verdict
 from bench.report.tables import Entry, Table, numeric_columns
+from bench.results.reader import Done
 from bench.text import plain_text
 
 _STYLES = {
@@ -70,6 +72,12 @@ def print_verdict(verdict: str, text: str) -> None:
     """Print a line that begins with a claim's verdict, in its colour."""
     line = Text(verdict, _CLAIM_STYLES.get(verdict, ""))
     console().print(line.append(f"  {plain_text(text)}", "bold"))
+
+
+def print_doubts(done: Done) -> None:
+    """Print why numbers that are marked mean nothing."""
+    for line in doubt_lines(done):
+        print_line(f"{MARK} left out of verdicts: {line}")
 
 
 def print_table(table: Table) -> None:

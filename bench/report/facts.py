@@ -1,11 +1,12 @@
 """What is known of one suite at one scale: tables, claims, assumptions, errata, provenance."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.claims import ClaimVerdict, Judged
 from bench.analysis.compare import Compared
+from bench.analysis.doubts import MARK, doubt_lines, doubts_of
 from bench.analysis.evidence import Evidence, by_claim
 from bench.cells.cell import Cell, varied_settings
 from bench.papers.reader import Artifact, Claim, Paper, Protocol
@@ -65,6 +66,7 @@ class SectionFacts:
     not_learned: list[str]  # sides of checks, with the numbers
     tolerances: list[str]
     differences: list[str]  # from the published protocol
+    doubts: list[str]  # why numbers that are marked mean nothing
     judged: list[tuple[Claim, ClaimVerdict, list[Judged]]]
     figures: list[Figure]  # that can be drawn
     missing_figures: list[str]  # titles of those that cannot
@@ -111,6 +113,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         not_learned=not_learned(evidence),
         tolerances=_tolerances([r for r in compared if r.comparable and r.measured]),
         differences=evidence.departures,
+        doubts=doubt_lines(evidence.done),
         judged=by_claim(evidence.judged),
         figures=figures,
         missing_figures=[f.title for f in suite.figures if f not in figures],
@@ -248,7 +251,7 @@ def _finished_cells(evidence: Evidence) -> Table | None:
             Entry(cell.id),
             setting_entry(cell.seed),
             *(setting_entry(cell.settings.get(name)) for name in varied),
-            *(_metric(finished.metrics.get(name)) for name in metrics),
+            *_metric_entries(cell, finished, metrics),
         ]
         for cell, finished in evidence.done
     ]
@@ -266,5 +269,10 @@ def _metrics(evidence: Evidence) -> list[str]:
     return [name for name in dict.fromkeys(asked) if name in measured]
 
 
-def _metric(value: float | None) -> Entry:
-    return Entry("") if value is None else Entry(repr(value), number=value)
+def _metric_entries(cell: Cell, finished: Finished, names: Sequence[str]) -> Iterator[Entry]:
+    """Yield a cell's metrics as they are kept, those that mean nothing with the mark."""
+    doubts = doubts_of(cell, finished)
+    for name in names:
+        value = finished.metrics.get(name)
+        told = "" if value is None else f"{value!r} {MARK}" if name in doubts else repr(value)
+        yield Entry(told, number=value)

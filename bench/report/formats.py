@@ -24,6 +24,7 @@ _LATEX = {
     "[": "{[}",  # else an option of the line's end before it
     "]": "{]}",
     "±": r"$\pm$",
+    "†": r"$\dagger$",
 }
 
 

@@ -1,9 +1,10 @@
 """Tables of what was measured, at any scale."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from statistics import fmean
 from typing import Any
 
+from bench.analysis.doubts import MARK, doubts_of
 from bench.analysis.room import Room, Rooms, room_lines
 from bench.analysis.statistics import t_interval
 from bench.report.tables import Entry, Table, column_head, gain_bases, setting_entry, slug
@@ -25,16 +26,17 @@ def measured_records(
     """
     cells = {cell.id: cell for cell, _ in done}
     names = [*asked.rows, *([asked.columns] if asked.columns else [])]
-    records = []
+    doubts, records = _doubts(asked, done), []
     for key, own in _points(asked, done).items():
         settings = dict(zip(names, key, strict=False))
         column = {asked.columns: settings.pop(asked.columns)} if asked.columns else {}
         found = t_interval([value for _, value in own])
         numbers = {"mean": found.mean, "low": found.low, "high": found.high, "n": found.n}
+        why = list(dict.fromkeys(doubts[name] for name, _ in own if name in doubts))
         head = {"table": asked.title, "metric": asked.metric, "row": settings, "column": column}
         found_rooms = rooms.of(asked.metric, [cells[name] for name, _ in own]) if rooms else []
         room = found_rooms[0].record() if len(found_rooms) == 1 else None
-        records.append(head | numbers | {"room": room})
+        records.append(head | numbers | {"room": room, "doubts": why})
     return records
 
 
@@ -48,6 +50,12 @@ def _points(asked: MeasuredTable, done: Done) -> Points:
             key = (*(known.get(name) for name in asked.rows), column)
             found.setdefault(key, []).append((cell.id, finished.metrics[asked.metric]))
     return found
+
+
+def _doubts(asked: MeasuredTable, done: Done) -> dict[str, str]:
+    """Return why the numbers of cells mean nothing, by the cells' ids."""
+    found = ((cell.id, doubts_of(cell, finished).get(asked.metric)) for cell, finished in done)
+    return {name: why for name, why in found if why is not None}
 
 
 def measured_table(asked: MeasuredTable, done: Done, rooms: Rooms | None = None) -> Table | None:
@@ -64,8 +72,9 @@ def measured_table(asked: MeasuredTable, done: Done, rooms: Rooms | None = None)
     names = [*asked.rows, asked.columns or "metric"]
     points = [dict(zip(names, key, strict=True)) for key in found]
     means = [fmean(value for _, value in own) for own in found.values()]
+    doubts = _doubts(asked, done)
     entries = {
-        key: _entry(own, asked.decimals, None if base is None else means[base])
+        key: _entry(own, asked.decimals, None if base is None else means[base], doubts)
         for (key, own), base in zip(found.items(), gain_bases(points, asked.baseline), strict=True)
     }
     columns = sorted({key[-1] for key in found}, key=_order)
@@ -110,11 +119,14 @@ def _order(value: Any) -> tuple[int, Any]:
     return (1, value) if isinstance(value, int | float) else (2, str(value))
 
 
-def _entry(own: Sequence[tuple[str, float]], decimals: int, base: float | None) -> Entry:
+def _entry(
+    own: Sequence[tuple[str, float]], decimals: int, base: float | None, doubts: Collection[str]
+) -> Entry:
     interval = t_interval([value for _, value in own])
     text = f"{interval.mean:.{decimals}f}"
     if interval.low is not None and interval.high is not None:
         text += f" ± {(interval.high - interval.low) / 2:.{decimals}f}"
     if base is not None:
         text += f" ({interval.mean - base:+.{decimals}f})"
+    text += f" {MARK}" if any(name in doubts for name, _ in own) else ""
     return Entry(text, number=interval.mean, cells=tuple(name for name, _ in own))

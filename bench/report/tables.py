@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
+from bench.analysis.doubts import MARK
 from bench.analysis.intervals import TRAINING
 from bench.analysis.room import room_lines
 from bench.analysis.verdicts import Verdict
@@ -179,6 +180,7 @@ def entry(row: Compared, base: Compared | None = None) -> Entry:
         told += f" ± {number((high - low) / 2, decimals + 1)}"
     if base is not None and base.measured is not None:
         told += f" ({_gain(mean - base.measured.mean, decimals + 1)})"
+    told += f" {MARK}" if row.doubts else ""
     return Entry(told, printed, row.verdict, mean, row.cells, place)
 
 

@@ -8,6 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from bench import __version__
+from bench.analysis.doubts import MARK
 from bench.report.effects import EFFECTS_LEGEND
 from bench.report.formats import markdown_text, to_markdown
 from bench.report.judged import check_text, effect_text, remark_text, seen_text
@@ -33,6 +34,7 @@ def _environment(*, html: bool) -> Environment:
     )
     environment.filters |= {"ticks": _ticks, "md": markdown_text, "slug": slug}
     environment.globals |= {
+        "doubt_mark": MARK,
         "effect": effect_text,
         "effects_legend": EFFECTS_LEGEND,
         "legend": LEGEND,

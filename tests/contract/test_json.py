@@ -52,14 +52,15 @@ KEYS = {
         limited.of_cells limited.chosen[] limited.claims[].claim limited.claims[].seeds[]
         limited.claims[].of_seeds""",
     "run": f"done failed missing {FAILURES}",
-    "show": "[].table [].metric [].row.* [].column.* [].mean [].low [].high [].n [].room",
+    "show": """[].table [].metric [].row.* [].column.* [].mean [].low [].high [].n [].room
+         [].doubts[]""",
     "status": f"""suite scale results cells done running queued failed missing stale attempts
         {FAILURES} jobs[].job jobs[].state jobs[].reason jobs[].log slurm_answers left_core_s
         words begun[]""",
     "cancel": "jobs[] launchers[] elsewhere[]",
     "compare": """[].artifact [].row.* [].metric [].reading [].published [].published_std
         [].measured [].n [].std [].low [].high [].covers [].room [].tolerance
-        [].tolerance_why [].comparable [].differences[] [].verdict""",
+        [].tolerance_why [].comparable [].differences[] [].doubts[] [].verdict""",
     "compare --effects": """[].artifact [].row [].row.* [].scale [].metric [].stand_in_for [].of.*
         [].over.* [].at.* [].published [].measured [].low [].high [].level [].n [].smallest_effect
         [].replaced[] [].outcome [].why [].cells[]""",

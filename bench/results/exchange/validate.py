@@ -189,7 +189,7 @@ def _check_history(entry: Entry) -> None:
                 record = parse_json(line) if line.endswith(b"\n") else None
             except ValueError:
                 record = None
-            if not is_history_record(record):
+            if record is None or not is_history_record(record):
                 raise entry.fault("history.jsonl", f"line {number} is no record of finite metrics")
             names |= record.keys()
             if len(names) > MOST_NAMES:

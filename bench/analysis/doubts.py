@@ -1,0 +1,120 @@
+"""Numbers that look fine and mean nothing: marked where they are shown, left out of verdicts.
+
+A bound on mutual information lies below log(1 + K e^{m/tau}), which is log(1 + alpha) with EqCo's
+margin (EqCo, Sec. 2.1), and what two views of one of n images share lies below log n: a bound above
+either is an artefact, of a queue's random start or of negatives that repeat. And nothing is learned
+where float32 has no room for it: between cosines over a huge temperature, by updates that change no
+weight, where the correlation of two variables rounds to 1, by a critic that gives the same number
+for all pairs.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from bench.cells.cell import Cell
+from bench.cells.dataset_sizes import training_images
+from bench.cells.pretrain import Pretrain
+from bench.cells.toys import GaussianMI, MarginCell, OptimalBound, VinceGaussian
+from bench.results.reader import Done, Finished, History
+
+MARK = "†"  # beside a number
+ROUNDOFF = 2.0**-24  # of float32
+LEAST_WEIGHT = 2.0**-7  # that an update has to change: most weights are larger
+SLACK = 1e-3  # nats by which rounding may lift a bound
+
+BOUNDS = ("mi_lower_bound", "mi_lower_bound_approximate")
+VINCE_BOUNDS = tuple(name for name in VinceGaussian.metrics if "bound" in name)
+TEMPERATURES = ("tau", "tau_beta")
+KEYS = ("step", "epoch")  # of a line of history, which are no metrics
+
+Doubts = dict[str, str]  # metric -> why it means nothing
+
+
+def doubts_of(cell: Cell, finished: Finished) -> Doubts:
+    """Return the metrics of a finished cell that mean nothing, each with the reason."""
+    measured = finished.metrics
+    why = next(_nothing_learned(cell, measured), None)
+    if why is not None:
+        return {name: why for name in measured if name not in cell.exact}
+    return {
+        name: f"{name} is above {told}"
+        for names, ceiling, told in _ceilings(cell)
+        for name in names
+        if measured.get(name, -math.inf) > ceiling + SLACK
+    }
+
+
+def believed(done: Done) -> Done:
+    """Return the finished cells without the metrics that mean nothing, in their histories too."""
+    found = [(cell, finished, doubts_of(cell, finished)) for cell, finished in done]
+    return [(cell, _without(kept, doubts) if doubts else kept) for cell, kept, doubts in found]
+
+
+def doubt_lines(done: Done) -> list[str]:
+    """Return why numbers among finished cells mean nothing, and of how many cells each."""
+    reasons = (set(doubts_of(cell, finished).values()) for cell, finished in done)
+    counts = Counter(why for own in reasons for why in own)
+    return [f"{why} ({n} {'cell' if n == 1 else 'cells'})" for why, n in sorted(counts.items())]
+
+
+def _without(finished: Finished, doubts: Doubts) -> Finished:
+    kept = {name: value for name, value in finished.metrics.items() if name not in doubts}
+
+    def history() -> History:
+        return [
+            {k: v for k, v in line.items() if k in KEYS or (kept and k not in doubts)}
+            for line in finished.history
+        ]
+
+    return replace(finished, metrics=kept, read_history=history)
+
+
+def _nothing_learned(cell: Cell, measured: dict[str, float]) -> Iterator[str]:
+    """Yield why nothing can have been learned."""
+    if isinstance(cell, MarginCell) and not isinstance(cell, GaussianMI):
+        return  # nothing is trained
+    for name in TEMPERATURES:
+        tau = getattr(cell, name, None)
+        if tau is not None and not ROUNDOFF < tau < 1 / ROUNDOFF:
+            yield f"{name} {tau:g}: in float32 the loss tells no cosines apart, or their rounding"
+    lr = getattr(cell, "lr", None)
+    if lr is not None and lr < ROUNDOFF * LEAST_WEIGHT:
+        yield f"lr {lr:g}: in float32 an update changes no weight"
+    if isinstance(cell, GaussianMI):
+        if math.expm1(-2 * cell.mi_true / cell.d) == -1:
+            yield f"mi_true {cell.mi_true:g}: in {cell.d} dimensions the correlation rounds to 1"
+        if cell.eval_repeats > 1 and measured.get("mi_lower_bound_std") == 0:
+            yield "the critic gives the same number for all pairs"
+
+
+def _ceilings(cell: Cell) -> Iterator[tuple[tuple[str, ...], float, str]]:
+    """Yield metrics, the nats that they cannot exceed, and what these are."""
+    if isinstance(cell, GaussianMI | OptimalBound):
+        K = cell.K if isinstance(cell, OptimalBound) else cell.K - 1  # K counts pairs
+        yield _own_ceiling(BOUNDS, K, cell.alpha)
+    elif isinstance(cell, VinceGaussian):
+        yield _own_ceiling(VINCE_BOUNDS, cell.K, None)
+        yield VINCE_BOUNDS, *_log(cell.dataset_size, "the samples")
+    elif isinstance(cell, Pretrain):
+        of_batch = 2 * (cell.batch_size - 1)  # what others are probed with
+        compares = cell.negatives in ("batch", "queue", "bank")
+        yield _own_ceiling(BOUNDS, cell.count if compares else of_batch, cell.alpha)
+        images = training_images(cell.dataset, cell.train_images, cell.pretrain_on, cell.held_out)
+        if images is not None:
+            yield BOUNDS, *_log(images.taken, "the training images")
+
+
+def _own_ceiling(
+    names: tuple[str, ...], K: int, alpha: float | None
+) -> tuple[tuple[str, ...], float, str]:
+    """Return what a bound of K negatives cannot exceed; with EqCo's margin as if of alpha."""
+    nats = math.log1p(K if alpha is None else alpha)
+    of = f"K = {K}" if alpha is None else f"alpha = {alpha:g}"
+    return names, nats, f"its ceiling log(1 + {of.partition(' = ')[0]}) = {nats:.3g} nats at {of}"
+
+
+def _log(count: int, of: str) -> tuple[float, str]:
+    nats = math.log(count)
+    return nats, f"log {count} = {nats:.3g} nats, the logarithm of {of}"
