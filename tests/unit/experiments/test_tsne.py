@@ -30,6 +30,10 @@ def run(root: Path, cell: Pretrain) -> Outcome:
     return outcome
 
 
+def map_arrays(result: Result) -> tuple[Any, Any]:
+    return result.arrays["tsne"], result.arrays["label"]
+
+
 def test_it_shares_the_training_and_not_the_id() -> None:
     cell = map_of()
     assert cell.training_id == cell.stack_key == TRAINED.training_id
@@ -63,6 +67,21 @@ def test_points_are_of_the_encoder_that_pretrain_trains(
     again = run(tmp_path, map_of())
     assert isinstance(again, Result)
     assert np.array_equal(again.arrays["tsne"], mapped.arrays["tsne"])
+
+
+@pytest.mark.slow
+def test_each_point_has_its_images_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In place of the map the features themselves, of all test images and of 40 of them."""
+    monkeypatch.setattr("bench.experiments.tsne.tsne", lambda x_mD, **_: (x_mD, 0.0))
+    whole, some = (run(tmp_path, map_of(images=images)) for images in (2000, 40))
+    assert isinstance(whole, Result)
+    assert isinstance(some, Result)
+    assert len(whole.arrays["label"]) == 450
+    assert np.allclose(np.linalg.norm(whole.arrays["tsne"], axis=1), 1, atol=1e-5)
+    labels = {row.tobytes(): label for row, label in zip(*map_arrays(whole), strict=True)}
+    rows, found = map_arrays(some)
+    assert [labels[row.tobytes()] for row in rows] == found.tolist()
+    assert len(set(found.tolist())) > 5
 
 
 @pytest.mark.slow

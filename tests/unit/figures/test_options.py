@@ -160,12 +160,13 @@ def test_a_twin_has_its_numbers_on_the_axis_at_the_right() -> None:
     )
 
 
-def queue(scale: str) -> Canvas | None:
+def queue(scale: str, **options: Any) -> Canvas | None:
     return of(
         "dcl-figure-3b",
         scale,
         "linear-against-k",
         lambda c: {"linear_top1": 50.0 + (c.loss == "dcl"), "warped_linear_top1": 80.0},
+        **options,
     )
 
 
@@ -186,6 +187,12 @@ def test_at_another_scale_printed_values_have_a_panel_of_their_own() -> None:
     assert numbers(lines_of(panels[""])["dcl"])[1] == [80.0] * 4
     own = lines_of(panels["published (imagenet1k)"])
     assert numbers(own["infonce (published)"]) == ([256, 65536], [54.7, 60.6])
+
+
+def test_printed_values_of_other_images_are_never_drawn_among_measured_ones() -> None:
+    panels = axes_titled(queue("cpu", published=True))
+    assert set(lines_of(panels[""])) == {"dcl", "infonce"}
+    assert list(panels) == ["", "published (imagenet1k)"]
 
 
 def test_printed_values_of_other_data_sets_stand_apart_at_the_published_protocol_too() -> None:
