@@ -31,7 +31,8 @@ class Outcome(StrEnum):
 
     SAME = "same direction"  # the interval lies on the printed effect's side of 0
     OPPOSITE = "opposite direction"
-    NONE_PRINTED = "none printed"  # the measured interval lies beside 0, the printed one is 0
+    NONE = "none, as printed"  # printed as 0, and the interval is no further from it than rounding
+    NONE_PRINTED = "none printed"  # printed as 0, and the interval lies beside it
     NOT_SEEN = "no effect of this size"  # it holds 0 and not the printed effect
     CANNOT_TELL = "cannot tell"  # it holds both
     SINGLE_RUN = "single run"
@@ -122,10 +123,13 @@ def outcome_of(printed: float, half_unit: float, measured: Interval) -> Outcome:
     """
     if measured.low is None or measured.high is None:
         return Outcome.SINGLE_RUN
+    is_none = abs(printed) < half_unit / 2
+    if is_none and max(-measured.low, measured.high) <= half_unit:
+        return Outcome.NONE
     if measured.low <= 0 <= measured.high:
         holds = measured.low - half_unit <= printed <= measured.high + half_unit
         return Outcome.CANNOT_TELL if holds else Outcome.NOT_SEEN
-    if abs(printed) <= half_unit:
+    if is_none:
         return Outcome.NONE_PRINTED
     same = printed > 0 if measured.low > 0 else printed < 0
     return Outcome.SAME if same else Outcome.OPPOSITE

@@ -10,7 +10,7 @@ from tests.fakes.workspace import Workspace
 
 
 def number(cell: Any) -> dict[str, float]:
-    return {"mi_lower_bound": 2 + cell.seed / 10 + cell.K / 100}
+    return {"mi_lower_bound": 1 + cell.seed / 10 + cell.K / 100}
 
 
 @pytest.fixture

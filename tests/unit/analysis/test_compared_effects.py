@@ -226,8 +226,9 @@ def test_effects_of_combinations_of_settings_are_over_the_same_baseline() -> Non
         (4.8, -1.0, -0.2, Outcome.OPPOSITE),
         (-4.8, 0.2, 1.0, Outcome.OPPOSITE),
         (0.0, 0.2, 1.0, Outcome.NONE_PRINTED),
-        (-0.1, 0.2, 1.0, Outcome.NONE_PRINTED),  # which rounding may have made of 0
-        (-0.2, 0.2, 1.0, Outcome.OPPOSITE),
+        (0.0, -0.5, 1.0, Outcome.CANNOT_TELL),
+        (0.0, 0.02, 0.1, Outcome.NONE),  # no further from 0 than rounding hides
+        (-0.1, 0.2, 1.0, Outcome.OPPOSITE),
         (4.8, -0.5, 1.2, Outcome.NOT_SEEN),
         (-0.6, -0.5, 1.2, Outcome.CANNOT_TELL),  # printed from two numbers with one decimal
         (-0.7, -0.5, 1.2, Outcome.NOT_SEEN),
