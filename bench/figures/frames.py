@@ -113,11 +113,11 @@ def measured(
             for room in [room_of_row(quantity.y, cell, rooms or Rooms(), watched=watched)]
             for record in (kept.history if watched else [kept.metrics])
         ]
-        found = [r for r in found if r[quantity.y] is not None and r[figure.x] is not None]
+        found = [row for row in found if row[quantity.y] is not None]
         if figure.draw == "lines" and found:
             missing = [c for c in cells if c.id not in known and quantity.y in c.metrics]
             found += [_row(figure, quantity, line, cell, {}) for cell in missing if line.has(cell)]
-        rows += found
+        rows += [row for row in found if row[figure.x] is not None]
     return pd.DataFrame(rows)
 
 

@@ -176,7 +176,7 @@ def _curves(figure: Figure, frames: Sequence[pd.DataFrame], panels: Sequence[Pan
             limit_percent(ax)
     if figure.twin:
         axes = [*axes, _draw_twin(figure, figure.twin, frames[-1], axes[0], names)]
-    order = [line_label(line, name) for name in names or []]
+    order = [line_label(line, name) for name in names or [""]]
     add_legend(canvas, axes, _interval(figure, frames), order=order)
     return canvas
 

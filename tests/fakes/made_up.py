@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure as Canvas
 
-from bench.cells.baseline import without_baselines
+from bench.analysis.room import Rooms
+from bench.cells.baseline import Baseline, without_baselines
 from bench.cells.cell import Cell
 from bench.figures.panels import draw_figure
 from bench.papers.reader import NO_PAPER, load_paper
@@ -59,6 +60,13 @@ def results_of(path: Path, scale: str, **options: Any) -> tuple[list[Cell], Done
     """Return a suite's cells at a scale, and all of them done with made-up numbers."""
     cells = without_baselines(expand(load_suite(path), scale, path, **options))
     return cells, [(cell, made_up(cell)) for cell in cells]
+
+
+def rooms_of(path: Path, scale: str) -> Rooms:
+    """Return the room of a suite's accuracies at a scale, from baselines with made-up numbers."""
+    suite = load_suite(path)
+    cells = [c for c in expand(suite, scale, path) if isinstance(c, Baseline)]
+    return Rooms(suite.scales[scale].baselines, [(cell, made_up(cell)) for cell in cells])
 
 
 def canvas_of(

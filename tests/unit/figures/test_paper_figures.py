@@ -10,11 +10,12 @@ from matplotlib.figure import Figure as Canvas
 
 from bench.cells.baseline import without_baselines
 from bench.figures.frames import chosen_by
+from bench.figures.words import make_plain
 from bench.papers.reader import PAPERS, load_paper
 from bench.suites.expand import expand
 from bench.suites.figure import Figure, Series
 from bench.suites.load import load_suite, suite_paths
-from tests.fakes.made_up import canvas_of, results_of
+from tests.fakes.made_up import canvas_of, results_of, rooms_of
 from tests.fakes.paths import SUITES
 
 SCHEMATICS = {("dcl", "figure-2"), ("mutual-information", "figure-3"), ("unigrad", "figure-1")}
@@ -167,6 +168,7 @@ def texts_of(ax: Axes) -> list[Any]:
 
 def faults_of(canvas: Canvas) -> list[str]:
     """Return what a reader could not read: empty panels, texts that touch or leave the canvas."""
+    make_plain(canvas)
     canvas.draw_without_rendering()
     found = ["an empty panel"] if not all(map(is_drawn_in, canvas.axes)) else []
     for ax in canvas.axes:
@@ -194,7 +196,7 @@ def test_it_is_legible(suite: str, name: str) -> None:
     """At the paper's scale and at every other, with numbers made up."""
     path = PATHS[suite]
     for scale in load_suite(path).scales:
-        canvas = canvas_of(path, scale, name, *results_of(path, scale))
+        canvas = canvas_of(path, scale, name, *results_of(path, scale), rooms=rooms_of(path, scale))
         if canvas is None:  # on digits, which are grey, nor in four core-minutes
             assert (scale in ("cpu", "cifar"), name) == (True, "cmc-family")
             continue
