@@ -5,12 +5,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import seaborn as sns
 
 from bench.cells.losses import LOSSES
+from bench.errors import PublishedError
+from bench.files.yaml_file import load_yaml
 from bench.suites.presets import paper_presets
 
 COLUMN_IN = 3.4  # width of a column in print; figures are drawn at the size they are printed in
@@ -23,14 +26,7 @@ _BLUE, _, _GREEN, _ORANGE, *_ = sns.color_palette("colorblind").as_hex()
 _PALETTE = (_BLUE, _ORANGE, _GREEN, "#a6489a", "#b8860b", "#4fa3d1", "#7b4b2a", "#5c5c5c")
 _MARKERS = ("o", "D", "s", "^", "v", "P", "X", "<", ">", "h")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
-# Names that stand beside each other in the papers' figures come first, eight a row, so that those
-# of a row differ in colour.
-_FIRST = (
-    "infonce", "dcl", "eqco", "dclw", "vince", "dual-temperature", "align-uniform", "cosine",
-    "bank", "batch", "simclr", "byol", "barlow-twins", "unigrad", "simsiam", "vicreg",
-    "ir", "ir-nce", "ball", "cave", "la", "ring", "ball-anneal", "cave-anneal",
-    "moco-v2", "simmoco", "simco", "moco", "simo", "nnclr", "cmc", "directpred",
-)  # fmt: skip
+FIRST = Path(__file__).parent / "first_names.yaml"  # these have their colours first
 
 _RC: dict[Any, Any] = {
     "svg.hashsalt": "bench",  # the same figure is the same file
@@ -114,5 +110,6 @@ def _style(place: int) -> Style:
 @cache
 def _places() -> dict[str, int]:
     """Return the place of every loss and method: it does not depend on what else is drawn."""
-    names = dict.fromkeys([*_FIRST, *LOSSES, *paper_presets()])
+    first = [name for row in load_yaml(FIRST, PublishedError) for name in row]
+    names = dict.fromkeys([*first, *LOSSES, *paper_presets()])
     return {"": 0} | {name: i for i, name in enumerate(names)}
