@@ -117,10 +117,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         judged=by_claim(evidence.judged),
         figures=figures,
         missing_figures=[f.title for f in suite.figures if f not in figures],
-        assumed=[
-            (name, value_text(a.value), a.why, _used(name, evidence.cells))
-            for name, a in suite.assumed.items()
-        ],
+        assumed=_assumed(evidence),
         gaps=_preset_gaps(suite, evidence.cells),
         unstated=[u for protocol in _protocols(suite, paper) for u in protocol.unstated],
         errata=_errata(artifacts),
@@ -181,6 +178,12 @@ def _protocols(suite: Suite, paper: Paper) -> list[Protocol]:
     """Return the paper's protocols that the suite follows."""
     names = [suite.protocol, *suite.protocols.values()]
     return [paper.protocol(name) for name in dict.fromkeys(names) if name]
+
+
+def _assumed(evidence: Evidence) -> list[tuple[str, str, str, str]]:
+    """Return what the suite assumes: setting, value, why, values at this scale."""
+    assumed = evidence.suite.assumed.items()
+    return [(n, value_text(a.value), a.why, _used(n, evidence.cells)) for n, a in assumed]
 
 
 def _preset_gaps(suite: Suite, cells: Sequence[Cell]) -> list[tuple[str, str, str, str]]:
