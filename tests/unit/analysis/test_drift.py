@@ -160,17 +160,19 @@ def test_the_verb(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "complaint"),
+    ("words", "status", "complaint"),
     [
-        (("results", "nowhere"), "nowhere: no such results folder; `bench run` makes one"),
-        (("results", "empty"), "results, empty: neither holds a finished cell to compare"),
-        (("a", "b", "c"), "compare takes a suite with its options, or two results and no option"),
-        (("a", "b", "--where", "K=8"),
+        (("results", "nowhere"), 2, "nowhere: no such results folder; `bench run` makes one"),
+        (("results", "empty"), 3, "results, empty: neither holds a finished cell to compare"),
+        (("a", "b", "c"), 2, "compare takes a suite with its options, or two results and no option"),
+        (("a", "b", "--where", "K=8"), 2,
          "compare takes a suite with its options, or two results and no option"),
     ],
 )  # fmt: skip
-def test_mistakes(workspace: Workspace, words: tuple[str, ...], complaint: str) -> None:
+def test_mistakes(
+    workspace: Workspace, words: tuple[str, ...], status: int, complaint: str
+) -> None:
     for name in ("results", "empty"):
         (workspace.root / name).mkdir()
     answer = workspace.call("compare", *words)
-    assert (answer.status, answer.out, answer.err) == (2, "", f"bench: {complaint}\n")
+    assert (answer.status, answer.out, answer.err) == (status, "", f"bench: {complaint}\n")
