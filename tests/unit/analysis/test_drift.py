@@ -164,7 +164,8 @@ def test_the_verb(workspace: Workspace) -> None:
     [
         (("results", "nowhere"), 2, "nowhere: no such results folder; `bench run` makes one"),
         (("results", "empty"), 3, "results, empty: neither holds a finished cell to compare"),
-        (("a", "b", "c"), 2, "compare takes a suite with its options, or two results and no option"),
+        (("a", "b", "c"), 2,
+         "compare takes a suite with its options, or two results and no option"),
         (("a", "b", "--where", "K=8"), 2,
          "compare takes a suite with its options, or two results and no option"),
     ],
