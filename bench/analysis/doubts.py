@@ -38,12 +38,13 @@ def doubts_of(cell: Cell, finished: Finished) -> Doubts:
     why = next(_nothing_learned(cell, measured), None)
     if why is not None:
         return {name: why for name in measured if name not in cell.exact}
-    return {
+    above = {
         name: f"{name} is above {told}"
         for names, ceiling, told in _ceilings(cell)
         for name in names
         if measured.get(name, -math.inf) > ceiling + SLACK
     }
+    return _of_random_keys(cell, measured) | above
 
 
 def believed(done: Done) -> Done:
@@ -87,6 +88,18 @@ def _nothing_learned(cell: Cell, measured: dict[str, float]) -> Iterator[str]:
             yield f"mi_true {cell.mi_true:g}: in {cell.d} dimensions the correlation rounds to 1"
         if cell.eval_repeats > 1 and measured.get("mi_lower_bound_std") == 0:
             yield "the critic gives the same number for all pairs"
+
+
+def _of_random_keys(cell: Cell, measured: dict[str, float]) -> Doubts:
+    """Return what compares with the random vectors that a queue begins with, to the end."""
+    if not isinstance(cell, Pretrain) or cell.queue_start != "random":
+        return {}
+    images = training_images(cell.dataset, cell.train_images, cell.pretrain_on, cell.held_out)
+    kept = cell.queue_size or cell.count
+    if images is None or images.taken * cell.epochs * (1 + cell.symmetric) >= kept:
+        return {}
+    why = f"a queue of {kept} keys holds random vectors to the end of {cell.epochs} epochs"
+    return {name: why for name in measured if name in BOUNDS or name.startswith("q_b")}
 
 
 def _ceilings(cell: Cell) -> Iterator[tuple[tuple[str, ...], float, str]]:
