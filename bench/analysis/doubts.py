@@ -18,6 +18,7 @@ from bench.cells.dataset_sizes import training_images
 from bench.cells.pretrain import Pretrain
 from bench.cells.toys import GaussianMI, MarginCell, OptimalBound, VinceGaussian
 from bench.results.reader import Done, Finished, History
+from bench.text import counted
 
 MARK = "†"  # beside a number
 ROUNDOFF = 2.0**-24  # of float32
@@ -57,7 +58,7 @@ def doubt_lines(done: Done) -> list[str]:
     """Return why numbers among finished cells mean nothing, and of how many cells each."""
     reasons = (set(doubts_of(cell, finished).values()) for cell, finished in done)
     counts = Counter(why for own in reasons for why in own)
-    return [f"{why} ({n} {'cell' if n == 1 else 'cells'})" for why, n in sorted(counts.items())]
+    return [f"{why} ({counted(n, 'cell')})" for why, n in sorted(counts.items())]
 
 
 def _without(finished: Finished, doubts: Doubts) -> Finished:
@@ -98,7 +99,8 @@ def _of_random_keys(cell: Cell, measured: dict[str, float]) -> Doubts:
     kept = cell.queue_size or cell.count
     if images is None or images.taken * cell.epochs * (1 + cell.symmetric) >= kept:
         return {}
-    why = f"a queue of {kept} keys holds random vectors to the end of {cell.epochs} epochs"
+    epochs = counted(cell.epochs, "epoch")
+    why = f"a queue of {kept} keys holds random vectors to the end of {epochs}"
     return {name: why for name in measured if name in BOUNDS or name.startswith("q_b")}
 
 

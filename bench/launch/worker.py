@@ -18,12 +18,13 @@ from threadpoolctl import threadpool_limits
 
 from bench.cells.cell import Cell
 from bench.cells.stacks import Stack
-from bench.errors import CellFailure, DiskFailure
+from bench.errors import CellFailure, DiskFailure, Diverged
 from bench.experiments import EXPERIMENTS, Outcome
 from bench.files.atomic import raise_if_disk_failed
 from bench.results.folders import Folders
 from bench.results.launches import Launch
 from bench.results.lease import Claim, Lease, every
+from bench.results.names import is_metric
 from bench.results.owner import Owner
 from bench.results.provenance import describe
 from bench.results.store import Store
@@ -192,6 +193,10 @@ def settle(lease: Lease, claim: Claim, outcome: Outcome, provenance: Record) -> 
     """Write what came of a cell, unless somebody took its claim over, and release it."""
     if isinstance(outcome, Exception):
         fail(lease, claim, outcome)
+        return
+    odd = next(((k, v) for k, v in outcome.metrics.items() if not is_metric(v)), None)
+    if odd is not None:
+        fail(lease, claim, Diverged(f"{odd[0]} is {odd[1]}"))
         return
     folder, attempt = claim
     if attempt.is_mine():

@@ -29,6 +29,8 @@ def damage_of(folder: CellFolder, *, whole: bool = False) -> str | None:
         if whole:
             if not check_files(folder.path):
                 check_sealed(folder.path / ENCODER)
+            folder.metrics()
+            folder.provenance()
             folder.history(finished=True)
             folder.arrays()
     except Damaged as fault:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from bench.cells.cell import Cell
 from bench.errors import Damaged, StoreError
 from bench.files.atomic import disk_failures, read_json, sync_folder, to_json, to_npz, write_whole
-from bench.files.regular import is_number, parse_json, read_regular
+from bench.files.regular import parse_json, read_regular
 from bench.results.arrays import arrays_of
 from bench.results.attempts import Attempt, begin_attempt, last_attempt
 from bench.results.digests import DIGESTS, MOST_BYTES, check_content, write_digests
-from bench.results.names import is_history_record
+from bench.results.names import is_history_record, is_metric
 from bench.results.owner import LEASE_S, Owner
 from bench.results.provenance import fault_of_provenance
 
@@ -164,7 +164,7 @@ class CellFolder:
         if (
             not isinstance(metrics, dict)
             or not metrics
-            or not all(map(is_number, metrics.values()))
+            or not all(map(is_metric, metrics.values()))
         ):
             raise Damaged(
                 f"{self.summary_file}: holds no finite metrics; remove {self.path} to have it "

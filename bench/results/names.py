@@ -1,6 +1,7 @@
-"""What metrics, arrays and provenance may be called in files that may come from elsewhere.
+"""What metrics, arrays and provenance may be in files that may come from elsewhere.
 
-Names become heads of columns and words on a terminal, so they are words.
+Names become heads of columns and words on a terminal, so they are words. Metrics are averaged and
+squared, so they are far below the largest float.
 """
 
 import re
@@ -10,6 +11,7 @@ from typing import Any, TypeGuard
 from bench.files.regular import is_number
 
 MOST_NAMES = 300  # of a history or a provenance
+LARGEST_METRIC = 1e100  # float32, in which most are computed, ends at 3e38
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}", re.ASCII)
 
@@ -20,11 +22,16 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
+def is_metric(value: Any) -> bool:
+    """Whether a value of `parse_json` is a number that statistics can be made of."""
+    return is_number(value) and abs(value) <= LARGEST_METRIC
+
+
 def is_history_record(value: Any) -> TypeGuard[dict[str, float]]:
     """Whether a value of `parse_json` is a line of a history: numbers by name, one is `step`."""
     return (
         isinstance(value, dict)
         and "step" in value
-        and all(map(is_number, value.values()))
+        and all(map(is_metric, value.values()))
         and all(map(is_name, value))
     )

@@ -80,9 +80,8 @@ class Results:
     def kept(self, experiment: str, name: str) -> Finished | None:
         """Return the finished cell with an id; None if it is not there."""
         folder = CellFolder(self.root / experiment / name)
-        if _is_sound(folder):
-            history, arrays = partial(_history, folder), partial(_arrays, folder)
-            return Finished(folder.metrics() or {}, flatten(folder.provenance()), history, arrays)
+        if _is_sound(folder) and (found := _finished(folder)) is not None:
+            return found
         tables = self._exported(experiment)
         if name not in tables.tables:
             return None
@@ -134,6 +133,16 @@ def _is_sound(folder: CellFolder) -> bool:
     if why is not None:
         warn(f"{why}; it counts as missing")
     return folder.is_done and why is None
+
+
+def _finished(folder: CellFolder) -> Finished | None:
+    """Return what is kept of a cell; None, and it is told, if it says nothing as it was written."""
+    try:
+        metrics, provenance = folder.metrics() or {}, flatten(folder.provenance())
+    except Damaged as fault:
+        warn(f"{fault}; it counts as missing")
+        return None
+    return Finished(metrics, provenance, partial(_history, folder), partial(_arrays, folder))
 
 
 def _history(folder: CellFolder) -> History:

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.cells.cell import Cell
-from bench.files.regular import is_number, parse_json
+from bench.errors import StoreError
+from bench.files.regular import check_regular, parse_json
 from bench.results.digests import TRAINED
 from bench.results.folder import CellFolder
+from bench.results.names import is_history_record
 from bench.results.store import Store
 
 TAIL_BYTES = 2**13  # of a history, in which its last lines stand
@@ -84,15 +86,17 @@ def _age_s(path: Path) -> float | None:
 def _last_records(path: Path) -> list[dict[str, float]]:
     """Return the last whole lines of a history, the last one first; none where it is torn."""
     try:
+        if not check_regular(path):
+            return []
         with path.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
             lines = file.read().splitlines(keepends=True)
-    except OSError:
+    except (OSError, StoreError):
         return []
     records = []
     for line in reversed([line for line in lines if line.endswith(b"\n")]):
         with suppress(ValueError):
             record: Any = parse_json(line)
-            if isinstance(record, dict) and all(map(is_number, record.values())):
+            if is_history_record(record):
                 records.append(record)
     return records

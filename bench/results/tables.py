@@ -25,6 +25,9 @@ from bench.errors import Damaged, StoreError
 from bench.files.atomic import read_json
 from bench.files.regular import read_regular, sha256_of
 from bench.results.digests import DIGESTS
+from bench.results.names import is_metric
+from bench.results.provenance import fault_of_provenance
+from bench.text import foreign_text
 
 METRIC, PROVENANCE = "metric.", "origin."  # what the names of such columns begin with
 
@@ -86,12 +89,27 @@ class Tables:
         return _read_lines(self.history_file)
 
     def metrics(self, name: str) -> dict[str, float]:
-        """Return the metrics of the cell with an id."""
-        return self._with_prefix(name, METRIC)
+        """Return the metrics of the cell with an id.
+
+        Raises:
+            StoreError: one of them is no finite number.
+        """
+        metrics = self._with_prefix(name, METRIC)
+        odd = next((metric for metric, value in metrics.items() if not is_metric(value)), None)
+        if odd is not None:
+            raise StoreError(f"{self.cells_file}: {name}: {foreign_text(odd)} is no finite number")
+        return metrics
 
     def provenance(self, name: str) -> dict[str, Any]:
-        """Return the flat provenance of the cell with an id."""
-        return self._with_prefix(name, PROVENANCE)
+        """Return the flat provenance of the cell with an id.
+
+        Raises:
+            StoreError: a field of it has another type.
+        """
+        record = self._with_prefix(name, PROVENANCE)
+        if (why := fault_of_provenance(record)) is not None:
+            raise StoreError(f"{self.cells_file}: {name}: {why}")
+        return record
 
     def fields(self, name: str) -> dict[str, Any]:
         """Return the fields of the cell with an id, empty if it is not there."""

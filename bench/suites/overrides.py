@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from bench.errors import SuiteError, choices
-from bench.suites.resolve import Grid
+from bench.suites.resolve import Grid, check_sizes
 from bench.suites.suite import Scalar
 
 
@@ -16,12 +16,14 @@ def overridden(grids: Sequence[Grid], changes: Mapping[str, Sequence[Scalar]]) -
         changes: values by setting, of which several multiply the cells. An axis is replaced.
 
     Raises:
-        SuiteError: no cell has the setting, or it is coupled with an axis that is not given too.
+        SuiteError: no cell has the setting, it is coupled with an axis that is not given too, or a
+            value is larger than any setting.
     """
     known = sorted({name for grid in grids for name in grid.kind.setting_names()})
-    for name in changes:
+    for name, values in changes.items():
         if name not in known:
             raise SuiteError(f"--set {name}: unknown setting. {choices(name, known)}")
+        check_sizes(values, f"--set {name}")
     return [_changed(grid, changes) for grid in grids]
 
 

@@ -218,15 +218,19 @@ def _points(group: dict[str, list[Scalar]]) -> list[Point]:
 
 def _check_values(fixed: Placed, axes: list[Axis], path: Path) -> None:
     for value, where in fixed.values():
-        _check_sizes([value], f"{path}: {where}")
+        check_sizes([value], f"{path}: {where}")
     for where, group in axes:
         for name, values in group.items():
-            _check_sizes(values, f"{path}: {where}.{name}")
+            check_sizes(values, f"{path}: {where}.{name}")
         _check_distinct(_points(group), f"{path}: {where}.{'+'.join(group)}")
 
 
-def _check_sizes(values: list[Scalar], place: str) -> None:
-    """Refuse what no setting is as large as, and what no record can hold."""
+def check_sizes(values: Sequence[Scalar], place: str) -> None:
+    """Refuse what no setting is as large as, and what no record can hold.
+
+    Raises:
+        SuiteError: a whole number beyond LARGEST_WHOLE, or a text longer than LONGEST_TEXT.
+    """
     for value in values:
         if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
             raise SuiteError(f"{place}: a whole number beyond {LARGEST_WHOLE}, the largest allowed")

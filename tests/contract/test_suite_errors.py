@@ -361,6 +361,11 @@ def test_a_file_too_large(workspace: Workspace) -> None:
             "digits\n",
         ),
         (("--seeds", "1" * 5000), "--seeds 1111"),
+        (("--set", f"K={10**30}"), "--set K: a whole number beyond 9007199254740992, the largest "),
+        (
+            ("--set", f"steps={','.join(map(str, range(1, 20_000)))}"),
+            "suites/small.yaml: scale 'tiny'",
+        ),
         (("--where", "K=" + "[" * 100_000), "--where K: no cell has the value [[["),
         (("--where", "K=0b_"), "--where K: no cell has the value 0b_. There are: 8, 16.\n"),
         (("--sclae", "x"), "No such option: --sclae"),

@@ -168,6 +168,14 @@ REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
         put("summary.json", b'{"metrics": {"gradient_norm": NaN}}'),
         f"{HOME}/summary.json: is no JSON of finite numbers (NaN is not finite)",
     ),
+    "giant": (
+        put("summary.json", b'{"metrics": {"gradient_norm": 1.1e100}}'),
+        f"{HOME}/summary.json: holds no finite metrics",
+    ),
+    "giant-history": (
+        put("history.jsonl", b'{"step": 1, "loss": -1e308}\n'),
+        f"{HOME}/history.jsonl: line 1 is no record of finite metrics",
+    ),
     "unknown-metric": (
         put("summary.json", b'{"metrics": {"knn_top1": 1.0}}'),
         f"{HOME}/summary.json: gradient-norm has no metric knn_top1",

@@ -14,11 +14,11 @@ from bench.cells.cell import Cell, identity
 from bench.cells.coordinates import EVALUATIONS as PROTOCOLS
 from bench.cells.pretrain import Pretrain
 from bench.errors import BenchError, Damaged, StoreError
-from bench.files.regular import is_number, parse_json
+from bench.files.regular import parse_json
 from bench.results.arrays import read_arrays
 from bench.results.digests import ENCODER, EVALUATIONS, TRAINED, check_files
 from bench.results.exchange.entry import Entry
-from bench.results.names import MOST_NAMES, is_history_record
+from bench.results.names import MOST_NAMES, is_history_record, is_metric
 from bench.results.provenance import fault_of_provenance
 from bench.results.records import unsealed
 from bench.text import foreign_text
@@ -155,7 +155,7 @@ def _metrics(
     if not isinstance(record, dict) or set(record) != keys:
         raise entry.fault(name, f"is no JSON object of {', '.join(sorted(keys))}")
     metrics = record["metrics"]
-    if not isinstance(metrics, dict) or not all(map(is_number, metrics.values())):
+    if not isinstance(metrics, dict) or not all(map(is_metric, metrics.values())):
         raise entry.fault(name, "holds no finite metrics")
     for metric in metrics:
         if metric not in known:

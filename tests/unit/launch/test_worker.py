@@ -1,6 +1,7 @@
 """The loop that claims, computes and settles: unequal checkpoints, faults, who is told of them."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from bench.cells.cell import Cell
 from bench.experiments import EXPERIMENTS
+from bench.experiments.outcome import Result
 from bench.files.atomic import to_json, write_whole
 from bench.launch import worker
 from bench.launch.distributed import OutOfStep, _lead
@@ -129,6 +131,18 @@ def test_what_memory_does_not_hold_is_told_as_such(
         compute_stacks(Assignment([cells], store, Path(), launch), lambda *_: fault())
     (state,) = store.states(cells)
     assert (state.state, state.reason) == (State.FAILED, reason)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 1e101])
+def test_a_number_of_which_nothing_can_be_made_is_no_result(tmp_path: Path, value: float) -> None:
+    store = Store(tmp_path)
+    cells: list[Cell] = [*make_cells(1)]
+    with store.announce(cells) as launch:
+        assignment = Assignment([cells], store, Path(), launch)
+        compute_stacks(assignment, lambda *_: ([Result({"gradient_norm": value})], {}))
+    (state,) = store.states(cells)
+    told = (State.FAILED, "diverged", f"gradient_norm is {value}")
+    assert (state.state, state.reason, state.message) == told
 
 
 def test_a_fault_on_the_first_rank_is_told_and_ends_the_run(

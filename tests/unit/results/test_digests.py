@@ -13,7 +13,7 @@ from bench.files.atomic import to_npz, write_whole
 from bench.files.messages import forget_warnings
 from bench.files.regular import read_regular
 from bench.results.damage import damage_of, discard
-from bench.results.digests import check_files
+from bench.results.digests import check_files, write_digests
 from bench.results.exchange.write_tar import export_archive
 from bench.results.folder import CellFolder
 from bench.results.inspect import inspect
@@ -131,6 +131,31 @@ def test_a_cell_without_its_settings_is_missing(tmp_path: Path) -> None:
     (path / "cell.json").unlink()
     assert states(store, cells) == ["missing", "done"]
     assert [cell for cell, _ in Results(tmp_path).finished(cells)] == cells[1:]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"metrics": {"gradient_norm": -Infinity}}',
+        '{"metrics": {"gradient_norm": 1e308}}',
+        '{"metrics": {}}',
+        "[1]",
+    ],
+)
+def test_numbers_of_which_nothing_can_be_made_are_none_whatever_the_digest_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str
+) -> None:
+    store, cells = Store(tmp_path), make_cells(2)
+    folder, _ = (fill(store, cell) for cell in cells)
+    folder.summary_file.write_text(content)
+    write_digests(folder.path, folder.summary_file.read_bytes())
+    assert [cell for cell, _ in Results(tmp_path).finished(cells)] == cells[1:]
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert err.startswith(f"bench: warning: {folder.summary_file}: ")
+    assert damage_of(folder, whole=True) is not None
+    store.discard_damaged(cells)
+    assert states(store, cells) == ["missing", "done"]
 
 
 def test_what_was_repaired_meanwhile_is_kept(tmp_path: Path) -> None:

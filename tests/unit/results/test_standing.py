@@ -87,6 +87,12 @@ def test_of_a_long_history_the_end_alone_is_read(tmp_path: Path, trained: CellFo
     assert standing_of(Store(tmp_path), CELL).epoch == 1999
 
 
+def test_a_pipe_is_not_waited_for(tmp_path: Path, trained: CellFolder) -> None:
+    trained.path.mkdir(parents=True)
+    os.mkfifo(trained.history_file)
+    assert standing_of(Store(tmp_path), CELL) == Standing(of=30)
+
+
 @pytest.mark.parametrize("line", ["[1]\n", "nonsense\n", '{"step": "a"}\n', "\n"])
 def test_what_is_no_record_is_passed_over(tmp_path: Path, trained: CellFolder, line: str) -> None:
     record(trained, {"step": 6, "epoch": 1}, torn=line)

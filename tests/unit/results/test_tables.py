@@ -1,7 +1,9 @@
 """Tables give back what the folders held, arrays too."""
 
+import csv
 import gzip
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -58,6 +60,34 @@ def test_a_torn_file_of_arrays_is_told(tmp_path: Path) -> None:
     (tmp_path / "out" / "digests.json").unlink()
     with pytest.raises(StoreError, match=r"pretrain\.arrays\.npz: cannot be read"):
         _ = found.arrays
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("metric.loss", "NaN", "loss is no finite number"),
+        ("metric.loss", '"x"', "loss is no finite number"),
+        ("metric.loss", "1e308", "loss is no finite number"),
+        ("origin.wall_s", '"x"', "wall_s is no number"),
+        ("origin.code.x", "[1]", "code.x is no text, number or truth value"),
+    ],
+)
+def test_a_table_that_holds_something_else_is_told(
+    tmp_path: Path, column: str, value: str, told: str
+) -> None:
+    store, cell = Store(tmp_path / "results"), small_cell()
+    finish(store, cell, 0.5)
+    flat(store, [cell], tmp_path / "out")
+    file = tmp_path / "out" / "pretrain.csv"
+    (row,) = csv.DictReader(file.read_text().splitlines())
+    with file.open("w") as opened:
+        writer = csv.DictWriter(opened, list(dict.fromkeys([*row, column])))
+        writer.writeheader()
+        writer.writerow(row | {column: value})
+    with pytest.raises(
+        StoreError, match=rf"^{re.escape(str(file))}: {cell.id}: {re.escape(told)}$"
+    ):
+        Results(tmp_path / "out").find(cell)
 
 
 def flat(store: Store, cells: Sequence[Cell], folder: Path) -> None:
