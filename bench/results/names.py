@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 from bench.files.regular import is_number
 
 MOST_NAMES = 300  # of a history or a provenance
-LARGEST_METRIC = 1e100  # float32, in which most are computed, ends at 3e38
+LARGEST_METRIC = 1e50  # float32 ends at 3e38; statistics take its fourth power
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}", re.ASCII)
 

@@ -169,7 +169,7 @@ REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
         f"{HOME}/summary.json: is no JSON of finite numbers (NaN is not finite)",
     ),
     "giant": (
-        put("summary.json", b'{"metrics": {"gradient_norm": 1.1e100}}'),
+        put("summary.json", b'{"metrics": {"gradient_norm": 1.1e50}}'),
         f"{HOME}/summary.json: holds no finite metrics",
     ),
     "giant-history": (
