@@ -9,7 +9,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from bench.train.drawing import Drawing, Numbers
 from bench.train.packing import Layout

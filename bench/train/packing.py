@@ -1,4 +1,4 @@
-"""Named tensors laid out one behind the other in a row of bytes, so that one copy moves them all."""
+"""Named tensors one behind the other in a row of bytes, so that one copy moves them all."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

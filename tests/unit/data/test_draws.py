@@ -15,7 +15,7 @@ from bench.data.streams import Purpose
 CPU = torch.device("cpu")
 DEVICES = [
     "cpu",
-    pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="a GPU")),
+    pytest.param("cuda", marks=pytest.mark.gpu),
 ]
 
 

@@ -58,7 +58,7 @@ def test_no_shape_depends_on_what_is_drawn(name: str, monkeypatch: pytest.Monkey
     assert all(order == orders[0] for order in orders)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize("name", view_names())
 def test_a_gpu_makes_the_same_views(name: str) -> None:
     on_gpu, on_cpu = (made(views_named(name), 24, 0, device) for device in ("cuda", "cpu"))
