@@ -59,9 +59,11 @@ def saving(*, in_thread: bool) -> Iterator[Save]:
                 begun.result()
             begun = thread.submit(save_checkpoint, folder, step, copied)
 
-        yield save
-        if begun is not None:
-            begun.result()
+        try:
+            yield save
+        finally:
+            if begun is not None:
+                begun.result()
 
 
 def _on_host(value: Any) -> Any:
