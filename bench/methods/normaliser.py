@@ -27,7 +27,7 @@ class Normaliser(PartlyOnHost):
         self.kappa, self.tau = kappa, tau
         self._seen: list[Tensor] = []
         self._estimate: float | None = None  # of all first batches, once it was read
-        self.register_load_state_dict_post_hook(_forget_estimate)
+        self.register_load_state_dict_post_hook(_forget_estimate)  # type: ignore[no-untyped-call]
         if kappa is None:
             self.register_buffer("total", torch.zeros((), dtype=torch.float64))
             self.register_buffer("batches", torch.tensor(0))

@@ -50,7 +50,7 @@ class Drawing:
             start = f"{share}."
             own = {k.removeprefix(start): v for k, v in numbers.items() if k.startswith(start)}
             rows, draw = own.pop("rows"), Draw(own.pop("negatives"))
-            mixes = []
+            mixes: list[CutMix] = []
             while f"mix{len(mixes)}.box_N4" in own:
                 view = f"mix{len(mixes)}."
                 mixes.append(CutMix(*(own.pop(view + name) for name in CutMix._fields)))

@@ -128,13 +128,13 @@ class Mover:
         if not (ours or isinstance(value, nn.Module | torch.optim.Optimizer)):
             return
         host = value.on_host if isinstance(value, PartlyOnHost) else ()
-        kept = {name: value._buffers[name] for name in host if name in value._buffers}  # type: ignore[union-attr]
+        kept = {name: value._buffers[name] for name in host if name in value._buffers}
         names = value.__dict__ if hasattr(value, "__dict__") else getattr(value, "__slots__", ())
         for name in list(names):
             part = self.of(getattr(value, name) if is_dataclass(value) else value.__dict__[name])
             object.__setattr__(value, name, part)
         if kept:
-            value._buffers.update(kept)  # type: ignore[union-attr]
+            value._buffers.update(kept)
 
 
 @contextmanager
@@ -169,4 +169,4 @@ def watched(training: StaticTraining, done: float) -> int:
     """
     with Watch() as watch:  # type: ignore[no-untyped-call]
         training.static_step(done)
-    return watch.operations
+    return int(watch.operations)
