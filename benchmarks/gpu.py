@@ -4,7 +4,7 @@ SimCLR at 32x32 with random images in the place of CIFAR-10, as the suite dcl-ta
 batch size, in one process, each as often as its share of the time allows:
 
 - `plain`, the default step; `static`, BENCH_STEP=graph without its graph; `graph`, with it (on a
-  CPU nothing is recorded: it is `static`); `graph, no probes`; `packed`, several such trainings in
+  CPU nothing is recorded, and `graph` is `static`); `graph, no probes`; `packed`, several such trainings in
   turn in one process, per training;
 - `bare`, forward and backward of the backbone alone on ready input: the limit;
 - `peer`, the same training with lightly's transform, torch's loader and lightly's loss, with
@@ -106,6 +106,9 @@ def peer_name() -> str:
 def measured(make: Make, device: str, seconds: float) -> Record:
     """Return the seconds of a step, best and median of rounds, and the peak memory in GB.
 
+    On a GPU they are those on the wall; on a CPU those of this process, so that other load of the
+    machine counts little.
+
     Args:
         make: gives the step.
         device: cpu or cuda.
@@ -121,13 +124,14 @@ def measured(make: Make, device: str, seconds: float) -> Record:
         step()
     wait()
     rounds: list[float] = []
+    clock = time.perf_counter if on_gpu else time.process_time
     per_round, end = 1, time.perf_counter() + seconds
     while not rounds or time.perf_counter() < end:
-        began = time.perf_counter()
+        began = clock()
         for _ in range(per_round):
             step()
         wait()
-        taken = time.perf_counter() - began
+        taken = max(clock() - began, 1e-9)
         rounds.append(taken / per_round)
         per_round = max(1, min(200, round(per_round * seconds / 5 / taken)))
     rounds.sort()
@@ -150,6 +154,8 @@ def of_batch(
         "static": lambda: static(cell, images, device, graph=False),
         "graph, no probes": lambda: static(cell, images, device, probes=False),
     }
+    if device != "cuda":
+        del makes["static"]  # what `graph` is, where nothing is recorded
     found: Record = {"batch": batch, "failed": {}, "left_out": [], "ways": {}}
     for name, make in makes.items():
         if time.monotonic() > ends:
@@ -213,7 +219,10 @@ def table(record: Record) -> str:
         f"network: {told['network']}; peer: {told['peer']}, {told['peer_workers']} workers",
     ]
     if told["device"] == "cpu":
-        lines.append("No GPU was used and nothing was recorded: this says nothing about a GPU.")
+        lines.append(
+            "No GPU was used: this says nothing about a GPU. 'graph' is the static step, called as it "
+            "is;\nseconds are CPU seconds of this process."
+        )
     lines.append(f"{'batch':>5}  {'way':18}{'ms/step':>10}{'s/epoch':>10}{'peak GB':>9}")
     for one in record["batches"]:
         for name, way in one["ways"].items():

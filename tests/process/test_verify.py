@@ -10,6 +10,7 @@ import pytest
 from bench.results.digests import write_digests
 from bench.results.export_tables import export_cells
 from bench.results.store import Store
+from bench.train.static_step import StaticTraining
 from tests.fakes.archives import picture
 from tests.fakes.cells import SMALL
 from tests.fakes.results import alter, cells_of
@@ -131,8 +132,16 @@ def test_encoders_are_trained_anew(workspace: Workspace) -> None:
 def test_the_recorded_kind_of_step_is_taken(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Views of SimCLR round otherwise with the graph step: the plain one would not be the same."""
-    workspace.suite(changed(PRETRAIN, {"fixed.views": "simclr"}))
+    """Whatever BENCH_STEP says: the step that trained the encoder trains it again."""
+    taken: list[str] = []
+
+    class Counted(StaticTraining):
+        def __init__(self, *given: Any) -> None:
+            taken.append(self.step_kind)
+            super().__init__(*given)
+
+    monkeypatch.setattr("bench.experiments.pretrain.StaticTraining", Counted)
+    workspace.suite(PRETRAIN)
     monkeypatch.setenv("BENCH_STEP", "graph")
     assert workspace.call("run", "small", "--executor", "inline").status == 0
     monkeypatch.delenv("BENCH_STEP")
@@ -142,6 +151,7 @@ def test_the_recorded_kind_of_step_is_taken(
     assert (answer.status, answer.out) == (
         0, "small at scale tiny:\n1 cell computed again: 1 the same to the bit\n",
     )  # fmt: skip
+    assert taken == ["graph", "graph"]
     assert "BENCH_STEP" not in os.environ
 
 

@@ -195,8 +195,8 @@ def test_a_checkpoint_of_the_plain_step_begins_anew(tmp_path: Path) -> None:
         saved = load_checkpoint(folder)
         assert saved is not None
         assert saved["step"] == 1
-        with pytest.raises(Interrupted):  # gone on from step 1 there would be 7 left, not 8
-            run(folder.path, cell, stop_after=8)
+        with pytest.raises(Interrupted):  # gone on from step 1 there would be 11 left, not 12
+            run(folder.path, cell, stop_after=12)
 
 
 def _stop() -> None:
