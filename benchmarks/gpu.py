@@ -4,8 +4,8 @@ SimCLR at 32x32 with random images in the place of CIFAR-10, as the suite dcl-ta
 batch size, in one process, each as often as its share of the time allows:
 
 - `plain`, the default step; `static`, BENCH_STEP=graph without its graph; `graph`, with it (on a
-  CPU nothing is recorded, and `graph` is `static`); `graph, no probes`; `packed`, several such trainings in
-  turn in one process, per training;
+  CPU nothing is recorded, and `graph` is `static`); `graph, no probes`; `packed`, several such
+  trainings in turn in one process, per training;
 - `bare`, forward and backward of the backbone alone on ready input: the limit;
 - `peer`, the same training with lightly's transform, torch's loader and lightly's loss, with
   torchvision's transforms and a loss written here where lightly is not installed.
@@ -220,8 +220,8 @@ def table(record: Record) -> str:
     ]
     if told["device"] == "cpu":
         lines.append(
-            "No GPU was used: this says nothing about a GPU. 'graph' is the static step, called as it "
-            "is;\nseconds are CPU seconds of this process."
+            "No GPU was used: this says nothing about a GPU. 'graph' is the static step without a "
+            "graph;\nseconds are CPU seconds of this process."
         )
     lines.append(f"{'batch':>5}  {'way':18}{'ms/step':>10}{'s/epoch':>10}{'peak GB':>9}")
     for one in record["batches"]:

@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.fakes.cells import PRETRAIN
 from tests.fakes.suites import changed
 from tests.fakes.workspace import Workspace
-from tests.process.test_verify import PRETRAIN
 
 
 def run(workspace: Workspace, *words: str) -> tuple[int, str]:

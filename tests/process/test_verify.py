@@ -12,20 +12,10 @@ from bench.results.export_tables import export_cells
 from bench.results.store import Store
 from bench.train.static_step import StaticTraining
 from tests.fakes.archives import picture
-from tests.fakes.cells import SMALL
+from tests.fakes.cells import PRETRAIN
 from tests.fakes.results import alter, cells_of
-from tests.fakes.suites import SECONDS, SUITE, SuiteData, changed
+from tests.fakes.suites import SUITE, changed
 from tests.fakes.workspace import Workspace
-
-PRETRAIN: SuiteData = {
-    "name": "small",
-    "title": "One encoder, trained for an epoch",
-    "experiment": "pretrain",
-    "scale": "tiny",
-    "scales": {"tiny": SECONDS},
-    "seeds": [0],
-    "fixed": {k: v for k, v in SMALL.items() if k not in ("experiment", "seed")} | {"epochs": 1},
-}
 
 
 @pytest.fixture
