@@ -76,10 +76,22 @@ class Cell(Record, ABC):
         earlier = (fields | {"version": v} for v in range(1, self.version))
         return [self.model_construct(**fields).id for fields in earlier]
 
-    @property
+    @cached_property
     def settings(self) -> dict[str, Any]:
-        """Every field that a suite may set to several values."""
+        """Every field that a suite may set to several values; shared by all who ask."""
         return {k: v for k, v in self.model_dump().items() if k not in self.one_valued}
+
+    @cached_property
+    def known(self) -> dict[str, Any]:
+        """What cells are chosen by: the settings, and the experiment."""
+        return {"experiment": self.experiment} | self.settings
+
+    def __copy__(self) -> Self:
+        """Return a copy without what was computed of this one: `model_copy` may alter it."""
+        copied = super().__copy__()
+        for name in ("id", "settings", "known"):
+            copied.__dict__.pop(name, None)
+        return copied
 
     def step_of(self, metric: str) -> float | None:
         """Return the smallest step in which a metric moves: 0 of exact ones; None: not known."""

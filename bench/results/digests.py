@@ -84,21 +84,20 @@ def check_content(path: Path, content: bytes | None) -> None:
         _compare(path, digests, None if content is None else sha256_of(content))
 
 
-def check_small_files(folder: Path) -> bool:
-    """Compare settings, summary and provenance with their digests; return whether there are any.
+def read_small_files(folder: Path) -> tuple[dict[str, bytes | None], bool]:
+    """Return what is in settings, summary and provenance, each read once (None: it is not there).
+
+    Also whether there are digests, with which they were compared.
 
     Raises:
         Damaged: one of them is not what was written.
         StoreError: one of them cannot be read.
     """
     digests = read_digests(folder)
-    if digests is None:
-        return False
-    for name in SMALL:
-        path = folder / name
-        content = read_regular(path, MOST_BYTES[name])
-        _compare(path, digests, None if content is None else sha256_of(content))
-    return True
+    contents = {name: read_regular(f"{folder}/{name}", MOST_BYTES[name]) for name in SMALL}
+    for name, content in contents.items() if digests is not None else ():
+        _compare(folder / name, digests, None if content is None else sha256_of(content))
+    return contents, digests is not None
 
 
 def check_files(folder: Path, name: str | None = None) -> bool:

@@ -80,7 +80,7 @@ class Results:
     def kept(self, experiment: str, name: str) -> Finished | None:
         """Return the finished cell with an id; None if it is not there."""
         folder = CellFolder(self.root / experiment / name)
-        if _is_sound(folder) and (found := _finished(folder)) is not None:
+        if folder.is_done and (found := _finished(folder)) is not None:
             return found
         tables = self._exported(experiment)
         if name not in tables.tables:
@@ -138,11 +138,13 @@ def _is_sound(folder: CellFolder) -> bool:
 def _finished(folder: CellFolder) -> Finished | None:
     """Return what is kept of a cell; None, and it is told, if it says nothing as it was written."""
     try:
-        metrics, provenance = folder.metrics() or {}, flatten(folder.provenance())
+        metrics, provenance = folder.result()
     except Damaged as fault:
-        warn(f"{fault}; it counts as missing")
+        why = str(fault).partition("; remove ")[0]
+        warn(f"{why}; remove {folder.path} to have it computed again; it counts as missing")
         return None
-    return Finished(metrics, provenance, partial(_history, folder), partial(_arrays, folder))
+    origin = flatten(provenance)
+    return Finished(metrics, origin, partial(_history, folder), partial(_arrays, folder))
 
 
 def _history(folder: CellFolder) -> History:
