@@ -1,5 +1,6 @@
 """A folder with two small suites whose cells are done, and copies of it to attack."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -47,9 +48,18 @@ def cell_bytes(home: Path) -> dict[str, bytes]:
     """Return what a finished run leaves that may not depend on how it was run, by its place."""
     return {
         str(path.relative_to(home)): path.read_bytes()
-        for path in sorted((home / "results").glob("*/*/*"))
-        if path.name in OF_CELL and path.parent.parent.name != TRAINED
+        for name in OF_CELL
+        for path in sorted(
+            (home / "results").glob(f"*/*/{name}")
+        )  # folders of launches come and go
+        if path.parent.parent.name != TRAINED
     }
+
+
+def failures(home: Path) -> list[tuple[str, str]]:
+    """Return the reason and the message of each attempt at a cell that failed."""
+    ends = [json.loads(path.read_text()) for path in home.glob("results/*/*/attempts/*.json")]
+    return [(end["reason"], end["message"]) for end in ends if end["state"] == "failed"]
 
 
 def difference(home: Path, whole: dict[str, bytes]) -> str | None:
