@@ -4,7 +4,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -81,9 +81,14 @@ def listening() -> Iterator[Callable[[], bool]]:
         end_if_told()
 
 
-def deaf() -> AbstractContextManager[None]:
-    """Ignore SIGINT and the warning within the block; processes begun in it do so for good."""
-    return _handled({signal.SIGINT: signal.SIG_IGN, WARNING: signal.SIG_IGN})
+@contextmanager
+def deaf() -> Iterator[None]:
+    """Let SIGINT and the warning wait for the block's end; processes begun in it never get them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, WARNING})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

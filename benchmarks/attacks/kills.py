@@ -19,7 +19,8 @@ from tests.fakes.suites import SUITE, changed, to_yaml
 
 KILLS = 10  # on the way to one finished grid
 LAUNCHERS = 3  # at once
-STOP_S = 120.0  # for one that was told to stop
+STOP_S = 300.0  # for one that was told to stop
+END_S = 120.0  # of a core, for the grid to end
 SIGNALS = (signal.SIGKILL,) * 6 + (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2)
 SETTINGS = {"BENCH_CHECKPOINT_S": "0.05"}
 # 33 hidden units fill no cache line: cells are not stacked, each is a unit of work.
@@ -151,7 +152,10 @@ class _Round(Round):
 
     def _end(self) -> None:
         """Let the grid end; look for what is other than it should be."""
-        answer = run(self.home)
+        answer = run(self.home, seconds=END_S)
+        if answer.hangs:
+            self.faults.append((Outcome.HANG, "the grid does not end"))
+            return
         if answer.status != 0:
             self.faults.append((Outcome.CHANGED, f"it does not end: {answer.last_line}"))
         self.compare(self.whole)

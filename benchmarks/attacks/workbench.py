@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from bench.results.digests import TRAINED
-from benchmarks.attacks.child import Answer, bench
+from benchmarks.attacks.child import SECONDS, Answer, bench
 from tests.fakes.suites import DIGITS, SUITE, changed, to_yaml
 
 TOYS = changed(
@@ -32,9 +32,9 @@ def make_workbench(home: Path) -> Path:
     return home
 
 
-def run(home: Path, *options: str) -> Answer:
-    """Compute what is missing, in one process."""
-    return bench(home, "run", *NAMES, "--executor", "inline", *options)
+def run(home: Path, *options: str, seconds: float = SECONDS) -> Answer:
+    """Compute what is missing, in one process, in so many seconds of a core."""
+    return bench(home, "run", *NAMES, "--executor", "inline", *options, seconds=seconds)
 
 
 def copy_of(home: Path, to: Path) -> Path:

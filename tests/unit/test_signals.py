@@ -4,6 +4,7 @@ import contextlib
 import gc
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from bench.errors import INTERRUPTED, Interrupted
 from bench.launch.local import LocalQueue
 from bench.launch.worker import Assignment
 from bench.results.store import Store
-from bench.signals import end_if_told, listening, stoppable
+from bench.signals import deaf, end_if_told, listening, stoppable
 from tests.fakes.toys import make_cells
 
 Heard = list[int]
@@ -181,6 +182,24 @@ def test_told_to_stop_while_a_worker_starts(
     with pytest.raises(Interrupted):
         work()
     assert told == ["terminate", "wait"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signals.WARNING])
+def test_told_to_stop_while_deaf_to_it(heard: Heard, number: int) -> None:
+    """What comes while a process is begun is heard afterwards, and never by that process."""
+
+    def work() -> None:
+        with stoppable(), listening() as told_to_stop:
+            with deaf():
+                signal.raise_signal(number)
+                told.append(subprocess.check_output(["sh", "-c", f"kill -{number} $$; echo lives"]))
+                assert not told_to_stop()
+            assert told_to_stop()
+
+    told: list[bytes] = []
+    with pytest.raises(Interrupted):
+        work()
+    assert told == [b"lives\n"]
 
 
 def test_ctrl_c_before_the_command_line_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
