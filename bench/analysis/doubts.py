@@ -133,9 +133,9 @@ def _own_ceiling(
     names: tuple[str, ...], K: int, alpha: float | None
 ) -> tuple[tuple[str, ...], float, str]:
     """Return what a bound of K negatives cannot exceed; with EqCo's margin as if of alpha."""
-    nats = math.log1p(K if alpha is None else alpha)
-    of = f"K = {K}" if alpha is None else f"alpha = {alpha:g}"
-    return names, nats, f"its ceiling log(1 + {of.partition(' = ')[0]}) = {nats:.3g} nats at {of}"
+    name, value, told = ("K", K, f"{K}") if alpha is None else ("alpha", alpha, f"{alpha:g}")
+    nats = math.log1p(value)
+    return names, nats, f"its ceiling log(1 + {name}) = {nats:.3g} nats at {name} = {told}"
 
 
 def _log(count: int, of: str) -> tuple[float, str]:

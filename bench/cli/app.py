@@ -13,11 +13,9 @@ from typer.core import TyperGroup
 
 from bench import __version__
 from bench.cli.workspace import Workspace
-from bench.errors import BenchError, DiskFailure, Interrupted, NothingMeasured
+from bench.errors import INTERRUPTED, BenchError, DiskFailure, Interrupted, NothingMeasured
 from bench.files.messages import forget_warnings
 from bench.text import plain_text
-
-INTERRUPTED = 130  # exit status
 
 
 class Verb(NamedTuple):

@@ -214,4 +214,4 @@ def print_all_claims(records: Sequence[Record], chosen: Filter) -> None:
     if not records:
         print("no claim is like this; `bench claims` lists all that have results")
     elif not (chosen.is_any or any(r["suite"] for r in records)):
-        print("no suite has results here yet; `bench run SUITE` computes them")
+        print("no results here test one of these claims; `bench run SUITE` computes some")

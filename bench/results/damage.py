@@ -3,6 +3,7 @@
 import math
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 from bench.errors import Damaged
 from bench.files.sealed import check_sealed
@@ -56,9 +57,17 @@ def discard(folder: CellFolder, is_damaged: Callable[[CellFolder], bool]) -> boo
     if folder.is_done and not is_damaged(folder):
         attempt.end("done")
         return True
-    folder.summary_file.unlink(missing_ok=True)  # first: without it the cell is not done
+    _remove(folder.summary_file)  # first: without it the cell is not done
     for path in folder.path.iterdir():
         if path != folder.attempts:
-            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+            _remove(path)
     attempt.end("interrupted")
     return True
+
+
+def _remove(path: Path) -> None:
+    """Remove what has a name: a file, a link, a folder in the place of a file."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

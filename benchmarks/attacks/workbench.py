@@ -1,10 +1,11 @@
 """A folder with two small suites whose cells are done, and copies of it to attack."""
 
+import json
 import shutil
 from pathlib import Path
 
 from bench.results.digests import TRAINED
-from benchmarks.attacks.child import Answer, bench
+from benchmarks.attacks.child import SECONDS, Answer, bench
 from tests.fakes.suites import DIGITS, SUITE, changed, to_yaml
 
 TOYS = changed(
@@ -31,9 +32,9 @@ def make_workbench(home: Path) -> Path:
     return home
 
 
-def run(home: Path, *options: str) -> Answer:
-    """Compute what is missing, in one process."""
-    return bench(home, "run", *NAMES, "--executor", "inline", *options)
+def run(home: Path, *options: str, seconds: float = SECONDS) -> Answer:
+    """Compute what is missing, in one process, in so many seconds of a core."""
+    return bench(home, "run", *NAMES, "--executor", "inline", *options, seconds=seconds)
 
 
 def copy_of(home: Path, to: Path) -> Path:
@@ -47,9 +48,18 @@ def cell_bytes(home: Path) -> dict[str, bytes]:
     """Return what a finished run leaves that may not depend on how it was run, by its place."""
     return {
         str(path.relative_to(home)): path.read_bytes()
-        for path in sorted((home / "results").glob("*/*/*"))
-        if path.name in OF_CELL and path.parent.parent.name != TRAINED
+        for name in OF_CELL
+        for path in sorted(
+            (home / "results").glob(f"*/*/{name}")
+        )  # folders of launches come and go
+        if path.parent.parent.name != TRAINED
     }
+
+
+def failures(home: Path) -> list[tuple[str, str]]:
+    """Return the reason and the message of each attempt at a cell that failed."""
+    ends = [json.loads(path.read_text()) for path in home.glob("results/*/*/attempts/*.json")]
+    return [(end["reason"], end["message"]) for end in ends if end["state"] == "failed"]
 
 
 def difference(home: Path, whole: dict[str, bytes]) -> str | None:
