@@ -98,7 +98,7 @@ def test_a_table_that_holds_something_else_is_told(
 
 
 def former(store: Store, cells: Sequence[Cell], folder: Path) -> None:
-    """Write the tables that version 0.2.0.dev1 wrote: JSON in each entry, `metric.` before names."""
+    """Write the tables of version 0.2.0.dev1: JSON in each entry, `metric.` before names."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bench.results.export_tables.plain_row", lambda row: row)
         export_cells(cells, store, folder)
