@@ -16,9 +16,6 @@ line prints; its subclass `bench.NothingMeasured` says that no result is there t
 Nothing is imported before it is used: neither torch nor pandas by `import bench`.
 """
 
-from importlib import import_module
-from typing import Any
-
 __version__ = "0.2.0.dev1"
 
 _HOMES = {
@@ -37,8 +34,10 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Return what is asked for, loaded now (PEP 562)."""
+    from importlib import import_module  # which loads twenty modules itself
+
     if name not in _HOMES:
         raise AttributeError(f"module 'bench' has no attribute {name!r}")
     home = _HOMES[name]

@@ -83,8 +83,7 @@ def histories(
         `value`, then the settings that tell the cells apart (`load` has all of them, by `cell`).
 
     Raises:
-        BenchError: a mistake in one of the arguments or in the suite.
-        NothingMeasured: no cell is finished.
+        BenchError, NothingMeasured: as `load`.
     """
     selection = _selected(suite, scale, where, seeds, results=results, suites=suites)
     return history_frame(selection.suite.name, selection.scale, _done(selection))
@@ -105,8 +104,7 @@ def arrays(
         suite, scale, where, seeds, results, suites: as `load` takes them.
 
     Raises:
-        BenchError: a mistake in one of the arguments or in the suite.
-        NothingMeasured: no cell is finished.
+        BenchError, NothingMeasured: as `load`.
     """
     selection = _selected(suite, scale, where, seeds, results=results, suites=suites)
     return {cell.id: finished.arrays for cell, finished in _done(selection)}
@@ -152,8 +150,7 @@ def compare(
         at the end.
 
     Raises:
-        BenchError: a mistake in one of the arguments or in the suite.
-        NothingMeasured: there is no such folder of results.
+        BenchError, NothingMeasured: as `load`, but cells may be missing.
     """
     selection = _selected(suite, scale, where, seeds, results=results, suites=suites)
     return record_frame([row.record() for row in evidence_of(selection).compared], flat="row")
@@ -174,8 +171,7 @@ def claims(
             and `overall`, the verdict over all scales.
         paper: only the claims of this one; not with a suite.
         scale: one of the suite's, default: its own; without a suite: the only one looked at.
-        results: the folder of results, or of exported tables.
-        suites: the folder of suite files.
+        results, suites: as `load` takes them.
 
     Returns:
         The columns of `bench claims --json`.
@@ -211,13 +207,8 @@ def run(
     """Compute what is missing of a suite, as `bench run` does; return when all is over.
 
     Args:
-        suite: its name, or the path of its file.
-        scale: one of the suite's; default: its own.
-        where: only cells with these settings.
-        seeds: in place of the suite's own.
+        suite, scale, where, seeds, results, suites: as `load` takes them.
         changes: settings in place of the suite's, as `--set`: such cells belong to no suite.
-        results: the folder of results.
-        suites: the folder of suite files.
         data: the folder of data sets; default: BENCH_DATA, else `datasets`.
         executor: `local` (worker processes), `inline` (this process) or `slurm`.
         jobs: workers; default: one a GPU, or a core.
@@ -292,14 +283,9 @@ def _selected(
     chosen = None if seeds is None else list(seeds)
     if chosen is not None and not all(type(seed) is int and seed >= 0 for seed in chosen):
         raise BenchError(f"seeds {chosen}: expected whole numbers, such as [0, 1, 2]")
-    return choose(
-        workspace_of(**folders),
-        suite,
-        scale=scale,
-        where=_listed(where),
-        seeds=chosen,
-        changes=_listed(changes),
-    )
+    rules, given = _listed(where), _listed(changes)
+    folder = workspace_of(**folders)
+    return choose(folder, suite, scale=scale, where=rules, seeds=chosen, changes=given)
 
 
 def _listed(settings: Settings | None) -> Chosen:

@@ -101,7 +101,7 @@ def points(frame: pd.DataFrame, *, x: str, y: str, by: By = None, ax: Axes | Non
     across = _of_metric(frame, x).set_index("cell")["value"]
     own = _of_metric(frame, y).rename(columns={"value": y})
     own = own.assign(**{x: own["cell"].map(across)}).dropna(subset=[x])
-    own["point"] = own[settings].astype(str).agg("|".join, axis=1)
+    own["point"] = [repr(row) for row in own[settings].itertuples(index=False, name=None)]
     own, line = _with_lines(own, names)
     return draw_points(own, _axes(ax), x=x, y=y, by=line)
 

@@ -48,7 +48,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "environment", "signals", "papers", "suites", "data", "results", "experiments",
         "estimate", "launch", "analysis", "report",
     ),
-    "plot": ("figures",),
+    "plot": ("analysis", "figures"),
     "api": (
         "papers", "suites", "results", "experiments", "launch", "analysis", "cli",
     ),
