@@ -205,7 +205,13 @@ def test_what_is_fed_is_what_is_evaluated_of_folders_and_streams(tmp_path: Path)
             (tmp_path / "mine" / part / label).mkdir(parents=True)
             for i in range(8):
                 image.rotate(i).save(tmp_path / "mine" / part / label / f"{i}.png")
-    own = {"dataset": "folder:mine", "train_images": 16, "batch_size": 4, "K": 4, "knn_k": 3}
+    own: dict[str, Any] = {
+        "dataset": "folder:mine",
+        "train_images": 16,
+        "batch_size": 4,
+        "K": 4,
+        "knn_k": 3,
+    }
     cell = small_cell(**own, image_size=24)
     preprocess = preprocessing_of(cell, tmp_path)
     expected = next(iter(open_source(cell, tmp_path, "cpu").plain("test")))
