@@ -218,8 +218,7 @@ def run(
         How many cells are `done`, `failed` and `missing`, and the `failures` with their reasons.
 
     Raises:
-        BenchError: a mistake in one of the arguments, data that is not there, or a disk that is
-            full. A cell that fails raises nothing.
+        BenchError: a mistake, missing data, or a full disk. A cell that fails raises nothing.
         KeyboardInterrupt: it was interrupted; what was finished is kept.
     """
     from bench.cli.run import run_selections
@@ -238,7 +237,7 @@ def run(
 
 
 def load_encoder(
-    cell: str, *, results: Folder = None, suites: Folder = None, data: Folder = None
+    cell: str | Path, *, results: Folder = None, suites: Folder = None, data: Folder = None
 ) -> "LoadedEncoder":
     """Return the trained encoder of a cell, and what makes its input of an image.
 
@@ -248,8 +247,7 @@ def load_encoder(
     Args:
         cell: its id, as in the column `cell` of `load`; or a folder that
             `bench export --as safetensors` wrote.
-        results: the folder of results.
-        suites: the folder of suite files, for the command that makes an encoder.
+        results, suites: as `load` takes them.
         data: the folder of data sets, which tells the mean and deviation of a `folder:` set.
 
     Returns:
@@ -258,8 +256,8 @@ def load_encoder(
         uint8 pixels (3, H, W) or (B, 3, H, W) to what these evaluations give the encoder.
 
     Raises:
-        BenchError: no such cell, one without an encoder, or an encoder that is not in `results`
-            (tables hold none): the line says which command makes one.
+        BenchError: no such cell, or no encoder of it in `results` (tables hold none): the line
+            says which command makes one.
     """
     from bench.experiments.exported_encoder import encoder_of_export
     from bench.experiments.loaded_encoder import encoder_of_cell
@@ -268,7 +266,7 @@ def load_encoder(
         return encoder_of_export(Path(cell))
     workspace = workspace_of(results=results, suites=suites, data=data)
     command = partial(cell_command, workspace=workspace)
-    return encoder_of_cell(cell, workspace.results, workspace.data, command)
+    return encoder_of_cell(str(cell), workspace.results, workspace.data, command)
 
 
 def _selected(
@@ -280,18 +278,22 @@ def _selected(
     changes: Settings | None = None,
     **folders: Folder,
 ) -> Selection:
-    chosen = None if seeds is None else list(seeds)
-    if chosen is not None and not all(type(seed) is int and seed >= 0 for seed in chosen):
+    chosen = None if seeds is None else [_plain(seed) for seed in seeds]
+    whole = all(type(seed) is int and seed >= 0 for seed in chosen or ())
+    if chosen is not None and not (chosen and whole):
         raise BenchError(f"seeds {chosen}: expected whole numbers, such as [0, 1, 2]")
-    rules, given = _listed(where), _listed(changes)
-    folder = workspace_of(**folders)
-    return choose(folder, suite, scale=scale, where=rules, seeds=chosen, changes=given)
+    rules, given, at = _listed(where), _listed(changes), workspace_of(**folders)
+    return choose(at, suite, scale=scale, where=rules, seeds=chosen, changes=given)
 
 
 def _listed(settings: Settings | None) -> Chosen:
-    """Return the values of each setting."""
-    one = (str, int, float, type(None))
-    return {k: [v] if isinstance(v, one) else list(v) for k, v in (settings or {}).items()}
+    one = (str, int, float, type(None), np.generic)
+    listed = {k: [v] if isinstance(v, one) else list(v) for k, v in (settings or {}).items()}
+    return {k: [_plain(value) for value in values] for k, values in listed.items()}
+
+
+def _plain(value: Any) -> Any:  # a number of numpy as one of Python
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _done(selection: Selection) -> Done:

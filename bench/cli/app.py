@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from bench import __version__
-from bench.cli.workspace import DEFAULTS, VARIABLES, Workspace
+from bench.cli.workspace import Workspace
 from bench.errors import BenchError, DiskFailure, Interrupted, NothingMeasured
 from bench.files.messages import forget_warnings
 from bench.text import plain_text
@@ -102,14 +102,14 @@ def _print_version(wanted: bool) -> None:
 def _settings(
     context: typer.Context,
     suites: Annotated[
-        Path, typer.Option(envvar=VARIABLES["suites"], help="Folder of suite files.")
-    ] = DEFAULTS.suites,
+        Path, typer.Option(envvar="BENCH_SUITES", help="Folder of suite files.")
+    ] = Path("suites"),
     results: Annotated[
-        Path, typer.Option(envvar=VARIABLES["results"], help="Folder of results.")
-    ] = DEFAULTS.results,
-    data: Annotated[
-        Path, typer.Option(envvar=VARIABLES["data"], help="Folder of data sets.")
-    ] = DEFAULTS.data,
+        Path, typer.Option(envvar="BENCH_RESULTS", help="Folder of results.")
+    ] = Path("results"),
+    data: Annotated[Path, typer.Option(envvar="BENCH_DATA", help="Folder of data sets.")] = Path(
+        "datasets"
+    ),
     _version: Annotated[
         bool,
         typer.Option(

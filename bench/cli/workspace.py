@@ -14,7 +14,7 @@ class Workspace(NamedTuple):
 
 
 DEFAULTS = Workspace(Path("suites"), Path("results"), Path("datasets"))
-"""Where nothing else is said."""
+"""Where nothing else is said, as in `bench.cli.app`."""
 VARIABLES = {"suites": "BENCH_SUITES", "results": "BENCH_RESULTS", "data": "BENCH_DATA"}
 """The environment's word on each."""
 

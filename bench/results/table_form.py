@@ -41,7 +41,7 @@ def row_of(written: Row) -> Row:
     metrics = set(written.get(METRICS, "").split())
     row = {"id": written[CELL]}
     for name, text in written.items():
-        if name not in (CELL, METRICS):
+        if name not in (CELL, METRICS, "id"):
             row[f"{METRIC}{name}" if name in metrics else name] = _json(text)
     return row
 
@@ -75,6 +75,6 @@ def _is_json(text: str) -> bool:
         return False
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True

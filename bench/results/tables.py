@@ -179,8 +179,8 @@ def _read_lines(path: Path) -> tuple[list[str], list[list[str]]]:
 def _number(text: str, path: Path) -> Any:
     try:
         return json.loads(text)
-    except ValueError as fault:
-        raise StoreError(f"{path}: cannot be read: {text!r} ({fault})") from fault
+    except (ValueError, RecursionError) as fault:
+        raise StoreError(f"{path}: cannot be read: {text[:100]!r} ({fault})") from fault
 
 
 def read_table(path: Path) -> bytes | None:

@@ -76,6 +76,7 @@ def test_a_torn_file_of_arrays_is_told(tmp_path: Path) -> None:
         ("metric.loss", '"x"', "loss is no finite number"),
         ("metric.loss", "1e308", "loss is no finite number"),
         ("origin.wall_s", '"x"', "wall_s is no number"),
+        ("origin.wall_s", "[" * 10_000, "wall_s is no number"),
         ("origin.code.x", "[1]", "code.x is no text, number or truth value"),
     ],
 )
