@@ -149,6 +149,8 @@ def test_results_or_seeds_that_are_none_are_told(small: Workspace) -> None:
         bench.load("small", results="nowhere")
     with pytest.raises(bench.BenchError, match=r"^seeds \['0'\]: expected whole numbers"):
         bench.load("small", seeds="0")  # type: ignore[arg-type]
+    with pytest.raises(bench.BenchError, match=r"^seeds \[\]: expected whole numbers"):
+        bench.load("small", seeds=[])
 
 
 def test_reference_results_are_read_with_histories_and_verdicts() -> None:
@@ -164,6 +166,20 @@ def test_reference_results_are_read_with_histories_and_verdicts() -> None:
     assert (compared.measured - compared.published).abs().max() < 0.1
     judged = bench.claims("eqco-table-9", **words)
     assert set(judged.verdict) == {"holds"}
+
+
+@pytest.mark.slow
+def test_all_claims_of_a_paper_are_a_table() -> None:
+    words: dict[str, Any] = {"results": REFERENCE, "suites": SUITES}
+    frame = bench.claims(paper="eqco", **words)
+    assert set(frame.paper) == {"eqco"}
+    steady = frame[frame.claim == "toy-mi-steady"]
+    assert "holds" in set(steady.verdict)
+    assert steady.overall.nunique() == 1
+    with pytest.raises(bench.BenchError, match="no paper 'ecqo'"):
+        bench.claims(paper="ecqo", **words)
+    with pytest.raises(bench.BenchError, match=r"^paper filters the claims of all suites"):
+        bench.claims("eqco-table-9", paper="eqco", **words)
 
 
 def test_published_values_have_their_settings() -> None:
