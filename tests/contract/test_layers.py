@@ -48,6 +48,10 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "environment", "signals", "papers", "suites", "data", "results", "experiments",
         "estimate", "launch", "analysis", "report",
     ),
+    "plot": ("analysis", "figures"),
+    "api": (
+        "papers", "suites", "results", "experiments", "launch", "analysis", "cli",
+    ),
     "__main__": ("cli",),
 }  # fmt: skip
 TORCH = {
