@@ -13,6 +13,7 @@ from bench.papers.reader import Artifact, Claim, Paper, Protocol
 from bench.report.effects import ArtifactEffects, artifact_effects
 from bench.report.measured import measured_table
 from bench.report.rooms import missing_baselines, not_learned, room_table
+from bench.report.scale_words import scale_words
 from bench.report.tables import (
     Entry,
     Table,
@@ -51,7 +52,8 @@ class SectionFacts:
 
     suite: Suite
     scale: str
-    what: str  # the scale, in words
+    what: str  # the scale, as the suite describes it
+    words: str  # its data and network, or that its protocol is the published one
     paper: Paper
     published_scale: bool  # whether the scale follows the published protocol
     caution: str | None  # what a published scale of one seed cannot decide
@@ -99,6 +101,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         suite=suite,
         scale=evidence.scale,
         what=suite.scales[evidence.scale].what,
+        words=scale_words(evidence.cells, published=evidence.is_published),
         paper=paper,
         published_scale=evidence.is_published,
         caution=_caution(evidence),
