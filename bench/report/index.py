@@ -19,7 +19,6 @@ from bench.report.summary import Summary, date_text, origin_of_all
 from bench.report.templates import render
 from bench.suites.suite import Suite
 
-
 ORDER = (
     ClaimVerdict.HOLDS,
     ClaimVerdict.PARTLY_HOLDS,

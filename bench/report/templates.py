@@ -16,13 +16,12 @@ from bench.report.judged import check_text, effect_text, remark_text, seen_text
 from bench.report.rooms import MEANING as ROOM_MEANING
 from bench.report.tables import LEGEND, MARKS, MEANINGS, slug
 
-
 CLAIM_MARKS = {
     ClaimVerdict.HOLDS: "✓",
     ClaimVerdict.PARTLY_HOLDS: "◐",
     ClaimVerdict.FAILS: "✗",
     ClaimVerdict.INCONCLUSIVE: "?",
-    ClaimVerdict.CANNOT_TELL: "–",
+    ClaimVerdict.CANNOT_TELL: "-",
     ClaimVerdict.NOT_TESTED: "·",
 }
 
