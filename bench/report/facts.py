@@ -61,6 +61,7 @@ class SectionFacts:
     counts_of: dict[str, str]  # the same of each artifact
     missing: list[str]  # settings of cells that are not done
     artifacts: list[tuple[Artifact, list[Table]]]
+    compared: dict[str, list[Compared]]  # by artifact, of printed rows with a measured number
     effects: dict[str, ArtifactEffects]  # by artifact, of those with a measured one
     measured: list[Table]
     rooms: Table | None  # of accuracies
@@ -81,6 +82,11 @@ class SectionFacts:
     cells: Table | None  # every finished cell
     formats: list[str]  # of tables, as files beside the page
     pictures: list[str]  # formats of figures
+
+    @property
+    def folder(self) -> str:
+        """Where its pages are, below the site's folder."""
+        return f"{self.suite.name}/{self.scale}"
 
 
 def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
@@ -109,6 +115,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         counts_of={name: _counts(evidence, rows) for name, rows in rows_of.items()},
         missing=missing_cells(evidence),
         artifacts=[(a, _tables(evidence, rows_of[a.id])) for a in artifacts],
+        compared={name: [row for row in rows if row.measured] for name, rows in rows_of.items()},
         effects=artifact_effects(evidence.effects),
         measured=_measured(evidence),
         rooms=room_table(evidence, _metrics(evidence)),

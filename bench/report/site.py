@@ -146,6 +146,7 @@ class Site:
                     (g.suite.name, g.scale, g.suite.scales[g.scale].what) for g in own if not g.done
                 ],
                 reason=place.reason,
+                formats=self.formats,
             ),
             inputs=self._of_place(place),
         )
@@ -165,7 +166,8 @@ class Site:
     def _of_place(self, place: Place) -> str:
         own = [g for g in self.grids if g.suite.name in place.suites]
         printed = PAPERS[place.paper].read_text()
-        return fingerprint(code(), printed, place.reason or "", *(self._of(g) for g in own))
+        of_grids = (self._of(g) for g in own)
+        return fingerprint(code(), printed, place.reason or "", *self.formats, *of_grids)
 
     def _is_stale(self, page: str, inputs: str) -> bool:
         """Whether a page was drawn from other inputs, or is not any more what was written."""
