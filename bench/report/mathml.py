@@ -16,8 +16,15 @@ from markupsafe import Markup, escape
 
 TOKEN = re.compile(r"\s*([A-Za-z]+\d*[A-Za-z]*|\d+(?:\.\d+)?|[-+*/(){},_^\\])")
 VECTOR = re.compile(r"([uv])(\d?)([om])")
-SYMBOLS = {"eps": "ε", "lambda": "λ", "rho": "ρ", "tau": "τ", "alpha": "α", "inf": "∞"}
-OPERATORS = {"in": "∈", "\\": "∖", "*": "·", "-": "−", "+": "+", "/": "/", ",": ","}  # noqa: RUF001
+SYMBOLS = {
+    "eps": "\N{GREEK SMALL LETTER EPSILON}", "lambda": "\N{GREEK SMALL LETTER LAMDA}",
+    "rho": "\N{GREEK SMALL LETTER RHO}", "tau": "\N{GREEK SMALL LETTER TAU}",
+    "alpha": "\N{GREEK SMALL LETTER ALPHA}", "inf": "\N{INFINITY}",
+}  # fmt: skip
+OPERATORS = {
+    "in": "\N{ELEMENT OF}", "\\": "\N{SET MINUS}", "*": "\N{MIDDLE DOT}", "-": "\N{MINUS SIGN}",
+    "+": "+", "/": "/", ",": ",",
+}  # fmt: skip
 FUNCTIONS = ("batch", "bank")  # upright subscripts
 
 

@@ -103,7 +103,7 @@ def paper_table(
         under.setdefault(own.compared.published.row, []).append(own)
     under = {row: _best(found) for row, found in under.items()}
     keys = _keys(artifact.values)
-    column = _column(artifact, keys, layout)
+    column = _column(keys, layout)
     names = [key for key in keys if key != column and _tells_apart(key, column, artifact.values)]
     if column is None or not _has_a_place_each(artifact.values, names, column):
         names, column = keys, None
@@ -155,7 +155,7 @@ def _keys(values: Sequence[PublishedValue]) -> list[str]:
     return keys
 
 
-def _column(artifact: Artifact, keys: Sequence[str], layout: Layout | None) -> str | None:
+def _column(keys: Sequence[str], layout: Layout | None) -> str | None:
     if layout and layout.columns in keys:
         return layout.columns
     return METRIC if METRIC in keys else None
