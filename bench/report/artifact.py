@@ -11,7 +11,9 @@ from bench.files.atomic import write_whole
 from bench.papers.reader import Artifact, Paper
 from bench.report.effects import ArtifactEffects, artifact_effects
 from bench.report.facts import SectionFacts
+from bench.report.origin import citation, origin_of_all
 from bench.report.paper_table import Measured, paper_csv, paper_table
+from bench.report.pictures import size_attributes
 from bench.report.templates import render
 from bench.suites.suite import Layout
 
@@ -65,6 +67,9 @@ def write_artifact(
     text = render(
         "artifact.html.j2",
         **known,
+        size=size_attributes(page.parent),
+        cite=citation(f"{paper.id}-{artifact.id}", f"{paper.id}/{artifact.id}: {artifact.what}",
+                      origin_of_all([s.origin for s in sections if s.origin])),
         inputs=inputs,
         title=f"{paper.id}/{artifact.id}",
         root="../",

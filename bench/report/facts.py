@@ -12,6 +12,7 @@ from bench.cells.cell import Cell, varied_settings
 from bench.papers.reader import Artifact, Claim, Paper, Protocol
 from bench.report.effects import ArtifactEffects, artifact_effects
 from bench.report.measured import measured_table
+from bench.report.origin import Origin, origin_of
 from bench.report.rooms import missing_baselines, not_learned, room_table
 from bench.report.scale_words import scale_words
 from bench.report.tables import (
@@ -79,6 +80,7 @@ class SectionFacts:
     errata: list[tuple[str, str]]  # where, and what
     errata_of_protocols: list[tuple[str, str]]
     origins: dict[str, str]
+    origin: Origin | None
     cells: Table | None  # every finished cell
     formats: list[str]  # of tables, as files beside the page
     pictures: list[str]  # formats of figures
@@ -133,6 +135,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         errata=_errata(artifacts),
         errata_of_protocols=_errata_of_protocols(suite, paper),
         origins=_origins(evidence.done),
+        origin=origin_of(evidence.done),
         cells=_finished_cells(evidence),
         formats=[kind for kind in TABLE_FORMATS if kind in formats],
         pictures=["svg", *(kind for kind in PICTURE_FORMATS if kind in formats)],

@@ -27,13 +27,14 @@ def scale_words(cells: Sequence[Cell], *, published: bool) -> str:
     """
     if published:
         return PUBLISHED
-    phrases = list(dict.fromkeys(p for cell in cells if (p := _data(cell.settings)) is not None))
+    told = (data_words(cell.settings) for cell in cells)
+    phrases = list(dict.fromkeys(phrase for phrase in told if phrase is not None))
     if not phrases:
         return REDUCED
     return " and ".join(phrases) if len(phrases) <= MOST_PHRASES else f"{len(phrases)} data sets"
 
 
-def _data(settings: dict[str, Any]) -> str | None:
+def data_words(settings: dict[str, Any]) -> str | None:
     """Return the images and the network of a cell; None of a toy."""
     name = settings.get("dataset")
     if name is None:

@@ -79,7 +79,9 @@ class Site:
         for place in old:
             self._write_artifact(place, told)
         if index_is_old:
-            pages = write_index(self.to, summaries, self._suites(), inputs=all_inputs)
+            pages = write_index(
+                self.to, summaries, self._suites(), formats=self.formats, inputs=all_inputs
+            )
             self._note("index", pages)
         return self.to / "index.html"
 

@@ -1,9 +1,7 @@
 """What the index says of a suite at a scale; small, for it is sent between processes."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from bench.analysis.all_claims import JudgedScale, claim_row
@@ -12,22 +10,12 @@ from bench.analysis.compared_effects import Outcome
 from bench.analysis.evidence import Evidence, by_claim
 from bench.analysis.verdicts import Verdict
 from bench.report.claim_rows import with_printed
+from bench.report.leaderboard import Run, runs_of
+from bench.report.origin import Origin, origin_of
 from bench.report.scale_words import scale_words
-from bench.results.reader import Done
 from bench.suites.printed_effects import printed_effects
 
 Record = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Origin:
-    """When, by what and on what finished cells were computed."""
-
-    first: float  # seconds since 1970, when the first of them began
-    last: float
-    versions: tuple[str, ...]  # of bench
-    commits: tuple[str, ...]
-    hardware: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -49,6 +37,7 @@ class Summary:
     rows: dict[str, Record]  # by claim that was tested, of the check that decides
     checks: list[Record]  # all that count and have an effect, as `bench claims --json` has them
     origin: Origin | None  # None without a finished cell
+    runs: list[Run]  # of methods on images
 
     @property
     def folder(self) -> str:
@@ -87,48 +76,6 @@ def summarise(evidence: Evidence) -> Summary:
         claims={claim.id: verdict for claim, verdict, _ in by_claim(judged)},
         rows={name: with_printed(row, printed) for name, row in found.items() if row is not None},
         checks=[with_printed(j.record(), printed) for j in judged if j.counts and j.effect],
-        origin=_origin(evidence.done),
+        origin=origin_of(evidence.done),
+        runs=runs_of(evidence.done),
     )
-
-
-def _origin(done: Done) -> Origin | None:
-    """Return where finished cells come from; None where no file says when."""
-    known = [finished.provenance for _, finished in done]
-    began = [float(own["began"]) for own in known if own.get("began")]
-    if not began:
-        return None
-    return Origin(
-        first=min(began),
-        last=max(began),
-        versions=_distinct([own.get("code.bench") for own in known]),
-        commits=_distinct([own.get("code.commit") for own in known]),
-        hardware=_distinct([_hardware(own) for own in known]),
-    )
-
-
-def _hardware(known: Record) -> str | None:
-    """Return the device that a cell was computed on: the GPU, else the processor."""
-    device, processor = known.get("device"), known.get("machine.processor")
-    return f"{processor} (CPU)" if device == "cpu" and processor else device
-
-
-def _distinct(values: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(sorted({str(value) for value in values if value}))
-
-
-def origin_of_all(origins: Sequence[Origin]) -> Origin | None:
-    """Return the origin of all cells together."""
-    if not origins:
-        return None
-    return Origin(
-        first=min(o.first for o in origins),
-        last=max(o.last for o in origins),
-        versions=_distinct([v for o in origins for v in o.versions]),
-        commits=_distinct([v for o in origins for v in o.commits]),
-        hardware=_distinct([v for o in origins for v in o.hardware]),
-    )
-
-
-def date_text(seconds: float) -> str:
-    """Return the day of a time, in UTC: 2026-11-22."""
-    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
