@@ -108,7 +108,7 @@ def paper_table(
     if column is None or not _has_a_place_each(artifact.values, names, column):
         names, column = keys, None
     grid: dict[Key, dict[Any, Place]] = {}
-    for value in artifact.values:
+    for value in _by_metric(artifact.values) if METRIC in names else artifact.values:
         key = tuple(_of(value, name) for name in names)
         head = _of(value, column) if column else None
         if head in grid.get(key, {}):  # rows that nothing tells apart
@@ -126,6 +126,12 @@ def paper_table(
     scales = {m.scale: m.words for found in under.values() for m in found}
     title = f"{artifact.paper}/{artifact.id}: printed" + (", and measured under it" * bool(scales))
     return PaperTable(artifact.id, title, heads, rows, scales)
+
+
+def _by_metric(values: Sequence[PublishedValue]) -> list[PublishedValue]:
+    """Return the values, those of a metric together."""
+    order = list(dict.fromkeys(value.metric for value in values))
+    return sorted(values, key=lambda value: order.index(value.metric))
 
 
 def _best(found: Sequence[Measured]) -> list[Measured]:
