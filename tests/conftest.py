@@ -24,6 +24,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "to"
 
 
+@pytest.fixture(scope="session")
+def image_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a site whose results on images are made up."""
+    from tests.fakes.image_site import write_image_site
+
+    return write_image_site(tmp_path_factory.mktemp("images"))
+
+
 @pytest.fixture
 def workspace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
