@@ -56,10 +56,11 @@ class _Verbs(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name of the verb called, its command and the words behind it."""
         name, _, rest = super().resolve_command(ctx, args)
-        return name, _command(str(name)), rest
+        return name, command_of(str(name)), rest
 
 
-def _command(name: str) -> Any:
+def command_of(name: str) -> Any:
+    """Return the command of a verb, whose module is loaded now."""
     verb = VERBS[name]
     function = getattr(import_module(f"bench.cli.{verb.module}"), verb.function or name)
     alone = typer.Typer(add_completion=False, context_settings=_CONTEXT)
