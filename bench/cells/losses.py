@@ -5,7 +5,7 @@ arguments are settings of the cell of the same names; what else it sees is named
 Installed plug-ins bring objectives too (`bench.plugins`); these may have numbers of their own.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -109,10 +109,9 @@ def kappa_of(settings: Mapping[str, Any]) -> float | None:
     return KAPPA if fits or settings.get("normaliser") == "sampled" else None
 
 
-def every_loss() -> Iterator[tuple[str, Loss]]:
-    """Yield every objective with its name: those of bench, then those of installed plug-ins."""
-    yield from LOSSES.items()
-    yield from _plugin_losses().items()
+def every_loss() -> list[tuple[str, Loss]]:
+    """Return every objective with its name: those of bench, then those of installed plug-ins."""
+    return [*LOSSES.items(), *_plugin_losses().items()]
 
 
 def loss_named(name: str) -> Loss:

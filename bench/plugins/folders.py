@@ -6,11 +6,12 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from bench.errors import SuiteError
 
 Group = Literal["bench.suites", "bench.methods", "bench.objectives"]
+GROUPS: tuple[Group, ...] = get_args(Group)
 
 
 class Plugin(NamedTuple):

@@ -7,7 +7,6 @@ from bench.cells.losses import every_loss
 from bench.suites.shared_scales import shipped_scales
 from bench.suites.suite_file import SuiteFile
 
-
 _NUMBER = {"type": ["number", "null"]}  # of a plug-in's objective
 
 

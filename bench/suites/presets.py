@@ -1,8 +1,9 @@
 """Methods as points: for each preset the value of every coordinate, and where it comes from.
 
 Presets are data: those of the papers in `methods/*.yaml` here, those of installed plug-ins in the
-folders that they name as `bench.methods`, anybody's own in `<suites>/methods/*.yaml`. A suite may override any coordinate. Nothing in the code depends on a
-preset's name: it is a label that does not enter a cell's id.
+folders that they name as `bench.methods`, anybody's own in `<suites>/methods/*.yaml`. A suite may
+override any coordinate. Nothing in the code depends on a preset's name: it is a label that does not
+enter a cell's id.
 """
 
 from collections.abc import Mapping
