@@ -17,8 +17,9 @@ def init(
 ) -> None:
     """Copy bench's own suites to FOLDER/suites, to edit them or to add others beside them."""
     to = folder / HERE
-    record = {"folder": str(to), "suites": copy_suites(to)}
-    answer(record, lambda _: _print_copied(to, int(record["suites"])), as_json)
+    suites = copy_suites(to)
+    record = {"folder": str(to), "suites": suites}
+    answer(record, lambda _: _print_copied(to, suites), as_json)
 
 
 def _print_copied(to: Path, suites: int) -> None:

@@ -85,7 +85,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_target_installs_what_it_needs_and_no_more(
     clone: Path, target: str, installed: str
 ) -> None:
-    command = ["make", "--dry-run", "--directory", clone, target]
+    command = ["make", "--dry-run", "--directory", str(clone), target]
     plan = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     calls = [line for line in plan.splitlines() if " pip install " in line]
     assert len(calls) == 2

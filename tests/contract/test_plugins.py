@@ -2,14 +2,20 @@
 
 import json
 import os
+import re
 import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from bench.cli.app import VERBS
+from bench.suites.presets import load_presets
+from tests.fakes.cells import small_cell
 from tests.fakes.paths import ROOT
-from tests.fakes.plugin import HINGE, MARKER, install_plugin
+from tests.fakes.plugin import GROUPS, HINGE, MARKER, install_plugin
 from tests.fakes.suites import changed
 from tests.fakes.workspace import Workspace
 
@@ -48,6 +54,29 @@ def test_a_plugin_adds_a_suite_and_a_method(installed: Workspace) -> None:
     (finding,) = (f for f in installed.call("doctor", "--json").json if f["what"] == "plug-ins")
     assert finding["detail"] == "hinge-losses 0.1: methods, objectives, suites"
     assert not has_run(installed)
+
+
+def test_the_plugin_that_the_manual_shows(plugins: Path) -> None:
+    """The blocks of docs/how-to/plugins.md, to the letter, are a plug-in that works."""
+    text = (ROOT / "docs" / "how-to" / "plugins.md").read_text()
+    shown = dict(re.findall(r"```(?:yaml|python)\n# (\S+)\n(.*?)```", text, re.DOTALL))
+    (project,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    points = tomllib.loads(project)["project"]["entry-points"]
+    groups = {group: f"{name} = {v}" for group, own in points.items() for name, v in own.items()}
+    assert groups == GROUPS
+    package = install_plugin(plugins, groups=groups)
+    written = {str(path.relative_to(plugins)) for path in package.rglob("*.*")}
+    assert set(shown) <= written
+    for place, block in shown.items():
+        (plugins / place).write_text(block)
+    settings = load_presets(plugins)["moco-hinge"].settings
+    cell = small_cell("moco-v2", loss="hinge", slack=settings["slack"])
+    assert (cell.settings["slack"], cell.settings["power"]) == (0.2, 1.0)
+    code: dict[str, Any] = {}
+    exec(shown["hinge_losses/losses.py"], code)
+    pos_N, neg_NK = torch.tensor([0.9, 0.2]), torch.tensor([[0.1, 0.5], [0.3, 0.0]])
+    loss_N = code["hinge"](pos_N, neg_NK, slack=0.5, power=2.0)
+    assert torch.allclose(loss_N, torch.tensor([0.01, 0.36]))
 
 
 def test_an_own_suite_hides_that_of_a_plugin(installed: Workspace) -> None:

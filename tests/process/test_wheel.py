@@ -28,15 +28,15 @@ class Installed:
     def call(self, *words: str) -> "subprocess.CompletedProcess[str]":
         """Run the command in the folder, with nothing of this checkout on its path."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("BENCH_", "PYTHON"))}
-        command = [self.command, *words]
+        command = [str(self.command), *words]
         return subprocess.run(command, cwd=self.folder, env=kept, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel"]
+    subprocess.run([*build, "--directory", str(folder)], cwd=ROOT, check=True, capture_output=True)
     (built,) = folder.glob("*.whl")
     return built
 
@@ -49,8 +49,8 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (packages,) = folder.glob("lib/python*/site-packages")
     # A folder that a .pth names has its own .pth left unread: the checkout is not seen.
     (packages / "others.pth").write_text(sysconfig.get_path("purelib"))
-    pip = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python"]
-    install = ["install", "--quiet", "--no-deps", "--no-index", wheel]
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python")]
+    install = ["install", "--quiet", "--no-deps", "--no-index", str(wheel)]
     subprocess.run([*pip, *install], check=True, capture_output=True)
     return folder / "bin"
 
