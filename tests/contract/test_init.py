@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import bench
 from bench.suites import shipped
 from tests.fakes.paths import SUITES
 from tests.fakes.suites import SUITE
@@ -41,7 +42,7 @@ def test_suites_inside_the_package_come_before_those_beside_it(
     package = workspace.root / "site-packages" / "bench"
     inside = package / "shipped" / "suites"
     inside.mkdir(parents=True)
-    monkeypatch.setattr(shipped.bench, "__file__", str(package / "__init__.py"))
+    monkeypatch.setattr(bench, "__file__", str(package / "__init__.py"))
     assert shipped.shipped_suites() == inside
     inside.rmdir()
     assert shipped.shipped_suites() == package.parent / "suites"
