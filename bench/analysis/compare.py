@@ -222,7 +222,9 @@ def _readings(
     ]
     groups: dict[tuple[tuple[str, Any], ...], list[Cell]] = {}
     for cell in cells:
-        groups.setdefault(tuple((name, cell.settings[name]) for name in varied), []).append(cell)
+        groups.setdefault(tuple((name, cell.settings.get(name)) for name in varied), []).append(
+            cell
+        )
     return groups
 
 

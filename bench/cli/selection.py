@@ -14,7 +14,7 @@ from bench.papers.reader import Paper
 from bench.results.store import Store
 from bench.results.tables import table_files
 from bench.suites.expand import expand
-from bench.suites.load import find_suite, load_suite, suite_paths
+from bench.suites.load import find_suite, known_suites, load_suite
 from bench.suites.protocol import check_scale
 from bench.suites.suite import Scalar, Suite
 from bench.suites.validate import check_suite
@@ -157,7 +157,7 @@ def check_scale_known(scale: str | None, suites: Path) -> None:
     """Raise a BenchError if no suite has a scale of that name."""
     if scale is None:
         return
-    known = dict.fromkeys(s for p in suite_paths(suites).values() for s in load_suite(p).scales)
+    known = dict.fromkeys(s for p in known_suites(suites).values() for s in load_suite(p).scales)
     if scale not in known:
         raise BenchError(f"--scale {scale}: no suite has it. {choices(scale, list(known))}")
 
