@@ -95,9 +95,11 @@ def read_small_files(folder: Path) -> tuple[dict[str, bytes | None], bool]:
     """
     digests = read_digests(folder)
     contents = {name: read_regular(f"{folder}/{name}", MOST_BYTES[name]) for name in SMALL}
-    for name, content in contents.items() if digests is not None else ():
+    if digests is None:
+        return contents, False
+    for name, content in contents.items():
         _compare(folder / name, digests, None if content is None else sha256_of(content))
-    return contents, digests is not None
+    return contents, True
 
 
 def check_files(folder: Path, name: str | None = None) -> bool:
