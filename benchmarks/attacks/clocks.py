@@ -35,7 +35,8 @@ def attempts(rng: Random, root: Path) -> Generator[Attempt, None, None]:
     base = root / "base"
     (base / "suites").mkdir(parents=True)
     (base / "suites" / "small.yaml").write_text(to_yaml(TOYS))
-    _run(base)
+    if (answer := _run(base)).status != 0:
+        raise RuntimeError(f"status {answer.status}: {answer.err}")
     whole = cell_bytes(base)
     while True:
         home = root / "home"

@@ -14,13 +14,20 @@ from random import Random
 from bench import cli
 from benchmarks.attacks.attempt import SHOWN, Attempt, Outcome
 from benchmarks.attacks.child import kill_group, start
-from benchmarks.attacks.workbench import IMAGES, NAMES, cell_bytes, difference, run
+from benchmarks.attacks.workbench import (
+    IMAGES,
+    NAMES,
+    WHOLE_S,
+    cell_bytes,
+    difference,
+    run,
+    undisturbed,
+)
 from tests.fakes.suites import SUITE, changed, to_yaml
 
 KILLS = 10  # on the way to one finished grid
 LAUNCHERS = 3  # at once
 STOP_S = 300.0  # for one that was told to stop
-END_S = 120.0  # of a core, for the grid to end
 SIGNALS = (signal.SIGKILL,) * 6 + (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2)
 SETTINGS = {"BENCH_CHECKPOINT_S": "0.05"}
 # 33 hidden units fill no cache line: cells are not stacked, each is a unit of work.
@@ -30,8 +37,7 @@ TOYS = changed(SUITE, {"fixed.hidden_units": 33, "fixed.steps": 400, "seeds": [0
 def attempts(rng: Random, root: Path) -> Generator[Attempt, None, None]:
     """Yield kills; when a grid is done at last, one that lost or changed something is a finding."""
     _write_suites(root / "whole")
-    run(root / "whole")
-    whole = cell_bytes(root / "whole")
+    whole = undisturbed(root / "whole")
     while True:
         home = root / "home"
         shutil.rmtree(home, ignore_errors=True)
@@ -152,7 +158,7 @@ class _Round(Round):
 
     def _end(self) -> None:
         """Let the grid end; look for what is other than it should be."""
-        answer = run(self.home, seconds=END_S)
+        answer = run(self.home, seconds=WHOLE_S)
         if answer.hangs:
             self.faults.append((Outcome.HANG, "the grid does not end"))
             return
