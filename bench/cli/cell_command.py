@@ -7,7 +7,7 @@ from bench.cells.telling import telling_settings
 from bench.cli.selection import command_words
 from bench.cli.workspace import Workspace
 from bench.suites.expand import expand
-from bench.suites.load import load_suite, suite_paths
+from bench.suites.load import known_suites, load_suite
 from bench.suites.suite import Suite
 from bench.text import value_text
 
@@ -18,7 +18,7 @@ def cell_command(cell: Cell, workspace: Workspace) -> str:
     Raises:
         BenchError: a suite cannot be read.
     """
-    for path in suite_paths(workspace.suites).values():
+    for path in known_suites(workspace.suites).values():
         suite = load_suite(path)
         if suite.experiment != cell.experiment:
             continue

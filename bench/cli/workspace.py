@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.suites.shipped import default_suites
+
 
 class Workspace(NamedTuple):
     """The folders that `bench` reads and writes, as its global options name them."""
@@ -13,13 +15,15 @@ class Workspace(NamedTuple):
     data: Path
 
 
-DEFAULTS = Workspace(Path("suites"), Path("results"), Path("datasets"))
-"""Where nothing else is said, as in `bench.cli.app`."""
 VARIABLES = {"suites": "BENCH_SUITES", "results": "BENCH_RESULTS", "data": "BENCH_DATA"}
 """The environment's word on each."""
 
 
 def workspace_of(**given: str | Path | None) -> Workspace:
-    """Return the folders: each as given, else as the environment says, else the default."""
+    """Return the folders: each as given, else as the environment says, else the default.
+
+    The defaults are those of `bench.cli.app`.
+    """
+    defaults = Workspace(default_suites(), Path("results"), Path("datasets"))
     chosen = {k: given.get(k) or os.environ.get(v) for k, v in VARIABLES.items()}
-    return DEFAULTS._replace(**{k: Path(v) for k, v in chosen.items() if v})
+    return defaults._replace(**{k: Path(v) for k, v in chosen.items() if v})

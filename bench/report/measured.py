@@ -95,10 +95,7 @@ def measured_table(asked: MeasuredTable, done: Done, rooms: Rooms | None = None)
     ]
     counts = {len(own) for own in found.values()}
     seeds = " to ".join(str(n) for n in sorted({min(counts), max(counts)}))
-    spread = (
-        "mean ± 95 % interval" if max(counts) >= LEAST_SEEDS else "mean, from lowest to highest"
-    )
-    title = f"{asked.title} ({spread}, n = {seeds})"
+    title = f"{asked.title} ({_spread_words(max(counts))}n = {seeds})"
     notes = gain_note(asked.baseline)
     notes += _notes(asked.metric, list(found.values()), done, rooms) if rooms else []
     return Table(slug(asked.title), title, [*asked.rows, *heads], rows, notes)
@@ -125,11 +122,18 @@ def _reaches_floor(own: Sequence[tuple[str, float]], rooms: Sequence[Room]) -> b
     return bool(rooms) and low <= max(room.floor for room in rooms)
 
 
+def _spread_words(most: int) -> str:
+    """Return what stands behind the means of a table with so many seeds at most."""
+    if most >= LEAST_SEEDS:
+        return "mean ± 95 % interval, "
+    return "mean [lowest to highest], " if most > 1 else ""
+
+
 def _spread(values: Sequence[float], width: float, decimals: int) -> str:
     """Return half the interval of a width; below LEAST_SEEDS seeds from lowest to highest."""
     if len(values) >= LEAST_SEEDS:
         return f" ± {width / 2:.{decimals}f}"
-    return f" ({min(values):.{decimals}f} to {max(values):.{decimals}f})"
+    return f" [{min(values):.{decimals}f} to {max(values):.{decimals}f}]"
 
 
 def _order(value: Any) -> tuple[int, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from bench.analysis.compare import Compared
+from bench.analysis.doubts import MARK
 from bench.analysis.verdicts import Verdict
 from bench.papers.names import setting_name, value_name
 from bench.papers.reader import Artifact, PublishedValue
@@ -44,6 +45,7 @@ class Measured:
         told = number(found.mean, decimals)
         if found.low is not None and found.high is not None:
             told += f" ± {number((found.high - found.low) / 2, decimals)}"
+        told += f" {MARK}" if self.compared.doubts else ""
         reading = self.compared.reading_text
         return f"{told} ({reading})" if reading else told
 

@@ -88,12 +88,17 @@ class Site:
     def _pictures(self, shown: Sequence[Grid]) -> list[str]:
         """Return which figures the index may show: those drawn before or now."""
         figures = {question.suite: question.figure for question in questions()}
-        named = [
-            (g, f"{g.folder}/{figures[g.suite.name]}.svg")
-            for g in self.grids
-            if g.suite.name in figures and g.done
+        folders = {grid.folder for grid in shown}
+        named = {
+            grid.folder: f"{grid.folder}/{figures[grid.suite.name]}.svg"
+            for grid in self.grids
+            if grid.suite.name in figures and grid.done
+        }
+        return [
+            name
+            for folder, name in named.items()
+            if folder in folders or (self.to / name).is_file()
         ]
-        return [name for grid, name in named if grid in shown or (self.to / name).is_file()]
 
     def _gather(
         self, stale: set[str], old: Sequence[Place], asked: Sequence[str], *, everything: bool

@@ -140,8 +140,8 @@ def test_own_suites_make_a_site_of_their_own(tmp_path: Path) -> None:
         assert "Reproduction of five papers" not in text
         assert text.index("A suite of mine") < text.index("eqco")
     text = (tmp_path / "to" / "own" / "cpu" / "index.md").read_text()
-    assert "mean, from lowest to highest, n = 2" in text
-    assert re.search(r"\| dcl \| \d+\.\d+ \(\d+\.\d+ to \d+\.\d+\) \|", text)
+    assert "mean [lowest to highest], n = 2" in text
+    assert re.search(r"\| dcl \| \d+\.\d+ \[\d+\.\d+ to \d+\.\d+\] \|", text)
 
 
 def test_the_same_results_give_the_same_bytes(image_site: Path, tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ def test_two_seeds_make_no_interval_but_a_range() -> None:
     done = [(c, Finished({"knn_top1": 90.0 + 8 * c.seed}, {})) for c in map(_of_seed, (0, 1))]
     table = measured_table(ASKED, list(done))
     assert table is not None
-    assert table.title == "kNN (mean, from lowest to highest, n = 2)"
-    assert table.rows[0][1].text == "94.00 (90.00 to 98.00)"
+    assert table.title == "kNN (mean [lowest to highest], n = 2)"
+    assert table.rows[0][1].text == "94.00 [90.00 to 98.00]"
 
 
 def _of_seed(seed: int) -> Any:

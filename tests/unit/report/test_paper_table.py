@@ -63,7 +63,7 @@ def test_methods_are_named_as_the_paper_prints_them() -> None:
         "MoCo [16]", "SimCLR* [5]", "BYOL [20]", "BYOL(DirectPred [27])", "-"
     ]  # fmt: skip
     assert rows[0][4].formula is not None
-    labels = [place.text for row in table("dcl/table-9").rows for place in row]
+    labels = [place.text for row in table("dcl/table-10").rows for place in row]
     assert "SimCLR+DCL" in labels
     assert value_name("moco-v2", "dcl") == "MoCo-v2"
     assert value_name("moco-v2", "eqco") == "MoCo v2"
