@@ -235,8 +235,8 @@ def paper_csv(artifact: Artifact, measured: Sequence[Measured]) -> str:
         known = [value.row + 1, *(_cell(value.row_settings.get(k)) for k in keys)]
         known += [value.metric or "", "" if value.value is None else value.value]
         own = [m for m in measured if m.compared.published.row == value.row]
-        for m in own or [None]:
-            writer.writerow([*known, *(_numbers(m) if m else [""] * len(measured_heads))])
+        for numbers in map(_numbers, own) if own else [[""] * len(measured_heads)]:
+            writer.writerow([*known, *numbers])
     return buffer.getvalue()
 
 

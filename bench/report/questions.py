@@ -26,6 +26,8 @@ ANSWERS = {  # at the published protocol, and at another scale
     ClaimVerdict.CANNOT_TELL: ("Cannot be told", "Cannot be told on {}"),
     ClaimVerdict.NOT_TESTED: ("Not tested yet", "Not tested yet"),
 }
+SMALLER = ("By less than the paper says", "By less than the paper says, on {}")
+"""Of a check that fails though the effect is there: it asks for more."""
 
 
 class Question(Fixed):
@@ -49,11 +51,12 @@ class Answer:
     summary: Summary | None  # of the scale that answers; None where nothing was tested
     lines: list[str]  # an effect each, beside the paper's: of the checks that decide
     checks: int  # that answer
+    is_smaller: bool = False  # the checks fail by the size that they ask for alone
 
     @property
     def text(self) -> str:
         """The answer in words."""
-        at_published, elsewhere = ANSWERS[self.verdict]
+        at_published, elsewhere = SMALLER if self.is_smaller else ANSWERS[self.verdict]
         if self.summary is None or self.summary.published:
             return at_published
         return elsewhere.format(self.summary.words)
@@ -91,8 +94,10 @@ def _answer(question: Question, summaries: Sequence[Summary], suite: Suite) -> A
         rows = [row for row in summary.checks if _answers(question, row)]
         if rows:
             verdict = worst(ClaimVerdict(row["verdict"]) for row in rows)
-            lines = [effect_words(row) for row in rows if row["verdict"] == str(verdict)]
-            return Answer(question, verdict, summary, lines[:MOST_LINES], len(rows))
+            deciding = [row for row in rows if row["verdict"] == str(verdict)]
+            lines = [effect_words(row) for row in deciding]
+            smaller = verdict == ClaimVerdict.FAILS and all(map(_is_there, deciding))
+            return Answer(question, verdict, summary, lines[:MOST_LINES], len(rows), smaller)
     return Answer(question, ClaimVerdict.NOT_TESTED, None, [], 0)
 
 
@@ -101,3 +106,9 @@ def _answers(question: Question, row: dict[str, Any]) -> bool:
     where, verdict = row["check"]["where"], ClaimVerdict(row["verdict"])
     alike = all(where.get(name) == value for name, value in question.where.items())
     return row["claim"] in question.claims and alike and verdict != ClaimVerdict.NOT_TESTED
+
+
+def _is_there(row: dict[str, Any]) -> bool:
+    """Whether the interval of an effect lies between 0 and what its check asks for."""
+    low, high = row["low"], row["high"]
+    return low is not None and 0 < low <= high < row["threshold"]

@@ -32,7 +32,7 @@ def _own_comments(kind: type[Any]) -> dict[str, str]:
     return found
 
 
-def _after(lines: list[str], number: int, node: ast.AnnAssign) -> str:
+def _after(lines: list[str], number: int, _: ast.AnnAssign) -> str:
     """Return the comment at the end of a line; no field has `#` in its value."""
     return lines[number].partition("  # ")[2].strip()
 

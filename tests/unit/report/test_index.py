@@ -12,6 +12,7 @@ from bench.analysis.claims import ClaimVerdict
 from bench.papers.reader import PAPERS, load_paper
 from bench.report.questions import answers, questions
 from bench.report.scale_words import scale_words
+from bench.report.summary import Summary
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from tests.fakes.image_site import write_image_results, write_image_suites
@@ -119,6 +120,33 @@ def test_answers_come_from_the_results(image_site: Path) -> None:
     assert re.search(r"kNN, dcl - infonce at cifar10, batch 32: \+4\.\d+ .*; paper \+4\.8", text)
     assert "computed 2026-11-18" in text
     assert "Made-up Processor (CPU)" in text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (0.1, 1.3, "By less than the paper says, on small digits"),
+        (-0.1, 1.3, "Not on small digits"),
+        (-2.0, -1.0, "Not on small digits"),
+    ],
+)
+def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
+    low: float, high: float, text: str
+) -> None:
+    question = questions()[0]
+    suite = load_suite(SUITES / f"{question.suite}.yaml")
+    check = suite.claims[question.claims[0]][0].model_dump(mode="json")
+    row = {
+        "claim": question.claims[0], "check": check, "verdict": "fails", "groups": 1, "n": 5,
+        "effect": (low + high) / 2, "low": low, "high": high, "threshold": 2.4,
+        "smallest_effect": 0.9, "printed_margin": None, "stand_in_for": None,
+    }  # fmt: skip
+    summary = Summary(
+        suite.name, "cifar", "small digits", "", "dcl", False, 1, 1, {}, frozenset(), {}, {}, {},
+        [row], None, [],
+    )  # fmt: skip
+    (answer,) = answers([summary], [suite])
+    assert answer.text == text
 
 
 OWN: dict[str, Any] = {
