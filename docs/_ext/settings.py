@@ -12,8 +12,10 @@ from bench.text import value_text
 
 HEAD = """# Settings
 
-*Generated* from the program. A setting is a key under `fixed`, `grid` or `zip` of a suite. "needed" in the
-column *default* marks a setting without default. Settings of `pretrain` may also come from the preset that
+*Generated* from the program. A setting is a key under `fixed`, `grid` or `zip` of a suite.
+"needed" in the
+column *default* marks a setting without default. Settings of `pretrain` may also come from the
+preset that
 `method` names ([methods](methods.md)).
 """
 COLUMNS = "| setting | values | default | meaning |\n|---|---|---|---|"
