@@ -36,12 +36,8 @@ def write_artifact(
     page = folder / paper.id / f"{artifact.id}.md"
     page.parent.mkdir(parents=True, exist_ok=True)
     effects, written = _effects(artifact, coverage.sections, page)
-    sections = [
-        replace(
-            section, errata=[], counts=section.counts_of[artifact.id]
-        )  # errata have their place
-        for section in sorted(coverage.sections, key=lambda s: not s.published_scale)
-    ]
+    ordered = sorted(coverage.sections, key=lambda s: not s.published_scale)
+    sections = [replace(s, errata=[], counts=s.counts_of[artifact.id]) for s in ordered]
     measured = [
         Measured(s.scale, s.words, row) for s in sections for row in s.compared.get(artifact.id, [])
     ]
@@ -49,7 +45,7 @@ def write_artifact(
     if "csv" in coverage.formats and printed:
         table = page.with_suffix(".csv")
         write_whole(table, paper_csv(artifact, measured).encode())
-        written.append(table)
+        written += [table]
     known = {
         "artifact": artifact,
         "paper": paper,
@@ -64,6 +60,7 @@ def write_artifact(
         "effects": effects,
     }
     write_whole(page, render("artifact.md.j2", **known).encode())
+    top = "../index.html"
     text = render(
         "artifact.html.j2",
         **known,
@@ -73,8 +70,7 @@ def write_artifact(
         inputs=inputs,
         title=f"{paper.id}/{artifact.id}",
         root="../",
-        crumbs=[("Papers", "../index.html"), (paper.id, f"../index.html#{paper.id}"),
-                (artifact.id, None)],
+        crumbs=[("Papers", top), (paper.id, f"{top}#{paper.id}"), (artifact.id, None)],
     )  # fmt: skip
     write_whole(page.with_suffix(".html"), text.encode())
     return [page, page.with_suffix(".html"), *written]

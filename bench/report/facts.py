@@ -101,8 +101,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
     from bench.figures.panels import can_be_drawn  # loads matplotlib
 
     suite, paper, compared = evidence.suite, evidence.paper, evidence.compared
-    names = dict.fromkeys([*suite.reproduces, *(c.artifact for c in suite.compare)])
-    artifacts = [paper.artifact(name) for name in names]
+    artifacts = _artifacts(suite, paper)
     rows_of = {a.id: [row for row in compared if row.artifact == a.id] for a in artifacts}
     figures = [f for f in suite.figures if can_be_drawn(f, evidence.cells, evidence.done)]
     return SectionFacts(
@@ -140,6 +139,12 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         formats=[kind for kind in TABLE_FORMATS if kind in formats],
         pictures=["svg", *(kind for kind in PICTURE_FORMATS if kind in formats)],
     )
+
+
+def _artifacts(suite: Suite, paper: Paper) -> list[Artifact]:
+    """Return the artifacts that a suite is about, each once."""
+    names = dict.fromkeys([*suite.reproduces, *(c.artifact for c in suite.compare)])
+    return [paper.artifact(name) for name in names]
 
 
 def _caution(evidence: Evidence) -> str | None:
