@@ -123,7 +123,7 @@ def test_answers_come_from_the_results(image_site: Path) -> None:
 
 OWN: dict[str, Any] = {
     "name": "own", "title": "A suite of mine", "experiment": "pretrain", "scale": "cpu",
-    "scales": {"cpu": {"like": "digits"}}, "seeds": [0, 1],
+    "scales": {"cpu": {"like": "digits", "seeds": [0, 1]}}, "seeds": [0],
     "fixed": {"method": "simclr", "tau": 0.1, "optimizer": "sgd", "lr_schedule": "cosine"},
     "grid": {"loss": ["infonce", "dcl"]},
     "tables": [{"title": "kNN top-1 (%)", "metric": "knn_top1", "rows": ["loss"]}],
