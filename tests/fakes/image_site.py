@@ -8,6 +8,7 @@ import yaml
 
 from bench.cells.baseline import Baseline
 from bench.cells.cell import Cell
+from bench.report.questions import questions
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from tests.fakes.made_up import number
@@ -17,6 +18,7 @@ from tests.fakes.site import write_site
 
 BEGAN = 1_795_000_000.0  # seconds since 1970: 2026-11-18
 SHOWN = {"dcl-table-1": ["cifar", "cpu"], "eqco-figure-2": ["cifar"]}
+FIGURES = {question.figure for question in questions()}
 LEVELS = {"raw": 30.0, "untrained": 32.0, "labels": 85.0}  # of accuracies, by baseline
 ORIGIN = {
     "began": BEGAN, "device": "cpu", "wall_s": 200.0, "code": {"bench": "0.2.0"},
@@ -38,12 +40,13 @@ def metrics_of(cell: Any) -> dict[str, float]:
 
 
 def write_image_suites(folder: Path, shown: Mapping[str, Sequence[str]] = SHOWN) -> Path:
-    """Write the shipped suites with these scales alone; return their folder."""
+    """Write the shipped suites with these scales and the index's figures; return their folder."""
     folder.mkdir(parents=True)
     for name, scales in shown.items():
         data = yaml.safe_load((ROOT / "suites" / f"{name}.yaml").read_text())
         kept = {key: value for key, value in data["scales"].items() if key in scales}
-        data |= {"scales": kept, "scale": scales[0]}
+        figures = [figure for figure in data["figures"] if figure["name"] in FIGURES]
+        data |= {"scales": kept, "scale": scales[0], "figures": figures}
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
     return folder
 

@@ -83,4 +83,7 @@ function openTarget() {
   if (location.hash === "#cells") document.querySelector("#cells ~ details").open = true;
 }
 addEventListener("hashchange", openTarget);
+addEventListener("hashchange", () => {
+  document.querySelectorAll(":popover-open").forEach((open) => open.hidePopover());
+});
 openTarget();

@@ -151,7 +151,7 @@ def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
 
 OWN: dict[str, Any] = {
     "name": "own", "title": "A suite of mine", "experiment": "pretrain", "scale": "cpu",
-    "scales": {"cpu": {"like": "digits"}}, "seeds": [0, 1],
+    "scales": {"cpu": {"like": "digits", "seeds": [0, 1]}}, "seeds": [0],
     "fixed": {"method": "simclr", "tau": 0.1, "optimizer": "sgd", "lr_schedule": "cosine"},
     "grid": {"loss": ["infonce", "dcl"]},
     "tables": [{"title": "kNN top-1 (%)", "metric": "knn_top1", "rows": ["loss"]}],
