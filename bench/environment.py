@@ -4,7 +4,8 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal, NamedTuple, cast, get_args
+from importlib import import_module
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from bench.errors import BenchError
 
@@ -97,3 +98,22 @@ def _whole(name: str) -> int:
     if not text.isdecimal():
         raise BenchError(f"{name}={text}: expected a whole number")
     return int(text)
+
+
+def extra(module: str, what: str) -> Any:
+    """Return a module of a package that is no dependency of bench.
+
+    Args:
+        module: its name.
+        what: needs it: the option, in words.
+
+    Raises:
+        BenchError: it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError as fault:
+        package = module.partition(".")[0]
+        raise BenchError(
+            f"{what} needs the package {package}: pip install 'contrastive-bench[{package}]'"
+        ) from fault

@@ -41,13 +41,14 @@ class Setting(NamedTuple):
 def settings_reference() -> list[Setting]:
     """Return every setting in the order of the axes; labels say so."""
     return [
-        Setting(axis, name, _values(field), _default(field), _what(name, field))
+        Setting(axis, name, field_values(field), _default(field), _what(name, field))
         for axis, record in AXES.items()
         for name, field in record.model_fields.items()
     ]
 
 
-def _values(field: FieldInfo) -> str:
+def field_values(field: FieldInfo) -> str:
+    """Return which values a field takes, in words."""
     extra = field.json_schema_extra
     if isinstance(extra, dict) and isinstance(extra.get("enum"), list):
         return ", ".join(map(str, extra["enum"]))  # type: ignore[arg-type]

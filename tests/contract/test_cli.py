@@ -511,7 +511,8 @@ def test_cells_travel(done: Workspace) -> None:
         ),
         (
             ("export", "small", "--to", "out", "--encoders"),
-            "--encoders: tables hold none; --to out.tar exports them",
+            "--encoders: tables hold none; --to out.tar exports them, for other programs "
+            "`--as safetensors`",
         ),
         (
             ("export", "small", "--to", "x.tar"),

@@ -14,6 +14,7 @@ NAMED = re.compile(r"(?<![\w./~-])(?:tests|bench|benchmarks|suites|docs)/[\w./*<
 ADDED = {
     "bench/experiments/nearest_negative.py",
     "bench/losses/hinge.py",
+    "suites/flowers.yaml",
     "suites/methods/mine.yaml",
     "suites/mine.yaml",
     "suites/my-k-sweep.yaml",
