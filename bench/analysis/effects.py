@@ -218,7 +218,7 @@ def _grouping(points: list[dict[str, Any]], named: Iterable[str]) -> KeyOf:
     """
     fixed = sorted(named)
     names = {name for p in points for name in p} - set(fixed)
-    varied = [n for n in names if any(p.get(n) != points[0].get(n) for p in points)]
+    varied = (name for name in names if _varies(name, points))
     free = sorted(name for name in varied if not _follows(name, fixed, points))
     # First those that move with the named ones while all else stays, such as a learning rate that
     # follows from data set and batch size together.
@@ -229,6 +229,15 @@ def _grouping(points: list[dict[str, Any]], named: Iterable[str]) -> KeyOf:
         if _follows(name, fixed + rest, points):
             keys = rest
     return lambda settings: tuple((name, settings.get(name)) for name in keys)
+
+
+def _varies(name: str, points: list[dict[str, Any]]) -> bool:
+    """Return whether a setting differs among the points, of which there is one at least."""
+    first = points[0].get(name)
+    for point in points:
+        if point.get(name) != first:
+            return True
+    return False
 
 
 def _follows(name: str, from_names: list[str], points: list[dict[str, Any]]) -> bool:
