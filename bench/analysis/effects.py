@@ -234,10 +234,7 @@ def _grouping(points: list[dict[str, Any]], named: Iterable[str]) -> KeyOf:
 def _varies(name: str, points: list[dict[str, Any]]) -> bool:
     """Return whether a setting differs among the points, of which there is one at least."""
     first = points[0].get(name)
-    for point in points:
-        if point.get(name) != first:
-            return True
-    return False
+    return any(point.get(name) != first for point in points)
 
 
 def _follows(name: str, from_names: list[str], points: list[dict[str, Any]]) -> bool:

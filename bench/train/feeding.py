@@ -36,8 +36,7 @@ class Feeding:
         self._further = Layout(of_step(0))
         size = self._drawn.nbytes + self._further.nbytes
         self.most = max(1, min(MOST_STEPS, MOST_BYTES // size, drawing.steps_an_epoch))
-        pinned = device == "cuda" and torch.cuda.is_available()
-        buffers = torch.empty(2, self.most, size, dtype=torch.uint8, pin_memory=pinned)
+        buffers = torch.empty(2, self.most, size, dtype=torch.uint8, pin_memory=device == "cuda")
         self._buffers = list(buffers.unbind())
         self._copied: list[Any] = [None, None]  # events: when a buffer may be written again
         self._chunk = torch.empty(self.most, size, dtype=torch.uint8, device=device)
@@ -71,7 +70,7 @@ class Feeding:
             own = self._buffers[side][i, self._drawn.nbytes :]
             self._further.write(self._of_step(step + i), own)
         self._chunk.copy_(self._buffers[side], non_blocking=True)
-        if self._chunk.is_cuda and torch.cuda.is_available():
+        if self._chunk.is_cuda:
             self._copied[side] = torch.cuda.Event()
             self._copied[side].record()
         self._begin, self._end = step, end

@@ -13,8 +13,7 @@ class Recorded:
 
     def __init__(self, device: str) -> None:
         """Begin with nothing recorded; on a CPU nothing ever is."""
-        on_gpu = device == "cuda" and torch.cuda.is_available()
-        self._stream: Any = torch.cuda.Stream() if on_gpu else None
+        self._stream: Any = torch.cuda.Stream() if device == "cuda" else None
         self._graph: Any = None
         self._decided: object = None
         self._times = 0

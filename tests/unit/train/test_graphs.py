@@ -37,7 +37,6 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         yield
         assert told.pop() == "work"
 
-    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.Stream", MadeUpStream)
     here = MadeUpStream()
     monkeypatch.setattr("torch.cuda.current_stream", lambda: here)

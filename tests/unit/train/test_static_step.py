@@ -106,7 +106,7 @@ def test_losses_are_those_of_the_default_on_a_cpu() -> None:
     assert static.probes.line() == pytest.approx(plain.probes.line(), rel=1e-3)
 
 
-@pytest.mark.parametrize("method", ["simclr", "moco-v2", "ir"])
+@pytest.mark.parametrize("method", RECORDED)
 def test_it_does_not_depend_on_neighbours(method: str) -> None:
     cell, other = small(method, {}), small(method, {"seed": 1, "batch_size": 16})
     alone = trained(static_training_of(cell))
@@ -148,7 +148,7 @@ def assert_same_run(folder: Path, cell: Pretrain, stops: list[int], device: str 
     assert histories[0] == histories[1]
 
 
-@pytest.mark.parametrize("method", ["simclr", "moco-v2", "nnclr", "ir", "la", "unigrad"])
+@pytest.mark.parametrize("method", RECORDED)
 def test_a_stopped_run_ends_like_another(method: str, tmp_path: Path) -> None:
     assert_same_run(tmp_path, small(method, {}), [3, 2])
 
