@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DOCS := $(VENV)/.for-docs
 
-.PHONY: install demo site margins slurm chromium test test-fast cover check clean
+.PHONY: install demo site docs margins slurm chromium test test-fast cover check clean
 
 install: $(STAMP)
 
@@ -30,6 +31,15 @@ demo: $(STAMP)
 site: $(STAMP)
 	$(BIN)/bench methods --to reports/reference
 	$(BIN)/bench --results results/reference report --all --to reports/reference --formats tex,csv
+
+# The manual, with the results site in it: build/docs/index.html. Warnings are errors, and so are broken internal links.
+docs: $(DOCS) site
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --builder html docs build/docs
+	$(BIN)/python docs/_ext/check_links.py build/docs
+
+$(DOCS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
 
 # How far the papers' printed numbers lie from the thresholds of their claims: after a change to checks, comparisons or printed values.
 margins: $(STAMP)

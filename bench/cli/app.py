@@ -61,7 +61,8 @@ class _Verbs(TyperGroup):
         return name, _command(str(name)), rest
 
 
-def _command(name: str) -> Any:
+def command_of(name: str) -> Any:
+    """Return the command of a verb, whose module is loaded now."""
     verb = VERBS[name]
     function = getattr(import_module(f"bench.cli.{verb.module}"), verb.function or name)
     alone = typer.Typer(add_completion=False, context_settings=_CONTEXT)

@@ -41,7 +41,7 @@ class Setting(NamedTuple):
 def settings_reference() -> list[Setting]:
     """Return every setting in the order of the axes; labels say so."""
     return [
-        Setting(axis, name, _values(field), _default(field), _what(name, field))
+        Setting(axis, name, field_values(field), _default(field), _what(name, field))
         for axis, record in AXES.items()
         for name, field in record.model_fields.items()
     ]

@@ -1,0 +1,60 @@
+"""The reference of settings: those of `pretrain` by axis, those of every other experiment."""
+
+from collections.abc import Iterable
+
+from comments import comments_of
+
+from bench.cells import CELLS
+from bench.cells.cell import Cell
+from bench.cells.pretrain import Pretrain
+from bench.suites.settings_reference import field_values, settings_reference
+from bench.text import value_text
+
+HEAD = """# Settings
+
+*Generated* from the program. A setting is a key under `fixed`, `grid` or `zip` of a suite. "needed" in the column
+*default* marks a setting without default. Settings of `pretrain` may also come from the preset that
+`method` names ([methods](methods.md)).
+"""
+COLUMNS = "| setting | values | default | meaning |\n|---|---|---|---|"
+
+
+def settings_page() -> str:
+    """Return the settings of every experiment with their values, defaults and meanings."""
+    parts = [HEAD, "## pretrain\n"]
+    reference = settings_reference()
+    for axis in dict.fromkeys(setting.axis for setting in reference):
+        own = [setting for setting in reference if setting.axis == axis]
+        rows = (_row(s.name, s.values, s.default or "needed", s.what) for s in own)
+        parts += [f"### {axis}\n", _table(rows)]
+    for name, kind in CELLS.items():
+        if not issubclass(kind, Pretrain):
+            parts += [f"## {name}\n", _sentence(kind), _table(_rows(kind)), _metrics(kind)]
+    return "\n".join(parts)
+
+
+def _rows(kind: type[Cell]) -> Iterable[str]:
+    comments = comments_of(kind)
+    for name in kind.setting_names():
+        field = kind.model_fields[name]
+        default = "needed" if field.is_required() else value_text(field.default)
+        told = field.description or comments.get(name, "")
+        yield _row(name, field_values(field), default, told)
+
+
+def _row(name: str, values: str, default: str, what: str) -> str:
+    cells = (f"`{name}`", values, default, what)
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"
+
+
+def _table(rows: Iterable[str]) -> str:
+    return "\n".join([COLUMNS, *rows, ""])
+
+
+def _sentence(kind: type[Cell]) -> str:
+    return " ".join((kind.__doc__ or "").split("\n\n")[0].split()).replace("<", "&lt;") + "\n"
+
+
+def _metrics(kind: type[Cell]) -> str:
+    names = getattr(kind, "metrics", ())
+    return "Metrics: " + ", ".join(f"`{name}`" for name in names) + ".\n" if names else ""
