@@ -58,7 +58,7 @@ class _Verbs(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name of the verb called, its command and the words behind it."""
         name, _, rest = super().resolve_command(ctx, args)
-        return name, _command(str(name)), rest
+        return name, command_of(str(name)), rest
 
 
 def command_of(name: str) -> Any:

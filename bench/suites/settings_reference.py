@@ -47,7 +47,8 @@ def settings_reference() -> list[Setting]:
     ]
 
 
-def _values(field: FieldInfo) -> str:
+def field_values(field: FieldInfo) -> str:
+    """Return which values a field takes, in words."""
     extra = field.json_schema_extra
     if isinstance(extra, dict) and isinstance(extra.get("enum"), list):
         return ", ".join(map(str, extra["enum"]))  # type: ignore[arg-type]
