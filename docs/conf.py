@@ -35,6 +35,3 @@ nb_execution_timeout = 900  # seconds per cell, on a busy machine
 nb_execution_raise_on_error = True
 autodoc_typehints = "none"  # the signature has them
 autodoc_member_order = "bysource"
-suppress_warnings = [
-    "toc.empty_glob",  # pages that a later version may bring
-]
