@@ -12,7 +12,7 @@ HEAD = """# Commands
 | exit status | meaning |
 |---|---|
 | 0 | success |
-| 1 | the answer is negative: a cell failed, a value differs, a claim fails, an import has conflicts |
+| 1 | the answer is negative: a cell failed, a value differs, a claim fails, cells conflict |
 | 2 | a mistake in the call or in a file; one line on standard error says which |
 | 3 | no result exists that could answer the question |
 | 130 | interrupted |
@@ -31,7 +31,7 @@ def commands_page() -> str:
         HEAD,
         "## bench\n",
         _usage("bench", group),
-        (group.help or "") + "\n",
+        _paragraph(group.help or ""),
         _options("bench", group),
     ]
     panels = dict.fromkeys(verb.panel for verb in VERBS.values())

@@ -25,14 +25,14 @@ def _own_comments(kind: type[Any]) -> dict[str, str]:
     for node in tree.body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             last = (node.end_lineno or node.lineno) - 1
-            parts = [_after(lines, number, node) for number in range(node.lineno - 1, last + 1)]
+            parts = [_after(lines, number) for number in range(node.lineno - 1, last + 1)]
             if parts[-1]:
                 parts += _below(lines, last + 1)
             found[node.target.id] = " ".join(part for part in parts if part)
     return found
 
 
-def _after(lines: list[str], number: int, node: ast.AnnAssign) -> str:
+def _after(lines: list[str], number: int) -> str:
     """Return the comment at the end of a line; no field has `#` in its value."""
     return lines[number].partition("  # ")[2].strip()
 

@@ -12,9 +12,9 @@ from bench.text import value_text
 
 HEAD = """# Settings
 
-*Generated* from the program. A setting is a key under `fixed`, `grid` or `zip` of a suite. "needed" in the column
-*default* marks a setting without default. Settings of `pretrain` may also come from the preset that
-`method` names ([methods](methods.md)).
+*Generated* from the program. A setting is a key under `fixed`, `grid` or `zip` of a suite. "needed"
+in the column *default* marks a setting without default. Settings of `pretrain` may also come from
+the preset that `method` names ([methods](methods.md)).
 """
 COLUMNS = "| setting | values | default | meaning |\n|---|---|---|---|"
 

@@ -1,4 +1,4 @@
-"""The recipes of the manual do what they say: suites, methods, objectives, experiments, commands."""
+"""The recipes of the manual do what they say, and its commands and links are sound."""
 
 import re
 import shlex
