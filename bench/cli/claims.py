@@ -176,7 +176,7 @@ def print_claims(
             f"The suite tests no sentence of a paper; `bench show {words}` prints what it measured."
         )
     elif not shown:
-        print_line(f"None of the suite's {len(suite.claims)} claims is like this.")
+        print_line(f"None of the suite's {len(suite.claims)} claims matches.")
 
 
 def print_claim(paper: str, name: str, verdict: str, sentence: str) -> None:
@@ -212,6 +212,6 @@ def print_all_claims(records: Sequence[Record], chosen: Filter) -> None:
         print(totals_text(paper, [v for (of, _), v in overall.items() if of == paper]))
     print(totals_text("in all", list(overall.values())))
     if not records:
-        print("no claim is like this; `bench claims` lists all that have results")
+        print("no claim matches; `bench claims` lists all that have results")
     elif not (chosen.is_any or any(r["suite"] for r in records)):
-        print("no suite has results here yet; `bench run SUITE` computes them")
+        print("no suite has results here yet; compute some with `bench run SUITE`")

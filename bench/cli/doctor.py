@@ -110,9 +110,11 @@ def _cells(folder: Path) -> str:
         remedy = "remove a folder to have its cell computed again"
         raise StoreError(f"{'; '.join(found.faults)}; {remedy}")
     counts = f"{counted(found.cells, 'cell')} and {counted(found.encoders, 'encoder')}"
-    parts = [f"{counts} finished, all can be read"]
+    parts = [f"{counts} finished, all readable"]
     if found.unverified:
         parts.append(f"{found.unverified} of them unverified (they have no digests)")
     if found.other:
-        parts.append(f"{len(found.other)} that this bench does not have ({found.other[0]})")
+        parts.append(
+            f"{len(found.other)} of experiments that this version does not have ({found.other[0]})"
+        )
     return "; ".join([*parts, "`bench verify` computes them again"])

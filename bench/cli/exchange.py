@@ -22,7 +22,7 @@ from bench.text import counted, plain_text
 MOST_SHOWN = 40  # cells that are listed
 
 Record = dict[str, Any]
-Encoders = Annotated[bool, typer.Option("--encoders", help="Trained encoders too.")]
+Encoders = Annotated[bool, typer.Option("--encoders", help="Include trained encoders.")]
 
 
 def export(
@@ -32,7 +32,10 @@ def export(
     scale: Scale = None,
     encoders: Encoders = False,
     histories: Annotated[
-        bool, typer.Option("--histories", help="Tables: whole histories, not what figures read.")
+        bool,
+        typer.Option(
+            "--histories", help="For tables: whole histories, not only what figures read."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -48,7 +51,7 @@ def import_(
     file: Annotated[list[Path], typer.Argument(help="Archives that `bench export` wrote.")],
     as_json: AsJson = False,
 ) -> None:
-    """Add the cells of archives to the results; exit status 1 if one is here with other numbers."""
+    """Add the cells of archives to the results; exit status 1 if any conflicts with one here."""
     _merge([Archive(path) for path in file], context.obj.results, as_json)
 
 
@@ -95,7 +98,7 @@ def export_selections(
     if not archive and to.suffix in (".csv", ".gz", ".parquet", ".tgz", ".xz", ".zip"):
         raise BenchError(f"--to {to}: expected a folder, for CSV tables, or a .tar or .tar.gz file")
     if not archive and encoders:
-        raise BenchError(f"--encoders: tables hold none; --to {to}.tar exports them")
+        raise BenchError(f"--encoders: tables cannot hold encoders; --to {to}.tar exports them")
     if not any(s.state == State.DONE for c in chosen for s in c.store.states(c.cells)):
         told = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
         raise BenchError(f"{told}: no finished cell in {chosen[0].results}, nothing to export")
@@ -131,16 +134,16 @@ def print_merge(record: Record) -> None:
     """Print what was added, and what was left alone and why."""
     conflicts, busy = record["conflicts"], record["busy"]
     print(
-        f"{_counted(record['added'], record['encoders'])} added, {record['same']} the same, "
+        f"{_counted(record['added'], record['encoders'])} added, {record['same']} identical, "
         f"{len(conflicts)} in conflict, {len(busy)} busy"
     )
     if record["left_out"]:
         why = plain_text(record["left_out"][0]["why"])
         print(f"{len(record['left_out'])} left out, such as {why}")
     for cell in busy[:MOST_SHOWN]:
-        print(f"busy: {cell['experiment']} {cell['id']} is computed here right now")
+        print(f"busy: {cell['experiment']} {cell['id']} is being computed here")
     for cell in conflicts[:MOST_SHOWN]:
-        print(f"conflict: {cell['experiment']} {cell['id']} (kept as it is here)")
+        print(f"conflict: {cell['experiment']} {cell['id']} (the result here is kept)")
         for name, (here, there) in {**cell["metrics"], **cell["origin"]}.items():
             print(f"  {plain_text(name)}: here {json.dumps(here)}, there {json.dumps(there)}")
         if cell["arrays"]:

@@ -25,7 +25,9 @@ Record = dict[str, Any]
 
 def methods(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="One method, with sources.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A method to describe in full, with sources.")
+    ] = None,
     to: Annotated[
         Path | None, typer.Option(help="Write methods.md and presets.md into this folder.")
     ] = None,
@@ -100,7 +102,7 @@ def print_methods(records: Sequence[Record]) -> None:
         for r in records
     ]
     print_rows("", ["method", "like", "what", "but"], rows)
-    print("`bench methods NAME` tells every coordinate and where it comes from.")
+    print("`bench methods NAME` lists every coordinate with its source.")
 
 
 def _print_method(record: Record) -> None:

@@ -110,7 +110,7 @@ def _tell_other_scales(selection: Selection) -> None:
     if told:
         print(
             f"bench: {selection.suite.name} at scale {selection.scale}, the suite's default; "
-            f"cells are there at {told}: --scale chooses",
+            f"cells are finished at {told}: select one with --scale",
             file=sys.stderr,
         )
 
@@ -175,7 +175,7 @@ def _settings(option: str, texts: list[str] | None) -> dict[str, list[Scalar]]:
         if not name.strip() or not values or "=" in values:
             raise BenchError(
                 f"{option} {text}: expected one SETTING=VALUE[,VALUE...], such as K=64,128; "
-                f"give {option} again for another setting"
+                f"repeat {option} for another setting"
             )
         found = [scalar(value.strip()) for value in values.split(",")]
         rules.setdefault(name.strip(), []).extend(found)

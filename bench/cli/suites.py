@@ -35,7 +35,7 @@ def suites(
     context: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(help="One suite, described whole.", autocompletion=suite_names),
+        typer.Argument(help="A suite to describe in full.", autocompletion=suite_names),
     ] = None,
     search: Annotated[
         str | None, typer.Option(help="Only suites with all of these words in name or title.")

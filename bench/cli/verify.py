@@ -28,11 +28,15 @@ Record = dict[str, Any]
 def verify(
     context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
     seeds: Seeds = None,
-    sample: Annotated[int | None, typer.Option(min=1, help="So many cells; default: all.")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Workers; default: this process.")] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="Number of cells, chosen at random; default: all.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Number of workers; default: this process.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Compute done cells again elsewhere; exit status 1 unless all are the same to the bit."""
+    """Compute finished cells again; exit status 1 unless all are identical to the bit."""
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)
     records = recompute(selection, context.obj.data, sample, jobs)
     answer(records, under(selection.title, print_verified), as_json)
@@ -102,7 +106,7 @@ def print_verified(records: Sequence[Record]) -> None:
     told = f" ({tables} of exported tables, by their metrics alone)" if tables else ""
     same = len(records) - len(other)
     cells = counted(len(records), "cell")
-    print(f"{cells} computed again{told}: {same} the same to the bit")
+    print(f"{cells} computed again{told}: {same} identical to the bit")
 
 
 def _drift(record: Record) -> str:

@@ -42,7 +42,7 @@ def versus(
         str | None, typer.Option(help="Only suites of this paper.", autocompletion=paper_names)
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(help="This metric; default: those that each suite shows.")
+        str | None, typer.Option(help="The metric to compare; default: those in each suite's tables.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -159,7 +159,7 @@ def _nobody_has(first: str, second: str, grids: Grids) -> str:
     everything = list(dict.fromkeys(value for values in known.values() for value in values))
     for name in (first, second):
         if name not in everything:
-            return f"'{name}' is no method or loss of any suite. {choices(name, everything)}"
+            return f"'{name}' is not a method or loss of any suite. {choices(name, everything)}"
     kinds = {n: "method" if n in known["method"] else "loss" for n in (first, second)}
     if len(set(kinds.values())) == 2:
         told = " and ".join(f"{name} is a {kind}" for name, kind in kinds.items())

@@ -97,7 +97,7 @@ def test_nothing_tested_is_status_3(workspace: Workspace) -> None:
     ):
         assert workspace.call(*words).status == 3, words
     assert workspace.call("claims").out.endswith(
-        "no suite has results here yet; `bench run SUITE` computes them\n"
+        "no suite has results here yet; compute some with `bench run SUITE`\n"
     )
     workspace.suite(changed(SUITE, {"claims": {}}))
     told = workspace.call("claims", "small")

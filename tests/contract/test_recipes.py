@@ -39,7 +39,9 @@ COMMANDS = {
 EXAMPLES = {
     found.group(1): re.sub(r"\A```yaml\n|```\Z", "", found.group(0))
     for text in TEXTS.values()
-    for found in re.finditer(r"```yaml\n(?:# suites/[^\n]*\n)?name: ([^\n]*)\n.*?```", text, re.DOTALL)
+    for found in re.finditer(
+        r"```yaml\n(?:# suites/[^\n]*\n)?name: ([^\n]*)\n.*?```", text, re.DOTALL
+    )
 }
 
 

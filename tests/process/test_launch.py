@@ -182,7 +182,7 @@ def test_ctrl_c_stops_cleanly_and_resume_goes_on(workspace: Workspace) -> None:
     status, _, err = end(process)
     assert status == 130
     again = " ".join(["bench", "run", "small", *PART, "--jobs", "1"])
-    assert err.endswith(f"bench: interrupted; what was finished is kept, `{again}` goes on\n")
+    assert err.endswith(f"bench: interrupted; finished cells are kept; continue with `{again}`\n")
     assert "Traceback" not in err
     wait_for(lambda: not workers_of(workspace.root), 10)
     told = workspace.call("status", "small", "--json").json
@@ -197,7 +197,7 @@ def test_resume_needs_something_begun(workspace: Workspace) -> None:
     assert (answer.status, answer.err) == (
         2,
         "bench: small at scale tiny: nothing to resume in results; `bench run small --scale "
-        "tiny` begins it\n",
+        "tiny` starts it\n",
     )
 
 
