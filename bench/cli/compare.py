@@ -26,7 +26,7 @@ from bench.report.tables import (
     tolerance_lines,
 )
 from bench.results.reader import Results
-from bench.text import plain_text, value_text
+from bench.text import counted, plain_text, value_text
 
 MOST_SHOWN = 40  # groups that are listed
 MOST_NAMED = 3  # cells in a line
@@ -163,8 +163,9 @@ def print_drift(record: Record) -> None:
     if odd:
         names = ", ".join(odd[:MOST_NAMED]) + (" ..." if len(odd) > MOST_NAMED else "")
         print(
-            f"{len(odd)} cells differ although code, packages and machine match: edited results or "
-            f"non-deterministic computation ({names}); `bench verify` shows which side"
+            f"{counted(len(odd), 'cell')} with other results although code, packages and machine "
+            f"match: edited results or non-deterministic computation ({names}); `bench verify` "
+            "shows which side"
         )
     for metric in record["metrics"]:
         print(

@@ -42,7 +42,7 @@ def versus(
         str | None, typer.Option(help="Only suites of this paper.", autocompletion=paper_names)
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(help="The metric to compare; default: those in each suite's tables.")
+        str | None, typer.Option(help="The metric; default: those in each suite's tables.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip

@@ -242,9 +242,9 @@ def test_doctor_reads_every_finished_cell(workspace: Workspace) -> None:
     write_digests(folders[0], (folders[0] / "summary.json").read_bytes())
     assert told() == (
         0,
-        f"{len(folders) - 1} cells and 0 encoders finished, all readable; 1 that this bench "
-        f"does not have ({cell.relative_to(workspace.root)}: is of version 99; here gaussian-mi "
-        f"has version 1){again}",
+        f"{len(folders) - 1} cells and 0 encoders finished, all readable; 1 of experiments "
+        f"that this version does not have ({cell.relative_to(workspace.root)}: is of "
+        f"version 99; here gaussian-mi has version 1){again}",
     )
     cell.unlink()
     summary.write_text('{"metrics": {}}')

@@ -144,8 +144,8 @@ def test_what_a_data_set_has_not_is_told_before_anything_runs(workspace: Workspa
     answer = workspace.call("run", "digits", "--executor", "inline")
     assert (answer.status, answer.out) == (2, "")
     assert answer.err == (
-        "bench: knn_k 129: train_images is 128 (1 of the cells; nothing is run, --where leaves "
-        "cells out)\n"
+        "bench: knn_k 129: train_images is 128 (1 of the cells; nothing was run; "
+        "exclude these cells with --where)\n"
     )
     assert not (workspace.root / "results").exists()
 
