@@ -1,3 +1,50 @@
-"""Reproducibility benchmark suite for contrastive self-supervised learning."""
+"""Reproducibility benchmark suite for contrastive self-supervised learning.
+
+    import bench
+
+    bench.load("dcl-table-1", scale="cpu")       # what was measured: a row per cell and metric
+    bench.histories("dcl-table-1", scale="cpu")  # the same while it trained
+    bench.published("dcl")                       # what a paper printed
+    bench.compare("eqco-table-9", scale="paper") # both, with verdicts
+    bench.claims("dcl-table-1")                  # the paper's sentences, with verdicts
+    bench.run("dcl-table-1", scale="smoke")      # computes what is missing
+    encoder, preprocess = bench.load_encoder("0123456789abcdef")
+    bench.plot.lines(frame, x="K", metric="knn_top1", by="loss", ax=ax)
+
+Tables are pandas DataFrames. A mistake raises `bench.BenchError` with the line that the command
+line prints; its subclass `bench.NothingMeasured` says that no result is there to answer with.
+Nothing is imported before it is used: neither torch nor pandas by `import bench`.
+"""
 
 __version__ = "0.2.0.dev1"
+
+_HOMES = {
+    "BenchError": "bench.errors",
+    "NothingMeasured": "bench.errors",
+    "arrays": "bench.api",
+    "claims": "bench.api",
+    "compare": "bench.api",
+    "histories": "bench.api",
+    "load": "bench.api",
+    "load_encoder": "bench.api",
+    "plot": "",
+    "published": "bench.api",
+    "run": "bench.api",
+}
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> object:
+    """Return what is asked for, loaded now (PEP 562)."""
+    from importlib import import_module  # which loads twenty modules itself
+
+    if name not in _HOMES:
+        raise AttributeError(f"module 'bench' has no attribute {name!r}")
+    home = _HOMES[name]
+    found = getattr(import_module(home), name) if home else import_module(f"bench.{name}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

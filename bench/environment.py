@@ -2,7 +2,8 @@
 
 import math
 import os
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from bench.errors import BenchError
 
@@ -64,3 +65,22 @@ def _whole(name: str) -> int:
     if not text.isdecimal():
         raise BenchError(f"{name}={text}: expected a whole number")
     return int(text)
+
+
+def extra(module: str, what: str) -> Any:
+    """Return a module of a package that is no dependency of bench.
+
+    Args:
+        module: its name.
+        what: needs it: the option, in words.
+
+    Raises:
+        BenchError: it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError as fault:
+        package = module.partition(".")[0]
+        raise BenchError(
+            f"{what} needs the package {package}: pip install 'contrastive-bench[{package}]'"
+        ) from fault

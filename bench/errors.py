@@ -22,6 +22,8 @@ Interrupted               the work was told to stop; it can be resumed
 from difflib import get_close_matches
 from typing import ClassVar
 
+INTERRUPTED = 130  # exit status
+
 
 class BenchError(Exception):
     """A user's mistake, told in one line: the place, the value found, the rule or the remedy."""

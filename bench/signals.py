@@ -1,9 +1,10 @@
 """Being told to stop: at once, or, while a loop trains, at its next step with a checkpoint."""
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -13,10 +14,10 @@ WARNING = signal.SIGUSR2  # Slurm's, through submitit, before a time limit or a 
 
 
 class _Told:
-    """The signal that came, 0 for none, and whether it was answered; who heeds and listens."""
+    """The signal that came, 0 for none, and whether it was raised; who heeds and listens."""
 
     number = 0
-    answered = False  # others that come while the process clears up are ignored
+    answered = False  # raised: others that come while the process clears up are ignored
     heeding = 0
     listening = 0
 
@@ -24,25 +25,31 @@ class _Told:
 @contextmanager
 def stoppable() -> Iterator[None]:
     """Within the block SIGTERM and the warning raise `Interrupted`, or wait for `listening`."""
+    handlers: dict[signal.Signals, Any] = {}
     if not _Told.heeding:
         _Told.number, _Told.answered = 0, False
-    _Told.heeding += 1
-    try:
-        with _handled({signal.SIGTERM: _stop, WARNING: _stop}):
+        handlers = {signal.SIGTERM: _stop, WARNING: _stop}
+    with _dropped_are_noted(), _handled(handlers):
+        _Told.heeding += 1
+        try:
+            end_if_told()  # of a signal that came before anybody heeded it
             yield
-    finally:
-        _Told.heeding -= 1
+        finally:
+            _Told.heeding -= 1
 
 
 def _stop(number: int, _: FrameType | None) -> None:
     _Told.number = _Told.number or number
-    if not _Told.listening and not _Told.answered:
+    if _Told.heeding and not _Told.listening and not _Told.answered:
         end_if_told()
 
 
 def end_if_told() -> None:
-    """Raise `Interrupted` if a signal came that told to stop; `Preempted` for the warning."""
-    if _Told.number and not _Told.answered:
+    """Raise `Interrupted` if a signal came that told to stop; `Preempted` for the warning.
+
+    Where a process heeds signals it is raised again if a library caught it where it came.
+    """
+    if _Told.number and (_Told.heeding or not _Told.answered):
         _Told.answered = True
         raise (Preempted if warned() else Interrupted)(f"signal {_Told.number}")
 
@@ -67,16 +74,21 @@ def listening() -> Iterator[Callable[[], bool]]:
     _Told.listening += 1
     try:
         with _handled({signal.SIGINT: _stop} if heeds else {}):
-            yield lambda: _Told.number != 0 and not _Told.answered
+            yield lambda: _Told.number != 0
     finally:
         _Told.listening -= 1
     if not _Told.listening:
         end_if_told()
 
 
-def deaf() -> AbstractContextManager[None]:
-    """Ignore SIGINT and the warning within the block; processes begun in it do so for good."""
-    return _handled({signal.SIGINT: signal.SIG_IGN, WARNING: signal.SIG_IGN})
+@contextmanager
+def deaf() -> Iterator[None]:
+    """Let SIGINT and the warning wait for the block's end; processes begun in it never get them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, WARNING})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
@@ -85,9 +97,32 @@ def _handled(handlers: dict[signal.Signals, Any]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    before = {number: signal.getsignal(number) for number in handlers}
     try:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _dropped_are_noted() -> Iterator[None]:
+    """Within the block a signal that is raised where Python drops exceptions is not lost.
+
+    In a finaliser, or a callback of a weak reference, an exception is printed and forgotten.
+    """
+    before = sys.unraisablehook
+
+    def note(dropped: "sys.UnraisableHookArgs") -> None:
+        if isinstance(dropped.exc_value, Interrupted | KeyboardInterrupt):
+            _Told.number = _Told.number or signal.SIGINT
+        else:
+            before(dropped)
+
+    sys.unraisablehook = note
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before

@@ -81,7 +81,7 @@ def costs() -> str:
         ("---", "---", "---:", "---:", "---:", "---:"),
     ]
     for (experiment, scale), own in sorted(seconds.items()):
-        each, whole = f"{median(own.values()):.2g}", f"{sum(own.values()) / 60:.2g}"
+        each, whole = _two_digits(median(own.values())), _two_digits(sum(own.values()) / 60)
         peak = f"{memory[experiment, scale]:.1f}"
         lines.append((experiment, scale, str(len(own)), each, whole, peak))
     return _table(lines)
@@ -89,6 +89,10 @@ def costs() -> str:
 
 def _counts(counts: Counter[str], order: Sequence[str]) -> str:
     return ", ".join(f"{counts[v]} {v}" for v in order if counts[v]) or "-"
+
+
+def _two_digits(number: float) -> str:
+    return f"{float(f'{number:.2g}'):g}"
 
 
 def _table(lines: Sequence[Sequence[str]]) -> str:

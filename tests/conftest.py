@@ -1,14 +1,20 @@
 """A workspace with one small suite, the command line run in it, and what tests cost."""
 
+import importlib.metadata
 import resource
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 
 from bench import cli
+from bench.cells import losses
+from bench.cells.requirements import belongs_with
+from bench.plugins.folders import plugin_folders
+from bench.plugins.objectives import declared_objectives
+from bench.suites import presets
 from tests.fakes.slurm import MadeUpSlurm
 from tests.fakes.suites import SUITE
 from tests.fakes.workspace import Answer, Workspace
@@ -22,6 +28,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("site")
     write_site(write_suites(root / "suites"), root / "to")
     return root / "to"
+
+
+@pytest.fixture(scope="session")
+def image_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a site whose results on images are made up."""
+    from tests.fakes.image_site import write_image_site
+
+    return write_image_site(tmp_path_factory.mktemp("images"))
 
 
 @pytest.fixture
@@ -45,6 +59,31 @@ def workspace(
     made = Workspace(tmp_path, call)
     made.suite(SUITE)
     return made
+
+
+@pytest.fixture
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return an empty folder whose packages are installed, and no other plug-in is."""
+    folder = tmp_path / "installed"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    every = importlib.metadata.entry_points
+    monkeypatch.setattr(
+        "bench.plugins.folders.entry_points",
+        lambda group: [p for p in every(group=group) if str(folder) in str(p.dist._path)],  # type: ignore[union-attr]
+    )
+    forget_plugins()
+    yield folder
+    forget_plugins()
+
+
+def forget_plugins() -> None:
+    """Have plug-ins looked for anew."""
+    for kept in (
+        plugin_folders, declared_objectives, losses._plugin_losses, losses.number_names,
+        belongs_with, presets._installed_presets,
+    ):  # fmt: skip
+        kept.cache_clear()
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def claim_rows(
     rows: list[dict[str, Any]] = []
     for place in places:
         spoken_of = [s for s in scales if s.suite.name in place.suites]
-        tested = [row for s in spoken_of if (row := _row(place, s)) is not None]
+        tested = [row for s in spoken_of if (row := claim_row(place.id, s)) is not None]
         own = tested or [_untested(place, spoken_of, scale)]
         overall = overall_verdict(
             [(ClaimVerdict(row["verdict"]), row["protocol"] == "published") for row in own]
@@ -57,9 +57,19 @@ def overall_verdict(results: Sequence[tuple[ClaimVerdict, bool]]) -> ClaimVerdic
     return worst([found, *reduced]) if found == ClaimVerdict.PARTLY_HOLDS else found
 
 
-def _row(place: Place, judged_scale: JudgedScale) -> dict[str, Any] | None:
+def decided_as_published(results: Sequence[tuple[ClaimVerdict, bool]]) -> bool:
+    """Return whether a published scale decides the verdict on a claim over its scales.
+
+    Args:
+        results: as `overall_verdict` takes them.
+    """
+    overall = overall_verdict(results)
+    return overall in [verdict for verdict, is_published in results if is_published]
+
+
+def claim_row(claim: str, judged_scale: JudgedScale) -> dict[str, Any] | None:
     """Return the claim at one scale; None where no check of it has an effect."""
-    checks = [judged for judged in judged_scale.judged if judged.claim.id == place.id]
+    checks = [judged for judged in judged_scale.judged if judged.claim.id == claim]
     counted = [judged for judged in checks if judged.counts]
     if all(judged.effect is None for judged in counted):
         return None

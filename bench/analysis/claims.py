@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from bench.analysis.effects import Group, groups_of, region_of
-from bench.analysis.estimates import estimates_of, names_cell
-from bench.analysis.grounds import NOT_COMPUTED, grounds_of
+from bench.analysis.effects import Group, cells_named, groups_of, region_of
+from bench.analysis.estimates import estimates_of
+from bench.analysis.grounds import NOT_COMPUTED, Footing, Grounds
 from bench.analysis.measured import Measured
 from bench.analysis.room import Room, Rooms
 from bench.analysis.statistics import Estimate, Interval, Region
 from bench.cells.cell import Cell
+from bench.cells.index import CellIndex
 from bench.papers.printed_margins import printed_margin
 from bench.papers.reader import Claim, Paper
 from bench.results.reader import Done, Finished
@@ -144,8 +145,7 @@ def judge_claims(
 
 def cells_of_check(check: Check, cells: Sequence[Cell]) -> list[Cell]:
     """Return the cells that a check needs; none where it has no effect among them."""
-    known = {cell.id: {"experiment": cell.experiment} | cell.settings for cell in cells}
-    needed = [cell for cell in cells if names_cell(check, known[cell.id])]
+    needed = cells_named(check, CellIndex(cells))
     nothing = Finished({check.metric: 0.0, getattr(check, "bound", check.metric): 0.0}, {})
     measured = Measured("", needed, [(cell, nothing) for cell in needed])
     groups, _ = groups_of(check, measured, measured.metrics)
@@ -180,7 +180,7 @@ def judge_check(
         margin: how far the printed numbers lie from the check's threshold, where they are printed.
     """
     region, threshold = region_of(check)
-    needed = [cell for cell in measured.cells if names_cell(check, measured.known(cell))]
+    needed = cells_named(check, measured.index)
     estimates, missing = estimates_of(check, measured, needed)
     effects = list(estimates.values())
     judged = Judged(claim, measured.scale, check, None, threshold, ClaimVerdict.NOT_TESTED)
@@ -197,10 +197,12 @@ def _verdict(
 
     One group that fails is enough; else all of them must have grounds to be judged on.
     """
-    found = [
-        (grounds_of(judged.check, group, effect.smallest_effect(ERROR), measured), effect)
-        for group, effect in effects
-    ]
+    footings: dict[int, Footing] = {}
+    found: list[tuple[Grounds, Estimate]] = []
+    for group, effect in effects:
+        if id(group.sides) not in footings:
+            footings[id(group.sides)] = Footing(judged.check, group.sides, measured)
+        found.append((footings[id(group.sides)].grounds(effect.smallest_effect(ERROR)), effect))
     sound = [effect for grounds, effect in found if grounds.are_sound]
     p_fails = min(1.0, len(found) * min((e.p_fails(region) for e in sound), default=1.0))
     failing = [p for p in found if p[0].are_sound and len(found) * p[1].p_fails(region) <= ERROR]

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field, replace
 from statistics import stdev
 from typing import Any
 
-from bench.analysis.doubts import Doubts, believed, doubts_of
+from bench.analysis.doubts import Doubts, doubts_of
 from bench.analysis.intervals import TRAINING, interval_of
 from bench.analysis.room import Room
 from bench.analysis.statistics import Interval
 from bench.analysis.verdicts import Verdict, judge_value
 from bench.cells.cell import Cell
+from bench.cells.index import CellIndex
 from bench.papers.reader import Paper, PublishedValue, Statement
 from bench.papers.tolerances import Tolerance, tolerance_of
 from bench.results.reader import Done
@@ -99,9 +100,9 @@ def compare(suite: Suite, cells: Sequence[Cell], done: Done, paper: Paper) -> li
     A number that means nothing is shown, with the reason, and judged by nobody; where it would be
     one of several that make another number, that is missing.
     """
-    measured = {cell.id: kept.metrics for cell, kept in done}
-    sound = {cell.id: kept.metrics for cell, kept in believed(done)}
+    measured, index = {cell.id: kept.metrics for cell, kept in done}, CellIndex(cells)
     doubts = {cell.id: doubts_of(cell, kept) for cell, kept in done}
+    sound = {k: {m: v for m, v in own.items() if m not in doubts[k]} for k, own in measured.items()}
     known = {name for cell in cells[:1] for name in cell.metrics}
     rows: list[Compared] = []
     for comparison in suite.compare:
@@ -110,7 +111,7 @@ def compare(suite: Suite, cells: Sequence[Cell], done: Done, paper: Paper) -> li
         metrics = sound if comparison.gain_over or comparison.over else measured
         for value in artifact.values:
             if is_spoken_of(value, comparison, known):
-                rows += _compare_value(value, comparison, suite, cells, metrics, stated)
+                rows += _compare_value(value, comparison, suite, index, metrics, stated)
     return [_with_doubts(row, doubts) for row in rows]
 
 
@@ -126,13 +127,13 @@ def _with_doubts(row: Compared, doubts: Mapping[str, Doubts]) -> Compared:
 
 
 def cells_of_value(
-    value: PublishedValue, comparison: Comparison, suite: Suite, cells: Sequence[Cell]
+    value: PublishedValue, comparison: Comparison, suite: Suite, index: CellIndex
 ) -> list[Cell]:
     """Return the cells that belong to a printed value; none if the comparison leaves it out."""
-    known = {name for cell in cells[:1] for name in cell.metrics}
+    known = {name for cell in index.cells[:1] for name in cell.metrics}
     if not is_spoken_of(value, comparison, known):
         return []
-    return _cells_with(cells, wanted_settings(value, comparison, suite))
+    return index.where(wanted_settings(value, comparison, suite))
 
 
 def base_of(
@@ -140,7 +141,7 @@ def base_of(
     value: PublishedValue,
     comparison: Comparison,
     suite: Suite,
-    cells: Sequence[Cell],
+    index: CellIndex,
 ) -> Cell | None:
     """Return the cell whose metric a gain is taken over, None where none or several could be.
 
@@ -148,34 +149,29 @@ def base_of(
     in what else varies among such cells.
     """
     wanted = wanted_settings(value, comparison, suite) | comparison.gain_over | {"seed": cell.seed}
-    return _base(cell, _cells_with(cells, wanted))
+    return _base(cell, index.where(wanted))
 
 
 def _base(cell: Cell, bases: Sequence[Cell]) -> Cell | None:
     own = [base for base in bases if base.seed == cell.seed]
     varied = {k: v for k, v in cell.settings.items() if len({b.settings.get(k) for b in own}) > 1}
-    alike = _cells_with(own, varied)
+    alike = [base for base in own if all(base.settings.get(k) == v for k, v in varied.items())]
     return alike[0] if len(alike) == 1 else None
-
-
-def _cells_with(cells: Sequence[Cell], wanted: dict[str, Any]) -> list[Cell]:
-    settings = ((cell, cell.settings) for cell in cells)
-    return [c for c, own in settings if all(k in own and own[k] == v for k, v in wanted.items())]
 
 
 def _compare_value(
     value: PublishedValue,
     comparison: Comparison,
     suite: Suite,
-    cells: Sequence[Cell],
+    index: CellIndex,
     metrics: dict[str, dict[str, float]],
     stated: list[Statement],
 ) -> list[Compared]:
     """Return one row a reading of the cells that belong to the printed value."""
     wanted = wanted_settings(value, comparison, suite)
-    own = _cells_with(cells, wanted)
+    own = index.where(wanted)
     gain = bool(comparison.gain_over)
-    bases = _cells_with(cells, wanted | comparison.gain_over) if gain else []
+    bases = index.where(wanted | comparison.gain_over) if gain else []
     of = (value.paper, comparison.artifact, comparison.metric, comparison.over)
     allowed = tolerance_of(*of, gain=gain)
     result = []
@@ -226,7 +222,9 @@ def _readings(
     ]
     groups: dict[tuple[tuple[str, Any], ...], list[Cell]] = {}
     for cell in cells:
-        groups.setdefault(tuple((name, cell.settings[name]) for name in varied), []).append(cell)
+        groups.setdefault(tuple((name, cell.settings.get(name)) for name in varied), []).append(
+            cell
+        )
     return groups
 
 

@@ -164,7 +164,7 @@ def compare_effects(
         Measured(scale, cells, done, rooms),
         suite.scales[scale].protocol == "reduced",
     )
-    known = [measured.known(cell) for cell in cells] if is_reduced else []
+    known = [cell.known for cell in cells] if is_reduced else []
     shared = suite.scales[scale].shared
     fixed = {name: values for name, values in axis_values(suite).items() if name not in shared}
     rows_of = _printed_settings(suite, paper, printed)

@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 from bench.cells.cell import Cell
 from bench.cells.dataset_sizes import training_images
@@ -31,11 +32,18 @@ TEMPERATURES = ("tau", "tau_beta")
 KEYS = ("step", "epoch")  # of a line of history, which are no metrics
 
 Doubts = dict[str, str]  # metric -> why it means nothing
+_KNOWN: WeakKeyDictionary[Finished, dict[str, Doubts]] = WeakKeyDictionary()
 
 
 def doubts_of(cell: Cell, finished: Finished) -> Doubts:
     """Return the metrics of a finished cell that mean nothing, each with the reason."""
-    measured = finished.metrics
+    known = _KNOWN.setdefault(finished, {})
+    if cell.id not in known:
+        known[cell.id] = _doubts(cell, finished.metrics)
+    return known[cell.id]
+
+
+def _doubts(cell: Cell, measured: dict[str, float]) -> Doubts:
     why = next(_nothing_learned(cell, measured), None)
     if why is not None:
         return {name: why for name in measured if name not in cell.exact}
@@ -78,10 +86,10 @@ def _nothing_learned(cell: Cell, measured: dict[str, float]) -> Iterator[str]:
     if isinstance(cell, MarginCell) and not isinstance(cell, GaussianMI):
         return  # nothing is trained
     for name in TEMPERATURES:
-        tau = getattr(cell, name, None)
+        tau = cell.known.get(name)
         if tau is not None and not ROUNDOFF < tau < 1 / ROUNDOFF:
             yield f"{name} {tau:g}: in float32 the loss tells no cosines apart, or their rounding"
-    lr = getattr(cell, "lr", None)
+    lr = cell.known.get("lr")
     if lr is not None and lr < ROUNDOFF * LEAST_WEIGHT:
         yield f"lr {lr:g}: in float32 an update changes no weight"
     if isinstance(cell, GaussianMI):
@@ -125,9 +133,9 @@ def _own_ceiling(
     names: tuple[str, ...], K: int, alpha: float | None
 ) -> tuple[tuple[str, ...], float, str]:
     """Return what a bound of K negatives cannot exceed; with EqCo's margin as if of alpha."""
-    nats = math.log1p(K if alpha is None else alpha)
-    of = f"K = {K}" if alpha is None else f"alpha = {alpha:g}"
-    return names, nats, f"its ceiling log(1 + {of.partition(' = ')[0]}) = {nats:.3g} nats at {of}"
+    name, value, told = ("K", K, f"{K}") if alpha is None else ("alpha", alpha, f"{alpha:g}")
+    nats = math.log1p(value)
+    return names, nats, f"its ceiling log(1 + {name}) = {nats:.3g} nats at {name} = {told}"
 
 
 def _log(count: int, of: str) -> tuple[float, str]:

@@ -9,8 +9,9 @@ from math import inf, nextafter
 from typing import Any
 
 from bench.analysis.measured import Measured, Metrics
-from bench.analysis.statistics import How, Pools, Region, Term, contrast, sure_to_a_step
+from bench.analysis.statistics import How, Pools, Region, Seeds, Term, contrast, sure_to_a_step
 from bench.cells.cell import Cell
+from bench.cells.index import CellIndex
 from bench.suites.checks import (
     Below,
     Check,
@@ -76,10 +77,10 @@ def groups_of(check: Check, measured: Measured, metrics: Metrics) -> tuple[dict[
     A seed counts on a side where all of the side's cells are done.
     """
     sides = sides_of(check)
-    cells_of = [[c for c in measured.cells if fits(measured.known(c), s)] for s in sides]
+    cells_of = [measured.index.where(side) for side in sides]
     compared = {c.id: c for side in cells_of for c in side}
     named = {name for side in sides for name in side} | {"seed", getattr(check, "over", "seed")}
-    key_of = _grouping([measured.known(cell) for cell in compared.values()], named)
+    key_of = _grouping([cell.known for cell in compared.values()], named)
     missing, by_side = NO_CELL, []
     for side in cells_of:
         whole, told = _whole_seeds(check, side, metrics)
@@ -122,13 +123,13 @@ def _side(
     """
     over, side = getattr(check, "over", None), Side()
     for cell in cells:
-        settings, number = measured.known(cell), metrics[cell.id][check.metric]
+        settings, number = cell.known, metrics[cell.id][check.metric]
         if isinstance(check, Below):
             number -= metrics[cell.id][check.bound]
         key, at = key_of(settings), settings[over] if over else None
         points = side.setdefault(key, Points())
-        empty = Term(1.0, {}, measured.alike(cell, check))
-        values: Any = points.series.setdefault(at, empty).values
+        empty = Term(1.0, Seeds(), measured.alike(cell, check))
+        values = points.series.setdefault(at, empty).values
         if cell.seed in values:
             raise ValueError(f"two cells of one seed in the group {key}")
         values[cell.seed] = number
@@ -203,9 +204,10 @@ def _by(term: Term, weight: float) -> Term:
     return Term(term.weight * weight, term.values, term.alike)
 
 
-def fits(settings: dict[str, Any], where: Where) -> bool:
-    """Return whether a cell has these settings."""
-    return all(name in settings and settings[name] == value for name, value in where.items())
+def cells_named(check: Check, index: CellIndex) -> list[Cell]:
+    """Return the cells on the check's sides, in the order of the index."""
+    found = {cell.id for side in sides_of(check) for cell in index.where(side)}
+    return [cell for cell in index.cells if cell.id in found]
 
 
 def _grouping(points: list[dict[str, Any]], named: Iterable[str]) -> KeyOf:

@@ -1,11 +1,10 @@
 """The effects of a check, estimated from the finished cells."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from bench.analysis.effects import Group, Key, fits, groups_of, sides_of
+from bench.analysis.effects import Group, Key, groups_of
 from bench.analysis.measured import Measured, Metrics
 from bench.analysis.statistics import Estimate
 from bench.cells.cell import Cell
@@ -28,11 +27,6 @@ def estimates_of(check: Check, measured: Measured, needed: Sequence[Cell]) -> tu
     step = _step(check, [cell for cell in needed if cell.id in metrics], metrics)
     found = {key: (group, group.estimate(how, pools, step)) for key, group in groups.items()}
     return {key: pair for key, pair in found.items() if pair[1] is not None}, missing
-
-
-def names_cell(check: Check, settings: dict[str, Any]) -> bool:
-    """Return whether a cell with these settings is on one of the check's sides."""
-    return any(fits(settings, side) for side in sides_of(check))
 
 
 def _step(check: Check, cells: Sequence[Cell], metrics: Metrics) -> float | None:

@@ -7,9 +7,10 @@ temperature or a number of negatives that ruins one end of it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
 
-from bench.analysis.effects import Group, fits, sides_of
+from bench.analysis.effects import cells_named, sides_of
 from bench.analysis.measured import Measured
 from bench.analysis.room import Room
 from bench.cells.cell import Cell
@@ -52,67 +53,81 @@ class Grounds:
         return "; ".join([*self.unlearned, *([self.cramped] if self.cramped else [])]) or None
 
 
-def grounds_of(check: Check, group: Group, seen: float | None, measured: Measured) -> Grounds:
-    """Return what an effect of a check stands on; nothing is asked of what is no accuracy.
+class Footing:
+    """The levels and rooms of the sides of an effect; effects of the same cells share one."""
 
-    Args:
-        check: on a metric that baselines may have measured.
-        group: the cells that the effect is made of.
-        seen: the smallest effect that is seen; None with one seed, which decides nothing anyway.
-        measured: the cells of a scale, and its rooms.
-    """
-    cells = [cell for side in group.sides for cell in side]
-    rooms = measured.rooms.of(check.metric, cells)
-    if measured.rooms.are_missing(check.metric, cells):
-        return Grounds(missing=True)
-    if not rooms:
-        return Grounds()
-    # What is read of a history need not be in percent.
-    least = 0.0 if check.at is not None and check.at.reaches is not None else seen or 0.0
-    narrowest, needed, cramped = min(rooms, key=lambda room: room.room), least + LEFT, None
-    if narrowest.room < needed:
-        cramped = (
-            f"too little room: {narrowest.room:.1f} points, and {needed:.1f} would be needed (the "
-            f"smallest effect seen, {least:.2g}, and {LEFT:g} more)"
-        )
-    sides = [] if check.may_collapse else zip(sides_of(check), group.sides, strict=True)
-    told = [_unlearned(check, where, side, least, measured) for where, side in sides]
-    return Grounds(narrowest, False, tuple(t for t in told if t), cramped)
+    def __init__(self, check: Check, sides: Sequence[Sequence[Cell]], measured: Measured) -> None:
+        """Look up the rooms; nothing is asked of what is no accuracy.
 
+        Args:
+            check: on a metric that baselines may have measured.
+            sides: all cells of each side that the check compares, its own first.
+            measured: the cells of a scale, and its rooms.
+        """
+        self._check, self._sides, self._measured = check, sides, measured
+        cells = [cell for side in sides for cell in side]
+        self._rooms = measured.rooms.of(check.metric, cells)
+        self._are_missing = measured.rooms.are_missing(check.metric, cells)
 
-def _unlearned(
-    check: Check,
-    where: Where,
-    side: Sequence[Cell],
-    margin: float,
-    measured: Measured,
-) -> str | None:
-    """Return that a side does not beat its floor by more than a margin, if so; with the numbers."""
-    rooms = [(c, measured.rooms.of_cell(check.metric, c)) for c in side]
-    found = [(measured.metrics[c.id].get(check.metric), room) for c, room in rooms]
-    pairs = [(value, room) for value, room in found if value is not None and room is not None]
-    if not pairs:
-        return None
-    level, floor = fmean(value for value, _ in pairs), fmean(room.floor for _, room in pairs)
-    if level - floor > margin:
-        return None
-    names = " or ".join(dict.fromkeys(room.floor_is for _, room in pairs))
-    who = _family(check, where, side, measured)
-    told = f"{who} did not learn here: {check.metric} {level:.1f}, {names} {floor:.1f}"
-    if level <= floor:
-        return told
-    return f"{told}; so small a lead is not seen, {margin:.2g} would be"
+    def grounds(self, seen: float | None) -> Grounds:
+        """Return what an effect of these cells stands on.
+
+        Args:
+            seen: the smallest effect that is seen; None with one seed, which decides nothing.
+        """
+        if self._are_missing:
+            return Grounds(missing=True)
+        if not self._rooms:
+            return Grounds()
+        at = self._check.at
+        # What is read of a history need not be in percent.
+        least = 0.0 if at is not None and at.reaches is not None else seen or 0.0
+        narrowest = min(self._rooms, key=lambda room: room.room)
+        needed, cramped = least + LEFT, None
+        if narrowest.room < needed:
+            cramped = (
+                f"too little room: {narrowest.room:.1f} points, and {needed:.1f} would be needed "
+                f"(the smallest effect seen, {least:.2g}, and {LEFT:g} more)"
+            )
+        told = [] if self._check.may_collapse else [self._unlearned(e, least) for e in self._ends]
+        return Grounds(narrowest, False, tuple(t for t in told if t), cramped)
+
+    @cached_property
+    def _ends(self) -> list[tuple[Where, Sequence[Cell], float, float, str]]:
+        """Each side that has an accuracy: its cells, their mean, the mean floor, which that is."""
+        metric, measured = self._check.metric, self._measured
+        ends = []
+        for where, side in zip(sides_of(self._check), self._sides, strict=True):
+            rooms = [(c, measured.rooms.of_cell(metric, c)) for c in side]
+            found = [(measured.metrics[c.id].get(metric), room) for c, room in rooms]
+            pairs = [(v, room) for v, room in found if v is not None and room is not None]
+            if pairs:
+                level, floor = fmean(v for v, _ in pairs), fmean(room.floor for _, room in pairs)
+                names = " or ".join(dict.fromkeys(room.floor_is for _, room in pairs))
+                ends.append((where, side, level, floor, names))
+        return ends
+
+    def _unlearned(
+        self, end: tuple[Where, Sequence[Cell], float, float, str], margin: float
+    ) -> str | None:
+        """Return that a side does not beat its floor by more than a margin, with the numbers."""
+        where, side, level, floor, names = end
+        if level - floor > margin:
+            return None
+        who = _family(self._check, where, side, self._measured)
+        told = f"{who} did not learn here: {self._check.metric} {level:.1f}, {names} {floor:.1f}"
+        if level <= floor:
+            return told
+        return f"{told}; so small a lead is not seen, {margin:.2g} would be"
 
 
 def _family(check: Check, where: Where, side: Sequence[Cell], measured: Measured) -> str:
     """Return the settings that tell the cells of a side from all others that the check looks at."""
-    known = [measured.known(cell) for cell in measured.cells]
     points = [
-        {name: value for name, value in own.items() if name != "seed"}
-        for own in known
-        if any(fits(own, named) for named in sides_of(check))
+        {name: value for name, value in cell.known.items() if name != "seed"}
+        for cell in cells_named(check, measured.index)
     ]
-    first, *others = [measured.known(cell) for cell in side]
+    first, *others = [cell.known for cell in side]
     shared = [n for n in first if all(own.get(n) == first[n] for own in others)]
     told = where | {n: first[n] for n in without_followers(points) if n in shared}
     return value_text(told) or "what was trained"

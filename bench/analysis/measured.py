@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from functools import cached_property
 from statistics import fmean
-from typing import Any
 
 from bench.analysis.doubts import believed
 from bench.analysis.room import Rooms
 from bench.analysis.spread import Spread, spread_of
 from bench.analysis.statistics import How, Pools, pooled
 from bench.cells.cell import Cell
+from bench.cells.index import CellIndex
 from bench.results.reader import Done, Finished, History
 from bench.suites.checks import At, Below, Check
 
@@ -34,12 +34,9 @@ class Measured:
         self._pools: dict[str, Pools] = {}
 
     @cached_property
-    def _settings(self) -> dict[str, dict[str, Any]]:
-        return {c.id: {"experiment": c.experiment} | c.settings for c in self.cells}
-
-    def known(self, cell: Cell) -> dict[str, Any]:
-        """Return what `where` may name of a cell."""
-        return self._settings[cell.id]
+    def index(self) -> CellIndex:
+        """The cells by their settings."""
+        return CellIndex(self.cells)
 
     def numbers(self, check: Check, needed: Sequence[Cell]) -> Metrics:
         """Return the metrics that a check reads: last values, or one number of each history."""
@@ -75,7 +72,7 @@ class Measured:
         for cell in self.cells:
             number = self.metrics.get(cell.id, {}).get(metric)
             if number is not None and cell.experiment == spread.experiment:
-                point = repr({k: v for k, v in self.known(cell).items() if k != "seed"})
+                point = repr({k: v for k, v in cell.known.items() if k != "seed"})
                 points.setdefault(self._name(cell, spread), {}).setdefault(point, []).append(number)
         variances = {name: pooled(own.values()) for name, own in points.items()}
         return {name: v for name, v in variances.items() if v is not None}
@@ -89,7 +86,7 @@ class Measured:
         return spread_of(experiments.pop(), self.scale, check.metric)
 
     def _name(self, cell: Cell, spread: Spread) -> Hashable:
-        return tuple(self.known(cell).get(name) for name in spread.apart)
+        return tuple(cell.known.get(name) for name in spread.apart)
 
 
 def number_at(history: History, metric: str, at: At) -> float | None:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.analysis.effects import fits, groups_of
+from bench.analysis.effects import groups_of, sides_of
 from bench.analysis.estimates import estimates_of
-from bench.analysis.grounds import Grounds, grounds_of
+from bench.analysis.grounds import Footing, Grounds
 from bench.analysis.measured import Measured
 from bench.analysis.statistics import LEVEL, Estimate
 from bench.cells.cell import Cell
@@ -71,18 +71,16 @@ def _of_group(check: Exceeds, key: Known, measured: Measured) -> MeasuredEffect:
     narrow = check.model_copy(update={"where": own, "than": base})
     ours, theirs = _cells(narrow, measured)
     found, _ = estimates_of(narrow, measured, [*ours, *theirs])
-    known, known_base = measured.known(ours[0]), measured.known(theirs[0])
+    known, known_base = ours[0].known, theirs[0].known
     ids = [cell.id for cell in (*ours, *theirs)]
     done = [name for name in ids if check.metric in measured.metrics.get(name, {})]
     estimate, grounds = None, Grounds()
     for group, estimate in found.values():  # one, if there is any
-        grounds = grounds_of(narrow, group, estimate.smallest_effect(DETECTED), measured)
+        footing = Footing(narrow, group.sides, measured)
+        grounds = footing.grounds(estimate.smallest_effect(DETECTED))
     return MeasuredEffect(key, known, known_base, estimate, grounds, tuple(ids), tuple(done))
 
 
 def _cells(check: Exceeds, measured: Measured) -> list[Sequence[Cell]]:
     """Return the cells of each side."""
-    return [
-        [cell for cell in measured.cells if fits(measured.known(cell), side)]
-        for side in (check.where, check.than or {})
-    ]
+    return [measured.index.where(side) for side in sides_of(check)]

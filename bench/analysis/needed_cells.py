@@ -6,6 +6,7 @@ from bench.analysis.claims import cells_of_check
 from bench.analysis.compare import base_of, cells_of_value
 from bench.cells.baseline import ACCURACIES
 from bench.cells.cell import Cell
+from bench.cells.index import CellIndex
 from bench.papers.reader import Paper
 from bench.suites.baselines import baseline_cells
 from bench.suites.checks import Check
@@ -44,15 +45,16 @@ def needed_by_claims(suite: Suite, scale: str, cells: Sequence[Cell]) -> Sets:
 
 def needed_by_printed(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Sets:
     """Return what each printed value needs with each seed: a cell, a gain's two, all of an axis."""
+    index = CellIndex(cells)
     found: Sets = []
     for comparison in suite.compare:
         for i, value in enumerate(paper.artifact(comparison.artifact).values):
             name = f"{comparison.artifact} {comparison.metric} {i}"
-            for seed, own in _by_seed(cells_of_value(value, comparison, suite, cells)):
+            for seed, own in _by_seed(cells_of_value(value, comparison, suite, index)):
                 if comparison.over is not None:
                     found.append((name, seed, frozenset(cell.id for cell in own)))
                 elif comparison.gain_over:
-                    pairs = ((c, base_of(c, value, comparison, suite, cells)) for c in own)
+                    pairs = ((c, base_of(c, value, comparison, suite, index)) for c in own)
                     found += [(name, seed, frozenset([c.id, b.id])) for c, b in pairs if b]
                 else:
                     found += [(name, seed, frozenset([cell.id])) for cell in own]

@@ -18,6 +18,7 @@ from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, worst
 from bench.analysis.compare import cells_of_value
 from bench.analysis.effects import region_of
 from bench.cells.cell import Cell
+from bench.cells.index import CellIndex
 from bench.files.atomic import write_whole
 from bench.papers.printed_margins import MARGINS
 from bench.papers.reader import Paper, load_paper
@@ -44,12 +45,12 @@ def printed_numbers(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Number
 
     Where a number is printed twice the first of the suite's comparisons counts.
     """
-    found: Numbers = {}
+    found, index = Numbers(), CellIndex(cells)
     for comparison in suite.compare:
         if comparison.gain_over or comparison.over is not None:
             continue
         for value in paper.artifact(comparison.artifact).values:
-            for cell in cells_of_value(value, comparison, suite, cells):
+            for cell in cells_of_value(value, comparison, suite, index):
                 if value.value is not None:
                     found.setdefault(cell.id, {}).setdefault(comparison.metric, value.value)
     return found

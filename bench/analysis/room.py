@@ -88,6 +88,8 @@ class Rooms:
 
         Those of which a kind of baseline is not done, or does not measure the metric, are left out.
         """
+        if self._settings is None:
+            return []
         rooms = dict.fromkeys(self.of_cell(metric, cell) for cell in cells)
         return [room for room in rooms if room is not None]
 
@@ -104,6 +106,8 @@ class Rooms:
 
     def are_missing(self, metric: str, cells: Iterable[Cell]) -> bool:
         """Whether a kind of baseline that a metric of these cells needs is not done."""
+        if self._settings is None:
+            return False
         points = dict.fromkeys(self._point(metric, cell) for cell in cells)
         needed = [key for p in points if p is not None for key in self._needed[p].values()]
         return any(key not in self._measured for key in needed)

@@ -17,6 +17,7 @@ images are the same in every run.
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf, isinf
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -142,6 +143,20 @@ class Variance(NamedTuple):
     freedom: int
 
 
+class Seeds(dict[int, float]):
+    """A point's number per seed; the mean and the variance are computed once, when all are in."""
+
+    @cached_property
+    def mean(self) -> float:
+        """Over the seeds."""
+        return float(np.mean([*self.values()]))
+
+    @cached_property
+    def variance(self) -> Variance | None:
+        """Of the seeds; None below two."""
+        return pooled([[*self.values()]])
+
+
 @dataclass(frozen=True)
 class Term:
     """A point of the grid in a contrast: its weight, and its number per seed.
@@ -150,7 +165,7 @@ class Term:
     """
 
     weight: float
-    values: Mapping[int, float]
+    values: Seeds
     alike: Hashable = None
 
 
@@ -180,7 +195,8 @@ def contrast(
     counts = [len(term.values) for term in terms]
     if min(counts) == 0:
         return None
-    shared = [s for s in terms[0].values if all(s in term.values for term in terms)]
+    are_paired = how == "paired" or min(counts) == 1
+    shared = [s for s in terms[0].values if all(s in t.values for t in terms)] if are_paired else []
     if len(shared) > 1 and how == "paired":
         found = _student([sum(t.weight * t.values[s] for t in terms) for s in shared])
     elif min(counts) > 1:
@@ -189,7 +205,7 @@ def contrast(
         found = Estimate(1, sum(t.weight * t.values[shared[0]] for t in terms), inf, 1.0)
     else:
         return None
-    return replace(found, mean=found.mean - offset)
+    return replace(found, mean=found.mean - offset) if offset else found
 
 
 def sure_to_a_step(estimate: Estimate, step: float | None) -> Estimate:
@@ -219,13 +235,13 @@ def _satterthwaite(terms: Sequence[Term], pools: Pools) -> Estimate:
         groups.setdefault(("own", i) if term.alike not in pools else term.alike, []).append(term)
     total = spread = 0.0
     for name, group in groups.items():
-        variance = pools[name] if name in pools else pooled([[*group[0].values.values()]])
+        variance = pools[name] if name in pools else group[0].values.variance
         assert variance is not None
         share = variance.value * sum(t.weight**2 / len(t.values) for t in group)
         total += share
         spread += share**2 / variance.freedom
     freedom = total**2 / spread if spread else sum(len(t.values) - 1 for t in terms)
-    mean = sum(t.weight * float(np.mean([*t.values.values()])) for t in terms)
+    mean = sum(t.weight * t.values.mean for t in terms)
     std = (total**0.5) * len(terms[0].values) ** 0.5 if len(terms) == 1 else None
     return Estimate(min(len(t.values) for t in terms), mean, total**0.5, freedom, std)
 
@@ -248,5 +264,5 @@ def estimate(mine: Mapping[int, float], theirs: Mapping[int, float]) -> Estimate
 
     Paired over the seeds that both have, if there are two; else by Welch where each side has two.
     """
-    found = contrast([Term(1.0, mine), Term(-1.0, theirs)], "paired")
+    found = contrast([Term(1.0, Seeds(mine)), Term(-1.0, Seeds(theirs))], "paired")
     return None if found is None or isinf(found.error) else found

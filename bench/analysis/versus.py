@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.analysis.claims import LEVEL, judge_check
-from bench.analysis.effects import fits, groups_of
+from bench.analysis.effects import cells_named, groups_of
 from bench.analysis.measured import Measured
 from bench.analysis.statistics import Interval
 from bench.cells.cell import Cell
@@ -70,6 +70,6 @@ def lead(measured: Measured, setting: str, first: str, second: str, metric: str)
     if judged.effect is None:
         return None
     each = check.model_copy(update={"mean": False})
-    needed = [c for c in measured.cells if any(fits(measured.known(c), s) for s in (where, than))]
+    needed = cells_named(check, measured.index)
     groups, _ = groups_of(each, measured, measured.numbers(each, needed))
     return Lead(metric, judged.effect, len(groups), judged.why)

@@ -37,6 +37,8 @@ ARCHITECTURES: dict[str, Architecture] = {
 }
 
 
+TIMM, TIMM_WIDTH = ("resnet18", "resnet50"), 64  # networks that timm has, at this width
+
 SMALL_ALEXNET = "small-alexnet"
 ALEXNET_POOLED = (1, 2, 5)  # its convolutions that 3x3 maxima at stride 2 follow
 
@@ -76,6 +78,12 @@ def architecture(arch: str) -> Architecture:
     if arch not in ARCHITECTURES:
         raise ValueError(f"arch must be one of {', '.join(ARCHITECTURES)}, found {arch!r}")
     return ARCHITECTURES[arch]
+
+
+def timm_name(arch: str, stem: Stem, width: int, colour: str) -> str | None:
+    """Return what timm calls the network, whose parameters have the same names; None: nothing."""
+    same = stem == "imagenet" and width == TIMM_WIDTH and colour == "rgb"
+    return arch if same and arch in TIMM else None
 
 
 def network_text(arch: str, stem: Stem, width: int, image_size: int) -> str:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 from pydantic import NonNegativeInt, model_validator
 
 from bench.cells.dataset_sizes import Demand
+from bench.plugins.folders import Plugin
 from bench.record import Record
 
 LARGEST_FLOAT = (2 - 2**-23) * 2.0**127  # of float32, in which cells compute
@@ -73,13 +74,26 @@ class Cell(Record, ABC):
     def former_ids(self) -> list[str]:
         """The ids that this cell had under earlier versions of its experiment."""
         fields = {name: getattr(self, name) for name in type(self).model_fields}
+        fields |= self.model_extra or {}
         earlier = (fields | {"version": v} for v in range(1, self.version))
         return [self.model_construct(**fields).id for fields in earlier]
 
-    @property
+    @cached_property
     def settings(self) -> dict[str, Any]:
-        """Every field that a suite may set to several values."""
+        """Every field that a suite may set to several values; shared by all who ask."""
         return {k: v for k, v in self.model_dump().items() if k not in self.one_valued}
+
+    @cached_property
+    def known(self) -> dict[str, Any]:
+        """What cells are chosen by: the settings, and the experiment."""
+        return {"experiment": self.experiment} | self.settings
+
+    def __copy__(self) -> Self:
+        """Return a copy without what was computed of this one: `model_copy` may alter it."""
+        copied = super().__copy__()
+        for name in ("id", "settings", "known"):
+            copied.__dict__.pop(name, None)
+        return copied
 
     def step_of(self, metric: str) -> float | None:
         """Return the smallest step in which a metric moves: 0 of exact ones; None: not known."""
@@ -89,6 +103,11 @@ class Cell(Record, ABC):
     def blocks(self) -> tuple[int, ...]:
         """How many numbers one cell fills in each tensor of a stack."""
         return ()
+
+    @property
+    def plugins(self) -> list[Plugin]:
+        """Installed distributions whose code computes it beside bench's."""
+        return []
 
     @property
     def stack_key(self) -> str:

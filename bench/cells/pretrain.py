@@ -7,7 +7,7 @@ whose settings a suite took over, and enters no id.
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import model_validator
+from pydantic import ConfigDict, model_validator
 
 from bench.cells.architectures import features_of, multiply_adds, network_text
 from bench.cells.cell import Cell, Work, identity
@@ -22,8 +22,11 @@ from bench.cells.dataset_sizes import (
 )
 from bench.cells.learning_rate import ruled
 from bench.cells.linear_protocols import LinearProtocol, linear_protocol, linear_record
+from bench.cells.losses import loss_named, number_names
+from bench.cells.own_numbers import at_default, with_numbers
 from bench.cells.rules import check_agreement
 from bench.cells.warps import WARPS, warp_record
+from bench.plugins.folders import Plugin
 
 BACKWARD_TOO = 3  # a step's multiply-adds, in forward passes
 # kNN while training belongs to the training, so its protocol is no setting of an evaluation.
@@ -39,6 +42,7 @@ class Pretrain(Coordinates, Cell):
     method: str
 
     has_presets: ClassVar[bool] = True
+    model_config = ConfigDict(extra="allow")  # numbers of a plug-in's objective, and nothing else
     metrics: ClassVar[tuple[str, ...]] = (
         "train_loss", "surrogate", "mi_lower_bound", "q_b", "q_b_std", "q_b_cv", "q_b_mode",
         "grad_norm_q", "grad_norm_q_std", "grad_norm_last_block", "grad_norm_last_block_std",
@@ -58,9 +62,10 @@ class Pretrain(Coordinates, Cell):
     @model_validator(mode="before")
     @classmethod
     def _write_out_what_follows(cls, settings: Any) -> Any:
-        """Write out N and the learning rate where other settings give them."""
+        """Write out N, the learning rate and an objective's own numbers where they follow."""
         if not isinstance(settings, dict):
             return settings
+        settings = with_numbers(settings, cls.model_fields.keys(), cls.__name__)
         if settings.get("N") is None:
             settings = settings | {"N": settings.get("batch_size")}
         return settings | ruled(settings, settings["N"])
@@ -84,13 +89,26 @@ class Pretrain(Coordinates, Cell):
 
     @property
     def science(self) -> dict[str, Any]:
-        """Every field but the labels, and later ones at their defaults."""
+        """Every field and number but the labels, and what came later at its default."""
         fields = self.model_dump(mode="json")
+        left_out = LABELS | at_default(self.loss, self.model_extra or {})
         return {
             name: value
             for name, value in fields.items()
-            if name not in LABELS and not (name in LATER and value == LATER[name])
+            if name not in left_out and not (name in LATER and value == LATER[name])
         }
+
+    @property
+    def plugins(self) -> list[Plugin]:
+        """The distribution that brings the objective, where bench does not."""
+        plugin = loss_named(self.loss).plugin
+        return [plugin] if plugin else []
+
+    @classmethod
+    def setting_names(cls) -> list[str]:
+        """Return the names a suite may set: fields, and numbers of plug-ins' objectives."""
+        fields = super().setting_names()
+        return [*fields, *sorted(number_names() - cls.model_fields.keys())]
 
     @cached_property
     def training_id(self) -> str:

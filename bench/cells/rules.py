@@ -4,9 +4,9 @@ from bench.cells.architectures import SMALL_ALEXNET, alexnet_size
 from bench.cells.coordinates import Coordinates
 from bench.cells.learning_rate import check_rate, scaled_lr
 from bench.cells.linear_protocols import linear_protocol
-from bench.cells.losses import LOSSES
+from bench.cells.losses import every_loss, loss_named
 from bench.cells.negatives_rules import CHECKS_OF_NEGATIVES, need
-from bench.cells.requirements import BELONGS, WITH_GRADIENT, or_
+from bench.cells.requirements import WITH_GRADIENT, belongs_with, or_
 
 
 def check_agreement(cell: Coordinates) -> None:
@@ -16,7 +16,7 @@ def check_agreement(cell: Coordinates) -> None:
         ValueError: they do not; the first fault found, in one line.
     """
     settings = dict(cell)
-    for name, rule in BELONGS.items():
+    for name, rule in belongs_with(cell.loss).items():
         if not rule.holds(name, settings):
             found = "missing" if settings[name] is None else "given"
             where = f"; {name} is {found} with {rule.other} {or_((settings[rule.other],))}"
@@ -73,7 +73,7 @@ def _check_batch_norm(cell: Coordinates) -> None:
 
 
 def _check_objective(cell: Coordinates) -> None:
-    loss = LOSSES[cell.loss]
+    loss = loss_named(cell.loss)
     need(
         cell.tau is not None or "tau" not in loss.needs,
         f"tau is needed with loss '{cell.loss}'",
@@ -127,7 +127,7 @@ def _check_normaliser(cell: Coordinates) -> None:
 
 def _check_sample_set(cell: Coordinates) -> None:
     """Check what objectives over features see beside a query and its key."""
-    loss = LOSSES[cell.loss]
+    loss = loss_named(cell.loss)
     if loss.over == "similarities" or cell.loss == "align-uniform":
         return
     if loss.is_loss:
@@ -193,7 +193,7 @@ def _check_mixtures(cell: Coordinates) -> None:
     )
     if cell.cutmix or cell.views == "multi-crop":
         told = "cutmix" if cell.cutmix else "views 'multi-crop'"
-        linear = [name for name, loss in LOSSES.items() if loss.linear]
+        linear = [name for name, loss in every_loss() if loss.linear]
         parts = (cell.positive_gradient, cell.negative_gradient)
         need(
             parts[0] != "whitened" and parts[1] not in ("target", "variance"),

@@ -39,6 +39,7 @@ class TSNE(Pretrain):
     def trained(self) -> Pretrain:
         """The cell of `pretrain` with this encoder."""
         own = {name: getattr(self, name) for name in Pretrain.model_fields}
+        own |= self.model_extra or {}
         return Pretrain.model_validate(own | {"experiment": "pretrain", "version": PRETRAIN})
 
     @cached_property

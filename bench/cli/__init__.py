@@ -1,8 +1,14 @@
 """The command line: one file per verb, which is loaded when the verb is called."""
 
+import sys
+
+from bench.errors import INTERRUPTED
+
 
 def main() -> None:
     """Run the command line of `bench`."""
-    from bench.cli.app import main as run
-
+    try:
+        from bench.cli.app import main as run
+    except KeyboardInterrupt:  # before anything was begun
+        sys.exit(INTERRUPTED)
     run()

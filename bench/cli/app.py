@@ -13,11 +13,12 @@ from typer.core import TyperGroup
 
 from bench import __version__
 from bench.cli.workspace import Workspace
-from bench.errors import BenchError, DiskFailure, Interrupted, NothingMeasured
+from bench.errors import INTERRUPTED, BenchError, DiskFailure, Interrupted, NothingMeasured
 from bench.files.messages import forget_warnings
+from bench.suites.shipped import default_suites
 from bench.text import plain_text
 
-INTERRUPTED = 130  # exit status
+REFERENCE = ("results", "reference")  # the folder of a checkout with the reference results
 
 
 class Verb(NamedTuple):
@@ -35,6 +36,7 @@ VERBS: dict[str, Verb] = {
     "datasets": Verb("Look up", "datasets", "List the data sets, or download one."),
     "schema": Verb("Look up", "suites", "Print the JSON schema of suite files, for editors."),
     "doctor": Verb("Look up", "doctor", "Check this machine, the suites and the results."),
+    "init": Verb("Run", "init", "Copy the suites into a folder, to edit or to add to them."),
     "plan": Verb(
         "Run", "plan", "Show a suite's grid, the missing cells, predicted time and memory."
     ),
@@ -105,8 +107,13 @@ def _print_version(wanted: bool) -> None:
 def _settings(
     context: typer.Context,
     suites: Annotated[
-        Path, typer.Option(envvar="BENCH_SUITES", help="Folder of suite files.")
-    ] = Path("suites"),
+        Path | None,
+        typer.Option(
+            envvar="BENCH_SUITES",
+            help="Folder of suite files; default: ./suites, without it bench's own suites.",
+            show_default=False,
+        ),
+    ] = None,
     results: Annotated[
         Path, typer.Option(envvar="BENCH_RESULTS", help="Folder of results.")
     ] = Path("results"),
@@ -122,7 +129,12 @@ def _settings(
 ) -> None:
     if results.exists() and not results.is_dir():
         raise BenchError(f"--results {results}: is not a folder")
-    context.obj = Workspace(suites, results, data)
+    if results.parts[-2:] == REFERENCE and not results.exists():
+        raise BenchError(
+            f"--results {results}: no such folder; the reference results are in the project's "
+            "repository, an installed package does not bring them"
+        )
+    context.obj = Workspace(suites or default_suites(), results, data)
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from bench.report.effect_words import effect_words, subject_words
 from bench.report.judged import remark_text, room_text
 from bench.results.reader import Results
 from bench.suites.expand import expand
-from bench.suites.load import load_suite, suite_paths
+from bench.suites.load import known_suites, load_suite
 from bench.suites.validate import check_suite
 from bench.text import counted
 
@@ -120,7 +120,7 @@ def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | Non
     if paper is not None:
         load_paper(paper)
     check_scale_known(scale, workspace.suites)
-    loaded = {path: load_suite(path) for path in suite_paths(workspace.suites).values()}
+    loaded = {path: load_suite(path) for path in known_suites(workspace.suites).values()}
     results, judged_scales = Results(workspace.results), []
     for path, suite in loaded.items():
         if not suite.claims or paper not in (None, suite.paper):
@@ -214,4 +214,4 @@ def print_all_claims(records: Sequence[Record], chosen: Filter) -> None:
     if not records:
         print("no claim matches; `bench claims` lists all that have results")
     elif not (chosen.is_any or any(r["suite"] for r in records)):
-        print("no suite has results here yet; compute some with `bench run SUITE`")
+        print("no results here test one of these claims; `bench run SUITE` computes some")

@@ -53,13 +53,15 @@ def verdict_names(incomplete: str) -> list[str]:
 
 
 def _folder(context: typer.Context) -> Path:
-    return Path(context.find_root().params.get("suites") or "suites")
+    from bench.suites.shipped import default_suites
+
+    return Path(context.find_root().params.get("suites") or default_suites())
 
 
 def _paths(context: typer.Context) -> dict[str, Path]:
-    from bench.suites.load import suite_paths
+    from bench.suites.load import known_suites
 
     try:
-        return suite_paths(_folder(context))
+        return known_suites(_folder(context))
     except BenchError:
         return {}

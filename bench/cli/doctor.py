@@ -11,6 +11,7 @@ from typing import Any
 
 import typer
 
+from bench.cells.losses import every_loss
 from bench.cli.options import AsJson, answer
 from bench.cli.selection import select_scales
 from bench.cli.terminal import print_rows
@@ -18,10 +19,11 @@ from bench.environment import cores
 from bench.errors import BenchError, StoreError
 from bench.launch.devices import visible_gpus
 from bench.papers.reader import PAPERS, load_paper
+from bench.plugins.folders import GROUPS, Plugin, plugin_folders
 from bench.report.tables import Entry
 from bench.results.inspect import inspect
 from bench.results.store import Store
-from bench.suites.load import suite_paths
+from bench.suites.load import known_suites
 from bench.text import counted
 
 PACKAGES = (
@@ -51,6 +53,7 @@ def examine(suites: Path, results: Path) -> list[Finding]:
         ),
         _finding("slurm", True, shutil.which("sbatch") or "no sbatch on the path"),
         _checked("published facts", _published),
+        _checked("plug-ins", _plugins),
         _checked("suites", lambda: _suites(suites, results)),
         _checked("results", lambda: _results(results)),
         _checked("cells", lambda: _cells(results)),
@@ -87,8 +90,19 @@ def _published() -> str:
     return f"{len(papers)} papers, {values} values, {sum(len(p.claims) for p in papers)} claims"
 
 
+def _plugins() -> str:
+    """Name installed plug-ins and what they bring; their code is not loaded."""
+    brought: dict[Plugin, list[str]] = {}
+    for group in GROUPS:
+        for plugin in dict.fromkeys(folder.plugin for folder in plugin_folders(group)):
+            brought.setdefault(plugin, []).append(group.removeprefix("bench."))
+    every_loss()  # reads their declarations
+    told = (f"{plugin}: {', '.join(sorted(kinds))}" for plugin, kinds in sorted(brought.items()))
+    return "; ".join(told) or "none installed"
+
+
 def _suites(folder: Path, results: Path) -> str:
-    paths = suite_paths(folder)
+    paths = known_suites(folder)
     for path in paths.values():
         select_scales(path, results)
     return f"{len(paths)} in {folder}, all sound"

@@ -1,11 +1,14 @@
 """What the results say of a selection."""
 
+from collections.abc import Sequence
+
 from bench.analysis.evidence import Evidence, gather
 from bench.analysis.room import Rooms
 from bench.cells.baseline import baselines_among
+from bench.cells.cell import Cell
 from bench.cli.selection import Selection
 from bench.errors import NothingMeasured
-from bench.results.reader import Results
+from bench.results.reader import Done, Results
 
 
 def evidence_of(selection: Selection) -> Evidence:
@@ -30,6 +33,21 @@ def results_of(selection: Selection) -> Results:
             f"{selection.results}: no such results folder; `bench run {selection.words}` makes one"
         )
     return Results(selection.results)
+
+
+def done_of(selection: Selection, cells: Sequence[Cell]) -> Done:
+    """Return the finished ones of these cells of a selection.
+
+    Raises:
+        NothingMeasured: there are none.
+    """
+    done = results_of(selection).finished(cells)
+    if not done:
+        raise NothingMeasured(
+            f"{selection.title}: none of {len(cells)} cells is done in {selection.results}; "
+            f"`bench run {selection.words}` computes them"
+        )
+    return done
 
 
 def rooms_of(selection: Selection) -> Rooms:

@@ -8,18 +8,22 @@ from typing import Annotated, Any
 
 import typer
 
+from bench.cli.evidence import results_of
 from bench.cli.options import AsJson, Scale, SuiteNames, answer, under
 from bench.cli.selection import Selection, select
-from bench.errors import BenchError
+from bench.errors import BenchError, choices
 from bench.results.exchange.merge import Archive, Folder, Source
 from bench.results.exchange.merge import merge as merge_sources
 from bench.results.exchange.write_tar import SUFFIXES, export_archive
 from bench.results.export_tables import export_cells
 from bench.results.store import State, Store
+from bench.results.trackers import TRACKERS, export_histories
 from bench.suites.suite import Suite
 from bench.text import counted, plain_text
 
 MOST_SHOWN = 40  # cells that are listed
+FORMS = ("safetensors", *TRACKERS)
+"""What `--as` writes for other programs."""
 
 Record = dict[str, Any]
 Encoders = Annotated[bool, typer.Option("--encoders", help="Include trained encoders.")]
@@ -37,11 +41,27 @@ def export(
             "--histories", help="For tables: whole histories, not only what figures read."
         ),
     ] = False,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            help="For other programs: safetensors (trained encoders), tensorboard or wandb "
+            "(histories).",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Add finished cells to CSV tables that reading verbs take as --results, or archive them."""
+    """Add finished cells to CSV tables that reading verbs take as --results, or archive them.
+
+    Pandas reads a table in one line; with --as encoders or histories are written for others.
+    """
     chosen = [select(context.obj, name, scale=scale) for name in suite]
-    record = export_selections(chosen, to, encoders=encoders, histories=histories)
+    if form is None:
+        record = export_selections(chosen, to, encoders=encoders, histories=histories)
+    else:
+        if encoders or histories:
+            raise BenchError("--encoders, --histories: leave them out with --as")
+        record = export_as(form, chosen, to, context.obj.data)
     title = ", ".join(selection.title for selection in chosen)
     answer(record, under(title, print_export), as_json)
 
@@ -98,14 +118,15 @@ def export_selections(
     if not archive and to.suffix in (".csv", ".gz", ".parquet", ".tgz", ".xz", ".zip"):
         raise BenchError(f"--to {to}: expected a folder, for CSV tables, or a .tar or .tar.gz file")
     if not archive and encoders:
-        raise BenchError(f"--encoders: tables cannot hold encoders; --to {to}.tar exports them")
-    if not any(s.state == State.DONE for c in chosen for s in c.store.states(c.cells)):
-        told = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
-        raise BenchError(f"{told}: no finished cell in {chosen[0].results}, nothing to export")
+        raise BenchError(
+            f"--encoders: tables cannot hold encoders; --to {to}.tar exports them, for other "
+            "programs `--as safetensors`"
+        )
+    check_finished(chosen)
     if archive:
         cells = [cell for selection in chosen for cell in selection.cells]
-        counted = export_archive(cells, chosen[0].store, to, encoders=encoders)
-        return {"cells": counted.cells, "encoders": counted.encoders, "file": str(to)}
+        written = export_archive(cells, chosen[0].store, to, encoders=encoders)
+        return {"cells": written.cells, "encoders": written.encoders, "file": str(to)}
     done = [
         export_cells(
             selection.cells,
@@ -119,10 +140,50 @@ def export_selections(
     return {"cells": sum(done), "folder": str(to)}
 
 
+def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> Record:
+    """Write encoders or histories of the finished cells for other programs.
+
+    Raises:
+        BenchError: nothing is finished, no such form, or its package is missing.
+    """
+    if form not in FORMS:
+        raise BenchError(f"--as {form}: unknown. {choices(form, list(FORMS))}")
+    if to.exists() and not to.is_dir():
+        raise BenchError(f"--to {to}: is a file; --as {form} writes a folder")
+    check_finished(chosen)
+    if form == "safetensors":
+        from bench.experiments.exported_encoder import export_encoders  # loads torch
+
+        cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
+        count = export_encoders(cells, chosen[0].store, to, data)
+        if not count:
+            told = ", ".join(selection.title for selection in chosen)
+            raise BenchError(f"{told}: no trained encoder in {chosen[0].results}")
+        return {"encoders": count, "folder": str(to)}
+    count = sum(
+        export_histories(results_of(s).finished(s.cells), to, form, f"{s.suite.name}-{s.scale}")
+        for s in chosen
+    )
+    return {"histories": count, "folder": str(to)}
+
+
+def check_finished(chosen: Sequence[Selection]) -> None:
+    """Raise a BenchError if no cell of the selections is finished."""
+    if not any(s.state == State.DONE for c in chosen for s in c.store.states(c.cells)):
+        told = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
+        raise BenchError(f"{told}: no finished cell in {chosen[0].results}, nothing to export")
+
+
 def print_export(record: Record) -> None:
-    """Print how many cells were exported."""
+    """Print how much was exported."""
     where = record.get("folder", record.get("file"))
-    print(f"{_counted(record['cells'], record.get('encoders'))} in {where}")
+    if "cells" in record:
+        print(f"{_counted(record['cells'], record.get('encoders'))} in {where}")
+    elif "encoders" in record:
+        print(f"{counted(record['encoders'], 'encoder')} in {where}")
+    else:
+        told = "history" if record["histories"] == 1 else "histories"
+        print(f"{record['histories']} {told} in {where}")
 
 
 def _counted(cells: int, encoders: int | None) -> str:

@@ -16,7 +16,7 @@ from bench.report.progress import followed
 from bench.report.section import FORMATS
 from bench.report.site import Site
 from bench.results.reader import Results
-from bench.suites.load import suite_paths
+from bench.suites.load import known_suites
 from bench.text import counted
 
 Record = dict[str, Any]
@@ -81,7 +81,7 @@ def write_reports(
     results = Results(workspace.results)
     grids: list[Grid] = []
     asked = [select(workspace, name, scale=scale) for name in names]
-    paths = suite_paths(workspace.suites) | {s.suite.name: s.path for s in asked}
+    paths = known_suites(workspace.suites) | {s.suite.name: s.path for s in asked}
     for name, path in followed(paths.items(), len(paths), "reading results"):
         try:
             own = select_scales(path, workspace.results)

@@ -14,13 +14,14 @@ from bench.papers.reader import Paper
 from bench.results.store import Store
 from bench.results.tables import table_files
 from bench.suites.expand import expand
-from bench.suites.load import find_suite, load_suite, suite_paths
+from bench.suites.load import find_suite, known_suites, load_suite
 from bench.suites.protocol import check_scale
 from bench.suites.suite import Scalar, Suite
 from bench.suites.validate import check_suite
 from bench.text import value_text
 
 LONGEST_SEED = 15  # digits
+Chosen = dict[str, list[Scalar]]  # the values of settings
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Selection:
     paper: Paper
     results: Path
     have: tuple[Path, ...] = ()  # folders of exported tables, whose cells count as done
-    changes: dict[str, list[Scalar]] = field(default_factory=dict)  # settings not the suite's
+    changes: Chosen = field(default_factory=dict)  # settings not the suite's
 
     @cached_property
     def store(self) -> Store:
@@ -77,18 +78,40 @@ def select(
     Raises:
         BenchError: a mistake in the suite or in the choice.
     """
-    path = find_suite(name, workspace.suites)
-    suite = load_suite(path)
-    chosen = scale or suite.scale
-    rules, given = _settings("--where", where), _settings("--set", changes)
-    cells = expand(suite, chosen, path, seeds=_seeds(seeds), where=rules, changes=given)
-    paper = check_suite(suite, path)
-    if not where and not given:  # some of the cells, or others, say nothing of the scale
-        check_scale(suite, chosen, cells, paper)
-    found = Selection(suite, path, chosen, cells, paper, workspace.results, had(have), given)
+    found = choose(
+        workspace,
+        name,
+        scale=scale,
+        where=_settings("--where", where),
+        seeds=_seeds(seeds),
+        have=have,
+        changes=_settings("--set", changes),
+    )
     if scale is None:
         _tell_other_scales(found)
     return found
+
+
+def choose(
+    workspace: Workspace,
+    name: str,
+    *,
+    scale: str | None = None,
+    where: Chosen | None = None,
+    seeds: Sequence[int] | None = None,
+    have: Sequence[Path] | None = None,
+    changes: Chosen | None = None,
+) -> Selection:
+    """Return what was chosen by values: see `select`."""
+    path = find_suite(name, workspace.suites)
+    suite = load_suite(path)
+    chosen = scale or suite.scale
+    cells = expand(suite, chosen, path, seeds=seeds, where=where, changes=changes)
+    paper = check_suite(suite, path)
+    if not where and not changes:  # some of the cells, or others, say nothing of the scale
+        check_scale(suite, chosen, cells, paper)
+    results, told = workspace.results, had(have)
+    return Selection(suite, path, chosen, cells, paper, results, told, dict(changes or {}))
 
 
 def command_words(
@@ -134,7 +157,7 @@ def check_scale_known(scale: str | None, suites: Path) -> None:
     """Raise a BenchError if no suite has a scale of that name."""
     if scale is None:
         return
-    known = dict.fromkeys(s for p in suite_paths(suites).values() for s in load_suite(p).scales)
+    known = dict.fromkeys(s for p in known_suites(suites).values() for s in load_suite(p).scales)
     if scale not in known:
         raise BenchError(f"--scale {scale}: no suite has it. {choices(scale, list(known))}")
 
@@ -167,9 +190,9 @@ def _seeds(text: str | None) -> list[int] | None:
     return list(dict.fromkeys(int(part) for part in parts))
 
 
-def _settings(option: str, texts: list[str] | None) -> dict[str, list[Scalar]]:
+def _settings(option: str, texts: list[str] | None) -> Chosen:
     """Return setting -> values of an option's texts such as `K=64,128`."""
-    rules: dict[str, list[Scalar]] = {}
+    rules: Chosen = {}
     for text in texts or []:
         name, _, values = text.partition("=")
         if not name.strip() or not values or "=" in values:

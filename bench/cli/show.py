@@ -6,12 +6,11 @@ from typing import Any
 import typer
 
 from bench.cells.baseline import without_baselines
-from bench.cli.evidence import results_of, rooms_of
+from bench.cli.evidence import done_of, rooms_of
 from bench.cli.next_command import next_command
 from bench.cli.options import AsJson, Changes, Scale, Seeds, SuiteName, Where, answer
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import print_doubts, print_line, print_table
-from bench.errors import NothingMeasured
 from bench.report.measured import measured_records, measured_table
 from bench.report.shown_tables import made_tables, shown_tables
 from bench.results.reader import Done
@@ -42,12 +41,7 @@ def measured_of(selection: Selection) -> tuple[list[MeasuredTable], Done]:
         NothingMeasured: no cell of the selection is finished.
     """
     cells = without_baselines(selection.cells)
-    done = results_of(selection).finished(cells)
-    if not done:
-        raise NothingMeasured(
-            f"{selection.title}: none of {len(cells)} cells is done in {selection.results}; "
-            f"`bench run {selection.words}` computes them"
-        )
+    done = done_of(selection, cells)
     suite = with_stand_ins(selection.suite, selection.scale)
     own = [table for table in shown_tables(suite, cells) if measured_records(table, done)]
     return own or made_tables(suite, cells), done

@@ -23,7 +23,8 @@ from bench.papers.reader import load_paper
 from bench.results.store import State, Store
 from bench.suites.expand import expand
 from bench.suites.json_schema import suite_schema
-from bench.suites.load import find_suite, load_suite, suite_paths
+from bench.suites.load import find_suite, known_suites, load_suite
+from bench.suites.shipped import shipped_suites
 from bench.suites.suite import Suite
 from bench.suites.validate import check_suite
 from bench.text import counted, value_text
@@ -65,7 +66,7 @@ def suites(
     records = describe_suites(context.obj, had(have), wanted)
     if dataset is not None and not records:
         check_data_set(context.obj, dataset)
-    answer(records, print_suites, as_json)
+    answer(records, lambda _: print_suites(records, context.obj.suites), as_json)
 
 
 def schema() -> None:
@@ -98,7 +99,7 @@ def describe_suites(
     """Return the suites with their scales; one that cannot be read is told on standard error."""
     wanted = wanted or Wanted()
     store, records = Store(workspace.results, have=have), []
-    for path in suite_paths(workspace.suites).values():
+    for path in known_suites(workspace.suites).values():
         try:
             suite = load_suite(path)
             if not wanted.takes(suite):
@@ -156,7 +157,7 @@ def datasets_of(cells: Sequence[Cell]) -> list[str]:
 def check_data_set(workspace: Workspace, dataset: str) -> None:
     """Raise a BenchError if no suite has the data set."""
     known: set[str] = set()
-    for path in suite_paths(workspace.suites).values():
+    for path in known_suites(workspace.suites).values():
         with suppress(BenchError):
             suite = load_suite(path)
             for scale in suite.scales:
@@ -186,14 +187,16 @@ def _counts(scales: Record) -> str:
     return ", ".join(f"{name} {v['done']}/{v['cells']}" for name, v in scales.items())
 
 
-def print_suites(records: Sequence[Record]) -> None:
-    """Print each suite's name with the cells done at each scale, and its title."""
+def print_suites(records: Sequence[Record], folder: Path) -> None:
+    """Print each suite's name with the cells done at each scale, its title, and their folder."""
     for record in records:
         print_line(f"{record['name']}: {_counts(record['scales'])}")
         print_line(record["title"], indent="    ")
     print_line(f"{counted(len(records), 'suite')} (cells done/in all by scale).")
     if records:
         print_line(f"`bench suites {records[0]['name']}` describes one whole.")
+    if folder == shipped_suites():
+        print_line("These are bench's own; `bench init` copies them here, to edit them.")
 
 
 def print_suite(record: Record) -> None:

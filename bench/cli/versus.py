@@ -21,7 +21,7 @@ from bench.report.shown_tables import shown_tables
 from bench.report.tables import Entry
 from bench.results.reader import Done, Results
 from bench.suites.expand import expand
-from bench.suites.load import load_suite, suite_paths
+from bench.suites.load import known_suites, load_suite
 from bench.suites.stand_in import with_stand_ins
 from bench.suites.suite import Suite
 
@@ -108,7 +108,7 @@ Grids = list[tuple[Suite, str, list[Cell]]]
 def _grids(workspace: Workspace, scale: str | None, paper: str | None) -> Grids:
     """Return the cells of every suite at every scale, baselines left out."""
     grids = []
-    for path in suite_paths(workspace.suites).values():
+    for path in known_suites(workspace.suites).values():
         suite = load_suite(path)
         if paper in (None, suite.paper):
             names = [name for name in suite.scales if scale in (None, name)]

@@ -1,7 +1,10 @@
 """The folders that a command works in."""
 
+import os
 from pathlib import Path
 from typing import NamedTuple
+
+from bench.suites.shipped import default_suites
 
 
 class Workspace(NamedTuple):
@@ -10,3 +13,17 @@ class Workspace(NamedTuple):
     suites: Path
     results: Path
     data: Path
+
+
+VARIABLES = {"suites": "BENCH_SUITES", "results": "BENCH_RESULTS", "data": "BENCH_DATA"}
+"""The environment's word on each."""
+
+
+def workspace_of(**given: str | Path | None) -> Workspace:
+    """Return the folders: each as given, else as the environment says, else the default.
+
+    The defaults are those of `bench.cli.app`.
+    """
+    defaults = Workspace(default_suites(), Path("results"), Path("datasets"))
+    chosen = {k: given.get(k) or os.environ.get(v) for k, v in VARIABLES.items()}
+    return defaults._replace(**{k: Path(v) for k, v in chosen.items() if v})

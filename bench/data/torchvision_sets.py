@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from bench.data.download import Archive, fetch
 from bench.data.images import IMAGENET_MEAN, IMAGENET_STD, Images, Split, fingerprint_of
 from bench.errors import DataError, DataTorn
+from bench.files.messages import tell
 
 CLASSES = {"cifar10": "CIFAR10", "cifar100": "CIFAR100", "stl10": "STL10"}
 # Mean and std over all pixels of CIFAR's 50,000 training images (Krizhevsky, 2009), to four digits;
@@ -46,18 +48,28 @@ def load_torchvision(name: str, root: Path) -> Images:
 
 
 def download_torchvision(name: str, root: Path) -> None:
-    """Fetch one of `CLASSES` into `root` and test its checksums; what is whole is kept.
+    """Fetch one of `CLASSES` into `root`, unpack it and test its checksums.
+
+    Nothing is fetched where the data set, or its archive, is there and whole.
 
     Raises:
-        DataError: the network or the disk fails.
+        DataError: the network or the disk fails; the line says how to place the archive by hand.
     """
+    from torchvision.datasets.utils import extract_archive
+
     source = _source(name)
+    if (torn := _first_torn(source, root)) is None:
+        tell(f"{name}: there and whole in {root}")
+        return
+    path = root / source.filename
+    fetch(Archive(name, source.url, path, source.tgz_md5))
+    tell(f"{name}: unpacking {path}")
     try:
-        source(root, download=True)
-    except (OSError, RuntimeError) as fault:
-        reason = " ".join(str(fault).split())
-        told = f"{name}: download failed ({reason}). Put {source.url} into {root} by hand"
-        raise DataError(f"{told} and run this again.") from fault
+        extract_archive(path, root)
+    except (OSError, RuntimeError, EOFError) as fault:
+        raise DataError(f"{path}: cannot be unpacked ({' '.join(str(fault).split())})") from fault
+    if (torn := _first_torn(source, root)) is not None:
+        raise DataTorn(f"{torn}: missing or torn after unpacking")
 
 
 def _source(name: str) -> Any:
@@ -84,11 +96,17 @@ def _checksums(source: Any) -> list[tuple[str, str]]:
 
 
 def _torn_file(source: Any, root: Path) -> Path:
+    """Return the first file that is missing or torn, else the folder."""
+    return _first_torn(source, root) or root / str(source.base_folder)
+
+
+def _first_torn(source: Any, root: Path) -> Path | None:
+    """Return the first file that is missing or differs from the published one."""
     from torchvision.datasets.utils import check_integrity  # type: ignore[import-untyped, unused-ignore]
 
     folder = root / str(source.base_folder)
-    torn = [f for f, md5 in _checksums(source) if not check_integrity(folder / f, md5)]
-    return folder / torn[0] if torn else folder
+    torn = (f for f, md5 in _checksums(source) if not check_integrity(folder / f, md5))
+    return next((folder / name for name in torn), None)
 
 
 def _remedy(name: str) -> str:

@@ -97,6 +97,7 @@ def _cells(experiment: str, names: Sequence[str], store: Store) -> Iterator[Cell
     """
     record_type = CELLS[experiment]
     required = {name for name, field in record_type.model_fields.items() if field.is_required()}
+    known = {*record_type.model_fields, *record_type.setting_names()}
     version = record_type.model_fields["version"].default
     for name in names:
         folder = CellFolder(store.root / experiment / name)
@@ -106,7 +107,7 @@ def _cells(experiment: str, names: Sequence[str], store: Store) -> Iterator[Cell
             continue
         if not isinstance(record, dict) or record.get("version") != version:
             continue
-        if required <= set(record) <= set(record_type.model_fields):
+        if required <= set(record) <= known:
             yield record_type.model_construct(**record)
 
 

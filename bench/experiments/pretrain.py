@@ -236,7 +236,7 @@ def _train(
     home.write_encoder(training.online)
     shares = training.probes.distribution()
     arrays = {} if shares is None else {"q_b_histogram": shares.cpu().numpy()}
-    provenance = describe(device, torch.get_num_threads())
+    provenance = describe(device, torch.get_num_threads(), cell.plugins)
     provenance |= {"began": began, "wall_s": time.time() - began}
     provenance |= {"dataset": source.meta.fingerprint}
     if ranks.many:

@@ -8,6 +8,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from bench.analysis.statistics import half_width
+from bench.figures.seeds import (
+    WIDTHS,
+    draw_runs,
+    draw_seeds,
+    interval_drawn,
+    widths_apart,
+)
 from bench.figures.style import GREY, Style, styles
 
 MARKS = 8  # on a line over training, so that it is known without its colour
@@ -65,16 +72,23 @@ def draw_lines(  # noqa: PLR0913
     names = names or _values(frame, by)
     looks = styles(names)
     shared = reference is not None and frame.groupby(x)[reference].nunique().max() == 1
+    lines = {}
     for name in names:
         own = frame[frame[by] == name] if by else frame
-        line, style = with_ribbon(own, x, y, ribbon), looks[name]
-        if not line["n"].any():
-            continue
+        line = with_ribbon(own, x, y, ribbon)
+        if line["n"].any():
+            lines[name] = (own, line if ribbon else interval_drawn(line, y))
+    widths = widths_apart([line.set_index(x)["mean"] for _, line in lines.values()])
+    for (name, (own, line)), width in zip(lines.items(), widths, strict=True):
+        style = looks[name]
         bars = np.array([line["mean"] - line["low"], line["high"] - line["mean"]])
         ax.errorbar(
-            line[x], line["mean"], yerr=bars, color=style.colour, marker=style.marker, ms=3.5,
-            lw=1.2, capsize=2, label=line_label(by, name), zorder=3,
+            line[x], line["mean"], yerr=bars, color=style.colour, marker=style.marker,
+            ms=width + 2.3, lw=width, elinewidth=WIDTHS[0], capsize=2, label=line_label(by, name),
+            zorder=3,
         )  # fmt: skip
+        if not ribbon:
+            draw_seeds(own, ax, x=x, y=y, style=style)
         if reference and not shared:
             dashed = summarise(own, x, reference)
             ax.plot(dashed[x], dashed["mean"], color=style.colour, ls="--", lw=0.9)
@@ -115,7 +129,7 @@ def draw_printed(
         ax.plot(
             own[x], own["value"], ls="-" if joined and name != UNKNOWN else "", lw=0.7,
             marker=style.marker, ms=5 if joined else 8, mfc="none", color=style.colour, zorder=4,
-            label=f"{told} (published)" if by else "published",
+            clip_on=False, label=f"{told} (published)" if by else "published",
         )  # fmt: skip
     return ax
 
@@ -142,6 +156,7 @@ def draw_history(
         line, style = with_ribbon(own[own[y].notna()], x, y, ribbon), looks[name]
         if line.empty:  # in this panel
             continue
+        line = line if ribbon else interval_drawn(line, y)
         ax.plot(
             line[x], line["mean"], color=style.colour, lw=1.1, ls=style.dash, marker=style.marker,
             ms=3, markevery=max(1, len(line) // MARKS), label=line_label(by, name),
@@ -150,6 +165,8 @@ def draw_history(
             ax.fill_between(
                 line[x], line["low"], line["high"], color=style.colour, alpha=BAND_ALPHA, lw=0
             )
+            if not ribbon:
+                draw_runs(own, ax, x=x, y=y, style=style)
     return ax
 
 
@@ -170,7 +187,8 @@ def draw_points(
     looks = styles(names)
     for name in names:
         own = frame[frame[by] == name] if by else frame
-        across, up, style = summarise(own, "point", x), summarise(own, "point", y), looks[name]
+        across, up = (interval_drawn(summarise(own, "point", m), m) for m in (x, y))
+        style = looks[name]
         if up.empty:
             continue
         bars = [np.array([s["mean"] - s["low"], s["high"] - s["mean"]]) for s in (across, up)]
@@ -178,6 +196,7 @@ def draw_points(
             across["mean"], up["mean"], xerr=bars[0], yerr=bars[1], color=style.colour, ls="",
             marker=style.marker, ms=4, elinewidth=0.7, capsize=1.5, label=line_label(by, name),
         )  # fmt: skip
+        draw_seeds(own, ax, x=x, y=y, style=style, group="point")
     return ax
 
 

@@ -35,6 +35,7 @@ from bench.figures.layout import (
 )
 from bench.figures.printed import printed
 from bench.figures.room import draw_room
+from bench.figures.seeds import LEAST_SEEDS
 from bench.figures.style import look
 from bench.figures.words import make_plain
 from bench.papers.reader import Paper
@@ -251,9 +252,14 @@ def _interval_of(figure: Figure, quantity: Quantity, frame: pd.DataFrame) -> str
     n = _span(counts)
     if quantity.ribbon:
         return f"mean ± standard deviation, means over seeds ({n})"
+    if counts.max() == 1:
+        return "one seed (n = 1)"
     if figure.draw == "history" and line and there[line].nunique() > MOST_BANDS:
         return f"means over seeds ({n})"
-    return f"mean and 95 % t-interval over seeds ({n})" if counts.max() > 1 else "one seed (n = 1)"
+    if counts.max() < LEAST_SEEDS:
+        return f"mean, and each seed by itself ({n})"
+    few = f"; each seed by itself below {LEAST_SEEDS}" if 1 < counts.min() < LEAST_SEEDS else ""
+    return f"mean and 95 % t-interval over seeds ({n}){few}"
 
 
 def _span(counts: Iterable[int]) -> str:

@@ -16,7 +16,7 @@ MOST_BYTES_OF_JSON = 64 * 2**20
 MOST_DIGITS = 40  # of a whole number
 
 
-def check_regular(path: Path, most_bytes: int | None = None) -> bool:
+def check_regular(path: Path | str, most_bytes: int | None = None) -> bool:
     """Return whether there is a file; links to regular files are regular files.
 
     Raises:
@@ -39,7 +39,7 @@ def check_regular(path: Path, most_bytes: int | None = None) -> bool:
     return True
 
 
-def read_regular(path: Path, most_bytes: int) -> bytes | None:
+def read_regular(path: Path | str, most_bytes: int) -> bytes | None:
     """Return what is in a regular file; None if there is no such file.
 
     Raises:
@@ -83,7 +83,7 @@ def sha256_of_file(path: Path) -> str | None:
     return digest.hexdigest()
 
 
-def _unread(path: Path, fault: OSError) -> StoreError:
+def _unread(path: Path | str, fault: OSError) -> StoreError:
     return StoreError(f"{path}: cannot be read ({fault.strerror or fault})")
 
 

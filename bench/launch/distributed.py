@@ -93,7 +93,7 @@ def _compute(
     """Tell the other ranks which cells are next, and compute them with these."""
     cells, began = ranks.tell(list(cells)), time.time()
     outcomes = _run_of(cells)(cells, folders, device, ranks)
-    return outcomes, provenance_of(device, began, len(cells)) | {"ranks": ranks.world_size}
+    return outcomes, provenance_of(device, began, cells) | {"ranks": ranks.world_size}
 
 
 def _follow(store: Store, data: Path, ranks: Ranks, device: str) -> None:

@@ -24,7 +24,7 @@ from bench.launch.worker import Assignment, give_up, work
 from bench.results.attempts import all_attempts
 from bench.results.slurm.squeue import this_job
 from bench.results.store import OVER, CellState, State
-from bench.signals import deaf
+from bench.signals import deaf, listening
 
 POLL_S = 0.25
 REST = 9  # times as long as a look took: the launcher takes a tenth of a core at most
@@ -65,10 +65,13 @@ class LocalQueue:
             DiskFailure: a file cannot be written; the other workers are told to stop.
         """
         try:
-            began = time.monotonic()
-            while not self._look(report, patient=patient):
-                time.sleep(max(POLL_S, REST * (time.monotonic() - began)))
-                began = time.monotonic()
+            with listening() as told_to_stop:
+                while not told_to_stop():
+                    began = time.monotonic()
+                    if self._look(report, patient=patient):
+                        break
+                    look_s = time.monotonic() - began
+                    _sleep(max(POLL_S, REST * look_s), told_to_stop)
             shutil.rmtree(self.assignment.launch.logs, ignore_errors=True)
             return self.remainder.states
         except (KeyboardInterrupt, Interrupted):
@@ -196,6 +199,13 @@ class _Remainder:
             why = f"its worker was killed {len(killed)} times (memory?)"
             give_up(cell, self.store, why, last_line)
         return bool(killed)
+
+
+def _sleep(seconds: float, told_to_stop: Callable[[], bool]) -> None:
+    """Sleep so long, or until a signal says to stop."""
+    deadline = time.monotonic() + seconds
+    while (left := deadline - time.monotonic()) > 0 and not told_to_stop():
+        time.sleep(min(POLL_S, left))
 
 
 def _last_line(worker: Worker) -> str:

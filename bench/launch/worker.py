@@ -176,15 +176,15 @@ def _compute(
     began, meter = time.time(), Meter(os.environ["CUDA_VISIBLE_DEVICES"], sharing)
     with meter:
         outcomes = EXPERIMENTS[cells[0].experiment](cells, folders, device)
-    return outcomes, provenance_of(device, began, len(cells)) | meter.record()
+    return outcomes, provenance_of(device, began, cells) | meter.record()
 
 
-def provenance_of(device: str, began: float, stack: int) -> Record:
+def provenance_of(device: str, began: float, cells: Sequence[Cell]) -> Record:
     """Return the provenance of each cell of a stack that ends now."""
-    return describe(device, THREADS) | {
+    return describe(device, THREADS, cells[0].plugins) | {  # a stack has one objective
         "began": began,
-        "wall_s": (time.time() - began) / stack,
-        "stack": stack,
+        "wall_s": (time.time() - began) / len(cells),
+        "stack": len(cells),
         "peak_memory_gb": peak_memory_gb(),
     }
 

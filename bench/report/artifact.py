@@ -1,15 +1,19 @@
 """The page of one artifact: what was printed, and what each suite and scale has to say of it."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bench.analysis.compared_effects import Outcome
 from bench.files.atomic import write_whole
-from bench.papers.reader import Artifact, Paper, PublishedValue
+from bench.papers.reader import Artifact, Paper
 from bench.report.effects import ArtifactEffects, artifact_effects
 from bench.report.facts import SectionFacts
-from bench.report.tables import Entry, Table, column_head, number, setting_entry
+from bench.report.origin import citation, origin_of_all
+from bench.report.paper_table import Measured, paper_csv, paper_table
+from bench.report.pictures import size_attributes
 from bench.report.templates import render
 from bench.suites.suite import Layout
 
@@ -22,6 +26,7 @@ class Coverage:
     layout: Layout | None
     to_run: Sequence[tuple[str, str, str]]  # suite, scale, what: those without results
     reason: str | None  # why no suite speaks of it
+    formats: Sequence[str]  # of files beside the page
 
 
 def write_artifact(
@@ -30,15 +35,24 @@ def write_artifact(
     """Write the pages of an artifact; return all files."""
     page = folder / paper.id / f"{artifact.id}.md"
     page.parent.mkdir(parents=True, exist_ok=True)
-    effects, pictures = _effects(artifact, coverage.sections, page)
+    effects, written = _effects(artifact, coverage.sections, page)
+    ordered = sorted(coverage.sections, key=lambda s: not s.published_scale)
+    sections = [replace(s, errata=[], counts=s.counts_of[artifact.id]) for s in ordered]
+    measured = [
+        Measured(s.scale, s.words, row) for s in sections for row in s.compared.get(artifact.id, [])
+    ]
+    printed = paper_table(artifact, coverage.layout, measured)
+    if "csv" in coverage.formats and printed:
+        table = page.with_suffix(".csv")
+        write_whole(table, paper_csv(artifact, measured).encode())
+        written += [table]
     known = {
         "artifact": artifact,
         "paper": paper,
-        "sections": [
-            replace(section, errata=[], counts=section.counts_of[artifact.id])  # errata stand above
-            for section in coverage.sections
-        ],
-        "printed": printed_table(artifact, coverage.layout),
+        "sections": sections,
+        "printed": printed,
+        "formats": [kind for kind in coverage.formats if kind == "csv" and artifact.values],
+        "outcomes": {s.folder: _outcomes(s, artifact.id) for s in sections},
         "curves": _curves(paper.figures.get(artifact.id, {})),
         "notes": _notes(artifact),
         "to_run": coverage.to_run,
@@ -46,17 +60,20 @@ def write_artifact(
         "effects": effects,
     }
     write_whole(page, render("artifact.md.j2", **known).encode())
+    top = "../index.html"
     text = render(
         "artifact.html.j2",
         **known,
+        size=size_attributes(page.parent),
+        cite=citation(f"{paper.id}-{artifact.id}", f"{paper.id}/{artifact.id}: {artifact.what}",
+                      origin_of_all([s.origin for s in sections if s.origin])),
         inputs=inputs,
         title=f"{paper.id}/{artifact.id}",
         root="../",
-        crumbs=[("Papers", "../index.html"), (paper.id, f"../index.html#{paper.id}"),
-                (artifact.id, None)],
+        crumbs=[("Papers", top), (paper.id, f"{top}#{paper.id}"), (artifact.id, None)],
     )  # fmt: skip
     write_whole(page.with_suffix(".html"), text.encode())
-    return [page, page.with_suffix(".html"), *pictures]
+    return [page, page.with_suffix(".html"), *written]
 
 
 def _effects(
@@ -75,69 +92,11 @@ def _effects(
     return found, save(canvas, page.with_name(f"{artifact.id}-effects"), ["svg"])
 
 
-def printed_table(artifact: Artifact, layout: Layout | None) -> Table | None:
-    """Return what the paper prints, in its layout where a suite knows it."""
-    values = artifact.values
-    if not values:
-        return None
-    keys = list(dict.fromkeys(k for value in values for k in value.row_settings))
-    title = f"{artifact.paper}/{artifact.id} as printed"
-    several = len({value.metric for value in values}) > 1
-    if layout and layout.columns and not several:
-        table = _in_columns(title, artifact, keys, layout.columns)
-        if sum(bool(entry.row) for row in table.rows for entry in row) == len(values):
-            return table  # each value has a place of its own
-    heads = [*keys, *(["metric", "value"] if several else [values[0].metric or "value"])]
-    rows = [
-        [
-            *(setting_entry(_flat(value.row_settings.get(k))) for k in keys),
-            *([Entry(value.metric or "")] if several else []),
-            _printed(value),
-        ]
-        for value in values
-    ]
-    return Table(artifact.id, title, heads, rows)
-
-
-def _in_columns(title: str, artifact: Artifact, keys: Sequence[str], column: str) -> Table:
-    values = artifact.values
-    names = [key for key in keys if key != column and _tells_rows_apart(key, column, values)]
-    columns = list(dict.fromkeys(_flat(value.row_settings.get(column)) for value in values))
-    grid: dict[tuple[Any, ...], dict[Any, Entry]] = {}
-    for value in values:
-        key = tuple(_flat(value.row_settings.get(k)) for k in names)
-        grid.setdefault(key, {})[_flat(value.row_settings.get(column))] = _printed(value)
-    rows = [
-        [*map(setting_entry, key), *(line.get(c, Entry("")) for c in columns)]
-        for key, line in grid.items()
-    ]
-    return Table(
-        artifact.id,
-        title,
-        [*names, *(column_head(column, c) for c in columns)],
-        rows,
-    )
-
-
-def _tells_rows_apart(key: str, column: str, values: Sequence[PublishedValue]) -> bool:
-    """Whether a key of the rows is more than a consequence of the column."""
-    seen: dict[Any, set[str]] = {}
-    for value in values:
-        own = value.row_settings
-        seen.setdefault(_flat(own.get(column)), set()).add(str(own.get(key)))
-    return any(len(found) > 1 for found in seen.values())
-
-
-def _flat(value: Any) -> Any:
-    return value if isinstance(value, int | float | str | None) else str(value)
-
-
-def _printed(value: PublishedValue) -> Entry:
-    text = "?" if value.value is None else number(value.value, value.decimals)
-    if value.std is not None:
-        text += f" ± {value.std:g}"
-    place = f"{value.paper}/{value.artifact}, row {value.row + 1}"
-    return Entry(text, number=value.value, row=place)
+def _outcomes(section: SectionFacts, artifact: str) -> str:
+    """Return how many printed effects came out in which way at a scale; empty without any."""
+    rows = section.effects[artifact].rows if artifact in section.effects else []
+    counts = Counter(row.outcome for row in rows if row.measured and row.outcome)
+    return ", ".join(f"{counts[o]} {o}" for o in Outcome if counts[o])
 
 
 def _curves(figure: dict[str, Any]) -> list[tuple[str, str]]:

@@ -179,6 +179,8 @@ def _expected_words(check: Check) -> str:
 def _printed_words(check: Check, record: Mapping[str, Any]) -> str | None:
     """Return the least that the paper's printed numbers give, over the checks of the claim."""
     margin, of = record["printed_margin"], record["stand_in_for"]
+    if record.get("printed_effect") is not None:
+        return f"paper{f' {metric_words(of)}' if of else ''} {record['printed_effect']}"
     if margin is None or isinstance(check, Below):
         return None
     metric = f" {metric_words(of)}" if of else ""

@@ -12,7 +12,9 @@ from bench.cells.cell import Cell, varied_settings
 from bench.papers.reader import Artifact, Claim, Paper, Protocol
 from bench.report.effects import ArtifactEffects, artifact_effects
 from bench.report.measured import measured_table
+from bench.report.origin import Origin, origin_of
 from bench.report.rooms import missing_baselines, not_learned, room_table
+from bench.report.scale_words import scale_words
 from bench.report.tables import (
     Entry,
     Table,
@@ -51,7 +53,8 @@ class SectionFacts:
 
     suite: Suite
     scale: str
-    what: str  # the scale, in words
+    what: str  # the scale, as the suite describes it
+    words: str  # its data and network, or that its protocol is the published one
     paper: Paper
     published_scale: bool  # whether the scale follows the published protocol
     caution: str | None  # what a published scale of one seed cannot decide
@@ -59,6 +62,7 @@ class SectionFacts:
     counts_of: dict[str, str]  # the same of each artifact
     missing: list[str]  # settings of cells that are not done
     artifacts: list[tuple[Artifact, list[Table]]]
+    compared: dict[str, list[Compared]]  # by artifact, of printed rows with a measured number
     effects: dict[str, ArtifactEffects]  # by artifact, of those with a measured one
     measured: list[Table]
     rooms: Table | None  # of accuracies
@@ -76,9 +80,15 @@ class SectionFacts:
     errata: list[tuple[str, str]]  # where, and what
     errata_of_protocols: list[tuple[str, str]]
     origins: dict[str, str]
+    origin: Origin | None
     cells: Table | None  # every finished cell
     formats: list[str]  # of tables, as files beside the page
     pictures: list[str]  # formats of figures
+
+    @property
+    def folder(self) -> str:
+        """Where its pages are, below the site's folder."""
+        return f"{self.suite.name}/{self.scale}"
 
 
 def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
@@ -91,14 +101,14 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
     from bench.figures.panels import can_be_drawn  # loads matplotlib
 
     suite, paper, compared = evidence.suite, evidence.paper, evidence.compared
-    names = dict.fromkeys([*suite.reproduces, *(c.artifact for c in suite.compare)])
-    artifacts = [paper.artifact(name) for name in names]
+    artifacts = _artifacts(suite, paper)
     rows_of = {a.id: [row for row in compared if row.artifact == a.id] for a in artifacts}
     figures = [f for f in suite.figures if can_be_drawn(f, evidence.cells, evidence.done)]
     return SectionFacts(
         suite=suite,
         scale=evidence.scale,
         what=suite.scales[evidence.scale].what,
+        words=scale_words(evidence.cells, published=evidence.is_published),
         paper=paper,
         published_scale=evidence.is_published,
         caution=_caution(evidence),
@@ -106,6 +116,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         counts_of={name: _counts(evidence, rows) for name, rows in rows_of.items()},
         missing=missing_cells(evidence),
         artifacts=[(a, _tables(evidence, rows_of[a.id])) for a in artifacts],
+        compared={name: [row for row in rows if row.measured] for name, rows in rows_of.items()},
         effects=artifact_effects(evidence.effects),
         measured=_measured(evidence),
         rooms=room_table(evidence, _metrics(evidence)),
@@ -123,10 +134,17 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         errata=_errata(artifacts),
         errata_of_protocols=_errata_of_protocols(suite, paper),
         origins=_origins(evidence.done),
+        origin=origin_of(evidence.done),
         cells=_finished_cells(evidence),
         formats=[kind for kind in TABLE_FORMATS if kind in formats],
         pictures=["svg", *(kind for kind in PICTURE_FORMATS if kind in formats)],
     )
+
+
+def _artifacts(suite: Suite, paper: Paper) -> list[Artifact]:
+    """Return the artifacts that a suite is about, each once."""
+    names = dict.fromkeys([*suite.reproduces, *(c.artifact for c in suite.compare)])
+    return [paper.artifact(name) for name in names]
 
 
 def _caution(evidence: Evidence) -> str | None:

@@ -1,18 +1,25 @@
-"""The first page: every artifact and claim of the papers, and what the results say of them."""
+"""The first page: questions, a matrix of claims, every artifact, and what the results say."""
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.all_claims import overall_verdict
+from bench.analysis.all_claims import decided_as_published, overall_verdict
 from bench.analysis.claims import ClaimVerdict
+from bench.analysis.compared_effects import Outcome
 from bench.analysis.coverage import Place, artifact_places, claim_places
-from bench.analysis.evidence import Evidence, by_claim
 from bench.analysis.verdicts import Verdict
 from bench.files.atomic import write_whole
 from bench.papers.reader import PAPERS, Paper, load_paper
+from bench.report.effect_words import effect_words
+from bench.report.formats import to_csv
+from bench.report.leaderboard import leaderboard
+from bench.report.origin import Origin, citation, origin_of_all
+from bench.report.questions import answers
+from bench.report.scale_words import PUBLISHED
+from bench.report.summary import Summary
+from bench.report.tables import Table
 from bench.report.templates import render
 from bench.suites.suite import Suite
 
@@ -25,128 +32,192 @@ ORDER = (
     ClaimVerdict.NOT_TESTED,
 )
 TITLE = "Reproduction of five papers on contrastive learning"
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What the index says of a suite at a scale."""
-
-    suite: str
-    scale: str
-    title: str
-    paper: str | None
-    published: bool  # whether the scale follows the published protocol
-    done: int
-    cells: int
-    values: dict[str, Counter[Verdict]]  # by artifact, of what was measured
-    compared: frozenset[tuple[str, int]]  # artifact and row that a comparable value stands beside
-    claims: dict[str, ClaimVerdict]
-
-
-def summarise(evidence: Evidence) -> Summary:
-    """Return the counts of a suite at a scale."""
-    values: dict[str, Counter[Verdict]] = {}
-    for row in evidence.compared:
-        if row.comparable and row.measured:
-            values.setdefault(row.artifact, Counter())[row.verdict] += 1
-    suite = evidence.suite
-    return Summary(
-        suite=suite.name,
-        scale=evidence.scale,
-        title=suite.title,
-        paper=suite.paper,
-        published=evidence.is_published,
-        done=len(evidence.done),
-        cells=len(evidence.cells),
-        values=values,
-        compared=frozenset(
-            (row.artifact, row.published.row)
-            for row in evidence.compared
-            if row.comparable and row.measured and row.published.value is not None
-        ),
-        claims={claim.id: verdict for claim, verdict, _ in by_claim(evidence.judged)},
-    )
+OWN_TITLE = "Results of own suites"
+LEVELS = ("published", "reduced", "none")
+"""At which protocol an artifact was measured."""
 
 
 def write_index(
-    to: Path, summaries: Sequence[Summary], suites: Sequence[Suite], *, inputs: str
+    to: Path,
+    summaries: Sequence[Summary],
+    suites: Sequence[Suite],
+    *,
+    formats: Sequence[str],
+    inputs: str,
 ) -> list[Path]:
-    """Write the first page; return it in both forms."""
+    """Write the first page and the leaderboard; return all files.
+
+    Args:
+        to: the site's folder.
+        summaries: of each suite and scale with results.
+        suites: all of them.
+        formats: of tables, as files beside the pages.
+        inputs: the fingerprint of what the page is made from.
+    """
     artifacts, claims = artifact_places(suites), claim_places(suites)
     papers = [_paper(load_paper(name), summaries, artifacts, claims) for name in PAPERS]
+    others = [s for s in summaries if s.paper is None]
+    is_own = bool(others) and len(others) == len(summaries)
+    answered = [] if is_own else answers(summaries, suites)
+    title = OWN_TITLE if is_own else TITLE
     known: dict[str, Any] = {
         "papers": papers,
-        "others": [s for s in summaries if s.paper is None],
+        "others": others,
+        "is_own": is_own,
+        "answers": answered,
+        "picture": _picture(to, answered),
+        "totals": _totals(papers),
+        "origin": _origin_lines(summaries),
+        "verdicts": ORDER,
+        "boards": leaderboard(run for s in summaries for run in s.runs),
         "methods": (to / "methods.md").exists(),
         "presets": (to / "presets.md").exists(),
+        "title": title,
+        "cite": citation("contrastive-bench", title, _origin(summaries)),
     }
     page = to / "index.md"
     write_whole(page, render("index.md.j2", **known).encode())
-    text = render(
-        "index.html.j2",
-        **known,
-        verdicts=ORDER,
-        inputs=inputs,
-        title=TITLE,
-        root="",
-        crumbs=[("Papers", None)],
-    )
+    text = render("index.html.j2", **known, inputs=inputs, root="", crumbs=[("Papers", None)])
     write_whole(page.with_suffix(".html"), text.encode())
-    return [page, page.with_suffix(".html")]
+    return [page, page.with_suffix(".html"), *_write_boards(to, known["boards"], formats, inputs)]
+
+
+def _write_boards(
+    to: Path, tables: Sequence[Table], formats: Sequence[str], inputs: str
+) -> list[Path]:
+    """Write the leaderboard, where there is anything to compare; return its files."""
+    if not tables:
+        return []
+    page = to / "leaderboard.md"
+    known: dict[str, Any] = {"tables": tables, "formats": formats}
+    crumbs = [("Papers", "index.html"), ("Leaderboard", None)]
+    text = render(
+        "leaderboard.html.j2", **known, inputs=inputs, title="Leaderboard", root="", crumbs=crumbs
+    )
+    files = {page: render("leaderboard.md.j2", **known), page.with_suffix(".html"): text}
+    if "csv" in formats:
+        files |= {to / "leaderboard" / f"{table.name}.csv": to_csv(table) for table in tables}
+    for path, content in files.items():
+        write_whole(path, content.encode())
+    return list(files)
+
+
+def _picture(to: Path, answered: Sequence[Any]) -> dict[str, str] | None:
+    """Return the figure of the first question whose suite has drawn it."""
+    for answer in answered:
+        if answer.summary is not None:
+            path = f"{answer.summary.folder}/{answer.question.figure}.svg"
+            if (to / path).is_file():
+                words = f"{answer.summary.suite}, {answer.summary.words}"
+                return {"path": path, "what": words, "page": f"{answer.summary.folder}/index"}
+    return None
+
+
+def _origin(summaries: Sequence[Summary]) -> Origin | None:
+    return origin_of_all([s.origin for s in summaries if s.origin])
+
+
+def _origin_lines(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
+    """Return date, version and hardware of the results."""
+    found = _origin(summaries)
+    if found is None:
+        return []
+    return [
+        ("computed", " to ".join(found.days)),
+        ("bench", ", ".join(found.versions)),
+        ("hardware", ", ".join(found.hardware)),
+    ]
 
 
 def _paper(
     paper: Paper, summaries: Sequence[Summary], artifacts: Sequence[Place], claims: Sequence[Place]
 ) -> dict[str, Any]:
     own = [s for s in summaries if s.paper == paper.id]
-    told = [_artifact(paper, p, own) for p in artifacts if p.paper == paper.id]
+    listed = [_artifact(paper, p, own) for p in artifacts if p.paper == paper.id]
     judged = [_claim(paper, p, own) for p in claims if p.paper == paper.id]
+    levels = Counter(artifact["level"] for artifact in listed)
     verdicts = Counter(claim["verdict"] for claim in judged)
-    compared = len(frozenset().union(*(s.compared for s in own)))
     values = sum((counts for s in own for counts in s.values.values()), Counter[Verdict]())
-    times = f", in {values.total()} readings" if values.total() > compared else ""
-    lines = [
-        f"{compared} of {len(paper.values)} printed values are compared under the published "
-        f"protocol{times}{': ' + _counts(values) if values else ''}."
-    ]
-    lines.append(
-        f"{len(judged)} claims: {_counts(verdicts)}; at the published protocol where it was "
-        "tested there as a whole, else at a reduced scale too."
-    )
     return {
         "paper": paper,
-        "artifacts": told,
+        "artifacts": listed,
         "claims": judged,
-        "counts": lines,
-        "compared": compared,
+        "levels": [levels[name] for name in LEVELS],
         "verdicts": verdicts,
-        "with_results": sum(bool(a["results"]) for a in told),
+        "compared": len(frozenset().union(*(s.compared for s in own))),
+        "values": _counts(values),
+        "readings": values.total(),
+    }
+
+
+def _totals(papers: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the counts of all papers together."""
+    return {
+        "artifacts": sum(len(p["artifacts"]) for p in papers),
+        "levels": [sum(column) for column in zip(*(p["levels"] for p in papers), strict=True)],
+        "values": sum(len(p["paper"].values) for p in papers),
+        "compared": sum(p["compared"] for p in papers),
+        "claims": sum(len(p["claims"]) for p in papers),
+        "verdicts": sum((p["verdicts"] for p in papers), Counter[ClaimVerdict]()),
     }
 
 
 def _artifact(paper: Paper, place: Place, summaries: Sequence[Summary]) -> dict[str, Any]:
-    results = []
-    for s in summaries:
-        if s.suite in place.suites:
-            counts = s.values.get(place.id, Counter[Verdict]())
-            part = "" if s.done == s.cells else f"{s.done} of {s.cells} cells; "
-            said = _counts(counts) if counts else "other protocol, claims judged"
-            results.append({"suite": s.suite, "scale": s.scale, "told": part + said})
+    artifact = paper.artifact(place.id)
+    own = [s for s in summaries if s.suite in place.suites]
+    results, levels = [], set()
+    for s in own:
+        text, level = _measured(s, place.id, prints=bool(artifact.values))
+        part = "" if s.done == s.cells else f"{s.done} of {s.cells} cells; "
+        results.append({"summary": s, "text": part + text})
+        levels.add(level)
     return {
-        "artifact": paper.artifact(place.id),
+        "artifact": artifact,
         "results": results,
+        "level": min(levels, key=LEVELS.index, default=LEVELS[-1]),
         "status": _status(place),
     }
 
 
+def _measured(summary: Summary, artifact: str, *, prints: bool) -> tuple[str, str]:
+    """Return what a scale says of an artifact, and at which protocol that was measured.
+
+    An artifact that prints numbers is measured where one of them, or one of their differences, has
+    a measured one beside it; one that prints none where at least half of the cells are done.
+    """
+    values, effects = summary.values.get(artifact), summary.effects.get(artifact)
+    level = "published" if summary.published else "reduced"
+    if values:
+        return _counts(values), "published"
+    if effects:
+        return f"effects beside the printed ones: {_counts(effects)}", level
+    if prints:
+        return "no printed number has a counterpart here", "none"
+    return "it prints no number", level if 2 * summary.done >= summary.cells else "none"
+
+
 def _claim(paper: Paper, place: Place, summaries: Sequence[Summary]) -> dict[str, Any]:
-    judged = [s for s in summaries if place.id in s.claims and s.suite in place.suites]
+    own = [s for s in summaries if place.id in s.claims and s.suite in place.suites]
+    tested = [s for s in own if s.claims[place.id] != ClaimVerdict.NOT_TESTED]
+    found = [(s.claims[place.id], s.published) for s in own]
+    verdict, published = overall_verdict(found), decided_as_published(found)
+    deciding = [s for s in tested if s.claims[place.id] == verdict]
+    deciding.sort(key=lambda s: not s.published)
+    first = deciding[0] if deciding else None
     return {
         "claim": paper.claim(place.id),
-        "verdict": overall_verdict([(s.claims[place.id], s.published) for s in judged]),
+        "verdict": verdict,
+        "protocol": "none" if not tested else "published" if published else "reduced",
+        "words": (PUBLISHED if published else first.words) if first else "",
         "results": [
-            {"suite": s.suite, "scale": s.scale, "verdict": s.claims[place.id]} for s in judged
+            {
+                "summary": s,
+                "verdict": s.claims[place.id],
+                "effect": effect_words(s.rows[place.id]) if place.id in s.rows else "",
+            }
+            for s in own
         ],
+        "effect": effect_words(first.rows[place.id]) if first and place.id in first.rows else "",
         "status": _status(place),
     }
 
@@ -159,5 +230,5 @@ def _status(place: Place) -> str:
 
 
 def _counts(counts: Counter[Any]) -> str:
-    order = [*Verdict, *ORDER]
-    return ", ".join(f"{counts[v]} {v}" for v in order if counts[v])
+    order = [*Verdict, *Outcome, *ORDER]
+    return ", ".join(f"{counts[v]} {v}" for v in dict.fromkeys(order) if counts[v])

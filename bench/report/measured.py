@@ -7,11 +7,20 @@ from typing import Any
 from bench.analysis.doubts import MARK, doubts_of
 from bench.analysis.room import Room, Rooms, room_lines
 from bench.analysis.statistics import t_interval
-from bench.report.tables import Entry, Table, column_head, gain_bases, setting_entry, slug
+from bench.report.tables import (
+    Entry,
+    Table,
+    column_head,
+    gain_bases,
+    gain_note,
+    setting_entry,
+    slug,
+)
 from bench.results.reader import Done
 from bench.suites.suite import MeasuredTable
 
 NO_ROOM = "raw pixels, untrained network and network with labels: not computed yet"
+LEAST_SEEDS = 3  # of an interval; of fewer the lowest and the highest are told
 Points = dict[tuple[Any, ...], list[tuple[str, float]]]
 """The id and the number of each cell, by the values of the rows' settings and the column's."""
 
@@ -86,8 +95,9 @@ def measured_table(asked: MeasuredTable, done: Done, rooms: Rooms | None = None)
     ]
     counts = {len(own) for own in found.values()}
     seeds = " to ".join(str(n) for n in sorted({min(counts), max(counts)}))
-    title = f"{asked.title} (mean ± 95 % interval, n = {seeds})"
-    notes = _notes(asked.metric, list(found.values()), done, rooms) if rooms else []
+    title = f"{asked.title} ({_spread_words(max(counts))}n = {seeds})"
+    notes = gain_note(asked.baseline)
+    notes += _notes(asked.metric, list(found.values()), done, rooms) if rooms else []
     return Table(slug(asked.title), title, [*asked.rows, *heads], rows, notes)
 
 
@@ -112,6 +122,20 @@ def _reaches_floor(own: Sequence[tuple[str, float]], rooms: Sequence[Room]) -> b
     return bool(rooms) and low <= max(room.floor for room in rooms)
 
 
+def _spread_words(most: int) -> str:
+    """Return what stands behind the means of a table with so many seeds at most."""
+    if most >= LEAST_SEEDS:
+        return "mean ± 95 % interval, "
+    return "mean [lowest to highest], " if most > 1 else ""
+
+
+def _spread(values: Sequence[float], width: float, decimals: int) -> str:
+    """Return half the interval of a width; below LEAST_SEEDS seeds from lowest to highest."""
+    if len(values) >= LEAST_SEEDS:
+        return f" ± {width / 2:.{decimals}f}"
+    return f" [{min(values):.{decimals}f} to {max(values):.{decimals}f}]"
+
+
 def _order(value: Any) -> tuple[int, Any]:
     """Order null first, then numbers, then words."""
     if value is None:
@@ -125,7 +149,7 @@ def _entry(
     interval = t_interval([value for _, value in own])
     text = f"{interval.mean:.{decimals}f}"
     if interval.low is not None and interval.high is not None:
-        text += f" ± {(interval.high - interval.low) / 2:.{decimals}f}"
+        text += _spread([value for _, value in own], interval.high - interval.low, decimals)
     if base is not None:
         text += f" ({interval.mean - base:+.{decimals}f})"
     text += f" {MARK}" if any(name in doubts for name, _ in own) else ""

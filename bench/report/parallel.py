@@ -13,8 +13,8 @@ from bench.errors import StoreError
 from bench.papers.reader import Paper
 from bench.report.facts import SectionFacts, section_facts
 from bench.report.fingerprint import fingerprint_of_grid
-from bench.report.index import Summary, summarise
 from bench.report.section import write_section
+from bench.report.summary import Summary, summarise
 from bench.results.reader import Results
 from bench.suites.suite import Suite
 

@@ -11,6 +11,8 @@ from bench.analysis.evidence import Evidence
 from bench.files.atomic import write_whole
 from bench.report.facts import PICTURE_FORMATS, TABLE_FORMATS, SectionFacts
 from bench.report.formats import to_csv, to_latex
+from bench.report.origin import citation
+from bench.report.pictures import size_attributes
 from bench.report.templates import render
 
 WRITERS = {"tex": to_latex, "csv": to_csv}
@@ -57,6 +59,8 @@ def write_section(
     text = render(
         "suite.html.j2",
         facts=facts,
+        size=size_attributes(folder),
+        cite=citation(f"{suite.name}-{evidence.scale}", suite.title, facts.origin),
         inputs=inputs,
         title=f"{suite.name}, {evidence.scale}",
         root="../../",

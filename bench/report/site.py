@@ -13,9 +13,11 @@ from bench.papers.reader import PAPERS, load_paper
 from bench.report.artifact import Coverage, write_artifact
 from bench.report.facts import SectionFacts
 from bench.report.fingerprint import code, fingerprint, inputs_of
-from bench.report.index import Summary, write_index
+from bench.report.index import write_index
 from bench.report.parallel import Grid, Task, each_done
 from bench.report.progress import followed
+from bench.report.questions import questions
+from bench.report.summary import Summary
 from bench.report.written import Written
 from bench.results.reader import Results
 from bench.suites.suite import Layout, Suite
@@ -62,7 +64,9 @@ class Site:
         stale = {g.folder for g in shown if self._is_stale(g.folder + "/index", self._of(g))}
         old = [p for p in places if self._is_stale(f"{p.paper}/{p.id}", self._of_place(p))]
         all_inputs = fingerprint(
-            code(), *(f"{g.folder} {g.done} {self._of(g)}" for g in self.grids)
+            code(),
+            *(f"{g.folder} {g.done} {self._of(g)}" for g in self.grids),
+            *self._pictures(shown),
         )
         index_is_old = self._is_stale("index", all_inputs)
         names = [
@@ -75,9 +79,26 @@ class Site:
         for place in old:
             self._write_artifact(place, told)
         if index_is_old:
-            pages = write_index(self.to, summaries, self._suites(), inputs=all_inputs)
+            pages = write_index(
+                self.to, summaries, self._suites(), formats=self.formats, inputs=all_inputs
+            )
             self._note("index", pages)
         return self.to / "index.html"
+
+    def _pictures(self, shown: Sequence[Grid]) -> list[str]:
+        """Return which figures the index may show: those drawn before or now."""
+        figures = {question.suite: question.figure for question in questions()}
+        folders = {grid.folder for grid in shown}
+        named = {
+            grid.folder: f"{grid.folder}/{figures[grid.suite.name]}.svg"
+            for grid in self.grids
+            if grid.suite.name in figures and grid.done
+        }
+        return [
+            name
+            for folder, name in named.items()
+            if folder in folders or (self.to / name).is_file()
+        ]
 
     def _gather(
         self, stale: set[str], old: Sequence[Place], asked: Sequence[str], *, everything: bool
@@ -132,6 +153,7 @@ class Site:
                     (g.suite.name, g.scale, g.suite.scales[g.scale].what) for g in own if not g.done
                 ],
                 reason=place.reason,
+                formats=self.formats,
             ),
             inputs=self._of_place(place),
         )
@@ -151,7 +173,8 @@ class Site:
     def _of_place(self, place: Place) -> str:
         own = [g for g in self.grids if g.suite.name in place.suites]
         printed = PAPERS[place.paper].read_text()
-        return fingerprint(code(), printed, place.reason or "", *(self._of(g) for g in own))
+        of_grids = (self._of(g) for g in own)
+        return fingerprint(code(), printed, place.reason or "", *self.formats, *of_grids)
 
     def _is_stale(self, page: str, inputs: str) -> bool:
         """Whether a page was drawn from other inputs, or is not any more what was written."""

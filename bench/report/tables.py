@@ -106,6 +106,7 @@ def _table(title: str, rows: Sequence[Compared], layout: Layout | None) -> Table
     names = layout.rows if layout else list(dict.fromkeys(k for row in rows for k in row.row))
     column = layout.columns if layout else None
     notes = room_lines(list(dict.fromkeys(row.room for row in rows if row.room)))
+    notes += gain_note(layout.baseline if layout else None)
     shown = [*names, column] if column else names
     points = [{k: row.row.get(k) for k in shown} for row in rows]
     bases = gain_bases(points, layout.baseline if layout else None)
@@ -150,6 +151,11 @@ def gain_bases(points: Sequence[dict[str, Any]], over: Any) -> list[int | None]:
     ]
 
 
+def gain_note(over: Any) -> list[str]:
+    """Return what the signed numbers in parentheses are; nothing without them."""
+    return [] if over is None else [f"signed, in parentheses: the difference from {over}"]
+
+
 def _keys(row: Compared, names: Sequence[str]) -> list[Entry]:
     return [setting_entry(row.row.get(name)) for name in names]
 
@@ -160,9 +166,9 @@ def setting_entry(value: Any) -> Entry:
     return Entry(value_text(value, null=""), number=float(value) if number else None)
 
 
-def slug(text: str) -> str:
+def slug(text: str, length: int = NAME_CHARACTERS) -> str:
     """Return a title as the name of a file, an anchor or a class."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:NAME_CHARACTERS].strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:length].strip("-")
 
 
 def entry(row: Compared, base: Compared | None = None) -> Entry:

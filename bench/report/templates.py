@@ -8,12 +8,22 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from bench import __version__
+from bench.analysis.claims import ClaimVerdict
 from bench.analysis.doubts import MARK
 from bench.report.effects import EFFECTS_LEGEND
 from bench.report.formats import markdown_text, to_markdown
 from bench.report.judged import check_text, effect_text, remark_text, seen_text
 from bench.report.rooms import MEANING as ROOM_MEANING
 from bench.report.tables import LEGEND, MARKS, MEANINGS, slug
+
+CLAIM_MARKS = {
+    ClaimVerdict.HOLDS: "✓",
+    ClaimVerdict.PARTLY_HOLDS: "◐",
+    ClaimVerdict.FAILS: "✗",
+    ClaimVerdict.INCONCLUSIVE: "?",
+    ClaimVerdict.CANNOT_TELL: "-",
+    ClaimVerdict.NOT_TESTED: "·",
+}
 
 
 def render(template: str, **told: Any) -> str:
@@ -34,6 +44,7 @@ def _environment(*, html: bool) -> Environment:
     )
     environment.filters |= {"ticks": _ticks, "md": markdown_text, "slug": slug}
     environment.globals |= {
+        "claim_marks": CLAIM_MARKS,
         "doubt_mark": MARK,
         "effect": effect_text,
         "effects_legend": EFFECTS_LEGEND,

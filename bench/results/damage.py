@@ -3,11 +3,12 @@
 import math
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 from bench.errors import Damaged
 from bench.files.sealed import check_sealed
 from bench.results.attempts import begin_attempt
-from bench.results.digests import ENCODER, check_files, check_small_files
+from bench.results.digests import ENCODER, check_files, read_small_files
 from bench.results.folder import CellFolder
 from bench.results.owner import Owner
 
@@ -23,7 +24,9 @@ def damage_of(folder: CellFolder, *, whole: bool = False) -> str | None:
         StoreError: a file cannot be read now, whatever is in it.
     """
     try:
-        if not check_small_files(folder.path):  # unverified: let it be of the right types at least
+        if not read_small_files(folder.path)[
+            1
+        ]:  # let what nothing vouches for be of the right types
             folder.metrics()
             folder.provenance()
         if whole:
@@ -54,9 +57,17 @@ def discard(folder: CellFolder, is_damaged: Callable[[CellFolder], bool]) -> boo
     if folder.is_done and not is_damaged(folder):
         attempt.end("done")
         return True
-    folder.summary_file.unlink(missing_ok=True)  # first: without it the cell is not done
+    _remove(folder.summary_file)  # first: without it the cell is not done
     for path in folder.path.iterdir():
         if path != folder.attempts:
-            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+            _remove(path)
     attempt.end("interrupted")
     return True
+
+
+def _remove(path: Path) -> None:
+    """Remove what has a name: a file, a link, a folder in the place of a file."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

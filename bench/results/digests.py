@@ -84,21 +84,22 @@ def check_content(path: Path, content: bytes | None) -> None:
         _compare(path, digests, None if content is None else sha256_of(content))
 
 
-def check_small_files(folder: Path) -> bool:
-    """Compare settings, summary and provenance with their digests; return whether there are any.
+def read_small_files(folder: Path) -> tuple[dict[str, bytes | None], bool]:
+    """Return what is in settings, summary and provenance, each read once (None: it is not there).
+
+    Also whether there are digests, with which they were compared.
 
     Raises:
         Damaged: one of them is not what was written.
         StoreError: one of them cannot be read.
     """
     digests = read_digests(folder)
+    contents = {name: read_regular(f"{folder}/{name}", MOST_BYTES[name]) for name in SMALL}
     if digests is None:
-        return False
-    for name in SMALL:
-        path = folder / name
-        content = read_regular(path, MOST_BYTES[name])
-        _compare(path, digests, None if content is None else sha256_of(content))
-    return True
+        return contents, False
+    for name, content in contents.items():
+        _compare(folder / name, digests, None if content is None else sha256_of(content))
+    return contents, True
 
 
 def check_files(folder: Path, name: str | None = None) -> bool:

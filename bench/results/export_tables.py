@@ -17,7 +17,8 @@ from bench.results.digests import DIGESTS
 from bench.results.folder import CellFolder
 from bench.results.provenance import flatten
 from bench.results.store import Store
-from bench.results.tables import METRIC, PROVENANCE, Arrays, Row, Tables, read_manifest
+from bench.results.table_form import METRIC, PROVENANCE, Row, plain_row
+from bench.results.tables import Arrays, Tables, read_manifest
 
 
 def export_cells(
@@ -116,6 +117,7 @@ def _write_arrays(path: Path, arrays: dict[str, Arrays]) -> None:
 def _write_table(path: Path, rows: Sequence[Row]) -> None:
     if not rows:
         return
+    rows = [plain_row(row) for row in rows]
     names = list(dict.fromkeys(name for row in rows for name in row))
     lines = [names] + [[row.get(name, "") for name in names] for row in rows]
     buffer = io.StringIO()

@@ -15,8 +15,14 @@ from bench.files.atomic import disk_failures, read_json, sync_folder, to_json, t
 from bench.files.regular import parse_json, read_regular
 from bench.results.arrays import arrays_of
 from bench.results.attempts import Attempt, begin_attempt, last_attempt
-from bench.results.digests import DIGESTS, MOST_BYTES, check_content, write_digests
-from bench.results.names import is_history_record, is_metric
+from bench.results.digests import (
+    DIGESTS,
+    MOST_BYTES,
+    check_content,
+    read_small_files,
+    write_digests,
+)
+from bench.results.names import history_record, is_metric
 from bench.results.owner import LEASE_S, Owner
 from bench.results.provenance import fault_of_provenance
 
@@ -157,9 +163,9 @@ class CellFolder:
         Raises:
             Damaged: they are not what was written, or no finite numbers.
         """
-        if not self.is_done:
-            return None
-        summary = self._verified_json(self.summary_file)
+        return self._metrics_of(self._verified_json(self.summary_file)) if self.is_done else None
+
+    def _metrics_of(self, summary: Any) -> dict[str, float]:
         metrics = summary.get("metrics") if isinstance(summary, dict) else None
         if (
             not isinstance(metrics, dict)
@@ -178,7 +184,20 @@ class CellFolder:
         Raises:
             Damaged: it is not what was written, or a field of it has another type.
         """
-        record = self._verified_json(self.provenance_file)
+        return self._provenance_of(self._verified_json(self.provenance_file))
+
+    def result(self) -> tuple[dict[str, float], dict[str, Any]]:
+        """Return metrics and provenance of a finished cell; its small files are read once.
+
+        Raises:
+            Damaged: one of these, or the settings, is not what was written, or of another type.
+        """
+        contents, _ = read_small_files(self.path)
+        summary = self._json_of(self.summary_file, contents[self.summary_file.name])
+        origin = self._json_of(self.provenance_file, contents[self.provenance_file.name])
+        return self._metrics_of(summary), self._provenance_of(origin)
+
+    def _provenance_of(self, record: Any) -> dict[str, Any]:
         why = None if record is None else fault_of_provenance(record)
         if why is not None:
             raise self._unreadable(self.provenance_file, why)
@@ -214,6 +233,9 @@ class CellFolder:
         """Return what is in a JSON file of a finished cell; None if it is not there."""
         content = read_regular(path, MOST_BYTES[path.name])
         check_content(path, content)
+        return self._json_of(path, content)
+
+    def _json_of(self, path: Path, content: bytes | None) -> Any:
         if content is None:
             return None
         try:
@@ -249,7 +271,7 @@ class CellFolder:
         lines = (content or b"").splitlines(keepends=True)
         records = []
         for line in lines:
-            record = _record(line)
+            record = history_record(line)
             if record is None:
                 break
             records.append(record)
@@ -274,12 +296,3 @@ class CellFolder:
         path = attempt.path.with_suffix(".log")
         write_whole(path, "".join(lines).encode())
         return path
-
-
-def _record(line: bytes) -> dict[str, float] | None:
-    """Return a line of history; None if it is torn."""
-    try:
-        record = parse_json(line) if line.endswith(b"\n") else None
-    except ValueError:
-        return None
-    return record if is_history_record(record) else None

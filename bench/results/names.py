@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 from typing import Any, TypeGuard
 
-from bench.files.regular import is_number
+from bench.files.regular import is_number, parse_json
 
 MOST_NAMES = 300  # of a history or a provenance
 LARGEST_METRIC = 1e50  # float32 ends at 3e38; statistics take its fourth power
@@ -35,3 +35,12 @@ def is_history_record(value: Any) -> TypeGuard[dict[str, float]]:
         and all(map(is_metric, value.values()))
         and all(map(is_name, value))
     )
+
+
+def history_record(line: bytes) -> dict[str, float] | None:
+    """Return a line of a history; None if it is torn, or no record of metrics."""
+    try:
+        record = parse_json(line) if line.endswith(b"\n") else None
+    except ValueError:
+        return None
+    return record if is_history_record(record) else None

@@ -24,6 +24,8 @@ from bench.results.store import Store
 History = list[dict[str, float]]
 Arrays = dict[str, np.ndarray[Any, Any]]
 
+NO_HISTORY, NO_ARRAYS = "its history is left out", "its arrays are left out"
+
 
 @dataclass(frozen=True, eq=False)
 class Finished:
@@ -80,7 +82,7 @@ class Results:
     def kept(self, experiment: str, name: str) -> Finished | None:
         """Return the finished cell with an id; None if it is not there."""
         folder = CellFolder(self.root / experiment / name)
-        if _is_sound(folder) and (found := _finished(folder)) is not None:
+        if folder.is_done and (found := _finished(folder)) is not None:
             return found
         tables = self._exported(experiment)
         if name not in tables.tables:
@@ -114,12 +116,12 @@ class Results:
             tables = self._exported(cell.experiment)
             return _digest(tables.contents(cell.id)) if cell.id in tables.tables else None
         files = (
-            folder.summary_file,
-            folder.provenance_file,
-            folder.history_file,
-            folder.arrays_file,
+            (folder.summary_file, "it counts as missing"),
+            (folder.provenance_file, "it counts as missing"),
+            (folder.history_file, NO_HISTORY),
+            (folder.arrays_file, NO_ARRAYS),
         )
-        return _digest([(sha256_of_file(path) or "").encode() for path in files])
+        return _digest([_stamp_of(path, without) for path, without in files])
 
     def _exported(self, experiment: str) -> Exported:
         if experiment not in self._tables:
@@ -138,11 +140,13 @@ def _is_sound(folder: CellFolder) -> bool:
 def _finished(folder: CellFolder) -> Finished | None:
     """Return what is kept of a cell; None, and it is told, if it says nothing as it was written."""
     try:
-        metrics, provenance = folder.metrics() or {}, flatten(folder.provenance())
+        metrics, provenance = folder.result()
     except Damaged as fault:
-        warn(f"{fault}; it counts as missing")
+        why = str(fault).partition("; remove ")[0]
+        warn(f"{why}; remove {folder.path} to have it computed again; it counts as missing")
         return None
-    return Finished(metrics, provenance, partial(_history, folder), partial(_arrays, folder))
+    origin = flatten(provenance)
+    return Finished(metrics, origin, partial(_history, folder), partial(_arrays, folder))
 
 
 def _history(folder: CellFolder) -> History:
@@ -150,7 +154,7 @@ def _history(folder: CellFolder) -> History:
     try:
         return folder.history(finished=True)
     except Damaged as fault:
-        warn(f"{fault}; its history is left out")
+        warn(f"{fault}; {NO_HISTORY}")
         return []
 
 
@@ -159,8 +163,17 @@ def _arrays(folder: CellFolder) -> Arrays:
     try:
         return folder.arrays()
     except Damaged as fault:
-        warn(f"{fault}; its arrays are left out")
+        warn(f"{fault}; {NO_ARRAYS}")
         return {}
+
+
+def _stamp_of(path: Path, without: str) -> bytes:
+    """Return what changes with a file; what is no regular file is told, and goes by that."""
+    try:
+        return (sha256_of_file(path) or "").encode()
+    except Damaged as fault:
+        warn(f"{fault}; {without}")
+        return str(fault).encode()
 
 
 def _digest(contents: Sequence[bytes]) -> str:

@@ -1,12 +1,12 @@
 """Finished cells as tables, written by `bench export`, read as text.
 
-    <folder>/<experiment>.<suite>.csv.gz          a row per cell: id, settings, metric.*, origin.*
-    <folder>/<experiment>.<suite>.history.csv.gz  a row per history record: id, step, metrics
+    <folder>/<experiment>.<suite>.csv.gz          a row per cell: cell, settings, metrics, origin.*
+    <folder>/<experiment>.<suite>.history.csv.gz  a row per history record: cell, step, metrics
     <folder>/<experiment>.<suite>.arrays.npz      the arrays kept, named id/array, if there are any
     <folder>/digests.json                         the SHA-256 of each of these files
 
-Tables without `.gz`, without a suite or without digests are read too: earlier versions of this code
-wrote them. Numbers are written so that they read back as the same float.
+Tables without `.gz`, without a suite, without digests or in the former form (`table_form`) are read
+too: earlier versions of this code wrote them. Numbers read back as the same float.
 """
 
 import csv
@@ -27,12 +27,10 @@ from bench.files.regular import read_regular, sha256_of
 from bench.results.digests import DIGESTS
 from bench.results.names import is_metric
 from bench.results.provenance import fault_of_provenance
+from bench.results.table_form import CELL, METRIC, PROVENANCE, Row, header_of, row_of
 from bench.text import foreign_text
 
-METRIC, PROVENANCE = "metric.", "origin."  # what the names of such columns begin with
-
 MOST_BYTES = 2**31  # of a file
-Row = dict[str, str]
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
@@ -50,7 +48,7 @@ class Tables:
     def rows(self) -> dict[str, Row]:
         """The row of each cell, by its id."""
         names, lines = _read_lines(self.cells_file)
-        rows = [dict(zip(names, line, strict=True)) for line in lines]
+        rows = [row_of(dict(zip(names, line, strict=True))) for line in lines]
         return {row["id"]: row for row in rows}
 
     @cached_property
@@ -86,7 +84,8 @@ class Tables:
 
     @cached_property
     def _histories(self) -> tuple[list[str], list[list[str]]]:
-        return _read_lines(self.history_file)
+        names, lines = _read_lines(self.history_file)
+        return header_of(names), lines
 
     def metrics(self, name: str) -> dict[str, float]:
         """Return the metrics of the cell with an id.
@@ -168,8 +167,8 @@ def _read_lines(path: Path) -> tuple[list[str], list[list[str]]]:
         lines = [line for line in reader if line]
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as fault:
         raise StoreError(f"{path}: cannot be read as CSV ({fault})") from fault
-    if lines and "id" not in names:
-        raise StoreError(f"{path}: has no column 'id'; it is no exported table")
+    if lines and not {CELL, "id"} & set(names):
+        raise StoreError(f"{path}: has no column '{CELL}'; it is no exported table")
     torn = next((i for i, line in enumerate(lines) if len(line) != len(names)), None)
     if torn is not None:
         why = f"line {torn + 2} has {len(lines[torn])} columns, not {len(names)}"
@@ -180,8 +179,8 @@ def _read_lines(path: Path) -> tuple[list[str], list[list[str]]]:
 def _number(text: str, path: Path) -> Any:
     try:
         return json.loads(text)
-    except ValueError as fault:
-        raise StoreError(f"{path}: cannot be read: {text!r} ({fault})") from fault
+    except (ValueError, RecursionError) as fault:
+        raise StoreError(f"{path}: cannot be read: {text[:100]!r} ({fault})") from fault
 
 
 def read_table(path: Path) -> bytes | None:

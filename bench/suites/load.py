@@ -7,7 +7,9 @@ from pydantic import ValidationError
 from bench.errors import SuiteError, choices
 from bench.files.validation_errors import explain
 from bench.files.yaml_file import load_yaml, yaml_files
+from bench.plugins.folders import plugin_folders
 from bench.suites.shared_scales import load_shared_scales
+from bench.suites.shipped import shipped_suites
 from bench.suites.suite import Suite
 from bench.suites.suite_file import SuiteFile
 
@@ -56,13 +58,41 @@ def suite_paths(folder: Path) -> dict[str, Path]:
     return paths
 
 
+def known_suites(folder: Path) -> dict[str, Path]:
+    """Return suite files by name: those of a folder, then those of installed plug-ins.
+
+    A suite in the folder comes before one of the same name in a plug-in.
+
+    Raises:
+        SuiteError: there is no such folder, or two files of it, or two plug-ins, share a name.
+    """
+    own, installed = suite_paths(folder), dict[str, Path]()
+    for plugin, _, path in plugin_folders("bench.suites"):
+        for name, file in suite_paths(path).items():
+            if name in installed and name not in own:
+                raise SuiteError(
+                    f"plug-in {plugin}: {file}: a second suite named '{name}', beside "
+                    f"{installed[name]}"
+                )
+            installed[name] = file
+    return own | {name: file for name, file in installed.items() if name not in own}
+
+
 def find_suite(name: str, folder: Path) -> Path:
-    """Return the file of a suite given by name, or by a path that ends in .yaml or .yml."""
+    """Return the file of a suite given by name, or by a path that ends in .yaml or .yml.
+
+    Raises:
+        SuiteError: there is no suite of that name.
+    """
     if name.endswith((".yaml", ".yml")):
         return Path(name)
-    paths = suite_paths(folder)
-    if name not in paths:
+    paths = known_suites(folder)
+    if name in paths:
+        return paths[name]
+    hidden = shipped_suites() / f"{name}.yaml"
+    if hidden.exists():
         raise SuiteError(
-            f"{folder}: no suite '{name}'. {choices(name, list(paths), 'bench suites')}"
+            f"{folder}: no suite '{name}'; bench's own suites, which have it, are used with "
+            f"--suites {hidden.parent}"
         )
-    return paths[name]
+    raise SuiteError(f"{folder}: no suite '{name}'. {choices(name, list(paths), 'bench suites')}")

@@ -1,8 +1,9 @@
 """Methods as points: for each preset the value of every coordinate, and where it comes from.
 
-Presets are data: those of the papers in `methods/*.yaml` here, anybody's own in
-`<suites>/methods/*.yaml`. A suite may override any coordinate. Nothing in the code depends on a
-preset's name: it is a label that does not enter a cell's id.
+Presets are data: those of the papers in `methods/*.yaml` here, those of installed plug-ins in the
+folders that they name as `bench.methods`, anybody's own in `<suites>/methods/*.yaml`. A suite may
+override any coordinate. Nothing in the code depends on a preset's name: it is a label that does not
+enter a cell's id.
 """
 
 from collections.abc import Mapping
@@ -10,10 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.cells.losses import LOSS_OPTIONS, kappa_of
-from bench.cells.requirements import BELONGS, DRAWN, WITH_GRADIENT
+from bench.cells.losses import LOSS_OPTIONS, kappa_of, number_names, numbers_of
+from bench.cells.requirements import DRAWN, WITH_GRADIENT, belongs_with
 from bench.errors import SuiteError, choices
 from bench.files.yaml_file import load_yaml
+from bench.plugins.folders import plugin_folders
 from bench.record import Record
 from bench.suites.named_files import read_entries, read_folder
 from bench.suites.sources import Coordinate, read_coordinate
@@ -46,7 +48,7 @@ class _Written(Record):
 
 
 def load_presets(suites: Path) -> Mapping[str, Preset]:
-    """Return every preset by name: the papers', then those in `methods/` beside the suites.
+    """Return every preset by name: the papers', plug-ins', then those in `methods/` beside suites.
 
     Args:
         suites: the folder of suite files.
@@ -54,13 +56,22 @@ def load_presets(suites: Path) -> Mapping[str, Preset]:
     Raises:
         SuiteError: in one line, whatever is wrong with a file.
     """
-    return read_folder(suites / "methods", paper_presets(), _add)
+    return read_folder(suites / "methods", _installed_presets(), _add)
 
 
 @cache
 def paper_presets() -> Mapping[str, Preset]:
     """Return the presets of the papers by name."""
     return read_folder(Path(__file__).parent / "methods", {}, _add)
+
+
+@cache
+def _installed_presets() -> Mapping[str, Preset]:
+    """Return the presets of the papers and of installed plug-ins by name."""
+    known = paper_presets()
+    for folder in plugin_folders("bench.methods"):
+        known = read_folder(folder.path, known, _add)
+    return known
 
 
 def _add(path: Path, known: dict[str, Preset]) -> None:
@@ -117,9 +128,12 @@ def filled(settings: dict[str, Any], known: Mapping[str, Preset]) -> dict[str, A
 
 def _is_stale(name: str, merged: dict[str, Any]) -> bool:
     """Return whether a preset's setting has no meaning any more with the others."""
+    if name in number_names():
+        return name not in numbers_of(merged.get("loss"))
     if name == "drawn":
         return merged["drawn"] not in DRAWN.get(str(merged.get("negatives")), ())
-    tables = [BELONGS, WITH_GRADIENT] if merged.get("loss") == "gradient" else [BELONGS]
+    belongs = belongs_with(merged.get("loss"))
+    tables = [belongs, WITH_GRADIENT] if merged.get("loss") == "gradient" else [belongs]
     return any(name in rules and not rules[name].has_meaning(merged) for rules in tables)
 
 

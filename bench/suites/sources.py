@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from bench.cells.axes import Comparison, DataAndViews, Encoder, Objective, Optimisation
+from bench.cells.losses import number_names
 from bench.errors import SuiteError, choices
 from bench.suites.agreement import agrees
 from bench.suites.suite import Scalar
@@ -53,7 +54,7 @@ def read_coordinate(name: str, written: Any, place: str) -> Coordinate:
         SuiteError: there is no such setting, a value is not allowed, it has no source, or `why` is
             missing or explains nothing.
     """
-    if name not in COORDINATES:
+    if name not in COORDINATES and name not in number_names():
         raise SuiteError(f"{place}: unknown key. {choices(name, list(COORDINATES))}")
     if isinstance(written, dict):
         return _of_mapping(name, written, place)
@@ -97,6 +98,8 @@ def _check(name: str, value: Any, place: str) -> None:
 
 @cache
 def _of_field(name: str) -> TypeAdapter[Any]:
+    if name not in COORDINATES:  # a number of a plug-in's objective, whose bounds cells hold
+        return TypeAdapter(float | None)
     field = COORDINATES[name]
     typed: Any = Annotated[field.annotation, *(field.metadata or [None])]
     return TypeAdapter(typed)

@@ -18,7 +18,7 @@ from bench.cells.supervised import Supervised
 from bench.cells.warps import Warp
 from bench.data.catalogue import streams
 from bench.data.held_out import with_files_held_out, with_held_out
-from bench.data.images import Images, Split
+from bench.data.images import Images, Split, Triple
 from bench.data.load import load_images
 from bench.data.sending import sent
 from bench.data.streaming import CropStream, ImageFiles, centre_crops, load_files
@@ -121,12 +121,7 @@ class InMemory:
         """Yield the labelled images, float32 in [0, 1]."""
         split = self.parts[part]
         for pixels in split.pixels[split.labels >= 0].split(EVALUATED_AT_ONCE):
-            values = pixels.float() / 255
-            if values.shape[-2:] != (self.size, self.size):
-                values = nn.functional.interpolate(
-                    values, size=(self.size, self.size), mode="bilinear", antialias=True
-                ).clamp(0, 1)
-            yield values
+            yield at_size(pixels.float() / 255, self.size)
 
 
 class OnDisk:
@@ -222,17 +217,33 @@ def open_source(cell: WithImages, root: Path, device: str) -> Source:
     return InMemory(cell, images, device)
 
 
+def at_size(values: Tensor, size: int) -> Tensor:
+    """Return images in [0, 1], (B, 3, H, W), as (B, 3, size, size), resized where they are not."""
+    if values.shape[-2:] == (size, size):
+        return values
+    return nn.functional.interpolate(
+        values, size=(size, size), mode="bilinear", antialias=True
+    ).clamp(0, 1)
+
+
 def normaliser(cell: WithImages, meta: Meta, device: str) -> Callable[[Tensor], Tensor]:
+    """Return the function that takes pixels in [0, 1] to what an encoder of the cell sees."""
+    return normalised(cell.colour, meta.mean, meta.std, device)
+
+
+def normalised(
+    colour: str, of_mean: Triple, of_std: Triple, device: torch.device | str
+) -> Callable[[Tensor], Tensor]:
     """Return the function that takes pixels in [0, 1] to what an encoder sees.
 
     With colour "rgb" that has mean 0 and variance 1 a channel; with "lab" it is `scaled_lab`, the
     same for every data set.
     """
-    if cell.colour == "lab":
+    if colour == "lab":
         return lambda pixels: scaled_lab(pixels).contiguous(memory_format=torch.channels_last)
     shape = (1, 3, 1, 1)
-    mean = torch.tensor(meta.mean, device=device).view(shape)
-    scale = 1 / torch.tensor(meta.std, device=device).view(shape)
+    mean = torch.tensor(of_mean, device=device).view(shape)
+    scale = 1 / torch.tensor(of_std, device=device).view(shape)
 
     def normalise(pixels: Tensor) -> Tensor:
         return ((pixels - mean) * scale).contiguous(memory_format=torch.channels_last)

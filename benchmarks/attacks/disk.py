@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.attacks.attempt import Attempt, judge
 from benchmarks.attacks.child import Answer, bench
-from benchmarks.attacks.workbench import NAMES, cell_bytes, difference, run, write_suites
+from benchmarks.attacks.workbench import NAMES, difference, run, undisturbed, write_suites
 
 FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
 EVENTS = ("open", "os.rename", "os.link", "os.mkdir", "os.remove", "os.utime", "os.truncate")
@@ -23,8 +23,7 @@ SHARE = 0.7  # of the attempts are faults at a moment; the others are limits of 
 def attempts(rng: Random, root: Path) -> Generator[Attempt, None, None]:
     """Yield attempts to run on a disk that fails: one line, and the same bytes when it works."""
     write_suites(root / "whole")
-    run(root / "whole")
-    whole = cell_bytes(root / "whole")
+    whole = undisturbed(root / "whole")
     while True:
         home = root / "home"
         shutil.rmtree(home, ignore_errors=True)

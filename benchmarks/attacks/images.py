@@ -1,7 +1,6 @@
 """Folders of images with files that are torn, giant, of odd kinds, or no images at all."""
 
 import io
-import json
 import os
 import pickle
 import shutil
@@ -22,6 +21,7 @@ from bench.errors import BenchError
 from benchmarks.attacks.attempt import Attempt, Outcome, judge
 from benchmarks.attacks.child import Answer, bench, in_child
 from benchmarks.attacks.material import damaged, replace_by_odd_file
+from benchmarks.attacks.workbench import failures
 from tests.fakes.suites import DIGITS, changed, to_yaml
 
 NAME, SIDE, IMAGES = "pictures", 16, 20  # images of a class and part
@@ -118,8 +118,7 @@ def _trained(home: Path, told: str) -> Attempt:
     """Train on the folder: a fault of the data must be told as one."""
     answer = bench(home, "run", "small", "--executor", "inline")
     attempt = judge(f"run: {told}", answer)
-    ends = [json.loads(p.read_text()) for p in home.glob("results/*/*/attempts/*.json")]
-    wrong = [e["message"] for e in ends if e["state"] == "failed" and e["reason"] != "data"]
+    wrong = [message for reason, message in failures(home) if reason != "data"]
     if wrong and not attempt.is_finding:
         return Attempt(attempt.what, Outcome.TRACEBACK, f"told as a fault of the code: {wrong[0]}")
     return attempt

@@ -14,12 +14,20 @@ from random import Random
 from bench import cli
 from benchmarks.attacks.attempt import SHOWN, Attempt, Outcome
 from benchmarks.attacks.child import kill_group, start
-from benchmarks.attacks.workbench import IMAGES, NAMES, cell_bytes, difference, run
+from benchmarks.attacks.workbench import (
+    IMAGES,
+    NAMES,
+    WHOLE_S,
+    cell_bytes,
+    difference,
+    run,
+    undisturbed,
+)
 from tests.fakes.suites import SUITE, changed, to_yaml
 
 KILLS = 10  # on the way to one finished grid
 LAUNCHERS = 3  # at once
-STOP_S = 120.0  # for one that was told to stop
+STOP_S = 300.0  # for one that was told to stop
 SIGNALS = (signal.SIGKILL,) * 6 + (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2)
 SETTINGS = {"BENCH_CHECKPOINT_S": "0.05"}
 # 33 hidden units fill no cache line: cells are not stacked, each is a unit of work.
@@ -29,8 +37,7 @@ TOYS = changed(SUITE, {"fixed.hidden_units": 33, "fixed.steps": 400, "seeds": [0
 def attempts(rng: Random, root: Path) -> Generator[Attempt, None, None]:
     """Yield kills; when a grid is done at last, one that lost or changed something is a finding."""
     _write_suites(root / "whole")
-    run(root / "whole")
-    whole = cell_bytes(root / "whole")
+    whole = undisturbed(root / "whole")
     while True:
         home = root / "home"
         shutil.rmtree(home, ignore_errors=True)
@@ -44,31 +51,62 @@ def _write_suites(home: Path) -> None:
         (home / "suites" / f"{suite['name']}.yaml").write_text(to_yaml(suite))
 
 
-class _Round:
-    """One grid, killed on its way until it has had enough."""
+class Round:
+    """One grid that is hurt on its way, and what is found wrong with it."""
+
+    def __init__(self, rng: Random, home: Path) -> None:
+        """Begin with nothing hurt."""
+        self.rng, self.home = rng, home
+        self.told: list[str] = []  # what was done to it
+        self.faults: list[tuple[Outcome, str]] = []
+        self.seen: dict[str, bytes] = {}  # summaries that were there once
+
+    def look(self) -> None:
+        """Note finished cells that changed or are gone."""
+        now = {n: c for n, c in cell_bytes(self.home).items() if n.endswith("summary.json")}
+        lost = [name for name, content in self.seen.items() if now.get(name) != content]
+        self.faults += [(Outcome.CHANGED, f"{name} was lost or changed") for name in lost]
+        self.seen |= now
+
+    def compare(self, whole: dict[str, bytes]) -> None:
+        """Compare the finished grid with one that nobody disturbed; no cell was done twice."""
+        self.look()
+        if (wrong := difference(self.home, whole)) is not None:
+            self.faults.append((Outcome.CHANGED, wrong))
+        counts = Counter[str]()
+        for path in self.home.glob("results/*/*/attempts/*.json"):
+            counts[path.parts[-3]] += json.loads(path.read_text())["state"] == "done"
+        twice = [cell for cell, times in counts.items() if times > 1]
+        self.faults += [(Outcome.CHANGED, f"{cell} was done twice") for cell in twice]
+
+    def attempts(self) -> list[Attempt]:
+        """Return what was done; the first of them carry the faults."""
+        found = [Attempt(what, Outcome.ANSWERED) for what in self.told]
+        for i, (outcome, detail) in enumerate(self.faults[: len(found)]):
+            found[i] = Attempt(self.told[i], outcome, detail[-SHOWN:])
+        return found
+
+
+class _Round(Round):
+    """Launchers and workers are killed until the grid has had enough."""
 
     def __init__(self, rng: Random, home: Path, whole: dict[str, bytes], *, workers: bool) -> None:
-        self.rng, self.home, self.whole, self.workers = rng, home, whole, workers
+        super().__init__(rng, home)
+        self.whole, self.workers = whole, workers
         self.launchers: list[int] = []
-        self.seen: dict[str, bytes] = {}  # summaries that were there once
-        self.faults: list[tuple[Outcome, str]] = []
         self.started = 0
 
     def hits(self) -> list[Attempt]:
         """Kill so many times, let the grid end, and return the kills with what came of them."""
-        told = []
         for _ in range(KILLS):
-            told.append(self._hit())
-            self._look()
+            self.told.append(self._hit())
+            self.look()
         for pid in self.launchers:
             kill_group(pid)
             os.waitpid(pid, 0)
         self._wait_for_workers()
         self._end()
-        found = [Attempt(what, Outcome.ANSWERED) for what in told]
-        for i, (outcome, detail) in enumerate(self.faults[:KILLS]):
-            found[i] = Attempt(told[i], outcome, detail)
-        return found
+        return self.attempts()
 
     def _start(self) -> None:
         """Begin a launcher, which is a copy of this process."""
@@ -118,40 +156,21 @@ class _Round:
                 return
             time.sleep(0.1)
 
-    def _look(self) -> None:
-        """Note finished cells that changed or are gone."""
-        now = {n: c for n, c in cell_bytes(self.home).items() if n.endswith("summary.json")}
-        lost = [name for name, content in self.seen.items() if now.get(name) != content]
-        self.faults += [(Outcome.CHANGED, f"{name} was lost or changed") for name in lost]
-        self.seen |= now
-
     def _end(self) -> None:
-        """Let the grid end; compare it with one that nobody disturbed."""
-        answer = run(self.home)
+        """Let the grid end; look for what is other than it should be."""
+        answer = run(self.home, seconds=WHOLE_S)
+        if answer.hangs:
+            self.faults.append((Outcome.HANG, "the grid does not end"))
+            return
         if answer.status != 0:
             self.faults.append((Outcome.CHANGED, f"it does not end: {answer.last_line}"))
-        if (wrong := difference(self.home, self.whole)) is not None:
-            self.faults.append((Outcome.CHANGED, wrong))
-        self.faults += [
-            (Outcome.CHANGED, f"{cell} was done {times} times")
-            for cell, times in done_times(self.home / "results").items()
-            if times > 1
-        ]
+        self.compare(self.whole)
         for path in self.home.glob("*.err"):
             text = path.read_text(errors="replace")
             if "Traceback (most recent call last)" in text:
-                self.faults.append((Outcome.TRACEBACK, text[-2 * SHOWN :]))
+                self.faults.append((Outcome.TRACEBACK, text))
         left = [p for p in self.home.glob("results/*/*/**/.*") if p.parent.name != "attempts"]
         self.faults += [(Outcome.CHANGED, f"{p.name} was left behind") for p in left]
-
-
-def done_times(results: Path) -> Counter[str]:
-    """Return how often an attempt at a cell ended well, by the cell's folder."""
-    counts: Counter[str] = Counter()
-    for path in results.glob("*/*/attempts/*.json"):
-        name = path.parents[1].relative_to(results).as_posix()
-        counts[name] += json.loads(path.read_text())["state"] == "done"
-    return counts
 
 
 def workers_of(home: Path) -> list[int]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.attacks.attempt import Attempt, Outcome, judge
+from benchmarks.attacks.attempt import SHOWN, Attempt, Outcome, judge
 from benchmarks.attacks.child import bench
-from benchmarks.attacks.workbench import cell_bytes
+from benchmarks.attacks.workbench import cell_bytes, failures
 from tests.fakes.cells import SMALL
 from tests.fakes.suites import SECONDS, SuiteData, to_yaml
 from tests.fakes.toys import SPIRALS, TOY, VINCE
@@ -89,10 +89,9 @@ def _computed(home: Path, told: str, *, twice: bool) -> Attempt:
     attempt = judge(told, bench(home, *words), lambda: _wrong_numbers(home))
     if attempt.is_finding:
         return attempt
-    ends = [json.loads(path.read_text()) for path in home.glob("results/*/*/attempts/*.json")]
-    faults = [e["message"] for e in ends if e["state"] == "failed" and e["reason"] == "code"]
+    faults = [message for reason, message in failures(home) if reason == "code"]
     if faults:
-        return Attempt(told, Outcome.TRACEBACK, f"a fault of the code: {faults[0]}"[:300])
+        return Attempt(told, Outcome.TRACEBACK, f"a fault of the code: {faults[0]}"[:SHOWN])
     if twice and attempt.outcome == Outcome.ANSWERED:
         first = cell_bytes(home)
         shutil.rmtree(home / "results")

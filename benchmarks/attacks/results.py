@@ -34,7 +34,7 @@ def attempts(rng: Random, root: Path) -> Generator[Attempt, None, None]:
     """Yield attempts: one flipped bit before `doctor`, or other damage before another verb."""
     base = make_workbench(root / "base")
     shutil.copytree(base / "results", base / "whole")
-    _run_elsewhere(base)
+    _announce(base / "results")
     before, bytes_before = Read(base), cell_bytes(base)
     while True:
         home = copy_of(base, root / "home")
@@ -44,13 +44,12 @@ def attempts(rng: Random, root: Path) -> Generator[Attempt, None, None]:
             yield _damaged(rng, home, before, bytes_before)
 
 
-def _run_elsewhere(base: Path) -> None:
-    """Leave what launchers leave: an announcement, and attempts that still run."""
-    shutil.copy(next(base.glob("results/gaussian-mi/*/attempts/0001.json")), base / "attempt")
-    owner = json.loads((base / "attempt").read_text())["owner"]
-    record = {"owner": owner, "cells": ["0" * 16], "retry_before": 0.0}
-    (base / "results" / "launches").mkdir(exist_ok=True)
-    (base / "results" / "launches" / "0123456789ab.json").write_text(json.dumps(record))
+def _announce(results: Path) -> None:
+    """Leave what a killed launcher leaves: its announcement."""
+    attempt = json.loads(next(results.glob("gaussian-mi/*/attempts/0001.json")).read_text())
+    record = {"owner": attempt["owner"], "cells": ["0" * 16], "retry_before": 0.0}
+    (results / "launches").mkdir(exist_ok=True)
+    (results / "launches" / "0123456789ab.json").write_text(json.dumps(record))
 
 
 class Read:

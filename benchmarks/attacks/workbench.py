@@ -1,10 +1,11 @@
 """A folder with two small suites whose cells are done, and copies of it to attack."""
 
+import json
 import shutil
 from pathlib import Path
 
 from bench.results.digests import TRAINED
-from benchmarks.attacks.child import Answer, bench
+from benchmarks.attacks.child import SECONDS, Answer, bench
 from tests.fakes.suites import DIGITS, SUITE, changed, to_yaml
 
 TOYS = changed(
@@ -12,6 +13,7 @@ TOYS = changed(
 )
 IMAGES = changed(DIGITS, {"fixed.epochs": 1})
 NAMES = ("small", "digits")
+WHOLE_S = 120.0  # of a core, for all cells
 OF_CELL = ("summary.json", "history.jsonl", "cell.json", "arrays.npz")
 
 
@@ -25,15 +27,25 @@ def write_suites(home: Path) -> None:
 def make_workbench(home: Path) -> Path:
     """Write the suites and compute their cells; return the folder."""
     write_suites(home)
-    answer = run(home)
-    if answer.status != 0:
-        raise RuntimeError(answer.err)
+    undisturbed(home)
     return home
 
 
-def run(home: Path, *options: str) -> Answer:
-    """Compute what is missing, in one process."""
-    return bench(home, "run", *NAMES, "--executor", "inline", *options)
+def undisturbed(home: Path) -> dict[str, bytes]:
+    """Compute all cells while nobody disturbs it; return their bytes (`cell_bytes`).
+
+    Raises:
+        RuntimeError: not all of them are done.
+    """
+    answer = run(home, seconds=WHOLE_S)
+    if answer.status != 0:
+        raise RuntimeError(f"status {answer.status}: {answer.err}")
+    return cell_bytes(home)
+
+
+def run(home: Path, *options: str, seconds: float = SECONDS) -> Answer:
+    """Compute what is missing, in one process, in so many seconds of a core."""
+    return bench(home, "run", *NAMES, "--executor", "inline", *options, seconds=seconds)
 
 
 def copy_of(home: Path, to: Path) -> Path:
@@ -47,9 +59,18 @@ def cell_bytes(home: Path) -> dict[str, bytes]:
     """Return what a finished run leaves that may not depend on how it was run, by its place."""
     return {
         str(path.relative_to(home)): path.read_bytes()
-        for path in sorted((home / "results").glob("*/*/*"))
-        if path.name in OF_CELL and path.parent.parent.name != TRAINED
+        for name in OF_CELL
+        for path in sorted(
+            (home / "results").glob(f"*/*/{name}")
+        )  # folders of launches come and go
+        if path.parent.parent.name != TRAINED
     }
+
+
+def failures(home: Path) -> list[tuple[str, str]]:
+    """Return the reason and the message of each attempt at a cell that failed."""
+    ends = [json.loads(path.read_text()) for path in home.glob("results/*/*/attempts/*.json")]
+    return [(end["reason"], end["message"]) for end in ends if end["state"] == "failed"]
 
 
 def difference(home: Path, whole: dict[str, bytes]) -> str | None:

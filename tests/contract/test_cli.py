@@ -513,7 +513,8 @@ def test_cells_travel(done: Workspace) -> None:
         ),
         (
             ("export", "small", "--to", "out", "--encoders"),
-            "--encoders: tables cannot hold encoders; --to out.tar exports them",
+            "--encoders: tables cannot hold encoders; --to out.tar exports them, for other "
+            "programs `--as safetensors`",
         ),
         (
             ("export", "small", "--to", "x.tar"),

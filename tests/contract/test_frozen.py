@@ -36,11 +36,18 @@ EVALUATION_IDS = {
     "warped-few-shot": "09623f3684dc001d",
 }
 EXPORTED = {
+    "baseline.dcl-table-1.csv.gz": "4abc9a80d21e17c3",
+    "baseline.search-batch.csv.gz": "dc508e3f1820fad4",
+    "digests.json": "5918c3c7a757ffdd",
     "gaussian-mi.csv": "490373fe6872e71a",
     "gaussian-mi.history.csv": "85533756ac500fd5",
     "gradient-norm.csv": "5d38b11c318a0c84",
     "identity.csv": "9e59857cfb6a4130",
     "optimal-bound.csv": "4c5960314400a3d9",
+    "pretrain.dcl-table-1.arrays.npz": "fe569a68dec0d69b",
+    "pretrain.dcl-table-1.csv.gz": "c69c570cb4038a8b",
+    "pretrain.search-batch.arrays.npz": "959f582458f86050",
+    "pretrain.search-batch.csv.gz": "ad49ba13944557dd",
     "spirals.arrays.npz": "89d0e6d8d1be7948",
     "spirals.csv": "25dc3d77d2430790",
     "spirals.history.csv": "7ce04485e7060304",

@@ -10,13 +10,14 @@ FILES = sorted((ROOT / "bench").rglob("*.py"))
 
 # Folders and files of `bench`, each with what it may import beside itself and `GROUND`; it may name
 # what stands above it here and nothing else, so that this list is an order of the whole house.
-GROUND = ("__init__", "errors", "record", "text", "files", "cells")
+GROUND = ("__init__", "errors", "record", "text", "files", "plugins", "cells")
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "__init__": (),
     "errors": (),
     "record": (),
     "text": (),
     "files": (),
+    "plugins": (),
     "cells": (),
     "environment": (),
     "signals": (),
@@ -47,6 +48,10 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "cli": (
         "environment", "signals", "papers", "suites", "data", "results", "experiments",
         "estimate", "launch", "analysis", "report",
+    ),
+    "plot": ("analysis", "figures"),
+    "api": (
+        "papers", "suites", "results", "experiments", "launch", "analysis", "cli",
     ),
     "__main__": ("cli",),
 }  # fmt: skip

@@ -1,6 +1,8 @@
 """What is read of results, and when: few verbs need more than metrics, and damage is told."""
 
 import os
+import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -100,13 +102,42 @@ def test_damaged_arrays_are_told_by_those_who_read_them(
     assert done.call("doctor").status == 1
 
 
-def test_a_pipe_in_the_place_of_a_summary_is_one_line_and_the_cell_missing(
-    done: Workspace,
+def put_socket(path: Path) -> None:
+    """Bind a socket to a path, which may be too long for one."""
+    here = os.open(".", os.O_RDONLY)
+    os.chdir(path.parent)
+    try:
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(path.name)
+    finally:
+        os.fchdir(here)
+        os.close(here)
+
+
+ODD: dict[str, Callable[[Path], None]] = {
+    "pipe": os.mkfifo,
+    "folder": Path.mkdir,
+    "socket": put_socket,
+}
+
+
+@pytest.fixture(params=sorted(ODD))
+def odd(request: pytest.FixtureRequest) -> Callable[[Path], None]:
+    """Puts something that is no regular file in the place of a file."""
+
+    def put(path: Path) -> None:
+        path.unlink(missing_ok=True)
+        ODD[request.param](path)
+
+    return put
+
+
+def test_an_odd_file_in_the_place_of_a_summary_is_one_line_and_the_cell_missing(
+    done: Workspace, odd: Callable[[Path], None]
 ) -> None:
     """The verbs go on with the other cells; `run` computes it again."""
     path = folders(done)[0].relative_to(done.root) / "summary.json"
-    (done.root / path).unlink()
-    os.mkfifo(done.root / path)
+    odd(done.root / path)
     why = f"bench: warning: {path}: is no regular file"
     for words in (("status", "small"), ("plan", "small"), ("compare", "small")):
         answer = done.call(*words, "--json", "--seeds", "0")
@@ -117,6 +148,22 @@ def test_a_pipe_in_the_place_of_a_summary_is_one_line_and_the_cell_missing(
     assert (answer.status, answer.json["missing"]) == (0, 0)
     assert answer.err.startswith(f"{why}; the cell is computed again\n")
     assert done.call("doctor").status == 0
+
+
+@pytest.mark.parametrize("name", ["history", "arrays", "summary"])
+def test_an_odd_file_in_a_cell_harms_no_report_of_another_suite(
+    done: Workspace, odd: Callable[[Path], None], name: str
+) -> None:
+    done.suite(changed(HISTORY, {"name": "other", "fixed.steps": 7}))
+    first = folders(done)[0]
+    path = first / {"history": "history.jsonl", "arrays": "arrays.npz"}.get(name, "summary.json")
+    odd(path)
+    answer = done.call("report", "other", "--to", "site", "--formats", "")
+    (line,) = answer.err.splitlines()
+    left = {"history": "its history is left out", "arrays": "its arrays are left out"}
+    assert line.startswith(f"bench: warning: {path.relative_to(done.root)}: is no regular file; ")
+    assert line.endswith(left.get(name, "it counts as missing"))
+    assert answer.status == 0
 
 
 @pytest.mark.slow

@@ -35,10 +35,11 @@ def test_the_tables_of_the_suite_are_printed(measured: Workspace) -> None:
     assert lines == [
         "small at scale tiny (reduced: seconds): 8 of 16 cells done",
         "",
-        "bound (nats) (mean ± 95 % interval, n = 2)",
-        "loss     K          mi_true = 2         mi_true = 10",
-        "eqco     8  0.95 ± 6.35 (+0.25)  1.75 ± 6.35 (+0.25)",
-        "infonce  8          0.70 ± 6.35          1.50 ± 6.35",
+        "bound (nats) (mean [lowest to highest], n = 2)",
+        "loss     K                  mi_true = 2                 mi_true = 10",
+        "eqco     8  0.95 [0.45 to 1.45] (+0.25)  1.75 [1.25 to 2.25] (+0.25)",
+        "infonce  8          0.70 [0.20 to 1.20]          1.50 [1.00 to 2.00]",
+        "signed, in parentheses: the difference from infonce",
         "",
         "Next: `bench run small --scale tiny` computes the rest",
     ]

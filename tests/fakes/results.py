@@ -19,13 +19,18 @@ def cells_of(path: Path, scale: str) -> list[Cell]:
     return expand(load_suite(path), scale, path)
 
 
-def finish(root: Path, cells: Sequence[Cell], metrics: Callable[[Any], dict[str, float]]) -> None:
+def finish(
+    root: Path,
+    cells: Sequence[Cell],
+    metrics: Callable[[Any], dict[str, float]],
+    origin: dict[str, Any] = ORIGIN,
+) -> None:
     """Let the cells be done in a results folder, with these metrics."""
     store = Store(root)
     for cell in cells:
         folder = store.folder(cell)
         write_whole(folder.cell_file, to_json(cell.model_dump(mode="json")))
-        folder.finish(metrics(cell), {}, ORIGIN)
+        folder.finish(metrics(cell), {}, origin)
 
 
 def alter(file: Path, **changes: Any) -> None:

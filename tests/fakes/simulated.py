@@ -1,4 +1,4 @@
-"""Processes that are threads: each halts before every change of a file, goes on when told, or dies.
+"""Processes that are threads: each halts before it lists a folder or changes a file, or dies.
 
 A dead one changes nothing any more, whatever its `finally` clauses try: as after `kill -9`.
 """
@@ -17,7 +17,10 @@ import pytest
 from bench.results import owner
 from bench.results.owner import Owner
 
-EVENTS = {"os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir", "os.utime", "os.truncate"}
+EVENTS = {
+    "os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir", "os.utime", "os.truncate",
+    "os.listdir",
+}  # fmt: skip
 _local = threading.local()
 _numbers = itertools.count(10**8)  # no process of this machine has such a number
 _alive: dict[int, "Simulated"] = {}
@@ -86,12 +89,18 @@ class Simulated:
             self._halts.release()
 
 
+def current() -> Simulated | None:
+    """Return the process that asks; None if it is none of these."""
+    process: Simulated | None = getattr(_local, "process", None)
+    return process
+
+
 def alive() -> list[Simulated]:
     return list(_alive.values())
 
 
 def _look(event: str, args: tuple[Any, ...]) -> None:
-    process: Simulated | None = getattr(_local, "process", None)
+    process = current()
     if process is None or not args or not str(args[0]).startswith(process.root):
         return
     writes = event == "open" and isinstance(args[2], int) and args[2] & os.O_ACCMODE != os.O_RDONLY
@@ -104,7 +113,7 @@ REAL_ME, REAL_STARTED = Owner.me, owner._started
 
 
 def _me() -> Owner:
-    process: Simulated | None = getattr(_local, "process", None)
+    process = current()
     return REAL_ME() if process is None else process.owner
 
 

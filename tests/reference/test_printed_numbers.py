@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from bench.analysis.effects import fits
 from bench.analysis.printed import (
     judge_printed,
     margins_text,
@@ -13,6 +12,7 @@ from bench.analysis.printed import (
     reached,
 )
 from bench.cells.cell import Cell
+from bench.cells.index import CellIndex
 from bench.papers.printed_margins import MARGINS
 from bench.papers.reader import PAPERS, load_paper
 from bench.suites.checks import Check
@@ -69,8 +69,7 @@ def opposite(cells: list[Cell]) -> Any:
         return axes[key].index(str(cell.settings.get(check.over)).zfill(12))
 
     def shift(check: Check, cell: Cell) -> float:
-        known = {"experiment": cell.experiment} | cell.settings
-        if not fits(known, check.where):
+        if not CellIndex([cell]).where(check.where):
             return 0.0
         kind: Any = check
         if kind.check in ("exceeds", "gain-exceeds"):

@@ -119,5 +119,6 @@ class Job:
         return DelayedSubmission(self)
 
     def _end(self, number: int, _: FrameType | None) -> None:
-        self.stopped.touch()
+        with suppress(OSError):
+            self.stopped.touch()
         raise Interrupted(f"signal {number}")

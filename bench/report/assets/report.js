@@ -67,6 +67,15 @@ document.querySelectorAll("table.sortable").forEach((table, number) => {
   if (table.tBodies[0].rows.length >= LONG) makeFilter(table, number);
 });
 
+document.querySelectorAll("main h2[id]:not(.unseen), main h3[id]").forEach((head) => {
+  const link = document.createElement("a");
+  link.className = "permalink";
+  link.href = `#${head.id}`;
+  link.textContent = "#";
+  link.setAttribute("aria-label", `Link to ${head.textContent.trim()}`);
+  head.append(" ", link);
+});
+
 function openTarget() {
   const target = location.hash && document.getElementById(location.hash.slice(1));
   const details = target && target.closest("details");
@@ -74,4 +83,7 @@ function openTarget() {
   if (location.hash === "#cells") document.querySelector("#cells ~ details").open = true;
 }
 addEventListener("hashchange", openTarget);
+addEventListener("hashchange", () => {
+  document.querySelectorAll(":popover-open").forEach((open) => open.hidePopover());
+});
 openTarget();

@@ -13,6 +13,7 @@ from bench.analysis.statistics import (
     Estimate,
     Interval,
     Region,
+    Seeds,
     Term,
     contrast,
     estimate,
@@ -52,7 +53,7 @@ def test_separate_variances_are_welchs_test() -> None:
     mine, theirs = [1.0, 2.0, 4.0], [0.5, 0.7, 0.9, 3.0]
     expected = stats.ttest_ind(mine, theirs, equal_var=False).confidence_interval(0.95)
     sides = dict(enumerate(mine)), dict(enumerate(theirs, start=9))
-    found = contrast([Term(1.0, sides[0]), Term(-1.0, sides[1])])
+    found = contrast([Term(1.0, Seeds(sides[0])), Term(-1.0, Seeds(sides[1]))])
     assert found is not None
     told = found.interval(0.95)
     assert (told.low, told.high) == pytest.approx((expected.low, expected.high))
@@ -65,7 +66,7 @@ def test_separate_variances_are_welchs_test() -> None:
 
 def test_a_shared_variance_is_students_test_and_takes_in_other_points() -> None:
     mine, theirs, third = [1.0, 2.0, 4.0], [0.5, 0.7, 2.4], [7.0, 9.0]
-    terms = [Term(w, dict(enumerate(v)), "a") for w, v in ((1.0, mine), (-1.0, theirs))]
+    terms = [Term(w, Seeds(enumerate(v)), "a") for w, v in ((1.0, mine), (-1.0, theirs))]
     two = pooled([mine, theirs])
     assert two is not None
     found = contrast(terms, "pooled", {"a": two})
@@ -81,14 +82,14 @@ def test_a_shared_variance_is_students_test_and_takes_in_other_points() -> None:
 
 def test_paired_seeds_cancel_what_both_sides_share() -> None:
     mine, theirs = {0: 1.1, 1: 5.2, 2: 9.3}, {0: 1.0, 1: 5.0, 2: 9.0, 3: 50.0}
-    found = contrast([Term(1.0, mine), Term(-1.0, theirs)], "paired")
+    found = contrast([Term(1.0, Seeds(mine)), Term(-1.0, Seeds(theirs))], "paired")
     assert found is not None
     assert found.interval(0.9) == t_interval([mine[s] - theirs[s] for s in (0, 1, 2)], 0.9)
 
 
 def test_one_shared_seed_has_no_interval() -> None:
     def between(mine: dict[int, float], theirs: dict[int, float]) -> Estimate | None:
-        return contrast([Term(1.0, mine), Term(-1.0, theirs)])
+        return contrast([Term(1.0, Seeds(mine)), Term(-1.0, Seeds(theirs))])
 
     alone = between({0: 1.0}, {0: 3.0, 1: 5.0})
     assert alone is not None
@@ -101,7 +102,7 @@ def test_one_shared_seed_has_no_interval() -> None:
 
 def test_p_values_of_regions_are_those_of_one_sided_t_tests() -> None:
     values = [1.0, 2.0, 4.0]
-    found = contrast([Term(1.0, dict(enumerate(values)))])
+    found = contrast([Term(1.0, Seeds(enumerate(values)))])
     assert found is not None
     above = stats.ttest_1samp(values, 1.5, alternative="greater").pvalue
     below = stats.ttest_1samp(values, 3.0, alternative="less").pvalue
@@ -117,7 +118,7 @@ def test_the_smallest_effect_is_seen_four_times_in_five() -> None:
     effect = 1.4  # standard deviations of a run
     seen, sizes = 0, []
     for row in draws:
-        found = contrast([Term(1.0, dict(enumerate(effect + row)))])
+        found = contrast([Term(1.0, Seeds(enumerate(effect + row)))])
         assert found is not None
         seen += found.p_holds(Region(0.0, math.inf)) <= 0.05
         sizes.append(found.smallest_effect(0.05) or 0.0)

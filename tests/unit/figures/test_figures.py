@@ -120,7 +120,10 @@ def test_one_seed_has_no_bar() -> None:
 
 
 def test_history_is_a_mean_with_a_band() -> None:
-    frame = pd.DataFrame([{"step": s, "m": s * f, "K": 8} for s in (1, 2) for f in (1.0, 3.0)])
+    runs = ((0, 1.0), (1, 3.0))
+    frame = pd.DataFrame(
+        [{"step": s, "m": s * f, "K": 8, "seed": seed} for s in (1, 2) for seed, f in runs]
+    )
     ax = draw_history(frame, new_axes(), x="step", y="m", by="K")
     assert drawn(ax.lines[0], "y") == [2.0, 4.0]
     assert len(ax.collections) == 1
@@ -142,7 +145,7 @@ def history_of(lines: int) -> Canvas:
 
 @pytest.mark.parametrize(
     ("lines", "bands", "told"),
-    [(4, 4, "mean and 95 % t-interval over seeds (n = 2)"), (5, 0, "means over seeds (n = 2)")],
+    [(4, 4, "mean, and each seed by itself (n = 2)"), (5, 0, "means over seeds (n = 2)")],
 )
 def test_many_lines_have_no_bands(lines: int, bands: int, told: str) -> None:
     canvas = history_of(lines)
@@ -162,7 +165,7 @@ def test_an_accuracys_axis_ends_at_100() -> None:
 
 
 def test_a_line_that_a_panel_lacks_is_left_out() -> None:
-    frame = pd.DataFrame([{"epoch": e, "loss": "eqco", "m": 1.0} for e in (1, 2)])
+    frame = pd.DataFrame([{"epoch": e, "loss": "eqco", "m": 1.0, "seed": 0} for e in (1, 2)])
     ax = draw_history(frame, new_axes(), x="epoch", y="m", by="loss", names=["eqco", "infonce"])
     assert [line.get_label() for line in ax.lines] == ["eqco"]
 
@@ -290,9 +293,8 @@ def test_no_line_is_drawn_through_a_missing_cell() -> None:
     line = canvas.axes[0].containers[0][0]
     assert drawn(line, "x") == [64, 128, 256, 512]
     assert drawn(line, "y") == pytest.approx([9, np.nan, 9.75, 9.875], nan_ok=True)
-    assert canvas.legends[0].get_title().get_text() == (
-        "mean and 95 % t-interval over seeds (n = 1 to 2)"
-    )
+    told = canvas.legends[0].get_title().get_text()
+    assert told == "mean, and each seed by itself (n = 1 to 2)"
 
 
 def test_a_point_is_a_mean_over_seeds_of_both_metrics() -> None:

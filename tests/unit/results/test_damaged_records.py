@@ -24,6 +24,7 @@ WRONG: dict[str, Any] = {
     "another owner": {"owner": "me"},
     "an owner with more": {"owner": Owner.me().record() | {"more": 1}},
     "an owner with less": {"owner": {"pid": 1}},
+    "over without a time": {"ended": None, "state": "failed"},
     "null": {"ended": None, "state": "failed", "cells": None, "arrays": None},
     "words": {"attempt": "x", "ended": "x", "began": "x", "cells": "x", "arrays": "x"},
     "numbers": {"attempt": 0, "began": -1.0, "cells": [1], "arrays": [[1]]},

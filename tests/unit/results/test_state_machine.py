@@ -30,7 +30,7 @@ from bench.results.inspect import inspect
 from bench.results.reader import Finished, Results
 from bench.results.store import State, Store
 from tests.fakes.archives import ORIGIN, no_encoder
-from tests.fakes.simulated import Simulated, alive, simulate
+from tests.fakes.simulated import Simulated, alive, current, simulate
 from tests.fakes.toys import make_cells
 
 CELLS = make_cells(3)
@@ -39,9 +39,16 @@ SOME = st.lists(st.sampled_from(range(len(CELLS))), min_size=1, max_size=len(CEL
 MOST = 3  # processes at once
 
 
+AT_WORK: list[tuple[str, Simulated | None]] = []  # ids of cells, and who computes them
+TWICE: list[str] = []  # ids of cells that two living processes computed at once
+
+
 def compute(cells: Sequence[Cell], folders: Folders) -> tuple[list[Outcome], dict[str, Any]]:
     """Compute what depends on the cell alone, with a history and a checkpoint on the way."""
     outcomes: list[Outcome] = []
+    others = {name for name, process in AT_WORK if process in alive()}
+    TWICE.extend(cell.id for cell in cells if cell.id in others)
+    AT_WORK.extend((cell.id, current()) for cell in cells)
     for cell, folder in zip(cells, folders, strict=True):
         folder.rewind_history(0)
         for step in (1, 2):
@@ -50,6 +57,7 @@ def compute(cells: Sequence[Cell], folders: Folders) -> tuple[list[Outcome], dic
             folder.note_step(step)
         arrays = {"a": np.full(3, cell.seed, dtype=np.float32)}
         outcomes.append(Result({"gradient_norm": cell.seed + 0.5}, arrays))
+    AT_WORK[:] = [(name, process) for name, process in AT_WORK if process is not current()]
     return outcomes, dict(ORIGIN)
 
 
@@ -87,12 +95,15 @@ class Shared(RuleBasedStateMachine):
         self.right: dict[str, dict[str, bytes]] = {}
         self.whole: dict[str, Finished | None] = {}
         self.root, self.archive = self.top / "results", self.top / "cells.tar"
-        self.damaged = False
+        self.damaged = self.careful = False
+        AT_WORK.clear()
+        TWICE.clear()
         self.importer: Simulated | None = None
 
-    @initialize(given=SOME)
-    def undisturbed(self, given: list[int]) -> None:
-        """Note the right bytes; export some cells."""
+    @initialize(given=SOME, careful=st.booleans())
+    def undisturbed(self, given: list[int], careful: bool) -> None:
+        """Note the right bytes; export some cells. Where nobody damages anything more must hold."""
+        self.careful = careful
         launch(self.top / "whole", CELLS)
         self.right = {cell.id: bytes_of(self.top / "whole", cell) for cell in CELLS}
         store = Store(self.top / "whole")
@@ -136,7 +147,7 @@ class Shared(RuleBasedStateMachine):
         process.go_on(changes)
         process.kill()
 
-    @precondition(lambda self: self.root.exists())
+    @precondition(lambda self: self.root.exists() and not self.careful)
     @rule(which=st.integers(0, 10**6), kind=st.sampled_from(["flip", "cut", "empty", "remove"]))
     def damage(self, which: int, kind: str) -> None:
         """Damage a file of a finished cell while nobody writes, or a record at any time."""
@@ -168,6 +179,7 @@ class Shared(RuleBasedStateMachine):
         if not self.root.exists():
             return
         forget_warnings()
+        assert self.damaged or not TWICE
         store, read = Store(self.root), Results(self.root)
         for cell, state in zip(CELLS, store.states(CELLS), strict=True):
             folder, found, right = store.folder(cell), read.find(cell), self.whole[cell.id]

@@ -8,18 +8,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from bench.cells import CELLS
 from bench.cells.cell import Cell
 from bench.errors import StoreError
 from bench.results.export_tables import export_cells
 from bench.results.inspect import inspect
 from bench.results.reader import Results
 from bench.results.store import Store
-from bench.results.tables import table_files
+from bench.results.table_form import plain_row, row_of
+from bench.results.tables import Tables, table_files
 from tests.fakes.archives import picture
 from tests.fakes.cells import small_cell
 from tests.fakes.flips import flip
+from tests.fakes.paths import ROOT
+
+REFERENCE = ROOT / "results" / "reference"
 
 
 def finish(store: Store, cell: Cell, value: float) -> None:
@@ -65,10 +71,12 @@ def test_a_torn_file_of_arrays_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "value", "told"),
     [
+        ("metric.loss", "nan", "loss is no finite number"),
         ("metric.loss", "NaN", "loss is no finite number"),
         ("metric.loss", '"x"', "loss is no finite number"),
         ("metric.loss", "1e308", "loss is no finite number"),
         ("origin.wall_s", '"x"', "wall_s is no number"),
+        ("origin.wall_s", "[" * 10_000, "wall_s is no number"),
         ("origin.code.x", "[1]", "code.x is no text, number or truth value"),
     ],
 )
@@ -88,6 +96,91 @@ def test_a_table_that_holds_something_else_is_told(
         StoreError, match=rf"^{re.escape(str(file))}: {cell.id}: {re.escape(told)}$"
     ):
         Results(tmp_path / "out").find(cell)
+
+
+def former(store: Store, cells: Sequence[Cell], folder: Path) -> None:
+    """Write the tables of version 0.2.0.dev1: JSON in each entry, `metric.` before names."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bench.results.export_tables.plain_row", lambda row: row)
+        export_cells(cells, store, folder)
+
+
+def told_of(cell: Cell, folder: Path) -> tuple[object, ...]:
+    found = Results(folder).find(cell)
+    assert found is not None
+    fields = Results(folder).fields(cell.experiment, cell.id)
+    return fields, found.metrics, found.provenance, found.history
+
+
+@pytest.mark.parametrize(
+    "text", ["simclr", "3.12", "true", "null", "", "=1+1", '"x', "a,\nb", "NaN"]
+)
+def test_both_forms_are_read_alike_and_a_text_stays_a_text(tmp_path: Path, text: str) -> None:
+    store, cell = Store(tmp_path / "results"), small_cell(seed=3)
+    folder = store.folder(cell)
+    folder.path.mkdir(parents=True)
+    folder.append_history({"step": 1, "knn_top1": 12.5})
+    folder.finish({"knn_top1": 0.1 + 0.2, "loss": 1e-7}, {}, {"code": {"x": text}, "wall_s": 2.0})
+    former(store, [cell], tmp_path / "former")
+    export_cells([cell], store, tmp_path / "present")
+    assert told_of(cell, tmp_path / "present") == told_of(cell, tmp_path / "former")
+    fields, metrics, origin, _ = told_of(cell, tmp_path / "present")
+    assert fields == cell.model_dump(mode="json")
+    assert metrics == {"knn_top1": 0.1 + 0.2, "loss": 1e-7}
+    assert origin == {"code.x": text, "wall_s": 2.0}
+    before = Results(tmp_path / "former").stamp(cell)
+    assert Results(tmp_path / "present").stamp(cell) == before  # pages need not be drawn anew
+
+
+def test_a_table_in_the_former_form_is_added_to_and_becomes_plain(tmp_path: Path) -> None:
+    store, cells = Store(tmp_path / "results"), [small_cell(seed=seed) for seed in range(2)]
+    for cell in cells:
+        finish(store, cell, 0.25 + cell.seed / 2)
+    former(store, cells[:1], tmp_path / "out")
+    before = told_of(cells[0], tmp_path / "out")
+    export_cells(cells[1:], store, tmp_path / "out")
+    assert told_of(cells[0], tmp_path / "out") == before
+    frame = pd.read_csv(tmp_path / "out" / "pretrain.csv.gz")
+    assert list(frame.columns[:2]) == ["cell", "experiment"]
+    assert sorted(frame["cell"]) == sorted(cell.id for cell in cells)
+
+
+def test_one_line_of_pandas_reads_an_exported_table(tmp_path: Path) -> None:
+    """Text is text, numbers are numbers, null is missing, a metric has its own name."""
+    store, cell = Store(tmp_path / "results"), small_cell()
+    folder = store.folder(cell)
+    folder.path.mkdir(parents=True)
+    folder.append_history({"step": 1, "knn_top1": 12.5})
+    folder.finish({"knn_top1": 12.5, "q_b": 0.25}, {}, {"wall_s": 2.0})
+    export_cells([cell], store, tmp_path, suite="a")
+    frame = pd.read_csv(tmp_path / "pretrain.a.csv.gz")
+    (row,) = frame.to_dict("records")
+    fields = cell.model_dump()
+    for name, value in fields.items():
+        assert pd.isna(row[name]) if value is None else row[name] == value, name
+    assert (row["cell"], row["knn_top1"], row["origin.wall_s"]) == (cell.id, 12.5, 2.0)
+    assert row["metrics"].split() == ["knn_top1", "q_b"]
+    history = pd.read_csv(tmp_path / "pretrain.a.history.csv.gz")
+    assert history.to_dict("records") == [{"cell": cell.id, "step": 1, "knn_top1": 12.5}]
+
+
+def test_the_reference_tables_come_out_with_the_same_numbers() -> None:
+    """Each row in the present form and back, to the text of every entry."""
+    rows = 0
+    for path in sorted(REFERENCE.glob("*.csv*")):
+        stem = path.name.removesuffix(".gz").removesuffix(".csv")
+        for row in Tables(REFERENCE, stem).rows.values() if ".history" not in stem else ():
+            rows += 1
+            there = {name: text for name, text in row.items() if text}
+            assert row_of(plain_row(there)) == there
+    assert rows > 100
+
+
+def test_no_metric_has_the_name_of_a_setting_or_of_a_column() -> None:
+    for kind in CELLS.values():
+        names = {*kind.model_fields, "cell", "metrics", "metric", "value", "suite", "scale", "step"}
+        assert not names & set(kind.metrics)
+        assert not {"cell", "metrics", "metric", "value", "suite", "scale"} & set(kind.model_fields)
 
 
 def flat(store: Store, cells: Sequence[Cell], folder: Path) -> None:

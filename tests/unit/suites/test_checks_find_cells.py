@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
 
 import pytest
 
 from bench.analysis.claims import cells_of_check
-from bench.analysis.effects import fits, sides_of
+from bench.analysis.effects import sides_of
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
+from bench.cells.index import CellIndex
 from bench.suites.checks import Check, Peak
 from bench.suites.expand import expand
 from bench.suites.load import load_suite, suite_paths
@@ -48,8 +48,8 @@ def checks_of(name: str) -> Iterator[tuple[str, Check]]:
 
 def is_for_another_scale(check: Check, cells: Sequence[Cell]) -> bool:
     """Return whether a side without cells names a value that no cell of the scale has."""
-    known: list[dict[str, Any]] = [{"experiment": c.experiment} | c.settings for c in cells]
-    empty = [side for side in sides_of(check) if not any(fits(c, side) for c in known)]
+    known, index = [c.known for c in cells], CellIndex(cells)
+    empty = [side for side in sides_of(check) if not index.where(side)]
     absent = any(all(c.get(k) != v for c in known) for side in empty for k, v in side.items())
     if isinstance(check, Peak):
         low, high = check.near

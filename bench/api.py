@@ -1,0 +1,300 @@
+"""What `import bench` offers in Python: the verbs of the command line, answered as tables.
+
+Settings have the names that suite files give them; `docs/reference/python.md` lists every column.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bench.analysis.frame import history_frame, measured_frame, published_frame, record_frame
+from bench.cells.baseline import without_baselines
+from bench.cli.cell_command import cell_command
+from bench.cli.evidence import done_of, evidence_of
+from bench.cli.selection import Chosen, Selection, choose
+from bench.cli.workspace import workspace_of
+from bench.errors import BenchError, DiskFailure, Interrupted
+from bench.papers.reader import PAPERS, load_paper
+from bench.results.reader import Done
+from bench.suites.suite import Scalar
+
+if TYPE_CHECKING:
+    from bench.experiments.loaded_encoder import LoadedEncoder
+
+Folder = str | Path | None
+Settings = Mapping[str, Scalar | Sequence[Scalar]]
+
+
+def load(
+    suite: str,
+    *,
+    scale: str | None = None,
+    where: Settings | None = None,
+    seeds: Iterable[int] | None = None,
+    results: Folder = None,
+    suites: Folder = None,
+) -> pd.DataFrame:
+    """Return what was measured of a suite: a row per finished cell and metric.
+
+    Args:
+        suite: its name, or the path of its file.
+        scale: one of the suite's; default: its own.
+        where: only cells with these settings: `{"K": [64, 128], "loss": "dcl"}`.
+        seeds: in place of the suite's own.
+        results: the folder of results, or of tables that `bench export` wrote; default:
+            BENCH_RESULTS, else `results`.
+        suites: the folder of suite files; default: BENCH_SUITES, else `suites`.
+
+    Returns:
+        Columns: `suite`, `scale`, `cell` (the id), `experiment`, `seed`, `metric`, `value`
+        (accuracies in percent, losses and mutual information in nats), `doubt` (why the number
+        means nothing, missing where it does), then each setting by its name in suite files.
+
+    Raises:
+        BenchError: a mistake in one of the arguments or in the suite.
+        NothingMeasured: no cell is finished; the line says which command computes them.
+    """
+    selection = _selected(suite, scale, where, seeds, results=results, suites=suites)
+    return measured_frame(selection.suite.name, selection.scale, _done(selection))
+
+
+def histories(
+    suite: str,
+    *,
+    scale: str | None = None,
+    where: Settings | None = None,
+    seeds: Iterable[int] | None = None,
+    results: Folder = None,
+    suites: Folder = None,
+) -> pd.DataFrame:
+    """Return what was recorded while training: a row per finished cell, record and metric.
+
+    Tables that were exported without `--histories` hold those that the suite's figures read.
+
+    Args:
+        suite, scale, where, seeds, results, suites: as `load` takes them.
+
+    Returns:
+        Columns: `suite`, `scale`, `cell`, `seed`, `step`, `epoch` (missing of toys), `metric`,
+        `value`, then the settings that tell the cells apart (`load` has all of them, by `cell`).
+
+    Raises:
+        BenchError, NothingMeasured: as `load`.
+    """
+    selection = _selected(suite, scale, where, seeds, results=results, suites=suites)
+    return history_frame(selection.suite.name, selection.scale, _done(selection))
+
+
+def arrays(
+    suite: str,
+    *,
+    scale: str | None = None,
+    where: Settings | None = None,
+    seeds: Iterable[int] | None = None,
+    results: Folder = None,
+    suites: Folder = None,
+) -> dict[str, dict[str, np.ndarray[Any, Any]]]:
+    """Return the arrays that finished cells keep (histograms, points), by cell id and name.
+
+    Args:
+        suite, scale, where, seeds, results, suites: as `load` takes them.
+
+    Raises:
+        BenchError, NothingMeasured: as `load`.
+    """
+    selection = _selected(suite, scale, where, seeds, results=results, suites=suites)
+    return {cell.id: finished.arrays for cell, finished in _done(selection)}
+
+
+def published(paper: str | None = None, artifact: str | None = None) -> pd.DataFrame:
+    """Return what the papers printed: a row per value.
+
+    Args:
+        paper: `eqco`, `dual-temperature`, `mutual-information`, `unigrad` or `dcl`; default: all.
+        artifact: one of the paper's tables or figures, `table-1`; default: all.
+
+    Returns:
+        Columns: `paper`, `artifact`, `metric`, `value`, `std`, `unit`, `source` (whom the paper
+        quotes), `note`, then the settings that the value was printed for, as the paper names them.
+
+    Raises:
+        BenchError: no such paper or artifact.
+    """
+    if paper is None and artifact is not None:
+        raise BenchError(f"artifact {artifact}: name its paper too")
+    chosen = [load_paper(name) for name in ([paper] if paper is not None else PAPERS)]
+    values = (p.values if artifact is None else p.artifact(artifact).values for p in chosen)
+    return published_frame(value for own in values for value in own)
+
+
+def compare(
+    suite: str,
+    *,
+    scale: str | None = None,
+    where: Settings | None = None,
+    seeds: Iterable[int] | None = None,
+    results: Folder = None,
+    suites: Folder = None,
+) -> pd.DataFrame:
+    """Return measured beside published, with verdicts: a row per printed value and reading.
+
+    Args:
+        suite, scale, where, seeds, results, suites: as `load` takes them.
+
+    Returns:
+        The columns of `bench compare --json`, `row` as one column per setting of the printed row,
+        at the end.
+
+    Raises:
+        BenchError, NothingMeasured: as `load`, but cells may be missing.
+    """
+    selection = _selected(suite, scale, where, seeds, results=results, suites=suites)
+    return record_frame([row.record() for row in evidence_of(selection).compared], flat="row")
+
+
+def claims(
+    suite: str | None = None,
+    *,
+    paper: str | None = None,
+    scale: str | None = None,
+    results: Folder = None,
+    suites: Folder = None,
+) -> pd.DataFrame:
+    """Return the papers' sentences and what the results say of them.
+
+    Args:
+        suite: a row per check of its claims; None: a row per claim and scale that has results,
+            and `overall`, the verdict over all scales.
+        paper: only the claims of this one; not with a suite.
+        scale: one of the suite's, default: its own; without a suite: the only one looked at.
+        results, suites: as `load` takes them.
+
+    Returns:
+        The columns of `bench claims --json`.
+
+    Raises:
+        BenchError: a mistake in one of the arguments, or no such folder.
+    """
+    if suite is None:
+        from bench.cli.claims import describe_claims
+
+        workspace = workspace_of(results=results, suites=suites)
+        return record_frame(describe_claims(workspace, paper=paper, scale=scale))
+    if paper is not None:
+        raise BenchError("paper filters the claims of all suites: leave the suite out")
+    selection = _selected(suite, scale, None, None, results=results, suites=suites)
+    return record_frame([judged.record() for judged in evidence_of(selection).judged])
+
+
+def run(
+    suite: str,
+    *,
+    scale: str | None = None,
+    where: Settings | None = None,
+    seeds: Iterable[int] | None = None,
+    changes: Settings | None = None,
+    results: Folder = None,
+    suites: Folder = None,
+    data: Folder = None,
+    executor: str = "local",
+    jobs: int | None = None,
+    retry_failed: bool = False,
+) -> dict[str, Any]:
+    """Compute what is missing of a suite, as `bench run` does; return when all is over.
+
+    Args:
+        suite, scale, where, seeds, results, suites: as `load` takes them.
+        changes: settings in place of the suite's, as `--set`: such cells belong to no suite.
+        data: the folder of data sets; default: BENCH_DATA, else `datasets`.
+        executor: `local` (worker processes), `inline` (this process) or `slurm`.
+        jobs: workers; default: one a GPU, or a core.
+        retry_failed: whether failed cells are tried again.
+
+    Returns:
+        How many cells are `done`, `failed` and `missing`, and the `failures` with their reasons.
+
+    Raises:
+        BenchError: a mistake, missing data, or a full disk. A cell that fails raises nothing.
+        KeyboardInterrupt: it was interrupted; what was finished is kept.
+    """
+    from bench.cli.run import run_selections
+    from bench.launch.options import RunOptions
+
+    selection = _selected(
+        suite, scale, where, seeds, changes=changes, results=results, suites=suites
+    )
+    options = RunOptions(executor=executor, jobs=jobs, retry_failed=retry_failed)
+    try:
+        return run_selections([selection], options, workspace_of(data=data).data)
+    except DiskFailure as failure:
+        raise BenchError(str(failure)) from failure
+    except Interrupted:
+        raise KeyboardInterrupt from None
+
+
+def load_encoder(
+    cell: str | Path, *, results: Folder = None, suites: Folder = None, data: Folder = None
+) -> "LoadedEncoder":
+    """Return the trained encoder of a cell, and what makes its input of an image.
+
+        encoder, preprocess = bench.load_encoder(frame.cell[0])
+        features = encoder(preprocess(image)[None])  # (1, encoder.feature_dim)
+
+    Args:
+        cell: its id, as in the column `cell` of `load`; or a folder that
+            `bench export --as safetensors` wrote.
+        results, suites: as `load` takes them.
+        data: the folder of data sets, which tells the mean and deviation of a `folder:` set.
+
+    Returns:
+        `encoder`, a torch module in evaluation mode from float32 (B, 3, S, S) to the features
+        (B, D) that the cell's evaluations read, and `preprocess`, which takes a PIL image or
+        uint8 pixels (3, H, W) or (B, 3, H, W) to what these evaluations give the encoder.
+
+    Raises:
+        BenchError: no such cell, or no encoder of it in `results` (tables hold none): the line
+            says which command makes one.
+    """
+    from bench.experiments.exported_encoder import encoder_of_export
+    from bench.experiments.loaded_encoder import encoder_of_cell
+
+    if (Path(cell) / "config.json").is_file():
+        return encoder_of_export(Path(cell))
+    workspace = workspace_of(results=results, suites=suites, data=data)
+    command = partial(cell_command, workspace=workspace)
+    return encoder_of_cell(str(cell), workspace.results, workspace.data, command)
+
+
+def _selected(
+    suite: str,
+    scale: str | None,
+    where: Settings | None,
+    seeds: Iterable[int] | None,
+    *,
+    changes: Settings | None = None,
+    **folders: Folder,
+) -> Selection:
+    chosen = None if seeds is None else [_plain(seed) for seed in seeds]
+    whole = all(type(seed) is int and seed >= 0 for seed in chosen or ())
+    if chosen is not None and not (chosen and whole):
+        raise BenchError(f"seeds {chosen}: expected whole numbers, such as [0, 1, 2]")
+    rules, given, at = _listed(where), _listed(changes), workspace_of(**folders)
+    return choose(at, suite, scale=scale, where=rules, seeds=chosen, changes=given)
+
+
+def _listed(settings: Settings | None) -> Chosen:
+    one = (str, int, float, type(None), np.generic)
+    listed = {k: [v] if isinstance(v, one) else list(v) for k, v in (settings or {}).items()}
+    return {k: [_plain(value) for value in values] for k, values in listed.items()}
+
+
+def _plain(value: Any) -> Any:  # a number of numpy as one of Python
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _done(selection: Selection) -> Done:
+    return done_of(selection, without_baselines(selection.cells) or selection.cells)

@@ -1,0 +1,39 @@
+"""The command that computes one cell."""
+
+import shlex
+
+from bench.cells.cell import Cell
+from bench.cells.telling import telling_settings
+from bench.cli.selection import command_words
+from bench.cli.workspace import Workspace
+from bench.suites.expand import expand
+from bench.suites.load import known_suites, load_suite
+from bench.suites.suite import Suite
+from bench.text import value_text
+
+
+def cell_command(cell: Cell, workspace: Workspace) -> str:
+    """Return what computes a cell: of the first suite that has it, in the order of their names.
+
+    Raises:
+        BenchError: a suite cannot be read.
+    """
+    for path in known_suites(workspace.suites).values():
+        suite = load_suite(path)
+        if suite.experiment != cell.experiment:
+            continue
+        for scale in suite.scales:
+            cells = expand(suite, scale, path, seeds=[cell.seed])
+            if any(other.id == cell.id for other in cells):
+                return _command(cell, suite, scale, cells)
+    return "`bench run` of the suite that has this cell"
+
+
+def _command(cell: Cell, suite: Suite, scale: str, cells: list[Cell]) -> str:
+    own = [other for other in cells if other.experiment == cell.experiment]
+    rules = [(name, cell.settings[name]) for name in telling_settings(own) if name != "seed"]
+    if len(own) < len(cells):  # baselines beside it
+        rules.append(("baseline", None))
+    told = [f"{k}={v!r}" if isinstance(v, float) else f"{k}={value_text(v)}" for k, v in rules]
+    words = [f"--seeds {cell.seed}", *(f"--where {shlex.quote(text)}" for text in told)]
+    return f"`bench run {command_words(suite.name, scale)} {' '.join(words)}`"

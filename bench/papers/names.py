@@ -1,0 +1,57 @@
+"""How settings, methods and losses are written on pages: `names.yaml`."""
+
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.errors import PublishedError
+from bench.files.yaml_file import load_yaml
+
+NAMES = Path(__file__).parent / "names.yaml"
+
+
+class Names(NamedTuple):
+    """What stands in the file."""
+
+    settings: dict[str, str]
+    values: dict[str, str]
+    endings: dict[str, str]  # of hyphenated names whose beginning is a value
+    papers: dict[str, dict[str, str]]  # values that a paper writes in its own way
+
+
+@cache
+def names() -> Names:
+    """Return the file beside this one.
+
+    Raises:
+        PublishedError: the file cannot be read.
+    """
+    return Names(**load_yaml(NAMES, PublishedError))
+
+
+def setting_name(setting: str) -> str:
+    """Return how a setting is written: batch size for batch_size."""
+    return names().settings.get(setting, setting.replace("_", " "))
+
+
+def value_name(value: str, paper: str = "") -> str:
+    """Return how a method, loss or data set is written: `IR-nce`, `BALL (Lab, annealed)`.
+
+    Args:
+        value: its name here.
+        paper: the paper whose way counts.
+    """
+    known = names().values | names().papers.get(paper, {})
+    if value in known:
+        return known[value]
+    begin, endings = value, list[str]()
+    while begin not in known:
+        for ending, told in names().endings.items():
+            if begin.endswith(f"-{ending}"):
+                begin, endings = begin.removesuffix(f"-{ending}"), [told, *endings]
+                break
+        else:
+            return value
+    joined = "".join(told for told in endings if told.startswith("-"))
+    listed = ", ".join(told for told in endings if not told.startswith("-"))
+    return f"{known[begin]}{joined}{f' ({listed})' if listed else ''}"

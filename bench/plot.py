@@ -1,0 +1,202 @@
+"""The suites' kinds of figures on one's own axes, from the tables of `bench.load` and its kin.
+
+Colours, markers and dashes are those of the reports: fixed by name for losses and methods, a
+sequence for numbers. Each function draws on `ax` (None: the current axes), gives every line a label
+for `ax.legend()`, and returns the axes.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from bench.analysis.frame import OF_HISTORIES, OF_LOAD
+from bench.errors import BenchError, choices
+from bench.figures.curves import (
+    draw_distribution,
+    draw_history,
+    draw_lines,
+    draw_points,
+    draw_printed,
+    draw_scatter,
+)
+from bench.figures.frames import label_of
+
+__all__ = ["distribution", "history", "lines", "points", "printed", "scatter"]
+
+By = str | Sequence[str] | None
+LINE = "line"  # the column that tells lines apart where several settings do
+Arrays = Sequence[np.ndarray[Any, Any]]
+
+
+def lines(
+    frame: pd.DataFrame,
+    *,
+    x: str,
+    metric: str,
+    by: By = None,
+    reference: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a metric against a setting: means over seeds, bars for the 95 % t-interval.
+
+    Args:
+        frame: of `bench.load`, or the rows of it that are to be drawn.
+        x: a setting.
+        metric: one of the column `metric`.
+        by: the setting, or settings, that tell lines apart.
+        reference: a setting drawn dashed.
+        ax: where to draw.
+
+    Raises:
+        BenchError: the frame has no such metric or setting.
+    """
+    names = _columns(frame, x, reference, by)
+    own, line = _with_lines(_along(_of_metric(frame, metric), x, metric), names)
+    return draw_lines(own, _axes(ax), x=x, y=metric, by=line, reference=reference)
+
+
+def history(
+    frame: pd.DataFrame,
+    *,
+    metric: str,
+    x: str = "epoch",
+    by: By = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a metric over training: means over seeds, bands for the 95 % t-interval.
+
+    Args:
+        frame: of `bench.histories`, or the rows of it that are to be drawn.
+        metric: one of the column `metric`.
+        x: `epoch` or `step`.
+        by: the setting, or settings, that tell lines apart.
+        ax: where to draw.
+
+    Raises:
+        BenchError: the frame has no such metric or setting.
+    """
+    names = _columns(frame, x, None, by)
+    own, line = _with_lines(_along(_of_metric(frame, metric), x, metric), names)
+    return draw_history(own, _axes(ax), x=x, y=metric, by=line)
+
+
+def points(frame: pd.DataFrame, *, x: str, y: str, by: By = None, ax: Axes | None = None) -> Axes:
+    """Draw one metric against another: a point for the cells that differ in the seed alone.
+
+    Args:
+        frame: of `bench.load`, or the rows of it that are to be drawn.
+        x: a metric.
+        y: another one.
+        by: the setting, or settings, that tell kinds of points apart.
+        ax: where to draw.
+
+    Raises:
+        BenchError: the frame has no such metric or setting.
+    """
+    names = _columns(frame, None, None, by)
+    settings = [name for name in frame if name not in OF_LOAD]
+    across = _of_metric(frame, x).set_index("cell")["value"]
+    own = _of_metric(frame, y).rename(columns={"value": y})
+    own = own.assign(**{x: own["cell"].map(across)}).dropna(subset=[x])
+    own["point"] = [repr(row) for row in own[settings].itertuples(index=False, name=None)]
+    own, line = _with_lines(own, names)
+    return draw_points(own, _axes(ax), x=x, y=y, by=line)
+
+
+def printed(frame: pd.DataFrame, *, x: str, by: By = None, ax: Axes | None = None) -> Axes:
+    """Draw printed values as open markers.
+
+    Args:
+        frame: rows of `bench.published`.
+        x: a setting.
+        by: the setting, or settings, that tell lines apart.
+        ax: where to draw.
+
+    Raises:
+        BenchError: the frame has no such setting.
+    """
+    names = _columns(frame, x, None, by)
+    own, line = _with_lines(_along(frame.dropna(subset=["value"]), x, "value"), names)
+    return draw_printed(own, _axes(ax), x=x, by=line)
+
+
+def distribution(shares: Mapping[Any, Arrays], *, ax: Axes | None = None) -> Axes:
+    """Draw densities over equal bins of [0, 1], means over seeds.
+
+    Args:
+        shares: the bins' shares, which sum to 1, of each seed, by the name of the outline: such as
+            `q_b_histogram` of `bench.arrays`.
+        ax: where to draw.
+    """
+    return draw_distribution(dict(shares), _axes(ax))
+
+
+def scatter(
+    at: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], *, ax: Axes | None = None
+) -> Axes:
+    """Draw points in a plane by their class.
+
+    Args:
+        at: shape (n, 2): such as `tsne` of `bench.arrays`.
+        labels: of the classes, shape (n,).
+        ax: where to draw.
+    """
+    return draw_scatter(at, labels, _axes(ax))
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.gca()
+
+
+def _columns(frame: pd.DataFrame, x: str | None, reference: str | None, by: By) -> list[str]:
+    """Return the settings that tell lines apart; each column asked for must be there.
+
+    Raises:
+        BenchError: one of them is not.
+    """
+    names = [] if by is None else [by] if isinstance(by, str) else list(by)
+    for name in (x, reference, *names):
+        if name is not None and name not in frame:
+            told = choices(name, [str(n) for n in frame if n not in {*OF_LOAD, *OF_HISTORIES}])
+            raise BenchError(f"the frame has no column '{name}'. {told}")
+    return names
+
+
+def _of_metric(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return the rows of a metric.
+
+    Raises:
+        BenchError: there is none.
+    """
+    own = frame[frame["metric"] == metric]
+    if own.empty:
+        told = choices(metric, [str(name) for name in dict.fromkeys(frame["metric"])])
+        raise BenchError(f"the frame has no metric '{metric}'. {told}")
+    return own
+
+
+def _along(frame: pd.DataFrame, x: str, metric: str) -> pd.DataFrame:
+    """Return the rows that have x, a number, and the metric under its name."""
+    own = frame.dropna(subset=[x]).rename(columns={"value": metric})
+    try:
+        return own.astype({x: float})
+    except (TypeError, ValueError) as fault:
+        raise BenchError(f"'{x}' is no number in every row: it makes no axis") from fault
+
+
+def _with_lines(frame: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, str | None]:
+    """Return the frame with the column that tells lines apart, and its name."""
+    if not names:
+        return frame, None
+    records = frame[list(names)].astype(object).where(frame[list(names)].notna(), None)
+    rows: list[dict[str, Any]] = records.rename(columns=str).to_dict("records")  # type: ignore[assignment]
+    told = [label_of(names, row) for row in rows]
+    column = names[0] if len(names) == 1 else LINE
+    return frame.assign(**{column: told}), column

@@ -1,0 +1,138 @@
+"""A leaderboard over all suites: method by metric, at one protocol, with the number of seeds."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.analysis.doubts import doubts_of
+from bench.analysis.statistics import Interval, t_interval
+from bench.cells.cell import identity
+from bench.papers.names import setting_name, value_name
+from bench.report.paper_table import metric_title
+from bench.report.scale_words import data_words
+from bench.report.tables import Entry, Table, slug
+from bench.results.reader import Done
+from bench.suites.presets import paper_presets
+from bench.text import value_text
+
+PROTOCOL = (
+    "dataset", "pretrain_on", "train_images", "held_out", "image_size", "arch", "width", "stem",
+    "epochs", "batch_size", "knn_k", "linear", "few_shot", "test_warp",
+)  # fmt: skip
+"""The settings that cells of one table share; the others are a method's."""
+METRICS = (
+    "linear_top1", "knn_top1", "few_shot_linear_top1", "warped_linear_top1", "warped_knn_top1",
+    "warped_few_shot_linear_top1", "mi_lower_bound", "alignment", "uniformity",
+)  # fmt: skip
+LEAST_METHODS = 2  # of a table
+LONGEST = 200  # characters of a file's name
+Protocol = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished cell of a method, at its protocol."""
+
+    id: str
+    protocol: Protocol
+    words: str  # the protocol's
+    method: str  # as pages write it, with the loss where it is not the method's own
+    settings: str  # an id of all settings but the seed
+    metrics: dict[str, float]
+
+
+def runs_of(done: Done) -> list[Run]:
+    """Return the finished cells that have a method and were trained on images."""
+    found = []
+    for cell, finished in done:
+        known = cell.settings
+        if "method" in known and known.get("dataset"):
+            doubts = doubts_of(cell, finished)
+            metrics = {
+                n: v for n, v in finished.metrics.items() if n in METRICS and n not in doubts
+            }
+            alike = {name: value for name, value in known.items() if name != "seed"}
+            protocol = tuple(known.get(name) for name in PROTOCOL)
+            words = f"{data_words(known)}, {known['epochs']} epochs, batch {known['batch_size']}"
+            found.append(Run(cell.id, protocol, words, _method(known), identity(alike), metrics))
+    return found
+
+
+def _method(known: dict[str, Any]) -> str:
+    """Return a cell's method, and its loss where that is not the method's own."""
+    method, loss = known["method"], known.get("loss")
+    preset = paper_presets().get(method)
+    own = preset.settings.get("loss") if preset else loss
+    return value_name(method) + (f" + {value_name(loss)}" if loss and loss != own else "")
+
+
+def leaderboard(runs: Iterable[Run]) -> list[Table]:
+    """Return a table for each protocol with several methods, that of the most methods first.
+
+    Where several settings of a method were run, the one with the best first metric stands.
+    """
+    protocols: dict[Protocol, dict[str, Run]] = {}
+    for run in runs:
+        protocols.setdefault(run.protocol, {})[run.id] = run
+    titles = _titles({protocol: next(iter(own.values())) for protocol, own in protocols.items()})
+    tables = [_table(titles[protocol], list(own.values())) for protocol, own in protocols.items()]
+    return sorted((t for t in tables if t), key=lambda table: (-len(table.rows), table.title))
+
+
+def _titles(first: Mapping[Protocol, Run]) -> dict[Protocol, str]:
+    """Return each protocol in words, with what tells it from others of the same words."""
+    titles = {}
+    for protocol, run in first.items():
+        alike = [other for other, own in first.items() if own.words == run.words]
+        told = [
+            f"{setting_name(name)} {value_text(value)}"
+            for name, value, *others in zip(PROTOCOL, protocol, *alike, strict=True)
+            if len(set(map(repr, others))) > 1
+        ]
+        titles[protocol] = ", ".join([run.words, *told])
+    return titles
+
+
+def _table(title: str, runs: Sequence[Run]) -> Table | None:
+    methods: dict[str, dict[str, list[Run]]] = {}
+    for run in runs:
+        methods.setdefault(run.method, {}).setdefault(run.settings, []).append(run)
+    metrics = [name for name in METRICS if any(name in run.metrics for run in runs)]
+    if len(methods) < LEAST_METHODS or not metrics:
+        return None
+    chosen = {
+        method: max(groups.values(), key=lambda own: _mean(own, metrics[0]))
+        for method, groups in methods.items()
+    }
+    order = sorted(chosen, key=lambda method: (-_mean(chosen[method], metrics[0]), method))
+    rows = [
+        [
+            Entry(method),
+            Entry(str(len(chosen[method])), number=len(chosen[method])),
+            Entry(str(len(methods[method])), number=len(methods[method])),
+            *(_entry(chosen[method], metric) for metric in metrics),
+        ]
+        for method in order
+    ]
+    heads = ["method", "seeds", "settings run", *map(metric_title, metrics)]
+    return Table(slug(title, length=LONGEST), title, heads, rows)
+
+
+def _interval(runs: Sequence[Run], metric: str) -> Interval | None:
+    values = [run.metrics[metric] for run in runs if metric in run.metrics]
+    return t_interval(values) if values else None
+
+
+def _mean(runs: Sequence[Run], metric: str) -> float:
+    found = _interval(runs, metric)
+    return float("-inf") if found is None else found.mean
+
+
+def _entry(runs: Sequence[Run], metric: str) -> Entry:
+    found = _interval(runs, metric)
+    if found is None:
+        return Entry("")
+    text = f"{found.mean:.2f}"
+    if found.low is not None and found.high is not None:
+        text += f" ± {(found.high - found.low) / 2:.2f}"
+    return Entry(text, number=found.mean, cells=tuple(sorted(run.id for run in runs)))

@@ -1,0 +1,90 @@
+"""When, by what and on what results were computed, and how they are cited."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from bench import __version__
+from bench.results.reader import Done
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """When, by what and on what finished cells were computed."""
+
+    first: float  # seconds since 1970, when the first of them began
+    last: float
+    versions: tuple[str, ...]  # of bench
+    commits: tuple[str, ...]
+    hardware: tuple[str, ...]
+
+    @property
+    def days(self) -> list[str]:
+        """The first and the last day."""
+        return list(dict.fromkeys([date_text(self.first), date_text(self.last)]))
+
+
+def origin_of(done: Done) -> Origin | None:
+    """Return where finished cells come from; None where no file says when."""
+    known = [finished.provenance for _, finished in done]
+    began = [float(own["began"]) for own in known if own.get("began")]
+    if not began:
+        return None
+    return Origin(
+        first=min(began),
+        last=max(began),
+        versions=_distinct([own.get("code.bench") for own in known]),
+        commits=_distinct([own.get("code.commit") for own in known]),
+        hardware=_distinct([_hardware(own) for own in known]),
+    )
+
+
+def _hardware(known: Record) -> str | None:
+    """Return the device that a cell was computed on: the GPU, else the processor."""
+    device, processor = known.get("device"), known.get("machine.processor")
+    return f"{processor} (CPU)" if device == "cpu" and processor else device
+
+
+def _distinct(values: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(sorted({str(value) for value in values if value}))
+
+
+def origin_of_all(origins: Sequence[Origin]) -> Origin | None:
+    """Return the origin of all cells together."""
+    if not origins:
+        return None
+    return Origin(
+        first=min(o.first for o in origins),
+        last=max(o.last for o in origins),
+        versions=_distinct([v for o in origins for v in o.versions]),
+        commits=_distinct([v for o in origins for v in o.commits]),
+        hardware=_distinct([v for o in origins for v in o.hardware]),
+    )
+
+
+def date_text(seconds: float) -> str:
+    """Return the day of a time, in UTC: 2026-11-22."""
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+
+
+def citation(key: str, title: str, origin: Origin | None) -> str:
+    """Return BibTeX for a page: its title, and the version, commit and date of its results.
+
+    Args:
+        key: of the entry.
+        title: of the page.
+        origin: of its results; without one the version that drew the page is named.
+    """
+    if origin is None:
+        known = {"note": f"bench {__version__}, no results yet"}
+    else:
+        commits = ", ".join(commit[:12] for commit in origin.commits)
+        told = [f"bench {', '.join(origin.versions)}", f"commit {commits}" if commits else ""]
+        told.append(f"computed {' to '.join(origin.days)}")
+        known = {"year": origin.days[-1][:4], "note": ", ".join(t for t in told if t)}
+    fields = {"author": "{Authors of contrastive-bench}", "title": f"{{{title}}}"} | known
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
+    return "\n".join([f"@misc{{{key},", *lines, "}"])

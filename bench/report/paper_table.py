@@ -1,0 +1,251 @@
+"""A paper's table in its own layout, with what was measured under each printed number."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+
+from bench.analysis.compare import Compared
+from bench.analysis.doubts import MARK
+from bench.analysis.verdicts import Verdict
+from bench.papers.names import setting_name, value_name
+from bench.papers.reader import Artifact, PublishedValue
+from bench.report.effect_words import metric_words
+from bench.report.mathml import to_mathml
+from bench.report.tables import MARKS, Entry, Table, number
+from bench.suites.suite import Layout
+from bench.text import value_text
+
+METRIC = "metric"  # the column or row key of several metrics
+PRINTED_NAMES = ("label", "printed_method")  # how the paper prints a row's method
+NAMED_BY = ("method", "loss")  # what a printed name stands for
+FORMULAS = ("positive_gradient", "negative_gradient", "balance_factor", "sample_set")
+DASH = "-"
+MOST_UNDER = 4  # measured numbers under a printed one
+Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measured number under a printed one."""
+
+    scale: str
+    words: str  # the scale's data, or that its protocol is the published one
+    compared: Compared
+
+    @property
+    def text(self) -> str:
+        """The mean with half of its interval, and which reading it is of."""
+        found, decimals = self.compared.measured, self.compared.published.decimals + 1
+        if found is None:
+            return ""
+        told = number(found.mean, decimals)
+        if found.low is not None and found.high is not None:
+            told += f" ± {number((found.high - found.low) / 2, decimals)}"
+        told += f" {MARK}" if self.compared.doubts else ""
+        reading = self.compared.reading_text
+        return f"{told} ({reading})" if reading else told
+
+    @property
+    def verdict(self) -> Verdict:
+        """What comparing says."""
+        return self.compared.verdict
+
+
+@dataclass(frozen=True)
+class Place:
+    """One place of the table: a name, or a printed number with the measured ones under it."""
+
+    text: str
+    formula: Markup | None = None
+    row: str | None = None  # the published row: paper/artifact, row 1
+    number: float | None = None
+    measured: tuple[Measured, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """The place in one line."""
+        told = [f"{m.text} {MARKS[m.verdict]}" for m in self.measured]
+        return f"{'; '.join(told)} [{self.text}]" if told else self.text
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A table as the paper prints it."""
+
+    name: str  # of its file
+    title: str
+    heads: list[str]
+    rows: list[list[Place]]
+    scales: dict[str, str] = field(default_factory=dict)  # with measured numbers: name -> words
+
+    def plain(self) -> Table:
+        """Return the table with one line a place."""
+        rows = [[Entry(p.line, number=p.number, row=p.row) for p in row] for row in self.rows]
+        return Table(self.name, self.title, self.heads, rows)
+
+
+def paper_table(
+    artifact: Artifact, layout: Layout | None, measured: Sequence[Measured]
+) -> PaperTable | None:
+    """Return an artifact's table; None where it prints no number.
+
+    Args:
+        artifact: what was printed.
+        layout: which setting is the column, where a suite knows it.
+        measured: of the artifact's rows; beside published scales others are left out.
+    """
+    if not artifact.values:
+        return None
+    under: dict[int, list[Measured]] = {}
+    for own in measured:
+        under.setdefault(own.compared.published.row, []).append(own)
+    under = {row: _best(found) for row, found in under.items()}
+    keys = _keys(artifact.values)
+    column = _column(keys, layout)
+    names = [key for key in keys if key != column and _tells_apart(key, column, artifact.values)]
+    if column is None or not _has_a_place_each(artifact.values, names, column):
+        names, column = keys, None
+    grid: dict[Key, dict[Any, Place]] = {}
+    for value in _by_metric(artifact.values) if METRIC in names else artifact.values:
+        key = tuple(_of(value, name) for name in names)
+        head = _of(value, column) if column else None
+        if head in grid.get(key, {}):  # rows that nothing tells apart
+            key = (*key, value.row)
+        grid.setdefault(key, {})[head] = _place(value, under.get(value.row, []))
+    columns = list(dict.fromkeys(head for line in grid.values() for head in line))
+    rows = [
+        [
+            *(_named(name, v, artifact.paper) for name, v in zip(names, key, strict=False)),
+            *(line.get(head, Place("")) for head in columns),
+        ]
+        for key, line in grid.items()
+    ]
+    heads = [*map(setting_name, names), *(_head(column, h, artifact) for h in columns)]
+    scales = {m.scale: m.words for found in under.values() for m in found}
+    title = f"{artifact.paper}/{artifact.id}: printed" + (", and measured under it" * bool(scales))
+    return PaperTable(artifact.id, title, heads, rows, scales)
+
+
+def _by_metric(values: Sequence[PublishedValue]) -> list[PublishedValue]:
+    """Return the values, those of a metric together."""
+    order = list(dict.fromkeys(value.metric for value in values))
+    return sorted(values, key=lambda value: order.index(value.metric))
+
+
+def _best(found: Sequence[Measured]) -> list[Measured]:
+    """Return those of the published protocol, else all; of each reading the one of most seeds."""
+    best: dict[str, Measured] = {}
+    for own in [m for m in found if m.compared.comparable] or found:
+        reading = f"{own.compared.what}, {own.compared.reading_text}"
+        if reading not in best or _seeds(own) > _seeds(best[reading]):
+            best[reading] = own
+    return list(best.values())[:MOST_UNDER]
+
+
+def _seeds(measured: Measured) -> int:
+    return measured.compared.measured.n if measured.compared.measured else 0
+
+
+def _keys(values: Sequence[PublishedValue]) -> list[str]:
+    """Return what tells printed rows apart; a printed name stands for the method it names."""
+    keys = list(dict.fromkeys(k for value in values for k in value.row_settings))
+    printed = next((name for name in PRINTED_NAMES if name in keys), None)
+    if printed and (printed != "label" or all(v.row_settings.get(printed) for v in values)):
+        rest = [key for key in keys if key not in (printed, *NAMED_BY)]
+        first = [key for key in rest if key in ("row", "family")]
+        keys = [*first, printed, *(key for key in rest if key not in first)]
+    if len({value.metric for value in values}) > 1:
+        keys.insert(0, METRIC)
+    return keys
+
+
+def _column(keys: Sequence[str], layout: Layout | None) -> str | None:
+    if layout and layout.columns in keys:
+        return layout.columns
+    return METRIC if METRIC in keys else None
+
+
+def _tells_apart(key: str, column: str | None, values: Sequence[PublishedValue]) -> bool:
+    """Whether a key of the rows is more than a consequence of the column."""
+    seen: dict[Any, set[str]] = {}
+    for value in values:
+        seen.setdefault(_of(value, column) if column else None, set()).add(str(_of(value, key)))
+    return any(len(found) > 1 for found in seen.values())
+
+
+def _has_a_place_each(values: Sequence[PublishedValue], names: Sequence[str], column: str) -> bool:
+    places = {(*(_of(value, name) for name in names), _of(value, column)) for value in values}
+    return len(places) == len(values)
+
+
+def _of(value: PublishedValue, key: str) -> Any:
+    found = value.metric if key == METRIC else value.row_settings.get(key)
+    return found if isinstance(found, int | float | str | None) else str(found)
+
+
+def _place(value: PublishedValue, measured: Sequence[Measured]) -> Place:
+    text = "?" if value.value is None else number(value.value, value.decimals)
+    if value.std is not None:
+        text += f" ± {value.std:g}"
+    row = f"{value.paper}/{value.artifact}, row {value.row + 1}"
+    return Place(text, row=row, number=value.value, measured=tuple(measured))
+
+
+def _named(key: str, value: Any, paper: str) -> Place:
+    """Return the name of a row: a formula, a letter in parentheses, a method."""
+    if value is None:
+        return Place(DASH if key in (*PRINTED_NAMES, *FORMULAS) else "")
+    if key in ("row", "table_2_row"):
+        return Place(f"({value})")
+    if key in FORMULAS and isinstance(value, str):
+        return Place(value, formula=to_mathml(value))
+    if isinstance(value, str):
+        return Place(metric_title(value) if key == METRIC else value_name(value, paper))
+    return Place(value_text(value), number=None if isinstance(value, bool) else float(value))
+
+
+def _head(column: str | None, value: Any, artifact: Artifact) -> str:
+    if column == METRIC or column is None:
+        own = value or next((v.metric for v in artifact.values if v.metric), None)
+        return metric_title(own) if own else "value"
+    told = value_name(value, artifact.paper) if isinstance(value, str) else value_text(value)
+    return f"{setting_name(column)} {told}"
+
+
+def metric_title(metric: str) -> str:
+    """Return a metric as the head of a column: kNN top-1 (%)."""
+    for ending, told in (("_top1", "top-1 (%)"), ("_top5", "top-5 (%)")):
+        if metric.endswith(ending):
+            return f"{metric_words(metric.removesuffix(ending))} {told}"
+    return metric_words(metric)
+
+
+def paper_csv(artifact: Artifact, measured: Sequence[Measured]) -> str:
+    """Return a line for each printed number and each number measured of it, as CSV."""
+    buffer = io.StringIO()
+    keys = list(dict.fromkeys(k for value in artifact.values for k in value.row_settings))
+    writer = csv.writer(buffer, lineterminator="\n")
+    measured_heads = ["suite_scale", "data", "reading", "measured", "low", "high", "n", "verdict"]
+    writer.writerow(["published_row", *keys, METRIC, "published", *measured_heads])
+    for value in artifact.values:
+        known = [value.row + 1, *(_cell(value.row_settings.get(k)) for k in keys)]
+        known += [value.metric or "", "" if value.value is None else value.value]
+        own = [m for m in measured if m.compared.published.row == value.row]
+        for numbers in map(_numbers, own) if own else [[""] * len(measured_heads)]:
+            writer.writerow([*known, *numbers])
+    return buffer.getvalue()
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else value_text(value)
+
+
+def _numbers(m: Measured) -> list[Any]:
+    found = m.compared.measured
+    interval = [found.mean, found.low, found.high, found.n] if found else [None] * 4
+    told = ["" if part is None else part for part in interval]
+    return [m.scale, m.words, m.compared.reading_text, *told, str(m.verdict)]

@@ -1,0 +1,114 @@
+"""The questions on the first screen, answered from the results: `questions.yaml`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from bench.analysis.claims import ClaimVerdict, worst
+from bench.errors import PublishedError
+from bench.files.yaml_file import load_yaml
+from bench.record import Record as Fixed
+from bench.report.effect_words import effect_words
+from bench.report.summary import Summary
+from bench.suites.suite import Suite
+
+QUESTIONS = Path(__file__).parent / "questions.yaml"
+MOST_LINES = 1  # of an answer
+ANSWERS = {  # at the published protocol, and at another scale
+    ClaimVerdict.HOLDS: ("Yes", "Yes, on {}"),
+    ClaimVerdict.PARTLY_HOLDS: ("Yes, in part", "Yes in part, on {}"),
+    ClaimVerdict.FAILS: ("No", "Not on {}"),
+    ClaimVerdict.INCONCLUSIVE: ("Undecided", "Undecided on {}"),
+    ClaimVerdict.CANNOT_TELL: ("Cannot be told", "Cannot be told on {}"),
+    ClaimVerdict.NOT_TESTED: ("Not tested yet", "Not tested yet"),
+}
+SMALLER = ("By less than the paper says", "By less than the paper says, on {}")
+"""Of a check that fails though the effect is there: it asks for more."""
+
+
+class Question(Fixed):
+    """What a reader wants to know, and where its answer stands."""
+
+    question: str
+    paper: str
+    suite: str
+    scale: str
+    claims: list[str]
+    where: dict[str, Any]
+    figure: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question with the verdict of the results and the numbers that it rests on."""
+
+    question: Question
+    verdict: ClaimVerdict
+    summary: Summary | None  # of the scale that answers; None where nothing was tested
+    lines: list[str]  # an effect each, beside the paper's: of the checks that decide
+    checks: int  # that answer
+    is_smaller: bool = False  # the checks fail by the size that they ask for alone
+
+    @property
+    def text(self) -> str:
+        """The answer in words."""
+        at_published, elsewhere = SMALLER if self.is_smaller else ANSWERS[self.verdict]
+        if self.summary is None or self.summary.published:
+            return at_published
+        return elsewhere.format(self.summary.words)
+
+    @property
+    def command(self) -> str:
+        """What computes an answer."""
+        return f"bench run {self.question.suite} --scale {self.question.scale}"
+
+
+@cache
+def questions() -> list[Question]:
+    """Return the questions of the file, in its order.
+
+    Raises:
+        PublishedError: the file cannot be read.
+    """
+    return TypeAdapter(list[Question]).validate_python(load_yaml(QUESTIONS, PublishedError))
+
+
+def answers(summaries: Sequence[Summary], suites: Sequence[Suite]) -> list[Answer]:
+    """Return an answer to each question whose suite there is."""
+    known = {suite.name: suite for suite in suites}
+    return [
+        _answer(question, summaries, known[question.suite])
+        for question in questions()
+        if question.suite in known
+    ]
+
+
+def _answer(question: Question, summaries: Sequence[Summary], suite: Suite) -> Answer:
+    order = list(suite.scales)
+    own = [s for s in summaries if s.suite == suite.name]
+    for summary in sorted(own, key=lambda s: (not s.published, order.index(s.scale))):
+        rows = [row for row in summary.checks if _answers(question, row)]
+        if rows:
+            verdict = worst(ClaimVerdict(row["verdict"]) for row in rows)
+            deciding = [row for row in rows if row["verdict"] == str(verdict)]
+            lines = [effect_words(row) for row in deciding]
+            smaller = verdict == ClaimVerdict.FAILS and all(map(_is_there, deciding))
+            return Answer(question, verdict, summary, lines[:MOST_LINES], len(rows), smaller)
+    return Answer(question, ClaimVerdict.NOT_TESTED, None, [], 0)
+
+
+def _answers(question: Question, row: dict[str, Any]) -> bool:
+    """Whether a check was tested and is one that the question asks about."""
+    where, verdict = row["check"]["where"], ClaimVerdict(row["verdict"])
+    alike = all(where.get(name) == value for name, value in question.where.items())
+    return row["claim"] in question.claims and alike and verdict != ClaimVerdict.NOT_TESTED
+
+
+def _is_there(row: dict[str, Any]) -> bool:
+    """Whether the interval of an effect lies between 0 and what its check asks for."""
+    low, high = row["low"], row["high"]
+    return low is not None and 0 < low <= high < row["threshold"]

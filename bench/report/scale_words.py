@@ -1,0 +1,50 @@
+"""A suite's scale in words: on which images, with which network, or at the published protocol."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from bench.cells.cell import Cell
+
+PUBLISHED = "published protocol"
+REDUCED = "reduced protocol"
+MOST_PHRASES = 2  # of data sets
+DATASETS = {
+    "cifar10": "CIFAR-10",
+    "cifar100": "CIFAR-100",
+    "stl10": "STL-10",
+    "imagenet1k": "ImageNet",
+    "imagenet100": "ImageNet-100",
+}
+NETWORKS = {"resnet18": "ResNet-18", "resnet20": "ResNet-20", "resnet50": "ResNet-50"}
+
+
+def scale_words(cells: Sequence[Cell], *, published: bool) -> str:
+    """Return `published protocol`, or the data and network: `digits at 16x16, small network`.
+
+    Args:
+        cells: of the scale, baselines left out.
+        published: whether the scale follows the published protocol.
+    """
+    if published:
+        return PUBLISHED
+    told = (data_words(cell.settings) for cell in cells)
+    phrases = list(dict.fromkeys(phrase for phrase in told if phrase is not None))
+    if not phrases:
+        return REDUCED
+    return " and ".join(phrases) if len(phrases) <= MOST_PHRASES else f"{len(phrases)} data sets"
+
+
+def data_words(settings: dict[str, Any]) -> str | None:
+    """Return the images and the network of a cell; None of a toy."""
+    name = settings.get("dataset")
+    if name is None:
+        return None
+    images = settings.get("train_images")
+    told = f"{images} {DATASETS.get(name, name)}" if images else DATASETS.get(name, name)
+    size, network = settings.get("image_size"), settings.get("arch")
+    told += f" at {size}x{size}" if size else ""
+    return f"{told}, {NETWORKS.get(network, network)}{_kind(network)}" if network else told
+
+
+def _kind(network: str) -> str:
+    return "" if network in NETWORKS else " network"

@@ -1,0 +1,81 @@
+"""What the index says of a suite at a scale; small, for it is sent between processes."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from bench.analysis.all_claims import JudgedScale, claim_row
+from bench.analysis.claims import ClaimVerdict
+from bench.analysis.compared_effects import Outcome
+from bench.analysis.evidence import Evidence, by_claim
+from bench.analysis.verdicts import Verdict
+from bench.report.claim_rows import with_printed
+from bench.report.leaderboard import Run, runs_of
+from bench.report.origin import Origin, origin_of
+from bench.report.scale_words import scale_words
+from bench.suites.printed_effects import printed_effects
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the index says of a suite at a scale."""
+
+    suite: str
+    scale: str
+    words: str  # the scale's data and network, or that its protocol is the published one
+    title: str
+    paper: str | None
+    published: bool  # whether the scale follows the published protocol
+    done: int
+    cells: int
+    values: dict[str, Counter[Verdict]]  # by artifact, of what was measured
+    compared: frozenset[tuple[str, int]]  # artifact and row that a comparable value stands beside
+    effects: dict[str, Counter[Outcome]]  # by artifact, of printed effects that were measured
+    claims: dict[str, ClaimVerdict]
+    rows: dict[str, Record]  # by claim that was tested, of the check that decides
+    checks: list[Record]  # all that count and have an effect, as `bench claims --json` has them
+    origin: Origin | None  # None without a finished cell
+    runs: list[Run]  # of methods on images
+
+    @property
+    def folder(self) -> str:
+        """Where its pages are, below the site's folder."""
+        return f"{self.suite}/{self.scale}"
+
+
+def summarise(evidence: Evidence) -> Summary:
+    """Return what the index says of a suite at a scale."""
+    suite, judged = evidence.suite, evidence.judged
+    measured = [row for row in evidence.compared if row.comparable and row.measured]
+    values: dict[str, Counter[Verdict]] = {}
+    for row in measured:
+        values.setdefault(row.artifact, Counter())[row.verdict] += 1
+    effects: dict[str, Counter[Outcome]] = {}
+    for effect in evidence.effects:
+        if effect.measured and effect.printed and effect.outcome:
+            effects.setdefault(effect.artifact, Counter())[effect.outcome] += 1
+    printed = printed_effects(suite, evidence.paper)
+    of_scale = JudgedScale(suite, evidence.scale, judged)
+    found = {name: claim_row(name, of_scale) for name in suite.claims}
+    return Summary(
+        suite=suite.name,
+        scale=evidence.scale,
+        words=scale_words(evidence.cells, published=evidence.is_published),
+        title=suite.title,
+        paper=suite.paper,
+        published=evidence.is_published,
+        done=len(evidence.done),
+        cells=len(evidence.cells),
+        values=values,
+        compared=frozenset(
+            (row.artifact, row.published.row) for row in measured if row.published.value is not None
+        ),
+        effects=effects,
+        claims={claim.id: verdict for claim, verdict, _ in by_claim(judged)},
+        rows={name: with_printed(row, printed) for name, row in found.items() if row is not None},
+        checks=[with_printed(j.record(), printed) for j in judged if j.counts and j.effect],
+        origin=origin_of(evidence.done),
+        runs=runs_of(evidence.done),
+    )

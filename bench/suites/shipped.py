@@ -1,0 +1,40 @@
+"""The suites that bench brings: where they are, when they are the default, and copies of them."""
+
+import os
+import shutil
+from pathlib import Path
+
+import bench
+from bench.errors import SuiteError
+
+HERE = Path("suites")
+
+
+def shipped_suites() -> Path:
+    """Return the folder of bench's own suites: inside an installed package, or of the checkout."""
+    package = Path(bench.__file__).resolve().parent
+    inside = package / "shipped" / "suites"
+    return inside if inside.is_dir() else package.parent / "suites"
+
+
+def default_suites() -> Path:
+    """Return `./suites` if there is such a folder, else that of bench's own suites."""
+    return HERE if HERE.is_dir() else shipped_suites()
+
+
+def copy_suites(to: Path) -> int:
+    """Copy bench's own suites into a new folder, which appears whole; return how many they are.
+
+    Raises:
+        SuiteError: the folder holds something already.
+    """
+    if to.is_symlink() or (to.exists() and not (to.is_dir() and not any(to.iterdir()))):
+        raise SuiteError(f"{to}: exists and is not empty; nothing was copied")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    partial = to.with_name(f".{to.name}.{os.getpid()}")
+    try:
+        shutil.copytree(shipped_suites(), partial)
+        partial.replace(to)  # in the place of an empty folder too
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return len(list(to.glob("*.yaml")))

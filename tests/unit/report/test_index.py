@@ -1,0 +1,179 @@
+"""The first page: counts that add up, answers, scales named by their data, own suites."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bench.analysis.claims import ClaimVerdict
+from bench.papers.reader import PAPERS, load_paper
+from bench.report.questions import answers, questions
+from bench.report.scale_words import scale_words
+from bench.report.summary import Summary
+from bench.suites.expand import expand
+from bench.suites.load import load_suite
+from tests.fakes.image_site import write_image_results, write_image_suites
+from tests.fakes.paths import SUITES
+from tests.fakes.site import write_site
+
+pytestmark = pytest.mark.slow
+
+
+class Counts(HTMLParser):
+    """Collects the rows of the table of counts, and the marks of claims."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.marks: list[str] = []
+        self.table = ""
+        self.feed(page.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = {key: value or "" for key, value in attrs}
+        if tag == "table":
+            self.table = known.get("class", "")
+        if tag == "tr":
+            self.rows.append([])
+        if tag == "button" and "mark-of-claim" in known.get("class", ""):
+            self.marks.append(known["class"])
+
+    def handle_data(self, data: str) -> None:
+        if self.table == "counts" and data.strip() and self.rows:
+            self.rows[-1].append(data.strip())
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "table":
+            self.table = ""
+
+
+def numbers(page: Path) -> dict[str, list[int]]:
+    rows = [row for row in Counts(page).rows if len(row) == 14]
+    return {name: list(map(int, found)) for name, *found in rows if found[0].isdigit()}
+
+
+def test_counts_are_of_claims_and_artifacts_and_add_up(image_site: Path) -> None:
+    found = numbers(image_site / "index.html")
+    assert list(found) == [*PAPERS, "all"]
+    for name, (artifacts, *levels, values, compared, claims, a, b, c, d, e, f) in found.items():
+        assert artifacts == sum(levels)
+        assert claims == a + b + c + d + e + f
+        assert compared <= values
+        if name in PAPERS:
+            paper = load_paper(name)
+            assert (artifacts, claims) == (len(paper.artifacts), len(paper.claims))
+            assert values == len(paper.values)
+    columns = zip(*(found[name] for name in PAPERS), strict=True)
+    assert found["all"] == [sum(column) for column in columns]
+    marks = Counts(image_site / "index.html").marks
+    assert len(marks) == found["all"][6]
+    assert sum("not-tested" in mark for mark in marks) == found["all"][-1]
+
+
+def test_digits_are_called_digits(image_site: Path) -> None:
+    for name in ("index.html", "index.md", "dcl/table-1-cifar10.html", "dcl/table-1-cifar10.md"):
+        text = (image_site / name).read_text()
+        assert "digits at 16x16, small network" in text, name
+        assert "CIFAR-10 at 24x24, small network" in text, name
+    told = re.findall(r">dcl-table-1, cpu</a> \(([^)]*)\)", (image_site / "index.html").read_text())
+    assert set(told) == {"digits at 16x16, small network"}
+
+
+def test_a_scale_is_named_by_its_data() -> None:
+    path = SUITES / "dcl-table-1.yaml"
+    suite = load_suite(path)
+    assert scale_words(expand(suite, "gpu", path)[:1], published=True) == "published protocol"
+    smoke = expand(suite, "smoke", path)
+    assert scale_words(smoke, published=False) == "256 digits at 16x16, small network"
+    toy = SUITES / "eqco-table-9.yaml"
+    assert scale_words(expand(load_suite(toy), "smoke", toy), published=False) == "reduced protocol"
+
+
+def test_questions_are_of_suites_claims_and_figures_there_are() -> None:
+    for question in questions():
+        suite = load_suite(SUITES / f"{question.suite}.yaml")
+        assert suite.paper == question.paper
+        assert question.scale in suite.scales
+        assert set(question.claims) <= set(suite.claims)
+        assert question.figure in {figure.name for figure in suite.figures}
+        where = [c.where for name in question.claims for c in suite.claims[name]]
+        assert any(question.where.items() <= own.items() for own in where)
+
+
+def test_without_results_an_answer_says_so_and_what_to_run() -> None:
+    suites = [load_suite(SUITES / f"{q.suite}.yaml") for q in questions()]
+    for answer in answers([], suites):
+        assert answer.verdict == ClaimVerdict.NOT_TESTED
+        assert answer.text == "Not tested yet"
+        assert (
+            answer.command == f"bench run {answer.question.suite} --scale {answer.question.scale}"
+        )
+    assert answers([], []) == []
+
+
+def test_answers_come_from_the_results(image_site: Path) -> None:
+    text = (image_site / "index.md").read_text()
+    assert "**Does DCL help at small batch?** [Yes, on CIFAR-10 at 24x24, small network]" in text
+    assert re.search(r"kNN, dcl - infonce at cifar10, batch 32: \+4\.\d+ .*; paper \+4\.8", text)
+    assert "computed 2026-11-18" in text
+    assert "Made-up Processor (CPU)" in text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (0.1, 1.3, "By less than the paper says, on small digits"),
+        (-0.1, 1.3, "Not on small digits"),
+        (-2.0, -1.0, "Not on small digits"),
+    ],
+)
+def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
+    low: float, high: float, text: str
+) -> None:
+    question = questions()[0]
+    suite = load_suite(SUITES / f"{question.suite}.yaml")
+    check = suite.claims[question.claims[0]][0].model_dump(mode="json")
+    row = {
+        "claim": question.claims[0], "check": check, "verdict": "fails", "groups": 1, "n": 5,
+        "effect": (low + high) / 2, "low": low, "high": high, "threshold": 2.4,
+        "smallest_effect": 0.9, "printed_margin": None, "stand_in_for": None,
+    }  # fmt: skip
+    summary = Summary(
+        suite.name, "cifar", "small digits", "", "dcl", False, 1, 1, {}, frozenset(), {}, {}, {},
+        [row], None, [],
+    )  # fmt: skip
+    (answer,) = answers([summary], [suite])
+    assert answer.text == text
+
+
+OWN: dict[str, Any] = {
+    "name": "own", "title": "A suite of mine", "experiment": "pretrain", "scale": "cpu",
+    "scales": {"cpu": {"like": "digits", "seeds": [0, 1]}}, "seeds": [0],
+    "fixed": {"method": "simclr", "tau": 0.1, "optimizer": "sgd", "lr_schedule": "cosine"},
+    "grid": {"loss": ["infonce", "dcl"]},
+    "tables": [{"title": "kNN top-1 (%)", "metric": "knn_top1", "rows": ["loss"]}],
+}  # fmt: skip
+
+
+def test_own_suites_make_a_site_of_their_own(tmp_path: Path) -> None:
+    suites = tmp_path / "suites"
+    suites.mkdir()
+    (suites / "own.yaml").write_text(yaml.safe_dump(OWN))
+    write_site(suites, tmp_path / "to", write_image_results(suites, tmp_path / "results"))
+    for page in ("index.html", "index.md"):
+        text = (tmp_path / "to" / page).read_text()
+        assert "Reproduction of five papers" not in text
+        assert text.index("A suite of mine") < text.index("eqco")
+    text = (tmp_path / "to" / "own" / "cpu" / "index.md").read_text()
+    assert "mean [lowest to highest], n = 2" in text
+    assert re.search(r"\| dcl \| \d+\.\d+ \[\d+\.\d+ to \d+\.\d+\] \|", text)
+
+
+def test_the_same_results_give_the_same_bytes(image_site: Path, tmp_path: Path) -> None:
+    suites = write_image_suites(tmp_path / "suites")
+    write_site(suites, tmp_path / "to", write_image_results(suites, tmp_path / "results"))
+    for name in ("index.html", "index.md", "leaderboard.html", "dcl/table-1-cifar10.html"):
+        assert (tmp_path / "to" / name).read_bytes() == (image_site / name).read_bytes(), name
