@@ -17,6 +17,8 @@ from bench.report.pictures import size_attributes
 from bench.report.templates import render
 from bench.suites.suite import Layout
 
+TOP = "../index.html"
+
 
 @dataclass(frozen=True)
 class Coverage:
@@ -42,16 +44,16 @@ def write_artifact(
         Measured(s.scale, s.words, row) for s in sections for row in s.compared.get(artifact.id, [])
     ]
     printed = paper_table(artifact, coverage.layout, measured)
-    if "csv" in coverage.formats and printed:
-        table = page.with_suffix(".csv")
-        write_whole(table, paper_csv(artifact, measured).encode())
-        written += [table]
+    formats = ["csv"] if "csv" in coverage.formats and printed else []
+    if formats:
+        written.append(page.with_suffix(".csv"))
+        write_whole(written[-1], paper_csv(artifact, measured).encode())
     known = {
         "artifact": artifact,
         "paper": paper,
         "sections": sections,
         "printed": printed,
-        "formats": [kind for kind in coverage.formats if kind == "csv" and artifact.values],
+        "formats": formats,
         "outcomes": {s.folder: _outcomes(s, artifact.id) for s in sections},
         "curves": _curves(paper.figures.get(artifact.id, {})),
         "notes": _notes(artifact),
@@ -60,7 +62,6 @@ def write_artifact(
         "effects": effects,
     }
     write_whole(page, render("artifact.md.j2", **known).encode())
-    top = "../index.html"
     text = render(
         "artifact.html.j2",
         **known,
@@ -70,7 +71,7 @@ def write_artifact(
         inputs=inputs,
         title=f"{paper.id}/{artifact.id}",
         root="../",
-        crumbs=[("Papers", top), (paper.id, f"{top}#{paper.id}"), (artifact.id, None)],
+        crumbs=[("Papers", TOP), (paper.id, f"{TOP}#{paper.id}"), (artifact.id, None)],
     )  # fmt: skip
     write_whole(page.with_suffix(".html"), text.encode())
     return [page, page.with_suffix(".html"), *written]

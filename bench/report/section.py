@@ -23,32 +23,13 @@ def write_section(
     evidence: Evidence, facts: SectionFacts, folder: Path, *, inputs: str
 ) -> list[Path]:
     """Write the pages, figures and tables of a suite at a scale; return all files."""
-    from bench.figures.effects import draw_effects
-    from bench.figures.panels import draw_figure, save
-
     folder.mkdir(parents=True, exist_ok=True)
-    suite, written = evidence.suite, list[Path]()
+    suite, written = evidence.suite, _draw(evidence, facts, folder)
 
     def write(name: str, text: str) -> None:
         write_whole(folder / name, text.encode())
         written.append(folder / name)
 
-    for figure in facts.figures:
-        canvas = draw_figure(
-            figure,
-            suite,
-            evidence.cells,
-            evidence.done,
-            evidence.paper,
-            rooms=evidence.rooms,
-            published=evidence.is_published,
-        )
-        if canvas is not None:
-            written += save(canvas, folder / figure.name, facts.pictures)
-    for effects in facts.effects.values():
-        canvas = draw_effects(effects.rows)
-        if canvas is not None:
-            written += save(canvas, folder / effects.table.name, facts.pictures)
     tables = [table for _, own in facts.artifacts for table in own]
     tables += [effects.table for effects in facts.effects.values()]
     for table in [*tables, *facts.measured, *([facts.rooms] if facts.rooms else [])]:
@@ -67,6 +48,31 @@ def write_section(
         crumbs=[("Papers", "../../index.html"), (f"{suite.name}, {evidence.scale}", None)],
     )
     write("index.html", text)
+    return written
+
+
+def _draw(evidence: Evidence, facts: SectionFacts, folder: Path) -> list[Path]:
+    """Draw the figures of a suite at a scale and those of its effects; return their files."""
+    from bench.figures.effects import draw_effects
+    from bench.figures.panels import draw_figure, save
+
+    suite, written = evidence.suite, list[Path]()
+    for figure in facts.figures:
+        canvas = draw_figure(
+            figure,
+            suite,
+            evidence.cells,
+            evidence.done,
+            evidence.paper,
+            rooms=evidence.rooms,
+            published=evidence.is_published,
+        )
+        if canvas is not None:
+            written += save(canvas, folder / figure.name, facts.pictures)
+    for effects in facts.effects.values():
+        canvas = draw_effects(effects.rows)
+        if canvas is not None:
+            written += save(canvas, folder / effects.table.name, facts.pictures)
     return written
 
 

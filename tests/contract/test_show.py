@@ -119,7 +119,7 @@ def test_a_run_ends_with_what_was_measured_and_the_next_command(
     lines = workspace.call("run", "small").out.splitlines()
     assert lines[0] == "16 done, 0 failed, 0 missing"
     assert lines[2] == "small at scale tiny (reduced: seconds): 16 of 16 cells done"
-    assert (lines[-1], sum("0.70 ± 6.35" in line for line in lines)) == (next_line, 2)
+    assert (lines[-1], sum("0.70 [0.20 to 1.20]" in line for line in lines)) == (next_line, 2)
     assert workspace.call("run", "small", "--json").json["done"] == 16
 
 

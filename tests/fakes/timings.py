@@ -15,7 +15,7 @@ def finish(store: Store, cell: Cell, rate: float = 1.0, **origin: Any) -> None:
     wall_s = rate * 1e-6 * cell.multiply_adds
     provenance = {"wall_s": wall_s, "stack": 1, "attempt": 1, "device": "cpu", "machine": HERE,
             "began": 0.0, "peak_memory_gb": 0.5} | origin  # fmt: skip
-    folder.finish({}, {}, provenance)
+    folder.finish({"loss": 1.0}, {}, provenance)
 
 
 HERE = {"processor": processor()}

@@ -20,6 +20,7 @@ function makeSortable(table) {
   const body = table.tBodies[0];
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {
+    if (!head.textContent.trim()) return; // a button without a name tells a listener nothing
     const button = document.createElement("button");
     button.type = "button";
     button.append(...head.childNodes);
