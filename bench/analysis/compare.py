@@ -99,6 +99,12 @@ def compare(suite: Suite, cells: Sequence[Cell], done: Done, paper: Paper) -> li
 
     A number that means nothing is shown, with the reason, and judged by nobody; where it would be
     one of several that make another number, that is missing.
+
+    Args:
+        suite: the suite, with its comparisons.
+        cells: all cells of the selection.
+        done: the finished ones with their metrics.
+        paper: the paper with the printed values.
     """
     measured, index = {cell.id: kept.metrics for cell, kept in done}, CellIndex(cells)
     doubts = {cell.id: doubts_of(cell, kept) for cell, kept in done}
@@ -129,7 +135,14 @@ def _with_doubts(row: Compared, doubts: Mapping[str, Doubts]) -> Compared:
 def cells_of_value(
     value: PublishedValue, comparison: Comparison, suite: Suite, index: CellIndex
 ) -> list[Cell]:
-    """Return the cells that belong to a printed value; none if the comparison leaves it out."""
+    """Return the cells that belong to a printed value; none if the comparison leaves it out.
+
+    Args:
+        value: the printed value.
+        comparison: the block of the suite that says which cells belong to which rows.
+        suite: the suite.
+        index: the cells to look among.
+    """
     known = {name for cell in index.cells[:1] for name in cell.metrics}
     if not is_spoken_of(value, comparison, known):
         return []

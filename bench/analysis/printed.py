@@ -44,6 +44,11 @@ def printed_numbers(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Number
     """Return the printed numbers that belong to cells; gains and reductions are left out.
 
     Where a number is printed twice the first of the suite's comparisons counts.
+
+    Args:
+        suite: the suite, with its comparisons.
+        cells: all cells of the selection.
+        paper: the paper with the printed values.
     """
     found, index = Numbers(), CellIndex(cells)
     for comparison in suite.compare:

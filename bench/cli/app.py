@@ -138,7 +138,11 @@ def _settings(
 
 
 def main() -> None:
-    """Run the command line; a user's mistake is one line and exit status 2."""
+    """Run the command line; a user's mistake is one line and exit status 2.
+
+    Raises:
+        SystemExit: always, with the exit status.
+    """
     forget_warnings()
     try:
         status = app(standalone_mode=False)

@@ -114,6 +114,11 @@ class Filter:
 def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | None) -> list[Record]:
     """Return every claim of the papers, or of one, at each scale that has results.
 
+    Args:
+        workspace: folders of suites and results.
+        paper: the only paper; None: all.
+        scale: the only scale; None: all.
+
     Raises:
         BenchError: no such paper or scale, or a suite that cannot be read.
     """
@@ -180,7 +185,14 @@ def print_claims(
 
 
 def print_claim(paper: str, name: str, verdict: str, sentence: str) -> None:
-    """Print a claim's verdict, its name and its sentence."""
+    """Print a claim's verdict, its name and its sentence.
+
+    Args:
+        paper: id of the paper.
+        name: id of the claim.
+        verdict: the verdict in words.
+        sentence: what the paper says.
+    """
     print()
     print_verdict(verdict, f"{paper}/{name}")
     print_line(f'"{sentence}"', indent="  ")

@@ -82,6 +82,11 @@ def compare(
 def describe_drift(here: Path, there: Path, cells: Sequence[Cell] | None = None) -> Record:
     """Return what differs from one results folder to another: of these cells, or of all.
 
+    Args:
+        here: a results folder.
+        there: another results folder.
+        cells: the cells to compare; None: all.
+
     Raises:
         StoreError: one of them is not a folder of results.
         NothingMeasured: neither holds a finished cell.

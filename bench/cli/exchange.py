@@ -110,6 +110,12 @@ def export_selections(
 ) -> Record:
     """Write the finished cells of the selections as tables, or as one archive where `to` is .tar.
 
+    Args:
+        chosen: which cells.
+        to: a folder, or a .tar or .tar.gz file.
+        encoders: whether trained encoders go into the archive.
+        histories: whether tables hold whole histories, not only what figures read.
+
     Raises:
         BenchError: nothing is finished, the name of `to` says something else, or encoders are
             asked for in tables.
@@ -142,6 +148,12 @@ def export_selections(
 
 def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> Record:
     """Write encoders or histories of the finished cells for other programs.
+
+    Args:
+        form: one of FORMS.
+        chosen: which cells.
+        to: the folder to write into.
+        data: the folder of data sets, for the statistics of their pixels.
 
     Raises:
         BenchError: nothing is finished, no such form, or its package is missing.

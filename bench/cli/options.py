@@ -75,7 +75,13 @@ REASONS = {
 
 
 def answer(record: Any, show: Any, as_json: bool) -> None:
-    """Print what a verb found out: one JSON document, or as `show` does."""
+    """Print what a verb found out: one JSON document, or as `show` does.
+
+    Args:
+        record: what can be written as JSON.
+        show: prints the record for people.
+        as_json: whether JSON is printed.
+    """
     if place().rank > 0:  # of a run on several ranks the first one answers
         return
     if as_json:

@@ -102,7 +102,17 @@ def choose(
     have: Sequence[Path] | None = None,
     changes: Chosen | None = None,
 ) -> Selection:
-    """Return what was chosen by values: see `select`."""
+    """Return what was chosen by values: see `select`.
+
+    Args:
+        workspace: folders of suites and results.
+        name: name or file of the suite.
+        scale: name of the scale; None: the suite's default.
+        where: allowed values by setting.
+        seeds: seeds in place of the suite's.
+        have: folders of exported tables whose cells count as done.
+        changes: other values of settings.
+    """
     path = find_suite(name, workspace.suites)
     suite = load_suite(path)
     chosen = scale or suite.scale
@@ -117,7 +127,13 @@ def choose(
 def command_words(
     suite: str, scale: str, changes: Mapping[str, Sequence[Scalar]] | None = None
 ) -> str:
-    """Return what names a suite's cells behind a verb: `dcl-table-1 --scale smoke --set K=64`."""
+    """Return what names a suite's cells behind a verb: `dcl-table-1 --scale smoke --set K=64`.
+
+    Args:
+        suite: name of the suite.
+        scale: name of the scale.
+        changes: other values of settings, as `--set` has them.
+    """
     given = [f"--set {k}={','.join(map(value_text, v))}" for k, v in (changes or {}).items()]
     return " ".join([suite, f"--scale {scale}", *given])
 

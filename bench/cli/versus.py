@@ -189,7 +189,13 @@ def _nothing_measured(
 
 
 def print_versus(first: str, second: str, records: Sequence[Record]) -> None:
-    """Print the differences, and in how many suites each side lies above the other."""
+    """Print the differences, and in how many suites each side lies above the other.
+
+    Args:
+        first: the first method or loss.
+        second: the second one.
+        records: the differences, first less second.
+    """
     level = f"{100 * records[0]['level']:.0f} %"
     print_line(
         f"{first} - {second}, mean over all other settings in which a suite has both "

@@ -86,7 +86,11 @@ def image_folders(root: Path) -> dict[str, Path]:
 
 
 def folder_name(name: str) -> str:
-    """Return what follows `folder:`; it is one folder below the root, whatever a suite says."""
+    """Return what follows `folder:`; it is one folder below the root, whatever a suite says.
+
+    Raises:
+        DataError: it is not the name of one folder.
+    """
     own = name.removeprefix(PREFIX)
     if not re.fullmatch(r"\w[\w.-]*", own):
         rule = "letters, digits, '_', '-' and '.', and does not begin with '-' or '.'"

@@ -194,6 +194,13 @@ def centre_crops(
 
     The shorter side is first resized to `resize` pixels, bilinearly with antialiasing.
 
+    Args:
+        files: the images.
+        size: side of the square in pixels.
+        resize: shorter side in pixels before the crop.
+        workers: decoding processes; 0: this process decodes.
+        batch: most images per tensor.
+
     Raises:
         DataTorn: a file is no image.
     """

@@ -158,7 +158,11 @@ class Ranks:
         return held  # type: ignore[return-value]
 
     def first_does(self, work: Callable[[], T]) -> T:
-        """Return what the first rank's work gives; the others wait, and raise what it raises."""
+        """Return what the first rank's work gives; the others wait, and raise what it raises.
+
+        Raises:
+            Exception: what the work raised on the first rank.
+        """
         if not self.many:
             return work()
         value: T | None = None
@@ -174,7 +178,11 @@ class Ranks:
         return value  # type: ignore[return-value]
 
     def all_do(self, work: Callable[[], T]) -> T:
-        """Do the work on each rank; where it fails on one, all raise the first failure."""
+        """Do the work on each rank; where it fails on one, all raise the first failure.
+
+        Raises:
+            Exception: what the work raised on the first rank where it failed.
+        """
         if not self.many:
             return work()
         value: T | None = None

@@ -21,7 +21,13 @@ KEY_SCALE = 3  # of a scatter's points in its legend
 
 
 def draw_arrays(figure: Figure, cells: Sequence[Cell], done: Done) -> Canvas | None:
-    """Return a scatter or a distribution; None if no cell has the arrays."""
+    """Return a scatter or a distribution; None if no cell has the arrays.
+
+    Args:
+        figure: what the suite asks for.
+        cells: all cells of the selection.
+        done: the finished ones.
+    """
     own = _with_arrays(figure, cells, done)
     if not own:
         return None
@@ -29,7 +35,13 @@ def draw_arrays(figure: Figure, cells: Sequence[Cell], done: Done) -> Canvas | N
 
 
 def has_arrays(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
-    """Whether a cell that the figure draws has its arrays."""
+    """Whether a cell that the figure draws has its arrays.
+
+    Args:
+        figure: what the suite asks for.
+        cells: all cells of the selection.
+        done: the finished ones.
+    """
     return bool(_with_arrays(figure, cells, done))
 
 

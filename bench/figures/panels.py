@@ -96,22 +96,35 @@ def draw_figure(
 
 
 def can_be_drawn(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
-    """Whether the results hold what the figure needs."""
+    """Whether the results hold what the figure needs.
+
+    Args:
+        figure: what the suite asks for.
+        cells: all cells of the selection.
+        done: the finished ones.
+    """
     if not figure.has_axes:
         return has_arrays(figure, cells, done)
     return _is_drawn(measured(figure, figure, cells, done), figure)
 
 
 def save(canvas: Canvas, stem: Path, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
-    """Write the figure, the same bytes for the same figure; return the files."""
+    """Write the figure, the same bytes for the same figure; return the files.
+
+    Args:
+        canvas: the figure.
+        stem: path without ending.
+        formats: endings: svg, png, pdf.
+    """
     stem.parent.mkdir(parents=True, exist_ok=True)
     with look():
         make_plain(canvas)
         canvas.draw_without_rendering()  # places everything once, not once a file
         canvas.set_layout_engine("none")
-        for kind in formats:
-            canvas.savefig(stem.with_suffix(f".{kind}"), metadata=METADATA[kind])
-    return [stem.with_suffix(f".{kind}") for kind in formats]
+        files = [stem.with_name(f"{stem.name}.{kind}") for kind in formats]  # names may have dots
+        for kind, file in zip(formats, files, strict=True):
+            canvas.savefig(file, metadata=METADATA[kind])
+    return files
 
 
 def _is_drawn(frame: pd.DataFrame, quantity: Quantity) -> bool:

@@ -21,6 +21,11 @@ def printed(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame:
 
     Columns: x, what tells lines and panels apart, `dataset` and `value`. A value printed as a gain
     over another printed value gives a point too, where a comparison of the suite says over which.
+
+    Args:
+        figure: what the suite asks for.
+        suite: the suite, with its comparisons.
+        paper: the paper with the printed values.
     """
     rows = [row for name in figure.artifacts for row in _rows(figure, suite, paper, name)]
     for comparison in suite.compare:

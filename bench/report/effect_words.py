@@ -158,7 +158,13 @@ def _moment(check: Check) -> str:
 
 
 def number_words(mean: float, low: float | None, high: float | None) -> str:
-    """Return an effect with its sign and interval, with the digits that the interval leaves."""
+    """Return an effect with its sign and interval, with the digits that the interval leaves.
+
+    Args:
+        mean: the effect.
+        low: lower end of the interval; None: no interval.
+        high: upper end of the interval; None: no interval.
+    """
     if low is None or high is None:
         return f"{mean:+.3g}"
     half = (high - low) / 2

@@ -32,6 +32,11 @@ def measured_records(
 
     `row` and `column` are settings with their values; `column` is empty where a table has one.
     `room` is that of the entry's cells: null where it is not known or they have several.
+
+    Args:
+        asked: what the suite asks for.
+        done: the finished cells.
+        rooms: floor and ceiling of accuracies; None: not known.
     """
     cells = {cell.id: cell for cell, _ in done}
     names = [*asked.rows, *([asked.columns] if asked.columns else [])]

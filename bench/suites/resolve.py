@@ -46,6 +46,11 @@ class Grid:
     ) -> list[Cell]:
         """Return the validated cells of these points, seeds innermost.
 
+        Args:
+            points: settings of each point.
+            seeds: the seeds, of each point the same.
+            presets: what each method stands for.
+
         Raises:
             ValueError: a point names no preset.
             ValidationError: a setting is missing, of another type, or does not fit the others.
@@ -73,7 +78,16 @@ def matches(point: Point, rule: dict[str, Any]) -> bool:
 
 
 def scale_of(suite: Suite, scale: str, path: Path) -> Scale:
-    """Return the scale of that name."""
+    """Return the scale of that name.
+
+    Args:
+        suite: the suite.
+        scale: name of the scale.
+        path: the suite's file, for messages.
+
+    Raises:
+        SuiteError: the suite has no such scale.
+    """
     if scale not in suite.scales:
         raise SuiteError(f"{path}: no scale '{scale}'. {choices(scale, list(suite.scales))}")
     return suite.scales[scale]
@@ -81,6 +95,11 @@ def scale_of(suite: Suite, scale: str, path: Path) -> Scale:
 
 def resolve(suite: Suite, scale: str, path: Path) -> list[Grid]:
     """Return the suite's grids with the scale's changes applied.
+
+    Args:
+        suite: the suite.
+        scale: name of the scale.
+        path: the suite's file, for messages.
 
     Raises:
         SuiteError: an unknown scale, experiment or setting, or a setting that stands twice.

@@ -78,6 +78,11 @@ def shipped_scales() -> Mapping[str, SharedScale]:
 def scale_named(name: str, known: Mapping[str, SharedScale], key_path: str) -> SharedScale:
     """Return the shared scale of that name.
 
+    Args:
+        name: name of the shared scale.
+        known: all shared scales.
+        key_path: place in the suite's file, for messages.
+
     Raises:
         SuiteError: there is none; `key_path`, with the file, begins the line.
     """

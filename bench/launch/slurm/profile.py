@@ -48,7 +48,11 @@ class Profile(Record):
 
     @property
     def workers_a_gpu(self) -> int:
-        """Workers that share a GPU, or a job without GPUs."""
+        """Workers that share a GPU, or a job without GPUs.
+
+        Raises:
+            ValueError: `pack` is auto.
+        """
         if self.pack == "auto":
             raise ValueError("pack 'auto' was not looked up")
         return self.pack
