@@ -55,7 +55,7 @@ class Compared:
     def departures(self) -> list[str]:
         """Each difference from the published protocol, with the reading that has it."""
         of = ", ".join(f"{k} {v}" for k, v in self.reading_settings.items() if v is not None)
-        return [f"{of}: {told}" if of else told for told in self.differences]
+        return [f"{of}: {difference}" if of else difference for difference in self.differences]
 
     @property
     def what(self) -> str:
@@ -65,8 +65,8 @@ class Compared:
     @property
     def reading_text(self) -> str:
         """The reading in words, empty if there is only one."""
-        told = [f"{k} {v}" for k, v in self.reading_settings.items() if v is not None]
-        return ", ".join(([self.reading] if self.reading else []) + told)
+        parts = [f"{k} {v}" for k, v in self.reading_settings.items() if v is not None]
+        return ", ".join(([self.reading] if self.reading else []) + parts)
 
     def record(self) -> dict[str, Any]:
         """Return the row of `bench compare --json`."""

@@ -94,8 +94,8 @@ def groups_of(check: Check, measured: Measured, metrics: Metrics) -> tuple[dict[
     key_of = _grouping([cell.known for cell in compared.values()], named)
     missing, by_side = NO_CELL, []
     for side in cells_of:
-        whole, told = _whole_seeds(check, side, metrics)
-        missing = told or missing
+        whole, reason = _whole_seeds(check, side, metrics)
+        missing = reason or missing
         by_side.append(_side(check, whole, measured, metrics, key_of))
     return _contrasts(check, by_side), missing
 

@@ -132,8 +132,10 @@ def margins_text(folder: Path) -> str:
             if margin is not None:
                 own = margins.setdefault(suite.name, {})
                 own[claim] = min(own.get(claim, margin), margin)
-    told = {s: {c: float(f"{m:.{DIGITS}g}") for c, m in own.items()} for s, own in margins.items()}
-    return HEAD + yaml.safe_dump(told)
+    rounded = {
+        s: {c: float(f"{m:.{DIGITS}g}") for c, m in own.items()} for s, own in margins.items()
+    }
+    return HEAD + yaml.safe_dump(rounded)
 
 
 if __name__ == "__main__":

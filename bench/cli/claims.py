@@ -146,8 +146,8 @@ def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | Non
 def totals_text(name: str, verdicts: Sequence[str]) -> str:
     """Return how many claims have each verdict; the counts add up to the number of claims."""
     counts = Counter(verdicts)
-    told = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
-    return f"{name}: {counted(len(verdicts), 'claim')}: {told}"
+    text = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
+    return f"{name}: {counted(len(verdicts), 'claim')}: {text}"
 
 
 def print_claims(
@@ -165,11 +165,11 @@ def print_claims(
         here = [judged for judged in checks if judged.here] or checks[:1]
         for judged in here:
             effect = effect_words(judged.record())
-            told = "; ".join(text for text in (effect, remark_text(judged)) if text)
+            line = "; ".join(text for text in (effect, remark_text(judged)) if text)
             if not effect:
-                told = f"{subject_words(judged.check)}: {told}"
+                line = f"{subject_words(judged.check)}: {line}"
             alone = len(here) == 1 and judged.verdict == whole
-            print_line(told if alone else f"{judged.verdict}: {told}", indent="    ")
+            print_line(line if alone else f"{judged.verdict}: {line}", indent="    ")
         if more := len(checks) - len(here):
             print_line(
                 f"{counted(more, 'more check')} of settings that this scale has no cell of",
@@ -212,9 +212,9 @@ def print_all_claims(records: Sequence[Record], chosen: Filter) -> None:
             last = name
         if r["suite"]:
             at = f"{r['suite']} at {r['scale']} ({r['protocol']})"
-            told = [f"{at}: {r['verdict']}", effect_words(r), r["why"], r["missing"]]
-            told.append(room_text(r["room"]))
-            print_line("; ".join(text for text in told if text), indent="    ")
+            parts = [f"{at}: {r['verdict']}", effect_words(r), r["why"], r["missing"]]
+            parts.append(room_text(r["room"]))
+            print_line("; ".join(text for text in parts if text), indent="    ")
         else:
             print_line(r["missing"] or "", indent="    ")
     print()

@@ -129,11 +129,11 @@ def _print_values(evidence: Evidence) -> None:
         print_line(f"nothing measured beside the printed values of: {'; '.join(left_out)}")
     print_line(LEGEND)
     print_line(summary_line(evidence.compared))
-    for told in (
-        *(f"tolerance of {told}" for told in tolerance_lines(evidence.compared)),
+    for note in (
+        *(f"tolerance of {note}" for note in tolerance_lines(evidence.compared)),
         *covered_lines(evidence.compared),
     ):
-        print_line(told)
+        print_line(note)
     print_doubts(evidence.done)
     if departures := evidence.departures:
         print_line(f"departs from the published protocol: {'; '.join(departures)}")
@@ -179,8 +179,8 @@ def print_drift(record: Record) -> None:
         )
     for cell in (c for c in record["moved"] if not c["metrics"]):
         parts = [*(["history"] if cell["history"] else []), *cell["arrays"]]
-        told = plain_text(", ".join(parts))
-        print(f"{cell['experiment']} {cell['id']}: the same metrics, other {told}")
+        text = plain_text(", ".join(parts))
+        print(f"{cell['experiment']} {cell['id']}: the same metrics, other {text}")
     groups = record["groups"]
     if groups:
         rows = [_group_row(group, groups) for group in groups[:MOST_SHOWN]]

@@ -97,8 +97,8 @@ def _plugins() -> str:
         for plugin in dict.fromkeys(folder.plugin for folder in plugin_folders(group)):
             brought.setdefault(plugin, []).append(group.removeprefix("bench."))
     every_loss()  # reads their declarations
-    told = (f"{plugin}: {', '.join(sorted(kinds))}" for plugin, kinds in sorted(brought.items()))
-    return "; ".join(told) or "none installed"
+    details = (f"{plugin}: {', '.join(sorted(kinds))}" for plugin, kinds in sorted(brought.items()))
+    return "; ".join(details) or "none installed"
 
 
 def _suites(folder: Path, results: Path) -> str:

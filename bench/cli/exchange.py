@@ -169,8 +169,8 @@ def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> R
         cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
         count = export_encoders(cells, chosen[0].store, to, data)
         if not count:
-            told = ", ".join(selection.title for selection in chosen)
-            raise BenchError(f"{told}: no trained encoder in {chosen[0].results}")
+            titles = ", ".join(selection.title for selection in chosen)
+            raise BenchError(f"{titles}: no trained encoder in {chosen[0].results}")
         return {"encoders": count, "folder": str(to)}
     count = sum(
         export_histories(results_of(s).finished(s.cells), to, form, f"{s.suite.name}-{s.scale}")
@@ -182,8 +182,8 @@ def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> R
 def check_finished(chosen: Sequence[Selection]) -> None:
     """Raise a BenchError if no cell of the selections is finished."""
     if not any(s.state == State.DONE for c in chosen for s in c.store.states(c.cells)):
-        told = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
-        raise BenchError(f"{told}: no finished cell in {chosen[0].results}, nothing to export")
+        titles = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
+        raise BenchError(f"{titles}: no finished cell in {chosen[0].results}, nothing to export")
 
 
 def print_export(record: Record) -> None:
@@ -194,13 +194,13 @@ def print_export(record: Record) -> None:
     elif "encoders" in record:
         print(f"{counted(record['encoders'], 'encoder')} in {where}")
     else:
-        told = "history" if record["histories"] == 1 else "histories"
-        print(f"{record['histories']} {told} in {where}")
+        noun = "history" if record["histories"] == 1 else "histories"
+        print(f"{record['histories']} {noun} in {where}")
 
 
 def _counted(cells: int, encoders: int | None) -> str:
-    told = counted(cells, "cell")
-    return f"{told} and {counted(encoders, 'encoder')}" if encoders else told
+    text = counted(cells, "cell")
+    return f"{text} and {counted(encoders, 'encoder')}" if encoders else text
 
 
 def print_merge(record: Record) -> None:

@@ -110,10 +110,10 @@ def _print_method(record: Record) -> None:
     leaves their columns empty."""
     rows = []
     for name, c in record["coordinates"].items():
-        told = [stated_text(c["stated"][who]) if who in c["stated"] else "" for who in STATING]
+        stated = [stated_text(c["stated"][who]) if who in c["stated"] else "" for who in STATING]
         source = f"{c['source']}. Why: {c['why']}" if c["why"] else c["source"]
         rows.append(
-            [Entry(text) for text in (name, value_text(c["value"], null=""), *told, source)]
+            [Entry(text) for text in (name, value_text(c["value"], null=""), *stated, source)]
         )
     like = f" (like {record['like']})" if record["like"] else ""
     heads = ["coordinate", record["name"], "paper", "released code", "source"]

@@ -103,8 +103,8 @@ def print_failures(failures: Sequence[dict[str, Any]]) -> None:
     """Print the first failures, a line each."""
     for failure in failures[:10]:
         log = f" (log: {failure['log']})" if failure["log"] else ""
-        told = f"{failure['reason']}: {failure['message']}{log}"
-        print(f"  {failure['id']} failed: {plain_text(told)}")
+        line = f"{failure['reason']}: {failure['message']}{log}"
+        print(f"  {failure['id']} failed: {plain_text(line)}")
     if len(failures) > 10:
         print(f"  ... and {len(failures) - 10} more")
     for reason in dict.fromkeys(failure["reason"] for failure in failures):

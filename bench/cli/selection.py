@@ -45,8 +45,8 @@ class Selection:
     @property
     def title(self) -> str:
         """The suite, the scale and what is set otherwise, as messages name them."""
-        told = "; ".join(f"{k} = {value_text(v)}" for k, v in self.changes.items())
-        return f"{self.suite.name} at scale {self.scale}" + (f" with {told}" if told else "")
+        changes = "; ".join(f"{k} = {value_text(v)}" for k, v in self.changes.items())
+        return f"{self.suite.name} at scale {self.scale}" + (f" with {changes}" if changes else "")
 
     @property
     def words(self) -> str:
@@ -120,8 +120,8 @@ def choose(
     paper = check_suite(suite, path)
     if not where and not changes:  # some of the cells, or others, say nothing of the scale
         check_scale(suite, chosen, cells, paper)
-    results, told = workspace.results, had(have)
-    return Selection(suite, path, chosen, cells, paper, results, told, dict(changes or {}))
+    results, tables = workspace.results, had(have)
+    return Selection(suite, path, chosen, cells, paper, results, tables, dict(changes or {}))
 
 
 def command_words(
@@ -145,11 +145,11 @@ def _tell_other_scales(selection: Selection) -> None:
     others = [name for name in selection.suite.scales if name != selection.scale]
     cells = {name: expand(selection.suite, name, selection.path) for name in others}
     kept = {name: selection.store.kept(own) for name, own in cells.items()}
-    told = ", ".join(f"{name} ({n} of {len(cells[name])})" for name, n in kept.items() if n)
-    if told:
+    scales = ", ".join(f"{name} ({n} of {len(cells[name])})" for name, n in kept.items() if n)
+    if scales:
         print(
             f"bench: {selection.suite.name} at scale {selection.scale}, the suite's default; "
-            f"cells are finished at {told}: select one with --scale",
+            f"cells are finished at {scales}: select one with --scale",
             file=sys.stderr,
         )
 

@@ -128,11 +128,11 @@ def watch_status(selection: Selection) -> None:
 
 def print_status(record: Record) -> None:
     """Print the cells by state."""
-    told = ", ".join(f"{record[state]} {state}" for state in State if record[state])
+    counts = ", ".join(f"{record[state]} {state}" for state in State if record[state])
     left = record["left_core_s"]
     more = f"; about {duration(left)} of work left" if left else ""
     cells = counted(record["cells"], "cell")
-    print(f"{record['suite']} at scale {record['scale']}: {cells}: {told}{more}")
+    print(f"{record['suite']} at scale {record['scale']}: {cells}: {counts}{more}")
     if not Path(record["results"]).exists():
         print(f"  {record['results']}: this results folder does not exist yet")
     if not record["slurm_answers"]:
@@ -145,8 +145,8 @@ def print_status(record: Record) -> None:
 def _print_begun(begun: Sequence[Record], words: str) -> None:
     """Print how far running cells have come, and where stopped ones stand."""
     for cell in begun[:MOST_BEGUN]:
-        told = _stopped_text(cell) if cell["state"] == "stopped" else _running_text(cell)
-        print(f"  {cell['id']} {cell['cell']}: {told}")
+        text = _stopped_text(cell) if cell["state"] == "stopped" else _running_text(cell)
+        print(f"  {cell['id']} {cell['cell']}: {text}")
     if len(begun) > MOST_BEGUN:
         print(f"  ... and {len(begun) - MOST_BEGUN} more (--json lists all)")
     if stopped := sum(cell["state"] == "stopped" for cell in begun):

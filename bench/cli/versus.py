@@ -162,8 +162,8 @@ def _nobody_has(first: str, second: str, grids: Grids) -> str:
             return f"'{name}' is not a method or loss of any suite. {choices(name, everything)}"
     kinds = {n: "method" if n in known["method"] else "loss" for n in (first, second)}
     if len(set(kinds.values())) == 2:
-        told = " and ".join(f"{name} is a {kind}" for name, kind in kinds.items())
-        return f"{told}: name two methods or two losses"
+        kinds_text = " and ".join(f"{name} is a {kind}" for name, kind in kinds.items())
+        return f"{kinds_text}: name two methods or two losses"
     return f"no suite has cells of both {first} and {second}; `bench methods {first}` describes it"
 
 
@@ -222,5 +222,5 @@ def print_versus(first: str, second: str, records: Sequence[Record]) -> None:
 
 def _difference_words(record: Record) -> str:
     unit = unit_of_metric(record["metric"])
-    told = number_words(record["difference"], record["low"], record["high"])
-    return f"{told} {unit}".strip()
+    words = number_words(record["difference"], record["low"], record["high"])
+    return f"{words} {unit}".strip()

@@ -96,8 +96,8 @@ def _classes(name: str, folder: Path) -> list[str]:
     for part in ("train", "val"):
         have = len(set(wanted) & set(class_names(folder / part)))
         if have != count:
-            told = f"{have} of the {count} classes of {name}"
-            raise DataTorn(f"{folder / part}: {told}. It must hold them as {WHERE}.")
+            counts = f"{have} of the {count} classes of {name}"
+            raise DataTorn(f"{folder / part}: {counts}. It must hold them as {WHERE}.")
     return wanted
 
 
@@ -115,8 +115,8 @@ class _Rows(Dataset[tuple[Tensor, ...] | DataTorn]):
         rows, numbers = step
         try:
             views = [
-                self.cut(read_image(os.fsdecode(self.names[row]), self.side), numbers[:, place])
-                for place, row in enumerate(rows)
+                self.cut(read_image(os.fsdecode(self.names[row]), self.side), numbers[:, index])
+                for index, row in enumerate(rows)
             ]
         except DataTorn as error:
             return error

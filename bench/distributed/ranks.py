@@ -191,9 +191,9 @@ class Ranks:
             value = work()
         except Exception as error:
             fault = error
-        for told in self.hear_all(fault):
-            if told is not None:
-                raise told
+        for failure in self.hear_all(fault):
+            if failure is not None:
+                raise failure
         return value  # type: ignore[return-value]
 
     def greatest(self, number: int) -> int:

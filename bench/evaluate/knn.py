@@ -92,9 +92,9 @@ def _by_faiss(bank: Tensor, queries: Tensor, k: int, metric: Metric) -> tuple[Te
     import faiss  # slow to import, and needed for large banks only
 
     by = faiss.METRIC_INNER_PRODUCT if metric == "cosine" else faiss.METRIC_L2
-    value, place = faiss.knn(queries.contiguous().numpy(), bank.contiguous().numpy(), k, metric=by)
+    value, index = faiss.knn(queries.contiguous().numpy(), bank.contiguous().numpy(), k, metric=by)
     sim_Bk = torch.from_numpy(value)
-    return sim_Bk if metric == "cosine" else -0.5 * sim_Bk, torch.from_numpy(place)
+    return sim_Bk if metric == "cosine" else -0.5 * sim_Bk, torch.from_numpy(index)
 
 
 def _ready(features: Features, metric: Metric) -> tuple[Tensor, Tensor]:

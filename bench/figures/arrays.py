@@ -106,6 +106,6 @@ def _distribution(figure: Figure, done: Done) -> Canvas:
     if figure.log_y:
         axes[0].set_yscale("log")
     counts = sorted({len(found) for found in shares.values()})
-    told = " to ".join(map(str, counts[:1] + counts[1:][-1:]))
-    add_legend(canvas, axes, f"mean over seeds (n = {told})")
+    counts_text = " to ".join(map(str, counts[:1] + counts[1:][-1:]))
+    add_legend(canvas, axes, f"mean over seeds (n = {counts_text})")
     return canvas

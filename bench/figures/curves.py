@@ -137,11 +137,11 @@ def draw_printed(
         own = (points[points[by] == name] if by else points).sort_values(x)
         if own.empty:
             continue
-        told = "line not stated" if name == UNKNOWN else line_label(by, name)
+        label = "line not stated" if name == UNKNOWN else line_label(by, name)
         ax.plot(
             own[x], own["value"], ls="-" if joined and name != UNKNOWN else "", lw=0.7,
             marker=style.marker, ms=5 if joined else 8, mfc="none", color=style.colour, zorder=4,
-            clip_on=False, label=f"{told} (published)" if by else "published",
+            clip_on=False, label=f"{label} (published)" if by else "published",
         )  # fmt: skip
     return ax
 

@@ -250,17 +250,17 @@ def _interval(figure: Figure, frames: Sequence[pd.DataFrame]) -> str:
     """Return what the intervals of each quantity are, and of how many seeds."""
     quantities = [q for q, f in zip(figure.quantities, frames, strict=True) if _is_drawn(f, q)]
     drawn = [f for q, f in zip(figure.quantities, frames, strict=True) if _is_drawn(f, q)]
-    told = [_interval_of(figure, q, f) for q, f in zip(quantities, drawn, strict=True)]
-    if len(set(told)) == 1:
-        return told[0]
-    return "\n".join(f"{q.y_label}: {text}" for q, text in zip(quantities, told, strict=True))
+    notes = [_interval_of(figure, q, f) for q, f in zip(quantities, drawn, strict=True)]
+    if len(set(notes)) == 1:
+        return notes[0]
+    return "\n".join(f"{q.y_label}: {text}" for q, text in zip(quantities, notes, strict=True))
 
 
 def _interval_of(figure: Figure, quantity: Quantity, frame: pd.DataFrame) -> str:
-    place = "point" if figure.draw == "points" else figure.x
+    column = "point" if figure.draw == "points" else figure.x
     line, panel = line_column(figure), panel_column(figure)
     there = frame[frame[quantity.y].notna()]
-    keys = [key for key in (place, line, panel) if key]
+    keys = [key for key in (column, line, panel) if key]
     counts = there.groupby(keys)["seed"].nunique()
     n = _span(counts)
     if quantity.ribbon:

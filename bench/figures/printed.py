@@ -95,9 +95,9 @@ def _cells_of(value: PublishedValue, suite: Suite) -> Row:
 
 def _takes(comparison: Comparison, value: PublishedValue) -> bool:
     """Whether a comparison is of a printed row."""
-    told = value.row_settings | {"metric": value.metric}
+    settings = value.row_settings | {"metric": value.metric}
     return all(
-        told.get(k) in (allowed if isinstance(allowed, list) else [allowed])
+        settings.get(k) in (allowed if isinstance(allowed, list) else [allowed])
         for k, allowed in comparison.rows.items()
     )
 

@@ -117,8 +117,8 @@ def _notes(
         return [NO_ROOM]
     lines = room_lines(rooms.of(metric, every))
     low = sum(map(_reaches_floor, points, (rooms.of(metric, own) for own in cells)))
-    told = f"at the floor or below it, with their intervals: {low} of {len(points)} entries"
-    return [*lines, *([told] if low else [])]
+    note = f"at the floor or below it, with their intervals: {low} of {len(points)} entries"
+    return [*lines, *([note] if low else [])]
 
 
 def _reaches_floor(own: Sequence[tuple[str, float]], rooms: Sequence[Room]) -> bool:

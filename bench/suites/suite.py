@@ -21,8 +21,8 @@ Axes = dict[str, Annotated[list[Scalar], Field(min_length=1)]]
 def _check_one_length(group: Axes) -> Axes:
     lengths = {name: len(values) for name, values in group.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} has {n}" for name, n in lengths.items())
-        raise ValueError(f"coupled axes need equally many values; {told}")
+        lengths_text = ", ".join(f"{name} has {n}" for name, n in lengths.items())
+        raise ValueError(f"coupled axes need equally many values; {lengths_text}")
     return group
 
 
