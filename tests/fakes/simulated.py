@@ -130,3 +130,4 @@ def simulate(patch: pytest.MonkeyPatch) -> None:
         _hooked.append(True)
     patch.setattr(Owner, "me", staticmethod(_me))
     patch.setattr(owner, "_started", _started)
+    patch.setattr(os, "fsync", lambda _: None)  # thousands of waits for a disk that nobody cuts off
