@@ -164,8 +164,8 @@ def _columns(frame: pd.DataFrame, x: str | None, reference: str | None, by: By) 
     names = [] if by is None else [by] if isinstance(by, str) else list(by)
     for name in (x, reference, *names):
         if name is not None and name not in frame:
-            told = choices(name, [str(n) for n in frame if n not in {*OF_LOAD, *OF_HISTORIES}])
-            raise BenchError(f"the frame has no column '{name}'. {told}")
+            allowed = choices(name, [str(n) for n in frame if n not in {*OF_LOAD, *OF_HISTORIES}])
+            raise BenchError(f"the frame has no column '{name}'. {allowed}")
     return names
 
 
@@ -177,8 +177,8 @@ def _of_metric(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     """
     own = frame[frame["metric"] == metric]
     if own.empty:
-        told = choices(metric, [str(name) for name in dict.fromkeys(frame["metric"])])
-        raise BenchError(f"the frame has no metric '{metric}'. {told}")
+        allowed = choices(metric, [str(name) for name in dict.fromkeys(frame["metric"])])
+        raise BenchError(f"the frame has no metric '{metric}'. {allowed}")
     return own
 
 
@@ -197,6 +197,6 @@ def _with_lines(frame: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame
         return frame, None
     records = frame[list(names)].astype(object).where(frame[list(names)].notna(), None)
     rows: list[dict[str, Any]] = records.rename(columns=str).to_dict("records")  # type: ignore[assignment]
-    told = [label_of(names, row) for row in rows]
+    labels = [label_of(names, row) for row in rows]
     column = names[0] if len(names) == 1 else LINE
-    return frame.assign(**{column: told}), column
+    return frame.assign(**{column: labels}), column

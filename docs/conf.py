@@ -23,18 +23,10 @@ html_theme = "furo"
 html_title = f"contrastive-bench {release}"
 html_show_copyright = False
 highlight_language = "text"
-myst_enable_extensions = ["substitution"]
 myst_heading_anchors = 4
-myst_substitutions = {
-    "results_site": "**[The reference results](results/index.html)**: every artifact and claim of "
-    "the five papers with what was published, what was measured, and how sure that is."
-}
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(ROOT / "build" / "notebooks")
 nb_execution_timeout = 900  # seconds per cell, on a busy machine
 nb_execution_raise_on_error = True
 autodoc_typehints = "none"  # the signature has them
 autodoc_member_order = "bysource"
-suppress_warnings = [
-    "toc.empty_glob",  # pages that a later version may bring
-]

@@ -28,6 +28,11 @@ def claim_rows(
     that count. Beside them stand the suite, whether the scale's protocol is the published one, the
     number of checks, and the verdict on the claim over all scales. A claim that nothing is said of
     has one row without suite and scale. `scale`: the only one that was looked at.
+
+    Args:
+        places: the claims of the papers, each with its checks.
+        scales: the suites and scales that have results, judged.
+        scale: the only scale that was looked at; None: all.
     """
     rows: list[dict[str, Any]] = []
     for place in places:

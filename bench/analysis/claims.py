@@ -218,7 +218,7 @@ def _verdict(
         p_fails=p_fails,
         smallest_effect=deciding.smallest_effect(ERROR),
         room=grounds.room,
-        unlearned=tuple(dict.fromkeys(told for g, _ in found for told in g.unlearned)),
+        unlearned=tuple(dict.fromkeys(reason for g, _ in found for reason in g.unlearned)),
     )
     if failing:
         return replace(judged, verdict=ClaimVerdict.FAILS)

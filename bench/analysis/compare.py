@@ -55,7 +55,7 @@ class Compared:
     def departures(self) -> list[str]:
         """Each difference from the published protocol, with the reading that has it."""
         of = ", ".join(f"{k} {v}" for k, v in self.reading_settings.items() if v is not None)
-        return [f"{of}: {told}" if of else told for told in self.differences]
+        return [f"{of}: {difference}" if of else difference for difference in self.differences]
 
     @property
     def what(self) -> str:
@@ -65,8 +65,8 @@ class Compared:
     @property
     def reading_text(self) -> str:
         """The reading in words, empty if there is only one."""
-        told = [f"{k} {v}" for k, v in self.reading_settings.items() if v is not None]
-        return ", ".join(([self.reading] if self.reading else []) + told)
+        parts = [f"{k} {v}" for k, v in self.reading_settings.items() if v is not None]
+        return ", ".join(([self.reading] if self.reading else []) + parts)
 
     def record(self) -> dict[str, Any]:
         """Return the row of `bench compare --json`."""
@@ -99,6 +99,12 @@ def compare(suite: Suite, cells: Sequence[Cell], done: Done, paper: Paper) -> li
 
     A number that means nothing is shown, with the reason, and judged by nobody; where it would be
     one of several that make another number, that is missing.
+
+    Args:
+        suite: the suite, with its comparisons.
+        cells: all cells of the selection.
+        done: the finished ones with their metrics.
+        paper: the paper with the printed values.
     """
     measured, index = {cell.id: kept.metrics for cell, kept in done}, CellIndex(cells)
     doubts = {cell.id: doubts_of(cell, kept) for cell, kept in done}
@@ -129,7 +135,14 @@ def _with_doubts(row: Compared, doubts: Mapping[str, Doubts]) -> Compared:
 def cells_of_value(
     value: PublishedValue, comparison: Comparison, suite: Suite, index: CellIndex
 ) -> list[Cell]:
-    """Return the cells that belong to a printed value; none if the comparison leaves it out."""
+    """Return the cells that belong to a printed value; none if the comparison leaves it out.
+
+    Args:
+        value: the printed value.
+        comparison: the block of the suite that says which cells belong to which rows.
+        suite: the suite.
+        index: the cells to look among.
+    """
     known = {name for cell in index.cells[:1] for name in cell.metrics}
     if not is_spoken_of(value, comparison, known):
         return []

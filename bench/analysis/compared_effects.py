@@ -65,15 +65,15 @@ class ComparedEffect:
     def contrast(self) -> str:
         """What is compared with what, in words."""
         sides = (self.of, self.over), (self.over, self.of)
-        told = [
+        parts = [
             {n: v for n, v in side.items() if v is not None and v != other.get(n)}
             for side, other in sides
         ]
-        names = list(dict.fromkeys([*told[0], *told[1]]))
-        if len(names) == 1 and all(told):
-            name, (own, base) = names[0], (value_text(side[names[0]]) for side in told)
+        names = list(dict.fromkeys([*parts[0], *parts[1]]))
+        if len(names) == 1 and all(parts):
+            name, (own, base) = names[0], (value_text(side[names[0]]) for side in parts)
             return f"{name} {own} over {base}"
-        texts = [", ".join(f"{n} {value_text(v)}" for n, v in side.items()) for side in told]
+        texts = [", ".join(f"{n} {value_text(v)}" for n, v in side.items()) for side in parts]
         return " over ".join(texts)
 
     @property

@@ -56,7 +56,13 @@ class Group:
     sides: list[list[Cell]]  # all cells of each side along the axis
 
     def estimate(self, how: How, pools: Pools, step: float | None) -> Any:
-        """Return the effect over seeds; None where no seed says anything."""
+        """Return the effect over seeds; None where no seed says anything.
+
+        Args:
+            how: where the standard error comes from; see `analysis/statistics.py`.
+            pools: shared variances, for `pooled`.
+            step: the resolution of the metric, below which nothing is sure; None: none.
+        """
         found = contrast(self.terms, how, pools, self.offset)
         return None if found is None else sure_to_a_step(found, step)
 
@@ -75,6 +81,11 @@ def groups_of(check: Check, measured: Measured, metrics: Metrics) -> tuple[dict[
     """Return the groups that a check judges one by one, and what is missing where there are none.
 
     A seed counts on a side where all of the side's cells are done.
+
+    Args:
+        check: one check of a claim.
+        measured: the cells and their results.
+        metrics: metrics by cell id.
     """
     sides = sides_of(check)
     cells_of = [measured.index.where(side) for side in sides]
@@ -83,8 +94,8 @@ def groups_of(check: Check, measured: Measured, metrics: Metrics) -> tuple[dict[
     key_of = _grouping([cell.known for cell in compared.values()], named)
     missing, by_side = NO_CELL, []
     for side in cells_of:
-        whole, told = _whole_seeds(check, side, metrics)
-        missing = told or missing
+        whole, reason = _whole_seeds(check, side, metrics)
+        missing = reason or missing
         by_side.append(_side(check, whole, measured, metrics, key_of))
     return _contrasts(check, by_side), missing
 

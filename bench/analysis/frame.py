@@ -23,7 +23,13 @@ NO_METRICS = ("step", "epoch")  # of a line of history
 
 
 def measured_frame(suite: str, scale: str, done: Done) -> pd.DataFrame:
-    """Return a row per finished cell and metric: OF_LOAD, then every setting."""
+    """Return a row per finished cell and metric: OF_LOAD, then every setting.
+
+    Args:
+        suite: name of the suite, for the column `suite`.
+        scale: name of the scale, for the column `scale`.
+        done: the finished cells.
+    """
     rows: list[Row] = []
     for cell, finished in done:
         doubts = doubts_of(cell, finished)
@@ -38,7 +44,13 @@ def measured_frame(suite: str, scale: str, done: Done) -> pd.DataFrame:
 
 
 def history_frame(suite: str, scale: str, done: Done) -> pd.DataFrame:
-    """Return a row per cell, record and metric: OF_HISTORIES, then what tells the cells apart."""
+    """Return a row per cell, record and metric: OF_HISTORIES, then what tells the cells apart.
+
+    Args:
+        suite: name of the suite, for the column `suite`.
+        scale: name of the scale, for the column `scale`.
+        done: the finished cells.
+    """
     cells = [cell for cell, _ in done]
     telling = telling_settings(cells) if cells else []
     rows: list[Row] = []

@@ -89,8 +89,10 @@ class Footing:
                 f"too little room: {narrowest.room:.1f} points, and {needed:.1f} would be needed "
                 f"(the smallest effect seen, {least:.2g}, and {LEFT:g} more)"
             )
-        told = [] if self._check.may_collapse else [self._unlearned(e, least) for e in self._ends]
-        return Grounds(narrowest, False, tuple(t for t in told if t), cramped)
+        reasons = (
+            [] if self._check.may_collapse else [self._unlearned(e, least) for e in self._ends]
+        )
+        return Grounds(narrowest, False, tuple(t for t in reasons if t), cramped)
 
     @cached_property
     def _ends(self) -> list[tuple[Where, Sequence[Cell], float, float, str]]:
@@ -115,10 +117,12 @@ class Footing:
         if level - floor > margin:
             return None
         who = _family(self._check, where, side, self._measured)
-        told = f"{who} did not learn here: {self._check.metric} {level:.1f}, {names} {floor:.1f}"
+        sentence = (
+            f"{who} did not learn here: {self._check.metric} {level:.1f}, {names} {floor:.1f}"
+        )
         if level <= floor:
-            return told
-        return f"{told}; so small a lead is not seen, {margin:.2g} would be"
+            return sentence
+        return f"{sentence}; so small a lead is not seen, {margin:.2g} would be"
 
 
 def _family(check: Check, where: Where, side: Sequence[Cell], measured: Measured) -> str:
@@ -129,5 +133,5 @@ def _family(check: Check, where: Where, side: Sequence[Cell], measured: Measured
     ]
     first, *others = [cell.known for cell in side]
     shared = [n for n in first if all(own.get(n) == first[n] for own in others)]
-    told = where | {n: first[n] for n in without_followers(points) if n in shared}
-    return value_text(told) or "what was trained"
+    settings = where | {n: first[n] for n in without_followers(points) if n in shared}
+    return value_text(settings) or "what was trained"

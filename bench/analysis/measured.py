@@ -90,7 +90,13 @@ class Measured:
 
 
 def number_at(history: History, metric: str, at: At) -> float | None:
-    """Return one number of a metric's history; None where it was not recorded."""
+    """Return one number of a metric's history; None where it was not recorded.
+
+    Args:
+        history: the records of one cell.
+        metric: which metric.
+        at: at which epoch, since which, or over which part.
+    """
     points = [(r["epoch"], r[metric]) for r in history if metric in r and "epoch" in r]
     if not points:
         return None

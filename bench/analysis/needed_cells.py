@@ -44,7 +44,13 @@ def needed_by_claims(suite: Suite, scale: str, cells: Sequence[Cell]) -> Sets:
 
 
 def needed_by_printed(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Sets:
-    """Return what each printed value needs with each seed: a cell, a gain's two, all of an axis."""
+    """Return what each printed value needs with each seed: a cell, a gain's two, all of an axis.
+
+    Args:
+        suite: the suite, with its comparisons.
+        cells: all cells of the selection.
+        paper: the paper with the printed values.
+    """
     index = CellIndex(cells)
     found: Sets = []
     for comparison in suite.compare:

@@ -44,6 +44,11 @@ def printed_numbers(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Number
     """Return the printed numbers that belong to cells; gains and reductions are left out.
 
     Where a number is printed twice the first of the suite's comparisons counts.
+
+    Args:
+        suite: the suite, with its comparisons.
+        cells: all cells of the selection.
+        paper: the paper with the printed values.
     """
     found, index = Numbers(), CellIndex(cells)
     for comparison in suite.compare:
@@ -127,8 +132,10 @@ def margins_text(folder: Path) -> str:
             if margin is not None:
                 own = margins.setdefault(suite.name, {})
                 own[claim] = min(own.get(claim, margin), margin)
-    told = {s: {c: float(f"{m:.{DIGITS}g}") for c, m in own.items()} for s, own in margins.items()}
-    return HEAD + yaml.safe_dump(told)
+    rounded = {
+        s: {c: float(f"{m:.{DIGITS}g}") for c, m in own.items()} for s, own in margins.items()
+    }
+    return HEAD + yaml.safe_dump(rounded)
 
 
 if __name__ == "__main__":

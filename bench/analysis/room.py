@@ -56,8 +56,8 @@ class Room:
     def told(self) -> str:
         """The numbers in words."""
         parts = [(RAW, self.raw), (UNTRAINED, self.untrained), (LABELS, self.labels)]
-        told = ", ".join(f"{name} {interval.mean:.1f}" for name, interval in parts)
-        return f"{told}: room {self.room:.1f}"
+        text = ", ".join(f"{name} {interval.mean:.1f}" for name, interval in parts)
+        return f"{text}: room {self.room:.1f}"
 
     def record(self) -> dict[str, Any]:
         """Return the numbers as `--json` has them."""

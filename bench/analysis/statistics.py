@@ -59,7 +59,13 @@ class Region:
 
 
 def half_width(error: Any, freedom: Any, level: float = LEVEL) -> Any:
-    """Return half of Student's interval of means with these standard errors; arrays broadcast."""
+    """Return half of Student's interval of means with these standard errors; arrays broadcast.
+
+    Args:
+        error: standard error of the mean.
+        freedom: degrees of freedom.
+        level: confidence level, 0 to 1.
+    """
     return stdtrit(freedom, (1 + level) / 2) * error
 
 
@@ -190,6 +196,12 @@ def contrast(
 
     Paired over the seeds that all points have, where there are two; without an error where a point
     has less than two seeds.
+
+    Args:
+        terms: the points of the grid with their weights and their numbers per seed.
+        how: where the standard error comes from: paired, pooled or separate.
+        pools: shared variances, for `pooled`.
+        offset: what is subtracted from the sum.
     """
     counts = [len(term.values) for term in terms]
     if min(counts) == 0:

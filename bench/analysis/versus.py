@@ -35,7 +35,13 @@ class Lead:
 
 
 def setting_of(first: str, second: str, cells: Sequence[Cell]) -> str | None:
-    """Return the setting that has both values among the cells; None where none has."""
+    """Return the setting that has both values among the cells; None where none has.
+
+    Args:
+        first: a method or a loss.
+        second: another one.
+        cells: the cells to look among.
+    """
     for name in SETTINGS:
         values = {cell.settings.get(name) for cell in cells}
         if {first, second} <= values:
@@ -44,7 +50,13 @@ def setting_of(first: str, second: str, cells: Sequence[Cell]) -> str | None:
 
 
 def sides(setting: str, first: str, second: str) -> tuple[Where, Where]:
-    """Return which cells are the first's and which the second's."""
+    """Return which cells are the first's and which the second's.
+
+    Args:
+        setting: the setting that has both values.
+        first: its value on the first side.
+        second: its value on the second side.
+    """
     return {setting: first}, {setting: second}
 
 

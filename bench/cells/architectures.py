@@ -81,13 +81,27 @@ def architecture(arch: str) -> Architecture:
 
 
 def timm_name(arch: str, stem: Stem, width: int, colour: str) -> str | None:
-    """Return what timm calls the network, whose parameters have the same names; None: nothing."""
+    """Return what timm calls the network, whose parameters have the same names; None: nothing.
+
+    Args:
+        arch: name of the architecture.
+        stem: the first layers.
+        width: channels of the first block.
+        colour: which channels the encoder sees.
+    """
     same = stem == "imagenet" and width == TIMM_WIDTH and colour == "rgb"
     return arch if same and arch in TIMM else None
 
 
 def network_text(arch: str, stem: Stem, width: int, image_size: int) -> str:
-    """Return in words an encoder and the size of its images; see `multiply_adds`."""
+    """Return in words an encoder and the size of its images; see `multiply_adds`.
+
+    Args:
+        arch: name of the architecture.
+        stem: the first layers.
+        width: channels of the first block.
+        image_size: width of an image in pixels.
+    """
     return f"{arch}/{stem} width {width} {image_size} px"
 
 

@@ -10,14 +10,14 @@ def too_much(cell: Cell) -> str | None:
 
     Data sets of unknown size, such as folders of images, are passed over.
     """
-    return next((told for _, told in _demands(cell)), None)
+    return next((reason for _, reason in _demands(cell)), None)
 
 
 def impossible(cells: Iterable[Cell]) -> dict[str, int]:
     """Return why cells cannot be computed with their data sets, in one line, and how many each."""
     found: dict[str, int] = {}
     for cell in cells:
-        why = next((told for fails, told in _demands(cell) if fails), None)
+        why = next((reason for fails, reason in _demands(cell) if fails), None)
         if why is not None:
             found[why] = found.get(why, 0) + 1
     return found

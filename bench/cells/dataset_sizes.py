@@ -59,7 +59,13 @@ def accuracy_step(
 def images_there(
     dataset: str, pretrain_on: str = "train", held_out: float | None = None
 ) -> int | None:
-    """Return how many images there are to train on; None where the data set is not known."""
+    """Return how many images there are to train on; None where the data set is not known.
+
+    Args:
+        dataset: name of the data set.
+        pretrain_on: the part or parts to train on.
+        held_out: share of the training part that is kept back; None: nothing.
+    """
     size = size_of(dataset, held_out)
     if size is None:
         return None
@@ -91,7 +97,13 @@ class TrainingImages(NamedTuple):
         return f"train_images is {self.taken}"
 
     def demand(self, setting: str, value: int | None, most: int | None = None) -> Demand:
-        """Return what a setting asks of these images, or of the `most` of them that count."""
+        """Return what a setting asks of these images, or of the `most` of them that count.
+
+        Args:
+            setting: name of the setting.
+            value: how many images it asks for; None: none.
+            most: how many of the images count; None: all.
+        """
         return Demand(setting, value or 0, self.taken if most is None else most, self.limit)
 
     def demands(self, batch_size: int, N: int) -> list[Demand]:
@@ -110,7 +122,14 @@ def training_images(
     pretrain_on: str = "train",
     held_out: float | None = None,
 ) -> TrainingImages | None:
-    """Return the images that `train_images` (None: all) takes; None where the size is not known."""
+    """Return the images that `train_images` (None: all) takes; None where the size is not known.
+
+    Args:
+        dataset: name of the data set.
+        train_images: how many images are taken; None: all.
+        pretrain_on: the part or parts to train on.
+        held_out: share of the training part that is kept back; None: nothing.
+    """
     available = images_there(dataset, pretrain_on, held_out)
     if available is None:
         return None

@@ -13,6 +13,12 @@ def scaled_lr(base_lr: float, N: int, rule: Rule, per: int = 256) -> float:
     base_lr sqrt(N / per), so that SimCLR's 0.075 sqrt(N) (arXiv:2002.05709, App. B.1) is
     base_lr = 0.075 at per = 1.
 
+    Args:
+        base_lr: the rate that holds at `per` queries per step.
+        N: queries per step.
+        rule: none, linear or sqrt.
+        per: the number of queries that `base_lr` holds for.
+
     Raises:
         ValueError: N or per is not above 0, or there is no such rule.
     """
@@ -42,6 +48,12 @@ def ruled(settings: dict[str, Any], N: Any) -> dict[str, Any]:
 
 def check_rate(*, lr: float, base_lr: float | None, lr_scaling: Rule | None, N: int) -> None:
     """Check that a learning rate is that of its rule, if there is one.
+
+    Args:
+        lr: the learning rate of the cell.
+        base_lr: the rate before scaling; None: no rule.
+        lr_scaling: the rule; None: no rule.
+        N: queries per step.
 
     Raises:
         ValueError: it is not, or a half of the rule is missing.

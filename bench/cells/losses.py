@@ -149,14 +149,16 @@ def _plugin_losses() -> dict[str, Loss]:
     """
     settings = list(dict.fromkeys(n for loss in LOSSES.values() for n in (*loss.needs, *loss.may)))
     found = {}
-    for name, (plugin, place, declared) in declared_objectives().items():
+    for name, (plugin, where, declared) in declared_objectives().items():
         if name in LOSSES:
-            raise SuiteError(f"{place}: {name}: bench has an objective of that name already")
+            raise SuiteError(f"{where}: {name}: bench has an objective of that name already")
         for key in ("needs", "may"):
             for setting in getattr(declared, key):
                 if setting not in settings:
-                    told = choices(setting, settings)
-                    raise SuiteError(f"{place}: {name}.{key}: no objective has '{setting}'. {told}")
+                    allowed = choices(setting, settings)
+                    raise SuiteError(
+                        f"{where}: {name}.{key}: no objective has '{setting}'. {allowed}"
+                    )
         found[name] = _loss_of(declared, plugin)
     return found
 

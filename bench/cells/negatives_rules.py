@@ -7,10 +7,10 @@ from bench.cells.losses import every_loss, loss_named
 from bench.cells.requirements import DRAWN
 
 
-def need(condition: bool, told: str) -> None:
+def need(condition: bool, message: str) -> None:
     """Raise ValueError with the sentence unless the condition holds."""
     if not condition:
-        raise ValueError(told)
+        raise ValueError(message)
 
 
 def _check_targets(cell: Coordinates) -> None:

@@ -192,18 +192,18 @@ def _check_mixtures(cell: Coordinates) -> None:
         "views 'multi-crop' need negatives 'previous' or 'none'",
     )
     if cell.cutmix or cell.views == "multi-crop":
-        told = "cutmix" if cell.cutmix else "views 'multi-crop'"
+        mixture = "cutmix" if cell.cutmix else "views 'multi-crop'"
         linear = [name for name, loss in every_loss() if loss.linear]
         parts = (cell.positive_gradient, cell.negative_gradient)
         need(
             parts[0] != "whitened" and parts[1] not in ("target", "variance"),
-            f"{told} needs a gradient that is linear in the positive",
+            f"{mixture} needs a gradient that is linear in the positive",
         )
         targets = ("momentum",) if cell.cutmix else ("momentum", "stop-gradient")
         need(
             cell.loss in linear and cell.target in targets and cell.symmetric,
-            f"{told} mixes positives: it needs symmetric, target {or_(targets)} and a loss out of "
-            f"{', '.join(linear)}",
+            f"{mixture} mixes positives: it needs symmetric, target {or_(targets)} and a loss out "
+            f"of {', '.join(linear)}",
         )
 
 

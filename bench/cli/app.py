@@ -37,9 +37,11 @@ VERBS: dict[str, Verb] = {
     "schema": Verb("Look up", "suites", "Print the JSON schema of suite files, for editors."),
     "doctor": Verb("Look up", "doctor", "Check this machine, the suites and the results."),
     "init": Verb("Run", "init", "Copy the suites into a folder, to edit or to add to them."),
-    "plan": Verb("Run", "plan", "Show a suite's grid, what is missing and what it will take."),
-    "run": Verb("Run", "run", "Run what is missing of one or more suites."),
-    "resume": Verb("Run", "run", "Run what is missing of suites that were begun before."),
+    "plan": Verb(
+        "Run", "plan", "Show a suite's grid, the missing cells, predicted time and memory."
+    ),
+    "run": Verb("Run", "run", "Compute the cells without a result of one or more suites."),
+    "resume": Verb("Run", "run", "Continue suites of which a cell was begun before."),
     "status": Verb("Run", "status", "Count a suite's cells by state, with failures and jobs."),
     "cancel": Verb("Run", "cancel", "Stop the jobs and launchers that compute a suite's cells."),
     "verify": Verb("Run", "verify", "Compute finished cells again and compare the results."),
@@ -136,7 +138,11 @@ def _settings(
 
 
 def main() -> None:
-    """Run the command line; a user's mistake is one line and exit status 2."""
+    """Run the command line; a user's mistake is one line and exit status 2.
+
+    Raises:
+        SystemExit: always, with the exit status.
+    """
     forget_warnings()
     try:
         status = app(standalone_mode=False)
@@ -178,7 +184,7 @@ def _advice(words: list[str]) -> str:
         return "interrupted"
     at = words.index(verb)
     again = shlex.join(["bench", *words[:at], "run", *words[at + 1 :]])
-    return f"interrupted; what was finished is kept, `{again}` goes on"
+    return f"interrupted; finished cells are kept; continue with `{again}`"
 
 
 def _complain(text: str, *, status: int = 2) -> int:

@@ -20,7 +20,7 @@ def cancel(
     context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Stop the jobs and launchers that compute or hold a suite's cells; checkpoints stay."""
+    """Stop the jobs and launchers that compute a suite's cells; checkpoints are kept."""
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)
     answer(stop(selection), under(selection.title, print_cancelled), as_json)
 
@@ -65,6 +65,6 @@ def print_cancelled(record: Record) -> None:
     """Print what was stopped."""
     jobs, launchers = len(record["jobs"]), len(record["launchers"])
     verb = "was" if jobs + launchers == 1 else "were"
-    print(f"{counted(jobs, 'job')} and {counted(launchers, 'launcher')} {verb} told to stop")
+    print(f"{counted(jobs, 'job')} and {counted(launchers, 'launcher')} {verb} asked to stop")
     for name in record["elsewhere"]:
-        print(f"  launcher {plain_text(name)}: on another machine, stop it there")
+        print(f"  launcher {plain_text(name)}: runs on another machine; stop it there")

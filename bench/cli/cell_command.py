@@ -34,6 +34,6 @@ def _command(cell: Cell, suite: Suite, scale: str, cells: list[Cell]) -> str:
     rules = [(name, cell.settings[name]) for name in telling_settings(own) if name != "seed"]
     if len(own) < len(cells):  # baselines beside it
         rules.append(("baseline", None))
-    told = [f"{k}={v!r}" if isinstance(v, float) else f"{k}={value_text(v)}" for k, v in rules]
-    words = [f"--seeds {cell.seed}", *(f"--where {shlex.quote(text)}" for text in told)]
+    settings = [f"{k}={v!r}" if isinstance(v, float) else f"{k}={value_text(v)}" for k, v in rules]
+    words = [f"--seeds {cell.seed}", *(f"--where {shlex.quote(text)}" for text in settings)]
     return f"`bench run {command_words(suite.name, scale)} {' '.join(words)}`"

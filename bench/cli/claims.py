@@ -114,6 +114,11 @@ class Filter:
 def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | None) -> list[Record]:
     """Return every claim of the papers, or of one, at each scale that has results.
 
+    Args:
+        workspace: folders of suites and results.
+        paper: the only paper; None: all.
+        scale: the only scale; None: all.
+
     Raises:
         BenchError: no such paper or scale, or a suite that cannot be read.
     """
@@ -141,8 +146,8 @@ def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | Non
 def totals_text(name: str, verdicts: Sequence[str]) -> str:
     """Return how many claims have each verdict; the counts add up to the number of claims."""
     counts = Counter(verdicts)
-    told = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
-    return f"{name}: {counted(len(verdicts), 'claim')}: {told}"
+    text = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
+    return f"{name}: {counted(len(verdicts), 'claim')}: {text}"
 
 
 def print_claims(
@@ -160,11 +165,11 @@ def print_claims(
         here = [judged for judged in checks if judged.here] or checks[:1]
         for judged in here:
             effect = effect_words(judged.record())
-            told = "; ".join(text for text in (effect, remark_text(judged)) if text)
+            line = "; ".join(text for text in (effect, remark_text(judged)) if text)
             if not effect:
-                told = f"{subject_words(judged.check)}: {told}"
+                line = f"{subject_words(judged.check)}: {line}"
             alone = len(here) == 1 and judged.verdict == whole
-            print_line(told if alone else f"{judged.verdict}: {told}", indent="    ")
+            print_line(line if alone else f"{judged.verdict}: {line}", indent="    ")
         if more := len(checks) - len(here):
             print_line(
                 f"{counted(more, 'more check')} of settings that this scale has no cell of",
@@ -176,11 +181,18 @@ def print_claims(
             f"The suite tests no sentence of a paper; `bench show {words}` prints what it measured."
         )
     elif not shown:
-        print_line(f"None of the suite's {len(suite.claims)} claims is like this.")
+        print_line(f"None of the suite's {len(suite.claims)} claims matches.")
 
 
 def print_claim(paper: str, name: str, verdict: str, sentence: str) -> None:
-    """Print a claim's verdict, its name and its sentence."""
+    """Print a claim's verdict, its name and its sentence.
+
+    Args:
+        paper: id of the paper.
+        name: id of the claim.
+        verdict: the verdict in words.
+        sentence: what the paper says.
+    """
     print()
     print_verdict(verdict, f"{paper}/{name}")
     print_line(f'"{sentence}"', indent="  ")
@@ -200,9 +212,9 @@ def print_all_claims(records: Sequence[Record], chosen: Filter) -> None:
             last = name
         if r["suite"]:
             at = f"{r['suite']} at {r['scale']} ({r['protocol']})"
-            told = [f"{at}: {r['verdict']}", effect_words(r), r["why"], r["missing"]]
-            told.append(room_text(r["room"]))
-            print_line("; ".join(text for text in told if text), indent="    ")
+            parts = [f"{at}: {r['verdict']}", effect_words(r), r["why"], r["missing"]]
+            parts.append(room_text(r["room"]))
+            print_line("; ".join(text for text in parts if text), indent="    ")
         else:
             print_line(r["missing"] or "", indent="    ")
     print()
@@ -212,6 +224,6 @@ def print_all_claims(records: Sequence[Record], chosen: Filter) -> None:
         print(totals_text(paper, [v for (of, _), v in overall.items() if of == paper]))
     print(totals_text("in all", list(overall.values())))
     if not records:
-        print("no claim is like this; `bench claims` lists all that have results")
+        print("no claim matches; `bench claims` lists all that have results")
     elif not (chosen.is_any or any(r["suite"] for r in records)):
         print("no results here test one of these claims; `bench run SUITE` computes some")

@@ -26,7 +26,7 @@ from bench.report.tables import (
     tolerance_lines,
 )
 from bench.results.reader import Results
-from bench.text import plain_text, value_text
+from bench.text import counted, plain_text, value_text
 
 MOST_SHOWN = 40  # groups that are listed
 MOST_NAMED = 3  # cells in a line
@@ -37,19 +37,21 @@ Record = dict[str, Any]
 
 def compare(
     context: typer.Context,
-    what: Annotated[list[str], typer.Argument(metavar="SUITE | A B", help="Or two results.")],
+    what: Annotated[
+        list[str], typer.Argument(metavar="SUITE | A B", help="A suite, or two results folders.")
+    ],
     other: Annotated[
-        Path | None, typer.Option("--with", help="Results to compare with, not the paper.")
+        Path | None, typer.Option("--with", help="Compare with other results instead of the paper.")
     ] = None,
     effects: Annotated[
-        bool, typer.Option("--effects", help="Differences of rows, not values; at any scale.")
+        bool, typer.Option("--effects", help="Compare differences between rows; at any scale.")
     ] = False,
     scale: Scale = None, where: Where = None, seeds: Seeds = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Print measured beside published, or beside other results, with verdicts.
 
-    Of two results (folders, or folders of exported tables) it tells which cells moved, by how much,
-    and whether that is more than their seeds do. Exit status 1 if a value differs or moved so, 3 if
+    Of two results (folders, or folders of exported tables) it lists the cells that differ, by how
+    much, and whether seeds explain it. Exit status 1 if a value or a mean differs by more, 3 if
     no printed value has a measured one beside it.
     """
     name, *more = what
@@ -80,6 +82,11 @@ def compare(
 def describe_drift(here: Path, there: Path, cells: Sequence[Cell] | None = None) -> Record:
     """Return what differs from one results folder to another: of these cells, or of all.
 
+    Args:
+        here: a results folder.
+        there: another results folder.
+        cells: the cells to compare; None: all.
+
     Raises:
         StoreError: one of them is not a folder of results.
         NothingMeasured: neither holds a finished cell.
@@ -104,7 +111,7 @@ def print_comparison(evidence: Evidence) -> None:
     if any(row.measured for row in evidence.compared):
         _print_values(evidence)
     if not evidence.is_published and any(effect.measured for effect in evidence.effects):
-        print("values of a reduced scale cannot be compared; effects can:")
+        print("values of a reduced scale cannot be compared with printed ones, but effects can:")
         print_effects(evidence)
 
 
@@ -122,11 +129,11 @@ def _print_values(evidence: Evidence) -> None:
         print_line(f"nothing measured beside the printed values of: {'; '.join(left_out)}")
     print_line(LEGEND)
     print_line(summary_line(evidence.compared))
-    for told in (
-        *(f"tolerance of {told}" for told in tolerance_lines(evidence.compared)),
+    for note in (
+        *(f"tolerance of {note}" for note in tolerance_lines(evidence.compared)),
         *covered_lines(evidence.compared),
     ):
-        print_line(told)
+        print_line(note)
     print_doubts(evidence.done)
     if departures := evidence.departures:
         print_line(f"departs from the published protocol: {'; '.join(departures)}")
@@ -154,15 +161,16 @@ def _print_why_not(evidence: Evidence, words: str) -> None:
 def print_drift(record: Record) -> None:
     """Print which cells moved between two results, the groups beyond noise first."""
     print(
-        f"{record['same']} cells the same to the bit, {len(record['moved'])} moved, "
+        f"{record['same']} cells identical to the bit, {len(record['moved'])} differ, "
         f"{record['only_here']} only in the first, {record['only_there']} only in the second"
     )
     odd = [cell["id"] for cell in record["moved"] if not cell["versions"]]
     if odd:
         names = ", ".join(odd[:MOST_NAMED]) + (" ..." if len(odd) > MOST_NAMED else "")
         print(
-            f"{len(odd)} moved although code, packages and machine are the same: altered, or not "
-            f"the same to the bit twice ({names}); `bench verify` tells which side"
+            f"{counted(len(odd), 'cell')} with other results although code, packages and machine "
+            f"match: edited results or non-deterministic computation ({names}); `bench verify` "
+            "shows which side"
         )
     for metric in record["metrics"]:
         print(
@@ -171,15 +179,15 @@ def print_drift(record: Record) -> None:
         )
     for cell in (c for c in record["moved"] if not c["metrics"]):
         parts = [*(["history"] if cell["history"] else []), *cell["arrays"]]
-        told = plain_text(", ".join(parts))
-        print(f"{cell['experiment']} {cell['id']}: the same metrics, other {told}")
+        text = plain_text(", ".join(parts))
+        print(f"{cell['experiment']} {cell['id']}: the same metrics, other {text}")
     groups = record["groups"]
     if groups:
         rows = [_group_row(group, groups) for group in groups[:MOST_SHOWN]]
-        heads = ["beyond noise", "metric", "settings", "seeds", "first", "second"]
+        heads = ["significant", "metric", "settings", "seeds", "first", "second"]
         print_rows("", [*heads, "difference [95 % interval]"], rows)
         print(
-            f"{record['beyond_noise']} of {len(groups)} means that differ did so beyond noise"
+            f"{record['beyond_noise']} of {len(groups)} differing means are significant"
             + (f"; {len(groups) - MOST_SHOWN} more with --json" if len(groups) > MOST_SHOWN else "")
         )
 

@@ -18,10 +18,10 @@ Record = dict[str, Any]
 
 def datasets(
     context: typer.Context,
-    get: Annotated[str | None, typer.Option(help="Download this one.")] = None,
+    get: Annotated[str | None, typer.Option(help="Name of the data set to download.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the data sets, whether they are there and how to get them."""
+    """List the data sets, whether they are present, and how to get them."""
     root = context.obj.data
     if get is not None:
         download(get, root)

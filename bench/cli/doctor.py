@@ -97,8 +97,8 @@ def _plugins() -> str:
         for plugin in dict.fromkeys(folder.plugin for folder in plugin_folders(group)):
             brought.setdefault(plugin, []).append(group.removeprefix("bench."))
     every_loss()  # reads their declarations
-    told = (f"{plugin}: {', '.join(sorted(kinds))}" for plugin, kinds in sorted(brought.items()))
-    return "; ".join(told) or "none installed"
+    details = (f"{plugin}: {', '.join(sorted(kinds))}" for plugin, kinds in sorted(brought.items()))
+    return "; ".join(details) or "none installed"
 
 
 def _suites(folder: Path, results: Path) -> str:
@@ -124,9 +124,11 @@ def _cells(folder: Path) -> str:
         remedy = "remove a folder to have its cell computed again"
         raise StoreError(f"{'; '.join(found.faults)}; {remedy}")
     counts = f"{counted(found.cells, 'cell')} and {counted(found.encoders, 'encoder')}"
-    parts = [f"{counts} finished, all can be read"]
+    parts = [f"{counts} finished, all readable"]
     if found.unverified:
         parts.append(f"{found.unverified} of them unverified (they have no digests)")
     if found.other:
-        parts.append(f"{len(found.other)} that this bench does not have ({found.other[0]})")
+        parts.append(
+            f"{len(found.other)} of experiments that this version does not have ({found.other[0]})"
+        )
     return "; ".join([*parts, "`bench verify` computes them again"])

@@ -26,7 +26,7 @@ FORMS = ("safetensors", *TRACKERS)
 """What `--as` writes for other programs."""
 
 Record = dict[str, Any]
-Encoders = Annotated[bool, typer.Option("--encoders", help="Trained encoders too.")]
+Encoders = Annotated[bool, typer.Option("--encoders", help="Include trained encoders.")]
 
 
 def export(
@@ -36,7 +36,10 @@ def export(
     scale: Scale = None,
     encoders: Encoders = False,
     histories: Annotated[
-        bool, typer.Option("--histories", help="Tables: whole histories, not what figures read.")
+        bool,
+        typer.Option(
+            "--histories", help="For tables: whole histories, not only what figures read."
+        ),
     ] = False,
     form: Annotated[
         str | None,
@@ -68,7 +71,7 @@ def import_(
     file: Annotated[list[Path], typer.Argument(help="Archives that `bench export` wrote.")],
     as_json: AsJson = False,
 ) -> None:
-    """Add the cells of archives to the results; exit status 1 if one is here with other numbers."""
+    """Add the cells of archives to the results; exit status 1 if any conflicts with one here."""
     _merge([Archive(path) for path in file], context.obj.results, as_json)
 
 
@@ -107,6 +110,12 @@ def export_selections(
 ) -> Record:
     """Write the finished cells of the selections as tables, or as one archive where `to` is .tar.
 
+    Args:
+        chosen: which cells.
+        to: a folder, or a .tar or .tar.gz file.
+        encoders: whether trained encoders go into the archive.
+        histories: whether tables hold whole histories, not only what figures read.
+
     Raises:
         BenchError: nothing is finished, the name of `to` says something else, or encoders are
             asked for in tables.
@@ -116,8 +125,8 @@ def export_selections(
         raise BenchError(f"--to {to}: expected a folder, for CSV tables, or a .tar or .tar.gz file")
     if not archive and encoders:
         raise BenchError(
-            f"--encoders: tables hold none; --to {to}.tar exports them, for other programs "
-            "`--as safetensors`"
+            f"--encoders: tables cannot hold encoders; --to {to}.tar exports them, for other "
+            "programs `--as safetensors`"
         )
     check_finished(chosen)
     if archive:
@@ -140,6 +149,12 @@ def export_selections(
 def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> Record:
     """Write encoders or histories of the finished cells for other programs.
 
+    Args:
+        form: one of FORMS.
+        chosen: which cells.
+        to: the folder to write into.
+        data: the folder of data sets, for the statistics of their pixels.
+
     Raises:
         BenchError: nothing is finished, no such form, or its package is missing.
     """
@@ -154,8 +169,8 @@ def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> R
         cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
         count = export_encoders(cells, chosen[0].store, to, data)
         if not count:
-            told = ", ".join(selection.title for selection in chosen)
-            raise BenchError(f"{told}: no trained encoder in {chosen[0].results}")
+            titles = ", ".join(selection.title for selection in chosen)
+            raise BenchError(f"{titles}: no trained encoder in {chosen[0].results}")
         return {"encoders": count, "folder": str(to)}
     count = sum(
         export_histories(results_of(s).finished(s.cells), to, form, f"{s.suite.name}-{s.scale}")
@@ -167,8 +182,8 @@ def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> R
 def check_finished(chosen: Sequence[Selection]) -> None:
     """Raise a BenchError if no cell of the selections is finished."""
     if not any(s.state == State.DONE for c in chosen for s in c.store.states(c.cells)):
-        told = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
-        raise BenchError(f"{told}: no finished cell in {chosen[0].results}, nothing to export")
+        titles = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
+        raise BenchError(f"{titles}: no finished cell in {chosen[0].results}, nothing to export")
 
 
 def print_export(record: Record) -> None:
@@ -179,29 +194,29 @@ def print_export(record: Record) -> None:
     elif "encoders" in record:
         print(f"{counted(record['encoders'], 'encoder')} in {where}")
     else:
-        told = "history" if record["histories"] == 1 else "histories"
-        print(f"{record['histories']} {told} in {where}")
+        noun = "history" if record["histories"] == 1 else "histories"
+        print(f"{record['histories']} {noun} in {where}")
 
 
 def _counted(cells: int, encoders: int | None) -> str:
-    told = counted(cells, "cell")
-    return f"{told} and {counted(encoders, 'encoder')}" if encoders else told
+    text = counted(cells, "cell")
+    return f"{text} and {counted(encoders, 'encoder')}" if encoders else text
 
 
 def print_merge(record: Record) -> None:
     """Print what was added, and what was left alone and why."""
     conflicts, busy = record["conflicts"], record["busy"]
     print(
-        f"{_counted(record['added'], record['encoders'])} added, {record['same']} the same, "
+        f"{_counted(record['added'], record['encoders'])} added, {record['same']} identical, "
         f"{len(conflicts)} in conflict, {len(busy)} busy"
     )
     if record["left_out"]:
         why = plain_text(record["left_out"][0]["why"])
         print(f"{len(record['left_out'])} left out, such as {why}")
     for cell in busy[:MOST_SHOWN]:
-        print(f"busy: {cell['experiment']} {cell['id']} is computed here right now")
+        print(f"busy: {cell['experiment']} {cell['id']} is being computed here")
     for cell in conflicts[:MOST_SHOWN]:
-        print(f"conflict: {cell['experiment']} {cell['id']} (kept as it is here)")
+        print(f"conflict: {cell['experiment']} {cell['id']} (the result here is kept)")
         for name, (here, there) in {**cell["metrics"], **cell["origin"]}.items():
             print(f"  {plain_text(name)}: here {json.dumps(here)}, there {json.dumps(there)}")
         if cell["arrays"]:

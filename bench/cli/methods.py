@@ -25,7 +25,9 @@ Record = dict[str, Any]
 
 def methods(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="One method, with sources.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A method to describe in full, with sources.")
+    ] = None,
     to: Annotated[
         Path | None, typer.Option(help="Write methods.md and presets.md into this folder.")
     ] = None,
@@ -100,7 +102,7 @@ def print_methods(records: Sequence[Record]) -> None:
         for r in records
     ]
     print_rows("", ["method", "like", "what", "but"], rows)
-    print("`bench methods NAME` tells every coordinate and where it comes from.")
+    print("`bench methods NAME` lists every coordinate with its source.")
 
 
 def _print_method(record: Record) -> None:
@@ -108,10 +110,10 @@ def _print_method(record: Record) -> None:
     leaves their columns empty."""
     rows = []
     for name, c in record["coordinates"].items():
-        told = [stated_text(c["stated"][who]) if who in c["stated"] else "" for who in STATING]
+        stated = [stated_text(c["stated"][who]) if who in c["stated"] else "" for who in STATING]
         source = f"{c['source']}. Why: {c['why']}" if c["why"] else c["source"]
         rows.append(
-            [Entry(text) for text in (name, value_text(c["value"], null=""), *told, source)]
+            [Entry(text) for text in (name, value_text(c["value"], null=""), *stated, source)]
         )
     like = f" (like {record['like']})" if record["like"] else ""
     heads = ["coordinate", record["name"], "paper", "released code", "source"]

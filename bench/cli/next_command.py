@@ -17,7 +17,7 @@ def next_command(selection: Selection, whole: bool) -> str:
     if selection.changes:
         return f"`bench show {suite.name} --scale {selection.scale}` shows the suite's own cells"
     if published and suite.compare:
-        return f"`bench compare {words}` sets it beside the printed values"
+        return f"`bench compare {words}` compares it with the printed values"
     if suite.claims:
         return f"`bench claims {words}` judges the paper's sentences on it"
     return f"`bench report {words}` writes pages and figures"

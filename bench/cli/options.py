@@ -29,41 +29,59 @@ SuiteNames = Annotated[
 Scale = Annotated[
     str | None,
     typer.Option(
-        help="paper, gpu, cifar, cpu, smoke: those that the suite has; default: its own.",
+        help="The size: paper, gpu, cifar, cpu, smoke or another scale of the suite; default: the "
+        "suite's default scale.",
         autocompletion=scale_names,
     ),
 ]
-Where = Annotated[list[str] | None, typer.Option(help="Only these cells: K=64,128. May repeat.")]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(help="Only cells with these values of a setting: K=64,128. May be repeated."),
+]
 Changes = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        help="Another value than the suite's: epochs=2. May repeat. Such cells belong to no suite: "
-        "compare, claims and report leave them out.",
+        help="Replace the value of a setting: epochs=2. May be repeated. Such cells belong to no "
+        "suite: compare, claims and report leave them out.",
     ),
 ]
-Seeds = Annotated[str | None, typer.Option(help="These seeds instead of the suite's: 0,1,2.")]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Workers; default: one a GPU, or a core.")]
+Seeds = Annotated[str | None, typer.Option(help="Replace the suite's seeds: 0,1,2.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, help="Number of workers; default: one per GPU, or one per core."),
+]
 
 Have = Annotated[
     list[Path] | None,
-    typer.Option(help="A folder of exported tables: their cells count as done. May repeat."),
+    typer.Option(help="A folder of exported tables, whose cells count as done. May be repeated."),
 ]
-Limit = Annotated[float | None, typer.Option(help="Whole claims that fit in (CPU: core-hours).")]
+Limit = Annotated[
+    float | None,
+    typer.Option(
+        help="Select whole claims that fit into so many GPU-hours (without a GPU: core-hours)."
+    ),
+]
 
 
 REASONS = {
     "code": "an error in the code; the log has the traceback; `--retry-failed` tries again",
     "data": "the data set is missing, damaged or too small for the settings",
     "diverged": "a loss or an estimate became infinite or not a number",
-    "oom": "out of memory, or its worker was killed again and again",
+    "oom": "out of memory, or its worker was killed repeatedly",
 }
 """Why cells fail, in words."""
 
 
 def answer(record: Any, show: Any, as_json: bool) -> None:
-    """Print what a verb found out: one JSON document, or as `show` does."""
+    """Print what a verb found out: one JSON document, or as `show` does.
+
+    Args:
+        record: what can be written as JSON.
+        show: prints the record for people.
+        as_json: whether JSON is printed.
+    """
     if place().rank > 0:  # of a run on several ranks the first one answers
         return
     if as_json:
@@ -85,8 +103,8 @@ def print_failures(failures: Sequence[dict[str, Any]]) -> None:
     """Print the first failures, a line each."""
     for failure in failures[:10]:
         log = f" (log: {failure['log']})" if failure["log"] else ""
-        told = f"{failure['reason']}: {failure['message']}{log}"
-        print(f"  {failure['id']} failed: {plain_text(told)}")
+        line = f"{failure['reason']}: {failure['message']}{log}"
+        print(f"  {failure['id']} failed: {plain_text(line)}")
     if len(failures) > 10:
         print(f"  ... and {len(failures) - 10} more")
     for reason in dict.fromkeys(failure["reason"] for failure in failures):

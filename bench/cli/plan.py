@@ -43,10 +43,12 @@ Record = dict[str, Any]
 def plan(
     context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, changes: Changes = None, jobs: Jobs = None, limit_gpu_hours: Limit = None,
-    probe: Annotated[bool, typer.Option("--probe", help="Time steps of what is unknown.")] = False,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Time a few steps of cells whose cost is unknown.")
+    ] = False,
     have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Show the grid, what is missing and how long it will take; run nothing."""
+    """Show the grid, the missing cells, and predicted time and memory; run nothing."""
     selection = select(
         context.obj, suite, scale=scale, where=where, seeds=seeds, have=have, changes=changes
     )

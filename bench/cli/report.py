@@ -27,15 +27,17 @@ def report(
     suite: Annotated[list[str] | None, typer.Argument(help="Suites; default: all.")] = None,
     scale: Scale = None,
     every: Annotated[
-        bool, typer.Option("--all", help="All suites and scales that have results; the default.")
+        bool,
+        typer.Option("--all", help="Write all suites and scales that have results; the default."),
     ] = False,
     to: Annotated[Path, typer.Option(help="Folder to write into.")] = Path("reports"),
     formats: Annotated[
-        str, typer.Option(help="Beside the pages and SVG: any of png, pdf, tex, csv.")
+        str,
+        typer.Option(help="Further formats, beside the pages and SVG: any of png, pdf, tex, csv."),
     ] = "png,tex,csv",
     as_json: AsJson = False,
 ) -> None:
-    """Write the site: an index, a page an artifact, a page a suite; draws what has changed."""
+    """Write the site: an index and a page per artifact and suite; only what changed is drawn."""
     if every and suite:
         raise BenchError("--all writes every suite: leave the names out")
     wanted = report_formats(formats)

@@ -42,24 +42,34 @@ from bench.text import counted
 
 Record = dict[str, Any]
 
-Executor = Annotated[str, typer.Option(help="local (workers), inline (this process) or slurm.")]
+Executor = Annotated[
+    str,
+    typer.Option(help="Where cells are computed: local (workers), inline (this process) or slurm."),
+]
 RetryFailed = Annotated[bool, typer.Option(help="Try failed cells again.")]
 ProfileName = Annotated[
     str | None,
-    typer.Option("--profile", help="slurm: a name in ~/.config/bench/profiles.yaml, or a file."),
+    typer.Option(
+        "--profile",
+        help="For slurm: the name of a profile in ~/.config/bench/profiles.yaml, or a file.",
+    ),
 ]
 Pack = Annotated[
-    str | None, typer.Option(help="Workers that share a GPU, or a job without one; or auto.")
+    str | None, typer.Option(help="Number of workers per GPU (without GPUs: per job), or auto.")
 ]
 TimePerJob = Annotated[
-    float | None, typer.Option(min=0.01, help="slurm: fill jobs with cells up to these minutes.")
+    float | None,
+    typer.Option(
+        min=0.01, help="For slurm: fill each job with cells up to this predicted time in minutes."
+    ),
 ]
 
 Ranks = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="slurm: processes per cell. Experimental on several GPUs: nccl has not been run.",
+        help="For slurm: number of processes that compute each cell together. Experimental on "
+        "several GPUs: nccl has not been run.",
     ),
 ]
 
@@ -71,7 +81,7 @@ def run(
     pack: Pack = None, time_per_job: TimePerJob = None, ranks: Ranks = None,
     have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Run what is missing of one or more suites; on Slurm submit it and return."""
+    """Compute the cells without a result of one or more suites, or submit them to Slurm."""
     chosen = [
         select(context.obj, name, scale=scale, where=where, seeds=seeds, have=have, changes=changes)
         for name in suite
@@ -91,7 +101,7 @@ def resume(
     context: typer.Context, suite: SuiteNames, scale: Scale, where: Where, seeds: Seeds, have: Have,
     changes: Changes, **options: Any,
 ) -> None:  # fmt: skip
-    """Run what is missing of suites begun before; an error if nothing was begun."""
+    """Continue suites of which a cell was begun before; otherwise an error."""
     for name in suite:
         check_begun(
             select(
@@ -110,7 +120,7 @@ def check_begun(selection: Selection) -> None:
     if not selection.store.submissions.gave({cell.id for cell in selection.cells}):
         raise LaunchError(
             f"{selection.title}: nothing to resume in "
-            f"{selection.results}; `bench run {selection.words}` begins it"
+            f"{selection.results}; `bench run {selection.words}` starts it"
         )
 
 
@@ -174,7 +184,9 @@ def check_data(cells: Sequence[Cell], data: Path) -> None:
     That is the data set itself, and of those of known size as much as the settings ask.
     """
     for why, count in impossible(cells).items():
-        raise LaunchError(f"{why} ({count} of the cells; nothing is run, --where leaves cells out)")
+        raise LaunchError(
+            f"{why} ({count} of the cells; nothing was run; exclude these cells with --where)"
+        )
     for name in sorted({name for cell in cells if (name := cell.settings.get("dataset"))}):
         check_present(name, data)
 
@@ -230,7 +242,7 @@ def print_counts(record: Record) -> None:
             f"logs: {given['logs']}); `bench status {given['suite']} --watch` follows"
         )
     elif given is not None:
-        print("nothing to submit: every cell is over, runs or is queued")
+        print("nothing to submit: every cell is finished, failed, running or queued")
     waiting = f", {given['waiting']} queued or running" if given else ""
     print(f"{record['done']} done, {record['failed']} failed, {record['missing']} missing{waiting}")
     print_failures(record["failures"])

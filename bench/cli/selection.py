@@ -45,8 +45,8 @@ class Selection:
     @property
     def title(self) -> str:
         """The suite, the scale and what is set otherwise, as messages name them."""
-        told = "; ".join(f"{k} = {value_text(v)}" for k, v in self.changes.items())
-        return f"{self.suite.name} at scale {self.scale}" + (f" with {told}" if told else "")
+        changes = "; ".join(f"{k} = {value_text(v)}" for k, v in self.changes.items())
+        return f"{self.suite.name} at scale {self.scale}" + (f" with {changes}" if changes else "")
 
     @property
     def words(self) -> str:
@@ -102,7 +102,17 @@ def choose(
     have: Sequence[Path] | None = None,
     changes: Chosen | None = None,
 ) -> Selection:
-    """Return what was chosen by values: see `select`."""
+    """Return what was chosen by values: see `select`.
+
+    Args:
+        workspace: folders of suites and results.
+        name: name or file of the suite.
+        scale: name of the scale; None: the suite's default.
+        where: allowed values by setting.
+        seeds: seeds in place of the suite's.
+        have: folders of exported tables whose cells count as done.
+        changes: other values of settings.
+    """
     path = find_suite(name, workspace.suites)
     suite = load_suite(path)
     chosen = scale or suite.scale
@@ -110,14 +120,20 @@ def choose(
     paper = check_suite(suite, path)
     if not where and not changes:  # some of the cells, or others, say nothing of the scale
         check_scale(suite, chosen, cells, paper)
-    results, told = workspace.results, had(have)
-    return Selection(suite, path, chosen, cells, paper, results, told, dict(changes or {}))
+    results, tables = workspace.results, had(have)
+    return Selection(suite, path, chosen, cells, paper, results, tables, dict(changes or {}))
 
 
 def command_words(
     suite: str, scale: str, changes: Mapping[str, Sequence[Scalar]] | None = None
 ) -> str:
-    """Return what names a suite's cells behind a verb: `dcl-table-1 --scale smoke --set K=64`."""
+    """Return what names a suite's cells behind a verb: `dcl-table-1 --scale smoke --set K=64`.
+
+    Args:
+        suite: name of the suite.
+        scale: name of the scale.
+        changes: other values of settings, as `--set` has them.
+    """
     given = [f"--set {k}={','.join(map(value_text, v))}" for k, v in (changes or {}).items()]
     return " ".join([suite, f"--scale {scale}", *given])
 
@@ -129,11 +145,11 @@ def _tell_other_scales(selection: Selection) -> None:
     others = [name for name in selection.suite.scales if name != selection.scale]
     cells = {name: expand(selection.suite, name, selection.path) for name in others}
     kept = {name: selection.store.kept(own) for name, own in cells.items()}
-    told = ", ".join(f"{name} ({n} of {len(cells[name])})" for name, n in kept.items() if n)
-    if told:
+    scales = ", ".join(f"{name} ({n} of {len(cells[name])})" for name, n in kept.items() if n)
+    if scales:
         print(
             f"bench: {selection.suite.name} at scale {selection.scale}, the suite's default; "
-            f"cells are there at {told}: --scale chooses",
+            f"cells are finished at {scales}: select one with --scale",
             file=sys.stderr,
         )
 
@@ -198,7 +214,7 @@ def _settings(option: str, texts: list[str] | None) -> Chosen:
         if not name.strip() or not values or "=" in values:
             raise BenchError(
                 f"{option} {text}: expected one SETTING=VALUE[,VALUE...], such as K=64,128; "
-                f"give {option} again for another setting"
+                f"repeat {option} for another setting"
             )
         found = [scalar(value.strip()) for value in values.split(",")]
         rules.setdefault(name.strip(), []).extend(found)

@@ -41,7 +41,7 @@ Record = dict[str, Any]
 def status(
     context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, changes: Changes = None,
-    watch: Annotated[bool, typer.Option(help="Follow until nothing runs or waits.")] = False,
+    watch: Annotated[bool, typer.Option(help="Follow until no cell is running or queued.")] = False,
     have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Count cells by state, with the reasons of failures, the jobs and the time left."""
@@ -128,15 +128,15 @@ def watch_status(selection: Selection) -> None:
 
 def print_status(record: Record) -> None:
     """Print the cells by state."""
-    told = ", ".join(f"{record[state]} {state}" for state in State if record[state])
+    counts = ", ".join(f"{record[state]} {state}" for state in State if record[state])
     left = record["left_core_s"]
     more = f"; about {duration(left)} of work left" if left else ""
     cells = counted(record["cells"], "cell")
-    print(f"{record['suite']} at scale {record['scale']}: {cells}: {told}{more}")
+    print(f"{record['suite']} at scale {record['scale']}: {cells}: {counts}{more}")
     if not Path(record["results"]).exists():
-        print(f"  {record['results']}: no such folder of results yet")
+        print(f"  {record['results']}: this results folder does not exist yet")
     if not record["slurm_answers"]:
-        print("  Slurm does not answer: what was submitted last counts as queued")
+        print("  Slurm does not answer: cells submitted last are counted as queued")
     _print_jobs(record["jobs"])
     print_failures(record["failures"])
     _print_begun(record["begun"], record["words"])
@@ -145,12 +145,12 @@ def print_status(record: Record) -> None:
 def _print_begun(begun: Sequence[Record], words: str) -> None:
     """Print how far running cells have come, and where stopped ones stand."""
     for cell in begun[:MOST_BEGUN]:
-        told = _stopped_text(cell) if cell["state"] == "stopped" else _running_text(cell)
-        print(f"  {cell['id']} {cell['cell']}: {told}")
+        text = _stopped_text(cell) if cell["state"] == "stopped" else _running_text(cell)
+        print(f"  {cell['id']} {cell['cell']}: {text}")
     if len(begun) > MOST_BEGUN:
         print(f"  ... and {len(begun) - MOST_BEGUN} more (--json lists all)")
     if stopped := sum(cell["state"] == "stopped" for cell in begun):
-        print(f"  {counted(stopped, 'cell')} stopped: `bench run {words}` goes on")
+        print(f"  {counted(stopped, 'cell')} stopped: `bench run {words}` continues them")
 
 
 def _running_text(cell: Record) -> str:
@@ -161,9 +161,9 @@ def _stopped_text(cell: Record) -> str:
     """Return where a stopped cell goes on."""
     attempts = counted(cell["attempts"], "attempt")
     if cell["is_trained"]:
-        return f"stopped after {attempts}: trained, evaluations are left"
+        return f"stopped after {attempts}: training is finished, evaluations are missing"
     if cell["resumes_at"] is None:
-        return f"stopped after {attempts} before the first checkpoint: begins anew"
+        return f"stopped after {attempts} before the first checkpoint: will start again"
     unit = "epoch" if cell["epoch"] is not None else "step"
     of = "" if cell["of"] is None else f" of {cell['of']}"
     age = "" if (s := cell["checkpoint_age_s"]) is None else f", {duration(s)} old"

@@ -36,7 +36,7 @@ def suites(
     context: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(help="One suite, described whole.", autocompletion=suite_names),
+        typer.Argument(help="A suite to describe in full.", autocompletion=suite_names),
     ] = None,
     search: Annotated[
         str | None, typer.Option(help="Only suites with all of these words in name or title.")
@@ -96,7 +96,13 @@ class Wanted:
 def describe_suites(
     workspace: Workspace, have: Sequence[Path] = (), wanted: Wanted | None = None
 ) -> list[Record]:
-    """Return the suites with their scales; one that cannot be read is told on standard error."""
+    """Return the suites with their scales; one that cannot be read is told on standard error.
+
+    Args:
+        workspace: folders of suites and results.
+        have: folders of exported tables whose cells count as done.
+        wanted: which suites to list; None: all.
+    """
     wanted = wanted or Wanted()
     store, records = Store(workspace.results, have=have), []
     for path in known_suites(workspace.suites).values():
@@ -119,7 +125,13 @@ def describe_suites(
 
 
 def describe_suite(workspace: Workspace, name: str, have: Sequence[Path] = ()) -> Record:
-    """Return all that a suite says of itself, with its scales' cells, data sets and axes."""
+    """Return all that a suite says of itself, with its scales' cells, data sets and axes.
+
+    Args:
+        workspace: folders of suites and results.
+        name: name or file of the suite.
+        have: folders of exported tables whose cells count as done.
+    """
     path = find_suite(name, workspace.suites)
     suite, store = load_suite(path), Store(workspace.results, have=have)
     paper = check_suite(suite, path)

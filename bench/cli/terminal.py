@@ -88,7 +88,13 @@ def print_table(table: Table) -> None:
 
 
 def print_rows(title: str, heads: Sequence[str], rows: Sequence[Sequence[Entry]]) -> None:
-    """Print a table."""
+    """Print a table.
+
+    Args:
+        title: a line above the table.
+        heads: heads of the columns.
+        rows: the entries, one per column.
+    """
     if title:
         print_line(title)
     shown = RichTable(box=None, pad_edge=False)

@@ -29,11 +29,15 @@ Record = dict[str, Any]
 def verify(
     context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
     seeds: Seeds = None,
-    sample: Annotated[int | None, typer.Option(min=1, help="So many cells; default: all.")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Workers; default: this process.")] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="Number of cells, chosen at random; default: all.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Number of workers; default: this process.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Compute done cells again elsewhere; exit status 1 unless all are the same to the bit.
+    """Compute finished cells again; exit status 1 unless all are identical to the bit.
 
     Encoders are trained with the kind of step that provenance records, whatever BENCH_STEP says.
     """
@@ -82,7 +86,7 @@ def recompute(
             states |= {cell.id: end for cell, end in zip(own, ends, strict=True)}
         again = Results(Path(folder))
         errors = [states[cell.id].message or states[cell.id].reason for cell in chosen]
-        return [_row(*told, kept, again) for told in zip(chosen, errors, strict=True)]
+        return [_row(*pair, kept, again) for pair in zip(chosen, errors, strict=True)]
 
 
 def _drawn(cells: Sequence[Cell], sample: int | None) -> list[Cell]:
@@ -109,8 +113,8 @@ def print_verified(records: Sequence[Record]) -> None:
     """Print the cells that came out otherwise, by how much, and what else differs."""
     other = [record for record in records if not record["same"]]
     for record in other[:MOST_SHOWN]:
-        told = plain_text(_drift(record))
-        print(f"{record['experiment']} {record['id']}, seed {record['seed']}: {told}")
+        note = plain_text(_drift(record))
+        print(f"{record['experiment']} {record['id']}, seed {record['seed']}: {note}")
         for name, m in record["metrics"].items():
             print(f"  {name}: then {json.dumps(m['then'])}, now {json.dumps(m['now'])}")
         for name, (then, now) in record["versions"].items():
@@ -118,18 +122,18 @@ def print_verified(records: Sequence[Record]) -> None:
     if len(other) > MOST_SHOWN:
         print(f"... and {len(other) - MOST_SHOWN} more (--json lists all)")
     tables = sum(record["only_metrics"] for record in records)
-    told = f" ({tables} of exported tables, by their metrics alone)" if tables else ""
+    note = f" ({tables} of exported tables, by their metrics alone)" if tables else ""
     same = len(records) - len(other)
     cells = counted(len(records), "cell")
-    print(f"{cells} computed again{told}: {same} the same to the bit")
+    print(f"{cells} computed again{note}: {same} identical to the bit")
 
 
 def _drift(record: Record) -> str:
     if record["error"]:
         return f"failed now: {record['error']}"
     parts = [*(["history"] if record["history"] else []), *record["arrays"]]
-    told = f"largest difference of a metric {record['largest_difference']:.3g}"
+    text = f"largest difference of a metric {record['largest_difference']:.3g}"
     if parts:
-        return f"{told}; other {', '.join(parts)}"
+        return f"{text}; other {', '.join(parts)}"
     alone = not record["only_metrics"] and not record["versions"]
-    return told + ("; the summary alone differs: was it altered?" if alone else "")
+    return text + ("; the summary alone differs: was it altered?" if alone else "")

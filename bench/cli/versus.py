@@ -42,7 +42,7 @@ def versus(
         str | None, typer.Option(help="Only suites of this paper.", autocompletion=paper_names)
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(help="This metric; default: those that each suite shows.")
+        str | None, typer.Option(help="The metric; default: those in each suite's tables.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -159,11 +159,11 @@ def _nobody_has(first: str, second: str, grids: Grids) -> str:
     everything = list(dict.fromkeys(value for values in known.values() for value in values))
     for name in (first, second):
         if name not in everything:
-            return f"'{name}' is no method or loss of any suite. {choices(name, everything)}"
+            return f"'{name}' is not a method or loss of any suite. {choices(name, everything)}"
     kinds = {n: "method" if n in known["method"] else "loss" for n in (first, second)}
     if len(set(kinds.values())) == 2:
-        told = " and ".join(f"{name} is a {kind}" for name, kind in kinds.items())
-        return f"{told}: name two methods or two losses"
+        kinds_text = " and ".join(f"{name} is a {kind}" for name, kind in kinds.items())
+        return f"{kinds_text}: name two methods or two losses"
     return f"no suite has cells of both {first} and {second}; `bench methods {first}` describes it"
 
 
@@ -189,7 +189,13 @@ def _nothing_measured(
 
 
 def print_versus(first: str, second: str, records: Sequence[Record]) -> None:
-    """Print the differences, and in how many suites each side lies above the other."""
+    """Print the differences, and in how many suites each side lies above the other.
+
+    Args:
+        first: the first method or loss.
+        second: the second one.
+        records: the differences, first less second.
+    """
     level = f"{100 * records[0]['level']:.0f} %"
     print_line(
         f"{first} - {second}, mean over all other settings in which a suite has both "
@@ -216,5 +222,5 @@ def print_versus(first: str, second: str, records: Sequence[Record]) -> None:
 
 def _difference_words(record: Record) -> str:
     unit = unit_of_metric(record["metric"])
-    told = number_words(record["difference"], record["low"], record["high"])
-    return f"{told} {unit}".strip()
+    words = number_words(record["difference"], record["low"], record["high"])
+    return f"{words} {unit}".strip()

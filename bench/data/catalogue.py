@@ -86,7 +86,11 @@ def image_folders(root: Path) -> dict[str, Path]:
 
 
 def folder_name(name: str) -> str:
-    """Return what follows `folder:`; it is one folder below the root, whatever a suite says."""
+    """Return what follows `folder:`; it is one folder below the root, whatever a suite says.
+
+    Raises:
+        DataError: it is not the name of one folder.
+    """
     own = name.removeprefix(PREFIX)
     if not re.fullmatch(r"\w[\w.-]*", own):
         rule = "letters, digits, '_', '-' and '.', and does not begin with '-' or '.'"
@@ -100,8 +104,8 @@ def check_folder(name: str, root: Path) -> None:
     for part in (folder, folder / "train", held_out_folder(folder)):
         if not part.is_dir():
             where = f"{name}/train/<class>/*.jpg and {name}/test/<class>/*.jpg"
-            told = f"no folder {part}. Put the images into {root} as {where}"
-            raise DataMissing(f"folder:{name}: {told}.")
+            problem = f"no folder {part}. Put the images into {root} as {where}"
+            raise DataMissing(f"folder:{name}: {problem}.")
 
 
 def held_out_folder(folder: Path) -> Path:
@@ -121,6 +125,6 @@ def imagenet_folder(name: str, root: Path) -> Path:
     for part in (folder, folder / "train", folder / "val"):
         if not part.is_dir():
             instead = ", or have all of imagenet1k beside it" if name != "imagenet1k" else ""
-            place = f"Put the images into {folder} as {WHERE}{instead}"
-            raise DataMissing(f"{name}: no folder {part}. {place}.")
+            instruction = f"Put the images into {folder} as {WHERE}{instead}"
+            raise DataMissing(f"{name}: no folder {part}. {instruction}.")
     return folder

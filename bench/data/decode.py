@@ -71,6 +71,11 @@ def centre_crop(image: Image.Image, resize: int, size: int) -> Image.Image:
     """Return the central square of `size` pixels after the shorter side has become `resize`.
 
     Bilinear with antialiasing; the longer side and the offset are rounded as torchvision does.
+
+    Args:
+        image: the image.
+        resize: shorter side in pixels before the crop.
+        size: side of the square in pixels.
     """
     width, height = image.size
     short = min(width, height)

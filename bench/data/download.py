@@ -125,8 +125,8 @@ def _told(pieces: Iterator[bytes], name: str, total: int | None) -> Iterator[byt
 def _tell_progress(name: str, size: int, total: int | None, after_s: float, *, live: bool) -> None:
     of = "" if total is None else f" of {total / MB:.1f}"
     rate = size / MB / max(after_s, 1e-3)
-    told = f"{name}: {size / MB:.1f}{of} MB, {rate:.1f} MB/s"
+    line = f"{name}: {size / MB:.1f}{of} MB, {rate:.1f} MB/s"
     if live:
-        print(f"\r{told:<60}", end="", file=sys.stderr, flush=True)
+        print(f"\r{line:<60}", end="", file=sys.stderr, flush=True)
     else:
-        tell(told)
+        tell(line)

@@ -44,6 +44,12 @@ class Draw:
         Each column has a 32-bit number that no other one of its row has, since the hash of a row
         is a permutation of 32 bits; the K columns with the least are taken.
 
+        Args:
+            N: rows.
+            M: columns to choose among.
+            K: columns to choose per row, 1 to M.
+            device: where the result lies.
+
         Raises:
             ValueError: K is not within 1 and M.
         """

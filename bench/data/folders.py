@@ -143,8 +143,8 @@ def _told(path: Path) -> Iterator[None]:
 
 def _check_size(title: str, size: int) -> None:
     if size > LARGEST:
-        told = f"more than the {LARGEST / 1e9:g} GB that are kept in memory"
-        raise DataError(f"{title}: {told}. Store fewer or smaller images.")
+        limit = f"more than the {LARGEST / 1e9:g} GB that are kept in memory"
+        raise DataError(f"{title}: {limit}. Store fewer or smaller images.")
 
 
 def _decode(title: str, paths: list[Path]) -> Pixels:

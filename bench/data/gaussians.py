@@ -16,20 +16,38 @@ def correlation_for(mi: float, d: int) -> float:
 
 
 def normal_pairs(generator: np.random.Generator, count: int, d: int) -> tuple[Array, Array]:
-    """Return X and eps of EqCo's Eq. 14, standard normal, shape (count, d) each."""
+    """Return X and eps of EqCo's Eq. 14, standard normal, shape (count, d) each.
+
+    Args:
+        generator: where the numbers come from.
+        count: number of pairs.
+        d: dimensions.
+    """
     x, eps = generator.standard_normal((2, count, d), dtype=np.float32)
     return x, eps
 
 
 def correlate(x: Array, eps: Array, rho: float) -> Array:
-    """Return Y = rho X + sqrt(1 - rho^2) eps (EqCo, Eq. 14)."""
+    """Return Y = rho X + sqrt(1 - rho^2) eps (EqCo, Eq. 14).
+
+    Args:
+        x: X, any shape.
+        eps: noise of the same shape.
+        rho: correlation, -1 to 1.
+    """
     return np.float32(rho) * x + np.float32(math.sqrt(1 - rho**2)) * eps
 
 
 def log_density_ratio(
     x: Array, y: Array, rho: float
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """Return log p(y|x)/p(y) of pairs drawn by Eq. 14, summed over the last axis, in float64."""
+    """Return log p(y|x)/p(y) of pairs drawn by Eq. 14, summed over the last axis, in float64.
+
+    Args:
+        x: X, shape (..., d).
+        y: Y, shape (..., d).
+        rho: correlation, within -1 and 1.
+    """
     x64, y64 = x.astype(np.float64), y.astype(np.float64)
     variance = 1 - rho**2
     inner = y64**2 / 2 - (y64 - rho * x64) ** 2 / (2 * variance)

@@ -105,6 +105,11 @@ def share_of_each_class(
     """Return which images are among a random share of their class; none without a label (-1).
 
     It takes raw bits, for NumPy promises only those for ever.
+
+    Args:
+        labels: class of each image, -1 for none, shape (images,).
+        share: share of each class, 0 to 1.
+        generator: where the numbers come from.
     """
     keys = generator.bit_generator.random_raw(len(labels))
     taken = np.zeros(len(labels), dtype=np.bool_)

@@ -22,6 +22,12 @@ def two_spirals(
     180 degrees (the arms never meet but in the origin) or mirrored in the vertical axis (one
     clockwise, one counter-clockwise, as the text says; the arms cross).
 
+    Args:
+        generator: where the numbers come from.
+        points: number of points.
+        turns: full turns of each spiral.
+        arms: how the second spiral follows from the first.
+
     Returns:
         (points, 2) float32 and (points,) labels 0 and 1, alternating.
     """

@@ -96,8 +96,8 @@ def _classes(name: str, folder: Path) -> list[str]:
     for part in ("train", "val"):
         have = len(set(wanted) & set(class_names(folder / part)))
         if have != count:
-            told = f"{have} of the {count} classes of {name}"
-            raise DataTorn(f"{folder / part}: {told}. It must hold them as {WHERE}.")
+            counts = f"{have} of the {count} classes of {name}"
+            raise DataTorn(f"{folder / part}: {counts}. It must hold them as {WHERE}.")
     return wanted
 
 
@@ -115,8 +115,8 @@ class _Rows(Dataset[tuple[Tensor, ...] | DataTorn]):
         rows, numbers = step
         try:
             views = [
-                self.cut(read_image(os.fsdecode(self.names[row]), self.side), numbers[:, place])
-                for place, row in enumerate(rows)
+                self.cut(read_image(os.fsdecode(self.names[row]), self.side), numbers[:, index])
+                for index, row in enumerate(rows)
             ]
         except DataTorn as error:
             return error
@@ -193,6 +193,13 @@ def centre_crops(
     """Yield the central crops of the files in their order, uint8 (at most `batch`, 3, size, size).
 
     The shorter side is first resized to `resize` pixels, bilinearly with antialiasing.
+
+    Args:
+        files: the images.
+        size: side of the square in pixels.
+        resize: shorter side in pixels before the crop.
+        workers: decoding processes; 0: this process decodes.
+        batch: most images per tensor.
 
     Raises:
         DataTorn: a file is no image.

@@ -158,7 +158,11 @@ class Ranks:
         return held  # type: ignore[return-value]
 
     def first_does(self, work: Callable[[], T]) -> T:
-        """Return what the first rank's work gives; the others wait, and raise what it raises."""
+        """Return what the first rank's work gives; the others wait, and raise what it raises.
+
+        Raises:
+            Exception: what the work raised on the first rank.
+        """
         if not self.many:
             return work()
         value: T | None = None
@@ -174,7 +178,11 @@ class Ranks:
         return value  # type: ignore[return-value]
 
     def all_do(self, work: Callable[[], T]) -> T:
-        """Do the work on each rank; where it fails on one, all raise the first failure."""
+        """Do the work on each rank; where it fails on one, all raise the first failure.
+
+        Raises:
+            Exception: what the work raised on the first rank where it failed.
+        """
         if not self.many:
             return work()
         value: T | None = None
@@ -183,9 +191,9 @@ class Ranks:
             value = work()
         except Exception as error:
             fault = error
-        for told in self.hear_all(fault):
-            if told is not None:
-                raise told
+        for failure in self.hear_all(fault):
+            if failure is not None:
+                raise failure
         return value  # type: ignore[return-value]
 
     def greatest(self, number: int) -> int:

@@ -100,6 +100,9 @@ def normalise(features: Features, how: str) -> Features:
 
     Standardised: each dimension less its mean over the training part, divided by its standard
     deviation (ddof 0) there, by 1 where it does not vary.
+
+    Raises:
+        ValueError: no such way.
     """
     train, test = features.train, features.test
     if how == "l2":

@@ -27,6 +27,13 @@ def few_shot(
     end. On them: logistic regression (C = 1, features standardised on the drawn images), and the
     label of the nearest one by the cosine.
 
+    Args:
+        features: of the training and the test part, with labels.
+        labels_a_class: training images per class and draw.
+        draws: number of draws.
+        classes: number of classes.
+        generator: where the draws come from.
+
     Returns:
         few_shot_linear_top1, few_shot_nn_top1 and each with _std (ddof 1; 0 for one draw), in
         percent.

@@ -38,6 +38,13 @@ def knn_top1(
     and done once, for the largest k. With k = 200, tau = 0.1 and cosine this is the released
     evaluation of unigrad (`released-code-knn`).
 
+    Args:
+        features: of the training and the test part, with labels.
+        k: numbers of neighbours.
+        tau: temperatures of the votes; None: equal votes.
+        metric: what is near.
+        classes: number of classes.
+
     Raises:
         ValueError: k is not within 1 to n, tau is not above 0, or a label is no class.
     """
@@ -63,6 +70,12 @@ def nearest(bank: Tensor, queries: Tensor, k: int, metric: Metric) -> tuple[Tens
     """Return similarity and place of each query's k nearest entries, nearest first, (B, k) each.
 
     For the cosine both must be of unit length. A large bank on a CPU is searched by faiss.
+
+    Args:
+        bank: entries, (n, D).
+        queries: (B, D).
+        k: number of neighbours, 1 to n.
+        metric: what is near.
     """
     if bank.device.type == "cpu" and len(bank) >= FAISS_FROM:
         return _by_faiss(bank, queries, k, metric)
@@ -79,9 +92,9 @@ def _by_faiss(bank: Tensor, queries: Tensor, k: int, metric: Metric) -> tuple[Te
     import faiss  # slow to import, and needed for large banks only
 
     by = faiss.METRIC_INNER_PRODUCT if metric == "cosine" else faiss.METRIC_L2
-    value, place = faiss.knn(queries.contiguous().numpy(), bank.contiguous().numpy(), k, metric=by)
+    value, index = faiss.knn(queries.contiguous().numpy(), bank.contiguous().numpy(), k, metric=by)
     sim_Bk = torch.from_numpy(value)
-    return sim_Bk if metric == "cosine" else -0.5 * sim_Bk, torch.from_numpy(place)
+    return sim_Bk if metric == "cosine" else -0.5 * sim_Bk, torch.from_numpy(index)
 
 
 def _ready(features: Features, metric: Metric) -> tuple[Tensor, Tensor]:

@@ -152,6 +152,11 @@ def hold_out(
     """Return the training part alone, a share of it, at least one image, as the test part.
 
     And which of its rows are left to train on.
+
+    Args:
+        features: of the training and the test part, with labels.
+        share: share of the training images, 0 to 1.
+        generator: chooses them.
     """
     order = torch.from_numpy(generator.permutation(len(features.train)))
     held, kept = order.to(features.train.device).tensor_split([max(1, round(share * len(order)))])

@@ -14,6 +14,12 @@ def logistic_top1(train_x: Array, train_y: Array, test_x: Array, test_y: Array) 
     """Return the accuracy in percent on the test part of a classifier fitted on the other.
 
     Features are standardised by the training part; scikit-learn's default penalty (C = 1).
+
+    Args:
+        train_x: features, (n, D).
+        train_y: labels, (n,).
+        test_x: features, (m, D).
+        test_y: labels, (m,).
     """
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     model.fit(train_x, train_y)

@@ -51,6 +51,12 @@ def fit(x_SnD: Tensor, one_hot_SnC: Tensor, penalty: float, iterations: int) -> 
 
     With fewer images than dimensions the optimum is a combination of the images, so it is sought
     in the space that they span.
+
+    Args:
+        x_SnD: features of each draw's images.
+        one_hot_SnC: their classes.
+        penalty: factor of the squared weights.
+        iterations: most steps of the solver.
     """
     if x_SnD.shape[1] >= x_SnD.shape[2]:
         return _Problem(x_SnD, one_hot_SnC, penalty).solve(iterations)

@@ -87,7 +87,13 @@ class TrainedFolder(CellFolder):
         return dict(record["metrics"])
 
     def write_evaluation(self, cell: Pretrain, name: str, metrics: dict[str, float]) -> None:
-        """Keep what an evaluation found, with its protocol."""
+        """Keep what an evaluation found, with its protocol.
+
+        Args:
+            cell: whose settings hold the protocol.
+            name: which evaluation.
+            metrics: its metrics, accuracies in percent.
+        """
         record = {"evaluation": name, "protocol": cell.evaluation(name), "metrics": metrics}
         path = self.evaluation_file(cell.evaluation_id(name))
         for _ in range(SWEPT_AT_MOST):

@@ -48,7 +48,14 @@ def attempted(compute: Callable[[], T]) -> T | Failure:
 def one_by_one(
     compute: Compute[C], cells: Sequence[C], folders: Folders, device: str
 ) -> list[Outcome]:
-    """Return the outcome of each cell, computed by itself: a failure of one harms no other."""
+    """Return the outcome of each cell, computed by itself: a failure of one harms no other.
+
+    Args:
+        compute: returns the result of one cell.
+        cells: the cells.
+        folders: their folders, in the same order.
+        device: where to compute, as torch names it.
+    """
     return [
         attempted(partial(compute, cell, folder, folders.data, device))
         for cell, folder in zip(cells, folders, strict=True)

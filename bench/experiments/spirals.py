@@ -68,7 +68,13 @@ class Encoders:
         return torch.nn.functional.normalize(out, dim=-1) if self.first.normalised else out
 
     def view(self, points: Tensor, step: int, which: int) -> Tensor:
-        """Return the points with U(0, eta) added to each coordinate (App. G)."""
+        """Return the points with U(0, eta) added to each coordinate (App. G).
+
+        Args:
+            points: (..., 2).
+            step: training step, for the noise.
+            which: which of the two views.
+        """
         shape = points.shape[1:]
         noise = np.stack(
             [

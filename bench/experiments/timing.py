@@ -39,7 +39,13 @@ def seconds_of(work: Callable[[], Any], clock: Clock) -> float:
 
 
 def seconds_unless_long(work: Callable[[], Any], clock: Clock, *, expected_s: float) -> float:
-    """Return the seconds of some work; where more than LONGEST_S are expected, those."""
+    """Return the seconds of some work; where more than LONGEST_S are expected, those.
+
+    Args:
+        work: what is timed.
+        clock: gives the time in seconds.
+        expected_s: predicted seconds.
+    """
     return seconds_of(work, clock) if expected_s <= LONGEST_S else expected_s
 
 

@@ -21,7 +21,13 @@ KEY_SCALE = 3  # of a scatter's points in its legend
 
 
 def draw_arrays(figure: Figure, cells: Sequence[Cell], done: Done) -> Canvas | None:
-    """Return a scatter or a distribution; None if no cell has the arrays."""
+    """Return a scatter or a distribution; None if no cell has the arrays.
+
+    Args:
+        figure: what the suite asks for.
+        cells: all cells of the selection.
+        done: the finished ones.
+    """
     own = _with_arrays(figure, cells, done)
     if not own:
         return None
@@ -29,7 +35,13 @@ def draw_arrays(figure: Figure, cells: Sequence[Cell], done: Done) -> Canvas | N
 
 
 def has_arrays(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
-    """Whether a cell that the figure draws has its arrays."""
+    """Whether a cell that the figure draws has its arrays.
+
+    Args:
+        figure: what the suite asks for.
+        cells: all cells of the selection.
+        done: the finished ones.
+    """
     return bool(_with_arrays(figure, cells, done))
 
 
@@ -94,6 +106,6 @@ def _distribution(figure: Figure, done: Done) -> Canvas:
     if figure.log_y:
         axes[0].set_yscale("log")
     counts = sorted({len(found) for found in shares.values()})
-    told = " to ".join(map(str, counts[:1] + counts[1:][-1:]))
-    add_legend(canvas, axes, f"mean over seeds (n = {told})")
+    counts_text = " to ".join(map(str, counts[:1] + counts[1:][-1:]))
+    add_legend(canvas, axes, f"mean over seeds (n = {counts_text})")
     return canvas

@@ -27,6 +27,11 @@ def summarise(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
     """Return mean, low, high and n over the rows of each x.
 
     low = high = mean for one value; all are nan where no row has one.
+
+    Args:
+        frame: one row per seed and x.
+        x: column to group by.
+        y: column of the numbers.
     """
     values = frame.groupby(x, sort=True)[y]
     n, mean, std = values.count(), values.mean(), values.std()
@@ -36,7 +41,14 @@ def summarise(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
 
 
 def with_ribbon(frame: pd.DataFrame, x: str, y: str, ribbon: str | None) -> pd.DataFrame:
-    """Return `summarise`, with low and high at mean ± the mean of the ribbon if there is one."""
+    """Return `summarise`, with low and high at mean ± the mean of the ribbon if there is one.
+
+    Args:
+        frame: one row per seed and x.
+        x: column to group by.
+        y: column of the numbers.
+        ribbon: column of a standard deviation; None: the interval.
+    """
     found = summarise(frame, x, y)
     if ribbon is None:
         return found
@@ -125,11 +137,11 @@ def draw_printed(
         own = (points[points[by] == name] if by else points).sort_values(x)
         if own.empty:
             continue
-        told = "line not stated" if name == UNKNOWN else line_label(by, name)
+        label = "line not stated" if name == UNKNOWN else line_label(by, name)
         ax.plot(
             own[x], own["value"], ls="-" if joined and name != UNKNOWN else "", lw=0.7,
             marker=style.marker, ms=5 if joined else 8, mfc="none", color=style.colour, zorder=4,
-            clip_on=False, label=f"{told} (published)" if by else "published",
+            clip_on=False, label=f"{label} (published)" if by else "published",
         )  # fmt: skip
     return ax
 
@@ -148,6 +160,15 @@ def draw_history(
 
     The band is the 95 % t-interval over seeds, none with more than MOST_BANDS lines; or, where
     `ribbon` names a metric, mean ± that one.
+
+    Args:
+        frame: one row per record, with a column `seed`.
+        ax: where to draw.
+        x: column of the horizontal axis.
+        y: column of the metric.
+        by: column that tells the lines apart; None: one line.
+        names: lines in their order; None: as they come.
+        ribbon: column of a standard deviation; None: the interval.
     """
     names = names or _values(frame, by)
     looks = styles(names)
@@ -182,6 +203,14 @@ def draw_points(
     """Draw one metric against another: a point for the cells that differ in the seed alone.
 
     Bars are 95 % t-intervals over seeds; the column `point` says which rows belong together.
+
+    Args:
+        frame: one row per cell, with a column `point`.
+        ax: where to draw.
+        x: column of the horizontal axis.
+        y: column of the vertical axis.
+        by: column that tells the colours apart; None: one colour.
+        names: colours in their order; None: as they come.
     """
     names = names or _values(frame, by)
     looks = styles(names)
@@ -201,7 +230,13 @@ def draw_points(
 
 
 def draw_scatter(points: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], ax: Axes) -> Axes:
-    """Draw 2-d points by their class; thousands of them, so vector files hold them as pixels."""
+    """Draw 2-d points by their class; thousands of them, so vector files hold them as pixels.
+
+    Args:
+        points: (n, 2).
+        labels: class of each point, (n,).
+        ax: where to draw.
+    """
     names = {f"class {label}": label for label in sorted(set(labels.tolist()))}
     for name, style in styles(list(names)).items():
         own = points[labels == names[name]]

@@ -92,8 +92,8 @@ def draw_panel(panel: Panel, ax: Axes, scales: Sequence[str], *, upright: bool) 
         label += ", not judged"
         _intervals(ax, others, upright=upright, label=label, alpha=FAINT, **style)
     _name_places(ax, panel.places, upright=upright)
-    told = {f"scale {r.scale}: {r.stand_in}": 0 for r in panel.rows if r.stand_in and r.measured}
-    ax.set_title("\n".join([panel.title, *told]))
+    labels = {f"scale {r.scale}: {r.stand_in}": 0 for r in panel.rows if r.stand_in and r.measured}
+    ax.set_title("\n".join([panel.title, *labels]))
     return ax
 
 
@@ -148,10 +148,10 @@ def _panels(rows: Sequence[ComparedEffect], axis: str | None) -> list[Panel]:
     several = len(set(short.values())) > 1
     found: dict[str, Panel] = {}
     for row in rows:
-        told = [f"{n} {value_text(row.at[n])}" for n in settings if row.at.get(n) is not None]
-        told = [*([short[row.contrast]] if several or (not axis and not told) else []), *told]
-        title = "\n".join([row.metric, ", ".join(told)]) if axis and told else row.metric
-        name = value_text(row.at.get(axis), null="-") if axis else _broken(", ".join(told))
+        words = [f"{n} {value_text(row.at[n])}" for n in settings if row.at.get(n) is not None]
+        words = [*([short[row.contrast]] if several or (not axis and not words) else []), *words]
+        title = "\n".join([row.metric, ", ".join(words)]) if axis and words else row.metric
+        name = value_text(row.at.get(axis), null="-") if axis else _broken(", ".join(words))
         panel = found.setdefault(title, Panel(title, [], [], []))
         panel.rows.append(row)
         panel.names.append(name)

@@ -76,8 +76,8 @@ def label_of(names: Sequence[str], values: Row) -> Any:
         value = values.get(names[0])
         return NONE if value is None or value != value else value
     there = [(name, values.get(name)) for name in names if values.get(name) is not None]
-    told = [v if isinstance(v, str) else f"{name} = {value_text(v)}" for name, v in there]
-    return ", ".join(told) or NONE
+    parts = [v if isinstance(v, str) else f"{name} = {value_text(v)}" for name, v in there]
+    return ", ".join(parts) or NONE
 
 
 def measured(
@@ -154,12 +154,12 @@ def _row(figure: Figure, quantity: Quantity, line: _Line, cell: Cell, record: Ro
     row["dataset"] = _of(cell, "dataset")
     row |= {name: value(name) for name in (quantity.ribbon, figure.reference) if name}
     if (column := line_column(figure)) is not None:
-        told = {name: value(name) for name in figure.line_names}
+        values = {name: value(name) for name in figure.line_names}
         name = quantity.y_label if figure.twin else line.label
-        row[column] = name or label_of(figure.line_names, told)
+        row[column] = name or label_of(figure.line_names, values)
     if (column := panel_column(figure)) is not None:
-        told = {name: value(name) for name in figure.panel_names}
-        row[column] = label_of(figure.panel_names, told)
+        values = {name: value(name) for name in figure.panel_names}
+        row[column] = label_of(figure.panel_names, values)
     if figure.draw == "points":
         row["point"] = json.dumps(cell.settings | {"seed": 0})
     return row

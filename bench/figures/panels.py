@@ -96,22 +96,35 @@ def draw_figure(
 
 
 def can_be_drawn(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
-    """Whether the results hold what the figure needs."""
+    """Whether the results hold what the figure needs.
+
+    Args:
+        figure: what the suite asks for.
+        cells: all cells of the selection.
+        done: the finished ones.
+    """
     if not figure.has_axes:
         return has_arrays(figure, cells, done)
     return _is_drawn(measured(figure, figure, cells, done), figure)
 
 
 def save(canvas: Canvas, stem: Path, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
-    """Write the figure, the same bytes for the same figure; return the files."""
+    """Write the figure, the same bytes for the same figure; return the files.
+
+    Args:
+        canvas: the figure.
+        stem: path without ending.
+        formats: endings: svg, png, pdf.
+    """
     stem.parent.mkdir(parents=True, exist_ok=True)
     with look():
         make_plain(canvas)
         canvas.draw_without_rendering()  # places everything once, not once a file
         canvas.set_layout_engine("none")
-        for kind in formats:
-            canvas.savefig(stem.with_suffix(f".{kind}"), metadata=METADATA[kind])
-    return [stem.with_suffix(f".{kind}") for kind in formats]
+        files = [stem.with_name(f"{stem.name}.{kind}") for kind in formats]  # names may have dots
+        for kind, file in zip(formats, files, strict=True):
+            canvas.savefig(file, metadata=METADATA[kind])
+    return files
 
 
 def _is_drawn(frame: pd.DataFrame, quantity: Quantity) -> bool:
@@ -237,17 +250,17 @@ def _interval(figure: Figure, frames: Sequence[pd.DataFrame]) -> str:
     """Return what the intervals of each quantity are, and of how many seeds."""
     quantities = [q for q, f in zip(figure.quantities, frames, strict=True) if _is_drawn(f, q)]
     drawn = [f for q, f in zip(figure.quantities, frames, strict=True) if _is_drawn(f, q)]
-    told = [_interval_of(figure, q, f) for q, f in zip(quantities, drawn, strict=True)]
-    if len(set(told)) == 1:
-        return told[0]
-    return "\n".join(f"{q.y_label}: {text}" for q, text in zip(quantities, told, strict=True))
+    notes = [_interval_of(figure, q, f) for q, f in zip(quantities, drawn, strict=True)]
+    if len(set(notes)) == 1:
+        return notes[0]
+    return "\n".join(f"{q.y_label}: {text}" for q, text in zip(quantities, notes, strict=True))
 
 
 def _interval_of(figure: Figure, quantity: Quantity, frame: pd.DataFrame) -> str:
-    place = "point" if figure.draw == "points" else figure.x
+    column = "point" if figure.draw == "points" else figure.x
     line, panel = line_column(figure), panel_column(figure)
     there = frame[frame[quantity.y].notna()]
-    keys = [key for key in (place, line, panel) if key]
+    keys = [key for key in (column, line, panel) if key]
     counts = there.groupby(keys)["seed"].nunique()
     n = _span(counts)
     if quantity.ribbon:

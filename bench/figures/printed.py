@@ -21,6 +21,11 @@ def printed(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame:
 
     Columns: x, what tells lines and panels apart, `dataset` and `value`. A value printed as a gain
     over another printed value gives a point too, where a comparison of the suite says over which.
+
+    Args:
+        figure: what the suite asks for.
+        suite: the suite, with its comparisons.
+        paper: the paper with the printed values.
     """
     rows = [row for name in figure.artifacts for row in _rows(figure, suite, paper, name)]
     for comparison in suite.compare:
@@ -90,9 +95,9 @@ def _cells_of(value: PublishedValue, suite: Suite) -> Row:
 
 def _takes(comparison: Comparison, value: PublishedValue) -> bool:
     """Whether a comparison is of a printed row."""
-    told = value.row_settings | {"metric": value.metric}
+    settings = value.row_settings | {"metric": value.metric}
     return all(
-        told.get(k) in (allowed if isinstance(allowed, list) else [allowed])
+        settings.get(k) in (allowed if isinstance(allowed, list) else [allowed])
         for k, allowed in comparison.rows.items()
     )
 

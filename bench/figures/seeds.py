@@ -73,7 +73,15 @@ def _hides(upper: pd.Series[float], lower: pd.Series[float], near: float) -> boo
 
 
 def draw_runs(own: pd.DataFrame, ax: Axes, *, x: str, y: str, style: Style) -> None:
-    """Draw each of two runs as a thin line of its own: they make no interval."""
+    """Draw each of two runs as a thin line of its own: they make no interval.
+
+    Args:
+        own: the rows of one line, with a column `seed`.
+        ax: where to draw.
+        x: column of the horizontal axis.
+        y: column of the vertical axis.
+        style: colour, marker and line.
+    """
     if 1 < own["seed"].nunique() < LEAST_SEEDS:
         for _, run in own.groupby("seed"):
             ax.plot(run[x], run[y], color=style.colour, lw=0.5, alpha=SEED_ALPHA)

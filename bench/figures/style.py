@@ -76,7 +76,7 @@ def styles(names: Sequence[Any]) -> dict[Any, Style]:
     words = [name for name in names if isinstance(name, str)]
     numbers = [name for name in names if not isinstance(name, str)]
     ramp = sns.color_palette("viridis", as_cmap=True)
-    found = {name: _style(place) for name, place in _places_of(words).items()}
+    found = {name: _style(index) for name, index in _places_of(words).items()}
     for i, name in enumerate(numbers):
         colour = ramp(0.85 * i / max(len(numbers) - 1, 1))  # the last of it is too pale
         found[name] = Style(colour, _MARKERS[i % len(_MARKERS)], _DASHES[i % len(_DASHES)])
@@ -89,7 +89,7 @@ def _places_of(words: Sequence[str]) -> dict[str, int]:
     for word in words:
         if word in places:
             continue
-        taken = {place % len(_PALETTE) for place in places.values()}
+        taken = {index % len(_PALETTE) for index in places.values()}
         own = _places().get(word.partition(",")[0])
         if own is None or own % len(_PALETTE) in taken:
             free = (p for p in count(len(_places())) if p not in places.values())
@@ -100,9 +100,9 @@ def _places_of(words: Sequence[str]) -> dict[str, int]:
     return places
 
 
-def _style(place: int) -> Style:
+def _style(index: int) -> Style:
     """Return the style at a place; no two of the first 80 places share colour and marker."""
-    row, column = divmod(place, len(_PALETTE))
+    row, column = divmod(index, len(_PALETTE))
     marker = _MARKERS[(row + column) % len(_MARKERS)]
     return Style(_PALETTE[column], marker, _DASHES[(row + column) % len(_DASHES)])
 

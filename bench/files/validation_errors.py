@@ -54,8 +54,8 @@ def explain(
         keys = [places.get(keys[0], keys[0])] if keys else []
     if found["type"] == "missing":
         return f"{path}: {_missing(error, found['loc'], keys)}"
-    place = ".".join(keys)
-    head = f"{path}: {place}: " if place else f"{path}: "
+    key_path = ".".join(keys)
+    head = f"{path}: {key_path}: " if key_path else f"{path}: "
     return head + _complaint(found, steps, root)
 
 
@@ -65,8 +65,8 @@ def _missing(error: ValidationError, loc: tuple[int | str, ...], keys: list[str]
     names = [
         str(e["loc"][-1]) for e in faults if e["type"] == "missing" and e["loc"][:-1] == loc[:-1]
     ]
-    place = ".".join([*keys[:-1], names[0]])
-    return f"{', '.join([place, *names[1:]])}: {'are' if len(names) > 1 else 'is'} missing."
+    key_path = ".".join([*keys[:-1], names[0]])
+    return f"{', '.join([key_path, *names[1:]])}: {'are' if len(names) > 1 else 'is'} missing."
 
 
 def _worst(error: ValidationError) -> Any:
@@ -89,8 +89,8 @@ def _complaint(found: Any, steps: list[str], root: type[BaseModel] | None) -> st
     one_of_several = kind == "bool_type" and steps[-1] == "bool"  # what a setting may be
     rule = _ANYTHING if one_of_several else _RULES.get(kind)
     if rule is None:
-        told = found["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
-        rule = f"a value {told}"
+        expected = found["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
+        rule = f"a value {expected}"
     shown = repr(value)
     shown = shown if len(shown) <= _MOST_SHOWN else f"{shown[: _MOST_SHOWN - 3]}..."
     return f"found {shown}, expected {rule.format(**context)}."

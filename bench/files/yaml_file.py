@@ -31,6 +31,11 @@ Loader.add_implicit_resolver(
 def load_yaml(path: Path, error: type[BenchError], loader: Any = Loader) -> Any:
     """Return the plain data of the file.
 
+    Args:
+        path: the file.
+        error: class of the error that is raised.
+        loader: which YAML loader reads it.
+
     Raises:
         BenchError: of the class given, in one line, for a file that is missing, too large, not
             UTF-8, not YAML, has a key twice, is nested deeper than MAX_DEPTH, or grows beyond

@@ -55,9 +55,9 @@ class Meter:
     def _watch(self) -> None:
         while not self._over.wait(SAMPLE_S):
             try:
-                told = subprocess.run(
+                answer = subprocess.run(
                     [*_ASK, str(self.gpu)], capture_output=True, text=True, check=True, timeout=20
                 )
-                self._busy.append(float(told.stdout) / 100)
+                self._busy.append(float(answer.stdout) / 100)
             except (OSError, subprocess.SubprocessError, ValueError):
                 return

@@ -31,8 +31,8 @@ class RunOptions:
     def check(self) -> None:
         """Raise a LaunchError if two of the settings have no meaning together."""
         if self.executor not in EXECUTORS:
-            told = choices(self.executor, list(EXECUTORS))
-            raise LaunchError(f"--executor {self.executor}: unknown. {told}")
+            allowed = choices(self.executor, list(EXECUTORS))
+            raise LaunchError(f"--executor {self.executor}: unknown. {allowed}")
         if self.executor != "slurm":
             for name, value in (
                 ("profile", self.profile),
@@ -80,9 +80,9 @@ class RunOptions:
         try:
             return Profile.model_validate(profile.model_dump() | changed)
         except ValidationError as error:
-            told = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+            message = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
             option = "--ranks" if self.ranks is not None else "--pack" if self.pack else "--profile"
-            raise LaunchError(f"{option}: {told}") from None
+            raise LaunchError(f"{option}: {message}") from None
 
 
 def check_ranks(cells: Sequence[Cell], world_size: int) -> None:

@@ -121,6 +121,12 @@ def probe_unknown(
 
     What is found is kept in the results folder. Returns, for each kind that could not be probed,
     why, in one line.
+
+    Args:
+        prediction: what is known of each cell.
+        store: the results folder, which keeps the timings.
+        data: the folder of data sets.
+        slots: the GPU of each worker; None: a core.
     """
     store.check_writable()
     machine = machine_of(slots)[1]

@@ -129,9 +129,9 @@ class Progress:
     def _cell_lines(self, standings: Mapping[int, Standing]) -> list[str]:
         alike: dict[str, list[int]] = {}  # of a stack all cells have come equally far
         for i, standing in standings.items():
-            told = standing_text(standing, self.time_left.cell_s(i, standing))
-            alike.setdefault(told, []).append(i)
-        lines = [f"  {self._name(own)}: {told}" for told, own in list(alike.items())[:MOST_CELLS]]
+            text = standing_text(standing, self.time_left.cell_s(i, standing))
+            alike.setdefault(text, []).append(i)
+        lines = [f"  {self._name(own)}: {text}" for text, own in list(alike.items())[:MOST_CELLS]]
         more = sum(map(len, list(alike.values())[MOST_CELLS:]))
         return lines + ([f"  ... and {more} more that run"] if more > 0 else [])
 

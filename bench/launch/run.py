@@ -43,6 +43,9 @@ def run_cells(
         title: the suites.
         jobs: how many workers; None: one a GPU, or one a core; 0: this process computes.
         retry_failed: whether failed cells are tried again.
+
+    Raises:
+        LaunchError: torchrun without `--executor inline`.
     """
     seconds_between_checkpoints()  # a mistake in it is told before anything starts
     grid, rank = _Grid(cells, store, data, title, retry_failed), place()

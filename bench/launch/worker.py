@@ -70,7 +70,13 @@ def run_worker(assignment: Assignment, gpu: str | None = None, sharing: int = 1)
 
 
 def work(assignment: Assignment, gpu: str | None, sharing: int) -> str | None:
-    """Compute as `run_worker` does; return why the disk takes nothing more, if it does not."""
+    """Compute as `run_worker` does; return why the disk takes nothing more, if it does not.
+
+    Args:
+        assignment: the cells, with store and data.
+        gpu: which GPU; None: none.
+        sharing: workers on the same GPU or machine.
+    """
     try:
         run_worker(assignment, gpu, sharing)
     except DiskFailure as failure:
@@ -180,7 +186,13 @@ def _compute(
 
 
 def provenance_of(device: str, began: float, cells: Sequence[Cell]) -> Record:
-    """Return the provenance of each cell of a stack that ends now."""
+    """Return the provenance of each cell of a stack that ends now.
+
+    Args:
+        device: where it was computed, as torch names it.
+        began: start, in seconds since 1970.
+        cells: the cells of the stack.
+    """
     return describe(device, THREADS, cells[0].plugins) | {  # a stack has one objective
         "began": began,
         "wall_s": (time.time() - began) / len(cells),
@@ -190,7 +202,14 @@ def provenance_of(device: str, began: float, cells: Sequence[Cell]) -> Record:
 
 
 def settle(lease: Lease, claim: Claim, outcome: Outcome, provenance: Record) -> None:
-    """Write what came of a cell, unless somebody took its claim over, and release it."""
+    """Write what came of a cell, unless somebody took its claim over, and release it.
+
+    Args:
+        lease: the claims of this process.
+        claim: the claim of the cell.
+        outcome: its result, or how it failed.
+        provenance: where the result comes from.
+    """
     if isinstance(outcome, Exception):
         fail(lease, claim, outcome)
         return
@@ -206,7 +225,13 @@ def settle(lease: Lease, claim: Claim, outcome: Outcome, provenance: Record) -> 
 
 
 def fail(lease: Lease, claim: Claim, error: Exception) -> None:
-    """End an attempt by its error: the reason, one line, and the traceback in its log."""
+    """End an attempt by its error: the reason, one line, and the traceback in its log.
+
+    Args:
+        lease: the claims of this process.
+        claim: the claim of the cell.
+        error: what went wrong.
+    """
     reason = error.reason if isinstance(error, CellFailure) else "code"
     if _is_out_of_memory(error):
         reason = "oom"

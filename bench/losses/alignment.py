@@ -71,6 +71,11 @@ def log_mean_potential(x_ND: Tensor, t: float) -> Tensor:
 def align(a_ND: Tensor, b_ND: Tensor, *, alpha: float = 2.0) -> Tensor:
     """Return the mean of ||a - b||^alpha over N pairs of unit embeddings (arXiv:2005.10242, Eq. 1).
 
+    Args:
+        a_ND: embeddings of unit length, shape (N, D).
+        b_ND: their partners, shape (N, D).
+        alpha: power of the distance, at least 1.
+
     Raises:
         ValueError: alpha < 1, or the shapes do not agree.
     """
@@ -129,6 +134,11 @@ def log_pairs(x_ND: Tensor) -> float:
 
 def check_pairs(a_ND: Tensor, b_ND: Tensor, alpha: float) -> None:
     """Check the arguments of an alignment.
+
+    Args:
+        a_ND: embeddings, shape (N, D).
+        b_ND: their partners, shape (N, D).
+        alpha: power of the distance.
 
     Raises:
         ValueError: alpha is below 1, or the shapes do not agree.

@@ -35,6 +35,12 @@ def excess(
     """Return log U - (pos - m)/tau, shape (..., N): the log-odds of a negative for the positive.
 
     U = sum_i e^{neg_i/tau} (DCL, Eq. 2). DCL is this number, InfoNCE its softplus, q_B its sigmoid.
+
+    Args:
+        pos_N: similarity of each query with its positive, shape (..., N).
+        neg_NM: similarities with its negatives, shape (..., N, M).
+        tau: temperature, above 0, unit-free.
+        margin: m, subtracted from the positive.
     """
     tau_NM = tau.unsqueeze(-1) if isinstance(tau, Tensor) else tau
     return (neg_NM / tau_NM).logsumexp(dim=-1) - (pos_N - margin) / tau
@@ -127,7 +133,17 @@ def dclw(
 def positive_weight(
     pos_N: Tensor, weight: Literal["vmf", "exp"], sigma: float, delta: float | None
 ) -> Tensor:
-    """Return DCLW's weight of each query's positive, shape (..., N); see `dclw`."""
+    """Return DCLW's weight of each query's positive, shape (..., N); see `dclw`.
+
+    Args:
+        pos_N: similarity of each query with its positive, shape (..., N).
+        weight: vmf (DCLW) or exp.
+        sigma: width, above 0.
+        delta: factor of exp, above 0; None with vmf.
+
+    Raises:
+        ValueError: delta does not fit the weight.
+    """
     if weight == "vmf" and delta is None:
         return 2 - pos_N.shape[-1] * torch.softmax(pos_N / sigma, dim=-1)
     if weight == "exp" and delta is not None and delta > 0:

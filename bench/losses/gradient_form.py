@@ -129,12 +129,24 @@ def directpred_gradient(
 
 
 def whitened(u1_ND: Tensor, u2_ND: Tensor, balance: float) -> Tensor:
-    """Return row f's positive gradient, shape (N, D)."""
+    """Return row f's positive gradient, shape (N, D).
+
+    Args:
+        u1_ND: online embeddings, shape (N, D).
+        u2_ND: target embeddings, shape (N, D).
+        balance: lambda.
+    """
     return -(1 - (1 - balance) * (u1_ND * u2_ND).mean(dim=0)) * u2_ND
 
 
 def batch_negative(u1_ND: Tensor, u2_ND: Tensor, balance: float) -> Tensor:
-    """Return lambda times the negative gradient of rows f, g and h, shape (N, D)."""
+    """Return lambda times the negative gradient of rows f, g and h, shape (N, D).
+
+    Args:
+        u1_ND: online embeddings, shape (N, D).
+        u2_ND: target embeddings, shape (N, D).
+        balance: lambda.
+    """
     sum_ND: Tensor = torch.linalg.multi_dot([u2_ND, u2_ND.mT, u1_ND])
     return balance * sum_ND / len(u1_ND)
 
@@ -209,6 +221,11 @@ def dots(a_ND: Tensor, b_ND: Tensor) -> Tensor:
 def need(value: T | None, name: str, by: str) -> T:
     """Return `value`.
 
+    Args:
+        value: what is needed.
+        name: its name.
+        by: what needs it.
+
     Raises:
         ValueError: it is None.
     """
@@ -219,6 +236,11 @@ def need(value: T | None, name: str, by: str) -> T:
 
 def check_choices(positive: str, negative: str, balance: float | None) -> None:
     """Check that there are such gradients and that a factor of each query's own fits them.
+
+    Args:
+        positive: name of the positive gradient.
+        negative: name of the negative gradient.
+        balance: lambda; None: a factor of each query's own.
 
     Raises:
         ValueError: there are not, or it does not.

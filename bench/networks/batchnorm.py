@@ -68,7 +68,11 @@ def batch_norm_1d(channels: int, groups: int) -> nn.BatchNorm1d:
 
 
 def check_groups(groups: int) -> None:
-    """Refuse fewer than one group."""
+    """Refuse fewer than one group.
+
+    Raises:
+        ValueError: there are fewer than one.
+    """
     if groups < 1:
         raise ValueError(f"bn_groups must be at least 1, found {groups}")
 

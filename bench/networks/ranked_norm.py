@@ -74,6 +74,11 @@ class Spread(NamedTuple):
 def spread_of(n: int, groups: int, ranks: Ranks) -> Spread:
     """Return where the groups' rows are; group g has rows g B / G to (g + 1) B / G.
 
+    Args:
+        n: rows of the whole batch, B.
+        groups: number of groups, G.
+        ranks: the processes that share the batch.
+
     Raises:
         ValueError: the batch does not divide into the groups.
     """

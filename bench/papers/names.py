@@ -46,12 +46,12 @@ def value_name(value: str, paper: str = "") -> str:
         return known[value]
     begin, endings = value, list[str]()
     while begin not in known:
-        for ending, told in names().endings.items():
+        for ending, wording in names().endings.items():
             if begin.endswith(f"-{ending}"):
-                begin, endings = begin.removesuffix(f"-{ending}"), [told, *endings]
+                begin, endings = begin.removesuffix(f"-{ending}"), [wording, *endings]
                 break
         else:
             return value
-    joined = "".join(told for told in endings if told.startswith("-"))
-    listed = ", ".join(told for told in endings if not told.startswith("-"))
+    joined = "".join(wording for wording in endings if wording.startswith("-"))
+    listed = ", ".join(wording for wording in endings if not wording.startswith("-"))
     return f"{known[begin]}{joined}{f' ({listed})' if listed else ''}"

@@ -87,12 +87,12 @@ def tolerance_of(
     Raises:
         PublishedError: the file has none.
     """
-    known, place = _shipped(), f"{paper}/{artifact}"
-    tolerance = known.artifacts.get(place)
+    known, artifact_name = _shipped(), f"{paper}/{artifact}"
+    tolerance = known.artifacts.get(artifact_name)
     if tolerance is None and over is None:
         tolerance = (known.gains if gain else known.metrics).get(metric)
     if tolerance is None:
         named = f"a gain in {metric}" if gain else metric
-        needed = place if over is not None else f"{named} or {place}"
+        needed = artifact_name if over is not None else f"{named} or {artifact_name}"
         raise PublishedError(f"{TOLERANCES}: no tolerance of {needed}; add one with its reason")
     return tolerance

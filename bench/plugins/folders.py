@@ -65,7 +65,7 @@ def _folder_of(point: EntryPoint) -> PluginFolder:
     except ValueError:
         spec = None
     places = (spec.submodule_search_locations or []) if spec else []
-    found = [path for place in places if (path := Path(place, *below)).is_dir()]
+    found = [path for base in places if (path := Path(base, *below)).is_dir()]
     if not found:
         raise SuiteError(
             f"plug-in {_plugin_of(point)}: entry point {point.group}, {point.name}: found "

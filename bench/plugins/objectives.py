@@ -102,17 +102,17 @@ def declared_objectives() -> Mapping[str, Declared]:
 
 
 def _read(path: Path, folder: PluginFolder) -> dict[str, Declared]:
-    place = f"plug-in {folder.plugin}: {path}"
+    where = f"plug-in {folder.plugin}: {path}"
     try:
         data = TypeAdapter(dict[Name, Declaration]).validate_python(load_yaml(path, SuiteError))
     except ValidationError as error:
-        told = explain(error, path, root=Declaration)
-        raise SuiteError(f"plug-in {folder.plugin}: {told}") from None
+        message = explain(error, path, root=Declaration)
+        raise SuiteError(f"plug-in {folder.plugin}: {message}") from None
     for name, objective in data.items():
         own = objective.function.partition(":")[0].split(".")[0]
         if own != folder.package:
             raise SuiteError(
-                f"{place}: {name}.function: found '{objective.function}', expected a function of "
+                f"{where}: {name}.function: found '{objective.function}', expected a function of "
                 f"the package '{folder.package}', which brings this file"
             )
-    return {name: Declared(folder.plugin, place, objective) for name, objective in data.items()}
+    return {name: Declared(folder.plugin, where, objective) for name, objective in data.items()}

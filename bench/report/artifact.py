@@ -34,7 +34,15 @@ class Coverage:
 def write_artifact(
     artifact: Artifact, paper: Paper, folder: Path, coverage: Coverage, *, inputs: str
 ) -> list[Path]:
-    """Write the pages of an artifact; return all files."""
+    """Write the pages of an artifact; return all files.
+
+    Args:
+        artifact: table, figure or text.
+        paper: its paper.
+        folder: root of the site.
+        coverage: what the suites say of it.
+        inputs: fingerprint of what the page was written from.
+    """
     page = folder / paper.id / f"{artifact.id}.md"
     page.parent.mkdir(parents=True, exist_ok=True)
     effects, written = _effects(artifact, coverage.sections, page)

@@ -47,8 +47,8 @@ def effect_words(record: Mapping[str, Any]) -> str:
     worst = f", the furthest off of {record['groups']}" if record["groups"] > 1 else ""
     unit = unit_of(check)
     number = number_words(record["effect"], record["low"], record["high"])
-    told = f"{subject_words(check)}{worst}: {number}{' ' * bool(unit)}{unit}"
-    parts = [f"{told} ({_expected_words(check)}), n = {record['n']}"]
+    text = f"{subject_words(check)}{worst}: {number}{' ' * bool(unit)}{unit}"
+    parts = [f"{text} ({_expected_words(check)}), n = {record['n']}"]
     if (printed := _printed_words(check, record)) is not None:
         parts.append(printed)
     if seen := record["smallest_effect"]:
@@ -158,7 +158,13 @@ def _moment(check: Check) -> str:
 
 
 def number_words(mean: float, low: float | None, high: float | None) -> str:
-    """Return an effect with its sign and interval, with the digits that the interval leaves."""
+    """Return an effect with its sign and interval, with the digits that the interval leaves.
+
+    Args:
+        mean: the effect.
+        low: lower end of the interval; None: no interval.
+        high: upper end of the interval; None: no interval.
+    """
     if low is None or high is None:
         return f"{mean:+.3g}"
     half = (high - low) / 2

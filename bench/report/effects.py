@@ -84,8 +84,8 @@ def effects_table(effects: Sequence[ComparedEffect]) -> Table | None:
 
 def _notes(rows: Sequence[ComparedEffect]) -> list[str]:
     """Return why effects are not judged, once each."""
-    told = dict.fromkeys((row.scale, row.why) for row in rows if row.why)
-    return [f"{Outcome.NOT_JUDGED} at scale {scale}: {why}" for scale, why in told]
+    reasons = dict.fromkeys((row.scale, row.why) for row in rows if row.why)
+    return [f"{Outcome.NOT_JUDGED} at scale {scale}: {why}" for scale, why in reasons]
 
 
 def _replaced(row: ComparedEffect) -> str:
@@ -102,10 +102,10 @@ def _only(values: Sequence[str]) -> str | None:
 
 
 def _title(row: ComparedEffect, one: dict[str, str]) -> str:
-    told = f"{row.paper}/{row.artifact}: effect"
-    told += f" of {one['effect']}" if "effect" in one else ""
-    told += f" on {one['metric']}" if "metric" in one else ""
-    return told + (f", scale {one['scale']}" if "scale" in one else "")
+    title = f"{row.paper}/{row.artifact}: effect"
+    title += f" of {one['effect']}" if "effect" in one else ""
+    title += f" on {one['metric']}" if "metric" in one else ""
+    return title + (f", scale {one['scale']}" if "scale" in one else "")
 
 
 def _published(row: ComparedEffect) -> Entry:

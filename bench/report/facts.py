@@ -160,11 +160,11 @@ def missing_cells(evidence: Evidence) -> list[str]:
     for cell in evidence.cells:
         if cell.id not in done:
             known = cell.settings
-            told = ", ".join(f"{n} = {value_text(known[n])}" for n in varied if n in known)
-            seeds.setdefault(told or "all", []).append(cell.seed)
+            settings_text = ", ".join(f"{n} = {value_text(known[n])}" for n in varied if n in known)
+            seeds.setdefault(settings_text or "all", []).append(cell.seed)
     lines = [
-        f"{told} (seed{'s' if len(own) > 1 else ''} {', '.join(map(str, own))})"
-        for told, own in seeds.items()
+        f"{settings_text} (seed{'s' if len(own) > 1 else ''} {', '.join(map(str, own))})"
+        for settings_text, own in seeds.items()
     ]
     left = len(lines) - MOST_MISSING
     return [*lines[:MOST_MISSING], f"and {left} more"] if left > 0 else lines
@@ -247,18 +247,18 @@ def _errata_of_protocols(suite: Suite, paper: Paper) -> list[tuple[str, str]]:
 def _origins(done: Sequence[tuple[Cell, Finished]]) -> dict[str, str]:
     if not done:
         return {}
-    told = {}
+    origins = {}
     for key, name in ORIGINS.items():
         if not any(key in finished.provenance for _, finished in done):
             continue
         counts = Counter(str(finished.provenance.get(key)) for _, finished in done)
-        told[name] = ", ".join(
+        origins[name] = ", ".join(
             value if len(counts) == 1 else f"{value} ({n} cells)" for value, n in counts.items()
         )
     seconds = sum(finished.provenance.get("wall_s", 0.0) for _, finished in done)
-    told["seeds"] = ", ".join(str(seed) for seed in sorted({cell.seed for cell, _ in done}))
-    told["compute time of all cells"] = f"{seconds:.0f} s"
-    return told
+    origins["seeds"] = ", ".join(str(seed) for seed in sorted({cell.seed for cell, _ in done}))
+    origins["compute time of all cells"] = f"{seconds:.0f} s"
+    return origins
 
 
 def _finished_cells(evidence: Evidence) -> Table | None:
@@ -295,5 +295,5 @@ def _metric_entries(cell: Cell, finished: Finished, names: Sequence[str]) -> Ite
     doubts = doubts_of(cell, finished)
     for name in names:
         value = finished.metrics.get(name)
-        told = "" if value is None else f"{value!r} {MARK}" if name in doubts else repr(value)
-        yield Entry(told, number=value)
+        text = "" if value is None else f"{value!r} {MARK}" if name in doubts else repr(value)
+        yield Entry(text, number=value)

@@ -32,6 +32,13 @@ def fingerprint_of_grid(
     The suite's file, the methods and shared scales beside it, the paper's file, each cell's id
     with the bytes of its result, bench's version and code (which holds the shipped ones). Baselines
     are not counted: many suites share them, so that they are no results of this one.
+
+    Args:
+        path: the suite's file.
+        paper: id of its paper; None: no paper.
+        scale: name of the scale.
+        cells: all cells of the suite at the scale.
+        results: where their results are read.
     """
     stamps = [(cell.id, results.stamp(cell)) for cell in cells]
     beside = [p for name in ("methods", "scales") for p in yaml_files(path.parent / name)]

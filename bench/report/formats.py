@@ -79,8 +79,8 @@ def to_latex(table: Table) -> str:
 
 def latex_text(text: str) -> str:
     """Return text with what LaTeX would read as its own made harmless."""
-    told = "".join(_LATEX.get(character, character) for character in text)
-    return told.encode("ascii", "replace").decode()
+    escaped = "".join(_LATEX.get(character, character) for character in text)
+    return escaped.encode("ascii", "replace").decode()
 
 
 def to_csv(table: Table) -> str:

@@ -14,11 +14,11 @@ def check_text(check: Check) -> str:
     """Return a check in words."""
     hidden = {"check", "metric", "where", "part", "shown", "may_collapse"}
     fields = check.model_dump(exclude=hidden, exclude_none=True, exclude_defaults=True)
-    told = ", ".join(
+    settings = ", ".join(
         f"{name} {value_text(value, joined_by=' to ')}" for name, value in fields.items()
     )
     where = f" where {value_text(check.where)}" if check.where else ""
-    return f"`{check.metric}` {check.check} ({told}){where}"
+    return f"`{check.metric}` {check.check} ({settings}){where}"
 
 
 def effect_text(judged: Judged) -> str:
@@ -41,7 +41,7 @@ def remark_text(judged: Judged) -> str:
     """Return what else has to be known of a verdict: what it leaves out and what it rests on."""
     part, stand_in, room = judged.check.part, judged.stand_in_for, judged.room
     unknown = judged.check.metric.endswith("top1") and judged.effect and not judged.missing
-    told = [
+    remarks = [
         judged.missing,
         judged.why,
         f"of the sentence only: {part}" if part else None,
@@ -49,7 +49,7 @@ def remark_text(judged: Judged) -> str:
         "does not decide" if judged.check.shown else None,
         room.told if room else "level without learning not known" if unknown else None,
     ]
-    return "; ".join(text for text in told if text)
+    return "; ".join(text for text in remarks if text)
 
 
 def room_text(room: dict[str, Any] | None) -> str:

@@ -84,12 +84,12 @@ def _titles(first: Mapping[Protocol, Run]) -> dict[Protocol, str]:
     titles = {}
     for protocol, run in first.items():
         alike = [other for other, own in first.items() if own.words == run.words]
-        told = [
+        parts = [
             f"{setting_name(name)} {value_text(value)}"
             for name, value, *others in zip(PROTOCOL, protocol, *alike, strict=True)
             if len(set(map(repr, others))) > 1
         ]
-        titles[protocol] = ", ".join([run.words, *told])
+        titles[protocol] = ", ".join([run.words, *parts])
     return titles
 
 

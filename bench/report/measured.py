@@ -32,6 +32,11 @@ def measured_records(
 
     `row` and `column` are settings with their values; `column` is empty where a table has one.
     `room` is that of the entry's cells: null where it is not known or they have several.
+
+    Args:
+        asked: what the suite asks for.
+        done: the finished cells.
+        rooms: floor and ceiling of accuracies; None: not known.
     """
     cells = {cell.id: cell for cell, _ in done}
     names = [*asked.rows, *([asked.columns] if asked.columns else [])]
@@ -112,8 +117,8 @@ def _notes(
         return [NO_ROOM]
     lines = room_lines(rooms.of(metric, every))
     low = sum(map(_reaches_floor, points, (rooms.of(metric, own) for own in cells)))
-    told = f"at the floor or below it, with their intervals: {low} of {len(points)} entries"
-    return [*lines, *([told] if low else [])]
+    note = f"at the floor or below it, with their intervals: {low} of {len(points)} entries"
+    return [*lines, *([note] if low else [])]
 
 
 def _reaches_floor(own: Sequence[tuple[str, float]], rooms: Sequence[Room]) -> bool:

@@ -58,8 +58,8 @@ def _family(name: str, records: Sequence[Mapping[str, Any]]) -> str:
     shared = next(iter(values.values()))
     lines = [f"## {name}", ""]
     if common:
-        told = ", ".join(f"{n} {_text(shared.get(n))}" for n in common)
-        lines += [f"All of them: {told}.", ""]
+        shared_text = ", ".join(f"{n} {_text(shared.get(n))}" for n in common)
+        lines += [f"All of them: {shared_text}.", ""]
     lines += ["| method | like | " + " | ".join(varied) + " |", "|---" * (len(varied) + 2) + "|"]
     for record in records:
         own, base = values[record["name"]], values.get(record["like"])

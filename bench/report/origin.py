@@ -82,9 +82,9 @@ def citation(key: str, title: str, origin: Origin | None) -> str:
         known = {"note": f"bench {__version__}, no results yet"}
     else:
         commits = ", ".join(commit[:12] for commit in origin.commits)
-        told = [f"bench {', '.join(origin.versions)}", f"commit {commits}" if commits else ""]
-        told.append(f"computed {' to '.join(origin.days)}")
-        known = {"year": origin.days[-1][:4], "note": ", ".join(t for t in told if t)}
+        parts = [f"bench {', '.join(origin.versions)}", f"commit {commits}" if commits else ""]
+        parts.append(f"computed {' to '.join(origin.days)}")
+        known = {"year": origin.days[-1][:4], "note": ", ".join(t for t in parts if t)}
     fields = {"author": "{Authors of contrastive-bench}", "title": f"{{{title}}}"} | known
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
     return "\n".join([f"@misc{{{key},", *lines, "}"])

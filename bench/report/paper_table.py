@@ -42,12 +42,12 @@ class Measured:
         found, decimals = self.compared.measured, self.compared.published.decimals + 1
         if found is None:
             return ""
-        told = number(found.mean, decimals)
+        entry = number(found.mean, decimals)
         if found.low is not None and found.high is not None:
-            told += f" ± {number((found.high - found.low) / 2, decimals)}"
-        told += f" {MARK}" if self.compared.doubts else ""
+            entry += f" ± {number((found.high - found.low) / 2, decimals)}"
+        entry += f" {MARK}" if self.compared.doubts else ""
         reading = self.compared.reading_text
-        return f"{told} ({reading})" if reading else told
+        return f"{entry} ({reading})" if reading else entry
 
     @property
     def verdict(self) -> Verdict:
@@ -68,8 +68,8 @@ class Place:
     @property
     def line(self) -> str:
         """The place in one line."""
-        told = [f"{m.text} {MARKS[m.verdict]}" for m in self.measured]
-        return f"{'; '.join(told)} [{self.text}]" if told else self.text
+        entries = [f"{m.text} {MARKS[m.verdict]}" for m in self.measured]
+        return f"{'; '.join(entries)} [{self.text}]" if entries else self.text
 
 
 @dataclass(frozen=True)
@@ -212,15 +212,15 @@ def _head(column: str | None, value: Any, artifact: Artifact) -> str:
     if column == METRIC or column is None:
         own = value or next((v.metric for v in artifact.values if v.metric), None)
         return metric_title(own) if own else "value"
-    told = value_name(value, artifact.paper) if isinstance(value, str) else value_text(value)
-    return f"{setting_name(column)} {told}"
+    head = value_name(value, artifact.paper) if isinstance(value, str) else value_text(value)
+    return f"{setting_name(column)} {head}"
 
 
 def metric_title(metric: str) -> str:
     """Return a metric as the head of a column: kNN top-1 (%)."""
-    for ending, told in (("_top1", "top-1 (%)"), ("_top5", "top-5 (%)")):
+    for ending, words in (("_top1", "top-1 (%)"), ("_top5", "top-5 (%)")):
         if metric.endswith(ending):
-            return f"{metric_words(metric.removesuffix(ending))} {told}"
+            return f"{metric_words(metric.removesuffix(ending))} {words}"
     return metric_words(metric)
 
 
@@ -247,5 +247,5 @@ def _cell(value: Any) -> str:
 def _numbers(m: Measured) -> list[Any]:
     found = m.compared.measured
     interval = [found.mean, found.low, found.high, found.n] if found else [None] * 4
-    told = ["" if part is None else part for part in interval]
-    return [m.scale, m.words, m.compared.reading_text, *told, str(m.verdict)]
+    numbers = ["" if part is None else part for part in interval]
+    return [m.scale, m.words, m.compared.reading_text, *numbers, str(m.verdict)]

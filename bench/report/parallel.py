@@ -42,7 +42,16 @@ class Grid:
 def grid_of(
     suite: Suite, scale: str, path: Path, cells: list[Cell], paper: Paper, results: Results
 ) -> Grid:
-    """Return a suite at a scale with what was found of it in the results."""
+    """Return a suite at a scale with what was found of it in the results.
+
+    Args:
+        suite: the suite.
+        scale: name of the scale.
+        path: the suite's file.
+        cells: all cells of the suite at the scale.
+        paper: the paper with the printed values.
+        results: where the cells' results are read.
+    """
     inputs, done = fingerprint_of_grid(path, suite.paper, scale, cells, results)
     return Grid(suite, scale, cells, paper, done, inputs)
 

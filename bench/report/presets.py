@@ -75,23 +75,23 @@ def _stated_text(stated: Mapping[str, Any], who: str) -> str:
 
 def _all_departures(rows: Mapping[str, Mapping[str, _Row]]) -> str:
     """Return the settings of all presets that are not as stated, with the reasons."""
-    told = [
+    lines = [
         [f"[{label}](#{label})", f"`{name}`", *row.cells, row.why]
         for label, own in rows.items()
         for name, row in own.items()
         if row.departs_from
     ]
     heads = ["preset", *_COLUMNS, "why"]
-    return "\n".join(["## Where ours is not what is stated", "", *_table(heads, told), ""])
+    return "\n".join(["## Where ours is not what is stated", "", *_table(heads, lines), ""])
 
 
 def _section(label: str, preset: Preset, rows: Mapping[str, _Row]) -> str:
     like = [f"All other settings are those of [{preset.like}](#{preset.like}).", ""]
-    told = [
+    lines = [
         [f"`{name}`", *row.cells, f"{row.source}. Why: {row.why}" if row.why else row.source]
         for name, row in rows.items()
     ]
-    table = _table([*_COLUMNS, "where from"], told) if told else ["It names no setting itself."]
+    table = _table([*_COLUMNS, "where from"], lines) if lines else ["It names no setting itself."]
     what = markdown_text(preset.what)
     return "\n".join([f"### {label}", "", what, "", *(like if preset.like else []), *table, ""])
 

@@ -70,4 +70,4 @@ def missing_baselines(evidence: Evidence) -> str | None:
 
 def not_learned(evidence: Evidence) -> list[str]:
     """Return each side of a check that did not learn here, with the numbers."""
-    return list(dict.fromkeys(told for judged in evidence.judged for told in judged.unlearned))
+    return list(dict.fromkeys(reason for judged in evidence.judged for reason in judged.unlearned))

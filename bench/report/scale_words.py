@@ -27,8 +27,8 @@ def scale_words(cells: Sequence[Cell], *, published: bool) -> str:
     """
     if published:
         return PUBLISHED
-    told = (data_words(cell.settings) for cell in cells)
-    phrases = list(dict.fromkeys(phrase for phrase in told if phrase is not None))
+    described = (data_words(cell.settings) for cell in cells)
+    phrases = list(dict.fromkeys(phrase for phrase in described if phrase is not None))
     if not phrases:
         return REDUCED
     return " and ".join(phrases) if len(phrases) <= MOST_PHRASES else f"{len(phrases)} data sets"
@@ -40,10 +40,10 @@ def data_words(settings: dict[str, Any]) -> str | None:
     if name is None:
         return None
     images = settings.get("train_images")
-    told = f"{images} {DATASETS.get(name, name)}" if images else DATASETS.get(name, name)
+    words = f"{images} {DATASETS.get(name, name)}" if images else DATASETS.get(name, name)
     size, network = settings.get("image_size"), settings.get("arch")
-    told += f" at {size}x{size}" if size else ""
-    return f"{told}, {NETWORKS.get(network, network)}{_kind(network)}" if network else told
+    words += f" at {size}x{size}" if size else ""
+    return f"{words}, {NETWORKS.get(network, network)}{_kind(network)}" if network else words
 
 
 def _kind(network: str) -> str:

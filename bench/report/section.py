@@ -22,7 +22,14 @@ FORMATS = (*PICTURE_FORMATS, *TABLE_FORMATS)
 def write_section(
     evidence: Evidence, facts: SectionFacts, folder: Path, *, inputs: str
 ) -> list[Path]:
-    """Write the pages, figures and tables of a suite at a scale; return all files."""
+    """Write the pages, figures and tables of a suite at a scale; return all files.
+
+    Args:
+        evidence: cells, results and what was judged of them.
+        facts: what the pages say.
+        folder: where the pages go.
+        inputs: fingerprint of what they were written from.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     suite, written = evidence.suite, _draw(evidence, facts, folder)
 

@@ -75,9 +75,9 @@ class Site:
             *(f"{p.paper}/{p.id}" for p in places),
         ]
         self.pages = [self.to / (name + suffix) for name in names for suffix in (".html", ".md")]
-        told, summaries = self._gather(stale, old, asked or (), everything=index_is_old)
+        facts, summaries = self._gather(stale, old, asked or (), everything=index_is_old)
         for place in old:
-            self._write_artifact(place, told)
+            self._write_artifact(place, facts)
         if index_is_old:
             pages = write_index(
                 self.to, summaries, self._suites(), formats=self.formats, inputs=all_inputs
@@ -118,7 +118,7 @@ class Site:
             for tells in [g.suite.name in needed and bool(g.done)]
             if g.folder in stale or tells or (everything and g.done)
         ]
-        told: dict[str, SectionFacts] = {}
+        facts: dict[str, SectionFacts] = {}
         summaries: list[Summary] = []
         outcomes = followed(each_done(tasks, self.results), len(tasks), "judging and drawing")
         for task, outcome in zip(tasks, outcomes, strict=True):
@@ -132,14 +132,14 @@ class Site:
             if outcome.written:
                 self._note(f"{task.grid.folder}/index", outcome.written)
             if outcome.facts:
-                told[task.grid.folder] = outcome.facts
-        return told, summaries
+                facts[task.grid.folder] = outcome.facts
+        return facts, summaries
 
     def _leave_out(self, grid: Grid) -> None:
         folder = self.to / grid.folder
         self.pages = [page for page in self.pages if page.parent != folder]
 
-    def _write_artifact(self, place: Place, told: dict[str, SectionFacts]) -> None:
+    def _write_artifact(self, place: Place, facts: dict[str, SectionFacts]) -> None:
         paper = load_paper(place.paper)
         own = [grid for grid in self.grids if grid.suite.name in place.suites]
         pages = write_artifact(
@@ -147,7 +147,7 @@ class Site:
             paper,
             self.to,
             Coverage(
-                sections=[told[grid.folder] for grid in own if grid.folder in told],
+                sections=[facts[grid.folder] for grid in own if grid.folder in facts],
                 layout=_layout(own, place.id),
                 to_run=[
                     (g.suite.name, g.scale, g.suite.scales[g.scale].what) for g in own if not g.done

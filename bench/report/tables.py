@@ -177,17 +177,17 @@ def entry(row: Compared, base: Compared | None = None) -> Entry:
     printed = "?" if value is None else number(value, decimals)
     if base is not None and base.published.value is not None and value is not None:
         printed += f", {_gain(value - base.published.value, decimals)}"
-    place = f"{row.published.paper}/{row.artifact}, row {row.published.row + 1}"
+    row_name = f"{row.published.paper}/{row.artifact}, row {row.published.row + 1}"
     if row.measured is None:
-        return Entry("", printed, row.verdict, value, row.cells, place)
+        return Entry("", printed, row.verdict, value, row.cells, row_name)
     low, high, mean = row.measured.low, row.measured.high, row.measured.mean
-    told = number(mean, decimals + 1)
+    text = number(mean, decimals + 1)
     if low is not None and high is not None:
-        told += f" ± {number((high - low) / 2, decimals + 1)}"
+        text += f" ± {number((high - low) / 2, decimals + 1)}"
     if base is not None and base.measured is not None:
-        told += f" ({_gain(mean - base.measured.mean, decimals + 1)})"
-    told += f" {MARK}" if row.doubts else ""
-    return Entry(told, printed, row.verdict, mean, row.cells, place)
+        text += f" ({_gain(mean - base.measured.mean, decimals + 1)})"
+    text += f" {MARK}" if row.doubts else ""
+    return Entry(text, printed, row.verdict, mean, row.cells, row_name)
 
 
 def _gain(difference: float, decimals: int) -> str:
@@ -208,15 +208,15 @@ def number(value: float, decimals: int) -> str:
 def summary_line(rows: Sequence[Compared]) -> str:
     """Return the verdicts in words, and how far comparable values are off."""
     counts = {v: sum(row.verdict == v for row in rows) for v in Verdict}
-    told = ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
+    text = ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
     off = [
         abs(row.measured.mean - row.published.value)
         for row in rows
         if row.measured and row.published.value is not None and row.comparable
     ]
     if not off:
-        return told
-    return f"{told}; |measured - published|: mean {sum(off) / len(off):.3g}, largest {max(off):.3g}"
+        return text
+    return f"{text}; |measured - published|: mean {sum(off) / len(off):.3g}, largest {max(off):.3g}"
 
 
 def tolerance_lines(rows: Sequence[Compared]) -> list[str]:

@@ -26,9 +26,9 @@ CLAIM_MARKS = {
 }
 
 
-def render(template: str, **told: Any) -> str:
+def render(template: str, **values: Any) -> str:
     """Return a page; in HTML whatever is told is data, so that its `<` and `&` are escaped."""
-    text = _environment(html=template.endswith(".html.j2")).get_template(template).render(told)
+    text = _environment(html=template.endswith(".html.j2")).get_template(template).render(values)
     return _without_blank_runs(text)
 
 

@@ -57,6 +57,11 @@ class Attempt:
 
         Where the disk takes nothing more, the record is removed instead, which gives the claim up.
 
+        Args:
+            state: how it ended.
+            reason: kind of failure, if it failed.
+            message: one line, if it failed.
+
         Raises:
             DiskFailure: it does not, and more is lost than that the attempt was interrupted.
         """

@@ -143,7 +143,14 @@ class Lease:
     def end(
         self, claim: Claim, state: Ending, reason: str | None = None, message: str | None = None
     ) -> None:
-        """End the attempt of a claim, unless another process took it over, and give it up."""
+        """End the attempt of a claim, unless another process took it over, and give it up.
+
+        Args:
+            claim: which claim.
+            state: how the attempt ended.
+            reason: kind of failure, if it failed.
+            message: one line, if it failed.
+        """
         self.claims.remove(claim)
         if claim.attempt.is_mine():
             claim.attempt.end(state, reason, message)

@@ -121,6 +121,6 @@ def _first_line(fault: ValueError) -> str:
     if not isinstance(fault, ValidationError):
         return str(fault).partition("\n")[0]
     first = fault.errors(include_url=False, include_context=False, include_input=False)[0]
-    place = ".".join(str(part) for part in first["loc"])
+    key_path = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ")
-    return f"{place}: {message}" if place else message
+    return f"{key_path}: {message}" if key_path else message

@@ -101,8 +101,8 @@ class Store:
             os.link(probe, probe.with_suffix(".link"))
         except OSError as fault:
             raise_if_disk_failed(fault, self.root)
-            told = fault.strerror or str(fault)
-            raise StoreError(f"{self.root}: results cannot be written here ({told})") from fault
+            reason = fault.strerror or str(fault)
+            raise StoreError(f"{self.root}: results cannot be written here ({reason})") from fault
         finally:
             for path in (probe, probe.with_suffix(".link")):
                 with suppress(OSError):
@@ -160,8 +160,10 @@ class Store:
             return CellState(State.RUNNING, last.number, job=last.owner.job or None)
         if last.state == "failed" and last.record["ended"] >= queued.get(cell.id, 0.0):
             record, log = last.record, last.path.with_suffix(".log")
-            told = str(log) if log.exists() else None
-            return CellState(State.FAILED, last.number, record["reason"], record["message"], told)
+            log_file = str(log) if log.exists() else None
+            return CellState(
+                State.FAILED, last.number, record["reason"], record["message"], log_file
+            )
         return CellState(waiting.state, last.number)
 
     def discard_damaged(self, cells: Iterable[Cell]) -> None:

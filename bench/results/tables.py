@@ -53,7 +53,11 @@ class Tables:
 
     @cached_property
     def arrays(self) -> dict[str, Arrays]:
-        """The arrays of each cell that has some, by its id."""
+        """The arrays of each cell that has some, by its id.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
         arrays: dict[str, Arrays] = defaultdict(dict)
         content = read_table(self.arrays_file)
         if content is None:

@@ -82,18 +82,18 @@ def expand(
     return cells + baselines
 
 
-def _check_count(grids: Sequence[Grid], seeds: int, place: str) -> None:
+def _check_count(grids: Sequence[Grid], seeds: int, key_path: str) -> None:
     """Refuse more cells than MOST_CELLS, before any of them is made."""
     total = seeds * sum(prod(map(len, grid.axes)) for grid in grids)
     if total > MOST_CELLS:
-        told = f"{total}" if total < _UNCOUNTED else f"more than {_UNCOUNTED:.0e}"
+        count = f"{total}" if total < _UNCOUNTED else f"more than {_UNCOUNTED:.0e}"
         raise SuiteError(
-            f"{place}: {told} cells, excluded ones counted; at most {MOST_CELLS} are allowed"
+            f"{key_path}: {count} cells, excluded ones counted; at most {MOST_CELLS} are allowed"
         )
 
 
 def _baselines(
-    cells: list[Cell], settings: Settings, kinds: Sequence[Scalar], path: Path, place: str
+    cells: list[Cell], settings: Settings, kinds: Sequence[Scalar], path: Path, key_path: str
 ) -> list[Cell]:
     """Return the baselines of cells, of these kinds."""
     for kind in kinds:
@@ -103,7 +103,7 @@ def _baselines(
     try:
         return list(baseline_cells(cells, settings, kinds))
     except ValidationError as error:
-        places = {name: f"{place}.{name}" for name in Baseline.setting_names()}
+        places = {name: f"{key_path}.{name}" for name in Baseline.setting_names()}
         raise SuiteError(explain(error, path, places)) from None
 
 

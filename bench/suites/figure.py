@@ -80,8 +80,8 @@ class Figure(Choice, Quantity):
         """Every metric, setting or array that the figure reads."""
         own = [name for q in self.quantities for name in (q.y, q.ribbon)]
         across = [self.x, *(series.x for series in self.series)]
-        told = [*self.line_names, *self.panel_names, self.reference]
-        return list(dict.fromkeys(name for name in (*own, *across, *told) if name))
+        names = [*self.line_names, *self.panel_names, self.reference]
+        return list(dict.fromkeys(name for name in (*own, *across, *names) if name))
 
     @property
     def artifacts(self) -> list[str]:

@@ -78,8 +78,8 @@ def _add(path: Path, known: dict[str, Preset]) -> None:
     """Add a file's presets; each may build on those before it, in the files before it too."""
     for name, method in read_entries(path, _Written, known, "method").items():
         if method.like is not None and method.like not in known:
-            told = choices(method.like, list(known))
-            raise SuiteError(f"{path}: {name}.like: no method '{method.like}' before. {told}")
+            allowed = choices(method.like, list(known))
+            raise SuiteError(f"{path}: {name}.like: no method '{method.like}' before. {allowed}")
         own = {
             key: read_coordinate(key, pair, f"{path}: {name}.coordinates.{key}")
             for key, pair in method.coordinates.items()

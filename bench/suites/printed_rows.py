@@ -24,7 +24,13 @@ def is_spoken_of(value: PublishedValue, comparison: Comparison, metrics: Collect
 
 
 def wanted_settings(value: PublishedValue, comparison: Comparison, suite: Suite) -> Settings:
-    """Return the settings of the cells that belong to a printed row."""
+    """Return the settings of the cells that belong to a printed row.
+
+    Args:
+        value: the printed value, with the settings of its row.
+        comparison: the block of the suite that it belongs to.
+        suite: the suite.
+    """
     return dict(comparison.where) | {
         suite.renamed.get(key, key): v
         for key, v in value.row_settings.items()

@@ -31,6 +31,11 @@ def stated_settings(suite: Suite, paper: Paper, artifact: Artifact) -> list[Stat
 
     Later statements count before earlier ones. What the rows state themselves is left out, since a
     cell belongs to a row only if it agrees there.
+
+    Args:
+        suite: the suite, with its names of protocols.
+        paper: the paper.
+        artifact: table, figure or text of the paper.
     """
     name = suite.protocols.get(artifact.id, suite.protocol)
     statements = paper.statements(name) if name else []
@@ -85,7 +90,13 @@ def departures(
 def differences(
     cell: Cell, statements: Sequence[Statement], metric: str | None = None
 ) -> list[str]:
-    """Return the texts of a cell's departures."""
+    """Return the texts of a cell's departures.
+
+    Args:
+        cell: the cell.
+        statements: what the paper states.
+        metric: the metric that is compared; None: any.
+    """
     return [departure.text for departure in departures(cell, statements, metric)]
 
 
@@ -94,6 +105,12 @@ def check_scale(suite: Suite, scale: str, cells: Sequence[Cell], paper: Paper) -
 
     What no cell can have as stated does not refuse `published`, since no suite could choose it. It
     keeps values from being compared all the same, and page and plan name it.
+
+    Args:
+        suite: the suite.
+        scale: name of the scale.
+        cells: its cells.
+        paper: the paper with its protocols.
 
     Raises:
         SuiteError: `published` is declared and every cell departs from the paper in a setting that

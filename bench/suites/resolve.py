@@ -46,6 +46,11 @@ class Grid:
     ) -> list[Cell]:
         """Return the validated cells of these points, seeds innermost.
 
+        Args:
+            points: settings of each point.
+            seeds: the seeds, of each point the same.
+            presets: what each method stands for.
+
         Raises:
             ValueError: a point names no preset.
             ValidationError: a setting is missing, of another type, or does not fit the others.
@@ -73,7 +78,16 @@ def matches(point: Point, rule: dict[str, Any]) -> bool:
 
 
 def scale_of(suite: Suite, scale: str, path: Path) -> Scale:
-    """Return the scale of that name."""
+    """Return the scale of that name.
+
+    Args:
+        suite: the suite.
+        scale: name of the scale.
+        path: the suite's file, for messages.
+
+    Raises:
+        SuiteError: the suite has no such scale.
+    """
     if scale not in suite.scales:
         raise SuiteError(f"{path}: no scale '{scale}'. {choices(scale, list(suite.scales))}")
     return suite.scales[scale]
@@ -81,6 +95,11 @@ def scale_of(suite: Suite, scale: str, path: Path) -> Scale:
 
 def resolve(suite: Suite, scale: str, path: Path) -> list[Grid]:
     """Return the suite's grids with the scale's changes applied.
+
+    Args:
+        suite: the suite.
+        scale: name of the scale.
+        path: the suite's file, for messages.
 
     Raises:
         SuiteError: an unknown scale, experiment or setting, or a setting that stands twice.
@@ -94,8 +113,8 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[Grid]:
         f"scales.{scale}.grid": chosen.grid,
     } | {f"scales.{scale}.zip.{i}": group for i, group in enumerate(chosen.zip)}
     known = list(dict.fromkeys(name for kind in kinds for name in kind.setting_names()))
-    for place, settings in ({"fixed": suite.fixed, "assumed": suite.assumed} | change).items():
-        _check_known(settings, place, known, path)
+    for key_path, settings in ({"fixed": suite.fixed, "assumed": suite.assumed} | change).items():
+        _check_known(settings, key_path, known, path)
     grids = []
     for i, (block, kind) in enumerate(zip(blocks, kinds, strict=True)):
         fixed, axes = _own_settings(suite, block, f"grids.{i}.", kind, shared, path)
@@ -111,10 +130,10 @@ def _kind(experiment: str, path: Path) -> type[Cell]:
     return CELLS[experiment]
 
 
-def _check_known(settings: Any, place: str, known: list[str], path: Path) -> None:
+def _check_known(settings: Any, key_path: str, known: list[str], path: Path) -> None:
     for name in settings:
         if name not in known:
-            raise SuiteError(f"{path}: {place}.{name}: unknown key. {choices(name, known)}")
+            raise SuiteError(f"{path}: {key_path}.{name}: unknown key. {choices(name, known)}")
 
 
 def _shared_settings(suite: Suite, path: Path) -> Placed:
@@ -142,17 +161,17 @@ def _own_settings(
     axes: list[Axis] = [(at["grid"], {name: values}) for name, values in grid.items()]
     axes += [(f"{at['zip']}.{i}", dict(group)) for i, group in enumerate(groups)]
     excluded = [name for rule in _given(suite, block, "exclude") for name in rule]
-    for place, settings in [(f"{prefix}fixed", block.fixed), (at["exclude"], excluded)]:
-        _check_known(settings, place, names, path)
+    for key_path, settings in [(f"{prefix}fixed", block.fixed), (at["exclude"], excluded)]:
+        _check_known(settings, key_path, names, path)
     fixed = {k: v for k, v in shared.items() if k in names}
     fixed |= {k: (v, f"{prefix}fixed.{k}") for k, v in block.fixed.items()}
-    taken = {name: place for name, (_, place) in fixed.items()}
-    for place, group in axes:
-        _check_known(group, place, names, path)
+    taken = {name: key_path for name, (_, key_path) in fixed.items()}
+    for key_path, group in axes:
+        _check_known(group, key_path, names, path)
         for name in group:
             if name in taken:
-                raise SuiteError(f"{path}: {place}.{name}: is {taken[name]} too; keep one")
-            taken[name] = f"{place}.{name}"
+                raise SuiteError(f"{path}: {key_path}.{name}: is {taken[name]} too; keep one")
+            taken[name] = f"{key_path}.{name}"
     return fixed, axes
 
 
@@ -167,7 +186,7 @@ def _changed(
 ) -> Grid:
     """Return the grid with what the scale changes."""
     names = kind.setting_names()
-    place = f"{path}: scales.{scale}"
+    key_path = f"{path}: scales.{scale}"
     for i, group in enumerate(chosen.zip):  # in the place of every axis that it names
         own = {name: values for name, values in group.items() if name in names}
         axes = [axis for axis in axes if not own.keys() & axis[1].keys()]
@@ -177,7 +196,7 @@ def _changed(
     fixed |= _of_shared_scale(chosen, scale, set(names) - on_axes)
     for name, value in chosen.fixed.items():
         if name in on_axes:
-            raise SuiteError(f"{place}.fixed.{name}: is an axis; set it under grid")
+            raise SuiteError(f"{key_path}.fixed.{name}: is an axis; set it under grid")
         if name in names:
             fixed[name] = (value, f"scales.{scale}.fixed.{name}")
     for name, values in chosen.grid.items():
@@ -185,7 +204,7 @@ def _changed(
             continue
         hit = [group for _, group in axes if name in group]
         if hit and len(hit[0]) > 1:
-            raise SuiteError(f"{place}.grid.{name}: is coupled with other axes by zip")
+            raise SuiteError(f"{key_path}.grid.{name}: is coupled with other axes by zip")
         changed: Axis = (f"scales.{scale}.grid", {name: values})
         axes = [changed if name in axis[1] else axis for axis in axes] if hit else [*axes, changed]
         fixed.pop(name, None)
@@ -195,7 +214,7 @@ def _changed(
         fixed={name: value for name, (value, _) in fixed.items()},
         axes=[_points(group) for _, group in axes],
         exclude=[{k: _as_set(allowed) for k, allowed in rule.items()} for rule in exclude],
-        places={name: place for name, (_, place) in fixed.items()}
+        places={name: key_path for name, (_, key_path) in fixed.items()}
         | {name: f"{where}.{name}" for where, group in axes for name in group},
     )
 
@@ -225,7 +244,7 @@ def _check_values(fixed: Placed, axes: list[Axis], path: Path) -> None:
         _check_distinct(_points(group), f"{path}: {where}.{'+'.join(group)}")
 
 
-def check_sizes(values: Sequence[Scalar], place: str) -> None:
+def check_sizes(values: Sequence[Scalar], key_path: str) -> None:
     """Refuse what no setting is as large as, and what no record can hold.
 
     Raises:
@@ -233,16 +252,18 @@ def check_sizes(values: Sequence[Scalar], place: str) -> None:
     """
     for value in values:
         if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
-            raise SuiteError(f"{place}: a whole number beyond {LARGEST_WHOLE}, the largest allowed")
+            raise SuiteError(
+                f"{key_path}: a whole number beyond {LARGEST_WHOLE}, the largest allowed"
+            )
         if isinstance(value, str) and len(value) > LONGEST_TEXT:
-            raise SuiteError(f"{place}: text of more than {LONGEST_TEXT} characters")
+            raise SuiteError(f"{key_path}: text of more than {LONGEST_TEXT} characters")
 
 
-def _check_distinct(points: list[Point], place: str) -> None:
+def _check_distinct(points: list[Point], key_path: str) -> None:
     seen = set()
     for point in points:
         key = tuple((type(v), v) for v in point.values())
         if key in seen:
             doubled = ", ".join(repr(value) for value in point.values())
-            raise SuiteError(f"{place}: the value {doubled} twice")
+            raise SuiteError(f"{key_path}: the value {doubled} twice")
         seen.add(key)

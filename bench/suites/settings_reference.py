@@ -78,12 +78,12 @@ def _default(field: FieldInfo) -> str:
 def _what(name: str, field: FieldInfo) -> str:
     parts = [field.description or ""]
     for part in ("needed", "allowed") if name in BELONGS else ():
-        told = [
+        texts = [
             f"{rule.other} {', '.join(map(str, getattr(rule, part)))}"
             for rule in BELONGS[name].alternatives
             if getattr(rule, part)
         ]
-        parts += [f"{part.capitalize()} with {' or '.join(told)}."] if told else []
+        parts += [f"{part.capitalize()} with {' or '.join(texts)}."] if texts else []
     if name in LABELS:
         parts.append("A label: it enters no id.")
     return " ".join(part for part in parts if part)

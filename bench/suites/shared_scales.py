@@ -29,13 +29,13 @@ class SharedScaleEntry(Record):
         json_schema_extra={"anyOf": [{"required": ["like"]}, {"required": ["what", "protocol"]}]}
     )
 
-    like: str | None = None
-    what: str | None = None
-    protocol: Protocol | None = None
-    fixed: Settings = {}
-    seeds: Seeds | None = None
-    baselines: Settings | None = None
-    stand_in: StandIn | None = None
+    like: str | None = None  # the shared scale that this one begins with
+    what: str | None = None  # one line that says what is run and how long it takes
+    protocol: Protocol | None = None  # whether it follows the paper, so that values are compared
+    fixed: Settings = {}  # settings that replace the suite's
+    seeds: Seeds | None = None  # in place of the suite's
+    baselines: Settings | None = None  # settings of training with labels; null: no baselines
+    stand_in: StandIn | None = None  # metrics that are judged in place of the paper's
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
@@ -77,6 +77,11 @@ def shipped_scales() -> Mapping[str, SharedScale]:
 
 def scale_named(name: str, known: Mapping[str, SharedScale], key_path: str) -> SharedScale:
     """Return the shared scale of that name.
+
+    Args:
+        name: name of the shared scale.
+        known: all shared scales.
+        key_path: place in the suite's file, for messages.
 
     Raises:
         SuiteError: there is none; `key_path`, with the file, begins the line.

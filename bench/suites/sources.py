@@ -39,7 +39,7 @@ def departs(value: Scalar, stated: Any) -> bool:
     return value is not None if stated is None else not agrees(value, stated)
 
 
-def read_coordinate(name: str, written: Any, place: str) -> Coordinate:
+def read_coordinate(name: str, written: Any, key_path: str) -> Coordinate:
     """Return a setting of a preset as its file has it, checked.
 
     `[value, source]`: the value is the paper's, unless it is null. A mapping has `ours` and
@@ -55,45 +55,45 @@ def read_coordinate(name: str, written: Any, place: str) -> Coordinate:
             missing or explains nothing.
     """
     if name not in COORDINATES and name not in number_names():
-        raise SuiteError(f"{place}: unknown key. {choices(name, list(COORDINATES))}")
+        raise SuiteError(f"{key_path}: unknown key. {choices(name, list(COORDINATES))}")
     if isinstance(written, dict):
-        return _of_mapping(name, written, place)
+        return _of_mapping(name, written, key_path)
     pair = written if isinstance(written, list) else [written]
     if len(pair) != 2 or not isinstance(pair[1], str):
-        raise SuiteError(f"{place}: found {written!r}, expected {_SHORT}")
-    _check(name, pair[0], place)
+        raise SuiteError(f"{key_path}: found {written!r}, expected {_SHORT}")
+    _check(name, pair[0], key_path)
     return Coordinate(pair[0], pair[1], {} if pair[0] is None else {"paper": pair[0]})
 
 
-def _of_mapping(name: str, written: dict[str, Any], place: str) -> Coordinate:
+def _of_mapping(name: str, written: dict[str, Any], key_path: str) -> Coordinate:
     for key in written:
         if key not in _KEYS:
-            raise SuiteError(f"{place}: unknown key. {choices(str(key), list(_KEYS))}")
+            raise SuiteError(f"{key_path}: unknown key. {choices(str(key), list(_KEYS))}")
     missing = [key for key in ("ours", "source") if key not in written]
     if missing:
-        raise SuiteError(f"{place}: {missing[0]} is missing.")
+        raise SuiteError(f"{key_path}: {missing[0]} is missing.")
     for key in ("source", "why"):
         if key in written and not isinstance(written[key], str):
-            raise SuiteError(f"{place}.{key}: found {written[key]!r}, expected text")
+            raise SuiteError(f"{key_path}.{key}: found {written[key]!r}, expected text")
     ours, stated = written["ours"], {key: written[key] for key in STATING if key in written}
-    _check(name, ours, f"{place}.ours")
+    _check(name, ours, f"{key_path}.ours")
     for key, value in stated.items():
         for one in value if isinstance(value, list) else [value]:
-            _check(name, one, f"{place}.{key}")
+            _check(name, one, f"{key_path}.{key}")
     different = [key for key, value in stated.items() if departs(ours, value)]
     if different and "why" not in written:
-        raise SuiteError(f"{place}: ours is not the {different[0]}'s; the key 'why' is missing")
+        raise SuiteError(f"{key_path}: ours is not the {different[0]}'s; the key 'why' is missing")
     if not different and "why" in written:
-        raise SuiteError(f"{place}.why: ours is what is stated, nothing to explain")
+        raise SuiteError(f"{key_path}.why: ours is what is stated, nothing to explain")
     return Coordinate(ours, written["source"], stated, written.get("why"))
 
 
-def _check(name: str, value: Any, place: str) -> None:
+def _check(name: str, value: Any, key_path: str) -> None:
     try:
         _of_field(name).validate_python(value, strict=True)
     except ValidationError as error:
-        told = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-        raise SuiteError(f"{place}: found {value!r}: {told}") from None
+        message = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+        raise SuiteError(f"{key_path}: found {value!r}: {message}") from None
 
 
 @cache

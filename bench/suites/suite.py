@@ -21,8 +21,8 @@ Axes = dict[str, Annotated[list[Scalar], Field(min_length=1)]]
 def _check_one_length(group: Axes) -> Axes:
     lengths = {name: len(values) for name, values in group.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} has {n}" for name, n in lengths.items())
-        raise ValueError(f"coupled axes need equally many values; {told}")
+        lengths_text = ", ".join(f"{name} has {n}" for name, n in lengths.items())
+        raise ValueError(f"coupled axes need equally many values; {lengths_text}")
     return group
 
 
@@ -44,8 +44,8 @@ Exclusions = Annotated[list[dict[str, Scalar | list[Scalar]]], Field(max_length=
 class Assumption(Record):
     """A setting that the paper leaves open: the value chosen here, and why."""
 
-    value: Scalar
-    why: str
+    value: Scalar  # the value chosen
+    why: str  # the reason, shown on the page of the suite
 
 
 class Block(Record):
@@ -54,18 +54,18 @@ class Block(Record):
     Where it gives no `grid`, `zip` or `exclude` of its own, the suite's stand.
     """
 
-    experiment: str | None = None
-    fixed: Settings = {}
-    grid: Axes = {}
-    zip: list[Coupled] = []
-    exclude: Exclusions = []
+    experiment: str | None = None  # where it is another one than the suite's
+    fixed: Settings = {}  # settings that its cells share, beside those of the suite
+    grid: Axes = {}  # axes that are multiplied
+    zip: list[Coupled] = []  # groups of axes that vary together
+    exclude: Exclusions = []  # points that are left out
 
 
 class StandIn(Record):
     """Metrics that a scale judges in place of the paper's, where those have no room there."""
 
-    what: str  # they are, behind the titles of tables and figures
-    metrics: Annotated[dict[str, str], Field(min_length=1)]  # the paper's -> the one judged
+    what: str  # what they are, shown behind the titles of tables and figures
+    metrics: Annotated[dict[str, str], Field(min_length=1)]  # by the paper's metric
 
 
 class SharedScale(Record):
@@ -102,9 +102,9 @@ class Scale(Record):
 class Layout(Record):
     """How the paper prints the table: which settings are rows and which one is the column."""
 
-    rows: list[str]
-    columns: str | None = None
-    baseline: Scalar = None  # a value of one of them: what the others gain over it is told
+    rows: list[str]  # settings
+    columns: str | None = None  # a setting
+    baseline: Scalar = None  # a value of one of them: gains over it are shown
 
 
 class RowsAndCells(Record):
@@ -147,38 +147,38 @@ class Comparison(RowsAndCells):
 class MeasuredTable(Record):
     """A table of what was measured, at any scale: means over seeds with their intervals."""
 
-    title: str
-    metric: str
+    title: str  # with the unit
+    metric: str  # of the cells' summaries
     rows: Annotated[list[str], Field(min_length=1)]  # settings
-    columns: str | None = None
-    where: dict[str, Scalar] = {}
-    baseline: Scalar = None  # a value of a row or column: what the others gain over it is told
-    decimals: Annotated[int, Field(ge=0, le=6)] = 2
+    columns: str | None = None  # a setting
+    where: dict[str, Scalar] = {}  # only the cells with these settings
+    baseline: Scalar = None  # a value of a row or column: gains over it are shown
+    decimals: Annotated[int, Field(ge=0, le=6)] = 2  # digits after the point
 
 
 class SuiteBase(Record):
     """What a suite says in its file as it means it: everything but scales and comparisons."""
 
-    name: Name
-    title: str
-    paper: str | None = None  # null: settings that no paper ran
-    reproduces: list[str] = []
+    name: Name  # the name of the file without its ending
+    title: str  # one line that says what is measured
+    paper: str | None = None  # the id of the paper; null: settings that no paper ran
+    reproduces: list[str] = []  # the artifacts of the paper that the suite regenerates
     protocol: str | None = None  # the paper's protocol that `published` scales follow
-    protocols: dict[str, str] = {}  # artifact -> its protocol, where it is another one
-    renamed: dict[str, str] = {}  # keys of the published facts -> the settings they mean here
-    experiment: str
-    scale: str  # the default
-    seeds: Seeds
-    fixed: Settings = {}
-    assumed: dict[str, Assumption] = {}
-    grid: Axes = {}
-    zip: list[Coupled] = []
-    exclude: Exclusions = []
-    grids: list[Block] = []
-    claims: dict[str, Annotated[list[Check], Field(min_length=1)]] = {}
-    tables: list[MeasuredTable] = []
-    figures: list[Figure] = []
-    notes: list[str] = []
+    protocols: dict[str, str] = {}  # by artifact, where it has another protocol
+    renamed: dict[str, str] = {}  # keys of the published facts, and the settings they mean here
+    experiment: str  # the kind of cell, such as pretrain
+    scale: str  # the default scale
+    seeds: Seeds  # each point of the grid is computed with each of them
+    fixed: Settings = {}  # settings that all cells share
+    assumed: dict[str, Assumption] = {}  # settings that the paper leaves open
+    grid: Axes = {}  # axes that are multiplied
+    zip: list[Coupled] = []  # groups of axes of equal length that vary together
+    exclude: Exclusions = []  # points that are left out: those with all values of an entry
+    grids: list[Block] = []  # several grids in place of one
+    claims: dict[str, Annotated[list[Check], Field(min_length=1)]] = {}  # checks of each claim
+    tables: list[MeasuredTable] = []  # what `bench show` and the report list
+    figures: list[Figure] = []  # what the report draws
+    notes: list[str] = []  # shown on the page of the suite
 
     @model_validator(mode="after")
     def _its_parts_agree(self) -> Self:

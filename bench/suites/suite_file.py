@@ -17,8 +17,8 @@ class ScaleEntry(SharedScaleEntry):
     The shared scale gives `what`, `protocol`, `fixed` and `seeds`; the scale's own keys win.
     """
 
-    grid: Axes = {}
-    zip: list[Coupled] = []
+    grid: Axes = {}  # axes that replace the suite's
+    zip: list[Coupled] = []  # groups of axes that replace the suite's
 
     def filled(self, base: SharedScale | None) -> Scale:
         """Return the scale with what it takes from the shared one."""
@@ -30,8 +30,8 @@ class ScaleEntry(SharedScaleEntry):
 class SuiteFile(SuiteBase):
     """What a suite's file may say."""
 
-    scales: Annotated[dict[Name, ScaleEntry], Field(min_length=1)]
-    compare: list[ComparisonBlock] = []
+    scales: Annotated[dict[Name, ScaleEntry], Field(min_length=1)]  # by name
+    compare: list[ComparisonBlock] = []  # printed rows beside the cells that they belong to
 
     @model_validator(mode="after")
     def _default_scale_exists(self) -> Self:

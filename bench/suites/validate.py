@@ -34,11 +34,11 @@ def check_suite(suite: Suite, path: Path) -> Paper:
     names += [(f"protocols.{k}", "protocol", name) for k, name in suite.protocols.items()]
     for i, figure in enumerate(suite.figures):
         names += [(f"figures.{i}.artifact", "artifact", name) for name in figure.artifacts]
-    for place, kind, name in names:
+    for key_path, kind, name in names:
         try:
             getattr(paper, kind)(name)
         except PublishedError as error:
-            raise SuiteError(f"{path}: {place}: {error}") from None
+            raise SuiteError(f"{path}: {key_path}: {error}") from None
     for comparison in suite.compare:
         try:
             tolerance_of(
@@ -62,9 +62,9 @@ def _check_baselines(suite: Suite, paper: Paper, path: Path) -> None:
     used = {(e.comparison.block, repr(e.over)) for e in printed_effects(suite, paper)}
     for comparison in suite.compare:
         if comparison.baseline and (comparison.block, repr(comparison.baseline)) not in used:
-            place = comparison.key_path(f"baseline.{next(iter(comparison.baseline))}")
+            key_path = comparison.key_path(f"baseline.{next(iter(comparison.baseline))}")
             raise SuiteError(
-                f"{path}: {place}: no printed row of {comparison.artifact} differs from another "
+                f"{path}: {key_path}: no printed row of {comparison.artifact} differs from another "
                 f"one in having {value_text(comparison.baseline)} instead"
             )
 
@@ -78,21 +78,21 @@ def _check_names(suite: Suite, path: Path) -> None:
     named += [(f"renamed.{key}", name, settings) for key, name in suite.renamed.items()]
     for claim, checks in suite.claims.items():
         for i, check in enumerate(checks):
-            place = f"claims.{claim}.{i}"
-            named.append((f"{place}.metric", check.metric, metrics))
-            named.append((f"{place}.over", getattr(check, "over", None), settings))
-            named.append((f"{place}.bound", getattr(check, "bound", None), metrics))
+            key_path = f"claims.{claim}.{i}"
+            named.append((f"{key_path}.metric", check.metric, metrics))
+            named.append((f"{key_path}.over", getattr(check, "over", None), settings))
+            named.append((f"{key_path}.bound", getattr(check, "bound", None), metrics))
             for key in ("where", "than", "other", "other_than"):
                 cells = getattr(check, key, None) or {}
-                named += [(f"{place}.{key}.{name}", name, settings) for name in cells]
+                named += [(f"{key_path}.{key}.{name}", name, settings) for name in cells]
     for i, table in enumerate(suite.tables):
         named.append((f"tables.{i}.metric", table.metric, metrics))
         axes = [*table.rows, table.columns, *table.where]
         named += [(f"tables.{i}", name, settings) for name in axes]
     named += _named_by_figures(suite, settings, metrics)
-    for place, name, known in named:
+    for key_path, name, known in named:
         if name is not None and name not in known:
-            raise SuiteError(f"{path}: {place}: found '{name}'. {choices(name, known)}")
+            raise SuiteError(f"{path}: {key_path}: found '{name}'. {choices(name, known)}")
 
 
 def _named_by_comparisons(
@@ -115,32 +115,32 @@ def _named_by_figures(
 ) -> list[tuple[str, str | None, list[str]]]:
     named: list[tuple[str, str | None, list[str]]] = []
     for i, figure in enumerate(suite.figures):
-        place = f"figures.{i}"
-        named += [(f"{place}.by", name, settings) for name in figure.line_names]
-        named += [(f"{place}.panels", name, settings) for name in figure.panel_names]
-        named += _named_by_choice(place, figure, settings)
-        named.append((f"{place}.noise", figure.noise, settings))
+        key_path = f"figures.{i}"
+        named += [(f"{key_path}.by", name, settings) for name in figure.line_names]
+        named += [(f"{key_path}.panels", name, settings) for name in figure.panel_names]
+        named += _named_by_choice(key_path, figure, settings)
+        named.append((f"{key_path}.noise", figure.noise, settings))
         for k, series in enumerate(figure.series):
-            named += _named_by_choice(f"{place}.series.{k}", series, settings)
-            named.append((f"{place}.series.{k}.x", series.x, settings))
+            named += _named_by_choice(f"{key_path}.series.{k}", series, settings)
+            named.append((f"{key_path}.series.{k}.x", series.x, settings))
         if figure.draw == "points":
-            named += [(f"{place}.{k}", getattr(figure, k), metrics) for k in ("x", "y")]
+            named += [(f"{key_path}.{k}", getattr(figure, k), metrics) for k in ("x", "y")]
         if figure.draw == "lines":
-            named.append((f"{place}.x", figure.x, settings))
-            named.append((f"{place}.reference", figure.reference, settings + metrics))
+            named.append((f"{key_path}.x", figure.x, settings))
+            named.append((f"{key_path}.reference", figure.reference, settings + metrics))
             keys = ["", *(f".beside.{k}" for k in range(len(figure.beside))), ".twin"]
             for key, quantity in zip(keys, figure.quantities, strict=False):
-                named.append((f"{place}{key}.y", quantity.y, metrics))
-                named.append((f"{place}{key}.ribbon", quantity.ribbon, metrics))
+                named.append((f"{key_path}{key}.y", quantity.y, metrics))
+                named.append((f"{key_path}{key}.ribbon", quantity.ribbon, metrics))
     return named
 
 
 def _named_by_choice(
-    place: str, choice: Choice, settings: list[str]
+    key_path: str, choice: Choice, settings: list[str]
 ) -> list[tuple[str, str | None, list[str]]]:
     named: list[tuple[str, str | None, list[str]]] = []
-    named += [(f"{place}.where.{name}", name, settings) for name in choice.where]
-    return named + [(f"{place}.largest", name, settings) for name in choice.largest]
+    named += [(f"{key_path}.where.{name}", name, settings) for name in choice.where]
+    return named + [(f"{key_path}.largest", name, settings) for name in choice.largest]
 
 
 def _kinds(suite: Suite) -> set[str]:
@@ -154,8 +154,8 @@ def _check_artifact_rows(suite: Suite, paper: Paper, path: Path) -> None:
         known = sorted({suite.renamed.get(k, k) for value in values for k in value.settings})
         for name in figure.artifact_rows:
             if name not in known:
-                place = f"{path}: figures.{i}.artifact_rows.{name}"
-                raise SuiteError(f"{place}: found '{name}'. {choices(name, known)}")
+                key_path = f"{path}: figures.{i}.artifact_rows.{name}"
+                raise SuiteError(f"{key_path}: found '{name}'. {choices(name, known)}")
 
 
 def _check_row_keys(suite: Suite, paper: Paper, path: Path) -> None:

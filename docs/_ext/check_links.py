@@ -42,12 +42,12 @@ def broken_links(root: Path) -> Iterator[str]:
             target = path if not parts.path else path.parent / unquote(parts.path)
             if not target.exists():
                 yield f"{path.relative_to(root)}: {link}: no such file"
-            elif (
-                parts.fragment
-                and target.suffix == ".html"
-                and unquote(parts.fragment) not in _read(target.resolve()).ids
-            ):
+            elif parts.fragment and target.suffix == ".html" and not _has(target, parts.fragment):
                 yield f"{path.relative_to(root)}: {link}: no such anchor"
+
+
+def _has(page: Path, fragment: str) -> bool:
+    return unquote(fragment) in _read(page.resolve()).ids
 
 
 if __name__ == "__main__":

@@ -12,11 +12,9 @@ from bench.text import value_text
 
 HEAD = """# Settings
 
-*Generated* from the program. A setting is a key under `fixed`, `grid` or `zip` of a suite.
-"needed" in the
-column *default* marks a setting without default. Settings of `pretrain` may also come from the
-preset that
-`method` names ([methods](methods.md)).
+*Generated* from the program. A setting is a key under `fixed`, `grid` or `zip` of a suite. "needed"
+in the column *default* marks a setting without default. Settings of `pretrain` may also come from
+the preset that `method` names ([methods](methods.md)).
 """
 COLUMNS = "| setting | values | default | meaning |\n|---|---|---|---|"
 
@@ -37,10 +35,11 @@ def settings_page() -> str:
 
 def _rows(kind: type[Cell]) -> Iterable[str]:
     comments = comments_of(kind)
+    known = {setting.name: setting.what for setting in settings_reference()}  # of pretrain
     for name in kind.setting_names():
         field = kind.model_fields[name]
         default = "needed" if field.is_required() else value_text(field.default)
-        told = field.description or comments.get(name, "")
+        told = field.description or comments.get(name) or known.get(name, "")
         yield _row(name, field_values(field), default, told)
 
 

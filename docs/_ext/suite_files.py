@@ -1,13 +1,13 @@
 """The reference of suite files, from the records that read them."""
 
-from typing import Any, get_args
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from comments import comments_of
 
 from bench.suites.checks import At, Check, CheckRecord
 from bench.suites.comparison_blocks import Case, ComparisonBlock
 from bench.suites.figure import Figure, Quantity, Series
-from bench.suites.settings_reference import field_values
 from bench.suites.suite import Assumption, Block, Layout, MeasuredTable, StandIn
 from bench.suites.suite_file import ScaleEntry, SuiteFile
 from bench.text import value_text
@@ -33,6 +33,8 @@ RECORDS: dict[str, type[Any]] = {
     "Keys of every check": CheckRecord,
     "`at`": At,
 }
+WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false"}
+NAMES = {record: title[0].lower() + title[1:] for title, record in RECORDS.items()}
 
 
 def suite_files_page() -> str:
@@ -52,18 +54,35 @@ def _described(record: type[Any], left_out: tuple[str, ...]) -> list[str]:
     comments = comments_of(record)
     rows = []
     for name, field in record.model_fields.items():
-        if name in left_out:
-            continue
-        default = "needed" if field.is_required() else value_text(field.default)
-        told = field.description or comments.get(name, "")
-        rows.append(_row(f"`{name}`", _kind(field_values(field)), default, told))
+        if name not in left_out:
+            default = "needed" if field.is_required() else value_text(field.default)
+            told = field.description or comments.get(name, "")
+            rows.append(_row(f"`{name}`", _kind(field.annotation), default, told))
     doc = "\n\n".join(" ".join(p.split()) for p in (record.__doc__ or "").split("\n\n"))
     table = ["| key | values | default | meaning |", "|---|---|---|---|", *rows, ""] if rows else []
     return [doc.replace("<", "&lt;") + "\n", "\n".join(table)]
 
 
-def _kind(values: str) -> str:
-    return values.replace("bench.suites.", "")
+def _kind(annotation: Any) -> str:
+    """Return which values an annotation allows, in words."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _kind(inner[0])
+    if origin is Literal:
+        return ", ".join(map(str, inner))
+    if origin is list:
+        return f"list of {_kind(inner[0])}"
+    if origin is dict:
+        return f"mapping to {_kind(inner[1])}"
+    if origin in (Union, UnionType):
+        choices = [part for part in inner if part is not NoneType]
+        if {bool, int, float, str} <= set(inner):
+            return " or ".join(["a value", *(_kind(p) for p in choices if get_origin(p))])
+        told = dict.fromkeys(map(_kind, choices))
+        return " or ".join(told)
+    if annotation in WORDS:
+        return WORDS[annotation]
+    return NAMES.get(annotation, "a check" if issubclass(annotation, CheckRecord) else "a mapping")
 
 
 def _row(*cells: str) -> str:

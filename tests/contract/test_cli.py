@@ -79,7 +79,9 @@ def test_status(done: Workspace) -> None:
     assert done.call("status", "small").out == told
     assert done.call("status", "small", "--watch").out == told
     nowhere = done.call("--results", "nowhere", "status", "small").out
-    assert nowhere.endswith(" cells: 16 missing\n  nowhere: no such folder of results yet\n")
+    assert nowhere.endswith(
+        " cells: 16 missing\n  nowhere: this results folder does not exist yet\n"
+    )
 
 
 def test_compare(done: Workspace) -> None:
@@ -233,16 +235,16 @@ def test_doctor_reads_every_finished_cell(workspace: Workspace) -> None:
 
     folders = sorted((results / "gaussian-mi").iterdir())
     again = "; `bench verify` computes them again"
-    assert told() == (0, f"{len(folders)} cells and 0 encoders finished, all can be read{again}")
+    assert told() == (0, f"{len(folders)} cells and 0 encoders finished, all readable{again}")
     cell, summary = folders[0] / "cell.json", folders[1] / "summary.json"
     other = json.loads(cell.read_text()) | {"version": 99}
     cell.write_text(json.dumps(other))
     write_digests(folders[0], (folders[0] / "summary.json").read_bytes())
     assert told() == (
         0,
-        f"{len(folders) - 1} cells and 0 encoders finished, all can be read; 1 that this bench "
-        f"does not have ({cell.relative_to(workspace.root)}: is of version 99; here gaussian-mi "
-        f"has version 1){again}",
+        f"{len(folders) - 1} cells and 0 encoders finished, all readable; 1 of experiments "
+        f"that this version does not have ({cell.relative_to(workspace.root)}: is of "
+        f"version 99; here gaussian-mi has version 1){again}",
     )
     cell.unlink()
     summary.write_text('{"metrics": {}}')
@@ -473,7 +475,7 @@ def test_cells_travel(done: Workspace) -> None:
     assert told == {"cells": 16, "encoders": 0, "file": "x.tar.gz"}
     answer = done.call("--results", "other", "import", "x.tar.gz")
     assert answer.status == 0
-    assert answer.out == "16 cells added, 0 the same, 0 in conflict, 0 busy\n"
+    assert answer.out == "16 cells added, 0 identical, 0 in conflict, 0 busy\n"
     assert done.summaries("other") == done.summaries()
     assert done.call("--results", "other", "status", "small", "--json").json["done"] == 16
     again = done.call("--results", "other", "run", "small", "--executor", "inline")
@@ -484,7 +486,7 @@ def test_cells_travel(done: Workspace) -> None:
     alter(file, metrics=json.loads(file.read_text())["metrics"] | {"mi_lower_bound": 0.25})
     merged = done.call("merge", "other")
     assert merged.status == 1
-    assert merged.out.startswith("0 cells added, 15 the same, 1 in conflict, 0 busy\nconflict: ")
+    assert merged.out.startswith("0 cells added, 15 identical, 1 in conflict, 0 busy\nconflict: ")
     assert ", there 0.25\n" in merged.out
     assert done.call("merge", "other", "--json").json["conflicts"][0]["id"] == file.parent.name
     assert done.call("--results", "other", "import", "x.tar.gz").status == 1
@@ -511,8 +513,8 @@ def test_cells_travel(done: Workspace) -> None:
         ),
         (
             ("export", "small", "--to", "out", "--encoders"),
-            "--encoders: tables hold none; --to out.tar exports them, for other programs "
-            "`--as safetensors`",
+            "--encoders: tables cannot hold encoders; --to out.tar exports them, for other "
+            "programs `--as safetensors`",
         ),
         (
             ("export", "small", "--to", "x.tar"),

@@ -2,15 +2,13 @@
 
 import ast
 import re
-import sys
-from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
 from pydantic import ValidationError
 
-from bench.cells.losses import LOSSES, Loss
+from bench.cells.losses import LOSSES
 from bench.cli.methods import describe_methods
 from bench.report.methods import methods_page
 from bench.suites.presets import elsewhere, paper_presets
@@ -153,43 +151,6 @@ def test_the_page_takes_methods_of_ones_own(workspace: Workspace) -> None:
     assert "All other settings are those of [ring](#ring)." in beside
     answer = workspace.call("methods", "ring", "--to", "out")
     assert (answer.status, answer.err.count("\n")) == (2, 1)
-
-
-@pytest.mark.slow
-def test_contributing_adds_a_method_without_python(workspace: Workspace) -> None:
-    """What CONTRIBUTING shows, to the letter."""
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    blocks = re.findall(r"```yaml\n# suites/(\S+)\n(.*?)```", text, re.DOTALL)
-    assert [name for name, _ in blocks] == ["methods/mine.yaml", "mine.yaml"]
-    for name, block in blocks:
-        path = workspace.root / "suites" / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(block)
-    (told,) = workspace.call("methods", "ring-dcl", "--json").json
-    assert told["coordinates"]["loss"]["value"] == "dcl"
-    answer = workspace.call("run", "mine", "--executor", "inline", "--json")
-    assert (answer.status, answer.json["done"]) == (0, 2), answer.err
-
-
-def test_contributing_adds_an_objective(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One function, one line in a table, one test: as CONTRIBUTING shows them."""
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    blocks = re.findall(r"```python\n# (\S+)\n(.*?)```", text, re.DOTALL)
-    assert [name for name, _ in blocks] == [
-        "bench/losses/hinge.py", "bench/cells/losses.py", "tests/unit/losses/test_hinge.py",
-    ]  # fmt: skip
-    module = ModuleType("bench.losses.hinge")
-    exec(blocks[0][1], module.__dict__)
-    monkeypatch.setitem(sys.modules, "bench.losses.hinge", module)
-    (line,) = eval(f"{{{blocks[1][1]}}}", {"Loss": Loss}).items()
-    monkeypatch.setitem(LOSSES, *line)
-    training = training_of(small_cell("simclr", loss="hinge", tau=0.5, epochs=1))
-    training.online.train()
-    training.step(0)
-    tests: dict[str, Any] = {}
-    exec(blocks[2][1], tests)
-    (name,) = (name for name in tests if name.startswith("test_"))
-    tests[name]()
 
 
 MISTAKES = {

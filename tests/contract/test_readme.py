@@ -1,17 +1,12 @@
-"""What README says is so."""
+"""What README says is so: its counts, its tables, and the answers of the commands that it shows."""
 
 import re
-import sys
+import shlex
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from bench import experiments
 from bench.analysis.coverage import artifact_places, claim_places
-from bench.cells import CELLS, toys
-from bench.cells.baseline import without_baselines
 from bench.cli.claims import describe_claims
 from bench.cli.workspace import Workspace as BenchWorkspace
 from bench.papers.reader import PAPERS, load_paper
@@ -19,41 +14,20 @@ from bench.results.reader import Results
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from bench.suites.presets import paper_presets
-from bench.suites.protocol import check_scale
-from bench.suites.validate import check_suite
+from benchmarks.readme_tables import TABLES, marked
 from tests.fakes.paths import REFERENCE, ROOT, SUITES
 from tests.fakes.workspace import Workspace
 
 README = (ROOT / "README.md").read_text()
-
-
-COMMANDS = {
-    line
-    for page in ("README.md", "CLUSTERS.md", "GPU.md")
-    for line in re.findall(r"^    bench (.*)$", (ROOT / page).read_text(), re.MULTILINE)
-}
-EXAMPLES = {
-    found.group(1): found.group(0).removeprefix("```yaml\n").removesuffix("```")
-    for found in re.finditer(r"```yaml\nname: (.*?)\n.*?```", README, re.DOTALL)
-}
-
-
-# my-k-sweep: 2 MI x 2 K x 3 losses x 3 seeds, less 2 K x 3 seeds; my-crossing: 2 x 3 x 3.
-@pytest.mark.parametrize(("name", "cells"), [("my-k-sweep", 30), ("my-crossing", 18)])
-def test_the_example_suites_are_suites(tmp_path: Path, name: str, cells: int) -> None:
-    path = tmp_path / f"{name}.yaml"
-    path.write_text(EXAMPLES[name])
-    suite = load_suite(path)
-    paper = check_suite(suite, path)
-    for scale in suite.scales:
-        check_scale(suite, scale, expand(suite, scale, path), paper)
-    assert len(without_baselines(expand(suite, suite.scale, path))) == cells
-
-
 TEXT = " ".join(README.split())
+MOST_LINES = 150
 
 
-def test_what_it_says_there_is() -> None:
+def test_it_is_short() -> None:
+    assert len(README.splitlines()) <= MOST_LINES
+
+
+def test_what_it_says_the_package_contains() -> None:
     papers = [load_paper(name) for name in PAPERS]
     counts = [
         sum(len(getattr(p, kind)) for p in papers) for kind in ("values", "protocols", "claims")
@@ -94,81 +68,55 @@ def test_how_many_claims_it_says_hold() -> None:
     ) in TEXT
 
 
-def test_the_error_it_shows_is_the_error(workspace: Workspace) -> None:
-    shown = re.search(r"^    (bench: suites/my-k-sweep.*), \.\.\.$", README, re.MULTILINE)
-    assert shown is not None
-    text = EXAMPLES["my-k-sweep"].replace("  K: [64, 128]", "  taau: [1]\n  K: [64, 128]")
-    workspace.suite(text, "my-k-sweep")
-    assert workspace.call("plan", "my-k-sweep").err.startswith(shown.group(1))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TABLES)
+def test_its_tables_are_what_the_command_writes(name: str) -> None:
+    """`python -m benchmarks.readme_tables --to README.md` writes them."""
+    assert marked(name, TABLES[name]()) in README
+
+
+CONSOLE = re.findall(r"^```console\n(.*?)```", README, re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", sorted(COMMANDS))
-def test_every_command_that_a_page_shows_exists(workspace: Workspace, line: str) -> None:
-    words = line.split("#")[0].split()
-    verb = next(word for word in words if word.isalpha())
-    help_text = workspace.call(verb, "--help").out
-    whole = workspace.call("--help").out
-    for option in (word for word in words if word.startswith("--")):
-        assert option in help_text + whole
+def test_the_answers_that_it_shows_are_the_answers(workspace: Workspace) -> None:
+    """One after the other in one folder; `...` stands for lines left out."""
+    calls = [call for block in CONSOLE for call in block.split("$ bench ")[1:]]
+    assert len(calls) == 5
+    for call in calls:
+        command, *shown = call.splitlines()
+        words = [w.replace("results/reference", str(REFERENCE)) for w in shlex.split(command)]
+        if words[0] in ("run", "resume"):
+            words += ["--executor", "inline"]
+        answer = workspace.call("--suites", str(SUITES), *words)
+        assert answer.status == 0, answer.err
+        lines = answer.out.splitlines()
+        for line in shown:
+            assert line == "..." or any(told.startswith(line) for told in lines), (command, line)
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "GPU.md"])
-def test_links_lead_somewhere(page: str) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text()):
-        assert target.startswith("https://") or (ROOT / target).exists(), target
-
-
-ADDED = "nearest-negative"
-RECORD_FILE, CELLS_FILE, RUN_FILE = (
-    "bench/cells/toys.py", "bench/cells/__init__.py", "bench/experiments/nearest_negative.py",
-)  # fmt: skip
-CUTTABLE = '    cuttable: ClassVar[tuple[str, ...]] = ("draws",)\n'
-SHOWN = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", README, re.DOTALL))
-
-
-@pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder whose files are files of `bench/experiments` too, until the test ends."""
-    folder = tmp_path / "added"
-    folder.mkdir()
-    monkeypatch.setattr(experiments, "__path__", [*experiments.__path__, str(folder)])
-    yield folder
-    module = sys.modules.pop("bench.experiments.nearest_negative", None)
-    experiments.EXPERIMENTS.pop(ADDED, None)
-    assert module is not None
-    assert module.__file__ == str(folder / "nearest_negative.py")
-    del experiments.nearest_negative  # type: ignore[attr-defined]
+def test_how_many_values_it_says_are_reproduced() -> None:
+    claimed = re.search(r"all (\d+) printed values", TEXT)
+    assert claimed is not None
+    assert re.search(rf"^{claimed.group(1)} reproduced; ", README, re.MULTILINE)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cuttable", [CUTTABLE, ""], ids=["a probe cuts it", "as little as can be"])
-def test_an_experiment_is_a_record_a_line_a_file_and_a_suite(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, package: Path, cuttable: str
-) -> None:
-    assert list(SHOWN) == [RECORD_FILE, CELLS_FILE, RUN_FILE]
-    names = dict(vars(toys))
-    assert CUTTABLE in SHOWN[RECORD_FILE]
-    exec(SHOWN[RECORD_FILE].replace(CUTTABLE, cuttable), names)
-    monkeypatch.setattr(toys, "NearestNegative", names["NearestNegative"], raising=False)
-    (line,) = eval(f"{{{SHOWN[CELLS_FILE]}}}", names).items()
-    monkeypatch.setitem(CELLS, *line)
-    (package / "nearest_negative.py").write_text(SHOWN[RUN_FILE])
-    path = workspace.suite(EXAMPLES[ADDED], ADDED)
-
-    probed = workspace.call("plan", ADDED, "--probe", "--json")
-    assert (probed.status, probed.err) == (0, f"bench: probing {ADDED}\n")
-    (kind,) = probed.json["predicted"]["by_kind"]
-    assert (kind["kind"], kind["cells"], kind["message"]) == (ADDED, 9, "probe")
-    assert kind["core_s"] is not None
-    assert not (workspace.root / "results" / ADDED).exists()
-    counts = workspace.call("run", ADDED, "--executor", "inline", "--json").json
-    assert (counts["done"], counts["failed"]) == (9, 0)
-    assert workspace.call("--results", "other", "merge", "results").status == 0
-    done = Results(workspace.root / "other").finished(expand(load_suite(path), "short", path))
-    cosines = [finished.metrics["nearest_cosine"] for _, finished in done]  # by K, then by seed
-    assert len(cosines) == 9
-    assert max(cosines[:3]) < min(cosines[3:6]) < max(cosines[3:6]) < min(cosines[6:])
-    assert workspace.call("report", ADDED).status == 0
-    page = (workspace.root / "reports" / ADDED / "short" / "index.md").read_text()
-    assert "| 256 |" in page
+def test_the_gains_that_its_picture_shows(workspace: Workspace) -> None:
+    """The caption, and the numbers below, are those of the reference runs on CIFAR-10."""
+    answer = workspace.call(
+        "--suites", str(SUITES), "--results", str(REFERENCE),
+        "compare", "dcl-table-1", "--scale", "cifar", "--effects", "--json",
+    )  # fmt: skip
+    rows = [r for r in answer.json if r["artifact"] == "dcl/table-1-cifar10"]
+    assert len(rows) == 10
+    reaching_zero = {r["at"]["batch_size"] for r in rows if r["low"] <= 0}
+    above = sorted({r["at"]["batch_size"] for r in rows} - reaching_zero)
+    assert f"At batch {' and '.join(map(str, above))} both measured gains are above 0" in TEXT
+    assert all(r["high"] < r["published"] for r in rows)
+    assert {r["n"] for r in rows} == {5}
+    for row in rows:
+        if row["metric"] == "linear_top1" and row["at"]["batch_size"] in (32, 128, 512):
+            gain, low, high = (row[key] for key in ("measured", "low", "high"))
+            assert f"{gain:+.1f} [{low:.1f}, {high:.1f}]" in TEXT
+            assert f"(+{row['published']})" in TEXT.replace("printed ", "")

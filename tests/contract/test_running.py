@@ -58,10 +58,12 @@ def test_status_tells_where_each_begun_cell_stands(begun: Workspace) -> None:
     assert told == [
         "infonce, seed 0: running: epoch 1 of 3, loss 2.5, kNN 50.0 %",
         "infonce, seed 1: stopped after 1 attempt: checkpoint at epoch 1.5 of 3, 0 s old",
-        "infonce, seed 2: stopped after 1 attempt before the first checkpoint: begins anew",
-        "dcl, seed 0: stopped after 1 attempt: trained, evaluations are left",
+        "infonce, seed 2: stopped after 1 attempt before the first checkpoint: will start again",
+        "dcl, seed 0: stopped after 1 attempt: training is finished, evaluations are missing",
     ]
-    assert " ".join(lines[-1]) == "  3 cells stopped: `bench run digits --scale tiny` goes on"
+    assert (
+        " ".join(lines[-1]) == "  3 cells stopped: `bench run digits --scale tiny` continues them"
+    )
 
 
 def test_status_has_them_as_json(begun: Workspace) -> None:
@@ -80,7 +82,7 @@ def test_many_begun_cells_are_cut(begun: Workspace, monkeypatch: pytest.MonkeyPa
     assert len(lines) == 5
     assert lines[3:] == [
         "  ... and 2 more (--json lists all)",
-        "  3 cells stopped: `bench run digits --scale tiny` goes on",
+        "  3 cells stopped: `bench run digits --scale tiny` continues them",
     ]
 
 
@@ -103,7 +105,7 @@ def test_the_advice_after_an_interruption_is_true(
     answer = workspace.call(*words)
     again = "bench --results 'my results' run small --scale tiny --jobs 1"
     assert (answer.status, answer.out, answer.err) == (
-        130, "", f"bench: interrupted; what was finished is kept, `{again}` goes on\n",
+        130, "", f"bench: interrupted; finished cells are kept; continue with `{again}`\n",
     )  # fmt: skip
 
 

@@ -93,8 +93,8 @@ def test_where_another_scale_has_cells_is_told(workspace: Workspace) -> None:
     path = workspace.root / "suites" / "small.yaml"
     finish(workspace.root / "results", cells_of(path, "long")[:3], number)
     note = (
-        "bench: small at scale tiny, the suite's default; cells are there at long (3 of 16): "
-        "--scale chooses\n"
+        "bench: small at scale tiny, the suite's default; cells are finished at long (3 of 16): "
+        "select one with --scale\n"
     )
     for verb, status in {"show": 3, "status": 0, "plan": 0, "compare": 3, "claims": 3}.items():
         answer = workspace.call(verb, "small", "--json")

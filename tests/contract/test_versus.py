@@ -109,9 +109,13 @@ def test_what_is_sure_says_which_is_higher(workspace: Workspace) -> None:
     ("words", "status", "told"),
     [
         (["eqco", "infonce"], 3, "no finished cells of both eqco and infonce beside each other; "),
-        (["eqco", "info"], 2, "'info' is no method or loss of any suite. Did you mean 'infonce'? "),
+        (
+            ["eqco", "info"],
+            2,
+            "'info' is not a method or loss of any suite. Did you mean 'infonce'? ",
+        ),
         (["eqco", "simclr"], 2, "eqco is a loss and simclr is a method: name two methods or two "),
-        (["infonce", "cosine"], 2, "'cosine' is no method or loss of any suite. "),
+        (["infonce", "cosine"], 2, "'cosine' is not a method or loss of any suite. "),
         (
             ["simclr", "moco-v2"],
             2,

@@ -144,8 +144,8 @@ def test_what_a_data_set_has_not_is_told_before_anything_runs(workspace: Workspa
     answer = workspace.call("run", "digits", "--executor", "inline")
     assert (answer.status, answer.out) == (2, "")
     assert answer.err == (
-        "bench: knn_k 129: train_images is 128 (1 of the cells; nothing is run, --where leaves "
-        "cells out)\n"
+        "bench: knn_k 129: train_images is 128 (1 of the cells; nothing was run; "
+        "exclude these cells with --where)\n"
     )
     assert not (workspace.root / "results").exists()
 
@@ -182,7 +182,7 @@ def test_ctrl_c_stops_cleanly_and_resume_goes_on(workspace: Workspace) -> None:
     status, _, err = end(process)
     assert status == 130
     again = " ".join(["bench", "run", "small", *PART, "--jobs", "1"])
-    assert err.endswith(f"bench: interrupted; what was finished is kept, `{again}` goes on\n")
+    assert err.endswith(f"bench: interrupted; finished cells are kept; continue with `{again}`\n")
     assert "Traceback" not in err
     wait_for(lambda: not workers_of(workspace.root), 10)
     told = workspace.call("status", "small", "--json").json
@@ -197,7 +197,7 @@ def test_resume_needs_something_begun(workspace: Workspace) -> None:
     assert (answer.status, answer.err) == (
         2,
         "bench: small at scale tiny: nothing to resume in results; `bench run small --scale "
-        "tiny` begins it\n",
+        "tiny` starts it\n",
     )
 
 

@@ -48,7 +48,7 @@ def test_the_same_to_the_bit_and_nothing_written(done: Workspace) -> None:
             "versions": {}, "only_metrics": False, "error": None,
         }  # fmt: skip
     assert picture(done.root / "results") == before
-    told = "small at scale tiny:\n4 cells computed again: 4 the same to the bit\n"
+    told = "small at scale tiny:\n4 cells computed again: 4 identical to the bit\n"
     assert done.call("verify", "small").out == told
 
 
@@ -65,7 +65,7 @@ def test_a_summary_that_was_altered_is_found(done: Workspace) -> None:
     assert row["largest_difference"] == abs(true - 1.5)
     told = done.call("verify", "small").out
     assert "the summary alone differs: was it altered?" in told
-    assert told.endswith("4 cells computed again: 3 the same to the bit\n")
+    assert told.endswith("4 cells computed again: 3 identical to the bit\n")
 
 
 def test_other_versions_are_named(done: Workspace) -> None:
@@ -95,7 +95,7 @@ def test_rows_of_tables_are_verified_by_their_metrics(done: Workspace) -> None:
     answer = done.call("--results", "tables", "verify", "small", "--where", "K=8")
     assert (answer.status, answer.out) == (
         0, "small at scale tiny:\n2 cells computed again (2 of exported tables, by their metrics "
-        "alone): 2 the same to the bit\n",
+        "alone): 2 identical to the bit\n",
     )  # fmt: skip
 
 
@@ -139,7 +139,7 @@ def test_the_recorded_kind_of_step_is_taken(
     assert json.loads(file.read_text())["trained"]["step"] == "graph"
     answer = workspace.call("verify", "small")
     assert (answer.status, answer.out) == (
-        0, "small at scale tiny:\n1 cell computed again: 1 the same to the bit\n",
+        0, "small at scale tiny:\n1 cell computed again: 1 identical to the bit\n",
     )  # fmt: skip
     assert taken == ["graph", "graph"]
     assert "BENCH_STEP" not in os.environ

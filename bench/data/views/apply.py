@@ -26,7 +26,13 @@ from bench.data.views.parameters import ViewParameters
 
 
 def cut(pixels: Tensor, parameters: ViewParameters, size: int) -> Tensor:
-    """Return the crops of uint8 (B, 3, H, W), resized and mirrored."""
+    """Return the crops of uint8 (B, 3, H, W), resized and mirrored.
+
+    Args:
+        pixels: uint8 images, (B, 3, H, W).
+        parameters: the views, with their boxes.
+        size: side of a view in pixels.
+    """
     box, flip = parameters.box, parameters.flip
     H, W = pixels.shape[-2:]
     if box is None and (size, size) == (H, W):

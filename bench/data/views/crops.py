@@ -19,6 +19,11 @@ def draw_crop_numbers(
 
     Of each sample: the area's shares of 10 tries, uniform; their aspect ratios, log-uniform in 3/4
     to 4/3; two uniform numbers for the position. They hold for an image of any size.
+
+    Args:
+        rng: where the numbers come from.
+        shares: least and most kept share of the area, per view.
+        batch: number of images.
     """
     numbers = rng.random((len(shares), batch, NUMBERS))
     low, high = np.array(shares)[:, :, None, None].swapaxes(0, 1)
@@ -34,6 +39,11 @@ def crop_box(numbers: Floats, height: int, width: int) -> tuple[Ints, Ints, Ints
 
     The first of the tries that fits, else the largest box in the middle whose aspect ratio is
     allowed (torchvision, RandomResizedCrop). `numbers` has shape (..., NUMBERS), the results (...).
+
+    Args:
+        numbers: what `draw_crop_numbers` returns.
+        height: of the images, in pixels.
+        width: of the images, in pixels.
     """
     area, ratio = height * width * numbers[..., :TRIES], numbers[..., TRIES:-2]
     w, h = np.rint(np.sqrt(area * ratio)), np.rint(np.sqrt(area / ratio))

@@ -26,6 +26,11 @@ def draw_cutmix(rng: np.random.Generator, batch: int, size: int) -> CutMix:
     The remaining share r is drawn from Beta(1, 1), which is uniform. The box is a square of area
     1 - r with its centre anywhere in the image; it is clipped to the image, its edges rounded to
     whole pixels, and r is recomputed from what is left.
+
+    Args:
+        rng: where the numbers come from.
+        batch: number of images.
+        size: side of an image in pixels.
     """
     partner = rng.permutation(batch)
     half = np.sqrt(1 - rng.beta(1.0, 1.0, batch)) / 2

@@ -40,6 +40,12 @@ def resized(pixels: Tensor, size: int) -> Tensor:
 def resized_crops(pixels: Tensor, box_VB4: Tensor, flip_VB: Tensor, size: int) -> Tensor:
     """Return V boxes (top, left, height, width) of each of (B, 3, H, W), some mirrored.
 
+    Args:
+        pixels: uint8 images, (B, 3, H, W).
+        box_VB4: boxes (top, left, height, width) in pixels.
+        flip_VB: which crops are mirrored.
+        size: side of a crop in pixels.
+
     Returns:
         float32 (V * B, 3, size, size) in [0, 1], of uint8 pixels.
     """

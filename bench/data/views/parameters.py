@@ -132,6 +132,11 @@ def crop_numbers(recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: i
     """Return the numbers (V, batch, U) that `crop_box` turns into boxes.
 
     Of a recipe that does not crop, the box is the whole image, up to the aspect ratios 3/4 and 4/3.
+
+    Args:
+        recipes: one per view.
+        rng: where the numbers come from.
+        batch: number of images.
     """
     return draw_crop_numbers(rng, [r.crop or WHOLE for r in recipes], batch)
 
@@ -139,13 +144,26 @@ def crop_numbers(recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: i
 def draw_shift(
     recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: int, size: int
 ) -> Tensor:
-    """Return shifts down and right, (V, batch, 2), uniform in whole pixels up to the padding."""
+    """Return shifts down and right, (V, batch, 2), uniform in whole pixels up to the padding.
+
+    Args:
+        recipes: one per view.
+        rng: where the numbers come from.
+        batch: number of images.
+        size: side of a view in pixels.
+    """
     reach = np.array([int(size * r.shift) for r in recipes])[:, None, None]
     return torch.from_numpy(rng.integers(-reach, reach + 1, (len(recipes), batch, 2)))
 
 
 def draw_filters(recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: int) -> Tensor:
-    """Return what is kept of each image, (V, batch): 0 all, 1 its L, 2 its a and b."""
+    """Return what is kept of each image, (V, batch): 0 all, 1 its L, 2 its a and b.
+
+    Args:
+        recipes: one per view.
+        rng: where the numbers come from.
+        batch: number of images.
+    """
     chance = np.array([r.lab_filter for r in recipes])[:, None]
     u = rng.random((len(recipes), batch))
     return torch.from_numpy(np.where(u < chance, np.where(u < chance / 2, 1, 2), 0))
@@ -158,6 +176,12 @@ def draw_affine(
 
     Rotation +-20 degrees, scale 0.7 to 1.2, aspect ratio 1/1.18 to 1.18 (log-uniform), shear +-0.2,
     translation +-0.15 of the size, brightness 0.7 to 1.3, noise of sigma 0 to 0.1.
+
+    Args:
+        recipes: one per view.
+        rng: where the numbers come from.
+        batch: number of images.
+        size: side of a view in pixels.
     """
     strength = np.array([r.affine for r in recipes])[:, None]
     u = np.moveaxis(rng.random((len(recipes), batch, 8)), -1, 0)

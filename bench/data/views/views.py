@@ -38,7 +38,14 @@ class Views:
         return replace(self, recipes=self.recipes[:1])
 
     def draw(self, rng: np.random.Generator, batch: int, height: int, width: int) -> ViewParameters:
-        """Return the parameters of all views of `batch` images of height x width pixels."""
+        """Return the parameters of all views of `batch` images of height x width pixels.
+
+        Args:
+            rng: where the numbers come from.
+            batch: number of images.
+            height: of the images, in pixels.
+            width: of the images, in pixels.
+        """
         return draw_parameters(self.recipes, rng, batch, (height, width), self.size)
 
     def crop_numbers(self, rng: np.random.Generator, batch: int) -> Floats:

@@ -48,7 +48,11 @@ class Profile(Record):
 
     @property
     def workers_a_gpu(self) -> int:
-        """Workers that share a GPU, or a job without GPUs."""
+        """Workers that share a GPU, or a job without GPUs.
+
+        Raises:
+            ValueError: `pack` is auto.
+        """
         if self.pack == "auto":
             raise ValueError("pack 'auto' was not looked up")
         return self.pack
@@ -76,14 +80,14 @@ class Profile(Record):
     @field_validator("slurm")
     @classmethod
     def _are_of_their_types(cls, slurm: dict[str, Option]) -> dict[str, Option]:
-        for name, kind, told in (
+        for name, kind, words in (
             ("setup", list, "a list of shell commands"),
             ("teardown", list, "a list of shell commands"),
             ("srun_args", list, "a list of options"),
             ("additional_parameters", dict, "a mapping"),
         ):
             if not isinstance(slurm.get(name, kind()), kind):
-                raise ValueError(f"slurm_{name}: expected {told}")
+                raise ValueError(f"slurm_{name}: expected {words}")
         return slurm
 
     @model_validator(mode="after")
@@ -113,33 +117,33 @@ def load_profile(name: str | None) -> Profile:
         return Profile()
     wanted = name or DEFAULT
     if wanted not in known:
-        told = choices(wanted, [str(n) for n in known]) if known else f"{PROFILES} has none."
-        raise LaunchError(f"--profile {wanted}: no such profile. {told}")
+        allowed = choices(wanted, [str(n) for n in known]) if known else f"{PROFILES} has none."
+        raise LaunchError(f"--profile {wanted}: no such profile. {allowed}")
     return _checked(known[wanted], f"{home}: {wanted}")
 
 
-def _checked(values: Any, place: str) -> Profile:
+def _checked(values: Any, where: str) -> Profile:
     if not isinstance(values, dict) or any(
         isinstance(v, dict) for k, v in values.items() if k not in MAPPINGS
     ):
-        raise LaunchError(f"{place}: expected the settings of one profile, such as timeout_min: 60")
+        raise LaunchError(f"{where}: expected the settings of one profile, such as timeout_min: 60")
     given = {str(key): value for key, value in values.items()}
     slurm = {k.removeprefix("slurm_"): v for k, v in given.items() if k.startswith("slurm_")}
     own = {key: value for key, value in given.items() if not key.startswith("slurm_")}
     if "slurm" in own:
-        raise LaunchError(f"{place}: slurm: unknown key; write slurm_partition and the like")
-    _check_options(list(slurm), place)
+        raise LaunchError(f"{where}: slurm: unknown key; write slurm_partition and the like")
+    _check_options(list(slurm), where)
     try:
         return Profile.model_validate(own | {"slurm": slurm}, strict=False)
     except ValidationError as error:
-        raise LaunchError(explain(error, Path(place), root=Profile)) from None
+        raise LaunchError(explain(error, Path(where), root=Profile)) from None
 
 
-def _check_options(names: list[str], place: str) -> None:
+def _check_options(names: list[str], where: str) -> None:
     from submitit import SlurmExecutor
 
     allowed = sorted(SlurmExecutor._valid_parameters() - set(OURS))
     for name in names:
         if name not in allowed:
-            told = choices(f"slurm_{name}", [f"slurm_{option}" for option in allowed])
-            raise LaunchError(f"{place}: slurm_{name}: not to be set here. {told}")
+            known_options = choices(f"slurm_{name}", [f"slurm_{option}" for option in allowed])
+            raise LaunchError(f"{where}: slurm_{name}: not to be set here. {known_options}")

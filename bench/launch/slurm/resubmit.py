@@ -77,16 +77,16 @@ class Resubmit:
         """Return the ids of the cells of tasks that began and that nobody ended."""
         return {
             cell
-            for array, place, cells in self.submission.given()
+            for array, index, cells in self.submission.given()
             if array in self.jobs
-            and self.submission.log(self._job(array, place)).exists()
-            and not self.submission.stopped_file(array, place).exists()
+            and self.submission.log(self._job(array, index)).exists()
+            and not self.submission.stopped_file(array, index).exists()
             for cell in cells
         }
 
-    def _job(self, array: str, place: int) -> str:
+    def _job(self, array: str, index: int) -> str:
         several = len(self.submission.arrays[array]) > 1
-        return f"{self.jobs[array]}_{place}" if several else self.jobs[array]
+        return f"{self.jobs[array]}_{index}" if several else self.jobs[array]
 
     def _running(self, cells: Sequence[Cell], store: Store) -> bool:
         """Whether a cell seems to run in a job of this submission, of which none is left."""
@@ -94,10 +94,10 @@ class Resubmit:
         return any((s.job or "").split("_")[0] in self.jobs.values() for s in states)
 
     def _last_words(self, cell: str) -> str:
-        for array, place, cells in self.submission.given():
+        for array, index, cells in self.submission.given():
             if cell not in cells or array not in self.jobs:
                 continue
-            path = self.submission.log(self._job(array, place), "err")
+            path = self.submission.log(self._job(array, index), "err")
             if path.exists():
                 lines = path.read_text(errors="replace").strip().splitlines()
                 return f"{lines[-1]} (log: {path})" if lines else ""

@@ -108,10 +108,10 @@ def _seconds(cells: Sequence[Cell], store: Store, profile: Profile) -> dict[str,
 
 def _max_array_size(profile: Profile) -> int:
     """Return how many tasks an array may have; its highest index is one below MaxArraySize."""
-    told = ask("scontrol", "show", "config")
-    if told is None:
+    answer = ask("scontrol", "show", "config")
+    if answer is None:
         raise LaunchError("--executor slurm: the controller does not answer (scontrol show config)")
-    found = re.search(r"^MaxArraySize\s*=\s*(\d+)", told, re.MULTILINE)
+    found = re.search(r"^MaxArraySize\s*=\s*(\d+)", answer, re.MULTILINE)
     site = int(found[1]) if found else 1001
     return max(1, min(site, profile.max_array_size or site))
 
@@ -182,9 +182,9 @@ def _submit_array(
             request.data,
             profile,
             retry_before=submission.retry_before,
-            stopped=submission.stopped_file(name, place).resolve(),
+            stopped=submission.stopped_file(name, index).resolve(),
         )
-        for place, task in enumerate(tasks)
+        for index, task in enumerate(tasks)
     ]
     lanes = min(request.jobs or count, count)
     options = _options(profile, given[k - lanes : k - lanes + 1] if k >= lanes else ())
@@ -232,6 +232,6 @@ def _sbatch(jobs: Sequence[Any], folder: Path, name: str, options: dict[str, Any
             given = [executor.submit(job) for job in jobs]
     except FailedJobError as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
-        told = next((line for line in lines if "error" in line), lines[-1] if lines else "")
-        raise LaunchError(f"Slurm refuses the jobs: {told.strip()}") from None
+        reason = next((line for line in lines if "error" in line), lines[-1] if lines else "")
+        raise LaunchError(f"Slurm refuses the jobs: {reason.strip()}") from None
     return str(given[0].job_id.split("_")[0])

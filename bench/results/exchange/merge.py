@@ -74,7 +74,11 @@ class Folder:
     left_out: list[Record] = field(default_factory=list)  # cells that this code does not have
 
     def entries(self, trainings: set[str]) -> Generator[Entry, None, None]:
-        """Yield its finished cells and, if asked for, the encoders that they speak of."""
+        """Yield its finished cells and, if asked for, the encoders that they speak of.
+
+        Raises:
+            StoreError: there is no such folder.
+        """
         if not self.path.is_dir():
             raise StoreError(f"{self.path}: no such results folder")
         self.left_out = []

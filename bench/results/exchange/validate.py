@@ -138,10 +138,10 @@ def check_cell(entry: Entry) -> Cell:
         raise
     except ValidationError as fault:
         first = fault.errors(include_url=False, include_context=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        told = first["msg"].removeprefix("Value error, ")
-        told = foreign_text(f"{place}: {told}" if place else told)
-        raise OtherCode(entry.fault(name, told)) from None
+        key_path = ".".join(str(part) for part in first["loc"])
+        message = first["msg"].removeprefix("Value error, ")
+        message = foreign_text(f"{key_path}: {message}" if key_path else message)
+        raise OtherCode(entry.fault(name, message)) from None
     except Exception as fault:  # of rules between settings, for types that they do not expect
         raise entry.fault(name, f"is no cell ({foreign_text(str(fault))})") from fault
     if found != entry.id:

@@ -23,11 +23,11 @@ def tasks(names: Iterable[str]) -> list[Task] | None:
     asked = ",".join(names)
     if not asked:
         return []
-    told = ask("squeue", "--noheader", "--array", f"--name={asked}", "--format=%j|%F|%K|%T|%r")
-    if told is None:
+    answer = ask("squeue", "--noheader", "--array", f"--name={asked}", "--format=%j|%F|%K|%T|%r")
+    if answer is None:
         return None
     found = []
-    for line in told.splitlines():
+    for line in answer.splitlines():
         name, job, index, state, reason = line.strip().split("|", 4)
         one = index.isdecimal()
         number = f"{job}_{index}" if one else job

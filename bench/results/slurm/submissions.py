@@ -55,17 +55,17 @@ class Submission:
     def given(self) -> Iterator[tuple[str, int, list[str]]]:
         """Yield array, place in it, and the cells' ids, of every task."""
         for array, tasks in self.arrays.items():
-            for place, cells in enumerate(tasks):
-                yield array, place, cells
+            for index, cells in enumerate(tasks):
+                yield array, index, cells
 
     @property
     def cells(self) -> set[str]:
         """The ids of all cells."""
         return {cell for _, _, cells in self.given() for cell in cells}
 
-    def stopped_file(self, array: str, place: int) -> Path:
+    def stopped_file(self, array: str, index: int) -> Path:
         """Return the file that says that somebody ended a task: nothing of it was lost."""
-        return self.logs / f"{array}.{place}.stopped"
+        return self.logs / f"{array}.{index}.stopped"
 
     @property
     def sweep(self) -> str:
@@ -126,11 +126,11 @@ class Submissions:
     def tasks(self, submissions: Sequence[Submission]) -> list[Task] | None:
         """Return the tasks of open submissions; None where Slurm does not answer."""
         names = [name for s in submissions for name in (*s.arrays, s.sweep)]
-        asked_at, asked, told = self._told
+        asked_at, asked, answers = self._told
         if time.monotonic() - asked_at > self.remember_s or asked != names:
-            told = squeue.tasks(names)
-            self._told = (time.monotonic(), names, told)
-        return told
+            answers = squeue.tasks(names)
+            self._told = (time.monotonic(), names, answers)
+        return answers
 
     def holding(self, cells: Collection[str]) -> list[tuple[Submission, Task]]:
         """Return the tasks that hold any of these cells."""
@@ -177,10 +177,10 @@ class Submissions:
     def stop(self, cells: Collection[str]) -> None:
         """Note that tasks which hold any of these cells are not to be submitted again."""
         for submission in self.open():
-            for array, place, ids in submission.given():
+            for array, index, ids in submission.given():
                 if not set(ids).isdisjoint(cells):
                     submission.logs.mkdir(exist_ok=True)  # its author may have died before
-                    submission.stopped_file(array, place).touch()
+                    submission.stopped_file(array, index).touch()
 
     def forget(self) -> None:
         """Ask Slurm anew at the next question."""

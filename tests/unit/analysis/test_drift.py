@@ -139,20 +139,20 @@ def test_the_verb(workspace: Workspace) -> None:
     export_cells(cells, Store(root / "old"), root / "tables")
     same = workspace.call("compare", "small", "--with", "old", "--json")
     assert (same.status, same.json["same"]) == (0, 16)
-    told = "16 cells the same to the bit, 0 moved, 0 only in the first, 0 only in the second\n"
+    told = "16 cells identical to the bit, 0 differ, 0 only in the first, 0 only in the second\n"
     assert workspace.call("compare", "results", "tables").out == told
     finish(root / "old", cells, lambda c: {METRIC: 3 + noise(c, 1)})
     far = workspace.call("compare", "small", "--with", "old")
     assert far.status == 1
-    assert "0 cells the same to the bit, 16 moved" in far.out
-    assert "8 of 8 means that differ did so beyond noise" in far.out
-    assert "16 moved although code, packages and machine are the same: " in far.out
+    assert "0 cells identical to the bit, 16 differ" in far.out
+    assert "8 of 8 differing means are significant" in far.out
+    assert "16 cells with other results although code, packages and machine match: " in far.out
     for cell in cells[1:]:
         path = Store(root / "old").folder(cell).provenance_file
         path.write_text(path.read_text().replace("2.6.0", "2.7.0"))
         write_digests(path.parent, path.with_name("summary.json").read_bytes())
     mended = workspace.call("compare", "small", "--with", "old").out
-    assert "\n1 moved although code, packages and machine are the same: " in mended
+    assert "\n1 cell with other results although code, packages and machine match: " in mended
     assert f"({cells[0].id}); " in mended
     record = workspace.call("compare", "small", "--with", "old", "--json").json
     versions = {cell["id"]: cell["versions"] for cell in record["moved"]}

@@ -333,3 +333,10 @@ def test_no_letter_is_smaller_than_7_points_in_a_column() -> None:
     texts = [text for text in canvas.findobj(Text) if text.get_text()]
     assert min(float(text.get_fontsize()) for text in texts) >= 7
     assert canvas.get_size_inches()[0] == pytest.approx(3.4)
+
+
+def test_a_name_with_a_dot_keeps_its_end(tmp_path: Path) -> None:
+    """The artifacts text-4.2-a and text-4.2-b have a figure each."""
+    files = save(k_sweep(set()), tmp_path / "text-4.2-gains", ["svg", "png"])
+    assert [file.name for file in files] == ["text-4.2-gains.svg", "text-4.2-gains.png"]
+    assert all(file.stat().st_size for file in files)

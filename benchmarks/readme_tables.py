@@ -1,0 +1,126 @@
+"""The tables of README, from the reference results: what is reproduced, and what the runs cost.
+
+Cells that train as one batch share their time. Each process computed on one thread, so seconds are
+those of one core, of a machine that did other work too.
+
+    python -m benchmarks.readme_tables [--to README.md]    # prints the tables, or writes them there
+"""
+
+import argparse
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from statistics import median
+
+from bench.analysis.evidence import Evidence
+from bench.analysis.verdicts import Verdict
+from bench.cli.claims import describe_claims
+from bench.cli.evidence import evidence_of
+from bench.cli.selection import select_scales
+from bench.cli.workspace import Workspace
+from bench.papers.reader import PAPERS, load_paper
+from bench.results.reader import Results
+from bench.suites.load import suite_paths
+
+ROOT = Path(__file__).parents[1]
+SUITES, REFERENCE = ROOT / "suites", ROOT / "results" / "reference"
+VERDICTS = ("holds", "partly holds", "fails", "inconclusive", "cannot tell here", "not tested")
+
+
+@cache
+def evidence() -> list[Evidence]:
+    """Return what the reference results say, of every suite and scale that they have cells of."""
+    results = Results(REFERENCE)
+    return [
+        evidence_of(selection)
+        for path in suite_paths(SUITES).values()
+        for selection in select_scales(path, REFERENCE)
+        if results.finished(selection.cells)
+    ]
+
+
+def reproduced() -> str:
+    """Return, per paper, how many printed values are compared and what became of the claims."""
+    claims = describe_claims(Workspace(SUITES, REFERENCE, ROOT), paper=None, scale=None)
+    verdict_of = {(row["paper"], row["claim"]): row["overall"] for row in claims}
+    lines = [
+        ("paper", "printed values", "compared", "verdicts on them", "claims", "verdicts on them"),
+        ("---", "---:", "---:", "---", "---:", "---"),
+    ]
+    for name in PAPERS:
+        own = [row for e in evidence() if e.suite.paper == name for row in e.compared]
+        judged = [r for r in own if r.comparable and r.measured and r.published.value is not None]
+        compared = {(row.artifact, row.published.row) for row in judged}
+        of_values = Counter(str(row.verdict) for row in judged)
+        of_claims = Counter(v for (paper, _), v in verdict_of.items() if paper == name)
+        lines.append((
+            name, str(len(load_paper(name).values)), str(len(compared)),
+            _counts(of_values, [str(v) for v in Verdict]),
+            str(of_claims.total()), _counts(of_claims, VERDICTS),
+        ))  # fmt: skip
+    return _table(lines)
+
+
+def costs() -> str:
+    """Return, per experiment and scale, the seconds of a cell and of all cells, each cell once."""
+    seconds: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    memory: dict[tuple[str, str], float] = defaultdict(float)
+    seen: set[str] = set()
+    for found in evidence():
+        for cell, finished in found.done:
+            if cell.id in seen:  # of a larger scale or another suite
+                continue
+            seen.add(cell.id)
+            key, origin = (cell.experiment, found.scale), finished.provenance
+            seconds[key][cell.id] = origin["wall_s"] / origin.get("stack", 1)
+            memory[key] = max(memory[key], origin["peak_memory_gb"])
+    lines = [
+        ("experiment", "scale", "cells", "seconds per cell", "core-minutes in all", "memory, GB"),
+        ("---", "---", "---:", "---:", "---:", "---:"),
+    ]
+    for (experiment, scale), own in sorted(seconds.items()):
+        each, whole = _two_digits(median(own.values())), _two_digits(sum(own.values()) / 60)
+        peak = f"{memory[experiment, scale]:.1f}"
+        lines.append((experiment, scale, str(len(own)), each, whole, peak))
+    return _table(lines)
+
+
+def _counts(counts: Counter[str], order: Sequence[str]) -> str:
+    return ", ".join(f"{counts[v]} {v}" for v in order if counts[v]) or "-"
+
+
+def _two_digits(number: float) -> str:
+    return f"{float(f'{number:.2g}'):g}"
+
+
+def _table(lines: Sequence[Sequence[str]]) -> str:
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+TABLES = {"reproduced": reproduced, "costs": costs}
+
+
+def marked(name: str, text: str) -> str:
+    """Return a table between the marks that it has in a page."""
+    return f"<!-- {name}: begin -->\n{text}<!-- {name}: end -->\n"
+
+
+def main() -> None:
+    """Print the tables, or write them into a page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--to", type=Path, help="the page, between the marks in it")
+    to = parser.parse_args().to
+    for name, table in TABLES.items():
+        text = table()
+        if to is None:
+            print(text)
+            continue
+        marks = re.escape(marked(name, "\0")).replace("\0", ".*?")
+        page = to.read_text()
+        to.write_text(re.sub(marks, lambda _, n=name, t=text: marked(n, t), page, flags=re.DOTALL))  # type: ignore[misc]
+
+
+if __name__ == "__main__":
+    main()
