@@ -24,6 +24,7 @@ from torch.utils.data import DataLoader, Dataset
 from bench.cells.pretrain import Pretrain
 from bench.data.images import Images, Split
 from bench.methods.online_network import Online
+from bench.suites.presets import filled, paper_presets
 from bench.train.loop import Training
 from bench.train.sources import InMemory
 
@@ -33,13 +34,13 @@ CLASSES = 10
 def make_cell(batch_size: int, arguments: argparse.Namespace) -> Pretrain:
     """Return SimCLR as the suite dcl-table-1 has it for CIFAR-10."""
     return Pretrain.model_validate(
-        {
+        filled({
             "experiment": "pretrain", "method": "simclr", "dataset": "cifar10", "image_size": 32,
             "views": "simclr-cifar", "arch": arguments.arch, "stem": "cifar",
             "width": arguments.width, "epochs": 1000, "batch_size": batch_size, "tau": 0.1,
             "optimizer": "sgd", "lr": 0.03, "weight_decay": 1e-4, "lr_schedule": "cosine",
             "precision": arguments.precision, "seed": 0,
-        }
+        }, paper_presets())
     )  # fmt: skip
 
 

@@ -106,6 +106,11 @@ def cpu_s() -> float:
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
     item.stash[CPU_BEFORE] = cpu_s()
     yield
+    if item.get_closest_marker("gpu") is not None:
+        import torch  # seconds, which other tests need not pay
+
+        if not torch.cuda.is_available():
+            pytest.skip("needs a GPU")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -203,9 +203,9 @@ def _verdict(
         if id(group.sides) not in footings:
             footings[id(group.sides)] = Footing(judged.check, group.sides, measured)
         found.append((footings[id(group.sides)].grounds(effect.smallest_effect(ERROR)), effect))
-    sound = [effect for grounds, effect in found if grounds.are_sound]
-    p_fails = min(1.0, len(found) * min((e.p_fails(region) for e in sound), default=1.0))
-    failing = [p for p in found if p[0].are_sound and len(found) * p[1].p_fails(region) <= ERROR]
+    fails = [e.p_fails(region) if grounds.are_sound else 1.0 for grounds, e in found]
+    p_fails = min(1.0, len(found) * min(fails))
+    failing = [pair for pair, p in zip(found, fails, strict=True) if len(found) * p <= ERROR]
     baseless = [pair for pair in found if not pair[0].are_sound]
     unsure = [pair for pair in found if pair[1].p_holds(region) > ERROR]
     grounds, deciding = min(

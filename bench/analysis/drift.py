@@ -21,7 +21,10 @@ from bench.errors import StoreError
 from bench.results.reader import Finished, Results
 
 ROUNDING = 1e-6  # numbers nearer than this, relatively, differ by the rounding of float32 alone
-CAUSES = ("python", "device", "device_name", "dataset", "machine.processor", "code.commit")
+CAUSES = (
+    "python", "device", "device_name", "dataset", "machine.processor", "code.commit",
+    "trained.step",
+)  # fmt: skip
 """Of other numbers, in provenance; packages are too."""
 
 Record = dict[str, Any]

@@ -229,7 +229,7 @@ def _grouping(points: list[dict[str, Any]], named: Iterable[str]) -> KeyOf:
     """
     fixed = sorted(named)
     names = {name for p in points for name in p} - set(fixed)
-    varied = [n for n in names if any(p.get(n) != points[0].get(n) for p in points)]
+    varied = (name for name in names if _varies(name, points))
     free = sorted(name for name in varied if not _follows(name, fixed, points))
     # First those that move with the named ones while all else stays, such as a learning rate that
     # follows from data set and batch size together.
@@ -240,6 +240,12 @@ def _grouping(points: list[dict[str, Any]], named: Iterable[str]) -> KeyOf:
         if _follows(name, fixed + rest, points):
             keys = rest
     return lambda settings: tuple((name, settings.get(name)) for name in keys)
+
+
+def _varies(name: str, points: list[dict[str, Any]]) -> bool:
+    """Return whether a setting differs among the points, of which there is one at least."""
+    first = points[0].get(name)
+    return any(point.get(name) != first for point in points)
 
 
 def _follows(name: str, from_names: list[str], points: list[dict[str, Any]]) -> bool:

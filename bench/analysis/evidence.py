@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, whole_verdict
 from bench.analysis.compare import Compared, compare
@@ -18,7 +19,7 @@ from bench.suites.suite import Suite
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that is known of a suite at a scale."""
+    """Everything that is known of a suite at a scale; each part is judged when it is asked for."""
 
     suite: Suite
     scale: str
@@ -26,11 +27,33 @@ class Evidence:
     cells: list[Cell]
     done: Done
     baselines: list[Baseline]  # of the scale, finished or not
-    baselines_done: int
+    finished_baselines: Done
     rooms: Rooms  # what room accuracies have, from the finished baselines
-    compared: list[Compared]
-    effects: list[ComparedEffect]
-    judged: list[Judged]
+
+    @cached_property
+    def compared(self) -> list[Compared]:
+        """Printed values beside measured ones."""
+        rows = compare(self.suite, self.cells, self.done, self.paper)
+        return _with_room(rows, self.cells, self.rooms)
+
+    @cached_property
+    def effects(self) -> list[ComparedEffect]:
+        """Printed effects beside measured ones."""
+        return compare_effects(
+            self.suite, self.scale, self.cells, self.done, self.paper, self.rooms
+        )
+
+    @cached_property
+    def judged(self) -> list[Judged]:
+        """The checks of the suite's claims, with verdicts."""
+        return judge_claims(
+            self.suite, self.scale, self.cells, self.done, self.paper, self.finished_baselines
+        )
+
+    @property
+    def baselines_done(self) -> int:
+        """How many baselines are finished."""
+        return len(self.finished_baselines)
 
     @property
     def is_published(self) -> bool:
@@ -44,7 +67,7 @@ class Evidence:
 
 
 def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: Results) -> Evidence:
-    """Read the finished cells and judge them; baselines are no part of what is judged.
+    """Read the finished cells; baselines are no part of what is judged.
 
     Args:
         suite: the suite.
@@ -54,22 +77,17 @@ def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: R
         results: where finished cells are looked up.
     """
     suite, own = with_stand_ins(suite, scale), without_baselines(cells)
-    done = results.finished(own)
     baselines = baselines_among(cells)
     finished = results.finished(baselines)
-    rooms = Rooms(suite.scales[scale].baselines, finished)
     return Evidence(
         suite=suite,
         scale=scale,
         paper=paper,
         cells=own,
-        done=done,
+        done=results.finished(own),
         baselines=baselines,
-        baselines_done=len(finished),
-        rooms=rooms,
-        compared=_with_room(compare(suite, own, done, paper), own, rooms),
-        effects=compare_effects(suite, scale, own, done, paper, rooms),
-        judged=judge_claims(suite, scale, own, done, paper, finished),
+        finished_baselines=finished,
+        rooms=Rooms(suite.scales[scale].baselines, finished),
     )
 
 

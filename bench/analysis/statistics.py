@@ -163,8 +163,7 @@ class Seeds(dict[int, float]):
         return pooled([[*self.values()]])
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(NamedTuple):
     """A point of the grid in a contrast: its weight, and its number per seed.
 
     `alike`: a name that points which share a variance have in common; None: its own.

@@ -28,9 +28,10 @@ class CellIndex:
 
     def _grouped(self, names: tuple[str, ...]) -> dict[Values, list[Cell]]:
         groups: dict[Values, list[Cell]] = {}
+        wanted = set(names)
         for cell in self.cells:
             known = cell.known
-            if all(name in known for name in names):
+            if known.keys() >= wanted:
                 groups.setdefault(_values(known, names), []).append(cell)
         return groups
 

@@ -11,6 +11,7 @@ import typer
 
 from bench.cells.cell import Cell
 from bench.cells.dataset_limits import impossible
+from bench.cells.step_kinds import without_graph
 from bench.cli.options import (
     AsJson,
     Changes,
@@ -29,8 +30,8 @@ from bench.cli.plan import check_of_suite, within
 from bench.cli.plan_text import print_limited
 from bench.cli.selection import Selection, select
 from bench.cli.show import MOST_LINES, measured_of, print_measured
-from bench.data.catalogue import check_present
-from bench.environment import seconds_between_checkpoints
+from bench.data.catalogue import check_present, streams
+from bench.environment import StepKind, place, seconds_between_checkpoints, step_kind
 from bench.errors import LaunchError, NothingMeasured
 from bench.launch.options import RunOptions
 from bench.launch.run import run_cells
@@ -65,7 +66,11 @@ TimePerJob = Annotated[
 
 Ranks = Annotated[
     int | None,
-    typer.Option(min=1, help="For slurm: number of processes that compute each cell together."),
+    typer.Option(
+        min=1,
+        help="For slurm: number of processes that compute each cell together. Experimental on "
+        "several GPUs: nccl has not been run.",
+    ),
 ]
 
 
@@ -132,6 +137,7 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
     options.check()
     cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
     check_data(cells, data)
+    check_steps(cells, step_kind(), ranks=max(options.ranks or 1, place().world_size))
     store, wanted, states = chosen[0].store, cells, dict[str, CellState]()
     jobs = options.local_jobs(cells, store)
     if options.limit_hours is not None:
@@ -183,6 +189,20 @@ def check_data(cells: Sequence[Cell], data: Path) -> None:
         )
     for name in sorted({name for cell in cells if (name := cell.settings.get("dataset"))}):
         check_present(name, data)
+
+
+def check_steps(cells: Sequence[Cell], kind: StepKind, *, ranks: int = 1) -> None:
+    """Raise a LaunchError if a kind of step cannot train the cells on so many ranks."""
+    if kind == "plain":
+        return
+    if ranks > 1:
+        raise LaunchError(f"BENCH_STEP={kind}: several ranks have the plain step alone")
+    streamed = ((cell, streams(cell.settings.get("dataset", ""))) for cell in cells)
+    for why, count in without_graph(streamed).items():
+        raise LaunchError(
+            f"BENCH_STEP={kind}: {why} ({count} of the cells; nothing is run, --where leaves "
+            "cells out)"
+        )
 
 
 def _submit(cells: Sequence[Cell], selection: Selection, options: RunOptions, data: Path) -> Record:

@@ -4,20 +4,21 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
 from bench.analysis.recomputed import verified
 from bench.cells.cell import Cell
 from bench.cli.options import AsJson, Scale, Seeds, SuiteName, Where, answer, under
-from bench.cli.run import check_data
+from bench.cli.run import check_data, check_steps
 from bench.cli.selection import Selection, select
+from bench.environment import StepKind, stepping
 from bench.errors import NothingMeasured
 from bench.launch.run import run_cells
 from bench.results.folder import CellFolder
 from bench.results.reader import Results
-from bench.results.store import Store
+from bench.results.store import CellState, Store
 from bench.text import counted, plain_text
 
 MOST_SHOWN = 40  # cells that are listed
@@ -36,7 +37,10 @@ def verify(
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Compute finished cells again; exit status 1 unless all are identical to the bit."""
+    """Compute finished cells again; exit status 1 unless all are identical to the bit.
+
+    Encoders are trained with the kind of step that provenance records, whatever BENCH_STEP says.
+    """
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)
     records = recompute(selection, context.obj.data, sample, jobs)
     answer(records, under(selection.title, print_verified), as_json)
@@ -71,9 +75,17 @@ def recompute(
     check_data(chosen, data)
     with TemporaryDirectory(prefix="bench-verify-") as folder:
         title = f"{selection.suite.name} ({selection.scale}) again"
-        states = run_cells(chosen, Store(Path(folder)), data, title=title, jobs=jobs or 0)
+        states: dict[str, CellState] = {}
+        for kind in get_args(StepKind):
+            own = [cell for cell in chosen if _recorded_step(kept, cell) == kind]
+            if not own:
+                continue
+            check_steps(own, kind)
+            with stepping(kind):
+                ends = run_cells(own, Store(Path(folder)), data, title=title, jobs=jobs or 0)
+            states |= {cell.id: end for cell, end in zip(own, ends, strict=True)}
         again = Results(Path(folder))
-        errors = [state.message or state.reason for state in states]
+        errors = [states[cell.id].message or states[cell.id].reason for cell in chosen]
         return [_row(*pair, kept, again) for pair in zip(chosen, errors, strict=True)]
 
 
@@ -81,6 +93,13 @@ def _drawn(cells: Sequence[Cell], sample: int | None) -> list[Cell]:
     """Return so many of the cells: ids are hashes, so those that come first are drawn at random."""
     ids = {cell.id for cell in sorted(cells, key=lambda cell: cell.id)[:sample]}
     return [cell for cell in cells if cell.id in ids]
+
+
+def _recorded_step(kept: Results, cell: Cell) -> StepKind:
+    """Return the kind of step that a done cell's encoder was trained with."""
+    found = kept.find(cell)
+    told = found.provenance.get("trained.step") if found else None
+    return "graph" if told == "graph" else "plain"
 
 
 def _row(cell: Cell, error: str | None, kept: Results, again: Results) -> Record:

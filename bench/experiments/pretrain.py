@@ -13,6 +13,7 @@ from bench.cells.coordinates import EVALUATIONS
 from bench.cells.pretrain import Pretrain
 from bench.distributed import ALONE, Ranks
 from bench.distributed.stop import agreed
+from bench.environment import step_kind
 from bench.errors import CellFailure, DataFailure
 from bench.experiments.deterministic import deterministic
 from bench.experiments.encoder_folder import TrainedFolder
@@ -32,6 +33,7 @@ from bench.results.provenance import describe
 from bench.signals import listening
 from bench.train.loop import Training, train
 from bench.train.sources import Source, open_source
+from bench.train.static_step import StaticTraining
 
 OutcomeOf = Callable[[Any, Source, TrainedFolder, Evaluator, Online], Outcome]
 NO_METRICS = ("step", "epoch", "lr", "knn_top1")  # of a line of history
@@ -222,7 +224,7 @@ def _train(
     ranks: Ranks,
 ) -> None:
     began = time.time()
-    training = ranks.all_do(lambda: Training(cell, source, device, ranks))
+    training = ranks.all_do(lambda: _training(cell, source, device, ranks))
     train(training, home, heartbeat, watch=partial(evaluator.watch, cell), ranks=ranks)
     if not ranks.first:
         return
@@ -241,7 +243,18 @@ def _train(
     provenance |= {"dataset": source.meta.fingerprint}
     if ranks.many:
         provenance["ranks"] = ranks.world_size
+    if training.step_kind != "plain":
+        provenance["step"] = training.step_kind
     home.finish(metrics, arrays, provenance)
+
+
+def _training(cell: Pretrain, source: Source, device: str, ranks: Ranks) -> Training:
+    """Return the training with the kind of step that BENCH_STEP asks for."""
+    if step_kind() == "plain":
+        return Training(cell, source, device, ranks)
+    if ranks.many:
+        raise DataFailure("BENCH_STEP=graph: several ranks have the plain step alone")
+    return StaticTraining(cell, source, device)
 
 
 def _evaluate(

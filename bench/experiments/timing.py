@@ -12,8 +12,8 @@ from bench.cells.architectures import multiply_adds
 from bench.cells.cell import Cell
 from bench.data.catalogue import streams
 from bench.experiments.outcome import Clock
-from bench.train.loop import Trainable
 from bench.train.sources import Shown, Source
+from bench.train.trainable import Trainable
 
 ENOUGH_S = 0.5  # of steps that are timed
 MOST_STEPS = 30

@@ -113,7 +113,7 @@ def to_json(record: Any) -> bytes:
     return (json.dumps(record, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
 
 
-def read_json(path: Path, most_bytes: int = MOST_BYTES_OF_JSON) -> Any:
+def read_json(path: Path | str, most_bytes: int = MOST_BYTES_OF_JSON) -> Any:
     """Return the file's JSON, None if there is no such file.
 
     Raises:
@@ -126,7 +126,7 @@ def read_json(path: Path, most_bytes: int = MOST_BYTES_OF_JSON) -> Any:
     try:
         return parse_json(content)
     except ValueError as fault:
-        remedy = f"remove {path.parent} to have it computed again"
+        remedy = f"remove {Path(path).parent} to have it computed again"
         raise Damaged(f"{path}: cannot be read ({fault}); {remedy}") from fault
 
 

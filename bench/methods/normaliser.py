@@ -1,12 +1,16 @@
 """The constant normaliser of instance discrimination over a bank (mutual-information, Sec. 2)."""
 
+from typing import Any, ClassVar
+
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+
+from bench.methods.on_host import PartlyOnHost
 
 FIRST_BATCHES = 10  # assumed: "initial batches" in arXiv:1805.01978, Sec. 3.2
 
 
-class Normaliser(nn.Module):
+class Normaliser(PartlyOnHost):
     """kappa of Z = kappa n: a number, or the mean of e^{s / tau} over the first batches' negatives.
 
     The estimate of arXiv:1805.01978, Sec. 3.2, without gradient. While the first batches last it is
@@ -15,12 +19,15 @@ class Normaliser(nn.Module):
 
     total: Tensor
     batches: Tensor
+    on_host: ClassVar[tuple[str, ...]] = ("batches",)
 
     def __init__(self, kappa: float | None, tau: float) -> None:
         """Take kappa as it is; estimate it for None."""
         super().__init__()
         self.kappa, self.tau = kappa, tau
         self._seen: list[Tensor] = []
+        self._estimate: float | None = None  # of all first batches, once it was read
+        self.register_load_state_dict_post_hook(_forget_estimate)  # type: ignore[no-untyped-call]
         if kappa is None:
             self.register_buffer("total", torch.zeros((), dtype=torch.float64))
             self.register_buffer("batches", torch.tensor(0))
@@ -31,9 +38,16 @@ class Normaliser(nn.Module):
         if self.kappa is not None:
             return self.kappa
         if int(self.batches) == FIRST_BATCHES:
-            return float(self.total / FIRST_BATCHES)
+            if self._estimate is None:
+                self._estimate = float(self.total / FIRST_BATCHES)
+            return self._estimate
         self._seen.append((neg_NK.double() / self.tau).exp().mean())
         return float((self.total + self._of_batch()) / (self.batches + 1))
+
+    @property
+    def batches_seen(self) -> int | None:
+        """How many batches the estimate is of; None without an estimate."""
+        return int(self.batches) if self.kappa is None else None
 
     def remember(self) -> None:
         """Keep what the batch said; of several directions their mean."""
@@ -44,3 +58,8 @@ class Normaliser(nn.Module):
 
     def _of_batch(self) -> Tensor:
         return torch.stack(self._seen).mean()
+
+
+def _forget_estimate(module: Any, _: Any) -> None:
+    """Have the estimate read anew from what was loaded."""
+    module._estimate = None

@@ -1,21 +1,22 @@
 """Keys remembered beyond their batch, first in, first out."""
 
-from collections.abc import Callable
-from typing import Self
+from typing import ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from bench.data.draws import Draw
+from bench.methods.on_host import PartlyOnHost
 
 
-class Memory(nn.Module):
+class Memory(PartlyOnHost):
     """The last `size` keys; what it holds is in its buffers, and so in every checkpoint."""
 
     keys: Tensor
-    place: Tensor
+    place: Tensor  # of the next key; once the memory is full that of the oldest
     held: Tensor
+    on_host: ClassVar[tuple[str, ...]] = ("held",)
 
     def __init__(self, size: int, dim: int, *, start: np.random.Generator | None) -> None:
         """Start with random unit vectors from the generator `start`, or empty without one."""
@@ -27,13 +28,6 @@ class Memory(nn.Module):
         self.register_buffer("held", torch.tensor(0 if start is None else size))
         self.size = size
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Move the keys alone: numbers that shapes depend on stay where they are read."""
-        place, held = self.place, self.held
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        self.place, self.held = place, held
-        return self
-
     def content(self) -> Tensor:
         """Return the keys held, shape (M, D); M < `size` until it is full."""
         held = int(self.held)
@@ -41,8 +35,10 @@ class Memory(nn.Module):
 
     def by_age(self) -> Tensor:
         """Return the keys held, the oldest first, shape (M, D)."""
-        held, place = int(self.held), int(self.place)
-        return self.keys[:held] if held < self.size else self.keys.roll(-place, dims=0)
+        held = int(self.held)
+        if held < self.size:
+            return self.keys[:held]
+        return self.keys[(self.place + torch.arange(held, device=self.keys.device)) % self.size]
 
     @torch.no_grad()
     def remember(self, keys_ND: Tensor, draw: Draw) -> None:
@@ -54,6 +50,6 @@ class Memory(nn.Module):
         if len(keys_ND) > self.size:
             keys_ND = keys_ND[draw.subsets(1, len(keys_ND), self.size, keys_ND.device)[0]]
         rows = torch.arange(len(keys_ND), device=self.keys.device)
-        self.keys[(int(self.place) + rows) % self.size] = keys_ND
+        self.keys[(self.place + rows) % self.size] = keys_ND
         self.place.copy_((self.place + len(keys_ND)) % self.size)
         self.held.copy_(torch.clamp(self.held + len(keys_ND), max=self.size))

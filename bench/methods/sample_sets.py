@@ -4,13 +4,14 @@ unigrad, Sec. 3: V_batch, V_bank and V_inf, the current batch, a queue, and all 
 whose correlation matrix F is remembered.
 """
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple, Self
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from bench.losses import correlation, moving_average
+from bench.methods.on_host import PartlyOnHost
 from bench.methods.queue import Memory
 
 
@@ -22,11 +23,12 @@ class Samples(NamedTuple):
     allowed_NM: Tensor | None = None  # which samples count for which query
 
 
-class Previous(nn.Module):
+class Previous(PartlyOnHost):
     """The correlation matrix F = sum_v rho_v v v^T of all outputs so far (`F-update-code`)."""
 
     matrix: Tensor
     begun: Tensor
+    on_host: ClassVar[tuple[str, ...]] = ("begun",)
 
     def __init__(self, dim: int, rho: float) -> None:
         """Begin with nothing seen."""
@@ -34,13 +36,6 @@ class Previous(nn.Module):
         self.rho = rho
         self.register_buffer("matrix", torch.zeros(dim, dim))
         self.register_buffer("begun", torch.tensor(False))
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Move the matrix alone: whether it has begun is read on the host."""
-        begun = self.begun
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        self.begun = begun
-        return self
 
     def with_batch(self, outputs: Mapping[int, Tensor]) -> Tensor:
         """Return F with a batch's outputs, by view, taken in; it is not remembered yet."""

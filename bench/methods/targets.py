@@ -17,7 +17,7 @@ class Target(Protocol):
     def keys(self, views: Tensor, projection_ND: Tensor) -> Tensor:
         """Return the keys of some views, whose projections by the online network are known."""
 
-    def after_step(self, online: nn.Sequential, momentum: float) -> None:
+    def after_step(self, online: nn.Sequential, momentum: float | Tensor) -> None:
         """Follow the online network after an optimiser step."""
 
 
@@ -28,7 +28,7 @@ class Shared(nn.Module):
         """Return the projections."""
         return projection_ND
 
-    def after_step(self, online: nn.Sequential, momentum: float) -> None:
+    def after_step(self, online: nn.Sequential, momentum: float | Tensor) -> None:
         """Nothing follows."""
 
 
@@ -87,10 +87,15 @@ class Momentum(nn.Module):
         return self.normalised(self.ranks.whole(projection).float())
 
     @torch.no_grad()
-    def after_step(self, online: nn.Sequential, momentum: float) -> None:
-        """Move towards the online network."""
+    def after_step(self, online: nn.Sequential, momentum: float | Tensor) -> None:
+        """Move towards the online network; a momentum on the device is not waited for."""
         own: list[Tensor] = list(self.network.parameters())
         theirs: list[Tensor] = list(online.parameters())
+        if isinstance(momentum, Tensor):
+            apart = torch._foreach_sub(theirs, own)
+            torch._foreach_mul_(apart, (1 - momentum).to(apart[0].dtype))
+            torch._foreach_add_(own, apart)
+            return
         torch._foreach_lerp_(own, theirs, 1 - momentum)
 
 
@@ -102,4 +107,4 @@ def interleaved(n: int, device: torch.device) -> Tensor:
     shuffles as well as a random one.
     """
     width = max(1, round(n**0.5))
-    return torch.cat([torch.arange(begin, n, width) for begin in range(width)]).to(device)
+    return torch.cat([torch.arange(begin, n, width, device=device) for begin in range(width)])

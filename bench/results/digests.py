@@ -57,19 +57,20 @@ def read_digests(folder: Path, name: str | None = None) -> dict[str, str] | None
     Raises:
         Damaged: they are torn, or those of another folder.
     """
-    path = folder / DIGESTS
-    record = read_json(path, MOST_BYTES_OF_DIGESTS)
+    record = read_json(f"{folder}/{DIGESTS}", MOST_BYTES_OF_DIGESTS)
     if record is None:
         return None
     files = record.get("files") if isinstance(record, dict) else None
     if not isinstance(files, dict) or set(record) != {"folder", "files"}:
-        raise _damaged(path, "is no record of digests")
+        raise _damaged(folder, DIGESTS, "is no record of digests")
     if not all(isinstance(digest, str) and _HEX.fullmatch(digest) for digest in files.values()):
-        raise _damaged(path, "is no record of digests")
+        raise _damaged(folder, DIGESTS, "is no record of digests")
     if not {"summary.json"} <= set(files) <= set(MOST_BYTES):
-        raise _damaged(path, "names other files than those that belong to a finished folder")
+        raise _damaged(
+            folder, DIGESTS, "names other files than those that belong to a finished folder"
+        )
     if record["folder"] != (name or folder.name):
-        raise _damaged(path, f"is of folder {ascii(record['folder'])[:60]}")
+        raise _damaged(folder, DIGESTS, f"is of folder {ascii(record['folder'])[:60]}")
     return files
 
 
@@ -81,7 +82,8 @@ def check_content(path: Path, content: bytes | None) -> None:
     """
     digests = read_digests(path.parent)
     if digests is not None:
-        _compare(path, digests, None if content is None else sha256_of(content))
+        found = None if content is None else sha256_of(content)
+        _compare(path.parent, path.name, digests, found)
 
 
 def read_small_files(folder: Path) -> tuple[dict[str, bytes | None], bool]:
@@ -98,7 +100,7 @@ def read_small_files(folder: Path) -> tuple[dict[str, bytes | None], bool]:
     if digests is None:
         return contents, False
     for name, content in contents.items():
-        _compare(folder / name, digests, None if content is None else sha256_of(content))
+        _compare(folder, name, digests, None if content is None else sha256_of(content))
     return contents, True
 
 
@@ -117,19 +119,19 @@ def check_files(folder: Path, name: str | None = None) -> bool:
     if digests is None:
         return False
     for file in MOST_BYTES:
-        _compare(folder / file, digests, sha256_of_file(folder / file))
+        _compare(folder, file, digests, sha256_of_file(folder / file))
     return True
 
 
-def _compare(path: Path, digests: Mapping[str, str], found: str | None) -> None:
-    expected = digests.get(path.name)
+def _compare(folder: Path, file: str, digests: Mapping[str, str], found: str | None) -> None:
+    expected = digests.get(file)
     if found is None and expected is not None:
-        raise _damaged(path, f"is missing, but {DIGESTS} names it")
+        raise _damaged(folder, file, f"is missing, but {DIGESTS} names it")
     if found is not None and expected is None:
-        raise _damaged(path, f"is not named in {DIGESTS}")
+        raise _damaged(folder, file, f"is not named in {DIGESTS}")
     if found != expected:
-        raise _damaged(path, f"has another SHA-256 than {DIGESTS} says")
+        raise _damaged(folder, file, f"has another SHA-256 than {DIGESTS} says")
 
 
-def _damaged(path: Path, why: str) -> Damaged:
-    return Damaged(f"{path}: {why}; remove {path.parent} to have it computed again")
+def _damaged(folder: Path, file: str, why: str) -> Damaged:
+    return Damaged(f"{folder / file}: {why}; remove {folder} to have it computed again")

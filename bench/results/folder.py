@@ -193,8 +193,8 @@ class CellFolder:
             Damaged: one of these, or the settings, is not what was written, or of another type.
         """
         contents, _ = read_small_files(self.path)
-        summary = self._json_of(self.summary_file, contents[self.summary_file.name])
-        origin = self._json_of(self.provenance_file, contents[self.provenance_file.name])
+        summary = self._json_of("summary.json", contents["summary.json"])
+        origin = self._json_of("provenance.json", contents["provenance.json"])
         return self._metrics_of(summary), self._provenance_of(origin)
 
     def _provenance_of(self, record: Any) -> dict[str, Any]:
@@ -233,15 +233,15 @@ class CellFolder:
         """Return what is in a JSON file of a finished cell; None if it is not there."""
         content = read_regular(path, MOST_BYTES[path.name])
         check_content(path, content)
-        return self._json_of(path, content)
+        return self._json_of(path.name, content)
 
-    def _json_of(self, path: Path, content: bytes | None) -> Any:
+    def _json_of(self, file: str, content: bytes | None) -> Any:
         if content is None:
             return None
         try:
             return parse_json(content)
         except ValueError as fault:
-            raise self._unreadable(path, str(fault)) from fault
+            raise self._unreadable(self.path / file, str(fault)) from fault
 
     def _unreadable(self, path: Path, why: str) -> Damaged:
         return Damaged(

@@ -1,12 +1,14 @@
 """Batches of views, the same whenever they are asked for: keyed by seed, epoch and place."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from bench.data.draws import Draw
 from bench.data.sending import sent
 from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix, draw_cutmix
@@ -23,6 +25,19 @@ class Batch(NamedTuple):
     labels: Tensor
     rows: Tensor
     mixes: tuple[CutMix, ...]  # one a view, where the cell mixes images
+
+
+class Turn(NamedTuple):
+    """What an optimiser step depends on beside the state of the training.
+
+    Its numbers may be tensors without an axis on the device, which is not waited for then.
+    """
+
+    shown: Iterable[tuple[Batch, Draw]]  # batches whose gradients make the step, which negatives
+    step: int | Tensor  # counted from 0
+    epoch: float  # how much of the training is done
+    rate: float | Tensor
+    momentum: float | Tensor | None  # of the target network, where there is one
 
 
 class Batches:
@@ -50,21 +65,26 @@ class Batches:
         self._next = (epoch, place + 1)
         rows = sent(torch.from_numpy(self._order[place]), self.labels.device)
         views = next(self._pairs)
-        return Batch(views, self.labels[rows], rows, self._mixes(views, epoch, place))
+        return Batch(views, self.labels[rows], rows, self.mixes(epoch, place))
 
-    def _mixes(self, views: tuple[Tensor, ...], epoch: int, place: int) -> tuple[CutMix, ...]:
+    def mixes(self, epoch: int, place: int) -> tuple[CutMix, ...]:
+        """Return what is pasted into each view of a batch; nothing where the cell does not mix."""
         if not self.cell.cutmix:
             return ()
         draw = stream(self.cell.seed, Purpose.VIEWS, epoch, place, 1)
-        size = self.cell.batch_size
-        return tuple(draw_cutmix(draw, size, view.shape[-1]) for view in views)
+        batch = self.cell.batch_size
+        return tuple(draw_cutmix(draw, batch, size) for size in self.source.views.sizes)
+
+    def order(self, epoch: int) -> list[Rows]:
+        """Return the images of each batch of an epoch."""
+        order = stream(self.cell.seed, Purpose.ORDER, epoch).permutation(len(self.labels))
+        return list(np.split(order[: self.per_epoch * self.cell.batch_size], self.per_epoch))
+
+    def numbers(self, epoch: int, place: int) -> np.random.Generator:
+        """Return what the views of a batch are drawn from."""
+        return stream(self.cell.seed, Purpose.VIEWS, epoch, place)
 
     def _begin(self, epoch: int, place: int) -> None:
-        seed, size = self.cell.seed, self.cell.batch_size
-        order = stream(seed, Purpose.ORDER, epoch).permutation(len(self.labels))
-        self._order = list(np.split(order[: self.per_epoch * size], self.per_epoch))
-
-        def draw(step: int) -> np.random.Generator:
-            return stream(seed, Purpose.VIEWS, epoch, step)
-
+        self._order = self.order(epoch)
+        draw = partial(self.numbers, epoch)
         self._pairs = self.source.pairs("train", self._order, draw, place, self.share)

@@ -19,19 +19,27 @@ class FiniteLosses:
         """Begin without a loss."""
         self.at_once = at_once
         self._first = torch.zeros(2, dtype=torch.float64, device=device)  # step from 1; its loss
+        self.found_inf = torch.zeros((), device=device)  # 1 from the first such loss on
 
-    def add(self, step: int, loss: Tensor) -> None:
+    def add(self, step: int | Tensor, loss: Tensor) -> None:
         """Take note of the loss of a step, counted from 0.
+
+        Args:
+            step: where it is not read at once, it may be a tensor without an axis on the device.
+            loss: without an axis.
 
         Raises:
             Diverged: it is read at once, and not finite.
         """
         if self.at_once:
+            assert isinstance(step, int)
             _refuse(step + 1, loss.item())
             return
-        found = torch.stack([torch.full_like(self._first[0], step + 1), loss.detach().double()])
+        number = torch.zeros_like(self._first[0]) + (step + 1)
+        found = torch.stack([number, loss.detach().double()])
         new = (self._first[0] == 0) & ~found[1].isfinite()
-        self._first = torch.where(new, found, self._first)
+        self._first.copy_(torch.where(new, found, self._first))
+        self.found_inf.copy_(self._first[0] != 0)
 
     def check(self) -> None:
         """Read what was taken note of.

@@ -1,17 +1,17 @@
 """The loop of `pretrain`: flat, resumable at every step, the same bits however often stopped."""
 
 import time
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch import nn
 
 from bench.cells.pretrain import Pretrain
-from bench.data.draws import drawn_by
+from bench.data.draws import Draw, drawn_by
 from bench.data.streams import Purpose, stream
 from bench.distributed import ALONE, Ranks
-from bench.environment import seconds_between_checkpoints
+from bench.environment import StepKind, seconds_between_checkpoints
 from bench.errors import Interrupted
 from bench.evaluate.linear import OnlineLinear
 from bench.evaluate.plateau import Plateau
@@ -21,62 +21,23 @@ from bench.methods.online_network import Online
 from bench.networks.ranked_norm import statistics_apart
 from bench.results.folder import CellFolder
 from bench.signals import end_if_told, listening
-from bench.train.batches import Batches
-from bench.train.checkpoints import Checkpoint, divergence, load_checkpoint, save_checkpoint
+from bench.train.batches import Batch, Batches, Turn
+from bench.train.checkpoints import Checkpoint, Save, divergence, load_checkpoint, saving
 from bench.train.finite import FiniteLosses
 from bench.train.optimisers import optimiser_of
 from bench.train.probes import Probes
 from bench.train.schedules import momentum_at, rate_of
 from bench.train.sources import Source
+from bench.train.trainable import Trainable
 
 Watch = Callable[[nn.Module], dict[str, float]]
 """From the network that learns to what is watched of it, kNN accuracy in percent among it."""
 
 
-class Epoch(Protocol):
-    """What is recorded of an epoch."""
-
-    def line(self) -> dict[str, float]:
-        """Return means and the like, by name."""
-
-    def reset(self) -> None:
-        """Begin an epoch."""
-
-
-class Trainable(Protocol):
-    """What the loop drives: something that trains step by step and has a state."""
-
-    cell: Any  # its `epochs` are read, with a watch its `knn_every_epochs`
-    device: str
-    fingerprint: str  # of the images
-    steps: int
-    steps_an_epoch: int
-    plateau: Plateau | None
-    losses: FiniteLosses
-
-    @property
-    def online(self) -> nn.Module:
-        """The network that learns."""
-
-    @property
-    def probes(self) -> Epoch:
-        """What is recorded."""
-
-    def step(self, step: int) -> None:
-        """Do one optimiser step."""
-
-    def rate(self, step: int) -> float:
-        """Return the learning rate of a step."""
-
-    def state(self) -> dict[str, Any]:
-        """Return what the next step depends on."""
-
-    def load(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` returned."""
-
-
 class Training:
     """A cell in the middle of its training: all that its next step depends on."""
+
+    step_kind: StepKind = "plain"
 
     def __init__(self, cell: Pretrain, source: Source, device: str, ranks: Ranks = ALONE) -> None:
         """Initialise from the cell's seed; of several ranks each takes its share of a batch.
@@ -124,35 +85,38 @@ class Training:
         epoch, place = divmod(step, self.steps_an_epoch)
         if place == 0:
             self.method.begin_epoch(epoch)
+        done = step / self.steps_an_epoch
+        shown = self._shown(epoch, place)
+        self.update(Turn(shown, step, done, self.rate(step), self.momentum(step)))
+
+    def _shown(self, epoch: int, place: int) -> Iterator[tuple[Batch, Draw]]:
+        """Yield the batches of a step."""
+        for at in range(place * self.shares, (place + 1) * self.shares):
+            draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, at)
+            yield self.batches.batch(epoch, at), draw
+
+    def update(self, turn: Turn) -> None:
+        """Do one optimiser step on what is shown; see `step`."""
         self.optimiser.zero_grad(set_to_none=True)
-        for share in range(self.shares):
-            self._accumulate(epoch, place * self.shares + share, step)
+        for batch, draw in turn.shown:
+            self._accumulate(batch, draw, turn)
         seen_whole = self.online.witness.parameters()  # it sees what was gathered
         self.ranks.sum_gradients(self.online.parameters(), whole=seen_whole)
         self.probes.add_gradients()
         for group in self.optimiser.param_groups:
-            group["lr"] = self.rate(step) * group.get("lr_share", 1.0)
+            group["lr"] = turn.rate * group.get("lr_share", 1.0)
         self.optimiser.step()
-        if self.cell.momentum is not None:
-            beta = momentum_at(
-                step,
-                momentum=self.cell.momentum,
-                steps=self.steps,
-                schedule=self.cell.momentum_schedule,
-            )
-            self.method.target.after_step(self.online.embedding, beta)
+        if turn.momentum is not None:
+            self.method.target.after_step(self.online.embedding, turn.momentum)
         self.ranks.average_(self._statistics)
 
-    def _accumulate(self, epoch: int, place: int, step: int) -> None:
+    def _accumulate(self, batch: Batch, draw: Draw, turn: Turn) -> None:
         """Add the gradients of one batch."""
-        batch = self.batches.batch(epoch, place)
-        draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, place)
-        done = step / self.steps_an_epoch
-        seen = Seen(batch.views, draw, batch.rows, done, batch.mixes)
+        seen = Seen(batch.views, draw, batch.rows, turn.epoch, batch.mixes)
         compared = self.method.compare(self.online, seen)
         losses = [self.method.objective(pair) for pair in compared.pairs]
         loss = torch.cat(losses).mean() * compared.towers  # mutual-information, Eq. 3: a sum
-        self.losses.add(step, loss)
+        self.losses.add(turn.step, loss)
         (loss / self.shares).backward()
         meant = sum(map(len, losses)) // compared.towers * self.shares
         self.probes.add(compared.pairs, losses, meant)
@@ -169,6 +133,13 @@ class Training:
             steps_an_epoch=self.steps_an_epoch,
             dropped=self.plateau.dropped if self.plateau else 0,
         )
+
+    def momentum(self, step: int) -> float | None:
+        """Return the target network's momentum at a step; None without such a network."""
+        beta, how = self.cell.momentum, self.cell.momentum_schedule
+        if beta is None:
+            return None
+        return momentum_at(step, momentum=beta, steps=self.steps, schedule=how)
 
     def parts(self) -> dict[str, Any]:
         """Return everything with a state, by name."""
@@ -217,7 +188,8 @@ def train(
     begun = _resume(training, folder, ranks)
     between, saved_at = seconds_between_checkpoints(), time.monotonic()
     training.online.train()
-    with listening() as told_to_stop:
+    in_thread = training.step_kind == "graph"
+    with listening() as told_to_stop, saving(in_thread=in_thread) as save:
         for step in range(begun, training.steps):
             training.step(step)
             done = step + 1
@@ -225,7 +197,7 @@ def train(
                 _record(training, folder, watch, done, ranks)
             due = time.monotonic() - saved_at >= between and done != training.steps
             if due and ranks.first:
-                _save(training, folder, done)
+                _save(training, folder, done, save)
                 saved_at = time.monotonic()
             try:
                 heartbeat()  # in which several ranks agree to stop
@@ -233,14 +205,14 @@ def train(
                     end_if_told()
             except Interrupted:
                 if ranks.first:
-                    _save(training, folder, done)
+                    _save(training, folder, done, save)
                 raise
 
 
-def _save(training: Trainable, folder: CellFolder, done: int) -> None:
+def _save(training: Trainable, folder: CellFolder, done: int, save: Save) -> None:
     """Write a checkpoint, if the training has not diverged."""
     training.losses.check()
-    save_checkpoint(folder, done, training.state())
+    save(folder, done, training.state())
 
 
 def _record(
@@ -274,11 +246,16 @@ def _resume(training: Trainable, folder: CellFolder, ranks: Ranks) -> int:
 
 
 def _checkpoint(training: Trainable, folder: CellFolder, device: str) -> Checkpoint | None:
-    """Return the checkpoint; none if its history is not there, or the images are others."""
+    """Return the checkpoint.
+
+    None if its history is not there, or the images or the kind of step are others.
+    """
     saved = load_checkpoint(folder, device)
     step = saved["step"] if saved else 0
     lines = [line for line in folder.history() if line["step"] <= step]
-    known = saved is not None and saved["state"].get("images") == training.fingerprint
+    state = saved["state"] if saved else {}
+    known = state.get("images") == training.fingerprint
+    known = known and state.get("step_kind", "plain") == training.step_kind
     if saved is None or not known or len(lines) != step // training.steps_an_epoch:
         folder.rewind_history(0)
         return None

@@ -23,7 +23,7 @@ from bench.data.load import load_images
 from bench.data.sending import sent
 from bench.data.streaming import CropStream, ImageFiles, centre_crops, load_files
 from bench.data.streams import Purpose, stream
-from bench.data.views import Views, crop_box, make_views, resized, scaled_lab
+from bench.data.views import ViewParameters, Views, crop_box, make_views, resized, scaled_lab
 from bench.data.warps import warped
 from bench.environment import cores
 from bench.errors import DataFailure
@@ -100,13 +100,28 @@ class InMemory:
         self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0, share: slice = EVERY
     ) -> Iterator[tuple[Tensor, ...]]:
         """See `Source`."""
-        pixels, views, side = self.parts[part].pixels, self.views, self.resized_to
-        height, width = (side, side) if side else pixels.shape[-2:]
         for step in range(start, len(order)):
-            rows = sent(torch.from_numpy(order[step][share]), pixels.device)
-            shown = resized(pixels[rows], side) if side else pixels[rows]
-            parameters = views.draw(draw(step), len(order[step]), height, width).rows(share)
-            yield tuple(map(self.normalise, views.apply(shown, parameters)))
+            rows = sent(torch.from_numpy(order[step][share]), self.parts[part].pixels.device)
+            parameters = self.drawn(part, draw(step), len(order[step])).rows(share)
+            yield self.shown(part, rows, parameters)
+
+    def drawn(self, part: Part, rng: np.random.Generator, batch: int) -> ViewParameters:
+        """Return the parameters of the views of so many images."""
+        side = self.resized_to
+        height, width = (side, side) if side else self.parts[part].pixels.shape[-2:]
+        return self.views.draw(rng, batch, height, width)
+
+    def shown(self, part: Part, rows_B: Tensor, parameters: ViewParameters) -> tuple[Tensor, ...]:
+        """Return the views that the parameters make of the images in these rows, as `pairs` does.
+
+        Args:
+            part: of the images.
+            rows_B: int64, on the device.
+            parameters: for views of B images.
+        """
+        pixels, side = self.parts[part].pixels, self.resized_to
+        images = resized(pixels[rows_B], side) if side else pixels[rows_B]
+        return tuple(map(self.normalise, self.views.apply(images, parameters)))
 
     def plain(self, part: Part) -> Iterator[Tensor]:
         """See `Source`; images of another size than the views' are resized."""

@@ -10,6 +10,8 @@ from bench.cells.pretrain import Pretrain
 from bench.suites.presets import filled, paper_presets
 from bench.train.loop import Training
 from bench.train.sources import open_source
+from bench.train.static_step import StaticTraining
+from tests.fakes.suites import SECONDS, SuiteData
 
 METHODS = sorted(paper_presets())
 
@@ -19,6 +21,15 @@ SMALL: dict[str, Any] = {
     "feature_dim": 8, "epochs": 2, "batch_size": 16, "optimizer": "sgd", "lr": 0.05,
     "weight_decay": 1e-4, "lr_schedule": "cosine", "knn_k": 5, "seed": 0,
 }  # fmt: skip
+PRETRAIN: SuiteData = {
+    "name": "small",
+    "title": "One encoder, trained for an epoch",
+    "experiment": "pretrain",
+    "scale": "tiny",
+    "scales": {"tiny": SECONDS},
+    "seeds": [0],
+    "fixed": {k: v for k, v in SMALL.items() if k not in ("experiment", "seed")} | {"epochs": 1},
+}
 # Presets are published at sizes that no small batch has: in their place, where they have them.
 SIZES: dict[str, Any] = {
     "K": 40, "bn_groups": 2, "support_size": 40, "projector_hidden_dim": 16,
@@ -51,6 +62,10 @@ def baseline_cell(kind: str, **changes: Any) -> Baseline:
 
 def training_of(cell: Pretrain, device: str = "cpu") -> Training:
     return Training(cell, open_source(cell, Path(), device), device)
+
+
+def static_training_of(cell: Pretrain, device: str = "cpu") -> StaticTraining:
+    return StaticTraining(cell, open_source(cell, Path(), device), device)
 
 
 def weights(training: Training) -> dict[str, torch.Tensor]:

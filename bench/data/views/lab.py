@@ -3,6 +3,8 @@
 L is 0 to 100; of sRGB colours a is -86.2 to 98.3 and b is -107.9 to 94.5.
 """
 
+from functools import cache
+
 import torch
 from torch import Tensor
 
@@ -63,6 +65,12 @@ def keep_colour(images: Tensor) -> Tensor:
 def _mixed(images: Tensor, matrix: Tensor) -> Tensor:
     """Return the matrix times the channels, by sums that no setting of the products narrows."""
     red, green, blue = images.split(1, dim=1)
-    column = matrix.to(images)[:, :, None, None].unbind(1)
+    column = _columns(matrix, images.device, images.dtype)
     mixed: Tensor = red * column[0] + green * column[1] + blue * column[2]
     return mixed
+
+
+@cache
+def _columns(matrix: Tensor, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, ...]:
+    """Return the columns of a matrix on a device, which are copied there once."""
+    return matrix.to(device, dtype)[:, :, None, None].unbind(1)

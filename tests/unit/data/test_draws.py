@@ -9,13 +9,13 @@ from scipy.stats import chisquare, kstest
 from torch import Tensor
 
 from bench.data import draws
-from bench.data.draws import Draw, drawn_by
+from bench.data.draws import Draw, drawn_by, key_tensor
 from bench.data.streams import Purpose
 
 CPU = torch.device("cpu")
 DEVICES = [
     "cpu",
-    pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="a GPU")),
+    pytest.param("cuda", marks=pytest.mark.gpu),
 ]
 
 
@@ -61,8 +61,25 @@ def test_literal_values(device: str) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_key_on_the_device_draws_the_same(device: str, seed: int) -> None:
+    known, where = draw(seed, 7), torch.device(device)
+    told = Draw(key_tensor(known).to(where))
+    for one, other in (
+        (known, told),
+        (known.of(3), told.of(3)),
+        (known.of(0).of(1), told.of(0).of(1)),
+    ):
+        assert torch.equal(one.subsets(3, 20, 5, where), other.subsets(3, 20, 5, where))
+        counts = torch.tensor([10, 2**31 - 1], device=device)
+        later = one.from_row(9).places(counts, 4), other.from_row(9).places(counts, 4)
+        assert torch.equal(*later)
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_they_are_the_hash_by_pythons_integers(device: str) -> None:
     known, N, M, K = draw(3, 7), 5, 300, 40
+    assert isinstance(known.key, int)
     rows = [row_key(known.key, row + 1) for row in range(N)]
     found = known.subsets(N, M, K, torch.device(device))
     for row, columns in zip(rows, found.tolist(), strict=True):

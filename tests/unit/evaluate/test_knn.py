@@ -108,7 +108,7 @@ def test_votes_are_those_of_a_loop_ties_included() -> None:
                 assert positions.tolist() == expected.tolist()
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_a_gpu_adds_the_votes_in_the_same_order() -> None:
     generator = np.random.default_rng(4)
     voters = torch.from_numpy(generator.integers(CLASSES, size=(50, 200)))

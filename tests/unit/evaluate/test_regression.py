@@ -95,7 +95,7 @@ def test_a_class_never_seen_has_probability_0(labels: list[int]) -> None:
     assert scores[0].argmax() == labels[0]
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_a_gpu_finds_the_same_optimum() -> None:
     there = Features(*(part.cuda() for part in vars(clouds()).values()))
     (on_gpu,) = logistic_scores([there], CLASSES, C=1.0, iterations=1000)

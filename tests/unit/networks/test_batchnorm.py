@@ -75,7 +75,7 @@ def test_one_kernel_is_a_kernel_a_part(
     assert_close(found[0], found[1])
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize("spatial", [True, False])
 def test_a_gpu_normalises_the_parts_apart(spatial: bool) -> None:
     (here, _), (there, _) = grouped(spatial), grouped(spatial)

@@ -10,7 +10,7 @@ from bench.train.finite import FiniteLosses
 
 DEVICES = [
     "cpu",
-    pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="a GPU")),
+    pytest.param("cuda", marks=pytest.mark.gpu),
 ]
 
 

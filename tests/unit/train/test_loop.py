@@ -127,7 +127,7 @@ GPU_METHODS = [
 ]
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize("method", GPU_METHODS)
 def test_so_it_is_on_a_gpu(method: str, tmp_path: Path) -> None:
     assert_same_run(tmp_path, method, [2, 5], device="cuda")

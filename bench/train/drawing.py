@@ -1,0 +1,71 @@
+"""What the host draws for a step, as named tensors, and the batches that they stand for.
+
+The names of batch i of a step begin with `i.`; `step`, `rate` and `momentum` are the step's own.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import torch
+from torch import Tensor
+
+from bench.cells.pretrain import Pretrain
+from bench.data.draws import Draw, drawn_by, key_tensor
+from bench.data.streams import Purpose
+from bench.data.views import CutMix, ViewParameters, numbers_of, with_numbers
+from bench.train.batches import Batch, Batches
+from bench.train.sources import InMemory, Rows
+
+Numbers = dict[str, Tensor]
+
+
+class Drawing:
+    """The numbers of every step of a training: a function of seed, epoch and place alone."""
+
+    def __init__(self, cell: Pretrain, batches: Batches, source: InMemory) -> None:
+        """Draw for this cell's batches.
+
+        Args:
+            cell: the cell.
+            batches: say which images are shown when.
+            source: the images.
+        """
+        self.cell, self.batches, self.source = cell, batches, source
+        self.shares = cell.N // cell.batch_size
+        self.steps_an_epoch = batches.per_epoch // self.shares
+        self._epoch, self._order = -1, list[Rows]()
+        self._like = self._views(0, 0)
+
+    def numbers(self, step: int) -> Numbers:
+        """Return the numbers of a step's batches, on the CPU."""
+        epoch, place = divmod(step, self.steps_an_epoch)
+        found: Numbers = {}
+        for share in range(self.shares):
+            own = self._of_batch(epoch, place * self.shares + share)
+            found |= {f"{share}.{name}": tensor for name, tensor in own.items()}
+        return found
+
+    def shown(self, numbers: Mapping[str, Tensor]) -> Iterator[tuple[Batch, Draw]]:
+        """Yield the batches of a step, and which negatives, from its numbers on the device."""
+        for share in range(self.shares):
+            start = f"{share}."
+            own = {k.removeprefix(start): v for k, v in numbers.items() if k.startswith(start)}
+            rows, draw = own.pop("rows"), Draw(own.pop("negatives"))
+            mixes: list[CutMix] = []
+            while f"mix{len(mixes)}.box_N4" in own:
+                view = f"mix{len(mixes)}."
+                mixes.append(CutMix(*(own.pop(view + name) for name in CutMix._fields)))
+            views = self.source.shown("train", rows, with_numbers(self._like, own))
+            yield Batch(views, self.batches.labels[rows], rows, tuple(mixes)), draw
+
+    def _of_batch(self, epoch: int, place: int) -> Numbers:
+        if epoch != self._epoch:
+            self._epoch, self._order = epoch, self.batches.order(epoch)
+        draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, place)
+        found = {"rows": torch.from_numpy(self._order[place]), "negatives": key_tensor(draw)}
+        for i, mix in enumerate(self.batches.mixes(epoch, place)):
+            found |= {f"mix{i}.{name}": part for name, part in mix._asdict().items()}
+        return found | numbers_of(self._views(epoch, place))
+
+    def _views(self, epoch: int, place: int) -> ViewParameters:
+        rng = self.batches.numbers(epoch, place)
+        return self.source.drawn("train", rng, self.cell.batch_size)

@@ -1,0 +1,40 @@
+"""BENCH_STEP at the command line: a mistake, and what the step cannot train, is one line."""
+
+import pytest
+
+from tests.fakes.cells import PRETRAIN
+from tests.fakes.suites import changed
+from tests.fakes.workspace import Workspace
+
+
+def run(workspace: Workspace, *words: str) -> tuple[int, str]:
+    answer = workspace.call("run", "small", "--executor", "inline", *words)
+    return answer.status, answer.err
+
+
+def test_no_other_word_is_taken(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCH_STEP", "fast")
+    assert run(workspace) == (2, "bench: BENCH_STEP=fast: expected plain or graph\n")
+
+
+def test_what_cannot_be_recorded_is_refused_before_it_starts(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace.suite(changed(PRETRAIN, {"fixed.method": "directpred", "seeds": [0, 1]}))
+    monkeypatch.setenv("BENCH_STEP", "graph")
+    assert run(workspace) == (
+        2,
+        "bench: BENCH_STEP=graph: method 'directpred' takes the eigenvectors of a matrix in each "
+        "step, which the host has to wait for (2 of the cells; nothing is run, --where leaves "
+        "cells out)\n",
+    )
+    assert not (workspace.root / "results" / "trained").exists()
+
+
+def test_several_ranks_are_refused(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace.suite(PRETRAIN)
+    monkeypatch.setenv("BENCH_STEP", "graph")
+    answer = workspace.call("run", "small", "--executor", "slurm", "--ranks", "2")
+    assert (answer.status, answer.err) == (
+        2, "bench: BENCH_STEP=graph: several ranks have the plain step alone\n",
+    )  # fmt: skip
