@@ -227,7 +227,7 @@ def test_a_gpu_that_is_not_here_is_told_to_be_a_model(workspace: Workspace) -> N
         (["--on", "h10"], "--on h10: no such GPU in the table. Did you mean 'h100'? "),
         (["--on", ""], "--on : no such GPU in the table. "),
         (["--on", "h100", "--probe"], "--probe times this machine, and --on predicts for another"),
-        (["--on", "h100", "--jobs", "0"], "Invalid value for '--jobs': 0 is not in the range x>=1"),
+        (["--on", "h100", "--jobs", "0"], "Invalid value for '--jobs': "),
     ],
 )
 def test_mistakes_about_the_machine_are_told(
