@@ -1,9 +1,8 @@
 """Predict the GPU-hours of every scale `gpu`, in the table of GPU.md; nothing is measured here.
 
-One published time stands behind all of them: a ResNet-18 trains on CIFAR-10 with 32.3 PFLOP in
-7 minutes on an A100 (README of github.com/KellerJordan/cifar10-airbench, "standard ResNet-18
-training"). In float32 half of that speed is assumed, and 7 ms of the host for every step, shared by
-the cells that stand side by side on the GPU. `bench plan --probe` times the machine at hand.
+The model of `bench plan --on a100` stands behind all of them (bench/estimate/devices.yaml: one
+published time, and speeds as printed), the host's time of a step shared by the cells that stand
+side by side on the GPU. `bench plan --probe` times the machine at hand.
 
     python -m benchmarks.gpu_hours [--to GPU.md]     # prints the table, or writes it into the page
 """
@@ -13,21 +12,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.analysis.compare import compare
-from bench.cells.architectures import multiply_adds
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
-from bench.cells.dataset_sizes import size_of
-from bench.cells.pretrain import Pretrain
-from bench.cells.supervised import Supervised
+from bench.cells.costs import Terms
+from bench.estimate.devices import devices
 from bench.papers.reader import load_paper
 from bench.suites.expand import expand
 from bench.suites.load import load_suite, suite_paths
 from bench.suites.suite import Suite
 
 SUITES = Path(__file__).parents[1] / "suites"
-FLOPS = 32.3e15 / (7 * 60)  # a second, in bf16
-IN_FLOAT32 = 0.5
-STEP_S = 0.007
+DEVICE = "a100"
 SIDE_BY_SIDE = 4  # cells on the GPU at once: `--jobs 4`
 HEADS = (
     "suite", "data", "cells", "printed values", "claims", "hours, one seed", "hours, all seeds",
@@ -36,45 +31,15 @@ HEADS = (
 
 def hours_of(cells: Sequence[Cell]) -> float:
     """Return the predicted GPU-hours of image cells; a training that cells share counts once."""
-    trainings = {cell.training_id or cell.id: cell for cell in cells}.values()
-    device_s = sum(map(_training_s, trainings)) + sum(map(_evaluation_s, cells))
-    host_s = sum(STEP_S * _steps(cell) for cell in trainings) / SIDE_BY_SIDE
-    return (device_s + host_s) / 3600
+    trainings = {cell.training_id: cell.costs.shared for cell in cells if cell.training_id}
+    terms = [*trainings.values(), *(cell.costs.own for cell in cells)]
+    return sum(map(_seconds, terms)) / 3600
 
 
-def _training_s(cell: Cell) -> float:
-    looks = 0.0
-    if isinstance(cell, Pretrain) and cell.knn_every_epochs:
-        looks = cell.epochs / cell.knn_every_epochs * _forward_of_all(cell)
-    return (cell.multiply_adds + looks) / _multiply_adds_a_second(cell)
-
-
-def _evaluation_s(cell: Cell) -> float:
-    if isinstance(cell, Supervised):  # tested after every epoch
-        size = size_of(cell.dataset)
-        share = size.test / (size.train + size.test) if size else 0.0
-        return cell.epochs * share * _forward_of_all(cell) / _multiply_adds_a_second(cell)
-    return cell.work.own / (FLOPS * IN_FLOAT32 / 2)  # outside autocast
-
-
-def _multiply_adds_a_second(cell: Cell) -> float:
-    return FLOPS * (IN_FLOAT32 if cell.precision == "float32" else 1.0) / 2
-
-
-def _forward_of_all(cell: Pretrain | Supervised) -> float:
-    size = size_of(cell.dataset)
-    images = size.train + size.test if size else 0
-    return float(images * multiply_adds(cell.arch, cell.stem, cell.width, cell.image_size))
-
-
-def _steps(cell: Cell) -> int:
-    """Return how many batches a cell is trained on."""
-    assert isinstance(cell, Pretrain | Supervised)
-    size = size_of(cell.dataset)
-    images = size.train if size else 0
-    if size and isinstance(cell, Pretrain) and cell.pretrain_on != "train":
-        images += size.unlabeled
-    return cell.epochs * (images // cell.batch_size)
+def _seconds(terms: Terms) -> float:
+    """Return the seconds of a part of a cell, of its host's steps its share."""
+    own = terms | {"steps": terms.get("steps", 0.0) / SIDE_BY_SIDE}
+    return devices()[DEVICE].seconds(own)
 
 
 def rows() -> Iterator[list[str]]:

@@ -121,30 +121,55 @@ def multiply_adds(arch: str, stem: Stem, width: int, image_size: int) -> float:
     Raises:
         ValueError: no such architecture.
     """
+    return float(sum(layer.multiply_adds for layer in _layers(arch, stem, width, image_size)))
+
+
+def activations(arch: str, stem: Stem, width: int, image_size: int) -> float:
+    """Return how many numbers the same layers put out for one image: what memory must move.
+
+    Args and Raises as for `multiply_adds`.
+    """
+    return float(sum(layer.numbers for layer in _layers(arch, stem, width, image_size)))
+
+
+class Layer(NamedTuple):
+    """A convolution or a full layer."""
+
+    multiply_adds: int
+    numbers: int  # that it puts out
+
+
+def _layers(arch: str, stem: Stem, width: int, image_size: int) -> Iterator[Layer]:
     if arch == SMALL_ALEXNET:
-        return float(sum(_of_alexnet(width, image_size)))
-    return float(sum(_convolutions(architecture(arch), stem, width, image_size)))
+        return _of_alexnet(width, image_size)
+    return _convolutions(architecture(arch), stem, width, image_size)
 
 
-def _of_alexnet(width: int, size: int) -> Iterator[int]:
-    """Yield the multiply-adds of each layer of the small AlexNet."""
+def _of_alexnet(width: int, size: int) -> Iterator[Layer]:
+    """Yield each layer of the small AlexNet."""
     channels, units = alexnet_channels(width), alexnet_units(width)
     for i, (before, after) in enumerate(pairwise((3, *channels)), start=1):
-        yield size**2 * 9 * before * after
+        yield _convolution(size, 9 * before, after)
         size = (size - 3) // 2 + 1 if i in ALEXNET_POOLED else size
-    yield units * (channels[-1] * size**2 + units)
+    yield Layer(units * channels[-1] * size**2, units)
+    yield Layer(units * units, units)
 
 
-def _convolutions(architecture: Architecture, stem: Stem, width: int, size: int) -> Iterator[int]:
-    """Yield the multiply-adds of the stem and of each block; a halving rounds the size up."""
+def _convolution(size: int, inputs: int, channels: int) -> Layer:
+    """Return a layer that puts out `channels` numbers a pixel, each of so many inputs."""
+    return Layer(size**2 * inputs * channels, size**2 * channels)
+
+
+def _convolutions(architecture: Architecture, stem: Stem, width: int, size: int) -> Iterator[Layer]:
+    """Yield the stem and each convolution of each block; a halving rounds the size up."""
     width *= architecture.widening
     if stem == "imagenet":
         size = _half(size)
-        yield size**2 * 49 * 3 * width
+        yield _convolution(size, 49 * 3, width)
         size = _half(size)
     else:
         size = _half(size) if stem == "half" else size
-        yield size**2 * 9 * 3 * width
+        yield _convolution(size, 9 * 3, width)
     channels = width
     for stage, blocks in enumerate(architecture.blocks):
         inner = width * 2**stage
@@ -152,13 +177,15 @@ def _convolutions(architecture: Architecture, stem: Stem, width: int, size: int)
         for block in range(blocks):
             before = size
             size = _half(size) if stage > 0 and block == 0 else size
-            projected = channels != outer and not architecture.padded
-            shortcut = channels * outer if projected else 0
             if architecture.bottleneck:
-                yield before**2 * channels * inner + size**2 * (9 * inner + outer) * inner
+                yield _convolution(before, channels, inner)
+                yield _convolution(size, 9 * inner, inner)
+                yield _convolution(size, inner, outer)
             else:
-                yield size**2 * 9 * (channels + outer) * inner
-            yield size**2 * shortcut
+                yield _convolution(size, 9 * channels, inner)
+                yield _convolution(size, 9 * outer, inner)
+            if channels != outer and not architecture.padded:
+                yield _convolution(size, channels, outer)
             channels = outer
 
 

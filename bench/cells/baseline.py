@@ -16,14 +16,26 @@ from pydantic import (
     model_validator,
 )
 
-from bench.cells.architectures import Stem, multiply_adds, network_text
+from bench.cells.architectures import Stem, network_text
 from bench.cells.axes import Fraction, ViewSet
 from bench.cells.cell import Cell, identity, varied_settings
+from bench.cells.costs import (
+    BACKWARD_TOO,
+    Costs,
+    Images,
+    Network,
+    RawInputs,
+    draws_of,
+    evaluation,
+    plus,
+    read,
+    steps,
+)
 from bench.cells.dataset_sizes import (
     GUESS,
     Demand,
+    Size,
     accuracy_step,
-    images_there,
     size_of,
     training_images,
 )
@@ -154,15 +166,46 @@ class Baseline(Cell):
         )
 
     @property
+    def network(self) -> Network | None:
+        """The encoder; None of raw inputs."""
+        if self.arch is None or self.stem is None or self.width is None:
+            return None
+        return Network(self.arch, self.stem, self.width, self.image_size)
+
+    @property
+    def _size(self) -> Size:
+        """The data set's, with the training images that are taken."""
+        size = size_of(self.dataset, self.held_out) or GUESS
+        return size._replace(train=self.train_images or size.train)
+
+    @property
     def multiply_adds(self) -> float:
         """The training, and features of all images."""
-        size = size_of(self.dataset, self.held_out) or GUESS
-        images = self.train_images or images_there(self.dataset, "train", self.held_out)
-        images = images or GUESS.train
-        if self.arch is None or self.stem is None or self.width is None:
-            return float(3 * self.image_size**2 * images * size.test)  # kNN's
-        one = multiply_adds(self.arch, self.stem, self.width, self.image_size)
-        return float(one * (images * (1 + 3 * (self.epochs or 0)) + size.test))
+        size, network = self._size, self.network
+        if network is None:
+            return float(RawInputs(self.image_size).features * size.train * size.test)  # kNN's
+        training = BACKWARD_TOO * (self.epochs or 0)
+        return float(network.multiply_adds * (size.train * (1 + training) + size.test))
+
+    @property
+    def costs(self) -> Costs:
+        """The training, where there is one, and the evaluations."""
+        size = self._size
+        network = self.network or RawInputs(self.image_size)
+        own = evaluation(
+            network, Images(self.dataset, size.train, size.test, size.classes),
+            linear=(self.linear, self.linear_protocol),
+            shots=(self.few_shot, self.few_shot_draws),
+            views=self.views,
+            warps=draws_of(self.test_warp),
+        )  # fmt: skip
+        own = plus({"start": 1.0}, own)
+        if self.epochs and self.batch_size:
+            seen = float(self.epochs * size.train)
+            count = self.epochs * max(1, size.train // self.batch_size)
+            training = plus(read(self.dataset, seen), network.forward(BACKWARD_TOO * seen))
+            own = plus(own, steps(count, self.views, seen), training)
+        return Costs("images", network.name, network.multiply_adds, {}, own)
 
     @property
     def cost_family(self) -> str:

@@ -5,10 +5,11 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import NonNegativeInt, model_validator
 
+from bench.cells.costs import Costs
 from bench.cells.dataset_sizes import Demand
 from bench.plugins.folders import Plugin
 from bench.record import Record
@@ -18,13 +19,6 @@ NUMBERS_A_LINE = 16  # float32 numbers in a cache line of 64 bytes
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 LEAST_CUT = 2  # of a setting that is cut: a standard deviation needs two
-
-
-class Work(NamedTuple):
-    """Multiply-adds of a cell, by who pays for them."""
-
-    shared: float  # the training that all cells with its `training_id` share; 0 without one
-    own: float
 
 
 class Cell(Record, ABC):
@@ -52,10 +46,12 @@ class Cell(Record, ABC):
     has_presets: ClassVar[bool] = False
     """Whether a suite may name a preset, as `method`, for the settings that it leaves out."""
     cost_settings: ClassVar[tuple[str, ...]] = ()
-    """Settings beside the multiply-adds that move the seconds a multiply-add takes."""
+    """Settings that tell kinds of cells apart in `bench plan`."""
+    cost_apart: ClassVar[tuple[str, ...]] = ()
+    """Those of them whose values take such different times that one tells nothing of another."""
     cuttable: ClassVar[tuple[str, ...]] = ()
-    """Settings that the multiply-adds are proportional to, of which a probe computes a part; none:
-    it computes a whole cell, or the experiment's file has a `probe` of its own."""
+    """Settings that the multiply-adds are proportional to, the steps first; a probe cuts them.
+    None: it computes a whole cell, or the experiment's file has a `probe` of its own."""
 
     @model_validator(mode="after")
     def _fits_precision(self) -> Self:
@@ -143,25 +139,23 @@ class Cell(Record, ABC):
         """Multiply-adds of the cell, evaluations of an encoder left out: the unit of run times."""
 
     @property
-    def work(self) -> Work:
-        """All of its multiply-adds."""
-        return Work(0.0, self.multiply_adds)
+    def costs(self) -> Costs:
+        """What takes its time: the first cuttable setting counts its steps."""
+        steps = float(getattr(self, self.cuttable[0])) if self.cuttable else 1.0
+        terms = {"start": 1.0, "steps": steps, "multiply-adds": self.multiply_adds}
+        name = " ".join([self.experiment, *(str(getattr(self, s)) for s in self.cost_apart)])
+        return Costs(name, name, self.multiply_adds / steps, {}, terms)
 
     @property
     def cost_family(self) -> str:
-        """The name of the cells that take about equally long a multiply-add, of any size."""
+        """The name of the cells that compute with the same network, or of the experiment."""
         return self.experiment
 
     @property
     def cost_kind(self) -> str:
-        """The name of the cells that take equally long a multiply-add: a kind in `bench plan`."""
+        """The name of the cells of equal sizes: a kind in `bench plan`."""
         sizes = (f"{name}={getattr(self, name)}" for name in self.cost_settings)
         return " ".join([self.cost_family, *sizes])
-
-    @property
-    def evaluation_kind(self) -> str:
-        """Which evaluations it asks for, those that take equally long alike; empty: none."""
-        return ""
 
     def shortened(self, share: float) -> Self:
         """Return the cell with this share of each cuttable setting, rounded."""

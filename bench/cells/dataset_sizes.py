@@ -20,6 +20,8 @@ SIZES: dict[str, Size] = {
     "imagenet100": Size(126_689, 5000, 100),
     "imagenet1k": Size(1_281_167, 50_000, 1000),
 }
+STREAMED = ("imagenet100", "imagenet1k")
+"""Too large for memory: their images are decoded as they are needed."""
 GUESS = SIZES["cifar10"]  # of a data set that is not known, such as a folder of images
 
 

@@ -9,9 +9,23 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, model_validator
 
-from bench.cells.architectures import features_of, multiply_adds, network_text
-from bench.cells.cell import Cell, Work, identity
+from bench.cells.architectures import network_text
+from bench.cells.cell import Cell, identity
 from bench.cells.coordinates import EVALUATIONS, LABELS, Coordinates
+from bench.cells.costs import (
+    BACKWARD_TOO,
+    Costs,
+    Images,
+    Network,
+    Terms,
+    draws_of,
+    evaluation,
+    neighbours,
+    plus,
+    read,
+    steps,
+    times,
+)
 from bench.cells.dataset_sizes import (
     GUESS,
     Demand,
@@ -28,7 +42,7 @@ from bench.cells.rules import check_agreement
 from bench.cells.warps import WARPS, warp_record
 from bench.plugins.folders import Plugin
 
-BACKWARD_TOO = 3  # a step's multiply-adds, in forward passes
+LOCAL_VIEWS = 6  # of multi-crop
 # kNN while training belongs to the training, so its protocol is no setting of an evaluation.
 WATCH_K, WATCH_TAU = 200, 0.1  # cosine; unigrad, released-code-knn
 
@@ -150,42 +164,66 @@ class Pretrain(Coordinates, Cell):
         return self.training_id
 
     @property
-    def multiply_adds(self) -> float:
-        """Forward and backward of two views, and the keys' forward where it is another network."""
+    def network(self) -> Network:
+        """The encoder."""
+        return Network(self.arch, self.stem, self.width, self.image_size, self.precision)
+
+    @property
+    def _images(self) -> int:
+        """How many images an epoch has."""
         there = images_there(self.dataset, self.pretrain_on, self.held_out)
-        images = self.train_images or there or GUESS.train
-        momentum = self.target == "momentum"
-        passes = (3 + momentum) * (2 if self.symmetric or not momentum else 1)
-        if self.one_view:
-            passes = 3 * (1 + (self.colour == "lab"))
-        one = multiply_adds(self.arch, self.stem, self.width, self.image_size)
-        if self.views == "multi-crop" and self.local_size is not None:
-            local = multiply_adds(self.arch, self.stem, self.width, self.local_size)
-            return float(self.epochs * images * (passes * one + 18 * local))
-        return float(self.epochs * images * passes * one)
+        return self.train_images or there or GUESS.train
 
     @property
-    def work(self) -> Work:
-        """The training, and the evaluations of this cell."""
-        return Work(self.multiply_adds, self._evaluation_multiply_adds)
+    def _passes(self) -> int:
+        """Forward passes that a training image costs an epoch, backward ones counted as two.
 
-    @property
-    def _evaluation_multiply_adds(self) -> float:
-        """Features of all images, two views of the test images, and the linear classifier.
-
-        Where that is shown a new view in every epoch, features are computed in every epoch.
+        Of two views, and of the keys where these are another network's.
         """
-        size = size_of(self.dataset, self.held_out) or GUESS
-        images = min(self.train_images or size.train, size.train)
-        one = multiply_adds(self.arch, self.stem, self.width, self.image_size)
-        warps = 0 if self.test_warp == "none" else WARPS[self.test_warp].draws
-        work = one * (images + (3 + warps) * size.test)
-        if (protocol := self.linear_protocol) is not None:
-            features = features_of(self.arch, self.width)
-            classifier = float(BACKWARD_TOO * images * features * size.classes)
-            again = one * images if protocol.shown != "image" else 0.0
-            work += (2 if warps else 1) * protocol.epochs * (classifier + again)
-        return work
+        if self.one_view:
+            return BACKWARD_TOO * (1 + (self.colour == "lab"))
+        momentum = self.target == "momentum"
+        return (BACKWARD_TOO + momentum) * (2 if self.symmetric or not momentum else 1)
+
+    @property
+    def _training(self) -> Terms:
+        """What the steps and their views cost."""
+        seen, network = float(self.epochs * self._images), self.network
+        passes = network.forward(seen * self._passes)
+        if self.views == "multi-crop" and self.local_size is not None:
+            local = network.forward(seen * LOCAL_VIEWS * BACKWARD_TOO, self.local_size)
+            passes = plus(passes, local)
+        views = seen if self.one_view else 2 * seen
+        count = self.epochs * max(1, self._images // self.batch_size)
+        return plus(steps(count, self.views, views), read(self.dataset, seen), passes)
+
+    @property
+    def multiply_adds(self) -> float:
+        """Forward and backward of all views, and the keys' forward where it is another network."""
+        return self._training[f"multiply-adds {self.network.name}"]
+
+    @property
+    def costs(self) -> Costs:
+        """The training with what is watched, and the evaluations of this cell."""
+        size, network = size_of(self.dataset, self.held_out) or GUESS, self.network
+        labelled = min(self.train_images or size.train, size.train)
+        shared = self._training
+        if self.knn_every_epochs:
+            look = plus(
+                network.forward(labelled + size.test),
+                read(self.dataset, labelled + size.test),
+                neighbours(labelled, size.test, network.features),
+            )
+            shared = plus(shared, times(-(-self.epochs // self.knn_every_epochs), look))
+        own = evaluation(
+            network, Images(self.dataset, labelled, size.test, size.classes),
+            linear=(self.linear, self.linear_protocol),
+            shots=(self.few_shot, self.few_shot_draws),
+            views=self.views,
+            warps=draws_of(self.test_warp),
+        )  # fmt: skip
+        own = plus({"start": 1.0}, own)
+        return Costs("images", network.name, network.multiply_adds, shared, own)
 
     @property
     def cost_family(self) -> str:
@@ -198,12 +236,6 @@ class Pretrain(Coordinates, Cell):
     def cost_kind(self) -> str:
         """Those of them with this batch size."""
         return f"{self.cost_family} batch {self.batch_size}"
-
-    @property
-    def evaluation_kind(self) -> str:
-        """Kinds of evaluations that take a time of their own."""
-        kind = f"{self.linear} {self.few_shot} {self.few_shot_draws} {self.weights_K}"
-        return kind if self.test_warp == "none" else f"{kind} {self.test_warp}"
 
     @property
     def batch_over_ranks(self) -> int:

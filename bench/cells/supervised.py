@@ -16,10 +16,18 @@ from pydantic import (
     model_validator,
 )
 
-from bench.cells.architectures import Stem, multiply_adds, network_text
+from bench.cells.architectures import Stem, network_text
 from bench.cells.axes import Fraction, ViewSet
 from bench.cells.cell import Cell, identity
-from bench.cells.dataset_sizes import GUESS, Demand, accuracy_step, images_there, training_images
+from bench.cells.costs import BACKWARD_TOO, Costs, Network, plus, read, steps
+from bench.cells.dataset_sizes import (
+    GUESS,
+    Demand,
+    accuracy_step,
+    images_there,
+    size_of,
+    training_images,
+)
 from bench.cells.learning_rate import Rule, check_rate, ruled
 from bench.cells.requirements import Belongs
 
@@ -130,9 +138,30 @@ class Supervised(Cell):
     @property
     def multiply_adds(self) -> float:
         """Forward and backward of every training image; the test images are left out."""
-        images = self.train_images or images_there(self.dataset) or GUESS.train
-        one = multiply_adds(self.arch, self.stem, self.width, self.image_size)
-        return float(3 * self.epochs * images * one)
+        return BACKWARD_TOO * self.epochs * self._images * self.network.multiply_adds
+
+    @property
+    def network(self) -> Network:
+        """The classifier without its last layer."""
+        return Network(self.arch, self.stem, self.width, self.image_size)
+
+    @property
+    def _images(self) -> int:
+        """How many images an epoch has."""
+        return self.train_images or images_there(self.dataset) or GUESS.train
+
+    @property
+    def costs(self) -> Costs:
+        """The steps, and the test after each epoch."""
+        seen, network = float(self.epochs * self._images), self.network
+        tested = float(self.epochs * (size_of(self.dataset) or GUESS).test)
+        own = plus(
+            {"start": 1.0},
+            read(self.dataset, seen + tested),
+            steps(self.epochs * max(1, self._images // self.batch_size), self.views, seen),
+            network.forward(BACKWARD_TOO * seen + tested),
+        )
+        return Costs("images", network.name, network.multiply_adds, {}, own)
 
     @property
     def cost_family(self) -> str:

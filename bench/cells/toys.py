@@ -255,6 +255,7 @@ class Spirals(SmallCell):
     stacks_over: ClassVar[frozenset[str]] = frozenset({"eta", "seed"})
     stack_limit: ClassVar[int] = 10
     cost_settings: ClassVar[tuple[str, ...]] = ("source", "batch_size", "hidden_units")
+    cost_apart: ClassVar[tuple[str, ...]] = ("source",)
     cuttable: ClassVar[tuple[str, ...]] = ("iterations",)
 
     @model_validator(mode="after")

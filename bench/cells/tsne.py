@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
-from bench.cells.cell import Work
+from bench.cells.costs import Costs, plus
 from bench.cells.pretrain import Pretrain
 
 NEIGHBOURS = 3  # times the perplexity: images that the map looks at around one
@@ -48,10 +48,11 @@ class TSNE(Pretrain):
         return self.trained.training_id
 
     @property
-    def work(self) -> Work:
-        """The training, and the features of the test images."""
-        shared, own = self.trained.work
-        return Work(shared, own)
+    def costs(self) -> Costs:
+        """The training, the features of the test images, and the map."""
+        costs = self.trained.costs
+        mapped = {"t-SNE": float(self.images)}
+        return costs._replace(own=plus({"start": 1.0}, self.network.forward(self.images), mapped))
 
 
 PRETRAIN = Pretrain.model_fields["version"].default

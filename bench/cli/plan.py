@@ -29,6 +29,8 @@ from bench.cli.plan_text import print_plan
 from bench.cli.selection import Selection, select
 from bench.errors import BenchError, LaunchError
 from bench.estimate.budget import Choice, Needed, choose
+from bench.estimate.devices import check_device
+from bench.estimate.machine import Machine
 from bench.estimate.predict import Prediction, predict
 from bench.files.messages import tell, warn
 from bench.launch.devices import slots
@@ -43,6 +45,9 @@ Record = dict[str, Any]
 def plan(
     context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, changes: Changes = None, jobs: Jobs = None, limit_gpu_hours: Limit = None,
+    on: Annotated[
+        str | None, typer.Option(help="Predict for another GPU, such as h100, by a model of it.")
+    ] = None,
     probe: Annotated[
         bool, typer.Option("--probe", help="Time a few steps of cells whose cost is unknown.")
     ] = False,
@@ -55,7 +60,7 @@ def plan(
     if limit_gpu_hours is not None:
         check_of_suite(selection)
     data = context.obj.data if probe else None
-    record = describe_plan(selection, jobs, probe_with=data, limit_hours=limit_gpu_hours)
+    record = describe_plan(selection, jobs, on=on, probe_with=data, limit_hours=limit_gpu_hours)
     answer(record, print_plan, as_json)
 
 
@@ -63,6 +68,7 @@ def describe_plan(
     selection: Selection,
     jobs: int | None,
     *,
+    on: str | None = None,
     probe_with: Path | None = None,
     limit_hours: float | None = None,
 ) -> Record:
@@ -71,45 +77,36 @@ def describe_plan(
     Args:
         selection: the cells.
         jobs: workers; None: one a GPU or a core.
+        on: a GPU of the table of devices, in place of this machine; one a worker.
         probe_with: a folder of data sets, to time a few steps of what nothing is known of.
         limit_hours: say what fits in, of GPUs or, without any, of cores.
 
     Raises:
-        BenchError: the limit is no positive number, times that it needs are not known, or cells
-            ask more of their data set than it has.
+        BenchError: the limit is no positive number, times that it needs are not known, no such GPU
+            is in the table, or cells ask more of their data set than it has.
     """
     _check_limit(limit_hours)
     _refuse_impossible(selection)
     _warn(selection)
-    places = slots(jobs)
+    machine = None if on is None else Machine("cuda", check_device(on).name)
+    if machine is not None and probe_with is not None:
+        raise BenchError("--probe times this machine, and --on predicts for another: leave one out")
+    places = slots(jobs) if machine is None else [machine.name] * (jobs or 1)
     states = selection.store.states(selection.cells)
-    prediction = predict(selection.cells, states, selection.store, places)
+    prediction = predict(selection.cells, states, selection.store, places, machine=machine)
     if probe_with is not None and not all(e.is_near for e in prediction.estimates):
         from bench.launch.probe import probe_unknown  # loads torch
 
         for fault in probe_unknown(prediction, selection.store, probe_with, places):
             tell(str(fault))
         prediction = predict(selection.cells, states, selection.store, places)
-    names = [*settings_apart(selection.cells), "seed"]
     record = {
         "suite": selection.suite.name,
         "scale": selection.scale,
         "title": selection.title,
         "protocol": selection.suite.scales[selection.scale].protocol,
         "what": selection.suite.scales[selection.scale].what,
-        "cells": [
-            {
-                "id": cell.id,
-                "state": str(state.state),
-                "axes": {name: cell.settings.get(name) for name in names},
-                "config": cell.model_dump(mode="json"),
-                "predicted_s": prediction.seconds(estimate),
-                "predicted_from": estimate.source,
-            }
-            for cell, state, estimate in zip(
-                selection.cells, states, prediction.estimates, strict=True
-            )
-        ],
+        "cells": _cells(selection.cells, states, prediction),
         "missing": sum(state.state not in OVER for state in states),
         "predicted": prediction.record(),
         "departures": _departures(selection),
@@ -117,6 +114,24 @@ def describe_plan(
     if limit_hours is not None:
         record["limited"] = _limited([selection], prediction, limit_hours)
     return record
+
+
+def _cells(
+    cells: Sequence[Cell], states: Sequence[CellState], prediction: Prediction
+) -> list[Record]:
+    """Return each cell with its state and what is predicted of it."""
+    names = [*settings_apart(cells), "seed"]
+    return [
+        {
+            "id": cell.id,
+            "state": str(state.state),
+            "axes": {name: cell.settings.get(name) for name in names},
+            "config": cell.model_dump(mode="json"),
+            "predicted_s": prediction.seconds(estimate),
+            "predicted_from": estimate.source,
+        }
+        for cell, state, estimate in zip(cells, states, prediction.estimates, strict=True)
+    ]
 
 
 def within(

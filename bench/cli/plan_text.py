@@ -1,7 +1,8 @@
 """What `bench plan` prints."""
 
+import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TextIO
 
 from bench.cells.telling import without_followers
@@ -11,6 +12,9 @@ from bench.report.tables import Entry
 from bench.text import counted, value_text
 
 MOST_SHOWN = 12  # cells that are listed one by one
+
+MANY = 100  # hours, which are rounded to whole ones
+LEAST = 0.01  # hours that are told
 
 Record = dict[str, Any]
 
@@ -56,16 +60,16 @@ def _telling_axes(cells: Sequence[Record]) -> list[str]:
 
 def _print_kinds(p: Record) -> None:
     """Print what is predicted of each kind of cell."""
-    work = "core time" if p["gpu_hours"] is None else "GPU time"
-    heads = ["kind", "cells", "each", work, "memory", f"on {p['slots']} worker(s)", "from"]
+    work = "core time" if p["gpus"] == 0 else "GPU time"
+    heads = ["kind", "cells", "each", work, "memory", f"on {_workers(p)}", "from"]
     rows = [
         [
             Entry(k["kind"]),
             Entry(str(k["cells"])),
-            Entry(_or_unknown(k["cell_s"], duration)),
-            Entry(_or_unknown(k["core_s"], duration)),
+            Entry(_time(k, "cell_s")),
+            Entry(_time(k, "core_s")),
             Entry(_memory(k)),
-            Entry(_or_unknown(k["wall_s"], duration)),
+            Entry(_time(k, "wall_s")),
             Entry(k["message"]),
         ]
         for k in p["by_kind"]
@@ -74,8 +78,22 @@ def _print_kinds(p: Record) -> None:
         print_rows("to run", heads, rows)
 
 
-def _or_unknown(value: float | None, told: Callable[[float], str]) -> str:
-    return "?" if value is None else told(value)
+def _workers(p: Record) -> str:
+    return counted(p["slots"], "worker")
+
+
+def _time(p: Record, name: str) -> str:
+    """Return a time in words: of a model its lower and upper end."""
+    if p[name] is None:
+        return "?"
+    low, high = (duration(p[name] * factor) for factor in _ends(p))
+    return low if low == high else f"{low} to {high}"
+
+
+def _ends(p: Record) -> tuple[float, float]:
+    """Return the factors of the lower and the upper end."""
+    half = math.sqrt(p["span"])
+    return 1 / half, half
 
 
 def _memory(p: Record) -> str:
@@ -84,17 +102,40 @@ def _memory(p: Record) -> str:
     return host if device is None else f"{host}, GPU {device:.1f} GB"
 
 
+def _memory_per_worker(p: Record) -> str:
+    unknown = p["peak_memory_gb"] is None and p["device_peak_gb"] is None
+    return "memory not known" if unknown else f"{_memory(p)} per worker"
+
+
+def _hours(p: Record, gpus: int) -> str:
+    """Return the work in core-hours or GPU-hours."""
+    low, high = (p["core_s"] / 3600 * factor for factor in _ends(p))
+    if high < LEAST:
+        return f"less than {LEAST} {'GPU' if gpus else 'core'}-hours"
+    told = f"{low:,.3g}" if high < MANY else f"{low:,.0f}"
+    if low < high:
+        told += f" to {high:,.3g}" if high < MANY else f" to {high:,.0f}"
+    return f"{told} {'GPU' if gpus else 'core'}-hours"
+
+
 def _told_prediction(p: Record) -> str:
+    """Return the total in words, and what it stands on."""
     if not p["by_kind"]:
         return "Nothing is left."
-    if p["wall_s"] is None:
+    known, unknown = p["known"], p["cells_unknown"]
+    basis = f"from {' and '.join(p['basis'])}"
+    if not unknown:
         return (
-            "Time and memory are not known before cells of this kind have run; --probe times a "
-            "few steps."
+            f"Predicted: {_time(p, 'wall_s')} on {_workers(p)}, {_hours(p, p['gpus'])}, "
+            f"{_memory_per_worker(p)}; {basis}."
         )
+    cells = sum(k["cells"] for k in p["by_kind"])
+    rest = ""
+    if unknown < cells:
+        rest = f" The other {cells - unknown}: {_hours(known, p['gpus'])}; {basis}."
+    model = "" if p["gpus"] else " `--on h100` gives a model's figure for cells on images on a GPU."
     return (
-        f"Predicted: {duration(p['wall_s'])} on {p['slots']} worker(s), {_memory(p)} a worker "
-        f"(from {p['based_on_cells']} finished cells)."
+        f"The time of {unknown} of them is not known (`?`): --probe times a few steps.{rest}{model}"
     )
 
 

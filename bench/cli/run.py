@@ -192,7 +192,16 @@ def check_data(cells: Sequence[Cell], data: Path) -> None:
 
 
 def check_steps(cells: Sequence[Cell], kind: StepKind, *, ranks: int = 1) -> None:
-    """Raise a LaunchError if a kind of step cannot train the cells on so many ranks."""
+    """Refuse a kind of step that cannot train the cells.
+
+    Args:
+        cells: to be trained.
+        kind: of step, as BENCH_STEP names it.
+        ranks: processes, each with a GPU, that train a cell together.
+
+    Raises:
+        LaunchError: the step cannot train a cell, or not on several ranks.
+    """
     if kind == "plain":
         return
     if ranks > 1:

@@ -25,7 +25,7 @@ from bench.cli.options import (
 from bench.cli.selection import Selection, select
 from bench.estimate.predict import predict
 from bench.launch.devices import slots
-from bench.launch.progress import Followed, Progress, duration, standing_text
+from bench.launch.progress import Followed, Progress, duration, expected_of, standing_text
 from bench.results.standing import Standing, standing_of
 from bench.results.store import OVER, CellState, State
 from bench.text import counted
@@ -114,9 +114,9 @@ def watch_status(selection: Selection) -> None:
     states = selection.store.states(cells)
     workers = _workers(selection)
     prediction = predict(cells, states, selection.store, workers)
-    seconds = [prediction.seconds(estimate) for estimate in prediction.estimates]
+    expected = expected_of(prediction)
     title = f"{selection.suite.name} ({selection.scale})"
-    followed = Followed(cells, selection.store, seconds, watches=True)
+    followed = Followed(cells, selection.store, [expected[c.id] for c in cells], watches=True)
     with Progress(title, Counter(), len(workers), followed) as show:
         while not show(states):
             begun = any(s.state in (State.RUNNING, State.QUEUED) for s in states)

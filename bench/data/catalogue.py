@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.cells.dataset_sizes import STREAMED
 from bench.errors import DataError, DataMissing, choices
 
 PREFIX = "folder:"
@@ -56,7 +57,7 @@ CATALOGUE = {
 
 def streams(name: str) -> bool:
     """Return whether the data set is too large for memory and streams from disk."""
-    return name in ("imagenet100", "imagenet1k")
+    return name in STREAMED
 
 
 def check_present(name: str, root: Path) -> None:

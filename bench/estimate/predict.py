@@ -8,9 +8,17 @@ from typing import Any
 
 from bench.cells.cell import Cell
 from bench.cells.stacks import make_stacks
-from bench.estimate.history import sampled_timings, selected_timings
-from bench.estimate.rates import Estimate, TimingTable
+from bench.estimate.devices import SPAN
+from bench.estimate.estimate import Estimate
+from bench.estimate.estimator import Estimator
+from bench.estimate.history import Timing, sampled_timings, selected_timings
+from bench.estimate.machine import Machine, machine_of
+from bench.estimate.memory import largest
+from bench.estimate.probe_files import probed_timings
 from bench.results.store import OVER, CellState, State, Store
+
+TOGETHER = ("pretrain", "supervised", "baseline", "tsne")
+"""Experiments whose cells tell each other's times."""
 
 
 @dataclass(frozen=True)
@@ -19,33 +27,56 @@ class Prediction:
 
     estimates: list[Estimate]
     based_on: int  # finished cells
-    gpus: bool
-    slots: int
+    basis: list[str]  # in words
+    machine: Machine
+    places: Sequence[str | None]  # one entry a worker, its GPU or None
     sharing: Counter[str] = field(default_factory=Counter)  # cells left, by training
+
+    @property
+    def slots(self) -> int:
+        """Workers."""
+        return len(self.places)
+
+    @property
+    def gpus(self) -> bool:
+        """Whether GPUs compute."""
+        return self.machine.device == "cuda"
 
     @property
     def core_s(self) -> float | None:
         """Seconds of one worker for all that is left, each shared training once."""
         return total_s([e for e in self.estimates if e.is_left])
 
+    def parts(self, estimate: Estimate) -> tuple[float | None, float | None]:
+        """Return a cell's equal part of a shared training, and the seconds of the rest."""
+        if not estimate.is_left:
+            return 0.0, 0.0
+        if estimate.own_s is None or estimate.shared_s is None:
+            return None, None
+        return estimate.shared_s / max(1, self.sharing[estimate.training or ""]), estimate.own_s
+
     def seconds(self, estimate: Estimate) -> float | None:
         """Return a cell's seconds, its equal part of a shared training among them."""
-        if not estimate.is_left:
-            return 0.0
-        if estimate.own_s is None or estimate.shared_s is None:
-            return None
-        return estimate.own_s + estimate.shared_s / max(1, self.sharing[estimate.training or ""])
+        shared_s, own_s = self.parts(estimate)
+        return None if shared_s is None or own_s is None else shared_s + own_s
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON, with the wall time on the slots, in all and for each kind."""
         left = [e for e in self.estimates if e.is_left]
+        modelled = dict.fromkeys(e.message for e in left if e.source == "model")
+        known = [e for e in left if e.source != "unknown"]
         kinds: dict[str, list[Estimate]] = defaultdict(list)
         for estimate in left:
             kinds[estimate.kind].append(estimate)
         return {
             **self._totals(left),
             "slots": self.slots,
+            "machine": self.machine.name,
+            "gpus": len(set(self.places)) if self.gpus else 0,
+            "known": self._totals(known),
+            "cells_unknown": len(left) - len(known),
             "based_on_cells": self.based_on,
+            "basis": [*self.basis, *modelled],
             "by_kind": [
                 {
                     "kind": kind,
@@ -61,12 +92,14 @@ class Prediction:
 
     def _totals(self, left: Sequence[Estimate]) -> dict[str, Any]:
         work = total_s(left)
+        modelled = any(e.source == "model" for e in left)
         return {
             "wall_s": None if work is None else _rounded(wall_s(left, self.slots)),
             "core_s": _rounded(work),
+            "span": SPAN if modelled else 1.0,
             "gpu_hours": None if work is None or not self.gpus else round(work / 3600, 4),
-            "peak_memory_gb": _largest(e.peak_memory_gb for e in left),
-            "device_peak_gb": _largest(e.device_peak_gb for e in left),
+            "peak_memory_gb": largest([e.peak_memory_gb for e in left]),
+            "device_peak_gb": largest([e.device_peak_gb for e in left]),
         }
 
 
@@ -102,11 +135,12 @@ def predict(
     slots: Sequence[str | None],
     *,
     leave: Sequence[State] = OVER,
+    machine: Machine | None = None,
 ) -> Prediction:
-    """Predict the cells that will be computed from finished ones, by their multiply-adds.
+    """Predict the cells that will be computed from finished ones and from probes.
 
-    Finished are cells of the selection and a sample of the whole results folder; the nearest in
-    settings count, of this machine before those of others.
+    Finished are cells of the selection and a sample of the whole results folder, exported tables
+    among them; those of this machine count before those of others.
 
     Args:
         cells: the selection.
@@ -114,15 +148,13 @@ def predict(
         store: the results.
         slots: one entry a worker, its GPU or None.
         leave: states of cells that will not be computed.
+        machine: what will compute; default: what the slots are of.
     """
-    table = TimingTable(store, slots)
     pairs = list(zip(cells, states, strict=True))
     left = [cell for cell, state in pairs if state.state not in leave]
-    for experiment in {cell.experiment for cell in left}:
-        done = [c for c, s in pairs if s.state == State.DONE and c.experiment == experiment]
-        table.add(selected_timings(done, store))
-        if not all(table.has_near(c) for c in left if c.experiment == experiment):
-            table.add(sampled_timings(experiment, store, {cell.id for cell in done}))
+    machine = machine or machine_of(slots)
+    done = [cell for cell, state in pairs if state.state == State.DONE]
+    table = Estimator(store, machine, _timings(left, done, store))
     estimates = [
         table.estimate(cell)
         if state.state not in leave
@@ -130,7 +162,20 @@ def predict(
         for cell, state in pairs
     ]
     sharing = Counter(e.training for e in estimates if e.training is not None)
-    return Prediction(estimates, table.count, slots[0] is not None, len(slots), sharing)
+    return Prediction(estimates, table.based_on, table.basis, machine, slots, sharing)
+
+
+def _timings(left: Sequence[Cell], done: Sequence[Cell], store: Store) -> list[Timing]:
+    """Return what is known of the experiments of the cells left, and of those told by them."""
+    asked = {cell.experiment for cell in left}
+    if asked & set(TOGETHER):
+        asked |= set(TOGETHER)
+    found: list[Timing] = []
+    for experiment in sorted(asked):
+        own = [cell for cell in done if cell.experiment == experiment]
+        found += selected_timings(own, store)
+        found += sampled_timings(experiment, store, {cell.id for cell in own})
+    return found + [t for t in probed_timings(store.root) if t.cell.experiment in asked]
 
 
 def _each(seconds: float | None, cells: int) -> float | None:
@@ -139,7 +184,3 @@ def _each(seconds: float | None, cells: int) -> float | None:
 
 def _rounded(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds, 1)
-
-
-def _largest(values: Any) -> float | None:
-    return max((v for v in values if v is not None), default=None)

@@ -1,53 +1,58 @@
-"""Measured speeds of kinds of cells on a machine, kept beside the results and no part of them."""
+"""What probes measured of cells on a machine, kept beside the results and no part of them."""
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+from bench.cells import CELLS
+from bench.cells.cell import Cell
+from bench.estimate.history import Timing
 from bench.files.atomic import read_json, to_json, write_whole
 
 
 @dataclass(frozen=True)
-class Speed:
-    """What a short probe found of one kind of cell."""
+class Probed:
+    """What a short probe found of one cell: what its steps and evaluations will take."""
 
     kind: str
     device: str  # cpu or cuda
     machine: str  # the processor's or the GPU's name
-    shared_s: float  # seconds a multiply-add, of a training that cells share
-    own_s: float  # seconds a multiply-add, of the rest
+    shared_s: float  # of the training that cells share; 0 without one
+    own_s: float  # of the rest
     peak_memory_gb: float | None
     device_peak_gb: float | None
-    cell: str  # id of the cell that was cut short
+    cell: dict[str, Any]  # the settings of the cell that was cut short
     took_s: float
 
 
-def probe_file(root: Path, kind: str, device: str, machine: str) -> Path:
-    """Return where a results folder keeps the speed of a kind."""
-    name = hashlib.sha256(f"{kind}\n{device}\n{machine}".encode()).hexdigest()[:16]
-    return root / "probes" / f"{name}.json"
+def write_probe(root: Path, probed: Probed) -> None:
+    """Keep what was found, in the place of what was found before of the kind on the machine."""
+    named = f"{probed.kind}\n{probed.device}\n{probed.machine}"
+    name = hashlib.sha256(named.encode()).hexdigest()[:16]
+    write_whole(root / "probes" / f"{name}.json", to_json(asdict(probed)))
 
 
-def write_speed(root: Path, speed: Speed) -> None:
-    """Keep what was found, in the place of what was found before."""
-    path = probe_file(root, speed.kind, speed.device, speed.machine)
-    write_whole(path, to_json(asdict(speed)))
+def probed_timings(root: Path) -> Iterator[Timing]:
+    """Yield what probes found, of any machine; what is of another form is passed over."""
+    for path in sorted((root / "probes").glob("*.json")):
+        try:
+            probed = Probed(**(read_json(path) or {}))
+            cell = _cell(probed.cell)
+        except (TypeError, KeyError, ValueError, AttributeError):
+            continue
+        yield Timing(
+            cell,
+            probed.shared_s or None,
+            probed.own_s,
+            probed.peak_memory_gb,
+            probed.device_peak_gb,
+            probed.device,
+            probed.machine,
+            is_probe=True,
+        )
 
 
-def read_speed(root: Path, kind: str, device: str, machine: str) -> Speed | None:
-    """Return what was found of a kind on a machine; None if nothing was, or in another form."""
-    return _speed(probe_file(root, kind, device, machine))
-
-
-def read_speed_elsewhere(root: Path, kind: str, device: str) -> Speed | None:
-    """Return what was found of a kind on any machine with such a device; None if nothing was."""
-    found = (_speed(path) for path in sorted((root / "probes").glob("*.json")))
-    return next((s for s in found if s and (s.kind, s.device) == (kind, device)), None)
-
-
-def _speed(path: Path) -> Speed | None:
-    record = read_json(path)
-    try:
-        return None if record is None else Speed(**record)
-    except TypeError:
-        return None
+def _cell(record: dict[str, Any]) -> Cell:
+    return CELLS[record["experiment"]].model_validate(record)

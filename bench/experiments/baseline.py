@@ -11,7 +11,7 @@ from bench.cells.supervised import Supervised
 from bench.data.streams import Purpose, stream
 from bench.experiments.deterministic import deterministic
 from bench.experiments.evaluations import Evaluator, Frozen
-from bench.experiments.outcome import Clock, Outcome, Rates, Result, one_by_one
+from bench.experiments.outcome import Clock, Outcome, Result, Spent, one_by_one
 from bench.experiments.timing import seconds_of, steps_s
 from bench.networks.encoder import make_encoder
 from bench.results.folder import CellFolder
@@ -29,7 +29,7 @@ def run(cells: Sequence[Baseline], folders: Folders, device: str) -> list[Outcom
     return one_by_one(_result, cells, folders, device)
 
 
-def probe(cell: Baseline, data: Path, device: str, clock: Clock) -> Rates:
+def probe(cell: Baseline, data: Path, device: str, clock: Clock) -> Spent:
     """Time the evaluations, with labels those of the untrained network, and steps beside them.
 
     Args:
@@ -49,7 +49,7 @@ def probe(cell: Baseline, data: Path, device: str, clock: Clock) -> Rates:
     seconds = seconds_of(lambda: _accuracies(cell, evaluator, network), clock)
     if cell.baseline == "labels":
         seconds += steps_s(SupervisedTraining(_classifier(cell), source, device), clock)
-    return Rates(0.0, seconds / cell.multiply_adds)
+    return Spent(0.0, seconds)
 
 
 def _accuracies(cell: Baseline, evaluator: Evaluator, network: Frozen) -> dict[str, float]:

@@ -62,8 +62,8 @@ def one_by_one(
     ]
 
 
-class Rates(NamedTuple):
-    """Seconds a multiply-add, of a training that cells share and of the rest."""
+class Spent(NamedTuple):
+    """Seconds of a whole cell, of a training that cells share and of the rest."""
 
     shared: float
     own: float
@@ -88,5 +88,5 @@ class RunOnRanks(Protocol):
 class Probe(Protocol):
     """Times a few steps of a cell; nothing is kept."""
 
-    def __call__(self, cell: Any, data: Path, device: str, clock: Clock) -> Rates:
-        """Return the seconds of a multiply-add; `data` is the folder of data sets."""
+    def __call__(self, cell: Any, data: Path, device: str, clock: Clock) -> Spent:
+        """Return the seconds of the whole cell; `data` is the folder of data sets."""

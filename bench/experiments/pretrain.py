@@ -1,6 +1,5 @@
 """Contrastive pretraining on images, and evaluations of the frozen encoder."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -10,6 +9,7 @@ from typing import Any
 import torch
 
 from bench.cells.coordinates import EVALUATIONS
+from bench.cells.costs import Terms
 from bench.cells.pretrain import Pretrain
 from bench.distributed import ALONE, Ranks
 from bench.distributed.stop import agreed
@@ -18,8 +18,9 @@ from bench.errors import CellFailure, DataFailure
 from bench.experiments.deterministic import deterministic
 from bench.experiments.encoder_folder import TrainedFolder
 from bench.experiments.evaluations import Evaluator
-from bench.experiments.outcome import Clock, Outcome, Rates, Result, attempted
+from bench.experiments.outcome import Clock, Outcome, Result, Spent, attempted
 from bench.experiments.timing import (
+    Stopwatch,
     forward_rate,
     has_long_steps,
     seconds_of,
@@ -112,7 +113,7 @@ def _outcomes(
     return outcomes
 
 
-def probe(cell: Pretrain, data: Path, device: str, clock: Clock) -> Rates:
+def probe(cell: Pretrain, data: Path, device: str, clock: Clock) -> Spent:
     """Time steps, what is watched each epoch, and the evaluations of the untrained encoder.
 
     Args:
@@ -129,8 +130,8 @@ def probe(cell: Pretrain, data: Path, device: str, clock: Clock) -> Rates:
     if fault := evaluator.fault(cell):
         raise fault
     online = training.online
-    rate_s, work = forward_rate(online.backbone, source, cell, clock), cell.work
-    shared_s, evaluation_s = rate_s * work.shared, rate_s * work.own
+    rate_s = forward_rate(online.backbone, source, cell, clock)
+    shared_s, evaluation_s = (rate_s * _products(terms) for terms in cell.costs[-2:])
     if not has_long_steps(training, shared_s):
         shared_s = steps_s(training, clock)
         if cell.clusters is not None:
@@ -147,7 +148,12 @@ def probe(cell: Pretrain, data: Path, device: str, clock: Clock) -> Rates:
             lambda: evaluator.watch(cell, online), clock, expected_s=evaluation_s
         )
         shared_s += -(-cell.epochs // cell.knn_every_epochs) * look_s
-    return Rates(shared_s / work.shared, own_s / work.own)
+    return Spent(shared_s, own_s)
+
+
+def _products(terms: Terms) -> float:
+    """Return all multiply-adds among what takes the time."""
+    return sum(v for k, v in terms.items() if k.startswith(("multiply-adds", "linear")))
 
 
 def _outcome(
@@ -223,7 +229,7 @@ def _train(
     heartbeat: Callable[[], None],
     ranks: Ranks,
 ) -> None:
-    began = time.time()
+    watch = Stopwatch(cell, device)
     training = ranks.all_do(lambda: _training(cell, source, device, ranks))
     train(training, home, heartbeat, watch=partial(evaluator.watch, cell), ranks=ranks)
     if not ranks.first:
@@ -239,8 +245,7 @@ def _train(
     shares = training.probes.distribution()
     arrays = {} if shares is None else {"q_b_histogram": shares.cpu().numpy()}
     provenance = describe(device, torch.get_num_threads(), cell.plugins)
-    provenance |= {"began": began, "wall_s": time.time() - began}
-    provenance |= {"dataset": source.meta.fingerprint}
+    provenance |= watch.record() | {"dataset": source.meta.fingerprint}
     if ranks.many:
         provenance["ranks"] = ranks.world_size
     if training.step_kind != "plain":

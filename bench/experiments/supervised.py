@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.cells.supervised import Supervised
 from bench.experiments.deterministic import deterministic
-from bench.experiments.outcome import Clock, Outcome, Rates, Result, one_by_one
+from bench.experiments.outcome import Clock, Outcome, Result, Spent, one_by_one
 from bench.experiments.timing import (
     forward_rate,
     has_long_steps,
@@ -27,7 +27,7 @@ def run(cells: Sequence[Supervised], folders: Folders, device: str) -> list[Outc
     return one_by_one(_result, cells, folders, device)
 
 
-def probe(cell: Supervised, data: Path, device: str, clock: Clock) -> Rates:
+def probe(cell: Supervised, data: Path, device: str, clock: Clock) -> Spent:
     """Time steps, and the test after each epoch.
 
     Args:
@@ -41,14 +41,13 @@ def probe(cell: Supervised, data: Path, device: str, clock: Clock) -> Rates:
     """
     source = open_source(cell, data, device)
     training = SupervisedTraining(cell, source, device)
-    work = cell.multiply_adds
-    seconds = forward_rate(training.online, source, cell, clock) * work
+    seconds = forward_rate(training.online, source, cell, clock) * cell.multiply_adds
     tested = len(source.labels["test"]) / len(source.labels["train"])
     forward_test_s = seconds / (3 * cell.epochs) * tested
     if not has_long_steps(training, seconds):
         seconds = steps_s(training, clock)
     test_s = seconds_unless_long(training.test_top1, clock, expected_s=forward_test_s)
-    return Rates(0.0, (seconds + cell.epochs * test_s) / work)
+    return Spent(0.0, seconds + cell.epochs * test_s)
 
 
 def _result(cell: Supervised, folder: CellFolder, data: Path, device: str) -> Result:

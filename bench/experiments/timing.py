@@ -29,6 +29,30 @@ def clock_for(cell: Cell, device: str) -> Clock:
     return time.process_time if alone else time.perf_counter
 
 
+class Stopwatch:
+    """Seconds of computing a cell, for its provenance."""
+
+    def __init__(self, cell: Cell, device: str) -> None:
+        """Begin to count."""
+        self.began, self._wall = time.time(), time.monotonic()
+        alone = clock_for(cell, device) is time.process_time
+        self._cpu = time.process_time() if alone else None
+
+    def record(self, stack: int = 1) -> dict[str, float]:
+        """Return when it began and each cell's share of the seconds so far.
+
+        Those of the processor too, which other load of the machine does not lengthen, where this
+        process alone computes.
+
+        Args:
+            stack: cells that share them.
+        """
+        found = {"began": self.began, "wall_s": (time.monotonic() - self._wall) / stack}
+        if self._cpu is not None:
+            found["cpu_s"] = (time.process_time() - self._cpu) / stack
+        return found
+
+
 def seconds_of(work: Callable[[], Any], clock: Clock) -> float:
     """Return the seconds of some work, what it left to the GPU included."""
     began = clock()

@@ -1,6 +1,5 @@
 """Ranks that compute each cell together: the first takes cells and leads, the others follow."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -14,6 +13,7 @@ from bench.environment import Place, place
 from bench.errors import Interrupted, LaunchError, RankLost
 from bench.experiments import EXPERIMENTS, Outcome
 from bench.experiments.outcome import RunOnRanks
+from bench.experiments.timing import Stopwatch
 from bench.launch.devices import visible_gpus
 from bench.launch.options import check_ranks
 from bench.launch.worker import Assignment, compute_stacks, configure_process, provenance_of
@@ -91,9 +91,12 @@ def _compute(
     cells: Sequence[Cell], folders: Folders, *, ranks: Ranks, device: str
 ) -> tuple[Sequence[Outcome], dict[str, Any]]:
     """Tell the other ranks which cells are next, and compute them with these."""
-    cells, began = ranks.tell(list(cells)), time.time()
+    cells = ranks.tell(list(cells))
+    watch = Stopwatch(cells[0], device)
     outcomes = _run_of(cells)(cells, folders, device, ranks)
-    return outcomes, provenance_of(device, began, cells) | {"ranks": ranks.world_size}
+    spent = watch.record(len(cells)) | {"ranks": ranks.world_size}
+    spent.pop("cpu_s", None)  # of one rank
+    return outcomes, provenance_of(device, spent, cells)
 
 
 def _follow(store: Store, data: Path, ranks: Ranks, device: str) -> None:

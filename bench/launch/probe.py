@@ -17,12 +17,12 @@ import torch
 
 from bench.cells.stacks import Stack, make_stacks
 from bench.errors import BenchError, CellFailure
+from bench.estimate.machine import machine_of
 from bench.estimate.predict import Prediction
-from bench.estimate.probe_files import Speed, write_speed
-from bench.estimate.rates import machine_of
+from bench.estimate.probe_files import Probed, write_probe
 from bench.experiments import EXPERIMENTS, probe_of
 from bench.experiments.deterministic import deterministic
-from bench.experiments.outcome import Clock, Rates
+from bench.experiments.outcome import Clock, Spent
 from bench.experiments.timing import clock_for
 from bench.launch.worker import configure_process, peak_memory_gb
 from bench.results.store import Store
@@ -31,8 +31,8 @@ ENOUGH_S = 0.5  # of a cut cell
 FIRST_CUT = 1 / 512
 
 
-def probe(stack: Stack, data: Path, gpu: str | None, machine: str) -> Speed:
-    """Return how fast cells of one kind are computed here.
+def probe(stack: Stack, data: Path, gpu: str | None, machine: str) -> Probed:
+    """Return how long a cell of one kind will take here.
 
     Args:
         stack: cells; an experiment's own probe times the first alone.
@@ -51,14 +51,14 @@ def probe(stack: Stack, data: Path, gpu: str | None, machine: str) -> Speed:
         own_probe = probe_of(cell.experiment)
         with deterministic(device):
             if own_probe is not None:
-                rates = own_probe(cell, data, device, clock)
+                spent = own_probe(cell, data, device, clock)
             else:
-                rates = Rates(0.0, _cut_rate(stack, data, device, clock))
+                spent = Spent(0.0, _cut_s_of_one(stack, data, device, clock))
         peak = torch.cuda.max_memory_allocated() / 1e9 if device == "cuda" else None
-    return Speed(
-        cell.cost_kind, device, machine, rates.shared, rates.own,
+    return Probed(
+        cell.cost_kind, device, machine, spent.shared, spent.own,
         peak_memory_gb=peak_memory_gb(), device_peak_gb=None if peak is None else round(peak, 3),
-        cell=cell.id, took_s=round(time.monotonic() - began, 3),
+        cell=cell.model_dump(mode="json"), took_s=round(time.monotonic() - began, 3),
     )  # fmt: skip
 
 
@@ -75,14 +75,14 @@ def _worker_settings(gpu: str | None) -> Iterator[str]:
             os.environ["CUDA_VISIBLE_DEVICES"] = visible
 
 
-def _cut_rate(stack: Stack, data: Path, device: str, clock: Clock) -> float:
-    """Return seconds a multiply-add of one cell, from growing parts of the stack's work.
+def _cut_s_of_one(stack: Stack, data: Path, device: str, clock: Clock) -> float:
+    """Return the seconds of the first cell of a stack, from growing parts of the stack's work.
 
     Cells that cannot be cut are computed once as a whole.
     """
     if not stack[0].cuttable:
         work, seconds = _cut_s(stack, 1, data, device, clock)
-        return seconds / work
+        return seconds / work * stack[0].multiply_adds
     _cut_s(stack, FIRST_CUT, data, device, clock)  # warm-up
     share, before = FIRST_CUT, (0.0, 0.0)
     while True:
@@ -92,7 +92,8 @@ def _cut_rate(stack: Stack, data: Path, device: str, clock: Clock) -> float:
         share, before = min(1.0, 4 * share), (work, seconds)
     slope = (seconds - before[1]) / (work - before[0]) if work > before[0] else seconds / work
     whole = sum(cell.multiply_adds for cell in stack)
-    return (seconds + max(0.0, slope) * (whole - work)) / whole
+    whole_s = seconds + max(0.0, slope) * (whole - work)
+    return whole_s / whole * stack[0].multiply_adds
 
 
 def _cut_s(
@@ -137,7 +138,7 @@ def probe_unknown(
         kind = stack[0].cost_kind
         print(f"bench: probing {kind}", file=sys.stderr)
         try:
-            write_speed(store.root, probe(stack, data, slots[0], machine))
+            write_probe(store.root, probe(stack, data, slots[0], machine))
         except (BenchError, CellFailure, RuntimeError, ValueError, MemoryError) as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
             faults.append(f"{kind}: no probe: {lines[0]}")

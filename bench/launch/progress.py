@@ -15,7 +15,8 @@ from rich.text import Text
 
 from bench.cells.cell import Cell
 from bench.cells.telling import labels
-from bench.launch.time_left import TimeLeft
+from bench.estimate.predict import Prediction
+from bench.launch.time_left import Expected, TimeLeft
 from bench.results.standing import Standing, standing_of
 from bench.results.store import OVER, CellState, State, Store
 from bench.text import counted
@@ -33,13 +34,25 @@ class Followed:
 
     cells: Sequence[Cell]
     store: Store
-    seconds: Sequence[float | None]  # predicted of each; None: not known
+    expected: Sequence[Expected]  # of each
+    stacks: Sequence[Sequence[int]] | None = None  # places of those that are computed together
     watches: bool = False  # what others compute: no worker of this run starts
 
     @cached_property
     def labels(self) -> list[str]:
         """A short name for each cell."""
         return labels(self.cells)
+
+
+def expected_of(prediction: Prediction) -> dict[str, Expected]:
+    """Return what is predicted of each cell, by its id."""
+    found = {}
+    for estimate in prediction.estimates:
+        parts = prediction.parts(estimate)
+        if estimate.cell.training_id is None:  # its own time is that of its training
+            parts = parts[::-1]
+        found[estimate.cell.id] = Expected(estimate.kind, *parts)
+    return found
 
 
 NOTHING = Followed((), Store(Path()), ())
@@ -61,7 +74,7 @@ class Progress:
         """
         self.title, self.already, self.slots = title, already, slots
         self.followed, self.began = followed, time.monotonic()
-        self.time_left = TimeLeft(followed.seconds, slots)
+        self.time_left = TimeLeft(followed.expected, slots, followed.stacks)
         self.console = Console(file=sys.stderr)
         self.live = Live(console=self.console, refresh_per_second=4, transient=True)
         self.last_line, self.last_at, self.last_counts = "", 0.0, Counter[State]()
@@ -119,11 +132,10 @@ class Progress:
         spent = time.monotonic() - self.began
         more = ""
         if _over(counts) < counts.total() and left_s is not None:
-            more = f", about {duration(left_s)} left" if left_s > 0 else ", longer than predicted"
+            more = f", about {duration(left_s)} left"
         starts = bool(self.followed.cells) and not self.followed.watches
         if starts and not self.any_begun and not _over(counts):
-            left = more if left_s is not None and left_s > 0 else ""
-            more = f"; {counted(self.slots, 'worker')} starting (loading PyTorch){left}"
+            more = f"; {counted(self.slots, 'worker')} starting (loading PyTorch){more}"
         return f"{self.title}: {', '.join(parts)} ({duration(spent)}{more})"
 
     def _cell_lines(self, standings: Mapping[int, Standing]) -> list[str]:

@@ -13,7 +13,7 @@ from bench.errors import Interrupted, LaunchError
 from bench.estimate.predict import predict
 from bench.launch.devices import slots
 from bench.launch.local import LocalQueue
-from bench.launch.progress import Followed, Progress
+from bench.launch.progress import Followed, Progress, expected_of
 from bench.launch.worker import Assignment, run_worker
 from bench.results.store import OVER, CellState, State, Store
 from bench.signals import stoppable
@@ -91,10 +91,12 @@ class _Grid:
         places = [None] if jobs == 0 else slots(jobs)
         over = Counter(state.state for state in states if state.state in leave)
         prediction = predict(self.cells, states, self.store, places, leave=leave)
-        expected = {e.cell.id: prediction.seconds(e) for e in prediction.estimates}
+        expected = expected_of(prediction)
         stacks = make_stacks(todo, len(places))
         cells = [cell for stack in stacks for cell in stack]
-        followed = Followed(cells, self.store, [expected[cell.id] for cell in cells])
+        places_of = {cell.id: i for i, cell in enumerate(cells)}
+        together = [[places_of[cell.id] for cell in stack] for stack in stacks]
+        followed = Followed(cells, self.store, [expected[cell.id] for cell in cells], together)
         retry_before = self.store.retry_from_now(todo) if self.retry_failed else 0.0
         with (
             stoppable(),

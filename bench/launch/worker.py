@@ -4,13 +4,13 @@ import os
 import resource
 import signal
 import sys
-import time
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,9 @@ Record = dict[str, Any]
 Compute = Callable[[Sequence[Cell], Folders], tuple[Sequence[Outcome], Record]]
 """Computes a stack; returns an outcome for each cell, and the provenance that they share."""
 Held = tuple[Cell, Claim]
+
+
+_computed = count()  # stacks of this process: the first one waits for libraries to load
 
 
 @dataclass(frozen=True)
@@ -177,25 +180,26 @@ def _compute(
     cells: Sequence[Cell], folders: Folders, *, device: str, sharing: int
 ) -> tuple[Sequence[Outcome], Record]:
     """Compute a stack in this process alone."""
-    from bench.launch.gpu_usage import Meter  # loads torch
+    from bench.experiments.timing import Stopwatch  # loads torch
+    from bench.launch.gpu_usage import Meter
 
-    began, meter = time.time(), Meter(os.environ["CUDA_VISIBLE_DEVICES"], sharing)
+    watch, meter = Stopwatch(cells[0], device), Meter(os.environ["CUDA_VISIBLE_DEVICES"], sharing)
     with meter:
         outcomes = EXPERIMENTS[cells[0].experiment](cells, folders, device)
-    return outcomes, provenance_of(device, began, cells) | meter.record()
+    spent = watch.record(len(cells)) | {"earlier": next(_computed)}
+    return outcomes, provenance_of(device, spent, cells) | meter.record()
 
 
-def provenance_of(device: str, began: float, cells: Sequence[Cell]) -> Record:
+def provenance_of(device: str, spent: Record, cells: Sequence[Cell]) -> Record:
     """Return the provenance of each cell of a stack that ends now.
 
     Args:
         device: where it was computed, as torch names it.
-        began: start, in seconds since 1970.
+        spent: when it began, and each cell's share of the seconds.
         cells: the cells of the stack.
     """
     return describe(device, THREADS, cells[0].plugins) | {  # a stack has one objective
-        "began": began,
-        "wall_s": (time.time() - began) / len(cells),
+        **spent,
         "stack": len(cells),
         "peak_memory_gb": peak_memory_gb(),
     }

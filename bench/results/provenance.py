@@ -17,8 +17,8 @@ from bench.results.names import MOST_NAMES, is_name
 from bench.text import foreign_text
 
 NUMBERS = (
-    "attempt", "began", "device_busy", "device_peak_gb", "device_total_gb", "packed",
-    "peak_memory_gb", "ranks", "stack", "threads", "wall_s",
+    "attempt", "began", "cpu_s", "device_busy", "device_peak_gb", "device_total_gb", "earlier",
+    "packed", "peak_memory_gb", "ranks", "stack", "threads", "wall_s",
 )  # fmt: skip
 MOST_NESTED = 4  # trained, machine, processor: 3
 LONGEST_TEXT = 1000  # characters of a value

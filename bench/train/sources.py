@@ -106,7 +106,13 @@ class InMemory:
             yield self.shown(part, rows, parameters)
 
     def drawn(self, part: Part, rng: np.random.Generator, batch: int) -> ViewParameters:
-        """Return the parameters of the views of so many images."""
+        """Draw the parameters of the views of a batch.
+
+        Args:
+            part: the images that are shown.
+            rng: the generator of the views' numbers.
+            batch: images.
+        """
         side = self.resized_to
         height, width = (side, side) if side else self.parts[part].pixels.shape[-2:]
         return self.views.draw(rng, batch, height, width)

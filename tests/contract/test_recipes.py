@@ -136,7 +136,9 @@ def test_an_experiment_is_a_record_a_line_a_file_and_a_suite(
     probed = workspace.call("plan", ADDED, "--probe", "--json")
     assert (probed.status, probed.err) == (0, f"bench: probing {ADDED}\n")
     (kind,) = probed.json["predicted"]["by_kind"]
-    assert (kind["kind"], kind["cells"], kind["message"]) == (ADDED, 9, "probe")
+    assert (kind["kind"], kind["cells"], kind["message"]) == (
+        ADDED, 9, "probe of this machine",
+    )  # fmt: skip
     assert kind["core_s"] is not None
     assert not (workspace.root / "results" / ADDED).exists()
     counts = workspace.call("run", ADDED, "--executor", "inline", "--json").json

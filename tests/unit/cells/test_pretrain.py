@@ -82,10 +82,12 @@ def test_the_papers_kappa_belongs_to_128_dimensions_at_its_temperature(
 
 
 def test_a_classifier_that_is_shown_new_views_costs_a_pass_an_epoch() -> None:
-    plain, shown = (small_cell(linear=name).work for name in (None, "mutual-information"))
+    plain, shown = (small_cell(linear=name).costs.own for name in (None, "mutual-information"))
     once = small_cell().multiply_adds / 2 / 6  # of two views, forward and backward, twice
-    classifier = 3 * 30 * 96 * 16 * 10
-    assert shown.own - plain.own == pytest.approx(30 * once + classifier)
+    network = "multiply-adds small/half"
+    assert shown[network] - plain[network] == pytest.approx(30 * once)
+    assert shown["linear mutual-information"] == 30 * 96 * 16 * 10
+    assert shown["views affine"] == 30 * 96
 
 
 def test_the_rate_of_biases_follows_the_same_rule() -> None:

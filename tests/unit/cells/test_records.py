@@ -14,7 +14,7 @@ from bench.cells.supervised import Supervised
 from bench.experiments import probe_of
 from bench.suites.expand import expand
 from bench.suites.load import load_suite, suite_paths
-from tests.fakes.cells import small_cell
+from tests.fakes.cells import baseline_cell, small_cell
 from tests.fakes.paths import SUITES
 
 KINDS = {
@@ -95,11 +95,37 @@ def test_a_cut_is_so_much_of_the_work_and_of_the_same_kind(experiment: str) -> N
 def test_work_is_the_training_s_and_the_cell_s_own() -> None:
     toy, plain = first_cell("spirals"), small_cell()
     linear = small_cell(linear="openselfsup", linear_once=True)
-    assert toy.work == (0.0, toy.multiply_adds)
-    assert plain.work.shared == linear.work.shared == plain.multiply_adds
-    steps = 3 * 100 * 96 * (4 * 4) * 10  # passes, epochs, images, features, classes
-    assert linear.work.own - plain.work.own == steps
-    assert plain.evaluation_kind != linear.evaluation_kind
+    assert toy.costs.shared == {}
+    assert toy.costs.own["multiply-adds"] == toy.multiply_adds
+    assert plain.costs.shared == linear.costs.shared
+    assert plain.costs.shared["multiply-adds small/half"] == plain.multiply_adds
+    classifier = 100 * 96 * (4 * 4) * 10  # epochs, images, features, classes
+    assert linear.costs.own == plain.costs.own | {"linear openselfsup": classifier}
+
+
+def test_what_takes_the_time_of_a_training_is_counted() -> None:
+    """96 images in batches of 16, twice, by two views, and two looks at the kNN accuracy."""
+    costs = small_cell(knn_every_epochs=1).costs
+    assert costs.shared["steps"] == 2 * 6
+    assert costs.shared["views affine"] == 2 * 96 * 2
+    assert costs.shared["kNN"] == 2 * 96 * 450 * 16
+    assert costs.shared["images from memory"] == 2 * 96 + 2 * (96 + 450)
+    assert small_cell().costs.shared["images from memory"] == 2 * 96
+    assert "images from files" in small_cell(dataset="imagenet100").costs.shared
+    assert (costs.network, costs.own["start"]) == ("small/half", 1)
+    momentum = small_cell("moco-v2").costs.shared["bytes small/half"]
+    assert momentum / small_cell().costs.shared["bytes small/half"] == 4 / 6
+
+
+def test_a_baseline_s_and_a_classifier_s_time_is_their_own() -> None:
+    raw = baseline_cell("raw", width=None, linear="logistic", few_shot=3).costs
+    assert set(raw.own) == {"start", "images from memory", "kNN", "linear logistic", "few-shot"}
+    assert raw.own["kNN"] == 96 * 450 * 3 * 8 * 8
+    trained, supervised = baseline_cell("labels").costs, classifier().costs
+    assert trained.own["steps"] == 2 * 6
+    assert trained.shared == supervised.shared == {}
+    assert supervised.own["steps"] > 0
+    assert supervised.network == trained.network == "small/half"
 
 
 def test_only_cells_of_an_encoder_share_a_training_and_span_ranks() -> None:

@@ -7,10 +7,11 @@ import pytest
 
 from bench.cells.cell import Cell
 from bench.cells.pretrain import Pretrain
-from bench.estimate.history import timing_of
+from bench.estimate.estimate import Estimate
+from bench.estimate.history import sampled_timings, timing_of
+from bench.estimate.machine import Machine
 from bench.estimate.predict import Prediction, predict, total_s, wall_s
-from bench.estimate.probe_files import Speed, write_speed
-from bench.estimate.rates import Estimate
+from bench.estimate.probe_files import Probed, write_probe
 from bench.files.atomic import write_whole
 from bench.results.provenance import processor
 from bench.results.store import Store
@@ -23,67 +24,172 @@ def predicted(store: Store, *cells: Cell, slots: int = 1) -> Prediction:
     return predict(cells, store.states(cells), store, [None] * slots)
 
 
-def rates(prediction: Prediction) -> list[Any]:
-    """Return seconds a million multiply-adds of what is predicted."""
-    seconds = [(prediction.seconds(e), e.cell.multiply_adds) for e in prediction.estimates]
-    return [None if s is None else pytest.approx(1e6 * s / w) for s, w in seconds]
+def seconds(prediction: Prediction) -> list[Any]:
+    found = [prediction.seconds(e) for e in prediction.estimates]
+    return [None if s is None else pytest.approx(s, rel=0.15) for s in found]
 
 
 def test_the_nearest_in_settings_counts(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    finish(store, toy(seed=1, mi_true=4.0), rate=2.0)
-    finish(store, toy(K=16), rate=5.0)
-    unlike, kind = predicted(store, toy(K=32)), predicted(store, toy())
-    assert unlike.estimates[0].message == "finished cells of other sizes"
-    assert rates(kind) == [2.0]
-    assert kind.estimates[0].message == "finished cells"
-    finish(store, toy(seed=7), rate=3.0)  # all but the seed
-    assert rates(predicted(store, toy())) == [3.0]
-    assert rates(predicted(store, toy(steps=3000))) == [
-        pytest.approx(rates_mean(toy(mi_true=4.0), 2.0, toy(), 3.0))
+    finish(store, toy(seed=1, mi_true=4.0), wall_s=2.0)
+    finish(store, toy(K=16), wall_s=9.0)
+    (kind,), (unlike,) = predicted(store, toy()).estimates, predicted(store, toy(K=32)).estimates
+    assert (kind.message, kind.is_near) == ("1 finished cell of this machine", True)
+    told = "2 finished cells of other sizes of this machine"
+    assert (unlike.source, unlike.message, unlike.is_near) == ("finished", told, False)
+    assert predicted(store, toy()).basis == ["2 finished cells of this machine"]
+    for seed in range(5, 15):  # all but the seed
+        finish(store, toy(seed=seed), wall_s=4.0)
+    assert seconds(predicted(store, toy())) == [4.0]
+
+
+def test_a_longer_cell_takes_longer(tmp_path: Path) -> None:
+    """Planted: 1 s, and 10 ms a step."""
+    store = Store(tmp_path)
+    for steps in (100, 1000, 10_000):
+        finish(store, toy(steps=steps), wall_s=1 + steps / 100)
+    assert seconds(predicted(store, toy(steps=3000), toy(steps=50_000))) == [31.0, 501.0]
+
+
+def test_a_network_that_never_ran_is_unknown(tmp_path: Path) -> None:
+    """Its time and its memory, whatever else has run: also one of another size."""
+    store = Store(tmp_path)
+    for seed in range(3):
+        finish_encoder(store, small_cell(seed=seed), training_s=8.0, evaluation_s=1.0)
+    other = small_cell(arch="resnet18", stem="cifar")
+    large = small_cell(width=32)
+    longer = small_cell(epochs=20)
+    prediction = predicted(store, other, large, longer)
+    assert [e.message for e in prediction.estimates] == [
+        "nothing like it has run: network resnet18/cifar",
+        "nothing like it has run: network small/half of this size",
+        "3 finished cells of this machine",
     ]
+    assert seconds(prediction)[:2] == [None, None]
+    assert [e.peak_memory_gb for e in prediction.estimates] == [None, None, 0.5]
+    record = prediction.record()
+    assert (record["core_s"], record["cells_unknown"]) == (None, 2)
+    assert record["known"]["core_s"] is not None
 
 
-def rates_mean(a: Cell, rate_a: float, b: Cell, rate_b: float) -> float:
-    work = a.multiply_adds + b.multiply_adds
-    return (rate_a * a.multiply_adds + rate_b * b.multiply_adds) / work
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"views": "moco-v2"}, "views moco-v2"),
+        ({"linear": "openselfsup"}, "linear openselfsup"),
+        ({"dataset": "imagenet100"}, "images from files"),
+    ],
+)
+def test_what_never_ran_of_a_cell_is_named(
+    tmp_path: Path, changes: dict[str, Any], told: str
+) -> None:
+    store = Store(tmp_path)
+    finish_encoder(store, small_cell(), training_s=8.0, evaluation_s=1.0)
+    (estimate,) = predicted(store, small_cell(seed=1, **changes)).estimates
+    assert estimate.source == "unknown"
+    assert estimate.message.startswith(f"nothing like it has run: {told}")
 
 
 def test_another_machine_is_told_and_comes_after_this_one(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    finish(store, toy(seed=1), rate=9.0, machine={"processor": "Abacus"})
+    finish(store, toy(seed=1), wall_s=9.0, machine={"processor": "Abacus"})
     (estimate,) = predicted(store, toy()).estimates
     assert (estimate.source, estimate.message) == (
-        "finished", "finished cells from another machine (Abacus)",
+        "finished", "1 finished cell of another machine (Abacus)",
     )  # fmt: skip
-    finish(store, toy(seed=2), rate=2.0)
-    assert rates(predicted(store, toy())) == [2.0]
-    finish(store, toy(seed=3), rate=1.0, device="cuda")  # no slot of this kind
-    assert rates(predicted(store, toy())) == [2.0]
+    finish(store, toy(seed=2), wall_s=2.0)
+    assert seconds(predicted(store, toy())) == [2.0]
+    finish(store, toy(seed=3), wall_s=1.0, device="cuda")  # no slot of this kind
+    assert seconds(predicted(store, toy())) == [2.0]
 
 
-def test_a_probe_comes_before_other_kinds_and_after_its_own(tmp_path: Path) -> None:
+def probe(root: Path, cell: Cell, settings: dict[str, Any] | None = None) -> None:
+    found: dict[str, Any] = {
+        "kind": cell.cost_kind, "device": "cpu", "machine": processor(), "shared_s": 0.0,
+        "own_s": 4.0, "peak_memory_gb": 0.3, "device_peak_gb": None,
+        "cell": settings or cell.model_dump(mode="json"), "took_s": 1.0,
+    }  # fmt: skip
+    write_probe(root, Probed(**found))
+
+
+def test_a_probe_comes_before_other_sizes_and_after_its_own_kind(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    finish(store, toy(K=16), rate=5.0)
-    write_speed(
-        tmp_path,
-        Speed(toy().cost_kind, "cpu", processor(), 0.0, 4e-6, 0.3, None, toy().id, 1.0),
-    )
+    finish(store, toy(K=16), wall_s=5.0)
+    probe(tmp_path, toy())
     prediction = predicted(store, toy())
-    assert (rates(prediction), prediction.estimates[0].source) == ([4.0], "probe")
-    finish(store, toy(mi_true=6.0), rate=2.0)
-    assert rates(predicted(store, toy())) == [2.0]
+    assert (seconds(prediction), prediction.estimates[0].source) == ([4.0], "probe")
+    assert prediction.basis == ["1 finished cell of this machine", "probes of this machine"]
+    for seed in range(10):
+        finish(store, toy(seed=seed, mi_true=6.0), wall_s=2.0)
+    assert seconds(predicted(store, toy())) == [2.0]
+
+
+def test_a_probe_of_another_form_is_passed_over(tmp_path: Path) -> None:
+    probe(tmp_path, toy(), settings={"experiment": "gaussian-mi"})
+    write_whole(tmp_path / "probes" / "old.json", b'{"kind": "gaussian-mi", "own_s": 1.0}')
+    assert predicted(Store(tmp_path), toy()).estimates[0].source == "unknown"
 
 
 def test_nothing_known_is_unknown_and_done_is_free(tmp_path: Path) -> None:
     store = Store(tmp_path)
     prediction = predicted(store, toy())
     assert (prediction.core_s, prediction.estimates[0].source) == (None, "unknown")
+    assert prediction.estimates[0].message == "nothing like it has run: gaussian-mi"
     assert prediction.record()["by_kind"][0]["core_s"] is None
-    finish(store, toy())
+    finish(store, toy(), wall_s=3.0)
     prediction = predicted(store, toy(), toy(seed=1))
     assert [e.source for e in prediction.estimates] == ["done", "finished"]
-    assert prediction.core_s == pytest.approx(1e-6 * toy().multiply_adds)
+    assert prediction.core_s == pytest.approx(3.0, rel=0.01)
+
+
+def test_exported_tables_tell_their_times(tmp_path: Path) -> None:
+    results = Path(__file__).parents[3] / "results" / "reference"
+    store = Store(tmp_path, have=[results])
+    cells = [cell for cell in _finished_in(results) if cell.training_id][:1]
+    other = cells[0].model_copy(update={"seed": 77})
+    (estimate,) = predicted(store, other).estimates
+    assert estimate.source == "finished"
+    assert 60 < (estimate.shared_s or 0) < 600
+
+
+def _finished_in(results: Path) -> list[Cell]:
+    timings = sampled_timings("pretrain", Store(results), ())
+    assert all(t.shared_s and t.own_s for t in timings[:5])
+    return [timing.cell for timing in timings]
+
+
+def test_a_gpu_that_is_not_here_is_modelled(tmp_path: Path) -> None:
+    """The sum spans a factor 3; finished cells of that GPU come first; toys have no model."""
+    store, h100 = Store(tmp_path), Machine("cuda", "H100")
+    network: dict[str, Any] = {
+        "arch": "resnet18",
+        "stem": "cifar",
+        "width": 64,
+        "image_size": 32,
+        "epochs": 100,
+    }
+    asked = [small_cell(**network)]
+
+    def on(machine: Machine, cells: list[Any]) -> Prediction:
+        return predict(cells, store.states(cells), store, ["H100"], machine=machine)
+
+    prediction = on(h100, asked)
+    (estimate,) = prediction.estimates
+    assert (estimate.source, estimate.message) == ("model", "model of an H100, within a factor 3")
+    record = prediction.record()
+    assert (record["span"], record["gpus"], record["peak_memory_gb"]) == (3.0, 1, None)
+    assert record["gpu_hours"] == pytest.approx((record["core_s"] or 0) / 3600, abs=1e-4)
+    assert on(h100, [toy()]).estimates[0].source == "unknown"
+    assert on(Machine("cuda", "Abacus"), asked).estimates[0].source == "unknown"
+    times: dict[str, Any] = {"training_s": 80.0, "evaluation_s": 5.0, "device": "cuda"}
+    finish_encoder(store, small_cell(seed=1, **network), **times, device_name="NVIDIA A100")
+    assert on(h100, asked).estimates[0].source == "model"
+    name = "NVIDIA H100 80GB HBM3"
+    finish_encoder(store, small_cell(seed=2, **network), **times, device_name=name)
+    prediction = on(h100, asked)
+    assert prediction.estimates[0].message == f"1 finished cell of another machine ({name})"
+    assert seconds(prediction) == [85.0]
+    assert prediction.record()["span"] == 1.0
 
 
 def test_a_stopped_or_torn_or_foreign_cell_tells_no_time(tmp_path: Path) -> None:
@@ -117,9 +223,11 @@ def test_an_evaluation_costs_what_is_left_without_the_training(
     assert timing_of(small_cell(), origin, resumed=True).shared_s is None
 
 
-def finish_encoder(store: Store, cell: Pretrain, training_s: float, evaluation_s: float) -> None:
+def finish_encoder(
+    store: Store, cell: Pretrain, training_s: float, evaluation_s: float, **origin: Any
+) -> None:
     trained = {"began": 0.0, "wall_s": training_s}
-    finish(store, cell, wall_s=training_s + evaluation_s, trained=trained)
+    finish(store, cell, wall_s=training_s + evaluation_s, trained=trained, **origin)
     write_whole(store.root / "trained" / cell.training_id / "summary.json", b"{}")
 
 
@@ -130,41 +238,48 @@ def test_cells_of_one_training_cost_one_and_none_where_it_is_there(tmp_path: Pat
     ask = [small_cell(knn_k=3), small_cell(knn_k=7), small_cell(seed=1, knn_k=7)]
     prediction = predicted(store, *ask, slots=2)
     assert ask[0].training_id == ask[1].training_id
-    assert [prediction.seconds(e) for e in prediction.estimates] == [
-        pytest.approx(5.0), pytest.approx(5.0), pytest.approx(1.0),
-    ]  # fmt: skip
+    assert seconds(prediction) == [5.0, 5.0, 1.0]
     record = prediction.record()
-    assert (record["core_s"], record["wall_s"]) == (11.0, 10.0)  # two that share are one unit
+    assert record["core_s"] == pytest.approx(11, rel=0.1)
+    assert record["wall_s"] == pytest.approx(10, rel=0.1)  # two that share are one unit
     assert record["by_kind"][0]["cells"] == 3
-    assert ask[0].work.shared == ask[0].multiply_adds
 
 
 def test_an_evaluation_is_predicted_from_those_like_it(tmp_path: Path) -> None:
-    """That of a linear classifier takes ten times as long a multiply-add."""
+    """That of a linear classifier takes ten times as long."""
     store = Store(tmp_path)
-    for seed, linear, rate in ((1, None, 1e-6), (2, "openselfsup", 1e-5)):
+    for seed, linear, own_s in ((1, None, 1.0), (2, "openselfsup", 10.0)):
         cell = small_cell(seed=seed, linear=linear, knn_k=3)
-        finish_encoder(store, cell, training_s=8.0, evaluation_s=rate * cell.work.own)
+        finish_encoder(store, cell, training_s=8.0, evaluation_s=own_s)
     cells = [small_cell(linear=linear) for linear in (None, "openselfsup")]
-    own_s = [estimate.own_s for estimate in predicted(store, *cells).estimates]
-    assert own_s == pytest.approx([1e-6 * cells[0].work.own, 1e-5 * cells[1].work.own])
+    found = [estimate.own_s for estimate in predicted(store, *cells).estimates]
+    assert found == pytest.approx([1.0, 10.0], rel=0.1)
 
 
-def test_memory_is_the_largest_of_the_nearest(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    finish(store, toy(seed=1), peak_memory_gb=0.7, device_peak_gb=0.2)
-    finish(store, toy(seed=2), peak_memory_gb=0.6)
-    finish(store, toy(K=16), peak_memory_gb=9.0)
-    record = predicted(store, toy()).record()
-    assert (record["peak_memory_gb"], record["device_peak_gb"]) == (0.7, 0.2)
+def test_processor_time_counts_where_it_is_known(tmp_path: Path) -> None:
+    """A cell on a busy machine: 30 s on the wall, 10 s of the processor, 8 of them training."""
+    origin = {
+        "wall_s": 30.0, "cpu_s": 10.0, "began": 100.0, "attempt": 1, "stack": 1,
+        "trained": {"began": 101.0, "wall_s": 24.0, "cpu_s": 8.0},
+    }  # fmt: skip
+    timing = timing_of(small_cell(), origin)
+    assert (timing.shared_s, timing.own_s) == (8.0, 2.0)
+    del origin["trained"]["cpu_s"]  # type: ignore[attr-defined]
+    timing = timing_of(small_cell(), origin)
+    assert (timing.shared_s, timing.own_s) == (24.0, 6.0)
+
+
+def test_ranks_tell_nothing_of_one_worker() -> None:
+    origin = {"wall_s": 3.0, "attempt": 1, "began": 0.0, "ranks": 4}
+    assert timing_of(toy(), origin).own_s is None
 
 
 def test_a_single_cell_takes_its_time_however_many_workers(tmp_path: Path) -> None:
     store = Store(tmp_path)
     finish(store, toy(seed=1), wall_s=6.0)
     estimates = predicted(store, toy()).estimates
-    assert wall_s(estimates, 4) == pytest.approx(6.0)
-    assert total_s(estimates) == pytest.approx(6.0)
+    assert wall_s(estimates, 4) == pytest.approx(6.0, rel=0.01)
+    assert total_s(estimates) == pytest.approx(6.0, rel=0.01)
 
 
 def test_a_resumed_training_is_known_by_its_attempts(tmp_path: Path) -> None:
@@ -176,4 +291,13 @@ def test_a_resumed_training_is_known_by_its_attempts(tmp_path: Path) -> None:
     finish_encoder(store, small_cell(seed=2), training_s=4.0, evaluation_s=1.0)
     (estimate,) = predicted(store, small_cell()).estimates
     assert isinstance(estimate, Estimate)
-    assert estimate.shared_s == pytest.approx(4.0)
+    assert estimate.shared_s == pytest.approx(4.0, rel=0.1)
+
+
+def test_the_first_cell_of_a_worker_tells_nothing_of_the_next(tmp_path: Path) -> None:
+    """It waits 20 s for libraries to load; the others take 2 s."""
+    store = Store(tmp_path)
+    for seed in range(7):
+        first = seed < 4
+        finish(store, toy(seed=seed), wall_s=22.0 if first else 2.0, earlier=0 if first else 3)
+    assert seconds(predicted(store, toy(seed=9))) == [2.0]

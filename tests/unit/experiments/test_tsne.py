@@ -39,7 +39,8 @@ def test_it_shares_the_training_and_not_the_id() -> None:
     assert cell.training_id == cell.stack_key == TRAINED.training_id
     assert cell.trained == TRAINED
     assert len({cell.id, TRAINED.id, map_of(images=41).id, map_of(perplexity=6.0).id}) == 4
-    assert cell.work == TRAINED.work
+    assert cell.costs.shared == TRAINED.costs.shared
+    assert cell.costs.own["t-SNE"] == cell.images
     assert map_of(small_cell(lr=0.1)).training_id != cell.training_id
 
 

@@ -10,7 +10,7 @@ from bench.cells.telling import labels
 from bench.launch import progress as module
 from bench.launch import time_left
 from bench.launch.progress import Followed, Progress, standing_text
-from bench.launch.time_left import TimeLeft
+from bench.launch.time_left import Expected
 from bench.results.standing import Standing
 from bench.results.store import CellState, State, Store
 from tests.fakes.cells import baseline_cell, small_cell
@@ -69,42 +69,11 @@ def test_cells_are_named_by_what_tells_them_apart() -> None:
     assert labels(raw)[:2] == ["baseline, seed 0", "pretrain, infonce, seed 0"]
 
 
-def test_the_time_left_is_learnt_from_what_has_finished(clock: Clock) -> None:
-    """Predicted 100 s each on two workers; the first two took 10 s together."""
-    left = TimeLeft([100.0] * 4, 2)
-    assert left.run_s(states("queued", "queued", "queued", "queued"), {}) == 200.0
-    clock.now += 10
-    assert left.run_s(states("running", "running", "queued", "queued"), {0: Standing()}) == 190.0
-    running = states("done", "done", "queued", "queued")
-    assert left.run_s(running, {}) == pytest.approx(10)
-    clock.now += 5
-    half = {2: Standing(epoch=5, of=10), 3: Standing(epoch=5, of=10)}
-    running = states("done", "done", "running", "running")
-    assert left.run_s(running, half) == pytest.approx(5)
-
-
-def test_cells_that_were_over_before_or_failed_teach_nothing(clock: Clock) -> None:
-    left = TimeLeft([None, None, None], 1)
-    assert left.run_s(states("done", "queued", "queued"), {}) is None
-    clock.now += 10
-    assert left.run_s(states("done", "failed", "queued"), {}) is None
-    assert left.run_s(states("done", "failed", "done"), {}) == 0
-
-
-def test_a_cell_has_the_time_left_that_its_pace_gives(clock: Clock) -> None:
-    left = TimeLeft([None], 1)
-    assert left.cell_s(0, Standing()) is None
-    assert left.cell_s(0, Standing(epoch=2, of=10)) is None  # one look has no pace
-    clock.now += 6
-    assert left.cell_s(0, Standing(epoch=2, of=10)) is None
-    assert left.cell_s(0, Standing(epoch=4, of=10)) == pytest.approx(18)
-
-
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Any:
     """Return what makes the display of four cells, after what is written is captured."""
     monkeypatch.setattr(module, "standing_of", lambda *_: HALF)
-    followed = Followed(CELLS, Store(Path("none")), [None] * 4)
+    followed = Followed(CELLS, Store(Path("none")), [Expected("kind", None, None)] * 4)
     return lambda: Progress("mine (tiny)", Counter({State.DONE: 1}), 2, followed)
 
 

@@ -1,0 +1,84 @@
+"""The benchmark of predictions, on results whose times are planted."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.cells.cell import Cell
+from bench.estimate.history import Timing
+from bench.results.store import Store
+from benchmarks.predictions import broken, errors, rows, spreads, table, timings_of
+from tests.fakes.cells import small_cell
+from tests.fakes.timings import finish
+from tests.fakes.toys import toy
+
+SCALES = {small_cell(batch_size=b, seed=s).id: "smoke" for b in (8, 16, 32) for s in range(3)}
+
+
+def took(cell: Cell, noise: float = 0.0) -> dict[str, Any]:
+    """Return what a cell took: 1 s, 0.1 s a step, and evaluations of 2 s; some seeds longer."""
+    training_s = 1 + 0.1 * cell.costs.shared["steps"]
+    factor = 1 + noise * cell.seed
+    trained = {"began": 0.0, "wall_s": factor * training_s}
+    return {"wall_s": factor * (training_s + 2.0), "trained": trained}
+
+
+def planted(root: Path, noise: float = 0.0) -> list[Timing]:
+    store = Store(root)
+    for batch_size in (8, 16, 32):
+        for seed in range(3):
+            cell = small_cell(batch_size=batch_size, seed=seed)
+            finish(store, cell, **took(cell, noise))
+    return timings_of([root, root])
+
+
+def test_planted_times_are_predicted_of_kinds_seen_and_of_others(tmp_path: Path) -> None:
+    found = list(rows(planted(tmp_path), SCALES))
+    (row,) = found
+    assert (row.scale, row.experiment, row.cells, row.unknown) == ("smoke", "pretrain", 9, 0)
+    assert max(map(abs, row.spread)) == 0
+    assert max(map(abs, row.seen)) < 0.1
+    assert max(map(abs, row.unseen)) < 0.4
+    assert broken(found) == []
+    assert table(found).splitlines()[-1].startswith("| all |  | 9 | 0% | ")
+
+
+def test_the_spread_of_equal_cells_is_told(tmp_path: Path) -> None:
+    """Seeds took 1, 1.5 and 2 times as long: 0, 33 % and 33 % off their median."""
+    found = spreads(planted(tmp_path, noise=0.5)).values()
+    assert sorted(round(abs(e), 2) for e in found) == [0.0] * 3 + [0.29] * 3 + [0.41] * 3
+
+
+def test_a_cell_does_not_predict_itself_nor_does_its_stack(tmp_path: Path) -> None:
+    """Two cells of one stack took 40 s each, those of another 2 s: neither is near itself."""
+    store = Store(tmp_path)
+    for seed, wall_s in ((0, 40.0), (1, 40.0), (2, 2.0), (3, 2.0)):
+        finish(store, toy(seed=seed), wall_s=wall_s, stack=2)
+    (row,) = rows(timings_of([tmp_path]), {})
+    assert min(map(abs, row.seen)) > 2
+    assert (row.unseen, row.unknown) == ([], 4)
+
+
+def test_promises_that_are_broken_are_told(tmp_path: Path) -> None:
+    found = [row._replace(seen=[0.5], unseen=[1.0]) for row in rows(planted(tmp_path), {})]
+    assert broken(found) == [
+        "- pretrain, kind seen: error 65%, promised 25%",
+        "- pretrain, kind not seen: a factor 2.7, promised 2",
+    ]
+
+
+def test_a_training_that_is_not_known_is_no_measure(tmp_path: Path) -> None:
+    cell = small_cell()
+    finish(Store(tmp_path), cell, **took(cell) | {"attempt": 2})
+    finish(Store(tmp_path), toy(), wall_s=3.0)
+    assert len(timings_of([tmp_path])) == 2
+    (tmp_path / "trained" / cell.training_id / "attempts").mkdir(parents=True)
+    (tmp_path / "trained" / cell.training_id / "attempts" / "0002.json").write_text("{}")
+    assert [t.cell for t in timings_of([tmp_path])] == [toy()]
+
+
+@pytest.mark.parametrize("left_out", [lambda t: t.cell.id, lambda t: t.cell.cost_kind])
+def test_every_cell_has_an_answer(tmp_path: Path, left_out: Any) -> None:
+    timings = planted(tmp_path)
+    assert set(errors(timings, left_out)) == {t.cell.id for t in timings}

@@ -1,0 +1,171 @@
+"""The time left of a run is learnt from cells that are over and from steps of those that run."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from bench.launch.time_left import Expected, TimeLeft
+from bench.results.standing import Standing
+from bench.results.store import CellState, State
+
+Look = Callable[..., float | None]
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    now = 1000.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("bench.launch.time_left.time.monotonic", lambda: clock.now)
+    return clock
+
+
+def states(*names: str) -> list[CellState]:
+    return [CellState(State(name)) for name in names]
+
+
+def expected(*seconds: float | None, kind: str = "kind") -> list[Expected]:
+    return [Expected(kind, s, None if s is None else 0.0) for s in seconds]
+
+
+def at(share: float) -> Standing:
+    return Standing(epoch=100 * share, of=100)
+
+
+def test_before_anything_has_run_it_is_what_was_predicted(clock: Clock) -> None:
+    left = TimeLeft(expected(100.0, 100.0, 50.0, 50.0), 2)
+    assert left.run_s(states(*["queued"] * 4), {}) == 150
+    clock.now += 30
+    running = states("running", "running", "queued", "queued")
+    assert left.run_s(running, {0: Standing(), 1: Standing()}) == 150
+    clock.now += 30
+    assert left.run_s(running, {0: Standing(), 1: Standing()}) == 120
+
+
+def test_it_is_learnt_from_what_has_finished(clock: Clock) -> None:
+    """Predicted 420 s each, 20 s taken: what is left is near 20 s a cell, not 420."""
+    left = TimeLeft(expected(*[420.0] * 16), 2)
+    names, found = ["queued"] * 16, []
+    for i in range(0, 8, 2):
+        names[i : i + 2] = ["running"] * 2
+        found.append(left.run_s(states(*names), {}))
+        clock.now += 20
+        names[i : i + 2] = ["done"] * 2
+    found.append(left.run_s(states(*names), {}))
+    assert found[0] == 8 * 420
+    assert found[-1] is not None
+    assert 80 <= found[-1] <= 1.6 * 80
+    assert found == sorted(found, key=lambda s: -(s or 0))
+
+
+def test_it_falls_while_cells_run_that_take_far_longer_than_predicted(clock: Clock) -> None:
+    """Three cells of 1 s are over; one of 100 epochs, predicted at 1 s, is told by its steps."""
+    left = TimeLeft(expected(1.0, 1.0, 1.0, 1.0), 1)
+    names = ["running", "queued", "queued", "queued"]
+    for i in range(3):
+        left.run_s(states(*names), {})
+        clock.now += 1
+        names[i : i + 2] = ["done", "running"]
+    found = []
+    for epoch in range(41):
+        standing = at(epoch / 100) if epoch else Standing()
+        for _ in range(10):
+            found.append(left.run_s(states(*names), {3: standing}))
+            clock.now += 1
+    learnt = [s for s in found[20:] if s is not None]
+    assert all(after <= before + 1e-6 for before, after in pairwise(learnt))
+    assert learnt[-1] == pytest.approx(1000 - 409)
+
+
+def test_what_waits_takes_as_long_as_its_like_that_run(clock: Clock) -> None:
+    """At a quarter after 100 s, a cell takes 400 s, and so does the one behind it."""
+    left = TimeLeft(expected(100.0, 100.0), 1)
+    left.run_s(states("running", "queued"), {0: Standing()})
+    clock.now += 100
+    found = left.run_s(states("running", "queued"), {0: at(0.25)})
+    assert found == pytest.approx(300 + 400, rel=0.01)
+
+
+def test_other_kinds_learn_less_than_their_own(clock: Clock) -> None:
+    own, other = expected(100.0, 100.0, 100.0), expected(100.0, kind="other")
+    left = TimeLeft([*own, *other], 1)
+    left.run_s(states("running", "queued", "queued", "queued"), {})
+    clock.now += 10
+    assert left.run_s(states("done", "queued", "done", "done"), {}) == pytest.approx(10, rel=0.2)
+
+
+def test_a_trained_cell_has_its_evaluations_left(clock: Clock) -> None:
+    left = TimeLeft([Expected("kind", 50.0, 50.0)], 1)
+    left.run_s(states("running"), {0: Standing()})
+    clock.now += 50
+    trained = Standing(is_trained=True)
+    assert left.run_s(states("running"), {0: trained}) == pytest.approx(50)
+    clock.now += 20
+    assert left.run_s(states("running"), {0: trained}) == pytest.approx(30)
+    clock.now += 100
+    assert 0 < (left.run_s(states("running"), {0: trained}) or 0) < 10
+
+
+def test_cells_of_a_stack_are_computed_at_once(clock: Clock) -> None:
+    """Ten cells of 10 s are one stack of 100 s; another one waits."""
+    left = TimeLeft(expected(*[10.0] * 20), 2, [range(10), range(10, 20)])
+    running = states(*["running"] * 10, *["queued"] * 10)
+    assert left.run_s(running, {}) == 100
+    clock.now += 50
+    assert left.run_s(states(*["done"] * 10, *["queued"] * 10), {}) == pytest.approx(50, rel=0.1)
+
+
+def test_what_was_over_before_or_failed_teaches_nothing(clock: Clock) -> None:
+    left = TimeLeft(expected(None, None, None), 1)
+    assert left.run_s(states("done", "queued", "queued"), {}) is None
+    clock.now += 10
+    assert left.run_s(states("done", "failed", "queued"), {}) is None
+    assert left.run_s(states("done", "failed", "done"), {}) == 0
+
+
+def test_without_predictions_it_is_what_others_took(clock: Clock) -> None:
+    left = TimeLeft(expected(None, None, None), 1)
+    left.run_s(states("running", "queued", "queued"), {})
+    clock.now += 30
+    assert left.run_s(states("done", "queued", "queued"), {}) == 60
+    assert left.run_s(states("done", "running", "queued"), {}) == 60
+
+
+def test_a_stopped_cell_begins_anew(clock: Clock) -> None:
+    left = TimeLeft(expected(100.0), 1)
+    left.run_s(states("running"), {0: at(0.1)})
+    clock.now += 50
+    left.run_s(states("running"), {0: at(0.6)})
+    assert left.run_s(states("queued"), {}) == 100
+
+
+def test_a_cell_has_the_time_left_that_its_pace_gives(clock: Clock) -> None:
+    left = TimeLeft(expected(None), 1)
+    assert left.cell_s(0, Standing(epoch=2, of=10)) is None  # one look has no pace
+    clock.now += 6
+    assert left.cell_s(0, Standing(epoch=2, of=10)) is None
+    assert left.cell_s(0, Standing(epoch=4, of=10)) == pytest.approx(18)
+    clock.now += 5
+    assert left.cell_s(0, Standing(epoch=4, of=10)) == pytest.approx(13)
+
+
+def test_any_order_of_looks_is_answered(clock: Clock) -> None:
+    """A cell that ends between two looks took the time between them."""
+    left: Any = TimeLeft(expected(5.0, 5.0), 1)
+    assert left.run_s(states("queued", "queued"), {}) == 10
+    clock.now += 1
+    assert left.run_s(states("done", "queued"), {}) == pytest.approx(1, rel=0.1)
+
+
+def test_what_waits_learns_from_a_cell_that_is_overdue(clock: Clock) -> None:
+    """Predicted at 10 s, it runs for 100 s without a record: the one behind takes 100 s or more."""
+    left = TimeLeft(expected(10.0, 10.0), 1)
+    left.run_s(states("running", "queued"), {0: Standing()})
+    clock.now += 100
+    assert (left.run_s(states("running", "queued"), {0: Standing()}) or 0) > 90
