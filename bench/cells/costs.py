@@ -117,7 +117,13 @@ def times(count: float, terms: Terms) -> Terms:
 
 
 def steps(count: float, views: str, images: float) -> Terms:
-    """Return the cost of steps and of the views that they see, `images` in all."""
+    """Return the cost of steps and of the views that they see.
+
+    Args:
+        count: steps.
+        views: name of the set.
+        images: seen in all steps, each once per step.
+    """
     return {"steps": float(count), f"views {views}": float(images)}
 
 
@@ -128,14 +134,28 @@ def read(dataset: str, images: float) -> Terms:
 
 
 def neighbours(train: int, test: int, features: int) -> Terms:
-    """Return the cost of kNN."""
+    """Return the cost of kNN.
+
+    Args:
+        train: labelled images.
+        test: images to be classified.
+        features: per image.
+    """
     return {"kNN": float(train) * test * features}
 
 
 def classifier(
     name: str | None, protocol: LinearProtocol | None, train: int, features: int, classes: int
 ) -> Terms:
-    """Return the cost of a linear classifier on features that are there."""
+    """Return the cost of a linear classifier on features that are there.
+
+    Args:
+        name: of the protocol.
+        protocol: None costs nothing.
+        train: labelled images.
+        features: per image.
+        classes: of the data set.
+    """
     if protocol is None:
         return {}
     work = float(protocol.epochs) * train * features * classes
@@ -143,7 +163,14 @@ def classifier(
 
 
 def few_shot(shots: int | None, draws: int, test: int, features: int) -> Terms:
-    """Return the cost of few-shot classifiers."""
+    """Return the cost of few-shot classifiers.
+
+    Args:
+        shots: labels per class; None costs nothing.
+        draws: of the labels.
+        test: images to be classified.
+        features: per image.
+    """
     return {} if shots is None else {"few-shot": float(draws) * test * features}
 
 

@@ -84,14 +84,9 @@ class InMemory:
             DataFailure: fewer images than the cell asks for, or than one step takes.
         """
         self.meta = Meta(images.classes, images.fingerprint, images.mean, images.std)
-        self.parts = {
-            "train": chosen_split(cell, images).to(device),
-            "test": images.test.to(device),
-        }
-        self.labels: dict[Part, Tensor] = {
-            "train": self.parts["train"].labels,
-            "test": self.parts["test"].labels,
-        }
+        train, test = chosen_split(cell, images).to(device), images.test.to(device)
+        self.parts = {"train": train, "test": test}
+        self.labels: dict[Part, Tensor] = {"train": train.labels, "test": test.labels}
         self.views = views_of(cell)
         self.size, self.normalise = cell.image_size, normaliser(cell, self.meta, device)
         self.resized_to = cell.resized_to
