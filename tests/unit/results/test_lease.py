@@ -10,7 +10,7 @@ import pytest
 from bench.errors import CellFailure, Interrupted, Preempted
 from bench.files.atomic import to_json, write_new
 from bench.results import lease as module
-from bench.results.attempts import Attempt, begin_attempt, read_attempt
+from bench.results.attempts import Attempt, all_attempts, begin_attempt, read_attempt
 from bench.results.folder import CellFolder
 from bench.results.lease import Lease, heartbeat
 from bench.results.owner import Owner
@@ -95,6 +95,20 @@ def test_a_result_that_is_there_ends_its_attempt_as_done(tmp_path: Path) -> None
         lease.claim(folder)
         folder.finish({"m": 1.0}, {}, {})
     assert state(folder) == ("done", None)
+
+
+def test_a_claim_on_what_was_finished_meanwhile_computes_nothing_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = folder_of(tmp_path)
+    with Lease() as lease:
+        lease.claim(folder)
+        folder.finish({"m": 1.0}, {}, {})
+    looks = iter([False, True])
+    monkeypatch.setattr(CellFolder, "is_done", property(lambda _: next(looks)))
+    assert folder.claim(None, Owner.me(), "x") is None
+    ended = [(a.state, a.record["message"]) for a in all_attempts(folder.attempts)]
+    assert ended == [("done", None), ("interrupted", "another process had finished it")]
 
 
 def test_a_claim_that_was_taken_over_is_left_alone(

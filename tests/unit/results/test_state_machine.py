@@ -1,8 +1,10 @@
 """Whatever launchers, kills, damage and imports do in whatever order: no cell is lost or changed.
 
-Each cell is there once with its right bytes, or missing; `status` says which.
+Each cell is there once with its right bytes, or missing; `status` says which. The steps are the
+same each time; with BENCH_LONG=1 they are others each time (those of a seed: --hypothesis-seed).
 """
 
+import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -11,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -37,6 +39,7 @@ CELLS = make_cells(3)
 BYTES = ("cell.json", "summary.json", "history.jsonl", "arrays.npz")
 SOME = st.lists(st.sampled_from(range(len(CELLS))), min_size=1, max_size=len(CELLS), unique=True)
 MOST = 3  # processes at once
+LONG = bool(os.environ.get("BENCH_LONG"))
 
 
 AT_WORK: list[tuple[str, Simulated | None]] = []  # ids of cells, and who computes them
@@ -225,6 +228,7 @@ def all_states(store: Store, cell: Cell) -> list[str]:
 
 TestShared = Shared.TestCase
 TestShared.settings = settings(
-    max_examples=25, stateful_step_count=25, deadline=None, database=None,
+    max_examples=100 if LONG else 25, stateful_step_count=25, deadline=None, database=None,
+    derandomize=not LONG, phases=(Phase.generate,),  # to find shorter steps takes minutes
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
