@@ -176,7 +176,7 @@ def test_a_launchers_announcement_gives_signs_of_life(
 
 
 def test_what_killed_launchers_left_is_removed(tmp_path: Path) -> None:
-    """Logs without an announcement; not those of a living launcher, nor what Slurm was given."""
+    """Logs without an announcement, probes; not a living launcher's, nor what Slurm was given."""
     store = Store(tmp_path)
     with store.announce(make_cells(1)) as living:
         names = (living.name, "young", "old", "slurm")
@@ -185,8 +185,13 @@ def test_what_killed_launchers_left_is_removed(tmp_path: Path) -> None:
             (store.launches / name / "1.err").touch()
         half = store.launches / ".0123.json.4567"
         half.touch()
-        for path in (living.logs, store.launches / "old", store.launches / "slurm", half):
+        probes = [tmp_path / name for name in (".probe-1", ".probe-1.link", "..probe-2.3")]
+        for path in (*probes, tmp_path / ".probe-young", tmp_path / ".mine"):
+            path.touch()
+        for path in (living.logs, store.launches / "old", store.launches / "slurm", half, *probes):
             age(path)
+        age(tmp_path / ".mine")
         with store.announce(make_cells(1)) as launch:
             left = {path.name for path in store.launches.iterdir()}
         assert left == {living.path.name, launch.path.name, living.name, "young", "slurm"}
+        assert {path.name for path in tmp_path.glob(".*")} == {".probe-young", ".mine"}
