@@ -25,8 +25,10 @@ from bench.files.messages import forget_warnings
 from bench.launch.worker import Assignment, compute_stacks
 from bench.results.attempts import all_attempts
 from bench.results.damage import damage_of
+from bench.results.digests import DIGESTS
 from bench.results.exchange.merge import Archive, merge
 from bench.results.exchange.write_tar import export_archive
+from bench.results.folder import CellFolder
 from bench.results.folders import Folders
 from bench.results.inspect import inspect
 from bench.results.reader import Finished, Results
@@ -157,14 +159,22 @@ class Shared(RuleBasedStateMachine):
     @precondition(lambda self: self.root.exists() and not self.careful)
     @rule(which=st.integers(0, 10**6), kind=st.sampled_from(["flip", "cut", "empty", "remove"]))
     def damage(self, which: int, kind: str) -> None:
-        """Damage a file of a finished cell while nobody writes, or a record at any time."""
+        """Damage a file of a finished cell while nobody writes, or a record at any time.
+
+        A cell without digests is read as it stands, so its files are let alone, and digests are not
+        taken from what is damaged.
+        """
         files = sorted(p for p in self.root.rglob("*") if p.is_file())
         records = [p for p in files if p.parent.name in ("attempts", "launches")]
-        finished = [p for p in files if (p.parent / "summary.json").exists()]
+        vouched = {p.parent for p in files if p.name == DIGESTS}
+        done = {p.parent for p in files if p.name == "summary.json"} & vouched
+        finished = [p for p in files if p.parent in done]
         files = records if alive() else sorted({*records, *finished})
         if not files:
             return
         path = files[which % len(files)]
+        if path.name == DIGESTS and damage_of(CellFolder(path.parent), whole=True) is not None:
+            return
         content = path.read_bytes()
         at = which % (len(content) or 1)
         if kind == "remove":
