@@ -98,8 +98,8 @@ class CellFolder:
         attempt = begin_attempt(self.attempts, owner, launch, retry_before=retry_before)
         if attempt is None:
             return None
-        if self.is_done:  # finished between the look and the claim
-            attempt.end("done")
+        if self.is_done:  # finished between the look and the claim: nothing was executed
+            attempt.end("interrupted", message="another process had finished it")
             return None
         self.sweep()
         (self.path / DIGESTS).unlink(missing_ok=True)  # of an attempt that ended before the summary

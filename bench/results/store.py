@@ -228,7 +228,7 @@ class Store:
                 launch.path.unlink()
 
     def sweep(self) -> None:
-        """Remove what killed launchers left: announcements, logs, half-written files."""
+        """Remove what killed launchers left: announcements, logs, half-written files, probes."""
         readable = set()
         for path, owner, _ in announced(self.launches):
             readable.add(path)
@@ -239,6 +239,8 @@ class Store:
             held = path in readable or path.with_suffix(".json") in readable
             if not held and path != self.submissions.folder:
                 _remove_if_old(path)
+        for path in self.root.glob(".*probe-*"):  # whole or half-written
+            _remove_if_old(path)
 
 
 def _remove_if_old(path: Path) -> None:

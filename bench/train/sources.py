@@ -237,9 +237,8 @@ def at_size(values: Tensor, size: int) -> Tensor:
     """Return images in [0, 1], (B, 3, H, W), as (B, 3, size, size), resized where they are not."""
     if values.shape[-2:] == (size, size):
         return values
-    return nn.functional.interpolate(
-        values, size=(size, size), mode="bilinear", antialias=True
-    ).clamp(0, 1)
+    shown = nn.functional.interpolate(values, (size, size), mode="bilinear", antialias=True)
+    return shown.clamp(0, 1)
 
 
 def normaliser(cell: WithImages, meta: Meta, device: str) -> Callable[[Tensor], Tensor]:

@@ -3,9 +3,10 @@
     python -m benchmarks.attacks [CATEGORY ...] --seeds 0 1 --attempts 2000
     python -m benchmarks.attacks kills slurm --attempts 500
 
-Attempts are shared equally by categories and seeds. Without a name all categories are tried but
-`slurm`, which starts a cluster of its own on this machine (`tests/slurm/cluster.sh`). Findings are
-told with category, seed and number; the exit status is 1 if there are any.
+Attempts are shared equally by categories and seeds; another `--part` of a seed holds other attempts
+than its first. Without a name all categories are tried but `slurm`, which starts a cluster of its
+own on this machine (`tests/slurm/cluster.sh`). Findings are told with category, seed, part and
+number; the exit status is 1 if there are any.
 """
 
 import argparse
@@ -31,12 +32,13 @@ CATEGORIES = (
 ALONE = ("slurm",)  # run only where they are named
 
 
-def attack(category: str, seed: int, most: int, seconds: float) -> Iterator[Attempt]:
+def attack(category: str, seed: int, most: int, seconds: float, part: int = 0) -> Iterator[Attempt]:
     """Yield so many attempts of a category, or fewer when the time is over."""
     attempts: Attempts = import_module(f"benchmarks.attacks.{category}").attempts
     deadline = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix=f"attack-{category}-") as folder:
-        given = attempts(random.Random(f"{category} {seed}"), Path(folder).resolve())
+        words = f"{category} {seed} {part}" if part else f"{category} {seed}"
+        given = attempts(random.Random(words), Path(folder).resolve())
         with closing(given) as tried:
             for attempt in itertools.islice(tried, most):
                 yield attempt
@@ -60,6 +62,7 @@ def main() -> None:
     parser.add_argument("category", nargs="*", choices=[[], *CATEGORIES], metavar="category")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--attempts", type=int, default=200, help="of all categories and seeds")
+    parser.add_argument("--part", type=int, default=0, help="of the seeds; 0 is the first")
     parser.add_argument("--seconds", type=float, default=math.inf, help="at most, in all")
     parser.add_argument("--verbose", action="store_true", help="print every attempt")
     given = parser.parse_args()
@@ -71,10 +74,11 @@ def main() -> None:
     for name, seed in itertools.product(chosen, given.seeds):
         began = time.monotonic()
         most = math.ceil(given.attempts / shares)
-        for number, attempt in enumerate(attack(name, seed, most, given.seconds / shares)):
+        tried = attack(name, seed, most, given.seconds / shares, given.part)
+        for number, attempt in enumerate(tried):
             counts[name][attempt.outcome] += 1
             if given.verbose or attempt.is_finding:
-                place = f"{name}, seed {seed}, attempt {number}"
+                place = f"{name}, seed {seed}, part {given.part}, attempt {number}"
                 told = f"{place}: {attempt.outcome}: {attempt.what}: {attempt.detail}"
                 print(told, file=sys.stderr, flush=True)
         spent[name] += time.monotonic() - began

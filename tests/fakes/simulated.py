@@ -7,14 +7,16 @@ import itertools
 import os
 import sys
 import threading
+import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from bench.results import owner
+from bench.results import owner, store
 from bench.results.owner import Owner
 
 EVENTS = {
@@ -128,6 +130,13 @@ def simulate(patch: pytest.MonkeyPatch) -> None:
     if not _hooked:  # a hook is for good, and does nothing outside of simulated processes
         sys.addaudithook(_look)
         _hooked.append(True)
+    names = itertools.count(1)  # the same steps give the same names of files
+
+    def name() -> UUID:
+        return UUID(int=next(names) << 80)
+
+    patch.setattr(uuid, "uuid4", name)
+    patch.setattr(store, "uuid4", name)
     patch.setattr(Owner, "me", staticmethod(_me))
     patch.setattr(owner, "_started", _started)
     patch.setattr(os, "fsync", lambda _: None)  # thousands of waits for a disk that nobody cuts off

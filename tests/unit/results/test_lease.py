@@ -10,7 +10,7 @@ import pytest
 from bench.errors import CellFailure, Interrupted, Preempted
 from bench.files.atomic import to_json, write_new
 from bench.results import lease as module
-from bench.results.attempts import Attempt, begin_attempt, read_attempt
+from bench.results.attempts import Attempt, all_attempts, begin_attempt, read_attempt
 from bench.results.folder import CellFolder
 from bench.results.lease import Lease, heartbeat
 from bench.results.owner import Owner
@@ -97,6 +97,20 @@ def test_a_result_that_is_there_ends_its_attempt_as_done(tmp_path: Path) -> None
     assert state(folder) == ("done", None)
 
 
+def test_a_claim_on_what_was_finished_meanwhile_computes_nothing_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = folder_of(tmp_path)
+    with Lease() as lease:
+        lease.claim(folder)
+        folder.finish({"m": 1.0}, {}, {})
+    looks = iter([False, True])
+    monkeypatch.setattr(CellFolder, "is_done", property(lambda _: next(looks)))
+    assert folder.claim(None, Owner.me(), "x") is None
+    ended = [(a.state, a.record["message"]) for a in all_attempts(folder.attempts)]
+    assert ended == [("done", None), ("interrupted", "another process had finished it")]
+
+
 def test_a_claim_that_was_taken_over_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,7 +176,7 @@ def test_a_launchers_announcement_gives_signs_of_life(
 
 
 def test_what_killed_launchers_left_is_removed(tmp_path: Path) -> None:
-    """Logs without an announcement; not those of a living launcher, nor what Slurm was given."""
+    """Logs without an announcement, probes; not a living launcher's, nor what Slurm was given."""
     store = Store(tmp_path)
     with store.announce(make_cells(1)) as living:
         names = (living.name, "young", "old", "slurm")
@@ -171,8 +185,13 @@ def test_what_killed_launchers_left_is_removed(tmp_path: Path) -> None:
             (store.launches / name / "1.err").touch()
         half = store.launches / ".0123.json.4567"
         half.touch()
-        for path in (living.logs, store.launches / "old", store.launches / "slurm", half):
+        probes = [tmp_path / name for name in (".probe-1", ".probe-1.link", "..probe-2.3")]
+        for path in (*probes, tmp_path / ".probe-young", tmp_path / ".mine"):
+            path.touch()
+        for path in (living.logs, store.launches / "old", store.launches / "slurm", half, *probes):
             age(path)
+        age(tmp_path / ".mine")
         with store.announce(make_cells(1)) as launch:
             left = {path.name for path in store.launches.iterdir()}
         assert left == {living.path.name, launch.path.name, living.name, "young", "slurm"}
+        assert {path.name for path in tmp_path.glob(".*")} == {".probe-young", ".mine"}

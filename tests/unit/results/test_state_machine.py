@@ -1,8 +1,10 @@
 """Whatever launchers, kills, damage and imports do in whatever order: no cell is lost or changed.
 
-Each cell is there once with its right bytes, or missing; `status` says which.
+Each cell is there once with its right bytes, or missing; `status` says which. The steps are the
+same each time; with BENCH_LONG=1 they are others each time (those of a seed: --hypothesis-seed).
 """
 
+import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -11,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -23,8 +25,10 @@ from bench.files.messages import forget_warnings
 from bench.launch.worker import Assignment, compute_stacks
 from bench.results.attempts import all_attempts
 from bench.results.damage import damage_of
+from bench.results.digests import DIGESTS
 from bench.results.exchange.merge import Archive, merge
 from bench.results.exchange.write_tar import export_archive
+from bench.results.folder import CellFolder
 from bench.results.folders import Folders
 from bench.results.inspect import inspect
 from bench.results.reader import Finished, Results
@@ -37,6 +41,7 @@ CELLS = make_cells(3)
 BYTES = ("cell.json", "summary.json", "history.jsonl", "arrays.npz")
 SOME = st.lists(st.sampled_from(range(len(CELLS))), min_size=1, max_size=len(CELLS), unique=True)
 MOST = 3  # processes at once
+LONG = bool(os.environ.get("BENCH_LONG"))
 
 
 AT_WORK: list[tuple[str, Simulated | None]] = []  # ids of cells, and who computes them
@@ -66,6 +71,9 @@ def launch(root: Path, cells: Sequence[Cell], retry_before: float = 0.0) -> None
     store = Store(root)
     store.check_writable()
     store.discard_damaged(cells)
+    for cell, state in zip(cells, store.states(cells), strict=True):
+        if state.state == State.DONE:
+            store.folder(cell).remove_checkpoint()
     with store.announce(cells, retry_before=retry_before) as launch:
         stacks = [list(cells[:2]), *([cell] for cell in cells[2:])]
         compute_stacks(Assignment(stacks, store, root, launch), compute)
@@ -96,6 +104,7 @@ class Shared(RuleBasedStateMachine):
         self.whole: dict[str, Finished | None] = {}
         self.root, self.archive = self.top / "results", self.top / "cells.tar"
         self.damaged = self.careful = False
+        self.robbed: set[str] = set()  # cells of which a claim was damaged while processes lived
         AT_WORK.clear()
         TWICE.clear()
         self.importer: Simulated | None = None
@@ -150,14 +159,22 @@ class Shared(RuleBasedStateMachine):
     @precondition(lambda self: self.root.exists() and not self.careful)
     @rule(which=st.integers(0, 10**6), kind=st.sampled_from(["flip", "cut", "empty", "remove"]))
     def damage(self, which: int, kind: str) -> None:
-        """Damage a file of a finished cell while nobody writes, or a record at any time."""
+        """Damage a file of a finished cell while nobody writes, or a record at any time.
+
+        A cell without digests is read as it stands, so its files are let alone, and digests are not
+        taken from what is damaged.
+        """
         files = sorted(p for p in self.root.rglob("*") if p.is_file())
         records = [p for p in files if p.parent.name in ("attempts", "launches")]
-        finished = [p for p in files if (p.parent / "summary.json").exists()]
+        vouched = {p.parent for p in files if p.name == DIGESTS}
+        done = {p.parent for p in files if p.name == "summary.json"} & vouched
+        finished = [p for p in files if p.parent in done]
         files = records if alive() else sorted({*records, *finished})
         if not files:
             return
         path = files[which % len(files)]
+        if path.name == DIGESTS and damage_of(CellFolder(path.parent), whole=True) is not None:
+            return
         content = path.read_bytes()
         at = which % (len(content) or 1)
         if kind == "remove":
@@ -167,6 +184,8 @@ class Shared(RuleBasedStateMachine):
         else:
             path.write_bytes(content[:at] if kind == "cut" else b"")
         self.damaged = True
+        if alive() and path.parent.name == "attempts":
+            self.robbed.add(path.parents[1].name)
 
     def check_end(self, process: Simulated) -> None:
         """A launcher may end early only where a file of its own was damaged."""
@@ -191,13 +210,25 @@ class Shared(RuleBasedStateMachine):
                     assert state.state == State.MISSING
                 continue
             assert found.metrics == right.metrics
-            assert found.history in (right.history, [])  # none if it was damaged, and then told
+            if cell.id not in self.robbed:
+                assert found.history in (right.history, [])  # none if damaged, and then told
             assert [a.tolist() for a in found.arrays.values()] in (
                 [a.tolist() for a in right.arrays.values()],
                 [],
             )
             if damage_of(folder, whole=True) is None:
-                assert bytes_of(self.root, cell) == self.right[cell.id]
+                assert self.wrong_files(cell) == []
+
+    def wrong_files(self, cell: Cell) -> list[str]:
+        """Return the files of a finished cell that are not what they should be.
+
+        Where a claim was damaged two may have computed the cell and noted their steps in turn: of
+        its history nothing is promised.
+        """
+        now, right = bytes_of(self.root, cell), self.right[cell.id]
+        robbed = cell.id in self.robbed
+        wrong = [name for name in BYTES if now.get(name) != right.get(name)]
+        return [name for name in wrong if not (robbed and name == "history.jsonl")]
 
     def teardown(self) -> None:
         """After the last kill one more launcher is enough, and nothing half-written is left."""
@@ -208,7 +239,7 @@ class Shared(RuleBasedStateMachine):
             self.status_is_true()
             store = Store(self.root)
             assert {s.state for s in store.states(CELLS)} == {State.DONE}
-            assert {c.id: bytes_of(self.root, c) for c in CELLS} == self.right
+            assert [self.wrong_files(cell) for cell in CELLS] == [[]] * len(CELLS)
             for cell in CELLS:
                 assert not [p for p in store.folder(cell).path.glob(".*") if p.is_file()]
                 done = [p for p in all_states(store, cell) if p == "done"]
@@ -225,6 +256,7 @@ def all_states(store: Store, cell: Cell) -> list[str]:
 
 TestShared = Shared.TestCase
 TestShared.settings = settings(
-    max_examples=25, stateful_step_count=25, deadline=None, database=None,
+    max_examples=100 if LONG else 25, stateful_step_count=25, deadline=None, database=None,
+    derandomize=not LONG, phases=(Phase.generate,),  # to find shorter steps takes minutes
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
