@@ -76,7 +76,8 @@ class Known:
     def lacks(self, costs: Costs, parts: Sequence[Part]) -> list[str]:
         """Return what of a cell has never run; its time is known if that is nothing."""
         sizes = self.sizes.get(costs.network, ())
-        near = any(1 / LIKE <= size / costs.size <= LIKE for size in sizes)
+        near = any(map(self.is_near, parts))
+        near = near or any(1 / LIKE <= size / costs.size <= LIKE for size in sizes)
         lacking = [] if near else [_named(costs) + " of this size" * bool(sizes)]
         if self.model is None:
             return lacking or ["its kind"]
