@@ -10,6 +10,7 @@ from bench.analysis.doubts import believed
 from bench.analysis.room import Rooms
 from bench.analysis.spread import Spread, spread_of
 from bench.analysis.statistics import How, Pools, pooled
+from bench.analysis.train_times import train_times
 from bench.cells.cell import Cell
 from bench.cells.index import CellIndex
 from bench.results.reader import Done, Finished, History
@@ -30,7 +31,10 @@ class Measured:
         """
         self.scale, self.cells, self.rooms = scale, cells, rooms or Rooms()
         self.finished: dict[str, Finished] = {c.id: kept for c, kept in believed(done)}
-        self.metrics: Metrics = {name: kept.metrics for name, kept in self.finished.items()}
+        times = train_times(self.finished)
+        self.metrics: Metrics = {
+            name: kept.metrics | times.get(name, {}) for name, kept in self.finished.items()
+        }
         self._pools: dict[str, Pools] = {}
 
     @cached_property

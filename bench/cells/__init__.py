@@ -3,6 +3,8 @@
 from bench.cells.baseline import Baseline
 from bench.cells.cell import Cell
 from bench.cells.equations import Identity
+from bench.cells.finetune import FineTune
+from bench.cells.network_size import NetworkSize
 from bench.cells.pretrain import Pretrain
 from bench.cells.supervised import Supervised
 from bench.cells.toys import GaussianMI, GradientNorm, OptimalBound, Spirals, VinceGaussian
@@ -17,6 +19,8 @@ CELLS: dict[str, type[Cell]] = {
     "spirals": Spirals,
     "pretrain": Pretrain,
     "tsne": TSNE,
+    "finetune": FineTune,
+    "network-size": NetworkSize,
     "supervised": Supervised,
     "baseline": Baseline,
 }

@@ -269,6 +269,8 @@ class Optimisation(Axis):
     """Nn: the nearest neighbour of the outputs instead."""
     components: bool = later(False)
     """Beside it the principal component ratio of the outputs."""
+    eigenspaces: bool = later(False)
+    """Beside it how far a linear predictor has the eigenvectors of F, here of the test images."""
     online_linear: bool = False
     """A linear classifier beside, trained on detached features."""
 
@@ -293,7 +295,6 @@ class Evaluation(Axis):
     few_shot_draws: PositiveInt = 10
     """Draws of labelled images; their mean and standard deviation are reported."""
     test_warp: Literal["none", "digits-25"] = later("none")
-    """How test images are warped for accuracies beside those of plain ones; digits-25: turned by up
-    to 25 degrees, scaled by up to 1.3, moved by up to a tenth of the width."""
+    """Of test images, beside plain ones; digits-25: turned to 25 degrees, scaled to 1.3, moved."""
     weights_K: PositiveInt | None = later()
     """Negatives of the weights r_+ of two draws."""

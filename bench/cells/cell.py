@@ -35,6 +35,8 @@ class Cell(Record, ABC):
 
     metrics: ClassVar[tuple[str, ...]] = ()
     """What a finished cell's summary holds."""
+    of_provenance: ClassVar[tuple[str, ...]] = ()
+    """What is made of a finished cell's provenance instead, for checks of claims alone."""
     exact: ClassVar[frozenset[str]] = frozenset()
     """Metrics that a formula gives, where seeds that agree prove something."""
     stacks_over: ClassVar[frozenset[str]] = frozenset()
@@ -120,6 +122,16 @@ class Cell(Record, ABC):
     def training_id(self) -> str | None:
         """The id of the training that cells share, which is then done once; None: there is none."""
         return None
+
+    @property
+    def looks_at(self) -> str | None:
+        """The data set whose images it needs; None: it needs none."""
+        return self.settings.get("dataset")
+
+    @property
+    def own_epochs(self) -> int | None:
+        """Epochs of the training that its own folder records; None: there is none, or no epochs."""
+        return self.settings.get("epochs") if self.training_id is None else None
 
     @property
     def batch_over_ranks(self) -> int | None:

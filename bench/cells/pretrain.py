@@ -56,6 +56,7 @@ class Pretrain(Coordinates, Cell):
     method: str
 
     has_presets: ClassVar[bool] = True
+    is_evaluated: ClassVar[bool] = True  # whether its evaluations are made
     model_config = ConfigDict(extra="allow")  # numbers of a plug-in's objective, and nothing else
     metrics: ClassVar[tuple[str, ...]] = (
         "train_loss", "surrogate", "mi_lower_bound", "q_b", "q_b_std", "q_b_cv", "q_b_mode",
@@ -65,11 +66,13 @@ class Pretrain(Coordinates, Cell):
         "knn_top5", "knn_top1_best", "linear_top1", "linear_top5", "online_linear_top1",
         "few_shot_linear_top1", "few_shot_linear_top1_std", "few_shot_nn_top1",
         "few_shot_nn_top1_std", "alignment", "uniformity", "class_separation",
-        "principal_component_ratio", "weight_similarity", "warped_knn_top1", "warped_knn_top5",
+        "principal_component_ratio", "eigenspace_alignment", "weight_similarity",
+        "warped_knn_top1", "warped_knn_top5",
         "warped_linear_top1", "warped_linear_top5", "warped_few_shot_linear_top1",
         "warped_few_shot_linear_top1_std", "warped_few_shot_nn_top1",
         "warped_few_shot_nn_top1_std",
     )  # fmt: skip
+    of_provenance: ClassVar[tuple[str, ...]] = ("log2_train_hours",)
     stack_limit: ClassVar[int] = 1000
     one_valued: ClassVar[frozenset[str]] = frozenset({"experiment", "version"})
 
@@ -272,3 +275,11 @@ LATER: dict[str, Any] = {
     if isinstance(field.json_schema_extra, dict) and field.json_schema_extra.get("later")
 }
 """Settings that enter an id only where they are not at this value."""
+
+
+def encoder_cell(cell: Pretrain) -> Pretrain:
+    """Return the cell of `pretrain` with the encoder of a cell that has more settings."""
+    own = {name: getattr(cell, name) for name in Pretrain.model_fields}
+    own |= cell.model_extra or {}
+    version = Pretrain.model_fields["version"].default
+    return Pretrain.model_validate(own | {"experiment": "pretrain", "version": version})

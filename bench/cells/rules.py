@@ -35,6 +35,10 @@ def _check_heads(cell: Coordinates) -> None:
             if layers > 1 and getattr(cell, f"{head}_{part}") is None:
                 raise ValueError(f"{head}_{part} is needed with {layers} {head}_layers")
     need(
+        not cell.eigenspaces or (cell.predictor_layers == 1 and cell.predictor_bn != "all"),
+        "eigenspaces needs a linear predictor: predictor_layers 1, and no BN behind it",
+    )
+    need(
         cell.colour == "rgb" or (cell.target == "bank" and cell.predictor_layers == 0),
         "colour 'lab' needs target 'bank' and no predictor",
     )
@@ -222,8 +226,10 @@ def _check_training(cell: Coordinates) -> None:
     if cell.lr_schedule == "plateau" and cell.knn_every_epochs != 1:
         raise ValueError("lr_schedule 'plateau' watches kNN: knn_every_epochs must be 1")
     need(
-        (not cell.components and cell.watch == "knn") or cell.knn_every_epochs > 0,
-        "components and watch belong to what is watched: knn_every_epochs must be above 0",
+        cell.knn_every_epochs > 0
+        or not (cell.components or cell.eigenspaces or cell.watch != "knn"),
+        "components, eigenspaces and watch belong to what is watched: knn_every_epochs must be "
+        "above 0",
     )
     linear_protocol(cell.linear)
     need(cell.lr_bias is None or cell.exempt, "lr_bias needs exempt: biases and BN apart")

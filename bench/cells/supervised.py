@@ -40,7 +40,8 @@ ONLY_WITH = {
 """Fields that belong to one value of another."""
 
 
-def _of_one_size(views: str) -> str:
+def of_one_size(views: str) -> str:
+    """Return the views; a ValueError where they are of two sizes."""
     if views == "multi-crop":
         raise ValueError("views 'multi-crop' are of two sizes: a classifier sees one view")
     return views
@@ -58,7 +59,7 @@ class Supervised(Cell):
     image_size: Annotated[int, Field(ge=8)]  # pixels a side, of a view
     label_noise: Literal["none", "symmetric", "asymmetric"] = "none"  # of the training images
     eta: Annotated[float, Field(ge=0, le=1)] = 0.0  # probability that a label is made wrong
-    views: Annotated[ViewSet, AfterValidator(_of_one_size)]  # an image is seen by the first recipe
+    views: Annotated[ViewSet, AfterValidator(of_one_size)]  # an image is seen by the first recipe
     view_strength: PositiveFloat = 1.0
 
     # classifier: an encoder and one linear layer with a bias

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, PositiveInt, model_validator
 
 from bench.cells.costs import Costs, plus
-from bench.cells.pretrain import Pretrain
+from bench.cells.pretrain import Pretrain, encoder_cell
 
 NEIGHBOURS = 3  # times the perplexity: images that the map looks at around one
 
@@ -38,9 +38,7 @@ class TSNE(Pretrain):
     @cached_property
     def trained(self) -> Pretrain:
         """The cell of `pretrain` with this encoder."""
-        own = {name: getattr(self, name) for name in Pretrain.model_fields}
-        own |= self.model_extra or {}
-        return Pretrain.model_validate(own | {"experiment": "pretrain", "version": PRETRAIN})
+        return encoder_cell(self)
 
     @cached_property
     def training_id(self) -> str:
@@ -53,7 +51,3 @@ class TSNE(Pretrain):
         costs = self.trained.costs
         mapped = {"t-SNE": float(self.images)}
         return costs._replace(own=plus({"start": 1.0}, self.network.forward(self.images), mapped))
-
-
-PRETRAIN = Pretrain.model_fields["version"].default
-"""The version of `pretrain` whose encoders are mapped."""

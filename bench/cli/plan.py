@@ -13,6 +13,7 @@ from bench.analysis.needed_cells import Sets, needed_by_claims, needed_by_printe
 from bench.cells.baseline import settings_apart, without_baselines
 from bench.cells.cell import Cell
 from bench.cells.dataset_limits import impossible, too_much
+from bench.cli.needed_data import missing_data
 from bench.cli.options import (
     AsJson,
     Changes,
@@ -61,6 +62,8 @@ def plan(
         check_of_suite(selection)
     data = context.obj.data if probe else None
     record = describe_plan(selection, jobs, on=on, probe_with=data, limit_hours=limit_gpu_hours)
+    for fault in missing_data(selection.cells, context.obj.data) if record["missing"] else ():
+        tell(f"to run, it needs {fault}")
     answer(record, print_plan, as_json)
 
 

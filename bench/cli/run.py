@@ -12,6 +12,7 @@ import typer
 from bench.cells.cell import Cell
 from bench.cells.dataset_limits import impossible
 from bench.cells.step_kinds import without_graph
+from bench.cli.needed_data import missing_data
 from bench.cli.options import (
     AsJson,
     Changes,
@@ -30,7 +31,7 @@ from bench.cli.plan import check_of_suite, within
 from bench.cli.plan_text import print_limited
 from bench.cli.selection import Selection, select
 from bench.cli.show import MOST_LINES, measured_of, print_measured
-from bench.data.catalogue import check_present, streams
+from bench.data.catalogue import streams
 from bench.environment import StepKind, place, seconds_between_checkpoints, step_kind
 from bench.errors import LaunchError, NothingMeasured
 from bench.launch.options import RunOptions
@@ -187,8 +188,8 @@ def check_data(cells: Sequence[Cell], data: Path) -> None:
         raise LaunchError(
             f"{why} ({count} of the cells; nothing was run; exclude these cells with --where)"
         )
-    for name in sorted({name for cell in cells if (name := cell.settings.get("dataset"))}):
-        check_present(name, data)
+    for fault in missing_data(cells, data):
+        raise fault
 
 
 def check_steps(cells: Sequence[Cell], kind: StepKind, *, ranks: int = 1) -> None:

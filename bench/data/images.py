@@ -100,20 +100,26 @@ def load_digits() -> Images:
 
 
 def share_of_each_class(
-    labels: np.ndarray[tuple[int], np.dtype[np.int64]], share: float, generator: np.random.Generator
+    labels: np.ndarray[tuple[int], np.dtype[np.int64]],
+    share: float,
+    generator: np.random.Generator,
+    at_least: int = 0,
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Return which images are among a random share of their class; none without a label (-1).
 
-    It takes raw bits, for NumPy promises only those for ever.
+    It takes raw bits, for NumPy promises only those for ever. A larger share by the same generator
+    has all images of a smaller one.
 
     Args:
         labels: class of each image, -1 for none, shape (images,).
         share: share of each class, 0 to 1.
         generator: where the numbers come from.
+        at_least: images of each class.
     """
     keys = generator.bit_generator.random_raw(len(labels))
     taken = np.zeros(len(labels), dtype=np.bool_)
     for label in np.unique(labels[labels >= 0]):
         own = np.flatnonzero(labels == label)
-        taken[own[np.argsort(keys[own])][: round(share * len(own))]] = True
+        count = max(at_least, round(share * len(own)))
+        taken[own[np.argsort(keys[own])][:count]] = True
     return taken

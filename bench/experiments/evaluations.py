@@ -21,7 +21,14 @@ from bench.evaluate.few_shot import few_shot
 from bench.evaluate.knn import knn_top1
 from bench.evaluate.linear import OnlineLinear, Shown, linear_top1
 from bench.evaluate.separation import class_separation
-from bench.losses import align, principal_component_ratio, q_b, uniformity
+from bench.losses import (
+    align,
+    correlation,
+    eigenspace_alignment,
+    principal_component_ratio,
+    q_b,
+    uniformity,
+)
 from bench.methods.online_network import Online
 from bench.train.optimisers import make_optimiser
 from bench.train.sources import EVALUATED_AT_ONCE, Part, Rows, Source, views_of
@@ -68,6 +75,8 @@ class Evaluator:
 
     def fault(self, cell: Evaluated) -> DataFailure | None:
         """Return why an evaluation of the cell cannot be done with these images, if so."""
+        if isinstance(cell, Pretrain) and not cell.is_evaluated:
+            return None
         labels = self.source.labels["train"]
         counts = torch.bincount(labels[labels >= 0].cpu(), minlength=self.classes)
         there = int(counts.sum())
@@ -85,18 +94,25 @@ class Evaluator:
 
         The accuracy of the vote of WATCH_K neighbours by the backbone's features ("knn"), or of the
         nearest neighbour by the outputs ("nn": mutual-information, `nn-evaluation`), in percent;
-        and the principal component ratio of the test images' outputs, if the cell asks for it.
+        and what the cell asks for of the test images' outputs: their principal component ratio, and
+        how far the predictor's eigenspace is that of their correlation matrix.
         """
         assert isinstance(online, Online)
         features = self._of(online.backbone if cell.watch == "knn" else online.embedding)
         k, tau = min(WATCH_K, len(features.train)) if cell.watch == "knn" else 1, WATCH_TAU
         found = knn_top1(features, k=[k], tau=[tau], classes=self.classes)
         told = {"knn_top1": found[k, tau].top1}
-        if cell.components:
+        if cell.components or cell.eigenspaces:
             outputs = extract(online.embedding, self.source.plain("test"))
             if cell.norm == "l2":
                 outputs = nn.functional.normalize(outputs, dim=1)
-            told["principal_component_ratio"] = float(principal_component_ratio(outputs))
+            if cell.components:
+                told["principal_component_ratio"] = float(principal_component_ratio(outputs))
+            if cell.eigenspaces:
+                weight = online.predictor[0].get_parameter("weight")
+                told["eigenspace_alignment"] = float(
+                    eigenspace_alignment(weight, correlation(outputs))
+                )
         return told
 
     def online_top1(self, head: OnlineLinear, online: Online) -> float:

@@ -229,7 +229,7 @@ def _train(
     heartbeat: Callable[[], None],
     ranks: Ranks,
 ) -> None:
-    watch = Stopwatch(cell, device)
+    watch, resumed_at = Stopwatch(cell, device), home.checkpoint_step() if ranks.first else None
     training = ranks.all_do(lambda: _training(cell, source, device, ranks))
     train(training, home, heartbeat, watch=partial(evaluator.watch, cell), ranks=ranks)
     if not ranks.first:
@@ -246,6 +246,7 @@ def _train(
     arrays = {} if shares is None else {"q_b_histogram": shares.cpu().numpy()}
     provenance = describe(device, torch.get_num_threads(), cell.plugins)
     provenance |= watch.record() | {"dataset": source.meta.fingerprint}
+    provenance |= {"resumed_at": resumed_at or 0}  # the step from which its seconds count
     if ranks.many:
         provenance["ranks"] = ranks.world_size
     if training.step_kind != "plain":

@@ -15,6 +15,7 @@ from bench.losses.contrastive import (
     infonce,
     infonce_gradient_in_batch,
 )
+from bench.losses.eigenspaces import eigenspace_alignment
 from bench.losses.gradient_form import gradient_form
 from bench.losses.instance import ir, la, neighbour_gain
 from bench.losses.probes import histogram, mi_bound, q_b
@@ -40,6 +41,7 @@ __all__ = [
     "dclw",
     "directpred",
     "dual_temperature",
+    "eigenspace_alignment",
     "eqco_margin",
     "gradient_form",
     "gradient_norm_bound",

@@ -51,16 +51,19 @@ class Standing:
 
 
 def standing_of(store: Store, cell: Cell) -> Standing:
-    """Return how far a cell has come; one that shares its training, how far that has come."""
-    folder = store.folder(cell)
+    """Return how far a cell has come; one that shares its training, how far that has come.
+
+    Where it trains on after that, in its own folder, how far it has come there.
+    """
+    folder, epochs = store.folder(cell), cell.own_epochs
     if cell.training_id is not None:
         trained = CellFolder(store.root / TRAINED / cell.training_id)
-        if trained.is_done:
+        if not trained.is_done:
+            folder, epochs = trained, cell.settings.get("epochs")
+        elif epochs is None:
             return Standing(is_trained=True)
-        folder = trained
     records = _last_records(folder.history_file)
     last = records[0] if records else {}
-    epochs = cell.settings.get("epochs")
     step = folder.checkpoint_step() or None
     # Not every epoch is watched: the last one that was counts.
     found = ((name, line[name]) for line in records for name in ACCURACIES if name in line)

@@ -74,12 +74,13 @@ def _check_names(suite: Suite, path: Path) -> None:
     kinds = [CELLS[k] for k in _kinds(suite)]
     settings = [*dict.fromkeys(n for kind in kinds for n in kind.setting_names()), "experiment"]
     metrics = list(dict.fromkeys(n for kind in kinds for n in kind.metrics))
+    judged = metrics + [n for kind in kinds for n in kind.of_provenance]
     named = _named_by_comparisons(suite, metrics, settings)
     named += [(f"renamed.{key}", name, settings) for key, name in suite.renamed.items()]
     for claim, checks in suite.claims.items():
         for i, check in enumerate(checks):
             key_path = f"claims.{claim}.{i}"
-            named.append((f"{key_path}.metric", check.metric, metrics))
+            named.append((f"{key_path}.metric", check.metric, judged))
             named.append((f"{key_path}.over", getattr(check, "over", None), settings))
             named.append((f"{key_path}.bound", getattr(check, "bound", None), metrics))
             for key in ("where", "than", "other", "other_than"):

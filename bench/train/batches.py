@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -12,7 +12,27 @@ from bench.data.draws import Draw
 from bench.data.sending import sent
 from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix, draw_cutmix
-from bench.train.sources import EVERY, Rows, Shown, Source
+from bench.train.sources import EVERY, Rows, Source
+
+
+class Steps(Protocol):
+    """What batches are drawn by: a cell, or another protocol of steps."""
+
+    @property
+    def seed(self) -> int:
+        """Of the order and of the views."""
+
+    @property
+    def batch_size(self) -> int:
+        """Images encoded together."""
+
+    @property
+    def N(self) -> int:
+        """Images of a step."""
+
+    @property
+    def cutmix(self) -> bool:
+        """Whether images are mixed."""
 
 
 class Batch(NamedTuple):
@@ -43,7 +63,7 @@ class Turn(NamedTuple):
 class Batches:
     """The training images of a source, in a new random order each epoch."""
 
-    def __init__(self, cell: Shown, source: Source, share: slice = EVERY) -> None:
+    def __init__(self, cell: Steps, source: Source, share: slice = EVERY) -> None:
         """Drop what does not fill a last step of N queries, as the field does.
 
         Args:

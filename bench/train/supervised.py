@@ -4,7 +4,7 @@ Shapes: N images of a batch, C classes.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -58,7 +58,7 @@ class SupervisedTraining:
         self.online.to(memory_format=torch.channels_last)
         self.objective = objective_of(cell)
         self.optimiser = optimiser_of(cell, self.online)
-        self.probes = EpochMeans(self.test_top1).to(device)
+        self.probes = EpochMeans(PER_IMAGE, lambda: {"test_top1": self.test_top1()}).to(device)
 
     def step(self, step: int) -> None:
         """Do one optimiser step on the mean loss of a batch.
@@ -110,21 +110,23 @@ class EpochMeans(nn.Module):
 
     sums: Tensor
 
-    def __init__(self, test_top1: Callable[[], float]) -> None:
-        """Take what gives the test accuracy in percent, asked once an epoch."""
+    def __init__(
+        self, names: Sequence[str], more: Callable[[], dict[str, float]] = lambda: {}
+    ) -> None:
+        """Take what is summed up of each image, and what more is told, asked once an epoch."""
         super().__init__()
-        self._test_top1 = test_top1
-        self.register_buffer("sums", torch.zeros(1 + len(PER_IMAGE), dtype=torch.float64))
+        self.names, self._more = names, more
+        self.register_buffer("sums", torch.zeros(1 + len(names), dtype=torch.float64))
 
     def add(self, values: Tensor) -> None:
-        """Take note of a batch: PER_IMAGE of its images, shape (3, N)."""
+        """Take note of a batch: what is summed up of its images, shape (names, N)."""
         self.sums[0] += values.shape[1]
         self.sums[1:] += values.double().sum(dim=1)
 
     def line(self) -> dict[str, float]:
-        """Return the epoch's means over images, and the test accuracy now."""
+        """Return the epoch's means over images, and what more is told now."""
         means = (self.sums[1:] / self.sums[0]).tolist()
-        return dict(zip(PER_IMAGE, means, strict=True)) | {"test_top1": self._test_top1()}
+        return dict(zip(self.names, means, strict=True)) | self._more()
 
     def reset(self) -> None:
         """Begin an epoch."""

@@ -128,6 +128,27 @@ def test_pretraining_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: 
     assert not list(trained.glob("*/checkpoint.pt"))
 
 
+def test_a_tuning_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: Workspace) -> None:
+    """Two shares of the labels on one encoder, and from scratch: killed while one is tuned."""
+    tuning = {"fixed.tune_views": "affine", "fixed.tune_epochs": 60, "fixed.tune_batch_size": 16,
+              "fixed.tune_optimizer": "sgd", "fixed.tune_lr": 0.05,
+              "fixed.tune_lr_schedule": "cosine"}  # fmt: skip
+    axes = {"label_fraction": [0.3, 1.0], "start": ["pretrained", "scratch"]}
+    workspace.suite(changed(DIGITS, tuning | {"experiment": "finetune", "grid": axes}))
+    tuned = workspace.root / "results" / "finetune"
+    process = workspace.start("run", "digits", "--jobs", "2", BENCH_CHECKPOINT_S="0.3")
+    wait_for(lambda: any(tuned.glob("*/checkpoint.pt")), seconds=300)
+    time.sleep(random.Random(4).uniform(0, 0.5))
+    process.kill()
+    end(process)
+    wait_for(lambda: not workers_of(workspace.root))
+    told = workspace.call("run", "digits", "--jobs", "1")
+    assert (told.status, told.out.splitlines()[0]) == (0, "4 done, 0 failed, 0 missing"), told.err
+    assert any(tuned.glob("*/attempts/0002.json"))  # it was hurt
+    is_like_inline(workspace, "digits")
+    assert not list(tuned.glob("*/checkpoint.pt"))
+
+
 def test_a_data_set_that_is_missing_is_told_before_anything_runs(workspace: Workspace) -> None:
     workspace.suite(changed(DIGITS, {"fixed.dataset": "cifar10"}))
     answer = workspace.call("--data", "sets", "run", "digits")

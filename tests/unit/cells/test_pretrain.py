@@ -312,9 +312,14 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"colour": "lab"},
         "colour 'lab' needs target 'bank' and no predictor",
     ),
+    "eigenspaces of no matrix": (
+        {"method": "byol", "eigenspaces": True, "knn_every_epochs": 1},
+        "eigenspaces needs a linear predictor: predictor_layers 1, and no BN behind it",
+    ),
     "nothing to watch": (
         {"watch": "nn"},
-        "components and watch belong to what is watched: knn_every_epochs must be above 0",
+        "components, eigenspaces and watch belong to what is watched: knn_every_epochs must be "
+        "above 0",
     ),
     "weights": (
         {"method": "barlow-twins", "weights_K": 3},

@@ -13,15 +13,18 @@ from PIL import Image
 from bench.cells.coordinates import EVALUATIONS
 from bench.cells.pretrain import Pretrain
 from bench.errors import CellFailure, DataFailure, Diverged
+from bench.evaluate.features import extract
 from bench.experiments import Outcome, Result
 from bench.experiments.encoder_folder import TrainedFolder
 from bench.experiments.pretrain import run
 from bench.files.atomic import write_whole
+from bench.methods.online_network import Online
 from bench.results.digests import write_digests
 from bench.results.folder import CellFolder
 from bench.results.folders import Folders
 from bench.results.store import Store
 from bench.train.checkpoints import write_tensors
+from bench.train.sources import open_source
 from tests.fakes.cells import small_cell
 
 pytestmark = pytest.mark.slow
@@ -53,9 +56,31 @@ FULL: dict[str, Any] = {
 
 def test_a_cell_gives_every_metric_it_names(tmp_path: Path) -> None:
     found = metrics(tmp_path, small_cell(**FULL))
-    assert set(found) == set(Pretrain.metrics) - {"surrogate"}  # of a gradient without a loss
+    missing = {"surrogate", "eigenspace_alignment"}  # of a gradient without a loss, of a predictor
+    assert set(found) == set(Pretrain.metrics) - missing
     assert all(np.isfinite(value) for value in found.values())
     assert 10 < found["knn_top1"] <= 100
+
+
+def test_a_linear_predictor_is_held_against_the_eigenvectors_of_f(tmp_path: Path) -> None:
+    """By the cosines one by one, from the encoder's file and the test images."""
+    linear = {"predictor_layers": 1, "predictor_hidden_dim": None, "predictor_bn": None}
+    cell = small_cell("byol", **linear, knn_every_epochs=1, eigenspaces=True)
+    found = metrics(tmp_path, cell)
+    folders = Store(tmp_path).folders([cell], tmp_path)
+    online = Online(cell)
+    TrainedFolder.of(cell, folders).load_encoder(online, "cpu")
+    images = open_source(cell, tmp_path, "cpu").plain("test")
+    v = torch.nn.functional.normalize(extract(online.embedding, images), dim=1).double()
+    values, u = torch.linalg.eigh(v.T @ v / len(v))
+    w = online.predictor[0].get_parameter("weight").detach().double()
+    cosines = [abs(torch.cosine_similarity(w @ u[:, i], u[:, i], dim=0)) for i in range(len(w))]
+    expected = sum(float(a * b) for a, b in zip(values, cosines, strict=True)) / float(values.sum())
+    assert found["eigenspace_alignment"] == pytest.approx(expected, abs=1e-4)
+    plain = small_cell("byol", **linear, knn_every_epochs=1)
+    assert {n: v for n, v in found.items() if n != "eigenspace_alignment"} == metrics(
+        tmp_path, plain
+    )
 
 
 def test_a_new_protocol_uses_the_trained_encoder_again(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bench.cells.finetune import FineTune
 from bench.results.folder import CellFolder
 from bench.results.standing import TAIL_BYTES, Standing, standing_of
 from bench.results.store import Store
@@ -97,3 +98,21 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path, trained: CellFolder) -> None:
 def test_what_is_no_record_is_passed_over(tmp_path: Path, trained: CellFolder, line: str) -> None:
     record(trained, {"step": 6, "epoch": 1}, torn=line)
     assert standing_of(Store(tmp_path), CELL).epoch == 1
+
+
+def test_a_tuning_goes_on_in_its_own_folder(tmp_path: Path, trained: CellFolder) -> None:
+    protocol = {
+        "experiment": "finetune", "label_fraction": 0.1, "tune_views": "affine", "tune_epochs": 8,
+        "tune_batch_size": 16, "tune_optimizer": "sgd", "tune_lr": 0.1,
+        "tune_lr_schedule": "cosine",
+    }  # fmt: skip
+    own = CELL.model_dump(exclude={"experiment", "version"})
+    cell = FineTune.model_validate(own | protocol)
+    record(trained, {"step": 90, "epoch": 15})
+    assert standing_of(Store(tmp_path), cell).share == pytest.approx(0.5)
+    trained.summary_file.write_text("{}")
+    record(Store(tmp_path).folder(cell), {"step": 2, "epoch": 2})
+    found = standing_of(Store(tmp_path), cell)
+    assert (found.epoch, found.of, found.share) == (2, 8, 0.25)
+    scratch = FineTune.model_validate(own | protocol | {"start": "scratch"})
+    assert standing_of(Store(tmp_path), scratch).of == 8

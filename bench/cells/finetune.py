@@ -1,0 +1,179 @@
+"""The cell of `finetune`: an encoder of `pretrain` under a linear classifier, trained on labels."""
+
+from functools import cached_property
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
+
+from bench.cells.architectures import SMALL_ALEXNET
+from bench.cells.axes import Fraction, ViewSet
+from bench.cells.cell import identity
+from bench.cells.coordinates import EVALUATIONS
+from bench.cells.costs import Costs, draws_of, plus, read, steps
+from bench.cells.dataset_sizes import GUESS, Demand, size_of, training_images
+from bench.cells.pretrain import LATER, Pretrain, encoder_cell
+from bench.cells.supervised import of_one_size
+from bench.cells.warps import WARPS, warp_record
+
+PUBLISHED_LISTS = {0.01: "1percent.txt", 0.1: "10percent.txt"}
+"""The lists of labelled images of ImageNet, by their share (google-research/simclr at be133b3)."""
+PASSES = {"all": 3, "last-stage": 2, "head": 1}
+"""Forward passes that a step costs an image, by what learns."""
+OF_EVALUATIONS = {name for fields in EVALUATIONS.values() for name in fields}
+"""Settings that have no meaning here."""
+OF_THE_NETWORK = (
+    "precision", "seed", "dataset", "pretrain_on", "train_images", "held_out", "image_size",
+    "resized_to", "colour", "arch", "stem", "width", "zero_init_residual",
+)  # fmt: skip
+"""Settings of `pretrain` that a network from scratch has too."""
+
+
+class FineTune(Pretrain):
+    """A classifier on an encoder of `pretrain`, which it shares with the cells of that experiment.
+
+    Every setting of `pretrain` means the same; its evaluations are not made. With start 'scratch'
+    the same network begins at its first values, and settings of the pretraining mean nothing.
+    """
+
+    experiment: Literal["finetune"]  # type: ignore[assignment]
+    version: Literal[1] = 1  # type: ignore[assignment]
+    start: Literal["pretrained", "scratch"] = "pretrained"
+    """What the encoder begins with."""
+    label_fraction: Annotated[float, Field(gt=0, le=1)]
+    """Share of each class's training images that have a label, one image at least."""
+    labelled: Literal["stratified", "published"] = "stratified"
+    """Which images these are: drawn with the cell's seed, or those of a published list."""
+    tune_layers: Literal["all", "last-stage", "head"] = "all"
+    """What learns: the whole network, or the last stage and the classifier, or that alone."""
+    tune_views: Annotated[ViewSet, AfterValidator(of_one_size)]
+    """The transforms of a labelled image, which is seen by the first recipe."""
+    tune_epochs: PositiveInt
+    """Passes over the labelled images."""
+    tune_batch_size: Annotated[int, Field(ge=2)]
+    """Images of a step; all that are labelled, where they are fewer."""
+    tune_optimizer: Literal["sgd", "lars", "adam"]
+    """What moves the weights."""
+    tune_lr: PositiveFloat
+    """The classifier's rate."""
+    tune_backbone_lr: PositiveFloat | None = None
+    """The encoder's rate; null: the classifier's."""
+    tune_momentum: Fraction = 0.9
+    """Momentum of sgd and lars; beta_1 of adam."""
+    tune_weight_decay: NonNegativeFloat = 0.0
+    """Coefficient of a weight in its gradient."""
+    tune_lr_schedule: Literal["constant", "cosine"]
+    """Of both rates, after warm-up."""
+    tune_warmup_epochs: NonNegativeInt = 0
+    """Epochs at the beginning in which both rates rise from 0 on a line."""
+
+    is_evaluated: ClassVar[bool] = False
+    metrics: ClassVar[tuple[str, ...]] = (
+        "finetune_top1", "finetune_top5", "warped_finetune_top1", "warped_finetune_top5",
+        "train_loss", "train_top1",
+    )  # fmt: skip
+
+    @model_validator(mode="after")
+    def _protocol_agrees(self) -> Self:
+        if self.tune_layers == "head" and self.tune_backbone_lr is not None:
+            raise ValueError("tune_backbone_lr has no meaning with tune_layers 'head'")
+        stages = self.arch != SMALL_ALEXNET and self.colour == "rgb"
+        if self.tune_layers == "last-stage" and not stages:
+            raise ValueError("tune_layers 'last-stage' needs a residual network and colour 'rgb'")
+        if self.tune_warmup_epochs > self.tune_epochs:
+            raise ValueError(
+                f"tune_warmup_epochs {self.tune_warmup_epochs}: there are {self.tune_epochs} epochs"
+            )
+        has_list = self.dataset == "imagenet1k" and self.label_fraction in PUBLISHED_LISTS
+        if self.labelled == "published" and not has_list:
+            raise ValueError(
+                "labelled 'published' needs dataset 'imagenet1k' and label_fraction 0.01 or 0.1"
+            )
+        return self
+
+    @cached_property
+    def trained(self) -> Pretrain:
+        """The cell of `pretrain` with this encoder."""
+        return encoder_cell(self)
+
+    @cached_property
+    def training_id(self) -> str | None:  # type: ignore[override]
+        """The id of the encoder's training, that of `pretrain`; None from scratch."""
+        return self.trained.training_id if self.start == "pretrained" else None
+
+    @cached_property
+    def id(self) -> str:
+        """16 hex digits over the encoder's training, or the network, and the protocol."""
+        fields = self.model_dump(mode="json")
+        own = {name: fields[name] for name in ("experiment", "version", *PROTOCOL)}
+        own |= warp_record(self.test_warp)
+        if self.training_id is not None:
+            return identity(own | {"training": self.training_id})
+        network = {name: fields[name] for name in OF_THE_NETWORK}
+        later = {name for name, value in network.items() if LATER.get(name, ...) == value}
+        return identity(own | {name: network[name] for name in network.keys() - later})
+
+    @property
+    def stack_key(self) -> str:
+        """Cells of one encoder are computed together."""
+        return self.training_id or self.id
+
+    @property
+    def own_epochs(self) -> int:
+        """Those of the tuning."""
+        return self.tune_epochs
+
+    @property
+    def batch_over_ranks(self) -> int | None:  # type: ignore[override]
+        """Several ranks train an encoder; one tunes it."""
+        return None if self.training_id is None else self.batch_size
+
+    def step_of(self, metric: str) -> float | None:
+        """Return what one test image is worth."""
+        if (size := size_of(self.dataset, self.held_out)) is None or "finetune" not in metric:
+            return None
+        warped = metric.startswith("warped_") and self.test_warp != "none"
+        return 100 / (size.test * (WARPS[self.test_warp].draws if warped else 1))
+
+    @property
+    def multiply_adds(self) -> float:
+        """The training of the encoder, where there is one, and the tuning."""
+        name = f"multiply-adds {self.network.name}"
+        return self.costs.shared.get(name, 0.0) + self.costs.own[name]
+
+    @property
+    def costs(self) -> Costs:
+        """The training that cells share; the tuning, and features of the test images."""
+        size, network = size_of(self.dataset, self.held_out) or GUESS, self.network
+        there = min(self.train_images or size.train, size.train)
+        labelled = max(size.classes, round(self.label_fraction * there))
+        seen = float(self.tune_epochs * labelled)
+        tested = float((1 + draws_of(self.test_warp)) * size.test)
+        count = self.tune_epochs * max(1, labelled // self.tune_batch_size)
+        own = plus(
+            {"start": 1.0},
+            read(self.dataset, seen + tested),
+            steps(count, self.tune_views, seen),
+            network.forward(PASSES[self.tune_layers] * seen + tested),
+        )
+        shared = self.trained.costs.shared if self.start == "pretrained" else {}
+        return Costs("images", network.name, network.multiply_adds, shared, own)
+
+    def asked_of_data(self) -> list[Demand]:
+        """Return what the training of the encoder asks of the data set."""
+        if self.start == "pretrained":
+            asked = super().asked_of_data()
+            return [demand for demand in asked if demand.setting not in OF_EVALUATIONS]
+        images = training_images(self.dataset, self.train_images, self.pretrain_on, self.held_out)
+        return [] if images is None else images.demands(1, 1)[:1]
+
+
+PROTOCOL = tuple(name for name in FineTune.model_fields if name not in Pretrain.model_fields)
+"""Settings that `pretrain` does not have."""

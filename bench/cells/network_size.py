@@ -1,0 +1,71 @@
+"""The cell of `network-size`: how many parameters the network of a method has."""
+
+from functools import cached_property
+from typing import ClassVar, Literal
+
+from bench.cells.axes import Encoder
+from bench.cells.cell import identity
+from bench.cells.costs import Costs
+from bench.cells.dataset_sizes import Demand
+from bench.cells.pretrain import Pretrain
+
+NETWORK = (*Encoder.model_fields, "image_size", "colour")
+
+
+class NetworkSize(Pretrain):
+    """A count for a method of `pretrain`; of its settings those of the network alone matter."""
+
+    experiment: Literal["network-size"]  # type: ignore[assignment]
+    version: Literal[1] = 1  # type: ignore[assignment]
+    counted: Literal["backbone", "with-projector", "with-predictor"] = "with-projector"
+    """Which layers are counted: to the features, to the outputs, or to the predictions."""
+
+    is_evaluated: ClassVar[bool] = False
+    metrics: ClassVar[tuple[str, ...]] = ("params_m",)
+    exact: ClassVar[frozenset[str]] = frozenset({"params_m"})
+
+    @cached_property
+    def id(self) -> str:
+        """16 hex digits over the network, the seed and what is counted."""
+        fields = self.model_dump(mode="json")
+        names = ("experiment", "version", "seed", "counted", *NETWORK)
+        return identity({name: fields[name] for name in names})
+
+    @property
+    def training_id(self) -> str | None:  # type: ignore[override]
+        """Nothing is trained."""
+        return None
+
+    @property
+    def looks_at(self) -> str | None:
+        """No image."""
+        return None
+
+    @property
+    def stack_key(self) -> str:
+        """Each stands alone."""
+        return self.id
+
+    @property
+    def batch_over_ranks(self) -> int | None:  # type: ignore[override]
+        """One rank counts."""
+        return None
+
+    @property
+    def multiply_adds(self) -> float:
+        """Those of one image, with which the weights grow that are drawn."""
+        return self.network.multiply_adds
+
+    @property
+    def costs(self) -> Costs:
+        """The drawing of its weights."""
+        drawn = {"start": 1.0, "weights": self.multiply_adds}
+        return Costs(self.experiment, self.network.name, self.multiply_adds, {}, drawn)
+
+    def step_of(self, metric: str) -> float | None:
+        """Return 0: a count is exact."""
+        return 0.0 if metric in self.exact else None
+
+    def asked_of_data(self) -> list[Demand]:
+        """Return nothing: no image is looked at."""
+        return []

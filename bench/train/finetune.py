@@ -1,0 +1,255 @@
+"""A labelled classifier on an encoder in the middle of its training, for the loop of `pretrain`.
+
+Shapes: N images of a batch, C classes.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from bench.cells.finetune import FineTune
+from bench.cells.warps import WARPS, Warp
+from bench.data.streams import Purpose, stream
+from bench.data.views import make_views
+from bench.environment import StepKind
+from bench.errors import DataFailure
+from bench.evaluate.features import accuracy, extract
+from bench.evaluate.plateau import Plateau
+from bench.losses.classification import cross_entropy
+from bench.methods.online_network import Online
+from bench.networks.encoder import initialise
+from bench.train.batches import Batches
+from bench.train.finite import FiniteLosses
+from bench.train.optimisers import make_optimiser
+from bench.train.schedules import learning_rate
+from bench.train.sources import EVERY, Draw, Part, Rows, Source
+from bench.train.supervised import EpochMeans
+
+PER_IMAGE = ("train_loss", "train_top1")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What the batches of a tuning are drawn by."""
+
+    seed: int
+    batch_size: int
+    cutmix: bool = False
+
+    @property
+    def N(self) -> int:
+        """Images of a step: one batch."""
+        return self.batch_size
+
+
+class Chosen:
+    """The images of a source, of whose training part there are some rows alone."""
+
+    def __init__(self, source: Source, rows: Rows) -> None:
+        """Take a source and rows of its training part."""
+        self.source, self.rows, self.meta, self.views = source, rows, source.meta, source.views
+        own = source.labels["train"]
+        self.labels: dict[Part, Tensor] = {
+            "train": own[torch.from_numpy(rows).to(own.device)],
+            "test": source.labels["test"],
+        }
+
+    def pairs(
+        self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0, share: slice = EVERY
+    ) -> Iterator[tuple[Tensor, ...]]:
+        """See `Source`."""
+        own = [self.rows[rows] for rows in order] if part == "train" else order
+        return self.source.pairs(part, own, draw, start, share)
+
+    def plain(self, part: Part) -> Iterator[Tensor]:
+        """See `Source`; all of its images."""
+        return self.source.plain(part)
+
+    def warped(self, by: Warp) -> Iterator[Tensor]:
+        """See `Source`."""
+        return self.source.warped(by)
+
+
+class Tuned(nn.Module):
+    """An encoder under a linear classifier, of which a part learns; the rest stands still.
+
+    What stands still is in evaluation mode too, so that its batch norm keeps its statistics.
+    """
+
+    def __init__(self, backbone: nn.Module, classifier: nn.Linear, layers: str) -> None:
+        """Name what learns: `all`, `last-stage` (of a residual network) or `head`."""
+        super().__init__()
+        self.backbone, self.classifier = backbone, classifier
+        self.still = list(standing_still(backbone, layers))
+        for module in self.still:
+            module.requires_grad_(False)
+
+    def train(self, mode: bool = True) -> Self:
+        """Bring what learns into training mode, or all into evaluation mode."""
+        super().train(mode)
+        for module in self.still:
+            module.eval()
+        return self
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return logits (N, C) of images (N, 3, H, W)."""
+        logits: Tensor = self.classifier(self.backbone(images))
+        return logits
+
+
+def standing_still(backbone: nn.Module, layers: str) -> Iterable[nn.Module]:
+    """Return the modules of an encoder that do not learn."""
+    if layers == "all":
+        return []
+    if layers == "head":
+        return [backbone]
+    stages = [name for name, _ in backbone.named_children() if name.startswith("layer")]
+    return [module for name, module in backbone.named_children() if name != stages[-1]]
+
+
+class FineTuning:
+    """All that the next step of a cell depends on; what `bench.train.loop.train` drives."""
+
+    plateau: Plateau | None = None  # of the learning rate: there is none
+    step_kind: StepKind = "plain"
+
+    def __init__(
+        self, cell: FineTune, source: Source, rows: Rows, device: str, encoder: Online | None
+    ) -> None:
+        """Put a classifier on an encoder, drawn from the cell's seed.
+
+        Args:
+            cell: whose protocol is followed.
+            source: the cell's images.
+            rows: of its training part that have a label.
+            device: cpu or cuda.
+            encoder: what was trained, which stays as it is; None: from scratch.
+        """
+        self.cell, self.device = cell, device
+        self.labelled = hashlib.sha256(rows.tobytes()).hexdigest()[:16]  # names the rows
+        self.fingerprint = f"{source.meta.fingerprint} {self.labelled}"
+        self.losses = FiniteLosses(device, at_once=device == "cpu")
+        self.source = Chosen(shown_as(cell, source), rows)
+        steps = Steps(cell.seed, min(cell.tune_batch_size, len(rows)))
+        self.batches = Batches(steps, self.source)
+        self.steps_an_epoch = self.batches.per_epoch
+        self.steps = cell.tune_epochs * self.steps_an_epoch
+        self.online = network(cell, source.meta.classes, encoder).to(device)
+        self.online.to(memory_format=torch.channels_last)
+        self.optimiser = optimiser(cell, self.online)
+        self.probes = EpochMeans(PER_IMAGE).to(device)
+
+    def step(self, step: int) -> None:
+        """Do one optimiser step on the mean cross-entropy of a batch.
+
+        Raises:
+            Diverged: the loss is read at once and not finite; the weights are as they were before.
+        """
+        batch = self.batches.batch(*divmod(step, self.steps_an_epoch))
+        with torch.autocast(self.device, torch.bfloat16, enabled=self.cell.precision == "bf16"):
+            logits_NC = self.online(batch.views[0])
+        loss_N = cross_entropy(logits_NC.float(), batch.labels, tau=1.0)
+        loss = loss_N.mean()
+        self.losses.add(step, loss)
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.rate(step) * group.get("lr_share", 1.0)
+        self.optimiser.step()
+        with torch.no_grad():
+            right_N = 100.0 * (logits_NC.argmax(dim=1) == batch.labels)
+            self.probes.add(torch.stack([loss_N, right_N]))
+
+    def rate(self, step: int) -> float:
+        """Return the classifier's learning rate at a step."""
+        return learning_rate(
+            step,
+            lr=self.cell.tune_lr,
+            steps=self.steps,
+            warmup_steps=self.cell.tune_warmup_epochs * self.steps_an_epoch,
+            schedule=self.cell.tune_lr_schedule,
+        )
+
+    def accuracies(self) -> dict[str, float]:
+        """Return the accuracies on the whole test part, and on it warped, in percent."""
+        labels = self.source.labels["test"]
+        labels = labels[labels >= 0]
+        found = accuracy(extract(self.online, self.source.plain("test")), labels)
+        told = {"finetune_top1": found.top1, "finetune_top5": found.top5}
+        if self.cell.test_warp != "none":
+            by = WARPS[self.cell.test_warp]
+            scores = extract(self.online, self.source.warped(by))
+            found = accuracy(scores, labels.repeat(by.draws))
+            told |= {"warped_finetune_top1": found.top1, "warped_finetune_top5": found.top5}
+        return told
+
+    def state(self) -> dict[str, Any]:
+        """Return what the next step depends on, and which images are labelled."""
+        return {"images": self.fingerprint} | {
+            name: part.state_dict() for name, part in self._parts().items()
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` returned."""
+        for name, part in self._parts().items():
+            part.load_state_dict(state[name])
+
+    def _parts(self) -> dict[str, Any]:
+        return {"online": self.online, "optimiser": self.optimiser, "probes": self.probes}
+
+
+def network(cell: FineTune, classes: int, encoder: Online | None) -> Tuned:
+    """Return the encoder, or its first values from scratch, under a new linear classifier.
+
+    Batch norm is that of the whole batch, however the pretraining divided it.
+    """
+    backbone = Online(cell.model_copy(update={"bn_groups": 1})).backbone
+    if encoder is not None:
+        backbone.load_state_dict(encoder.backbone.state_dict())
+    linear = nn.Linear(backbone.feature_dim, classes, device="meta")
+    initialise(linear, stream(cell.seed, Purpose.INIT, 1))
+    return Tuned(backbone, linear, cell.tune_layers)
+
+
+def optimiser(cell: FineTune, online: Tuned) -> Optimizer:
+    """Return what moves the classifier at `tune_lr` and what learns of the encoder at its rate."""
+    made = make_optimiser(
+        online.classifier.named_parameters(),
+        optimizer=cell.tune_optimizer,
+        lr=cell.tune_lr,
+        momentum=cell.tune_momentum,
+        weight_decay=cell.tune_weight_decay,
+        exempt=False,
+    )
+    learning = [weight for weight in online.backbone.parameters() if weight.requires_grad]
+    if learning:
+        share = (cell.tune_backbone_lr or cell.tune_lr) / cell.tune_lr
+        made.add_param_group({"params": learning, "lr": cell.tune_lr * share, "lr_share": share})
+    return made
+
+
+def shown_as(cell: FineTune, source: Source) -> Source:
+    """Return the source with the views of the tuning, one an image.
+
+    Raises:
+        DataFailure: there are no such views.
+    """
+    try:
+        views = make_views(cell.tune_views, size=cell.image_size, strength=1.0, local_size=None)
+    except ValueError as error:
+        raise DataFailure(str(error)) from error
+    shown = copy(source)
+    shown.views = views.first()
+    return shown
+
+
+def rows_of(labels: Tensor) -> Rows:
+    """Return the labels of training images as numbers of numpy."""
+    return np.asarray(labels.cpu().numpy(), dtype=np.int64)
