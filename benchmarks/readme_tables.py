@@ -74,7 +74,7 @@ def costs() -> str:
                 continue
             seen.add(cell.id)
             key, origin = (cell.experiment, found.scale), finished.provenance
-            seconds[key][cell.id] = origin["wall_s"] / origin.get("stack", 1)
+            seconds[key][cell.id] = origin["wall_s"]  # its share of a stack's
             memory[key] = max(memory[key], origin["peak_memory_gb"])
     lines = [
         ("experiment", "scale", "cells", "seconds per cell", "core-minutes in all", "memory, GB"),
