@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ CELLS = make_cells(3)
 BYTES = ("cell.json", "summary.json", "history.jsonl", "arrays.npz")
 SOME = st.lists(st.sampled_from(range(len(CELLS))), min_size=1, max_size=len(CELLS), unique=True)
 MOST = 3  # processes at once
+TURNS = st.lists(st.tuples(st.integers(0, MOST - 1), st.integers(1, 25)), min_size=1, max_size=9)
 LONG = bool(os.environ.get("BENCH_LONG"))
 
 
@@ -136,11 +138,14 @@ class Shared(RuleBasedStateMachine):
         self.importer = Simulated(self.root, bring_in)
 
     @precondition(someone_is_alive)
-    @rule(which=st.integers(0, MOST - 1), changes=st.integers(1, 40))
-    def go_on(self, which: int, changes: int) -> None:
-        process = alive()[which % len(alive())]
-        process.go_on(changes)
-        self.check_end(process)
+    @rule(turns=TURNS)
+    def go_on(self, turns: list[tuple[int, int]]) -> None:
+        """Let one, then another, make some changes of files."""
+        for which, changes in turns:
+            if alive():
+                process = alive()[which % len(alive())]
+                process.go_on(changes)
+                self.check_end(process)
 
     @precondition(someone_is_alive)
     @rule(which=st.integers(0, MOST - 1))
@@ -260,3 +265,26 @@ TestShared.settings = settings(
     derandomize=not LONG, phases=(Phase.generate,),  # to find shorter steps takes minutes
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("then", [5, 20, 10**6])
+def test_of_two_launchers_one_computes(
+    then: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many changes of files the first has made when the second makes so many."""
+    simulate(monkeypatch)
+    AT_WORK.clear()
+    TWICE.clear()
+    for changes in range(1000):
+        root = tmp_path / str(changes)
+        first, second = (Simulated(root, partial(launch, root, CELLS[:1])) for _ in range(2))
+        first.go_on(changes)
+        at_end = first.over
+        second.go_on(then)
+        first.finish()
+        second.finish()
+        assert (first.error, second.error, TWICE) == (None, None, [])
+        assert all_states(Store(root), CELLS[0]).count("done") == 1
+        if at_end:
+            break
+    assert changes > 20
