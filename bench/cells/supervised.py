@@ -41,7 +41,11 @@ ONLY_WITH = {
 
 
 def of_one_size(views: str) -> str:
-    """Return the views; a ValueError where they are of two sizes."""
+    """Return the name of a view set.
+
+    Raises:
+        ValueError: its views are of two sizes.
+    """
     if views == "multi-crop":
         raise ValueError("views 'multi-crop' are of two sizes: a classifier sees one view")
     return views

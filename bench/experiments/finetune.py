@@ -35,6 +35,12 @@ def run(
     """Train the encoder that the cells share, unless it is there, and tune a copy for each.
 
     From scratch there is none, and each cell stands alone.
+
+    Args:
+        cells: which share an encoder, or one from scratch.
+        folders: theirs.
+        device: cpu or cuda.
+        ranks: that train the encoder together; the first alone tunes it.
     """
     if cells[0].start == "scratch":
         return one_by_one(_from_scratch, cells, folders, device)

@@ -14,12 +14,25 @@ MILLION = 1e6
 
 
 def run(cells: Sequence[NetworkSize], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
-    """Build each cell's network and count what learns, biases and batch norm's numbers too."""
+    """Build each cell's network and count what learns, biases and batch norm's numbers too.
+
+    Args:
+        cells: what is counted.
+        folders: theirs; nothing is written.
+        device: of no use, for nothing is computed.
+    """
     return [Result({"params_m": _parameters(cell) / MILLION}) for cell in cells]
 
 
 def probe(cell: NetworkSize, data: Path, device: str, clock: Clock) -> Spent:
-    """Time a whole count."""
+    """Time a whole count.
+
+    Args:
+        cell: what is counted.
+        data: the folder of data sets, of which nothing is read.
+        device: of no use, for nothing is computed.
+        clock: tells seconds.
+    """
     began = clock()
     _parameters(cell)
     return Spent(0.0, clock() - began)

@@ -64,7 +64,15 @@ class Chosen:
     def pairs(
         self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0, share: slice = EVERY
     ) -> Iterator[tuple[Tensor, ...]]:
-        """See `Source`."""
+        """Yield the views of a share of each step's rows, as `Source` does.
+
+        Args:
+            part: train or test.
+            order: the rows of each step, counted among those that were chosen.
+            draw: from a step to the random numbers of its views.
+            start: the first step.
+            share: of the rows of each step.
+        """
         own = [self.rows[rows] for rows in order] if part == "train" else order
         return self.source.pairs(part, own, draw, start, share)
 
@@ -209,6 +217,11 @@ def network(cell: FineTune, classes: int, encoder: Online | None) -> Tuned:
     """Return the encoder, or its first values from scratch, under a new linear classifier.
 
     Batch norm is that of the whole batch, however the pretraining divided it.
+
+    Args:
+        cell: whose network it is.
+        classes: of the data set.
+        encoder: what was trained; None: from scratch.
     """
     backbone = Online(cell.model_copy(update={"bn_groups": 1})).backbone
     if encoder is not None:
