@@ -42,7 +42,7 @@ def attack(category: str, seed: int, most: int, seconds: float, part: int = 0) -
         with closing(given) as tried:
             for attempt in itertools.islice(tried, most):
                 yield attempt
-                if time.monotonic() > deadline:
+                if time.monotonic() > deadline and not attempt.is_followed:
                     return
 
 

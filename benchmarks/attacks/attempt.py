@@ -34,6 +34,7 @@ class Attempt:
     what: str  # in words
     outcome: Outcome
     detail: str = ""
+    is_followed: bool = False  # by others that were made already
 
     @property
     def is_finding(self) -> bool:

@@ -81,10 +81,11 @@ class Round:
 
     def attempts(self) -> list[Attempt]:
         """Return what was done; the first of them carry the faults."""
-        found = [Attempt(what, Outcome.ANSWERED) for what in self.told]
-        for i, (outcome, detail) in enumerate(self.faults[: len(found)]):
-            found[i] = Attempt(self.told[i], outcome, detail[-SHOWN:])
-        return found
+        faults = [(outcome, detail[-SHOWN:]) for outcome, detail in self.faults]
+        faults += [(Outcome.ANSWERED, "")] * len(self.told)
+        followed = [True] * (len(self.told) - 1) + [False]
+        pairs = zip(self.told, faults, followed, strict=False)
+        return [Attempt(what, *fault, is_followed) for what, fault, is_followed in pairs]
 
 
 class _Round(Round):
