@@ -6,7 +6,7 @@ from pathlib import Path
 from bench.cells.cell import Cell
 from bench.cells.finetune import FineTune
 from bench.data.catalogue import check_present, imagenet_folder
-from bench.data.labelled import check_list, published_list
+from bench.data.label_lists import check_list, published_list
 from bench.errors import DataError
 
 

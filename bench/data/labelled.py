@@ -5,14 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.cells.finetune import PUBLISHED_LISTS
 from bench.data.images import share_of_each_class
+from bench.data.label_lists import check_list
 from bench.data.streams import Purpose, stream
-from bench.errors import DataFailure, DataMissing, StoreError
+from bench.errors import DataFailure, StoreError
 from bench.files.regular import read_regular
 
-LISTS = "imagenet_subsets"
-"""The folder of published lists, beside `train` and `val` of the images."""
 Rows = np.ndarray[tuple[int], np.dtype[np.int64]]
 LONGEST_LIST = 2**24  # bytes; that of a tenth of ImageNet has 2.6 million
 SHOWN = 3  # names in an error line
@@ -30,17 +28,6 @@ def stratified_rows(labels: Rows, share: float, seed: int) -> Rows:
     """
     draw = stream(seed, Purpose.LABELS, 1)
     return np.flatnonzero(share_of_each_class(labels, share, draw, at_least=1))
-
-
-def published_list(folder: Path, share: float) -> Path:
-    """Return where a data set's folder has the published list of so many labels."""
-    return folder / LISTS / PUBLISHED_LISTS[share]
-
-
-def check_list(path: Path) -> None:
-    """Raise DataMissing unless there is a list."""
-    if not path.is_file():
-        raise DataMissing(f"{path}: not found. docs/how-to/labels.md says where it comes from.")
 
 
 def listed_rows(names: Sequence[str], path: Path) -> Rows:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.cells.finetune import FineTune
-from bench.data.labelled import listed_rows, published_list, stratified_rows
+from bench.data.label_lists import published_list
+from bench.data.labelled import listed_rows, stratified_rows
 from bench.distributed import ALONE, Ranks
 from bench.errors import DataFailure
 from bench.experiments import pretrain

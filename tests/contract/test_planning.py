@@ -98,7 +98,7 @@ def test_what_cannot_be_probed_is_told_and_stays_unknown(workspace: Workspace) -
     answer = workspace.call("plan", "digits", "--probe")
     kind = "pretrain small/half width 4 8 px batch 16"
     assert f"bench: {kind}: no probe: cifar10: not found in datasets. " in answer.err
-    assert (answer.status, answer.err.count("\n")) == (0, 2)
+    assert (answer.status, answer.err.count("\n")) == (0, 3), answer.err
     assert "--probe times a few steps" in answer.out
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from bench.cli.needed_data import missing_data
-from bench.data.labelled import listed_rows, published_list
+from bench.data.label_lists import published_list
+from bench.data.labelled import listed_rows
 from bench.errors import DataFailure, DataMissing
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
