@@ -15,7 +15,7 @@ class Verdict(StrEnum):
     REPRODUCED = "reproduced"  # the interval lies inside published +- tolerance
     CONSISTENT = "consistent"  # it overlaps, and is no wider than published +- tolerance
     DIFFERS = "differs"  # it lies outside
-    NOT_RESOLVED = "not resolved"  # too wide, or the tolerance takes in what nothing learned gives
+    NOT_RESOLVED = "not resolved"  # or the tolerance includes a result without learning
     SINGLE_RUN = "single run"  # one seed: the difference only
     NOT_COMPARABLE = "not comparable"  # another protocol
     MISSING = "missing"  # nothing measured, or no number printed

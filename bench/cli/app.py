@@ -32,7 +32,7 @@ class Verb(NamedTuple):
 
 VERBS: dict[str, Verb] = {
     "suites": Verb("Look up", "suites", "List every suite, its scales and how much is done."),
-    "methods": Verb("Look up", "methods", "List the methods as coordinates, with their sources."),
+    "methods": Verb("Look up", "methods", "List the methods by their settings, or describe one."),
     "datasets": Verb("Look up", "datasets", "List the data sets, or download one."),
     "schema": Verb("Look up", "suites", "Print the JSON schema of suite files, for editors."),
     "doctor": Verb("Look up", "doctor", "Check this machine, the suites and the results."),
@@ -40,8 +40,8 @@ VERBS: dict[str, Verb] = {
     "plan": Verb(
         "Run", "plan", "Show a suite's grid, the missing cells, predicted time and memory."
     ),
-    "run": Verb("Run", "run", "Compute the cells without a result of one or more suites."),
-    "resume": Verb("Run", "run", "Continue suites of which a cell was begun before."),
+    "run": Verb("Run", "run", "Compute the missing cells of one or more suites."),
+    "resume": Verb("Run", "run", "Continue suites that were begun before."),
     "status": Verb("Run", "status", "Count a suite's cells by state, with failures and jobs."),
     "cancel": Verb("Run", "cancel", "Stop the jobs and launchers that compute a suite's cells."),
     "verify": Verb("Run", "verify", "Compute finished cells again and compare the results."),
@@ -70,8 +70,13 @@ def command_of(name: str) -> Any:
     verb = VERBS[name]
     function = getattr(import_module(f"bench.cli.{verb.module}"), verb.function or name)
     alone = typer.Typer(add_completion=False, context_settings=_CONTEXT)
-    alone.command(name)(function)
+    alone.command(name, help=_paragraphs(function.__doc__ or ""))(function)
     return typer.main.get_command(alone)
+
+
+def _paragraphs(text: str) -> str:
+    """Return a docstring with each paragraph on one line, which the terminal breaks."""
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
 _CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"]}

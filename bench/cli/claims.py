@@ -15,7 +15,7 @@ from bench.cells.baseline import baselines_among, without_baselines
 from bench.cli.completion import paper_names, suite_names, verdict_names
 from bench.cli.evidence import evidence_of
 from bench.cli.options import AsJson, Scale, Seeds, Where, answer
-from bench.cli.selection import check_scale_known, command_words, select
+from bench.cli.selection import check_scale_known, select
 from bench.cli.terminal import print_doubts, print_line, print_verdict
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, choices
@@ -50,9 +50,11 @@ def claims(
     ] = None,
     scale: Scale = None, where: Where = None, seeds: Seeds = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Print the papers' sentences with verdict and effect; status 1 if one fails, 3: none tested.
+    """Print the papers' sentences with verdicts and effects.
 
-    With a suite each check of its claims, else every claim at each scale that has results.
+    With a suite: each check of its claims. Without: every claim, at each scale with results.
+
+    Exit status 1: a claim fails. 3: none was tested.
     """
     chosen = Filter.of(search, verdict)
     if suite is None:
@@ -72,7 +74,7 @@ def claims(
             if chosen.takes(checks[0].record(), str(whole))
         ]
         records = [judged.record() for _, _, checks in shown for judged in checks]
-        answer(records, lambda _: print_claims(evidence, shown), as_json)
+        answer(records, lambda _: print_claims(evidence, shown, selection.words), as_json)
     if any(record["verdict"] == "fails" for record in records):
         raise typer.Exit(1)
     asked_for_untested = verdict == ClaimVerdict.NOT_TESTED and records
@@ -151,11 +153,16 @@ def totals_text(name: str, verdicts: Sequence[str]) -> str:
 
 
 def print_claims(
-    evidence: Evidence, shown: Sequence[tuple[Claim, ClaimVerdict, list[Judged]]]
+    evidence: Evidence, shown: Sequence[tuple[Claim, ClaimVerdict, list[Judged]]], words: str
 ) -> None:
-    """Print each claim with its sentence, and each of its checks with its effect in words."""
+    """Print each claim with its sentence, and each of its checks with its effect in words.
+
+    Args:
+        evidence: of the cells that were asked for.
+        shown: each claim, its verdict and its checks.
+        words: what names these cells on a command line, behind the verb.
+    """
     suite, scale = evidence.suite, evidence.suite.scales[evidence.scale]
-    words = command_words(suite.name, evidence.scale)
     print_line(
         f"{suite.name} at scale {evidence.scale} ({scale.protocol}: {scale.what}): "
         f"{len(evidence.done)} of {len(evidence.cells)} cells done"
@@ -172,7 +179,7 @@ def print_claims(
             print_line(line if alone else f"{judged.verdict}: {line}", indent="    ")
         if more := len(checks) - len(here):
             print_line(
-                f"{counted(more, 'more check')} of settings that this scale has no cell of",
+                f"{counted(more, 'more check')} of settings that no cell of this scale has",
                 indent="    ",
             )
     print_doubts(evidence.done)

@@ -13,7 +13,7 @@ from bench.cells.cell import Cell
 from bench.cli.effects import print_effects
 from bench.cli.evidence import evidence_of
 from bench.cli.options import AsJson, Scale, Seeds, Where, answer
-from bench.cli.selection import command_words, select
+from bench.cli.selection import select
 from bench.cli.terminal import interval_text, print_doubts, print_line, print_rows, print_table
 from bench.errors import BenchError, NothingMeasured
 from bench.report.tables import (
@@ -48,11 +48,12 @@ def compare(
     ] = False,
     scale: Scale = None, where: Where = None, seeds: Seeds = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Print measured beside published, or beside other results, with verdicts.
+    """Print measured values beside published ones, or beside other results, with verdicts.
 
-    Of two results (folders, or folders of exported tables) it lists the cells that differ, by how
-    much, and whether seeds explain it. Exit status 1 if a value or a mean differs by more, 3 if
-    no printed value has a measured one beside it.
+    Two results are two results folders, or folders of exported tables: the cells that differ
+    are listed, by how much, and whether seeds explain it.
+
+    Exit status 1: a value or a mean differs by more. 3: no printed value has a measured one.
     """
     name, *more = what
     if more and (len(more) > 1 or other or effects or scale or where or seeds):
@@ -73,7 +74,7 @@ def compare(
         answer([e.record() for e in evidence.effects], lambda _: print_effects(evidence), as_json)
         raise typer.Exit(0 if any(e.measured for e in evidence.effects) else NOTHING_MEASURED)
     records = [row.record() for row in evidence.compared]
-    answer(records, lambda _: print_comparison(evidence), as_json)
+    answer(records, lambda _: print_comparison(evidence, selection.words), as_json)
     measured = any(record["measured"] is not None for record in records)
     differs = any(record["verdict"] == "differs" for record in records)
     raise typer.Exit(int(differs) if measured else NOTHING_MEASURED)
@@ -98,12 +99,16 @@ def describe_drift(here: Path, there: Path, cells: Sequence[Cell] | None = None)
     return record
 
 
-def print_comparison(evidence: Evidence) -> None:
-    """Print the tables in the paper's layout, and the verdicts."""
+def print_comparison(evidence: Evidence, words: str) -> None:
+    """Print the tables in the paper's layout, and the verdicts.
+
+    Args:
+        evidence: of the cells that were asked for.
+        words: what names these cells on a command line, behind the verb.
+    """
     suite = evidence.suite
     what = suite.scales[evidence.scale].what
     print(f"{suite.name} at scale {evidence.scale}: {what}")
-    words = command_words(suite.name, evidence.scale)
     hint = "" if evidence.done else f"; `bench run {words}` computes them"
     print(f"{len(evidence.done)} of {len(evidence.cells)} cells done{hint}")
     if evidence.done and not any(row.measured for row in evidence.compared):
@@ -111,7 +116,7 @@ def print_comparison(evidence: Evidence) -> None:
     if any(row.measured for row in evidence.compared):
         _print_values(evidence)
     if not evidence.is_published and any(effect.measured for effect in evidence.effects):
-        print("values of a reduced scale cannot be compared with printed ones, but effects can:")
+        print("Values of a reduced scale cannot be compared with printed ones, but effects can:")
         print_effects(evidence)
 
 

@@ -51,9 +51,12 @@ def export(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Add finished cells to CSV tables that reading verbs take as --results, or archive them.
+    """Write finished cells as CSV tables, as one archive, or for other programs.
 
-    Pandas reads a table in one line; with --as encoders or histories are written for others.
+    Tables are read by pandas, and by `show`, `compare` and other verbs as --results. Cells are
+    added to tables that exist.
+
+    `bench import` reads an archive.
     """
     chosen = [select(context.obj, name, scale=scale) for name in suite]
     if form is None:
@@ -81,7 +84,7 @@ def merge(
     encoders: Encoders = False,
     as_json: AsJson = False,
 ) -> None:
-    """Add the finished cells of other results folders, as `import` does those of archives."""
+    """Add the finished cells of results folders; exit status 1 if any conflicts with one here."""
     _merge([Folder(path, encoders) for path in folder], context.obj.results, as_json)
 
 

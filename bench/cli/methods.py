@@ -33,7 +33,7 @@ def methods(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the methods as coordinates, or one of them beside its paper and released code."""
+    """List the methods by their settings; describe one beside its paper and released code."""
     if to is not None and name is not None:
         raise BenchError("--to writes all methods on one page: leave the name out")
     records = describe_methods(context.obj.suites, name)

@@ -1,6 +1,6 @@
 """Which command goes on from what was measured."""
 
-from bench.cli.selection import Selection
+from bench.cli.selection import Selection, command_words
 
 
 def next_command(selection: Selection, whole: bool) -> str:
@@ -10,12 +10,12 @@ def next_command(selection: Selection, whole: bool) -> str:
         selection: what was looked at.
         whole: whether all of its cells are done.
     """
-    suite, words = selection.suite, selection.words
+    suite, words = selection.suite, command_words(selection.suite.name, selection.scale)
     published = suite.scales[selection.scale].protocol == "published"
     if not whole:
-        return f"`bench run {words}` computes the rest"
+        return f"`bench run {selection.words}` computes the rest"
     if selection.changes:
-        return f"`bench show {suite.name} --scale {selection.scale}` shows the suite's own cells"
+        return f"`bench show {words}` shows the suite's own cells"
     if published and suite.compare:
         return f"`bench compare {words}` compares it with the printed values"
     if suite.claims:

@@ -133,10 +133,9 @@ def _told_prediction(p: Record) -> str:
     rest = ""
     if unknown < cells:
         rest = f" The other {cells - unknown}: {_hours(known, p['gpus'])}; {basis}."
-    model = "" if p["gpus"] else " `--on h100` gives a model's figure for cells on images on a GPU."
-    return (
-        f"The time of {unknown} of them is not known (`?`): --probe times a few steps.{rest}{model}"
-    )
+    of = "these" if unknown == cells else f"{unknown} of them"
+    model = "" if p["gpus"] else " For cells on images, `--on h100` predicts the time on a GPU."
+    return f"The time of {of} is not known (`?`): --probe times a few steps.{rest}{model}"
 
 
 def print_limited(limited: Record, file: TextIO | None = None) -> None:

@@ -102,6 +102,7 @@ def write_reports(
 
 
 def print_site(record: Record) -> None:
-    """Print the site's index and how much of it was drawn again."""
+    """Print the site's index and how many of its pages were written anew."""
     drawn, pages = len(record["drawn"]), len(record["pages"])
-    print(f"{record['index']}: {counted(pages, 'page')}, {drawn} drawn, the others unchanged")
+    unchanged = f", {pages - drawn} unchanged" if drawn < pages else ""
+    print(f"{record['index']}: {counted(pages, 'page')}: {drawn} written{unchanged}")

@@ -82,7 +82,7 @@ def run(
     pack: Pack = None, time_per_job: TimePerJob = None, ranks: Ranks = None,
     have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Compute the cells without a result of one or more suites, or submit them to Slurm."""
+    """Compute the missing cells of one or more suites, here or as Slurm jobs."""
     chosen = [
         select(context.obj, name, scale=scale, where=where, seeds=seeds, have=have, changes=changes)
         for name in suite
@@ -102,7 +102,7 @@ def resume(
     context: typer.Context, suite: SuiteNames, scale: Scale, where: Where, seeds: Seeds, have: Have,
     changes: Changes, **options: Any,
 ) -> None:  # fmt: skip
-    """Continue suites of which a cell was begun before; otherwise an error."""
+    """Do what `bench run` does, but only if a cell of each suite was begun before."""
     for name in suite:
         check_begun(
             select(

@@ -1,8 +1,9 @@
 """What a command speaks of: a suite, a scale, its cells, its paper and the results."""
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -36,6 +37,7 @@ class Selection:
     results: Path
     have: tuple[Path, ...] = ()  # folders of exported tables, whose cells count as done
     changes: Chosen = field(default_factory=dict)  # settings not the suite's
+    narrowed: tuple[str, ...] = ()  # --where and --seeds, as on the command line
 
     @cached_property
     def store(self) -> Store:
@@ -51,7 +53,7 @@ class Selection:
     @property
     def words(self) -> str:
         """What names the selection on a command line, behind the verb."""
-        return command_words(self.suite.name, self.scale, self.changes)
+        return " ".join([command_words(self.suite.name, self.scale, self.changes), *self.narrowed])
 
 
 def select(
@@ -89,7 +91,10 @@ def select(
     )
     if scale is None:
         _tell_other_scales(found)
-    return found
+    narrowed = [f"--where {shlex.quote(text)}" for text in where or ()]
+    if seeds is not None:
+        narrowed.append(f"--seeds {shlex.quote(seeds)}")
+    return replace(found, narrowed=tuple(narrowed))
 
 
 def choose(

@@ -26,7 +26,10 @@ def show(
     context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, changes: Changes = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Print what was measured, as the suite's tables, comparable or not; status 3: nothing was."""
+    """Print what was measured as the suite's tables, whether or not it can be compared.
+
+    Exit status 3: nothing was measured.
+    """
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds, changes=changes)
     tables, done = measured_of(selection)
     rooms = rooms_of(selection)

@@ -206,7 +206,7 @@ def print_suites(records: Sequence[Record], folder: Path) -> None:
         print_line(record["title"], indent="    ")
     print_line(f"{counted(len(records), 'suite')} (cells done/in all by scale).")
     if records:
-        print_line(f"`bench suites {records[0]['name']}` describes one whole.")
+        print_line(f"`bench suites {records[0]['name']}` describes one in full.")
     if folder == shipped_suites():
         print_line("These are bench's own; `bench init` copies them here, to edit them.")
 

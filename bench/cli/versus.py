@@ -46,10 +46,11 @@ def versus(
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Print how far one method lies above another in every suite with results of both.
+    """Print how far one method, or loss, lies above another in every suite with results of both.
 
-    Two losses are compared likewise. A difference is the mean over all other settings in which the
-    suite has both; status 3 if nothing is measured.
+    A difference is the mean over all other settings in which the suite has both.
+
+    Exit status 3: nothing was measured.
     """
     records = compare_methods(context.obj, first, second, scale=scale, paper=paper, metric=metric)
     answer(records, lambda _: print_versus(first, second, records), as_json)

@@ -53,20 +53,25 @@ def explain(
         keys = keys[1:]
         keys = [places.get(keys[0], keys[0])] if keys else []
     if found["type"] == "missing":
-        return f"{path}: {_missing(error, found['loc'], keys)}"
+        of_cell = places is not None and "." not in "".join(keys)
+        return f"{path}: {_missing(error, found['loc'], keys, of_cell=of_cell)}"
     key_path = ".".join(keys)
     head = f"{path}: {key_path}: " if key_path else f"{path}: "
     return head + _complaint(found, steps, root)
 
 
-def _missing(error: ValidationError, loc: tuple[int | str, ...], keys: list[str]) -> str:
-    """Return all keys that are missing at one place."""
+def _missing(
+    error: ValidationError, loc: tuple[int | str, ...], keys: list[str], *, of_cell: bool
+) -> str:
+    """Return all keys that are missing at one place; of a cell's settings, where they belong."""
     faults = error.errors(include_url=False)
     names = [
         str(e["loc"][-1]) for e in faults if e["type"] == "missing" and e["loc"][:-1] == loc[:-1]
     ]
     key_path = ".".join([*keys[:-1], names[0]])
-    return f"{', '.join([key_path, *names[1:]])}: {'are' if len(names) > 1 else 'is'} missing."
+    are, them = ("are", "them") if len(names) > 1 else ("is", "it")
+    told = f"{', '.join([key_path, *names[1:]])}: {are} missing."
+    return told + f" A suite sets {them} under `fixed`, as an axis, or in the scale." * of_cell
 
 
 def _worst(error: ValidationError) -> Any:

@@ -83,6 +83,8 @@ class Site:
                 self.to, summaries, self._suites(), formats=self.formats, inputs=all_inputs
             )
             self._note("index", pages)
+        boards = (self.to / "leaderboard.html", self.to / "leaderboard.md")
+        self.pages += [path for path in boards if path.is_file()]
         return self.to / "index.html"
 
     def _pictures(self, shown: Sequence[Grid]) -> list[str]:

@@ -32,7 +32,7 @@ MEANINGS = {
     Verdict.REPRODUCED: "the interval lies within the tolerance",
     Verdict.CONSISTENT: "it reaches into it and is no wider",
     Verdict.DIFFERS: "it lies outside",
-    Verdict.NOT_RESOLVED: "too wide to tell, or the tolerance reaches what nothing learned gives",
+    Verdict.NOT_RESOLVED: "too wide to tell, or the tolerance includes a result without learning",
 }
 LEGEND = "measured ± half of the 95 % t-interval [published] and verdict: " + ", ".join(
     f"{mark} {verdict}" + (f" ({MEANINGS[verdict]})" if verdict in MEANINGS else "")

@@ -113,7 +113,7 @@ def test_checks_of_settings_that_a_scale_does_not_have_are_counted(measured: Wor
     measured.suite(changed(SUITE, {"claims.toy-mi-steady": [check, *other]}))
     told = measured.call("claims", "small").out
     assert told.count("change over K") == 1
-    assert told.endswith("    2 more checks of settings that this scale has no cell of\n")
+    assert told.endswith("    2 more checks of settings that no cell of this scale has\n")
     assert len(measured.call("claims", "small", "--json").json) == 3
 
 

@@ -1,8 +1,10 @@
 """Help texts, completion of words by a shell, and lines that fit a terminal."""
 
 import os
+import re
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 
@@ -22,6 +24,15 @@ def test_every_verb_has_a_line_and_a_page_of_help(workspace: Workspace) -> None:
         page = workspace.call(name, "--help")
         assert (page.status, page.err) == (0, ""), name
         assert max(map(len, page.out.splitlines())) <= 80, name
+
+
+@pytest.mark.parametrize("verb", ["compare", "claims", "versus", "export"])
+def test_paragraphs_of_help_are_filled(workspace: Workspace, verb: str) -> None:
+    text = workspace.call(verb, "--help").out.partition("Usage: ")[2].partition("╭")[0]
+    paragraphs = [part.split("\n") for part in re.split(r"\n\s*\n", text)[1:]]
+    assert len(paragraphs) > 1
+    for first, second in (pair for lines in paragraphs for pair in pairwise(lines) if pair[1]):
+        assert len(f"{first.rstrip()} {second.split()[0]}") > 78
 
 
 @pytest.mark.parametrize(

@@ -217,8 +217,8 @@ def test_a_gpu_that_is_not_here_is_told_to_be_a_model(workspace: Workspace) -> N
     record = workspace.call("plan", "digits", "--on", "h100", "--json").json["predicted"]
     assert (record["span"], record["machine"], record["gpus"]) == (3.0, "H100", 1)
     here = " ".join(workspace.call("plan", "digits").out.split())
-    assert "The time of 2 of them is not known (`?`): --probe times a few steps." in here
-    assert "`--on h100` gives a model's figure" in here
+    assert "The time of these is not known (`?`): --probe times a few steps." in here
+    assert "`--on h100` predicts the time on a GPU" in here
 
 
 @pytest.mark.parametrize(

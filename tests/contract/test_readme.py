@@ -52,7 +52,7 @@ def test_how_exactly_it_says_that_algebra_holds() -> None:
     done = Results(REFERENCE).finished(cells)
     assert len(done) == len(cells)
     largest = max(finished.metrics.get("largest_difference", 0.0) for _, finished in done)
-    assert f"What is algebra holds to {largest:.0e} on random features" in TEXT
+    assert f"Equations hold to {largest:.0e} on random features" in TEXT
 
 
 @pytest.mark.slow

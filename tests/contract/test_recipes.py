@@ -189,7 +189,9 @@ def test_a_method_is_added_without_python(workspace: Workspace) -> None:
     assert (answer.status, answer.json["done"]) == (0, 2), answer.err
 
 
-def test_an_objective_is_a_function_a_line_and_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_objective_is_a_function_a_line_and_a_test(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     text = TEXTS[HOW_TO / "own-objective.md"]
     blocks = re.findall(r"```python\n# (\S+)\n(.*?)```", text, re.DOTALL)
     assert [name for name, _ in blocks] == [
@@ -203,6 +205,10 @@ def test_an_objective_is_a_function_a_line_and_a_test(monkeypatch: pytest.Monkey
     training = training_of(small_cell("simclr", loss="hinge", tau=0.5, epochs=1))
     training.online.train()
     training.step(0)
+    path = tmp_path / "my-hinge.yaml"
+    path.write_text(EXAMPLES["my-hinge"])
+    losses = [cell.settings["loss"] for cell in expand(load_suite(path), "smoke", path)]
+    assert losses == ["infonce", "hinge"]
     tests: dict[str, Any] = {}
     exec(blocks[2][1], tests)
     (name,) = (name for name in tests if name.startswith("test_"))

@@ -66,6 +66,11 @@ def test_status_tells_where_each_begun_cell_stands(begun: Workspace) -> None:
     )
 
 
+def test_what_continues_them_keeps_the_choice(begun: Workspace) -> None:
+    last = begun.call("status", "digits", "--seeds", "1,2").out.splitlines()[-1]
+    assert last.endswith("stopped: `bench run digits --scale tiny --seeds 1,2` continues them")
+
+
 def test_status_has_them_as_json(begun: Workspace) -> None:
     rows = begun.call("status", "digits", "--json").json["begun"]
     assert [row["state"] for row in rows] == ["running", *["stopped"] * 3]

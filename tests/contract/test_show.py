@@ -45,6 +45,16 @@ def test_the_tables_of_the_suite_are_printed(measured: Workspace) -> None:
     ]
 
 
+def test_the_command_that_computes_the_rest_keeps_the_choice(measured: Workspace) -> None:
+    out = measured.call("show", "small", "--where", "K=8,16", "--seeds", "0,1").out
+    rest = "`bench run small --scale tiny --where K=8,16 --seeds 0,1` computes the rest"
+    assert rest in " ".join(out.split())
+    out = measured.call("run", "small", "--where", "K=8").out
+    assert "`bench claims small --scale tiny` judges the paper's sentences" in " ".join(out.split())
+    none = measured.call("compare", "small", "--where", "mi_true=2", "--seeds", "7").out
+    assert "; `bench run small --scale tiny --where mi_true=2 --seeds 7` computes them" in none
+
+
 def test_numbers_are_told_as_json(measured: Workspace) -> None:
     rows = measured.call("show", "small", "--json").json
     assert len(rows) == 4

@@ -102,11 +102,13 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "missing setting": (
         small({"fixed.lr": REMOVED}),
-        "suites/small.yaml: lr: is missing.\n",
+        "suites/small.yaml: lr: is missing. A suite sets it under `fixed`, as an axis, or in the "
+        "scale.\n",
     ),
     "missing settings": (
         small({"fixed.lr": REMOVED, "fixed.steps": REMOVED}),
-        "suites/small.yaml: steps, lr: are missing.\n",
+        "suites/small.yaml: steps, lr: are missing. A suite sets them under `fixed`, as an axis, "
+        "or in the scale.\n",
     ),
     "missing key": (
         small({"scale": REMOVED}),

@@ -60,7 +60,7 @@ def test_the_list_fits_80_columns(two: Workspace) -> None:
         "digits: tiny 0/2\n    A few epochs on digits\nother: tiny 0/16, long 0/16\n"
     )
     assert told.endswith(
-        "3 suites (cells done/in all by scale).\n`bench suites digits` describes one whole.\n"
+        "3 suites (cells done/in all by scale).\n`bench suites digits` describes one in full.\n"
     )
 
 
