@@ -18,6 +18,7 @@ ADDED = {
     "suites/flowers.yaml",
     "suites/methods/mine.yaml",
     "suites/mine.yaml",
+    "suites/my-hinge.yaml",
     "suites/my-k-sweep.yaml",
     "suites/nearest-negative.yaml",
     "tests/unit/losses/test_hinge.py",
