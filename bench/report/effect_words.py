@@ -112,7 +112,8 @@ def _along_words(check: Check, pair: str) -> str:
             return f"growth of {pair} with {check.direction} {over}"
         case MovesLess():
             own, _, than = pair.partition(" - ")
-            return f"movement over {over}, {than} - {own}"
+            way = {"rising": "rise", "falling": "fall"}[check.direction]
+            return f"{way} of {than} over {over} - movement of {own}"
         case Crossing():
             first, last = check.between
             return f"{pair}, lead at {over} {first:g} and lag at {last:g}"
