@@ -40,6 +40,7 @@ class Question(Fixed):
     claims: list[str]
     where: dict[str, Any]
     figure: str
+    holds: str | None = None  # in place of Yes, where the check asks for less than the question
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class Answer:
     def text(self) -> str:
         """The answer in words."""
         at_published, elsewhere = SMALLER if self.is_smaller else ANSWERS[self.verdict]
+        if self.verdict == ClaimVerdict.HOLDS and self.question.holds:
+            at_published, elsewhere = self.question.holds, f"{self.question.holds}, on {{}}"
         if self.summary is None or self.summary.published:
             return at_published
         return elsewhere.format(self.summary.words)
