@@ -23,7 +23,10 @@ PAGES = (
 )  # fmt: skip
 QUESTIONS = {
     "Does DCL help at small batch?": ("Yes, on CIFAR-10 at 24x24, small network", "paper +4.8"),
-    "Does EqCo make SimCLR insensitive to K?": ("Less sensitive, on CIFAR-10 at 24x24, small network", "EqCo"),
+    "Does EqCo make SimCLR insensitive to K?": (
+        "Less sensitive, on CIFAR-10 at 24x24, small network",
+        "EqCo",
+    ),
 }
 
 
