@@ -1,8 +1,10 @@
 """`bench claims`: the papers' sentences, and what the results say of them."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Self
 
 import typer
@@ -13,7 +15,7 @@ from bench.analysis.coverage import claim_places
 from bench.analysis.evidence import Evidence, by_claim
 from bench.cells.baseline import baselines_among, without_baselines
 from bench.cli.completion import paper_names, suite_names, verdict_names
-from bench.cli.evidence import evidence_of
+from bench.cli.evidence import evidence_of, reference_hint
 from bench.cli.options import AsJson, Scale, Seeds, Where, answer
 from bench.cli.selection import check_scale_known, select
 from bench.cli.terminal import print_doubts, print_line, print_verdict
@@ -62,7 +64,7 @@ def claims(
             raise BenchError("--where and --seeds choose cells of a suite: name one")
         found = describe_claims(context.obj, paper=paper, scale=scale)
         records = [r for r in found if chosen.takes(r, r["overall"])]
-        answer(records, lambda _: print_all_claims(records, chosen), as_json)
+        answer(records, lambda _: print_all_claims(records, chosen, context.obj.results), as_json)
     else:
         if paper is not None:
             raise BenchError("--paper filters the claims of all suites: leave the suite out")
@@ -110,7 +112,9 @@ class Filter:
     def takes(self, record: Record, verdict: str) -> bool:
         """Return whether a claim with this verdict as a whole is asked for."""
         text = f"{record['paper']}/{record['claim']} {record['sentence']}".lower()
-        return self.verdict in (None, verdict) and all(word in text for word in self.words)
+        return self.verdict in (None, verdict) and all(
+            re.search(rf"\b{re.escape(word)}", text) for word in self.words
+        )
 
 
 def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | None) -> list[Record]:
@@ -205,10 +209,15 @@ def print_claim(paper: str, name: str, verdict: str, sentence: str) -> None:
     print_line(f'"{sentence}"', indent="  ")
 
 
-def print_all_claims(records: Sequence[Record], chosen: Filter) -> None:
+def print_all_claims(records: Sequence[Record], chosen: Filter, results: Path) -> None:
     """Print each claim of the papers at each scale that has results, and how many there are.
 
     What was not tested is counted, and listed only where a filter was given.
+
+    Args:
+        records: a row for each claim, or check of it that was judged.
+        chosen: which of them were asked for.
+        results: the folder that they were judged from.
     """
     overall = {(r["paper"], r["claim"]): r["overall"] for r in records}
     listed = [r for r in records if r["suite"] or chosen.is_any]
@@ -232,5 +241,6 @@ def print_all_claims(records: Sequence[Record], chosen: Filter) -> None:
     print(totals_text("in all", list(overall.values())))
     if not records:
         print("no claim matches; `bench claims` lists all that have results")
-    elif not (chosen.is_any or any(r["suite"] for r in records)):
-        print("no results here test one of these claims; `bench run SUITE` computes some")
+    elif chosen.verdict is None and not any(r["suite"] for r in records):
+        hint = reference_hint(results)
+        print_line(f"No results here test one of these claims; `bench run SUITE` makes some{hint}.")

@@ -1,6 +1,7 @@
 """What the results say of a selection."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from bench.analysis.evidence import Evidence, gather
 from bench.analysis.room import Rooms
@@ -45,9 +46,15 @@ def done_of(selection: Selection, cells: Sequence[Cell]) -> Done:
     if not done:
         raise NothingMeasured(
             f"{selection.title}: none of {len(cells)} cells is done in {selection.results}; "
-            f"`bench run {selection.words}` computes them"
+            f"`bench run {selection.words}` computes them{reference_hint(selection.results)}"
         )
     return done
+
+
+def reference_hint(results: Path) -> str:
+    """Return where to look in place of a results folder that has no answer; empty: nowhere."""
+    reference = results / "reference"
+    return f"; `--results {reference}` reads the runs of reference" if reference.is_dir() else ""
 
 
 def rooms_of(selection: Selection) -> Rooms:

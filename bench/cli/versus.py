@@ -10,6 +10,7 @@ from bench.analysis.versus import SETTINGS, Lead, lead, setting_of
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.cli.completion import method_names, paper_names
+from bench.cli.evidence import reference_hint
 from bench.cli.options import AsJson, Scale, answer
 from bench.cli.selection import check_scale_known, command_words
 from bench.cli.terminal import print_line, print_rows
@@ -99,7 +100,8 @@ def compare_methods(
     if not having:
         raise BenchError(_nobody_has(first, second, grids))
     if not rows:
-        raise NothingMeasured(_nothing_measured(first, second, having, metric, grids))
+        text = _nothing_measured(first, second, having, metric, grids)
+        raise NothingMeasured(text + reference_hint(workspace.results))
     return rows
 
 
@@ -181,7 +183,7 @@ def _nothing_measured(
         raise BenchError(f"--metric {metric}: no cell has it. {choices(metric, known)}")
     names = list(dict.fromkeys(suite.name for suite, _ in having))
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    suite, scale = having[0]
+    suite, scale = next((pair for pair in having if pair[1] == "cpu"), having[0])
     return (
         f"no finished cells of both {first} and {second} beside each other; suites with both: "
         f"{', '.join(names[:MOST_NAMED])}{more}; `bench run {command_words(suite.name, scale)}` "

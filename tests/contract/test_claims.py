@@ -62,6 +62,7 @@ def test_without_a_suite_untested_claims_are_counted_and_listed_when_asked_for(
     [
         (["--search", "ESTIMATE varies"], ["toy-mi-steady"], 0),
         (["--search", "toy-mi-steady"], ["toy-mi-steady"], 0),
+        (["--search", "stimate"], [], 3),  # words begin with it
         (["--search", "estimate zebra"], [], 3),
         (["--verdict", "holds"], ["toy-mi-steady"], 0),
         (["--verdict", "fails"], [], 3),
@@ -97,11 +98,14 @@ def test_nothing_tested_is_status_3(workspace: Workspace) -> None:
     ):
         assert workspace.call(*words).status == 3, words
     workspace.suite(changed(SUITE, {"claims": {}}))
-    untested = "no results here test one of these claims; `bench run SUITE` computes some\n"
+    untested = "No results here test one of these claims; `bench run SUITE` makes some.\n"
     assert workspace.call("claims").out.endswith(untested)
     path = workspace.root / "suites" / "small.yaml"
     finish(workspace.root / "results", cells_of(path, "tiny"), number)
     assert workspace.call("claims").out.endswith(untested)  # there are results, of other things
+    (workspace.root / "results" / "reference").mkdir()
+    hint = "`--results results/reference` reads the runs of reference"
+    assert hint in " ".join(workspace.call("claims").out.split())
     told = workspace.call("claims", "small")
     assert told.status == 3
     assert "`bench show small --scale tiny` prints\nwhat it" in told.out
