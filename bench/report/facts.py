@@ -9,6 +9,7 @@ from bench.analysis.compare import Compared
 from bench.analysis.doubts import MARK, doubt_lines, doubts_of
 from bench.analysis.evidence import Evidence, by_claim
 from bench.cells.cell import Cell, varied_settings
+from bench.cells.telling import telling_settings
 from bench.papers.reader import Artifact, Claim, Paper, Protocol
 from bench.report.effects import ArtifactEffects, artifact_effects
 from bench.report.measured import measured_table
@@ -155,13 +156,13 @@ def _caution(evidence: Evidence) -> str | None:
 def missing_cells(evidence: Evidence) -> list[str]:
     """Return the settings of the cells that are not done, with their seeds."""
     done = {cell.id for cell, _ in evidence.done}
-    varied = varied_settings(evidence.cells)
+    cells = [cell for cell in evidence.cells if cell.id not in done]
+    telling = telling_settings(evidence.cells) if cells else []
     seeds: dict[str, list[int]] = {}
-    for cell in evidence.cells:
-        if cell.id not in done:
-            known = cell.settings
-            settings_text = ", ".join(f"{n} = {value_text(known[n])}" for n in varied if n in known)
-            seeds.setdefault(settings_text or "all", []).append(cell.seed)
+    for cell in cells:
+        known = cell.settings
+        settings_text = ", ".join(f"{n} = {value_text(known[n])}" for n in telling if n in known)
+        seeds.setdefault(settings_text or "all", []).append(cell.seed)
     lines = [
         f"{settings_text} (seed{'s' if len(own) > 1 else ''} {', '.join(map(str, own))})"
         for settings_text, own in seeds.items()
