@@ -115,7 +115,7 @@ def print_comparison(evidence: Evidence, words: str) -> None:
         _print_why_not(evidence, words)
     if any(row.measured for row in evidence.compared):
         _print_values(evidence)
-    if not evidence.is_published and any(effect.measured for effect in evidence.effects):
+    if not evidence.is_published and any(e.printed and e.measured for e in evidence.effects):
         print("Values of a reduced scale cannot be compared with printed ones, but effects can:")
         print_effects(evidence)
 

@@ -6,14 +6,21 @@ from bench.report.effects import EFFECTS_LEGEND, artifact_effects
 
 
 def print_effects(evidence: Evidence) -> None:
-    """Print the published and the measured effects of each artifact that has measured ones."""
+    """Print the published and the measured effects of each artifact where any stand together."""
     found = artifact_effects(evidence.effects)
-    for effects in found.values():
+    beside = {
+        name: effects
+        for name, effects in found.items()
+        if any(row.printed and row.measured for row in effects.rows)
+    }
+    for effects in beside.values():
         print()
         print_table(effects.table)
-    if found:
+    if beside:
         print()
         print_line(f"{EFFECTS_LEGEND}.")
+    elif found:
+        print(f"no printed effect has a measured one at scale {evidence.scale}")
     elif evidence.effects:
         print(f"no effect of {len(evidence.effects)} is measured at scale {evidence.scale}")
     else:

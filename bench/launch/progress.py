@@ -78,7 +78,7 @@ class Progress:
         self.console = Console(file=sys.stderr)
         self.live = Live(console=self.console, refresh_per_second=4, transient=True)
         self.last_line, self.last_at, self.last_counts = "", 0.0, Counter[State]()
-        self.any_begun = False
+        self.any_begun = self.is_over = False
         self.printed = ""  # the last line that a pipe got
 
     def __enter__(self) -> Self:
@@ -98,6 +98,9 @@ class Progress:
         """Show these states; return whether every cell is done or failed."""
         counts = Counter(state.state for state in states)
         over = _over(counts) == counts.total()
+        if over and self.is_over:  # workers are ending; the line about the cells stands
+            return True
+        self.is_over = over
         due = self.console.is_terminal or self._is_due(counts)
         standings = self._standings(states) if due or over else {}
         left_s = self.time_left.run_s(states, standings) if self.followed.cells else None

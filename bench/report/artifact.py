@@ -12,7 +12,7 @@ from bench.papers.reader import Artifact, Paper
 from bench.report.effects import ArtifactEffects, artifact_effects
 from bench.report.facts import SectionFacts
 from bench.report.origin import citation, origin_of_all
-from bench.report.paper_table import Measured, paper_csv, paper_table
+from bench.report.paper_table import Measured, paper_csv, paper_table, row_words
 from bench.report.pictures import size_attributes
 from bench.report.templates import render
 from bench.suites.suite import Layout
@@ -124,5 +124,5 @@ def _words(value: Any) -> str:
 
 def _notes(artifact: Artifact) -> list[tuple[str, str]]:
     notes = [(artifact.id, artifact.note)]
-    notes += [(f"row {value.row + 1}", value.note) for value in artifact.values]
+    notes += [(row_words(value), value.note) for value in artifact.values]
     return [(place, " ".join(note.split())) for place, note in notes if note]

@@ -14,6 +14,7 @@ from bench.papers.reader import Artifact, Claim, Paper, Protocol
 from bench.report.effects import ArtifactEffects, artifact_effects
 from bench.report.measured import measured_table
 from bench.report.origin import Origin, origin_of
+from bench.report.paper_table import row_words
 from bench.report.rooms import missing_baselines, not_learned, room_table
 from bench.report.scale_words import scale_words
 from bench.report.tables import (
@@ -236,7 +237,7 @@ def _counts(evidence: Evidence, compared: Sequence[Compared]) -> str:
 def _errata(artifacts: Sequence[Artifact]) -> list[tuple[str, str]]:
     """Return what is recorded as contradictory, misprinted or open about these artifacts."""
     notes = [(f"{a.id}", a.note) for a in artifacts if a.note]
-    notes += [(f"{a.id}, row {v.row + 1}", v.note) for a in artifacts for v in a.values if v.note]
+    notes += [(f"{a.id}, {row_words(v)}", v.note) for a in artifacts for v in a.values if v.note]
     return [(place, " ".join(note.split())) for place, note in notes]
 
 

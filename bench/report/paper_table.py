@@ -208,6 +208,19 @@ def _named(key: str, value: Any, paper: str) -> Place:
     return Place(value_text(value), number=None if isinstance(value, bool) else float(value))
 
 
+def row_words(value: PublishedValue) -> str:
+    """Return how notes name a printed row: as its table does, else by place, method and metric."""
+    own = value.row_settings
+    if (letter := own.get("row")) is not None:
+        return f"row ({letter})"
+    if (place := own.get("table_row")) is not None:
+        return f"row {place}"
+    method = own.get("method")
+    named = [value_name(method, value.paper)] if isinstance(method, str) else []
+    named += [metric_title(value.metric)] if value.metric else []
+    return f"row {value.row + 1}" + (f" ({', '.join(named)})" if named else "")
+
+
 def _head(column: str | None, value: Any, artifact: Artifact) -> str:
     if column == METRIC or column is None:
         own = value or next((v.metric for v in artifact.values if v.metric), None)

@@ -1,6 +1,5 @@
 """The site: a page a suite and scale, a page an artifact, the index; draws what has changed."""
 
-import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,6 +7,7 @@ from pathlib import Path
 
 from bench.analysis.coverage import Place, artifact_places
 from bench.errors import StoreError
+from bench.files.atomic import copy_whole
 from bench.files.messages import tell
 from bench.papers.reader import PAPERS, load_paper
 from bench.report.artifact import Coverage, write_artifact
@@ -195,4 +195,4 @@ def _copy_assets(to: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(ASSETS.iterdir()):
         if path.is_file():
-            shutil.copyfile(path, folder / path.name)
+            copy_whole(path, folder / path.name)

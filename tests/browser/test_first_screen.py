@@ -94,6 +94,14 @@ def test_a_mark_opens_by_touch_and_without_scripts(browser: Any, image_site: Pat
     page.context.close()
 
 
+def test_a_long_answer_fits_a_phone(browser: Any, image_site: Path) -> None:
+    page = opened(browser, image_site, viewport=WIDTHS["phone"])
+    answer = "By less than the paper says, on CIFAR-10 at 24x24, small network"
+    page.locator(".answer .verdict").first.evaluate("(e, text) => e.textContent = text", answer)
+    assert page.evaluate("document.documentElement.scrollWidth") == WIDTHS["phone"]["width"]
+    page.context.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_red_is_for_the_published_protocol_alone(
     browser: Any, image_site: Path, scheme: str

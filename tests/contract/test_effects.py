@@ -53,6 +53,17 @@ def test_a_reduced_scale_compares_effects_where_values_cannot_be(measured: Works
     assert "+4.8" in text
 
 
+def test_where_no_printed_effect_has_a_measured_one_no_table_is_printed(
+    measured: Workspace,
+) -> None:
+    """At batch 16 nothing is printed, at 256 nothing is measured."""
+    words = ("compare", NAME, "--effects", "--where", "batch_size=16,256")
+    answer = measured.call(*words)
+    told = "no printed effect has a measured one at scale cpu\n"
+    assert (answer.status, answer.out) == (0, told)
+    assert any(row["n"] == 5 for row in measured.call(*words, "--json").json)
+
+
 def test_exported_tables_have_the_effects_of_their_cells(measured: Workspace) -> None:
     assert measured.call("export", NAME, "--to", "tables").status == 0
     words = ("compare", NAME, "--effects", "--json")

@@ -1,6 +1,8 @@
 """`bench plan` with --probe and --limit-gpu-hours, and `bench run` with the limit."""
 
 import json
+import re
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 
 from bench.cells.toys import GaussianMI
 from bench.experiments import EXPERIMENTS, Outcome
-from tests.fakes.paths import SUITES
+from tests.fakes.paths import ROOT, SUITES
 from tests.fakes.suites import CLASSIFIER, DIGITS, SUITE, SuiteData, changed
 from tests.fakes.workspace import Workspace
 
@@ -219,6 +221,15 @@ def test_a_gpu_that_is_not_here_is_told_to_be_a_model(workspace: Workspace) -> N
     here = " ".join(workspace.call("plan", "digits").out.split())
     assert "The time of these is not known (`?`): --probe times a few steps." in here
     assert "`--on h100` predicts the time on a GPU" in here
+
+
+def test_the_plan_that_the_manual_shows(workspace: Workspace) -> None:
+    page = (ROOT / "docs" / "how-to" / "plan.md").read_text()
+    (block,) = re.findall(r"^```console\n(.*?)```", page, re.MULTILINE | re.DOTALL)
+    command, *shown = block.removeprefix("$ bench ").splitlines()
+    answer = workspace.call("--suites", str(SUITES), *shlex.split(command))
+    told = [line.rstrip() for line in answer.out.splitlines()]
+    assert [line for line in shown if line != "..." and line not in told] == []
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,22 @@ def test_lines_in_a_pipe(shown: Any, clock: Clock, capsys: pytest.CaptureFixture
     ]
 
 
+@pytest.mark.parametrize("after_s", [2, 20])
+def test_that_all_is_over_is_said_once_however_long_workers_take_to_end(
+    shown: Any, clock: Clock, capsys: pytest.CaptureFixture[str], after_s: float
+) -> None:
+    over = states("done", "done", "failed", "done")
+    with shown() as report:
+        report(states("queued", "queued", "queued", "queued"))
+        clock.now += after_s
+        assert report(over)
+        clock.now += 40
+        assert report(over)
+    assert capsys.readouterr().err.splitlines()[1:] == [
+        f"mine (tiny): 4 done, 1 failed ({after_s} s)"
+    ]
+
+
 def test_of_many_running_cells_some_have_a_line(
     shown: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

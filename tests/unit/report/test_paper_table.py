@@ -10,7 +10,14 @@ from bench.analysis.verdicts import Verdict
 from bench.papers.names import value_name
 from bench.papers.reader import load_paper
 from bench.papers.tolerances import tolerance_of
-from bench.report.paper_table import Measured, PaperTable, metric_title, paper_csv, paper_table
+from bench.report.paper_table import (
+    Measured,
+    PaperTable,
+    metric_title,
+    paper_csv,
+    paper_table,
+    row_words,
+)
 from bench.suites.suite import Layout
 
 BATCHES = Layout(rows=["loss"], columns="batch_size")
@@ -46,6 +53,18 @@ def test_rows_and_columns_are_the_papers() -> None:
         ["linear top-1 (%)", "InfoNCE", "79.8"],
         ["linear top-1 (%)", "DCL", "85.1"],
     ]
+
+
+def test_notes_name_rows_as_their_table_does() -> None:
+    def words(paper: str, artifact: str, row: int) -> str:
+        return row_words(load_paper(paper).artifact(artifact).values[row - 1])
+
+    assert words("unigrad", "table-2", 3) == "row (c)"
+    assert words("unigrad", "table-5", 1) == "row 9"
+    assert words("mutual-information", "table-2a", 12) == (
+        "row 12 (CAVE (annealed), linear top-5 (%))"
+    )
+    assert words("mutual-information", "text-5", 3) == "row 3 (linear top1 gain)"
 
 
 def test_every_printed_number_has_its_place() -> None:

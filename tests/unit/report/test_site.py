@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,9 @@ import pytest
 import yaml
 
 from bench.cli.report import write_reports
+from bench.errors import DiskFailure
 from bench.papers.reader import PAPERS, load_paper
+from bench.report.site import _copy_assets
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from tests.fakes.paths import REFERENCE, ROOT
@@ -261,3 +264,13 @@ main()
     answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert answer.returncode == 0, answer.stderr
     assert (tmp_path / "to" / "eqco-table-9" / "paper" / "mi-against-k.png").exists()
+
+
+def test_a_full_disk_is_told_with_the_file_that_cannot_be_written(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, hard))
+    try:
+        with pytest.raises(DiskFailure, match=f"{re.escape(str(tmp_path))}.*: cannot be written"):
+            _copy_assets(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
