@@ -106,6 +106,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
     artifacts = _artifacts(suite, paper)
     rows_of = {a.id: [row for row in compared if row.artifact == a.id] for a in artifacts}
     figures = [f for f in suite.figures if can_be_drawn(f, evidence.cells, evidence.done)]
+    beside = [row for row in compared if row.comparable and row.measured]
     return SectionFacts(
         suite=suite,
         scale=evidence.scale,
@@ -124,7 +125,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         rooms=room_table(evidence, _metrics(evidence)),
         missing_rooms=missing_baselines(evidence),
         not_learned=not_learned(evidence),
-        tolerances=_tolerances([r for r in compared if r.comparable and r.measured]),
+        tolerances=[*tolerance_lines(beside), *covered_lines(beside)],
         differences=evidence.departures,
         doubts=doubt_lines(evidence.done),
         judged=by_claim(evidence.judged),
@@ -161,8 +162,8 @@ def missing_cells(evidence: Evidence) -> list[str]:
     telling = telling_settings(evidence.cells) if cells else []
     seeds: dict[str, list[int]] = {}
     for cell in cells:
-        known = cell.settings
-        settings_text = ", ".join(f"{n} = {value_text(known[n])}" for n in telling if n in known)
+        known = {name: cell.settings[name] for name in telling if name in cell.settings}
+        settings_text = ", ".join(f"{name} = {value_text(v)}" for name, v in known.items())
         seeds.setdefault(settings_text or "all", []).append(cell.seed)
     lines = [
         f"{settings_text} (seed{'s' if len(own) > 1 else ''} {', '.join(map(str, own))})"
@@ -175,10 +176,6 @@ def missing_cells(evidence: Evidence) -> list[str]:
 def _measured(evidence: Evidence) -> list[Table]:
     made = (measured_table(t, evidence.done, evidence.rooms) for t in evidence.suite.tables)
     return [table for table in made if table is not None]
-
-
-def _tolerances(rows: Sequence[Compared]) -> list[str]:
-    return [*tolerance_lines(rows), *covered_lines(rows)]
 
 
 def _has_values(evidence: Evidence, rows: Sequence[Compared]) -> bool:
