@@ -62,7 +62,16 @@ class Costs:
         return all(name in self.own or name in self.free for name in cells)
 
     def of(self, cells: Iterable[str], chosen: set[str], paid: set[str]) -> float:
-        """Return what these cells cost beside those chosen, trainings in `paid` being paid."""
+        """Return what these cells cost beside those chosen, trainings in `paid` being paid.
+
+        Args:
+            cells: ids of known cells, see `can_have`.
+            chosen: ids of cells that are computed anyway.
+            paid: ids of shared trainings that are computed anyway.
+
+        Returns:
+            Seconds of one worker.
+        """
         new = [n for n in sorted(cells) if n not in chosen and n not in self.free]
         trainings = dict(self.shared[n] for n in new if n in self.shared)
         unpaid = [seconds for name, seconds in trainings.items() if name not in paid]

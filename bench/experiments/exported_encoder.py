@@ -19,7 +19,7 @@ from bench.cells.pretrain import Pretrain
 from bench.environment import extra
 from bench.errors import StoreError
 from bench.experiments.encoder_folder import TrainedFolder
-from bench.experiments.evaluations import encoder_of
+from bench.experiments.layers import encoder_of
 from bench.experiments.loaded_encoder import LoadedEncoder, network_of, with_feature_dim
 from bench.files.atomic import read_json, to_json, write_whole
 from bench.files.messages import warn

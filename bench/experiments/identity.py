@@ -21,7 +21,13 @@ GROUPS = (dcl, eqco, mutual_information, unigrad, dual_temperature)
 
 
 def run(cells: Sequence[Identity], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
-    """Try each cell's identity on its draws."""
+    """Try each cell's identity on its draws.
+
+    Args:
+        cells: each is computed by itself.
+        folders: not used, the cells write no files of their own.
+        device: not used, the identities are evaluated on the CPU.
+    """
     return [Result(_metrics(cell)) for cell in cells]
 
 

@@ -50,6 +50,12 @@ def run(
 
     Of several ranks all train, each on its share of every batch; the first alone writes, and
     evaluates after that: the others return nothing then.
+
+    Args:
+        cells: cells of one encoder: equal `training_id`.
+        folders: their folders, in the same order.
+        device: where to compute, as torch names it.
+        ranks: the processes that train together; each calls this.
     """
     return run_on_encoder(cells, folders, device, ranks, _outcome)
 

@@ -33,6 +33,13 @@ def annealed(
     `anneal-negatives`: 1 to p over epochs 0 to 100; `anneal-ring`, inner: 0 to 0.01 over epochs 10
     to 100. A fraction of an epoch anneals by steps (Sec. 4.3).
 
+    Args:
+        epoch: how much of the training is done, in epochs.
+        start: share of the bank in the beginning, 0 to 1.
+        end: share of the bank in the end, 0 to 1.
+        from_epoch: the ramp begins here.
+        to_epoch: the ramp ends here.
+
     Raises:
         ValueError: to_epoch is before from_epoch.
     """
@@ -89,6 +96,12 @@ def draw_uniform(n: int, own_N: Tensor, K: int, draw: Draw) -> Tensor:
 
     `negative-distribution-uniform`, without the query's own entry.
 
+    Args:
+        n: entries of the bank.
+        own_N: the entry of each query's own image, int64.
+        K: negatives per query.
+        draw: the generator of the batch.
+
     Raises:
         ValueError: n is below 2.
     """
@@ -132,7 +145,13 @@ def draw_between(
 
 
 def same_cluster(bank: Bank, own_N: Tensor, index_NM: Tensor) -> Tensor:
-    """Return whether entries share a cluster with their query, in any clustering, bool (N, M)."""
+    """Return whether entries share a cluster with their query, in any clustering, bool (N, M).
+
+    Args:
+        bank: the bank with its clusterings.
+        own_N: the entry of each query's own image, int64.
+        index_NM: M entries per query, int64.
+    """
     same_NM = torch.zeros_like(index_NM, dtype=torch.bool)
     for cluster_n in bank.clusters.T:
         same_NM |= cluster_n[index_NM] == cluster_n[own_N, None]
@@ -144,6 +163,12 @@ def draw_from_cluster(bank: Bank, own_N: Tensor, L: int, draw: Draw) -> Tensor:
 
     K-neighbours (`neighbour-distributions`); how several clusterings combine the paper leaves open.
     Without clusterings it is the query's own entry. Memory is bounded as in `ranked`.
+
+    Args:
+        bank: the bank with its clusterings.
+        own_N: the entry of each query's own image, int64.
+        L: neighbours per query.
+        draw: the generator of the batch.
     """
     n, drawn = len(bank.entries), []
     block = max(1, BLOCK_NUMBERS // n)

@@ -67,7 +67,11 @@ class BankNegatives(nn.Module):
         return (*near, self.normaliser.batches_seen if self.normaliser else None)
 
     def similarities(self, anchor: Anchor) -> Found:
-        """See `Negatives`; the anchor must bring its bank and rows."""
+        """See `Negatives`; the anchor must bring its bank and rows.
+
+        Raises:
+            ValueError: the anchor has no bank or no rows.
+        """
         bank, rows_N = anchor.bank, anchor.rows_N
         if bank is None or rows_N is None:
             raise ValueError("negatives of a bank need the bank and the queries' rows")

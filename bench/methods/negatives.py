@@ -67,7 +67,11 @@ class BatchNegatives(nn.Module):
         self.both_views, self.K = both_views, K
 
     def similarities(self, anchor: Anchor) -> Found:
-        """See `Negatives`."""
+        """See `Negatives`.
+
+        Raises:
+            ValueError: keys of both views are negatives, and the anchor has those of one alone.
+        """
         sim_NN = anchor.witness.scores(anchor.query_ND, anchor.positive_ND)
         parts = [off_diagonal(sim_NN)]
         if self.both_views:
@@ -175,6 +179,14 @@ def at_most(K: int | None, neg_NM: Tensor, draw: Draw) -> Tensor:
     """Return K negatives of each query, drawn without replacement, where there are more.
 
     All of them for None.
+
+    Args:
+        K: negatives per query, None for all.
+        neg_NM: similarities with M candidates, shape (N, M).
+        draw: the generator of the batch.
+
+    Returns:
+        Similarities, shape (N, K), or neg_NM where M <= K.
     """
     N, M = neg_NM.shape
     if K is None or M <= K:

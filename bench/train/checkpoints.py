@@ -27,7 +27,13 @@ class Checkpoint(TypedDict):
 
 
 def save_checkpoint(folder: CellFolder, step: int, state: dict[str, Any]) -> None:
-    """Write where to go on from, in the place of the one before, and its step beside it."""
+    """Write where to go on from, in the place of the one before, and its step beside it.
+
+    Args:
+        folder: of the cell.
+        step: how many steps are done.
+        state: what `load_checkpoint` gives back: tensors and plain values, by name.
+    """
     value = {"cell": folder.path.name, "step": step, "state": state}
     write_whole(folder.checkpoint_file, with_seal(_bytes_of(value)))
     folder.note_step(step)

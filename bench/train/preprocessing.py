@@ -17,7 +17,8 @@ from bench.data.decode import centre_crop
 from bench.data.images import IMAGENET_MEAN, IMAGENET_STD, Triple
 from bench.data.load import load_images
 from bench.data.torchvision_sets import STATISTICS
-from bench.train.sources import SHORTER_SIDE, at_size, normalised
+from bench.train.pixels import at_size, normalised
+from bench.train.sources import SHORTER_SIDE
 
 PICTURE, PICTURES = 3, 4  # dimensions
 

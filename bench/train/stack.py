@@ -34,6 +34,12 @@ def train_stack(
     after step s is a function of the cell alone, so a run that was stopped ends with the bytes of
     one that was not.
 
+    Args:
+        trainee: the stack of cells, trained together.
+        folders: one for each cell, in the order of the stack.
+        steps: of the whole training.
+        record_every: steps between two lines of the history.
+
     Returns:
         For each cell None, or how it diverged; a cell that diverged harms no other.
 
