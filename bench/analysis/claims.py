@@ -138,8 +138,8 @@ def judge_claims(
     rows: list[Judged] = []
     for name, checks in suite.claims.items():
         margin = printed_margin(suite.name, name)
-        own = [_judge(suite, check, paper.claim(name), measured, margin) for check in checks]
-        rows += _corrected(own)
+        judged = [_judge(suite, check, paper.claim(name), measured, margin) for check in checks]
+        rows += _corrected(judged)
     return rows
 
 
@@ -198,27 +198,27 @@ def _verdict(
     One group that fails is enough; else all of them must have grounds to be judged on.
     """
     footings: dict[int, Footing] = {}
-    found: list[tuple[Grounds, Estimate]] = []
+    grounded: list[tuple[Grounds, Estimate]] = []
     for group, effect in effects:
         if id(group.sides) not in footings:
             footings[id(group.sides)] = Footing(judged.check, group.sides, measured)
-        found.append((footings[id(group.sides)].grounds(effect.smallest_effect(ERROR)), effect))
-    fails = [e.p_fails(region) if grounds.are_sound else 1.0 for grounds, e in found]
-    p_fails = min(1.0, len(found) * min(fails))
-    failing = [pair for pair, p in zip(found, fails, strict=True) if len(found) * p <= ERROR]
-    baseless = [pair for pair in found if not pair[0].are_sound]
-    unsure = [pair for pair in found if pair[1].p_holds(region) > ERROR]
+        grounded.append((footings[id(group.sides)].grounds(effect.smallest_effect(ERROR)), effect))
+    fails = [e.p_fails(region) if grounds.are_sound else 1.0 for grounds, e in grounded]
+    p_fails = min(1.0, len(grounded) * min(fails))
+    failing = [pair for pair, p in zip(grounded, fails, strict=True) if len(grounded) * p <= ERROR]
+    baseless = [pair for pair in grounded if not pair[0].are_sound]
+    unsure = [pair for pair in grounded if pair[1].p_holds(region) > ERROR]
     grounds, deciding = min(
-        failing or baseless or unsure or found, key=lambda pair: region.margin(pair[1].mean)
+        failing or baseless or unsure or grounded, key=lambda pair: region.margin(pair[1].mean)
     )
     judged = replace(
         judged,
         effect=deciding.interval(LEVEL),
-        groups=len(found),
+        groups=len(grounded),
         p_fails=p_fails,
         smallest_effect=deciding.smallest_effect(ERROR),
         room=grounds.room,
-        unlearned=tuple(dict.fromkeys(reason for g, _ in found for reason in g.unlearned)),
+        unlearned=tuple(dict.fromkeys(reason for g, _ in grounded for reason in g.unlearned)),
     )
     if failing:
         return replace(judged, verdict=ClaimVerdict.FAILS)

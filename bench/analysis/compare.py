@@ -108,7 +108,10 @@ def compare(suite: Suite, cells: Sequence[Cell], done: Done, paper: Paper) -> li
     """
     measured, index = {cell.id: kept.metrics for cell, kept in done}, CellIndex(cells)
     doubts = {cell.id: doubts_of(cell, kept) for cell, kept in done}
-    sound = {k: {m: v for m, v in own.items() if m not in doubts[k]} for k, own in measured.items()}
+    sound = {
+        k: {m: v for m, v in numbers.items() if m not in doubts[k]}
+        for k, numbers in measured.items()
+    }
     known = {name for cell in cells[:1] for name in cell.metrics}
     rows: list[Compared] = []
     for comparison in suite.compare:
@@ -123,8 +126,8 @@ def compare(suite: Suite, cells: Sequence[Cell], done: Done, paper: Paper) -> li
 
 def _with_doubts(row: Compared, doubts: Mapping[str, Doubts]) -> Compared:
     """Return the row, not comparable where a number of it means nothing."""
-    found = (doubts[name].get(row.metric) for name in row.cells)
-    reasons = tuple(dict.fromkeys(why for why in found if why is not None))
+    candidates = (doubts[name].get(row.metric) for name in row.cells)
+    reasons = tuple(dict.fromkeys(why for why in candidates if why is not None))
     if not reasons or row.measured is None or row.reduced:
         return row
     judged = row.published.value is not None
@@ -159,13 +162,13 @@ def _compare_value(
 ) -> list[Compared]:
     """Return one row a reading of the cells that belong to the printed value."""
     wanted = wanted_settings(value, comparison, suite)
-    own = index.where(wanted)
+    matching = index.where(wanted)
     gain = bool(comparison.gain_over)
     bases = index.where(wanted | comparison.gain_over) if gain else []
     of = (value.paper, comparison.artifact, comparison.metric, comparison.over)
     allowed = tolerance_of(*of, gain=gain)
     result = []
-    for reading, group in _readings(own, {*wanted, "seed", comparison.over}).items():
+    for reading, group in _readings(matching, {*wanted, "seed", comparison.over}).items():
         settings = dict(reading)
         numbers = numbers_of_seeds(group, comparison, metrics, bases)
         measured, covers = interval_of(numbers, group, comparison)

@@ -29,7 +29,7 @@ class Counterparts:
         artifact: Sequence[Settings],
         suite: Sequence[Settings],
         cells: Sequence[dict[str, Any]],
-        own: Mapping[str, Values] = MappingProxyType({}),
+        in_row: Mapping[str, Values] = MappingProxyType({}),
     ) -> None:
         """Look up which values there are.
 
@@ -44,7 +44,7 @@ class Counterparts:
                 _values(name, artifact),
                 _values(name, suite),
                 _values(name, cells),
-                own.get(name, set()),
+                in_row.get(name, set()),
             )
             for name in {name for row in artifact for name in row}
         }
@@ -54,9 +54,11 @@ class Counterparts:
         return {n: self._of[n].get(v, v) if n in self._of else v for n, v in settings.items()}
 
 
-def _pairs(here: Values, everywhere: Values, measured: Values, own: Values) -> dict[Scalar, Scalar]:
+def _pairs(
+    here: Values, everywhere: Values, measured: Values, in_row: Values
+) -> dict[Scalar, Scalar]:
     """Return the counterparts of printed values: of an artifact's alone, or of all."""
-    if len(measured) == 1 and not (here | own) & measured:
+    if len(measured) == 1 and not (here | in_row) & measured:
         return dict.fromkeys(here, *measured)
     if not _are_numbers(everywhere | measured) or len(everywhere) != len(measured):
         return {}

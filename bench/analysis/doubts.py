@@ -58,14 +58,14 @@ def _doubts(cell: Cell, measured: dict[str, float]) -> Doubts:
 
 def believed(done: Done) -> Done:
     """Return the finished cells without the metrics that mean nothing, in their histories too."""
-    found = [(cell, finished, doubts_of(cell, finished)) for cell, finished in done]
-    return [(cell, _without(kept, doubts) if doubts else kept) for cell, kept, doubts in found]
+    doubted = [(cell, finished, doubts_of(cell, finished)) for cell, finished in done]
+    return [(cell, _without(kept, doubts) if doubts else kept) for cell, kept, doubts in doubted]
 
 
 def doubt_lines(done: Done) -> list[str]:
     """Return why numbers among finished cells mean nothing, and of how many cells each."""
     reasons = (set(doubts_of(cell, finished).values()) for cell, finished in done)
-    counts = Counter(why for own in reasons for why in own)
+    counts = Counter(why for texts in reasons for why in texts)
     return [f"{why} ({counted(n, 'cell')})" for why, n in sorted(counts.items())]
 
 

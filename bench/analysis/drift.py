@@ -136,7 +136,7 @@ def _other_history(mine: Finished, theirs: Finished) -> bool:
         if not here or not there:
             return False
         both = set(here[0]) & set(there[0])
-        here, there = ([{k: r[k] for k in both & set(r)} for r in own] for own in (here, there))
+        here, there = ([{k: r[k] for k in both & set(r)} for r in lines] for lines in (here, there))
     return here != there
 
 

@@ -15,11 +15,11 @@ def shown_effects(effects: Iterable[ComparedEffect]) -> list[ComparedEffect]:
     for effect in effects:
         groups.setdefault((effect.metric, effect.contrast), []).append(effect)
     rows: list[ComparedEffect] = []
-    for own in groups.values():
-        measured = [row for row in own if row.measured]
+    for alike in groups.values():
+        measured = [row for row in alike if row.measured]
         places = {_place(row) for row in measured}
         missing: dict[str, ComparedEffect] = {}
-        for row in own:
+        for row in alike:
             if _place(row) not in places:
                 missing.setdefault(_place(row), row)
         rows += _ordered([*measured, *missing.values()])

@@ -101,8 +101,8 @@ class Footing:
         ends = []
         for where, side in zip(sides_of(self._check), self._sides, strict=True):
             rooms = [(c, measured.rooms.of_cell(metric, c)) for c in side]
-            found = [(measured.metrics[c.id].get(metric), room) for c, room in rooms]
-            pairs = [(v, room) for v, room in found if v is not None and room is not None]
+            valued = [(measured.metrics[c.id].get(metric), room) for c, room in rooms]
+            pairs = [(v, room) for v, room in valued if v is not None and room is not None]
             if pairs:
                 level, floor = fmean(v for v, _ in pairs), fmean(room.floor for _, room in pairs)
                 names = " or ".join(dict.fromkeys(room.floor_is for _, room in pairs))
@@ -132,6 +132,6 @@ def _family(check: Check, where: Where, side: Sequence[Cell], measured: Measured
         for cell in cells_named(check, measured.index)
     ]
     first, *others = [cell.known for cell in side]
-    shared = [n for n in first if all(own.get(n) == first[n] for own in others)]
+    shared = [n for n in first if all(other.get(n) == first[n] for other in others)]
     settings = where | {n: first[n] for n in without_followers(points) if n in shared}
     return value_text(settings) or "what was trained"

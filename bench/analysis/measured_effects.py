@@ -32,7 +32,7 @@ class MeasuredEffect:
 
 
 def measured_effects(
-    metric: str, own: Where, base: Where, measured: Measured
+    metric: str, side: Where, base: Where, measured: Measured
 ) -> list[MeasuredEffect]:
     """Return how far cells with some settings lie above cells with others, group by group.
 
@@ -44,7 +44,7 @@ def measured_effects(
         base: settings of those on the other; a cell on both sides leaves no effect.
         measured: the cells of a suite at a scale, and the finished ones among them.
     """
-    check = Exceeds(check="exceeds", metric=metric, where=own, than=base)
+    check = Exceeds(check="exceeds", metric=metric, where=side, than=base)
     cells = _cells(check, measured)
     if not all(cells) or {c.id for c in cells[0]} & {c.id for c in cells[1]}:
         return []
@@ -67,15 +67,15 @@ def told_apart(effects: Sequence[MeasuredEffect]) -> list[Known]:
 
 
 def _of_group(check: Exceeds, key: Known, measured: Measured) -> MeasuredEffect:
-    own, base = ({**side, **key} for side in (check.where, check.than or {}))
-    narrow = check.model_copy(update={"where": own, "than": base})
+    where, base = ({**side, **key} for side in (check.where, check.than or {}))
+    narrow = check.model_copy(update={"where": where, "than": base})
     ours, theirs = _cells(narrow, measured)
-    found, _ = estimates_of(narrow, measured, [*ours, *theirs])
+    estimates, _ = estimates_of(narrow, measured, [*ours, *theirs])
     known, known_base = ours[0].known, theirs[0].known
     ids = [cell.id for cell in (*ours, *theirs)]
     done = [name for name in ids if check.metric in measured.metrics.get(name, {})]
     estimate, grounds = None, Grounds()
-    for group, estimate in found.values():  # one, if there is any
+    for group, estimate in estimates.values():  # one, if there is any
         footing = Footing(narrow, group.sides, measured)
         grounds = footing.grounds(estimate.smallest_effect(DETECTED))
     return MeasuredEffect(key, known, known_base, estimate, grounds, tuple(ids), tuple(done))

@@ -99,10 +99,17 @@ class Rooms:
         if point is None:
             return None
         known = {kind: self._measured.get(k, []) for kind, k in self._needed[point].items()}
-        values = {kind: [own[metric] for own in k if metric in own] for kind, k in known.items()}
+        values = {
+            kind: [metrics[metric] for metrics in k if metric in metrics]
+            for kind, k in known.items()
+        }
         if not all(values.values()):
             return None
-        return Room(metric, point, **{kind: t_interval(own) for kind, own in values.items()})
+        return Room(
+            metric,
+            point,
+            **{kind: t_interval(numbers) for kind, numbers in values.items()},
+        )
 
     def are_missing(self, metric: str, cells: Iterable[Cell]) -> bool:
         """Whether a kind of baseline that a metric of these cells needs is not done."""
@@ -116,9 +123,9 @@ class Rooms:
         """Return what the baselines of a cell are made of; None: they have no such metric."""
         if self._settings is None or metric not in ACCURACIES:
             return None
-        if (own := point_of(cell, self._settings)) is None:
+        if (settings := point_of(cell, self._settings)) is None:
             return None
-        point = tuple((name, value) for name, value in own.items() if name != "seed")
+        point = tuple((name, value) for name, value in settings.items() if name != "seed")
         if point not in self._needed:
             baselines = baseline_cells([cell], self._settings)
             self._needed[point] = {b.baseline: _but_seed(b) for b in baselines}

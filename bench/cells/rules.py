@@ -18,8 +18,8 @@ def check_agreement(cell: Coordinates) -> None:
     settings = dict(cell)
     for name, rule in belongs_with(cell.loss).items():
         if not rule.holds(name, settings):
-            found = "missing" if settings[name] is None else "given"
-            where = f"; {name} is {found} with {rule.other} {or_((settings[rule.other],))}"
+            state = "missing" if settings[name] is None else "given"
+            where = f"; {name} is {state} with {rule.other} {or_((settings[rule.other],))}"
             raise ValueError(rule.told(name) + ("" if rule.or_with else where))
     for check in (
         _check_encoder, _check_heads, _check_batch_norm, *CHECKS_OF_NEGATIVES, _check_objective,

@@ -35,8 +35,8 @@ def without_graph(cells: Iterable[tuple[Cell, bool]]) -> dict[str, int]:
     Args:
         cells: each with whether its images are decoded while it trains.
     """
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for cell, streamed in cells:
         if (why := why_no_graph(cell, streamed=streamed)) is not None:
-            found[why] = found.get(why, 0) + 1
-    return found
+            counts[why] = counts.get(why, 0) + 1
+    return counts

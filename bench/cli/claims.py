@@ -60,8 +60,8 @@ def claims(
     if suite is None:
         if where or seeds:
             raise BenchError("--where and --seeds choose cells of a suite: name one")
-        found = describe_claims(context.obj, paper=paper, scale=scale)
-        records = [r for r in found if chosen.takes(r, r["overall"])]
+        every = describe_claims(context.obj, paper=paper, scale=scale)
+        records = [r for r in every if chosen.takes(r, r["overall"])]
         answer(records, lambda _: print_all_claims(records, chosen), as_json)
     else:
         if paper is not None:

@@ -7,11 +7,11 @@ from bench.report.effects import EFFECTS_LEGEND, artifact_effects
 
 def print_effects(evidence: Evidence) -> None:
     """Print the published and the measured effects of each artifact that has measured ones."""
-    found = artifact_effects(evidence.effects)
-    for effects in found.values():
+    by_artifact = artifact_effects(evidence.effects)
+    for effects in by_artifact.values():
         print()
         print_table(effects.table)
-    if found:
+    if by_artifact:
         print()
         print_line(f"{EFFECTS_LEGEND}.")
     elif evidence.effects:

@@ -239,10 +239,10 @@ def _refuse_impossible(selection: Selection) -> None:
 
 def _warn(selection: Selection) -> None:
     """Tell on standard error what the data sets lack, and what these cells cannot decide."""
-    found = Counter(told for cell in selection.cells if (told := too_much(cell)))
-    if found:
-        texts = [f"{told} ({n} cells)" for told, n in found.most_common(MOST_WARNINGS)]
-        more = f"; and {len(found) - MOST_WARNINGS} more" if len(found) > MOST_WARNINGS else ""
+    counts = Counter(told for cell in selection.cells if (told := too_much(cell)))
+    if counts:
+        texts = [f"{told} ({n} cells)" for told, n in counts.most_common(MOST_WARNINGS)]
+        more = f"; and {len(counts) - MOST_WARNINGS} more" if len(counts) > MOST_WARNINGS else ""
         warn(f"{'; '.join(texts)}{more}")
     published = selection.suite.scales[selection.scale].protocol == "published"
     if published and not selection.changes and len({cell.seed for cell in selection.cells}) == 1:

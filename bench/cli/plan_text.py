@@ -45,8 +45,8 @@ def print_plan(record: Record) -> None:
 
 def _values_of(name: str, cells: Sequence[Record]) -> list[str]:
     """Return the values of an axis in words; baselines have their kind alone."""
-    own = [c["axes"] for c in cells if (name == "baseline") == bool(c["axes"].get("baseline"))]
-    return list(dict.fromkeys(_axis_text(axes[name]) for axes in own))
+    axes_of = [c["axes"] for c in cells if (name == "baseline") == bool(c["axes"].get("baseline"))]
+    return list(dict.fromkeys(_axis_text(axes[name]) for axes in axes_of))
 
 
 def _axis_text(value: Any) -> str:

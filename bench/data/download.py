@@ -61,10 +61,10 @@ def fetch(archive: Archive) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        found = _receive(archive, partial)
-        if found != archive.md5:
+        digest = _receive(archive, partial)
+        if digest != archive.md5:
             raise DataError(
-                f"{archive.name}: what {archive.url} gave has MD5 {found}, not {archive.md5}. "
+                f"{archive.name}: what {archive.url} gave has MD5 {digest}, not {archive.md5}. "
                 f"{archive.by_hand}."
             )
         os.replace(partial, path)

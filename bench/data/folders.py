@@ -43,11 +43,11 @@ def list_files(folder: Path, classes: Sequence[str]) -> Files:
     paths: list[Path] = []
     labels: list[int] = []
     for label, name in enumerate(classes):
-        own = folder / name
-        with _told(own):
-            names = sorted(os.listdir(own)) if own.is_dir() else []
+        class_folder = folder / name
+        with _told(class_folder):
+            names = sorted(os.listdir(class_folder)) if class_folder.is_dir() else []
         kept = [n for n in names if n.lower().endswith(ENDINGS) and not n.startswith(".")]
-        paths.extend(own / n for n in kept)
+        paths.extend(class_folder / n for n in kept)
         labels.extend([label] * len(kept))
     if not paths:
         raise DataMissing(f"{folder}: no images. Put them there as <class>/*.jpg (png, webp).")

@@ -128,7 +128,9 @@ class Estimator:
             groups[timing.cell.costs.group, here].append(timing)
             self.host.add(timing.cell, timing.peak_memory_gb)
             self.on_device.add(timing.cell, timing.device_peak_gb)
-        self._known = {key: Known(own, _where(own, here=key[1])) for key, own in groups.items()}
+        self._known = {
+            key: Known(group, _where(group, here=key[1])) for key, group in groups.items()
+        }
         self._trained: dict[str, bool] = {}
         self._used: dict[tuple[str, bool], bool] = {}  # whether a probe told any, by group
 
@@ -169,12 +171,12 @@ class Estimator:
                 continue
             lacking = known.lacks(costs, list(parts.values()))
             if not lacking and known.model is not None:
-                found = self._from_known(cell, costs, training, known, here=here)
-                by_probe = found.source == "probe"
+                predicted = self._from_known(cell, costs, training, known, here=here)
+                by_probe = predicted.source == "probe"
                 self._used[costs.group, here] = by_probe or self._used.get(
                     (costs.group, here), False
                 )
-                return found
+                return predicted
         if self.device is not None and costs.group == "images":
             return self._from_table(cell, costs, training, self.device)
         message = f"nothing like it has run: {', '.join(lacking)}"

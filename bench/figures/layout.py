@@ -160,8 +160,8 @@ def add_legend(
     """
     handles: dict[str, Any] = {}
     for ax in axes:
-        found, labels = ax.get_legend_handles_labels()
-        handles |= dict(zip(labels, found, strict=True))
+        artists, labels = ax.get_legend_handles_labels()
+        handles |= dict(zip(labels, artists, strict=True))
     handles = {label: handles[label] for label in order if label in handles} | dict(
         sorted(handles.items(), key=lambda named: PUBLISHED in named[0])
     )

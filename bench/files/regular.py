@@ -24,7 +24,7 @@ def check_regular(path: Path | str, most_bytes: int | None = None) -> bool:
         StoreError: the system does not say.
     """
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError as fault:
         absent = isinstance(fault, FileNotFoundError | NotADirectoryError)
         if os.path.islink(path) and (absent or fault.errno == errno.ELOOP):
@@ -32,10 +32,10 @@ def check_regular(path: Path | str, most_bytes: int | None = None) -> bool:
         if absent:
             return False
         raise _unread(path, fault) from fault
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise Damaged(f"{path}: is no regular file")
-    if most_bytes is not None and found.st_size > most_bytes:
-        raise Damaged(f"{path}: has {found.st_size} bytes; at most {most_bytes} are allowed")
+    if most_bytes is not None and status.st_size > most_bytes:
+        raise Damaged(f"{path}: has {status.st_size} bytes; at most {most_bytes} are allowed")
     return True
 
 

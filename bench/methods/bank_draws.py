@@ -84,9 +84,9 @@ def ranked(bank_nD: Tensor, centre_ND: Tensor, own_N: Tensor, most: int) -> Tens
         raise ValueError(f"most must be 1 to {n - 1}, the other entries, found {most}")
     bank_nD, block = at_least_float32(bank_nD), max(1, BLOCK_NUMBERS // n)
     nearest = []
-    for centre, own in zip(centre_ND.split(block), own_N.split(block), strict=True):
+    for centre, entry in zip(centre_ND.split(block), own_N.split(block), strict=True):
         sim_Bn = centre.to(bank_nD.dtype) @ bank_nD.T
-        sim_Bn.scatter_(1, own[:, None], -torch.inf)
+        sim_Bn.scatter_(1, entry[:, None], -torch.inf)
         nearest.append(sim_Bn.topk(most, dim=1).indices)
     return torch.cat(nearest)
 
@@ -172,11 +172,11 @@ def draw_from_cluster(bank: Bank, own_N: Tensor, L: int, draw: Draw) -> Tensor:
     """
     n, drawn = len(bank.entries), []
     block = max(1, BLOCK_NUMBERS // n)
-    for i, own in enumerate(own_N.split(block)):
-        member_Bn = torch.zeros(len(own), n, dtype=torch.bool, device=own.device)
-        member_Bn.scatter_(1, own[:, None], True)
+    for i, entry in enumerate(own_N.split(block)):
+        member_Bn = torch.zeros(len(entry), n, dtype=torch.bool, device=entry.device)
+        member_Bn.scatter_(1, entry[:, None], True)
         for cluster_n in bank.clusters.T:
-            member_Bn |= cluster_n == cluster_n[own, None]
+            member_Bn |= cluster_n == cluster_n[entry, None]
         place_BL = draw.from_row(i * block).places(member_Bn.sum(dim=1), L)
         drawn.append(_nth(member_Bn, place_BL))
     return torch.cat(drawn)

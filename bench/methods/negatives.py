@@ -150,11 +150,11 @@ class QueueNegatives(nn.Module):
         neg_NK = _by_age(neg_NM[:, -self.size :], self.K, self.drawn, anchor.draw)
         if self.scalar is None:
             return Found(pos_N, neg_NK)
-        own = neg_NM[:, -self.scalar.size :]
+        newest = neg_NM[:, -self.scalar.size :]
         return Found(
             pos_N,
             neg_NK,
-            scalar_NK=_by_age(own, self.scalar.K, self.scalar.drawn, anchor.draw.of(1)).detach(),
+            scalar_NK=_by_age(newest, self.scalar.K, self.scalar.drawn, anchor.draw.of(1)).detach(),
         )
 
     def remember(self, keys: Sequence[Tensor], draw: Draw) -> None:

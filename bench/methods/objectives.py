@@ -43,8 +43,8 @@ def make_objective(cell: Pretrain) -> Objective:
     """Return the cell's objective: its function in `bench.losses` with the cell's settings."""
     loss = loss_named(cell.loss)
     function = _function(loss)
-    own = [n for n in (*loss.needs, *loss.may, *loss.numbers) if n != "alpha"]  # it is the margin
-    settings = {name: getattr(cell, name) for name in own}
+    names = [n for n in (*loss.needs, *loss.may, *loss.numbers) if n != "alpha"]  # it is the margin
+    settings = {name: getattr(cell, name) for name in names}
     margin = margin_of(cell)
 
     def seen(name: Sees, pair: Pair) -> Tensor | float | None:
@@ -81,10 +81,10 @@ def _held_to_shape(loss: Loss, function: Callable[..., Any]) -> Callable[..., Te
 
     def objective(first: Tensor, second: Tensor, **settings: Any) -> Tensor:
         value_N = function(first, second, **settings)
-        found = tuple(value_N.shape) if isinstance(value_N, Tensor) else type(value_N).__name__
-        if found != (len(first),):
+        returned = tuple(value_N.shape) if isinstance(value_N, Tensor) else type(value_N).__name__
+        if returned != (len(first),):
             raise CellFailure(
-                f"plug-in {loss.plugin}: {loss.function} returned {found}, expected a tensor of "
+                f"plug-in {loss.plugin}: {loss.function} returned {returned}, expected a tensor of "
                 f"shape ({len(first)},): the loss of each query"
             )
         return value_N  # type: ignore[no-any-return]
@@ -92,17 +92,17 @@ def _held_to_shape(loss: Loss, function: Callable[..., Any]) -> Callable[..., Te
     return objective
 
 
-def _gain(cell: Pretrain, found: Found) -> Tensor:
+def _gain(cell: Pretrain, similarities: Found) -> Tensor:
     """Return what the close neighbours take off the loss."""
     assert cell.tau is not None
     assert cell.neighbour_sum is not None
-    assert found.near_NL is not None
+    assert similarities.near_NL is not None
     return neighbour_gain(
-        found.pos_N,
-        found.near_NL,
+        similarities.pos_N,
+        similarities.near_NL,
         tau=cell.tau,
         where=cell.neighbour_sum,
-        allowed_NL=found.allowed_NL,
+        allowed_NL=similarities.allowed_NL,
     )
 
 

@@ -104,15 +104,15 @@ def all_attempts(folder: Path) -> list[Attempt]:
 
 
 def _read(folder: Path, names: Sequence[str]) -> list[Attempt]:
-    found = []
+    attempts = []
     for name in names:
         try:
             attempt = read_attempt(folder / name)
         except Damaged as fault:
             warn(f"{fault}; the attempt counts as killed")
         else:
-            found += [] if attempt is None else [attempt]
-    return found
+            attempts += [] if attempt is None else [attempt]
+    return attempts
 
 
 def read_attempt(path: Path) -> Attempt | None:

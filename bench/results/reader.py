@@ -82,8 +82,8 @@ class Results:
     def kept(self, experiment: str, name: str) -> Finished | None:
         """Return the finished cell with an id; None if it is not there."""
         folder = CellFolder(self.root / experiment / name)
-        if folder.is_done and (found := _finished(folder)) is not None:
-            return found
+        if folder.is_done and (finished := _finished(folder)) is not None:
+            return finished
         tables = self._exported(experiment)
         if name not in tables.tables:
             return None

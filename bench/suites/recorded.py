@@ -28,7 +28,7 @@ def stated_of(label: str, preset: Preset) -> dict[str, dict[str, Any]]:
 
 def _recorded(label: str, preset: Preset) -> dict[str, dict[str, Any]]:
     known = preset.settings | {"method": label}
-    found: dict[str, dict[str, Any]] = {}
+    recorded: dict[str, dict[str, Any]] = {}
     for place in preset.recorded:
         paper_name, _, name = place.partition("/")
         if not name:
@@ -39,5 +39,5 @@ def _recorded(label: str, preset: Preset) -> dict[str, dict[str, Any]]:
             if all(agrees(known.get(key), value) for key, value in statement.when.items()):
                 for key, value in statement.stated.items():
                     if value is not None:
-                        found.setdefault(key, {})[who] = value
-    return found
+                        recorded.setdefault(key, {})[who] = value
+    return recorded

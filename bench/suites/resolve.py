@@ -188,10 +188,10 @@ def _changed(
     names = kind.setting_names()
     key_path = f"{path}: scales.{scale}"
     for i, group in enumerate(chosen.zip):  # in the place of every axis that it names
-        own = {name: values for name, values in group.items() if name in names}
-        axes = [axis for axis in axes if not own.keys() & axis[1].keys()]
-        axes += [(f"scales.{scale}.zip.{i}", own)] if own else []
-        fixed = {name: placed for name, placed in fixed.items() if name not in own}
+        replaced = {name: values for name, values in group.items() if name in names}
+        axes = [axis for axis in axes if not replaced.keys() & axis[1].keys()]
+        axes += [(f"scales.{scale}.zip.{i}", replaced)] if replaced else []
+        fixed = {name: placed for name, placed in fixed.items() if name not in replaced}
     on_axes = {name for _, group in axes for name in group}
     fixed |= _of_shared_scale(chosen, scale, set(names) - on_axes)
     for name, value in chosen.fixed.items():

@@ -47,8 +47,8 @@ class Preprocessing:
         if isinstance(image, Image.Image):
             return self._batch(_pixels(self._cropped(image))[None])[0]
         if not isinstance(image, Tensor) or image.dtype != torch.uint8:
-            found = image.dtype if isinstance(image, Tensor) else type(image).__name__
-            raise ValueError(f"expected a PIL image or a uint8 tensor, found {found}")
+            kind = image.dtype if isinstance(image, Tensor) else type(image).__name__
+            raise ValueError(f"expected a PIL image or a uint8 tensor, found {kind}")
         if image.ndim not in (PICTURE, PICTURES) or image.shape[-3] != 3:
             shape = tuple(image.shape)
             raise ValueError(f"expected pixels (3, H, W) or (B, 3, H, W), found {shape}")

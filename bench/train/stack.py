@@ -80,9 +80,9 @@ def _resume(trainee: Trainee, folders: Sequence[CellFolder]) -> int:
     step = steps.pop()
     for folder in folders:
         folder.rewind_history(step)
-    found = [saved["state"] for saved in checkpoints if saved is not None]
-    if found:
-        trainee.stack.join(found)
+    states = [saved["state"] for saved in checkpoints if saved is not None]
+    if states:
+        trainee.stack.join(states)
     return step
 
 

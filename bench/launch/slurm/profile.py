@@ -129,12 +129,12 @@ def _checked(values: Any, where: str) -> Profile:
         raise LaunchError(f"{where}: expected the settings of one profile, such as timeout_min: 60")
     given = {str(key): value for key, value in values.items()}
     slurm = {k.removeprefix("slurm_"): v for k, v in given.items() if k.startswith("slurm_")}
-    own = {key: value for key, value in given.items() if not key.startswith("slurm_")}
-    if "slurm" in own:
+    given_here = {key: value for key, value in given.items() if not key.startswith("slurm_")}
+    if "slurm" in given_here:
         raise LaunchError(f"{where}: slurm: unknown key; write slurm_partition and the like")
     _check_options(list(slurm), where)
     try:
-        return Profile.model_validate(own | {"slurm": slurm}, strict=False)
+        return Profile.model_validate(given_here | {"slurm": slurm}, strict=False)
     except ValidationError as error:
         raise LaunchError(explain(error, Path(where), root=Profile)) from None
 

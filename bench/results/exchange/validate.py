@@ -79,8 +79,8 @@ def check(entry: Entry, encoder: CheckEncoder | None = None) -> Checked:
     """
     names = entry.names()
     verified = _check_digests(entry)
-    own = ENCODER if entry.kind == TRAINED else "cell.json"
-    for needed in (own, "provenance.json", "summary.json"):
+    settings_file = ENCODER if entry.kind == TRAINED else "cell.json"
+    for needed in (settings_file, "provenance.json", "summary.json"):
         if needed not in names:
             raise entry.fault(needed, "is missing")
     cell = None if entry.kind == TRAINED else check_cell(entry)
@@ -128,12 +128,12 @@ def check_cell(entry: Entry) -> Cell:
     kind = CELLS[entry.kind]
     version = kind.model_fields["version"].default
     if fields.get("version") != version:
-        found = foreign_text(fields.get("version"))
-        why = f"is of version {found}; here {entry.kind} has version {version}"
+        actual = foreign_text(fields.get("version"))
+        why = f"is of version {actual}; here {entry.kind} has version {version}"
         raise OtherCode(entry.fault(name, why))
     try:
         cell = kind.model_validate(fields)
-        found = cell.id
+        actual = cell.id
     except BenchError:
         raise
     except ValidationError as fault:
@@ -144,8 +144,8 @@ def check_cell(entry: Entry) -> Cell:
         raise OtherCode(entry.fault(name, message)) from None
     except Exception as fault:  # of rules between settings, for types that they do not expect
         raise entry.fault(name, f"is no cell ({foreign_text(str(fault))})") from fault
-    if found != entry.id:
-        raise entry.fault(name, f"is the cell {found}, not that of its folder")
+    if actual != entry.id:
+        raise entry.fault(name, f"is the cell {actual}, not that of its folder")
     return cell
 
 

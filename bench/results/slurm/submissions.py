@@ -115,13 +115,13 @@ class Submissions:
 
         Where Slurm does not answer, all that was submitted counts.
         """
-        found: dict[str, float] = {}
+        retry_before: dict[str, float] = {}
         submissions = self.open()
         alive = self.tasks(submissions)
         for submission in submissions:
             for cell in _held(submission, alive):
-                found[cell] = max(found.get(cell, 0.0), submission.retry_before)
-        return found
+                retry_before[cell] = max(retry_before.get(cell, 0.0), submission.retry_before)
+        return retry_before
 
     def tasks(self, submissions: Sequence[Submission]) -> list[Task] | None:
         """Return the tasks of open submissions; None where Slurm does not answer."""
@@ -236,15 +236,15 @@ class Submissions:
 
 def _read(paths: Iterable[Path]) -> list[Submission]:
     """Return the submissions; those that are damaged are told and left out."""
-    found = []
+    submissions = []
     for path in sorted(paths):
         try:
             record = read_record(path, SubmissionRecord, "a submission")
         except Damaged as fault:
             warn(f"{fault}; what it gave to Slurm is not known")
         else:
-            found += [] if record is None else [Submission(path, record)]
-    return found
+            submissions += [] if record is None else [Submission(path, record)]
+    return submissions
 
 
 def _held(submission: Submission, alive: list[Task] | None) -> set[str]:
