@@ -106,10 +106,10 @@ NEAREST = 8  # of more than that
 def choices(value: str, allowed: list[str], listed_by: str | None = None) -> str:
     """Return the end of an error line: near matches, if any, and what is allowed.
 
-    Of a long list only the words nearest to `found` are named.
+    Of a long list only the words nearest to `value` are named.
 
     Args:
-        found: the word that is not.
+        value: the word that is not.
         allowed: the words that are.
         listed_by: the command that shows them, where they are too many for a line.
     """

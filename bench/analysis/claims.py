@@ -228,10 +228,10 @@ def _verdict(
         return _cannot_tell(judged, str(grounds.why))
     if not unsure:
         return replace(judged, verdict=ClaimVerdict.HOLDS)
-    return _told_apart(replace(judged, verdict=ClaimVerdict.INCONCLUSIVE))
+    return _unless_too_small(replace(judged, verdict=ClaimVerdict.INCONCLUSIVE))
 
 
-def _told_apart(judged: Judged) -> Judged:
+def _unless_too_small(judged: Judged) -> Judged:
     """Return the check, inconclusive replaced where the printed effect could not have been seen."""
     seen, margin = judged.smallest_effect, judged.printed_margin
     if judged.verdict != ClaimVerdict.INCONCLUSIVE or seen is None or margin is None:
@@ -256,7 +256,7 @@ def _corrected(checks: list[Judged]) -> list[Judged]:
             withdrawn = [j for j in family[i:] if j.verdict == ClaimVerdict.FAILS]
             break
     return [
-        _told_apart(replace(j, verdict=ClaimVerdict.INCONCLUSIVE))
+        _unless_too_small(replace(j, verdict=ClaimVerdict.INCONCLUSIVE))
         if any(j is other for other in withdrawn)
         else j
         for j in checks

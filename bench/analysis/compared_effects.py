@@ -13,7 +13,12 @@ from typing import Any
 
 from bench.analysis.counterparts import Counterparts
 from bench.analysis.measured import Measured
-from bench.analysis.measured_effects import DETECTED, MeasuredEffect, measured_effects, told_apart
+from bench.analysis.measured_effects import (
+    DETECTED,
+    MeasuredEffect,
+    distinguishing_settings,
+    measured_effects,
+)
 from bench.analysis.room import Rooms
 from bench.analysis.statistics import LEVEL, Interval
 from bench.cells.cell import Cell
@@ -222,7 +227,7 @@ class _Family:
             if len(effects) > 1:  # readings of the row
                 rows += [
                     self._row(printed, apart | at, group)
-                    for apart, group in zip(told_apart(effects), effects, strict=True)
+                    for apart, group in zip(distinguishing_settings(effects), effects, strict=True)
                 ]
             else:
                 rows.append(self._row(printed, at, *effects))
@@ -248,16 +253,16 @@ class _Family:
         compared = {group.cells for group in taken}
         alone = [g for g in groups if g.estimate and g.cells not in compared]
         names = [n for n in first.settings if n not in first.over]
-        varied = [n for n in names if len({repr(g.own.get(n)) for g in groups}) > 1]
-        places = [{n: g.own.get(n) for n in varied} for g in alone]
-        if any(places.count(place) > 1 for place in places):
-            places = [p | a for p, a in zip(places, told_apart(alone), strict=True)]
+        varied = [n for n in names if len({repr(g.settings.get(n)) for g in groups}) > 1]
+        places = [{n: g.settings.get(n) for n in varied} for g in alone]
+        if any(places.count(position) > 1 for position in places):
+            places = [p | a for p, a in zip(places, distinguishing_settings(alone), strict=True)]
         alike = replace(
             first, settings={n: v for n, v in first.settings.items() if n not in varied}
         )
         return [
-            replace(self._row(None, place, group), replaced=self._replaced(alike))
-            for place, group in zip(places, alone, strict=True)
+            replace(self._row(None, position, group), replaced=self._replaced(alike))
+            for position, group in zip(places, alone, strict=True)
         ]
 
     def _row(
@@ -282,7 +287,7 @@ class _Family:
             smallest_effect=estimate.smallest_effect(DETECTED) if estimate else None,
             replaced=self._replaced(printed) if printed and group else (),
             cells=group.done if group else (),
-            why=group.grounds.told if group and estimate else None,
+            why=group.grounds.in_words if group and estimate else None,
         )
 
     def _replaced(self, printed: PrintedEffect) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ class Counterparts:
             artifact: the settings of its printed rows that have effects, and of their partners.
             suite: those of all artifacts of the suite, which share the scale's axes.
             cells: the settings of the scale's cells; none where nothing may stand for another.
-            own: by setting, the suite's own values, which stand for themselves alone.
+            in_row: by setting, the suite's own values, which stand for themselves alone.
         """
         self._of = {
             name: _pairs(

@@ -48,8 +48,8 @@ def _doubts(cell: Cell, measured: dict[str, float]) -> Doubts:
     if why is not None:
         return {name: why for name in measured if name not in cell.exact}
     above = {
-        name: f"{name} is above {told}"
-        for names, ceiling, told in _ceilings(cell)
+        name: f"{name} is above {reason}"
+        for names, ceiling, reason in _ceilings(cell)
         for name in names
         if measured.get(name, -math.inf) > ceiling + SLACK
     }
@@ -116,26 +116,26 @@ def _ceilings(cell: Cell) -> Iterator[tuple[tuple[str, ...], float, str]]:
     """Yield metrics, the nats that they cannot exceed, and what these are."""
     if isinstance(cell, GaussianMI | OptimalBound):
         K = cell.K if isinstance(cell, OptimalBound) else cell.K - 1  # K counts pairs
-        yield _own_ceiling(BOUNDS, K, cell.alpha)
+        yield _bound_ceiling(BOUNDS, K, cell.alpha)
     elif isinstance(cell, VinceGaussian):
-        yield _own_ceiling(VINCE_BOUNDS, cell.K, None)
+        yield _bound_ceiling(VINCE_BOUNDS, cell.K, None)
         yield VINCE_BOUNDS, *_log(cell.dataset_size, "the samples")
     elif isinstance(cell, Pretrain):
         of_batch = 2 * (cell.batch_size - 1)  # what others are probed with
         compares = cell.negatives in ("batch", "queue", "bank")
-        yield _own_ceiling(BOUNDS, cell.count if compares else of_batch, cell.alpha)
+        yield _bound_ceiling(BOUNDS, cell.count if compares else of_batch, cell.alpha)
         images = training_images(cell.dataset, cell.train_images, cell.pretrain_on, cell.held_out)
         if images is not None:
             yield BOUNDS, *_log(images.taken, "the training images")
 
 
-def _own_ceiling(
+def _bound_ceiling(
     names: tuple[str, ...], K: int, alpha: float | None
 ) -> tuple[tuple[str, ...], float, str]:
     """Return what a bound of K negatives cannot exceed; with EqCo's margin as if of alpha."""
-    name, value, told = ("K", K, f"{K}") if alpha is None else ("alpha", alpha, f"{alpha:g}")
+    name, value, text = ("K", K, f"{K}") if alpha is None else ("alpha", alpha, f"{alpha:g}")
     nats = math.log1p(value)
-    return names, nats, f"its ceiling log(1 + {name}) = {nats:.3g} nats at {name} = {told}"
+    return names, nats, f"its ceiling log(1 + {name}) = {nats:.3g} nats at {name} = {text}"
 
 
 def _log(count: int, of: str) -> tuple[float, str]:

@@ -259,7 +259,7 @@ def _steps(groups: list[Group]) -> dict[tuple[str, str], float]:
     for group in groups:
         key = group.metric, group.experiment
         values.setdefault(key, set()).update(group.here.values(), group.there.values())
-        step = _own_step(group)
+        step = _step_of_cells(group)
         if step is not None:
             steps[key] = max(step, steps.get(key, 0.0))
     for key, numbers in values.items():
@@ -268,7 +268,7 @@ def _steps(groups: list[Group]) -> dict[tuple[str, str], float]:
     return steps
 
 
-def _own_step(group: Group) -> float | None:
+def _step_of_cells(group: Group) -> float | None:
     try:
         return CELLS[group.experiment].model_construct(**group.settings).step_of(group.metric)
     except AttributeError:  # a cell of another version, without the setting that says it

@@ -43,7 +43,7 @@ class Grounds:
         return not (self.missing or self.unlearned or self.cramped)
 
     @property
-    def told(self) -> str | None:
+    def in_words(self) -> str | None:
         """Why the effect says nothing, in words; None where it says something."""
         return NOT_COMPUTED if self.missing else self.why
 

@@ -23,7 +23,7 @@ class MeasuredEffect:
     """Two groups of cells that are alike but for the settings of their sides, and their seeds."""
 
     key: Known  # what tells it from the other effects of the same sides
-    own: Known  # the settings of the cells that the effect is of
+    settings: Known  # those of the cells that the effect is of
     base: Known  # and of those that it is taken over
     estimate: Estimate | None  # None where no seed of both is finished
     grounds: Grounds  # what it stands on
@@ -40,7 +40,7 @@ def measured_effects(
 
     Args:
         metric: of the cells.
-        own: settings of the cells on one side.
+        side: settings of the cells on one side.
         base: settings of those on the other; a cell on both sides leaves no effect.
         measured: the cells of a suite at a scale, and the finished ones among them.
     """
@@ -54,13 +54,13 @@ def measured_effects(
     return [_of_group(check, dict(key), measured) for key in groups]
 
 
-def told_apart(effects: Sequence[MeasuredEffect]) -> list[Known]:
+def distinguishing_settings(effects: Sequence[MeasuredEffect]) -> list[Known]:
     """Return what tells each effect from the others: one setting where one is enough.
 
     The method, if that is one, for it names other settings too.
     """
-    for name in sorted(effects[0].own, key=lambda name: name != "method"):
-        values = [effect.own.get(name) for effect in effects]
+    for name in sorted(effects[0].settings, key=lambda name: name != "method"):
+        values = [effect.settings.get(name) for effect in effects]
         if all(values.count(value) == 1 for value in values):
             return [{name: value} for value in values]
     return [effect.key for effect in effects]

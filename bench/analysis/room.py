@@ -53,7 +53,7 @@ class Room:
         return self.ceiling - self.floor
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """The numbers in words."""
         parts = [(RAW, self.raw), (UNTRAINED, self.untrained), (LABELS, self.labels)]
         text = ", ".join(f"{name} {interval.mean:.1f}" for name, interval in parts)
@@ -138,7 +138,9 @@ def _but_seed(baseline: Cell) -> str:
 
 def apart(rooms: Sequence[Room]) -> list[str]:
     """Return the settings that tell rooms apart, where their numbers differ."""
-    if len({(room.metric, room.told) for room in rooms}) == len({room.metric for room in rooms}):
+    if len({(room.metric, room.in_words) for room in rooms}) == len(
+        {room.metric for room in rooms}
+    ):
         return []
     return [k for k, v in rooms[0].point if any(dict(room.point)[k] != v for room in rooms)]
 
@@ -147,6 +149,6 @@ def room_lines(rooms: Sequence[Room]) -> list[str]:
     """Return each room of a metric in a line, with the settings that tell it from the others."""
     names = apart(rooms) if rooms else []
     if not names:
-        return [room.told for room in rooms[:1]]
+        return [room.in_words for room in rooms[:1]]
     points = [{k: v for k, v in room.point if k in names} for room in rooms]
-    return [f"{value_text(p)}: {room.told}" for p, room in zip(points, rooms, strict=True)]
+    return [f"{value_text(p)}: {room.in_words}" for p, room in zip(points, rooms, strict=True)]

@@ -34,7 +34,7 @@ class Belongs(NamedTuple):
             return self.has_meaning(settings)
         return not any(settings.get(rule.other) in rule.needed for rule in self.alternatives)
 
-    def told(self, name: str) -> str:
+    def message(self, name: str) -> str:
         """Return the rule as a sentence without its stop."""
         needed = " or ".join(f"{r.other} {or_(r.needed)}" for r in self.alternatives)
         allowed = " or ".join(f"{r.other} {or_(r.allowed)}" for r in self.alternatives)

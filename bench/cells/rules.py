@@ -20,7 +20,7 @@ def check_agreement(cell: Coordinates) -> None:
         if not rule.holds(name, settings):
             state = "missing" if settings[name] is None else "given"
             where = f"; {name} is {state} with {rule.other} {or_((settings[rule.other],))}"
-            raise ValueError(rule.told(name) + ("" if rule.or_with else where))
+            raise ValueError(rule.message(name) + ("" if rule.or_with else where))
     for check in (
         _check_encoder, _check_heads, _check_batch_norm, *CHECKS_OF_NEGATIVES, _check_objective,
         _check_gradient, _check_mixtures, _check_evaluations, _check_training,
@@ -165,7 +165,7 @@ def _check_gradient(cell: Coordinates) -> None:
     )
     settings = dict(cell)
     for name, rule in WITH_GRADIENT.items():
-        need(rule.holds(name, settings), rule.told(name))
+        need(rule.holds(name, settings), rule.message(name))
     need(
         cell.negatives in _SETS[form] and cell.queue_size is None,
         f"negative_gradient '{form}' needs all of negatives {or_(_SETS[form])}",

@@ -125,7 +125,7 @@ class Supervised(Cell):
         settings = dict(self)
         for name, rule in ONLY_WITH.items():
             if not rule.holds(name, settings):
-                raise ValueError(rule.told(name))
+                raise ValueError(rule.message(name))
         if (self.eta > 0) != (self.label_noise != "none"):
             raise ValueError(
                 "eta above 0 is needed with label_noise and has no meaning with 'none'"

@@ -239,9 +239,9 @@ def _refuse_impossible(selection: Selection) -> None:
 
 def _warn(selection: Selection) -> None:
     """Tell on standard error what the data sets lack, and what these cells cannot decide."""
-    counts = Counter(told for cell in selection.cells if (told := too_much(cell)))
+    counts = Counter(warning for cell in selection.cells if (warning := too_much(cell)))
     if counts:
-        texts = [f"{told} ({n} cells)" for told, n in counts.most_common(MOST_WARNINGS)]
+        texts = [f"{warning} ({n} cells)" for warning, n in counts.most_common(MOST_WARNINGS)]
         more = f"; and {len(counts) - MOST_WARNINGS} more" if len(counts) > MOST_WARNINGS else ""
         warn(f"{'; '.join(texts)}{more}")
     published = selection.suite.scales[selection.scale].protocol == "published"

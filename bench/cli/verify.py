@@ -98,8 +98,8 @@ def _drawn(cells: Sequence[Cell], sample: int | None) -> list[Cell]:
 def _recorded_step(kept: Results, cell: Cell) -> StepKind:
     """Return the kind of step that a done cell's encoder was trained with."""
     finished = kept.find(cell)
-    told = finished.provenance.get("trained.step") if finished else None
-    return "graph" if told == "graph" else "plain"
+    recorded = finished.provenance.get("trained.step") if finished else None
+    return "graph" if recorded == "graph" else "plain"
 
 
 def _row(cell: Cell, error: str | None, kept: Results, again: Results) -> Record:

@@ -90,7 +90,7 @@ def _receive(archive: Archive, partial: Path) -> str:
     with urlopen(request, timeout=TIMEOUT_S) as answer, partial.open("wb") as file:
         length = answer.headers.get("Content-Length", "")
         total = int(length) if length.isdecimal() else None
-        for piece in _told(_pieces(answer), archive.name, total):
+        for piece in _with_progress(_pieces(answer), archive.name, total):
             digest.update(piece)
             file.write(piece)
         size = file.tell()
@@ -104,7 +104,7 @@ def _pieces(answer: Any) -> Iterator[bytes]:
         yield piece
 
 
-def _told(pieces: Iterator[bytes], name: str, total: int | None) -> Iterator[bytes]:
+def _with_progress(pieces: Iterator[bytes], name: str, total: int | None) -> Iterator[bytes]:
     """Yield the pieces; tell how far it is, in place on a terminal and as lines elsewhere."""
     live = sys.stderr.isatty()
     every = TERMINAL_EVERY_S if live else LINE_EVERY_S

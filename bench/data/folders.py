@@ -44,7 +44,7 @@ def list_files(folder: Path, classes: Sequence[str]) -> Files:
     labels: list[int] = []
     for label, name in enumerate(classes):
         class_folder = folder / name
-        with _told(class_folder):
+        with _read_failures(class_folder):
             names = sorted(os.listdir(class_folder)) if class_folder.is_dir() else []
         kept = [n for n in names if n.lower().endswith(ENDINGS) and not n.startswith(".")]
         paths.extend(class_folder / n for n in kept)
@@ -56,7 +56,7 @@ def list_files(folder: Path, classes: Sequence[str]) -> Files:
 
 def class_names(folder: Path) -> list[str]:
     """Return the sorted names of the folders in a folder, hidden ones left out."""
-    with _told(folder), os.scandir(folder) as entries:
+    with _read_failures(folder), os.scandir(folder) as entries:
         return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
 
 
@@ -116,7 +116,7 @@ def _signatures(title: str, folder: Path, paths: list[Path]) -> Iterator[bytes]:
     total, start = 0, len(folder.as_posix()) + 1
     for path in paths:
         size, crc, mark = 0, 0, ""
-        with _told(path):
+        with _read_failures(path):
             if not check_regular(path, LARGEST):
                 raise DataTorn(f"{path}: is not there any more")
             with path.open("rb") as file:
@@ -129,7 +129,7 @@ def _signatures(title: str, folder: Path, paths: list[Path]) -> Iterator[bytes]:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _read_failures(path: Path) -> Iterator[None]:
     """Turn what the system says of a file or its name into one line with its path."""
     try:
         yield

@@ -26,8 +26,8 @@ def agreed(
             heartbeat()
         except CellFailure as failure:
             fault = failure
-        told = (MAKE_WAY if warned() else STOP) if asked() else GO_ON
-        strongest = ranks.greatest(GIVE_UP if fault else told)
+        request = (MAKE_WAY if warned() else STOP) if asked() else GO_ON
+        strongest = ranks.greatest(GIVE_UP if fault else request)
         if strongest == GIVE_UP:
             raise fault or CellFailure("another rank gave the training up")
         if strongest == MAKE_WAY:

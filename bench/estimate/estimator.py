@@ -145,9 +145,9 @@ class Estimator:
         cells: dict[str, int] = defaultdict(int)
         for key in self._used:
             cells[self._known[key].where] += self._known[key].finished
-        told = [f"{counted(n, 'finished cell')} of {where}" for where, n in cells.items() if n]
+        texts = [f"{counted(n, 'finished cell')} of {where}" for where, n in cells.items() if n]
         probes = {self._known[key].where for key, probed in self._used.items() if probed}
-        return told + [f"probes of {where}" for where in sorted(probes)]
+        return texts + [f"probes of {where}" for where in sorted(probes)]
 
     def _counts(self, timing: Timing) -> bool:
         """Whether it is of this kind of device; of GPUs in the table, of the same one."""
@@ -199,8 +199,8 @@ class Estimator:
         self, cell: Cell, costs: Costs, training: str | None, device: Device
     ) -> Estimate:
         shared_s = device.seconds(costs.shared) if training is not None else 0.0
-        own_s, told = device.seconds(costs.own), f"model of {device.in_words}"
-        return self._made(cell, training, shared_s, own_s, "model", told, is_near=False)
+        own_s, basis = device.seconds(costs.own), f"model of {device.in_words}"
+        return self._made(cell, training, shared_s, own_s, "model", basis, is_near=False)
 
     def _made(
         self, cell: Cell, training: str | None, shared_s: float | None, own_s: float | None,

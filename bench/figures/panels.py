@@ -57,7 +57,7 @@ class Panel:
     place: Place
     value: Any  # of the settings that tell panels apart
     quantity: Quantity
-    own: pd.DataFrame  # measured
+    rows: pd.DataFrame  # measured
     points: pd.DataFrame  # printed
 
 
@@ -158,7 +158,7 @@ def _panels(
 
 def _beside(figure: Figure, panel: Panel, points: pd.DataFrame, published: bool) -> pd.DataFrame:
     """Return the printed values that stand among the measured ones of a panel."""
-    column, datasets = panel_column(figure), set(panel.own["dataset"])  # None: of a toy
+    column, datasets = panel_column(figure), set(panel.rows["dataset"])  # None: of a toy
     alike = points["dataset"].isna() | (points["dataset"].isin(datasets) & published)
     alike |= datasets == {None}
     if column is not None:
@@ -184,7 +184,7 @@ def _curves(figure: Figure, frames: Sequence[pd.DataFrame], panels: Sequence[Pan
     for panel, ax in zip(panels, axes, strict=True):
         if figure.log_y:
             ax.set_yscale("log")
-        if panel.own.empty:
+        if panel.rows.empty:
             widen(ax, axes[0])
         if panel.quantity.y.endswith("top1"):
             limit_percent(ax)
@@ -204,7 +204,7 @@ def _names(figure: Figure, panels: Sequence[Panel]) -> list[Any] | None:
         return [series.label for series in figure.series]
     of_lines, points = (
         ordered(name for table in tables if not table.empty for name in table[line])
-        for tables in ([p.own for p in panels], [p.points for p in panels])
+        for tables in ([p.rows for p in panels], [p.points for p in panels])
     )
     return [*of_lines, *(name for name in points if name not in of_lines and name != UNKNOWN)]
 
@@ -212,7 +212,7 @@ def _names(figure: Figure, panels: Sequence[Panel]) -> list[Any] | None:
 def _draw(figure: Figure, panel: Panel, ax: Axes, names: Sequence[Any] | None) -> None:
     """Draw the lines of one panel."""
     axis: dict[str, Any] = {"x": figure.x, "by": line_column(figure), "names": names}
-    rows, y, ribbon = panel.own, panel.quantity.y, panel.quantity.ribbon
+    rows, y, ribbon = panel.rows, panel.quantity.y, panel.quantity.ribbon
     if figure.draw == "history":
         draw_history(rows, ax, y=y, ribbon=ribbon, **axis)
         draw_room(rows, ax, figure.x)

@@ -34,7 +34,7 @@ def draw_seeds(
     """Draw each seed as a point of its own where two of them make no interval.
 
     Args:
-        own: a row a cell.
+        rows: one for each cell.
         ax: where to draw.
         x: the column across.
         y: the column upwards.
@@ -76,7 +76,7 @@ def draw_runs(rows: pd.DataFrame, ax: Axes, *, x: str, y: str, style: Style) -> 
     """Draw each of two runs as a thin line of its own: they make no interval.
 
     Args:
-        own: the rows of one line, with a column `seed`.
+        rows: those of one line, with a column `seed`.
         ax: where to draw.
         x: column of the horizontal axis.
         y: column of the vertical axis.

@@ -70,8 +70,8 @@ def _missing(
     ]
     key_path = ".".join([*keys[:-1], names[0]])
     are, them = ("are", "them") if len(names) > 1 else ("is", "it")
-    told = f"{', '.join([key_path, *names[1:]])}: {are} missing."
-    return told + f" A suite sets {them} under `fixed`, as an axis, or in the scale." * of_cell
+    text = f"{', '.join([key_path, *names[1:]])}: {are} missing."
+    return text + f" A suite sets {them} under `fixed`, as an axis, or in the scale." * of_cell
 
 
 def _worst(error: ValidationError) -> Any:

@@ -28,7 +28,7 @@ from bench.results.names import is_metric
 from bench.results.owner import Owner
 from bench.results.provenance import describe
 from bench.results.store import Store
-from bench.signals import end_if_told, stoppable
+from bench.signals import end_if_stopped, stoppable
 
 THREADS = 1  # in a worker: a result does not depend on how many workers or cores there are
 FOLLOW_EVERY_S = 1.0
@@ -132,7 +132,7 @@ def compute_stacks(assignment: Assignment, compute: Compute, *, recovers: bool =
     """
     launch, store = assignment.launch, assignment.store
     for stack in assignment.stacks:
-        end_if_told()
+        end_if_stopped()
         with Lease(launch.name, retry_before=launch.retry_before) as lease:
             claims = [(cell, lease.claim(store.folder(cell), cell)) for cell in stack]
             held = [(cell, claim) for cell, claim in claims if claim is not None]

@@ -15,7 +15,7 @@ from bench.data.views import CutMix, cutmix
 from bench.distributed import ALONE, Ranks
 from bench.methods.bank import Bank
 from bench.methods.bank_negatives import BankNegatives
-from bench.methods.negatives import Anchor, Found, Negatives, Onlookers, QueueNegatives
+from bench.methods.negatives import Anchor, Negatives, Onlookers, QueueNegatives, Similarities
 from bench.methods.objectives import Objective, Pair
 from bench.methods.online_network import Online, Projected
 from bench.methods.queue import Memory
@@ -203,7 +203,7 @@ class Method:
 
     def _similarities(
         self, anchor: Anchor, branch: Mapping[int, Tensor], projected: list[Projected], a: int
-    ) -> Found:
+    ) -> Similarities:
         """Return the similarities of a view's queries; onlookers see outputs not yet normalised."""
         if isinstance(self.negatives, Onlookers):
             if self.cell.norm != "l2" and len(projected) > 1:

@@ -10,7 +10,7 @@ from bench.cells.losses import Loss, Sees, loss_named
 from bench.cells.pretrain import Pretrain
 from bench.errors import CellFailure
 from bench.losses import eqco_margin, neighbour_gain
-from bench.methods.negatives import Found
+from bench.methods.negatives import Similarities
 from bench.methods.sample_sets import Samples
 from bench.plugins.load import load_function
 
@@ -21,18 +21,18 @@ class Pair(NamedTuple):
     query_ND: Tensor
     key_ND: Tensor
     probed_ND: Tensor  # what gradient norms are taken of: the side that learns from the other
-    found: Found  # similarities
+    similarities: Similarities
     samples: Samples = Samples()
 
     @property
     def pos_N(self) -> Tensor:
         """Similarities with the positives."""
-        return self.found.pos_N
+        return self.similarities.pos_N
 
     @property
     def neg_NK(self) -> Tensor:
         """Similarities with the negatives."""
-        return self.found.neg_NK
+        return self.similarities.neg_NK
 
 
 Objective = Callable[[Pair], Tensor]
@@ -51,18 +51,22 @@ def make_objective(cell: Pretrain) -> Objective:
         if name == "margin":
             return margin
         if name == "queued_NK":
-            return pair.found.neg_NK if cell.negatives == "queue" else None
-        if name == "kappa" and pair.found.kappa is None:
+            return pair.similarities.neg_NK if cell.negatives == "queue" else None
+        if name == "kappa" and pair.similarities.kappa is None:
             return cell.kappa
-        part = pair.found if name in Found._fields else pair.samples
+        part = pair.similarities if name in Similarities._fields else pair.samples
         return getattr(part, name)  # type: ignore[no-any-return]
 
     def objective(pair: Pair) -> Tensor:
         more = settings | {name: seen(name, pair) for name in loss.sees}
         if loss.over == "features":
             return function(pair.query_ND, pair.key_ND, **more)
-        value_N = function(pair.found.pos_N, pair.found.neg_NK, **more)
-        return value_N if pair.found.near_NL is None else value_N - _gain(cell, pair.found)
+        value_N = function(pair.similarities.pos_N, pair.similarities.neg_NK, **more)
+        return (
+            value_N
+            if pair.similarities.near_NL is None
+            else value_N - _gain(cell, pair.similarities)
+        )
 
     return objective
 
@@ -92,7 +96,7 @@ def _held_to_shape(loss: Loss, function: Callable[..., Any]) -> Callable[..., Te
     return objective
 
 
-def _gain(cell: Pretrain, similarities: Found) -> Tensor:
+def _gain(cell: Pretrain, similarities: Similarities) -> Tensor:
     """Return what the close neighbours take off the loss."""
     assert cell.tau is not None
     assert cell.neighbour_sum is not None

@@ -47,7 +47,7 @@ def remark_text(judged: Judged) -> str:
         f"of the sentence only: {part}" if part else None,
         f"in place of {stand_in}" if stand_in else None,
         "does not decide" if judged.check.shown else None,
-        room.told if room else "level without learning not known" if unknown else None,
+        room.in_words if room else "level without learning not known" if unknown else None,
     ]
     return "; ".join(text for text in remarks if text)
 

@@ -223,7 +223,7 @@ def tolerance_lines(rows: Sequence[Compared]) -> list[str]:
     """Return what is judged by each tolerance among the rows, how large it is, and why."""
     found: dict[str, list[str]] = {}
     for row in rows:
-        found.setdefault(row.allowed.told, []).append(row.what)
+        found.setdefault(row.allowed.in_words, []).append(row.what)
     return [f"{', '.join(dict.fromkeys(names))}: {t}" for t, names in found.items()]
 
 

@@ -29,10 +29,10 @@ def stated_of(label: str, preset: Preset) -> dict[str, dict[str, Any]]:
 def _recorded(label: str, preset: Preset) -> dict[str, dict[str, Any]]:
     known = preset.settings | {"method": label}
     recorded: dict[str, dict[str, Any]] = {}
-    for place in preset.recorded:
-        paper_name, _, name = place.partition("/")
+    for source in preset.recorded:
+        paper_name, _, name = source.partition("/")
         if not name:
-            raise SuiteError(f"{label}.recorded: found '{place}', expected 'paper/protocol'")
+            raise SuiteError(f"{label}.recorded: found '{source}', expected 'paper/protocol'")
         paper = load_paper(paper_name)
         who = "code" if paper.protocol(name).source else "paper"
         for statement in paper.statements(name):

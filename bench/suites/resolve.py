@@ -117,7 +117,7 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[Grid]:
         _check_known(settings, key_path, known, path)
     grids = []
     for i, (block, kind) in enumerate(zip(blocks, kinds, strict=True)):
-        fixed, axes = _own_settings(suite, block, f"grids.{i}.", kind, shared, path)
+        fixed, axes = _block_settings(suite, block, f"grids.{i}.", kind, shared, path)
         exclude = _given(suite, block, "exclude")
         grids.append(_changed(kind, fixed, axes, exclude, chosen, scale, path))
     return grids
@@ -151,7 +151,7 @@ def _given(suite: Suite, block: Block, key: str) -> Any:
     return getattr(block if key in block.model_fields_set else suite, key)
 
 
-def _own_settings(
+def _block_settings(
     suite: Suite, block: Block, prefix: str, kind: type[Cell], shared: Placed, path: Path
 ) -> tuple[Placed, list[Axis]]:
     """Return a block's fixed settings and its axes, the suite's own settings filled in."""

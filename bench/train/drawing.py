@@ -37,10 +37,10 @@ class Drawing:
 
     def numbers(self, step: int) -> Numbers:
         """Return the numbers of a step's batches, on the CPU."""
-        epoch, place = divmod(step, self.steps_an_epoch)
+        epoch, index = divmod(step, self.steps_an_epoch)
         tensors: Numbers = {}
         for share in range(self.shares):
-            drawn = self._of_batch(epoch, place * self.shares + share)
+            drawn = self._of_batch(epoch, index * self.shares + share)
             tensors |= {f"{share}.{name}": tensor for name, tensor in drawn.items()}
         return tensors
 
@@ -57,15 +57,15 @@ class Drawing:
             views = self.source.shown("train", rows, with_numbers(self._like, chosen))
             yield Batch(views, self.batches.labels[rows], rows, tuple(mixes)), draw
 
-    def _of_batch(self, epoch: int, place: int) -> Numbers:
+    def _of_batch(self, epoch: int, index: int) -> Numbers:
         if epoch != self._epoch:
             self._epoch, self._order = epoch, self.batches.order(epoch)
-        draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, place)
-        numbers = {"rows": torch.from_numpy(self._order[place]), "negatives": key_tensor(draw)}
-        for i, mix in enumerate(self.batches.mixes(epoch, place)):
+        draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, index)
+        numbers = {"rows": torch.from_numpy(self._order[index]), "negatives": key_tensor(draw)}
+        for i, mix in enumerate(self.batches.mixes(epoch, index)):
             numbers |= {f"mix{i}.{name}": part for name, part in mix._asdict().items()}
-        return numbers | numbers_of(self._views(epoch, place))
+        return numbers | numbers_of(self._views(epoch, index))
 
-    def _views(self, epoch: int, place: int) -> ViewParameters:
-        rng = self.batches.numbers(epoch, place)
+    def _views(self, epoch: int, index: int) -> ViewParameters:
+        rng = self.batches.numbers(epoch, index)
         return self.source.drawn("train", rng, self.cell.batch_size)

@@ -190,13 +190,13 @@ class FineTuning:
         labels = self.source.labels["test"]
         labels = labels[labels >= 0]
         top = accuracy(extract(self.online, self.source.plain("test")), labels)
-        told = {"finetune_top1": top.top1, "finetune_top5": top.top5}
+        metrics = {"finetune_top1": top.top1, "finetune_top5": top.top5}
         if self.cell.test_warp != "none":
             by = WARPS[self.cell.test_warp]
             scores = extract(self.online, self.source.warped(by))
             top = accuracy(scores, labels.repeat(by.draws))
-            told |= {"warped_finetune_top1": top.top1, "warped_finetune_top5": top.top5}
-        return told
+            metrics |= {"warped_finetune_top1": top.top1, "warped_finetune_top5": top.top5}
+        return metrics
 
     def state(self) -> dict[str, Any]:
         """Return what the next step depends on, and which images are labelled."""

@@ -50,7 +50,7 @@ def train_stack(
     begun = _resume(trainee, folders)
     failures: list[Diverged | None] = [None] * len(folders)
     between, saved_at = seconds_between_checkpoints(), time.monotonic()
-    with listening() as told_to_stop:
+    with listening() as must_stop:
         for step in range(begun, steps):
             trainee.step(step)
             done = step + 1
@@ -62,7 +62,7 @@ def train_stack(
                     folder.append_history({"step": done, **line})
             if all(failures):
                 break
-            stop = told_to_stop()
+            stop = must_stop()
             due = time.monotonic() - saved_at >= between and done != steps
             if stop or due:
                 _save(trainee, folders, done)

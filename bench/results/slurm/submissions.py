@@ -100,7 +100,7 @@ class Submissions:
     def __init__(self, folder: Path, *, remember_s: float = 10.0) -> None:
         """Name the folder; an answer of Slurm's is used again for so many seconds."""
         self.folder, self.remember_s = folder, remember_s
-        self._told: tuple[float, list[str], list[Task] | None] = (-1e9, [], None)
+        self._asked: tuple[float, list[str], list[Task] | None] = (-1e9, [], None)
 
     def open(self) -> list[Submission]:
         """Return the submissions that may have jobs, in order."""
@@ -126,10 +126,10 @@ class Submissions:
     def tasks(self, submissions: Sequence[Submission]) -> list[Task] | None:
         """Return the tasks of open submissions; None where Slurm does not answer."""
         names = [name for s in submissions for name in (*s.arrays, s.sweep)]
-        asked_at, asked, answers = self._told
+        asked_at, asked, answers = self._asked
         if time.monotonic() - asked_at > self.remember_s or asked != names:
             answers = squeue.tasks(names)
-            self._told = (time.monotonic(), names, answers)
+            self._asked = (time.monotonic(), names, answers)
         return answers
 
     def holding(self, cells: Collection[str]) -> list[tuple[Submission, Task]]:
@@ -184,7 +184,7 @@ class Submissions:
 
     def forget(self) -> None:
         """Ask Slurm anew at the next question."""
-        self._told = (-1e9, [], None)
+        self._asked = (-1e9, [], None)
 
     def begin(
         self,

@@ -72,9 +72,8 @@ def test_sides_above_the_floor_are_judged() -> None:
     judged = judge(AT_64, sides(52, 50), baselines())
     assert (str(judged.verdict), judged.why, judged.unlearned) == ("holds", None, ())
     assert judged.room is not None
-    assert (
-        judged.room.told == "raw pixels 40.0, untrained network 25.0, with labels 70.0: room 30.0"
-    )
+    words = "raw pixels 40.0, untrained network 25.0, with labels 70.0: room 30.0"
+    assert judged.room.in_words == words
     assert judged.record()["room"] == {
         "metric": "knn_top1", "raw": 40.0, "untrained": 25.0, "labels": 70.0, "floor": 40.0,
         "ceiling": 70.0, "room": 30.0,
