@@ -188,7 +188,7 @@ def _along(frame: pd.DataFrame, x: str, metric: str) -> pd.DataFrame:
     try:
         return rows.astype({x: float})
     except (TypeError, ValueError) as fault:
-        raise BenchError(f"'{x}' is no number in every row: it makes no axis") from fault
+        raise BenchError(f"'{x}' is not a number in every row, so it cannot be an axis") from fault
 
 
 def _with_lines(frame: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, str | None]:

@@ -101,7 +101,7 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
         nothing = f"no results at {where} of {', '.join(place.suites)}"
         missing = "; ".join(dict.fromkeys(of_scales)) or nothing
     else:
-        missing = place.reason or "no suite speaks of it"
+        missing = place.reason or "no suite covers it"
     keys = (
         "paper", "claim", "sentence", "scale", "check", "counts", "part", "stand_in_for", "effect",
         "low", "high", "level", "covers", "n", "groups", "threshold", "smallest_effect",

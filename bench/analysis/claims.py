@@ -239,7 +239,7 @@ def _unless_too_small(judged: Judged) -> Judged:
     if seen <= margin:
         return judged
     return _cannot_tell(
-        judged, f"the printed effect is {margin:.2g}, the smallest seen here {seen:.2g}"
+        judged, f"the printed effect is {margin:.2g}, the smallest detectable here {seen:.2g}"
     )
 
 

@@ -88,7 +88,7 @@ def _nothing_learned(cell: Cell, measured: dict[str, float]) -> Iterator[str]:
     for name in TEMPERATURES:
         tau = cell.known.get(name)
         if tau is not None and not ROUNDOFF < tau < 1 / ROUNDOFF:
-            yield f"{name} {tau:g}: in float32 the loss tells no cosines apart, or their rounding"
+            yield f"{name} {tau:g}: in float32 rounding hides the cosines, or decides the loss"
     lr = cell.known.get("lr")
     if lr is not None and lr < ROUNDOFF * LEAST_WEIGHT:
         yield f"lr {lr:g}: in float32 an update changes no weight"

@@ -86,8 +86,8 @@ class Footing:
         needed, cramped = least + LEFT, None
         if narrowest.room < needed:
             cramped = (
-                f"too little room: {narrowest.room:.1f} points, and {needed:.1f} would be needed "
-                f"(the smallest effect seen, {least:.2g}, and {LEFT:g} more)"
+                f"too little room: {narrowest.room:.1f} points of {needed:.1f} needed "
+                f"(the smallest detectable effect, {least:.2g}, and {LEFT:g} more)"
             )
         reasons = (
             [] if self._check.may_collapse else [self._unlearned(e, least) for e in self._ends]
@@ -122,7 +122,7 @@ class Footing:
         )
         if level <= floor:
             return sentence
-        return f"{sentence}; so small a lead is not seen, {margin:.2g} would be"
+        return f"{sentence}; a lead this small is not detectable, {margin:.2g} would be"
 
 
 def _family(check: Check, where: Where, side: Sequence[Cell], measured: Measured) -> str:

@@ -16,7 +16,7 @@ def why_no_graph(cell: Cell, *, streamed: bool) -> str | None:
     """
     settings = cell.settings
     if cell.experiment == "supervised":
-        return "classifiers (experiment supervised) have the plain step alone"
+        return "classifiers (experiment supervised) support only the plain step"
     if "loss" not in settings or "method" not in settings:
         return None
     if settings["loss"] == "directpred" or settings.get("positive_gradient") == "predictor":

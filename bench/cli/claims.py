@@ -50,7 +50,7 @@ def claims(
     ] = None,
     scale: Scale = None, where: Where = None, seeds: Seeds = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Print the papers' sentences with verdicts and effects.
+    """Print the papers' claims with verdicts and effects.
 
     With a suite: each check of its claims. Without: every claim, at each scale with results.
 
@@ -179,13 +179,13 @@ def print_claims(
             print_line(line if alone else f"{judged.verdict}: {line}", indent="    ")
         if more := len(checks) - len(here):
             print_line(
-                f"{counted(more, 'more check')} of settings that no cell of this scale has",
+                f"{counted(more, 'more check')} on settings that no cell of this scale has",
                 indent="    ",
             )
     print_doubts(evidence.done)
     if not suite.claims:
         print_line(
-            f"The suite tests no sentence of a paper; `bench show {words}` prints what it measured."
+            f"The suite tests no claim of a paper; `bench show {words}` prints what it measured."
         )
     elif not shown:
         print_line(f"None of the suite's {len(suite.claims)} claims matches.")
@@ -233,4 +233,4 @@ def print_all_claims(records: Sequence[Record], chosen: Filter) -> None:
     if not records:
         print("no claim matches; `bench claims` lists all that have results")
     elif not (chosen.is_any or any(r["suite"] for r in records)):
-        print("no results here test one of these claims; `bench run SUITE` computes some")
+        print("no results here test any of these claims; `bench run SUITE` computes some")

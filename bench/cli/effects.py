@@ -15,6 +15,6 @@ def print_effects(evidence: Evidence) -> None:
         print()
         print_line(f"{EFFECTS_LEGEND}.")
     elif evidence.effects:
-        print(f"no effect of {len(evidence.effects)} is measured at scale {evidence.scale}")
+        print(f"none of {len(evidence.effects)} effects is measured at scale {evidence.scale}")
     else:
         print("the suite names no baseline, so its printed rows have no effects")

@@ -206,11 +206,11 @@ def check_steps(cells: Sequence[Cell], kind: StepKind, *, ranks: int = 1) -> Non
     if kind == "plain":
         return
     if ranks > 1:
-        raise LaunchError(f"BENCH_STEP={kind}: several ranks have the plain step alone")
+        raise LaunchError(f"BENCH_STEP={kind}: only the plain step supports several ranks")
     streamed = ((cell, streams(cell.settings.get("dataset", ""))) for cell in cells)
     for why, count in without_graph(streamed).items():
         raise LaunchError(
-            f"BENCH_STEP={kind}: {why} ({count} of the cells; nothing is run, --where leaves "
+            f"BENCH_STEP={kind}: {why} ({count} of the cells; nothing was run, --where leaves "
             "cells out)"
         )
 

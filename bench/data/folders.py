@@ -118,7 +118,7 @@ def _signatures(title: str, folder: Path, paths: list[Path]) -> Iterator[bytes]:
         size, crc, mark = 0, 0, ""
         with _read_failures(path):
             if not check_regular(path, LARGEST):
-                raise DataTorn(f"{path}: is not there any more")
+                raise DataTorn(f"{path}: no longer exists")
             with path.open("rb") as file:
                 while piece := file.read(PIECE_BYTES):
                     mark = " 16 bits" if size == 0 and is_deep_grey(piece) else mark

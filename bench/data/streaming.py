@@ -81,7 +81,7 @@ def _size_of(path: Path) -> int:
     except OSError as fault:
         raise DataTorn(f"{path}: cannot be read ({fault.strerror or fault})") from fault
     if not stat.S_ISREG(status.st_mode):
-        raise DataTorn(f"{path}: is no regular file")
+        raise DataTorn(f"{path}: is not a regular file")
     return status.st_size
 
 

@@ -52,7 +52,7 @@ class Costs:
                 self.free.add(e.cell.id)
             elif e.is_left:
                 if e.own_s is None or e.shared_s is None:
-                    raise LaunchError(f"how long {e.kind} takes is not known")
+                    raise LaunchError(f"the run time of {e.kind} is not known")
                 self.own[e.cell.id] = e.own_s
                 if e.training is not None:
                     self.shared[e.cell.id] = (e.training, e.shared_s)

@@ -179,7 +179,7 @@ class Estimator:
                 return predicted
         if self.device is not None and costs.group == "images":
             return self._from_table(cell, costs, training, self.device)
-        message = f"nothing like it has run: {', '.join(lacking)}"
+        message = f"nothing comparable has run: {', '.join(lacking)}"
         return self._made(cell, training, None, None, "unknown", message, is_near=False)
 
     def _from_known(

@@ -130,7 +130,7 @@ def encoder_of_export(folder: Path) -> LoadedEncoder:
         }
         preprocess = Preprocessing(**given)
     except (AssertionError, KeyError, TypeError, ValidationError) as fault:
-        why = "is no config of an encoder that this version of bench exports"
+        why = "is not the config of an encoder that this version of bench exports"
         raise StoreError(f"{folder / CONFIG}: {why}") from fault
     online = Online(cell)
     for name, part in ((MODEL, online.backbone), (PROJECTOR, online.projector)):

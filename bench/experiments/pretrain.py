@@ -265,7 +265,7 @@ def _training(cell: Pretrain, source: Source, device: str, ranks: Ranks) -> Trai
     if step_kind() == "plain":
         return Training(cell, source, device, ranks)
     if ranks.many:
-        raise DataFailure("BENCH_STEP=graph: several ranks have the plain step alone")
+        raise DataFailure("BENCH_STEP=graph: only the plain step supports several ranks")
     return StaticTraining(cell, source, device)
 
 

@@ -47,7 +47,9 @@ class RunOptions:
             if self.executor == "inline":
                 raise LaunchError("--pack has no meaning with --executor inline: it is one process")
             if self.executor == "local" and not visible_gpus():
-                raise LaunchError("--pack: workers a GPU, and there is none here; use --jobs")
+                raise LaunchError(
+                    "--pack sets the workers per GPU, and there is no GPU here; use --jobs"
+                )
 
     def workers(self, jobs: int | None) -> list[str | None]:
         """Return the workers that times are predicted for, each by its GPU or None."""

@@ -266,7 +266,7 @@ def give_up(cell: Cell, store: Store, why: str, last_words: str) -> None:
     with Lease() as lease:
         claim = lease.claim(store.folder(cell), cell)
         if claim is not None:
-            message = f"{why}; last words: {last_words}" if last_words else why
+            message = f"{why}; last output: {last_words}" if last_words else why
             lease.end(claim, "failed", "oom", message)
 
 

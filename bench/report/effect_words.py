@@ -38,13 +38,13 @@ _CHECK: TypeAdapter[Check] = TypeAdapter(Check)
 def effect_words(record: Mapping[str, Any]) -> str:
     """Return a row of `bench claims --json` in words; empty where it has no effect.
 
-    Such as `linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (holds above 0), n = 5;
-    paper at least +4.8; below 1.2 nothing can be told`.
+    Such as `linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (holds if above 0), n = 5;
+    paper at least +4.8; smallest detectable effect 1.2`.
     """
     if record["effect"] is None:
         return ""
     check = _CHECK.validate_python(record["check"])
-    worst = f", the furthest off of {record['groups']}" if record["groups"] > 1 else ""
+    worst = f", the worst of {record['groups']}" if record["groups"] > 1 else ""
     unit = unit_of(check)
     number = number_words(record["effect"], record["low"], record["high"])
     text = f"{subject_words(check)}{worst}: {number}{' ' * bool(unit)}{unit}"
@@ -52,8 +52,8 @@ def effect_words(record: Mapping[str, Any]) -> str:
     if (printed := _printed_words(check, record)) is not None:
         parts.append(printed)
     if seen := record["smallest_effect"]:
-        near = "below" if record["threshold"] == 0 else "nearer to that than"
-        parts.append(f"{near} {seen:.2g} nothing can be told")
+        what = "effect" if record["threshold"] == 0 else "distance from the threshold"
+        parts.append(f"smallest detectable {what} {seen:.2g}")
     return "; ".join(parts)
 
 
@@ -112,7 +112,7 @@ def _along_words(check: Check, pair: str) -> str:
             return f"growth of {pair} with {check.direction} {over}"
         case MovesLess():
             own, _, than = pair.partition(" - ")
-            return f"movement over {over}, {than} - {own}"
+            return f"variation over {over}, {than} - {own}"
         case Crossing():
             first, last = check.between
             return f"{pair}, lead at {over} {first:g} and lag at {last:g}"
@@ -176,10 +176,10 @@ def number_words(mean: float, low: float | None, high: float | None) -> str:
 
 def _expected_words(check: Check) -> str:
     if isinstance(check, Flat | Equal):
-        return f"holds within ±{check.within:g}"
+        return f"holds if within ±{check.within:g}"
     if isinstance(check, Below):
-        return "holds up to 0"
-    return f"holds above {getattr(check, 'by', 0.0):g}"
+        return "holds if at most 0"
+    return f"holds if above {getattr(check, 'by', 0.0):g}"
 
 
 def _printed_words(check: Check, record: Mapping[str, Any]) -> str | None:

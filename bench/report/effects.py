@@ -10,8 +10,9 @@ from bench.report.tables import Entry, Table, number, setting_entry, slug
 EFFECTS_LEGEND = (
     "An effect is a difference, in the metric's unit. Published: of two printed rows, or as the "
     "paper prints it. Measured: of means over seeds. Smallest detectable: the effect whose "
-    f"95 % interval excludes 0 four times in five. An interval around 0 says '{Outcome.NOT_SEEN}' "
-    f"where the published effect lies outside it, '{Outcome.CANNOT_TELL}' where it lies inside"
+    "95 % interval would exclude 0 in four of five repetitions. Where the interval includes 0, "
+    f"the outcome is '{Outcome.NOT_SEEN}' if the published effect lies outside the interval, and "
+    f"'{Outcome.CANNOT_TELL}' if it lies inside"
 )
 LEAST_DECIMALS = 2  # of measured effects
 COLUMNS = 2  # of a page on which figures stand side by side

@@ -32,7 +32,7 @@ ORDER = (
     ClaimVerdict.NOT_TESTED,
 )
 TITLE = "Reproduction of five papers on contrastive learning"
-OWN_TITLE = "Results of own suites"
+OWN_TITLE = "Results of your own suites"
 LEVELS = ("published", "reduced", "none")
 """At which protocol an artifact was measured."""
 
@@ -192,8 +192,8 @@ def _measured(summary: Summary, artifact: str, *, prints: bool) -> tuple[str, st
     if effects:
         return f"effects beside the printed ones: {_counts(effects)}", level
     if prints:
-        return "no printed number has a counterpart here", "none"
-    return "it prints no number", level if 2 * summary.done >= summary.cells else "none"
+        return "none of its printed numbers has a counterpart at this scale", "none"
+    return "the paper prints no number", level if 2 * summary.done >= summary.cells else "none"
 
 
 def _claim(paper: Paper, place: Place, summaries: Sequence[Summary]) -> dict[str, Any]:
@@ -226,7 +226,7 @@ def _status(place: Place) -> str:
     """Return why there is nothing to show."""
     if place.suites:
         return "no results yet: " + ", ".join(f"`bench run {name}`" for name in place.suites)
-    return place.reason or "no suite speaks of it"
+    return place.reason or "no suite covers it"
 
 
 def _counts(counts: Counter[Any]) -> str:

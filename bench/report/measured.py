@@ -117,7 +117,7 @@ def _notes(
         return [NO_ROOM]
     lines = room_lines(rooms.of(metric, every))
     low = sum(map(_reaches_floor, points, (rooms.of(metric, own) for own in cells)))
-    note = f"at the floor or below it, with their intervals: {low} of {len(points)} entries"
+    note = f"interval at or below the floor: {low} of {len(points)} entries"
     return [*lines, *([note] if low else [])]
 
 

@@ -23,10 +23,10 @@ ANSWERS = {  # at the published protocol, and at another scale
     ClaimVerdict.PARTLY_HOLDS: ("Yes, in part", "Yes in part, on {}"),
     ClaimVerdict.FAILS: ("No", "Not on {}"),
     ClaimVerdict.INCONCLUSIVE: ("Undecided", "Undecided on {}"),
-    ClaimVerdict.CANNOT_TELL: ("Cannot be told", "Cannot be told on {}"),
+    ClaimVerdict.CANNOT_TELL: ("Cannot be decided", "Cannot be decided on {}"),
     ClaimVerdict.NOT_TESTED: ("Not tested yet", "Not tested yet"),
 }
-SMALLER = ("By less than the paper says", "By less than the paper says, on {}")
+SMALLER = ("By less than the paper reports", "By less than the paper reports, on {}")
 """Of a check that fails though the effect is there: it asks for more."""
 
 

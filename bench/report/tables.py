@@ -30,9 +30,9 @@ MARKS = {
 }
 MEANINGS = {
     Verdict.REPRODUCED: "the interval lies within the tolerance",
-    Verdict.CONSISTENT: "it reaches into it and is no wider",
-    Verdict.DIFFERS: "it lies outside",
-    Verdict.NOT_RESOLVED: "too wide to tell, or the tolerance includes a result without learning",
+    Verdict.CONSISTENT: "the interval overlaps the tolerance and is no wider",
+    Verdict.DIFFERS: "the interval lies outside the tolerance",
+    Verdict.NOT_RESOLVED: "the interval is too wide, or the tolerance includes an untrained result",
 }
 LEGEND = "measured ± half of the 95 % t-interval [published] and verdict: " + ", ".join(
     f"{mark} {verdict}" + (f" ({MEANINGS[verdict]})" if verdict in MEANINGS else "")

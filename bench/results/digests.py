@@ -62,9 +62,9 @@ def read_digests(folder: Path, name: str | None = None) -> dict[str, str] | None
         return None
     files = record.get("files") if isinstance(record, dict) else None
     if not isinstance(files, dict) or set(record) != {"folder", "files"}:
-        raise _damaged(folder, DIGESTS, "is no record of digests")
+        raise _damaged(folder, DIGESTS, "is not a record of digests")
     if not all(isinstance(digest, str) and _HEX.fullmatch(digest) for digest in files.values()):
-        raise _damaged(folder, DIGESTS, "is no record of digests")
+        raise _damaged(folder, DIGESTS, "is not a record of digests")
     if not {"summary.json"} <= set(files) <= set(MOST_BYTES):
         raise _damaged(
             folder, DIGESTS, "names other files than those that belong to a finished folder"
@@ -130,7 +130,7 @@ def _compare(folder: Path, file: str, digests: Mapping[str, str], digest: str | 
     if digest is not None and expected is None:
         raise _damaged(folder, file, f"is not named in {DIGESTS}")
     if digest != expected:
-        raise _damaged(folder, file, f"has another SHA-256 than {DIGESTS} says")
+        raise _damaged(folder, file, f"has a SHA-256 that differs from {DIGESTS}")
 
 
 def _damaged(folder: Path, file: str, why: str) -> Damaged:

@@ -213,7 +213,7 @@ class CellFolder:
         """
         record = self._verified_json(self.cell_file)
         if not isinstance(record, dict | None):
-            raise self._unreadable(self.cell_file, "it is no JSON object")
+            raise self._unreadable(self.cell_file, "it is not a JSON object")
         return record
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
@@ -278,7 +278,7 @@ class CellFolder:
                 break
             records.append(record)
         if finished and len(records) < len(lines):
-            why = f"line {len(records) + 1} is no record of metrics"
+            why = f"line {len(records) + 1} is not a record of metrics"
             raise self._unreadable(self.history_file, why)
         return records
 

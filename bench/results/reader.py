@@ -168,7 +168,7 @@ def _arrays(folder: CellFolder) -> Arrays:
 
 
 def _stamp_of(path: Path, without: str) -> bytes:
-    """Return what changes with a file; what is no regular file is told, and goes by that."""
+    """Return what changes with a file; what is not a regular file is told, and goes by that."""
     try:
         return (sha256_of_file(path) or "").encode()
     except Damaged as fault:

@@ -94,7 +94,7 @@ def load_checkpoint(folder: CellFolder, device: str = "cpu") -> Checkpoint | Non
             saved: Checkpoint = torch.load(file, weights_only=True, map_location=device)
         if saved["cell"] == folder.path.name and saved["step"] > 0:
             return saved
-        why = "is no checkpoint of this cell"
+        why = "is not a checkpoint of this cell"
     except FileNotFoundError:
         return None
     except Exception as fault:  # torch raises many kinds for a torn file

@@ -232,7 +232,7 @@ def open_source(cell: WithImages, root: Path, device: str) -> Source:
         device: where images are kept or sent to.
 
     Raises:
-        DataError: the data set is missing or torn.
+        DataError: the data set is missing or damaged.
         DataFailure: it is too small for the cell.
     """
     if streams(cell.dataset):

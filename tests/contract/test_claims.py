@@ -35,9 +35,9 @@ def test_a_claim_has_its_sentence_and_its_effect_in_words(measured: Workspace) -
         "\n"
         "holds  eqco/toy-mi-steady\n"
         f"{SENTENCE}"
-        "    MI bound, change over K at eqco, alpha 512, the furthest off of 2: +0.08\n"
-        "    [-0.13, 0.29] nats (holds within ±10), n = 2; nearer to that than 0.28\n"
-        "    nothing can be told\n"
+        "    MI bound, change over K at eqco, alpha 512, the worst of 2: +0.08\n"
+        "    [-0.13, 0.29] nats (holds if within ±10), n = 2; smallest detectable\n"
+        "    distance from the threshold 0.28\n"
     )
 
 
@@ -97,7 +97,7 @@ def test_nothing_tested_is_status_3(workspace: Workspace) -> None:
     ):
         assert workspace.call(*words).status == 3, words
     workspace.suite(changed(SUITE, {"claims": {}}))
-    untested = "no results here test one of these claims; `bench run SUITE` computes some\n"
+    untested = "no results here test any of these claims; `bench run SUITE` computes some\n"
     assert workspace.call("claims").out.endswith(untested)
     path = workspace.root / "suites" / "small.yaml"
     finish(workspace.root / "results", cells_of(path, "tiny"), number)

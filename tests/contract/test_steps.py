@@ -36,5 +36,5 @@ def test_several_ranks_are_refused(workspace: Workspace, monkeypatch: pytest.Mon
     monkeypatch.setenv("BENCH_STEP", "graph")
     answer = workspace.call("run", "small", "--executor", "slurm", "--ranks", "2")
     assert (answer.status, answer.err) == (
-        2, "bench: BENCH_STEP=graph: several ranks have the plain step alone\n",
+        2, "bench: BENCH_STEP=graph: only the plain step supports several ranks\n",
     )  # fmt: skip

@@ -100,7 +100,7 @@ def _seconds(cells: Sequence[Cell], store: Store, profile: Profile) -> dict[str,
     unknown = [e.kind for e in prediction.estimates if by_cell[e.cell.id] is None]
     if unknown:
         raise LaunchError(
-            f"--time-per-job: nothing says how long {unknown[0]} takes; `bench plan --probe` times "
+            f"--time-per-job: the run time of {unknown[0]} is unknown; `bench plan --probe` times "
             "a few steps"
         )
     return {name: seconds or 0.0 for name, seconds in by_cell.items()}

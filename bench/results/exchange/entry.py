@@ -67,7 +67,7 @@ class Entry:
         if not os.path.lexists(path):
             return False
         if path.is_symlink() or not path.is_file():
-            raise self.fault(name, "is no plain file")
+            raise self.fault(name, "is not a plain file")
         size = path.stat().st_size
         if size > most:
             raise self.fault(name, f"has {size} bytes; at most {most} are allowed")

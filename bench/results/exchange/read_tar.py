@@ -93,11 +93,13 @@ def _check_whole(file: Path) -> bool:
             digest.update(tail[:-AFTER_CONTENT])
             tail = tail[-AFTER_CONTENT:]
     if not tail.endswith(END):
-        raise StoreError(f"{file}: the archive ends early, or something stands behind its end")
+        raise StoreError(f"{file}: the archive ends early, or has data after its end")
     if len(tail) < AFTER_CONTENT or not tail.startswith(DIGEST.encode() + b"\0"):
         return False
     if tail[tarfile.BLOCKSIZE :][:_HEX_DIGITS] != digest.hexdigest().encode():
-        raise StoreError(f"{file}: {DIGEST}: is not that of the bytes before it: damaged")
+        raise StoreError(
+            f"{file}: {DIGEST}: does not match the bytes before it: the archive is damaged"
+        )
     return True
 
 

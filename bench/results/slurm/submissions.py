@@ -241,7 +241,7 @@ def _read(paths: Iterable[Path]) -> list[Submission]:
         try:
             record = read_record(path, SubmissionRecord, "a submission")
         except Damaged as fault:
-            warn(f"{fault}; what it gave to Slurm is not known")
+            warn(f"{fault}; the jobs that it submitted are not known")
         else:
             submissions += [] if record is None else [Submission(path, record)]
     return submissions

@@ -196,7 +196,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"negatives": "queue", "queue_start": "random"},
         "K is needed with negatives 'queue'",
     ),
-    "N": ({"N": 24}, "N = 24 is no multiple of batch_size 16"),
+    "N": ({"N": 24}, "N = 24 is not a multiple of batch_size 16"),
     "shuffling": (
         {"bn": "shuffling"},
         "bn 'shuffling' needs bn_groups of 2 or more and target 'momentum'",

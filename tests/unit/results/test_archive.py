@@ -120,7 +120,7 @@ def test_an_archive_into_nothing_leaves_nothing(tmp_path: Path) -> None:
     [
         ({"w": Harm()}, "holds no weights (Weights only load failed"),
         ([torch.zeros(1)], "holds no weights (no named tensors)"),
-        ({"w": 1.0}, "holds no weights ('w' is no tensor)"),
+        ({"w": 1.0}, "holds no weights ('w' is not a tensor)"),
         (
             {"w": torch.tensor([1.0, torch.nan])},
             "holds no weights ('w' holds numbers that are not ",
