@@ -68,7 +68,7 @@ def test_judging_reads_no_history_and_no_arrays(
 def test_a_damaged_history_is_told_by_those_who_read_it(done: Workspace) -> None:
     first = damage(done)
     (done.root / first / "arrays.npz").unlink()
-    why = f"has another SHA-256 than digests.json says; remove {first} {REMEDY}"
+    why = f"has a SHA-256 that differs from digests.json; remove {first} {REMEDY}"
     line = f"bench: warning: {first}/history.jsonl: {why}; "
     for words, end in (
         (("report", "small"), "its history is left out"),
@@ -174,7 +174,7 @@ def test_a_damaged_history_harms_no_other_suite_in_a_report_of_all(done: Workspa
     first = damage(done)
     answer = done.call("report", "--to", "site")
     assert answer.status == 0
-    assert f"bench: warning: {first}/history.jsonl: has another SHA-256 than" in answer.err
+    assert f"bench: warning: {first}/history.jsonl: has a SHA-256 that differs from" in answer.err
     assert (done.root / "site" / "small" / "tiny" / "index.html").exists()
     assert (done.root / "site" / "other" / "tiny" / "index.html").exists()
 

@@ -25,7 +25,7 @@ def test_what_cannot_be_recorded_is_refused_before_it_starts(
     assert run(workspace) == (
         2,
         "bench: BENCH_STEP=graph: method 'directpred' takes the eigenvectors of a matrix in each "
-        "step, which the host has to wait for (2 of the cells; nothing is run, --where leaves "
+        "step, which the host has to wait for (2 of the cells; nothing was run, --where leaves "
         "cells out)\n",
     )
     assert not (workspace.root / "results" / "trained").exists()

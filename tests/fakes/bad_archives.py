@@ -218,7 +218,7 @@ REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
     ),
     "wide-origin": (
         put("provenance.json", to_json({f"k{n}": n for n in range(301)})),
-        f"{HOME}/provenance.json: it says more than 300 things",
+        f"{HOME}/provenance.json: it has more than 300 entries",
     ),
     "array-name": (
         put("arrays.npz", npz(npy(np.zeros(1))).replace(b"a.npy", b"=.npy")),

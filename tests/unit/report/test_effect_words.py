@@ -84,7 +84,7 @@ AXIS = {"metric": "q_b", "over": "batch_size"}
         ),
         (
             {"check": "moves-less", "where": A, "than": B, "direction": "rising"},
-            "q b, movement over batch, infonce - dcl",
+            "q b, variation over batch, infonce - dcl",
         ),
         (
             {"check": "crossing", "where": A, "than": B, "between": [8, 64]},
