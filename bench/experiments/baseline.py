@@ -115,6 +115,6 @@ def _classifier(cell: Baseline) -> Supervised:
     """Return the cell of `supervised` with the network and the training of a baseline."""
     head = {"experiment": "supervised", "loss": "cross-entropy", "train_images": cell.train_images}
     names = ("dataset", "image_size", "seed", *NETWORK, *TRAINING)
-    own = {name: getattr(cell, name) for name in names}
-    given = {name: value for name, value in own.items() if value is not None}
+    settings = {name: getattr(cell, name) for name in names}
+    given = {name: value for name, value in settings.items() if value is not None}
     return Supervised.model_validate(head | given)

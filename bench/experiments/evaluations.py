@@ -80,20 +80,20 @@ class Evaluator:
         assert isinstance(online, Online)
         features = self._of(online.backbone if cell.watch == "knn" else online.embedding)
         k, tau = min(WATCH_K, len(features.train)) if cell.watch == "knn" else 1, WATCH_TAU
-        found = knn_top1(features, k=[k], tau=[tau], classes=self.classes)
-        told = {"knn_top1": found[k, tau].top1}
+        votes = knn_top1(features, k=[k], tau=[tau], classes=self.classes)
+        metrics = {"knn_top1": votes[k, tau].top1}
         if cell.components or cell.eigenspaces:
             outputs = extract(online.embedding, self.source.plain("test"))
             if cell.norm == "l2":
                 outputs = nn.functional.normalize(outputs, dim=1)
             if cell.components:
-                told["principal_component_ratio"] = float(principal_component_ratio(outputs))
+                metrics["principal_component_ratio"] = float(principal_component_ratio(outputs))
             if cell.eigenspaces:
                 weight = online.predictor[0].get_parameter("weight")
-                told["eigenspace_alignment"] = float(
+                metrics["eigenspace_alignment"] = float(
                     eigenspace_alignment(weight, correlation(outputs))
                 )
-        return told
+        return metrics
 
     def online_top1(self, head: OnlineLinear, online: Online) -> float:
         """Return the accuracy of the classifier that was trained beside the encoder, in percent."""
@@ -113,7 +113,7 @@ class Evaluator:
     def _of(self, encoder: nn.Module) -> Features:
         train, test = (extract(encoder, self.source.plain(part)) for part in PARTS)
         labels = {part: self.source.labels[part] for part in PARTS}
-        labelled = {part: own[own >= 0] for part, own in labels.items()}
+        labelled = {part: part_labels[part_labels >= 0] for part, part_labels in labels.items()}
         return Features(train, labelled["train"], test, labelled["test"])
 
     def _extract(self, layer: str, online: Layers, warp: str) -> Features:
@@ -150,8 +150,8 @@ class Evaluator:
             knn_top1 and knn_top5, in percent of the test images.
         """
         votes = self._votes(cell.features, cell.knn_metric, online, warp)
-        found = votes[cell.knn_k, cell.knn_tau]
-        return {"knn_top1": found.top1, "knn_top5": found.top5}
+        top = votes[cell.knn_k, cell.knn_tau]
+        return {"knn_top1": top.top1, "knn_top5": top.top5}
 
     def linear(self, cell: Evaluated, online: Layers, warp: str = "none") -> dict[str, float]:
         """Return the accuracy of a linear classifier on frozen features.
@@ -170,7 +170,7 @@ class Evaluator:
         if protocol.shown != "image":
             views = CROP_FLIP(cell.image_size) if protocol.shown == "crop-flip" else views_of(cell)
             shown = self._shown(cell, views.first(), online)
-        found = linear_top1(
+        top = linear_top1(
             self._features(cell.features, online, warp),
             protocol=protocol,
             shown=shown,
@@ -178,7 +178,7 @@ class Evaluator:
             generator=stream(cell.seed, Purpose.EVALUATE, 0),
             optimiser=make_optimiser,
         )
-        return {"linear_top1": found.top1, "linear_top5": found.top5}
+        return {"linear_top1": top.top1, "linear_top5": top.top5}
 
     def _shown(self, cell: Evaluated, views: Views, online: Layers) -> Shown:
         """Return what gives features of a new view of labelled training images in every epoch."""
@@ -282,8 +282,8 @@ def _warped(
     def evaluate(evaluator: Evaluator, cell: Evaluated, online: Layers) -> dict[str, float]:
         if cell.test_warp == "none":
             return {}
-        found = evaluation(evaluator, cell, online, cell.test_warp)
-        return {f"warped_{name}": value for name, value in found.items()}
+        metrics = evaluation(evaluator, cell, online, cell.test_warp)
+        return {f"warped_{name}": value for name, value in metrics.items()}
 
     return evaluate
 

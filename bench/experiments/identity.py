@@ -34,10 +34,10 @@ def run(cells: Sequence[Identity], folders: Sequence[CellFolder], device: str) -
 def identity_named(name: str) -> Callable[[Draw], Found]:
     """Return the function of an identity: `la0-is-ball` is `la0_is_ball`."""
     function = name.replace("-", "_")
-    found: Callable[[Draw], Found] = next(
+    identity: Callable[[Draw], Found] = next(
         getattr(group, function) for group in GROUPS if hasattr(group, function)
     )
-    return found
+    return identity
 
 
 def _metrics(cell: Identity) -> dict[str, float]:
@@ -47,8 +47,8 @@ def _metrics(cell: Identity) -> dict[str, float]:
         identity(Draw(stream(cell.seed, Purpose.DATA, i), cell.N, cell.d))
         for i in range(cell.draws)
     ]
-    differences = [x.detach().abs().max() for found in draws for x in found.differences]
-    margins = [x.detach().flatten() for found in draws for x in found.margins]
+    differences = [x.detach().abs().max() for deviations in draws for x in deviations.differences]
+    margins = [x.detach().flatten() for deviations in draws for x in deviations.margins]
     metrics = {}
     if differences:
         metrics["largest_difference"] = float(torch.stack(differences).max())

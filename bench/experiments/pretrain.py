@@ -177,9 +177,9 @@ def _outcome(
 
 def _check_alike(source: Source, ranks: Ranks) -> None:
     """Raise a DataFailure if ranks, maybe on several machines, see different images."""
-    if len(found := set(ranks.hear_all(source.meta.fingerprint))) > 1:
-        told = ", ".join(sorted(found))
-        raise DataFailure(f"the ranks see different images: fingerprints {told}")
+    if len(fingerprints := set(ranks.hear_all(source.meta.fingerprint))) > 1:
+        listed = ", ".join(sorted(fingerprints))
+        raise DataFailure(f"the ranks see different images: fingerprints {listed}")
 
 
 def _have_trained(

@@ -107,12 +107,12 @@ class Encoders:
 
     def batch(self, step: int) -> Tensor:
         """Return the rows of a step's batch for each cell, shape (S, B)."""
-        epoch, place = divmod(step, self.steps_per_epoch)
+        epoch, index = divmod(step, self.steps_per_epoch)
         size = self.first.batch_size
         orders = [
             stream(c.seed, Purpose.ORDER, epoch).permutation(c.dataset_size) for c in self.cells
         ]
-        rows = np.stack([order[place * size : (place + 1) * size] for order in orders])
+        rows = np.stack([order[index * size : (index + 1) * size] for order in orders])
         return torch.from_numpy(rows).to(self.device)
 
     def losses(

@@ -111,8 +111,8 @@ def _along_words(check: Check, pair: str) -> str:
         case GainGrows():
             return f"growth of {pair} with {check.direction} {over}"
         case MovesLess():
-            own, _, than = pair.partition(" - ")
-            return f"variation over {over}, {than} - {own}"
+            side, _, than = pair.partition(" - ")
+            return f"variation over {over}, {than} - {side}"
         case Crossing():
             first, last = check.between
             return f"{pair}, lead at {over} {first:g} and lag at {last:g}"
@@ -124,8 +124,8 @@ def _pair(where: Where, than: Where | None) -> tuple[str, str]:
     if than is None:
         return "", _at(where)
     shared = {k: v for k, v in where.items() if k in than and than[k] == v}
-    own, theirs = (_names({k: v for k, v in s.items() if k not in shared}) for s in (where, than))
-    return f"{own or 'all'} - {theirs or 'all'}", _at(shared)
+    ours, theirs = (_names({k: v for k, v in s.items() if k not in shared}) for s in (where, than))
+    return f"{ours or 'all'} - {theirs or 'all'}", _at(shared)
 
 
 def _at(settings: Where) -> str:

@@ -52,15 +52,15 @@ def _mathml_of(text: str) -> str:
 
 
 def _tokens(text: str) -> list[str]:
-    found, at = [], 0
+    tokens, at = [], 0
     text = text.strip()
     while at < len(text):
         match = TOKEN.match(text, at)
         if match is None:
             raise NoFormula(text)
-        found.append(match[1])
+        tokens.append(match[1])
         at = match.end()
-    return found
+    return tokens
 
 
 @dataclass

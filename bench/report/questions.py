@@ -89,8 +89,8 @@ def answers(summaries: Sequence[Summary], suites: Sequence[Suite]) -> list[Answe
 
 def _answer(question: Question, summaries: Sequence[Summary], suite: Suite) -> Answer:
     order = list(suite.scales)
-    own = [s for s in summaries if s.suite == suite.name]
-    for summary in sorted(own, key=lambda s: (not s.published, order.index(s.scale))):
+    suite_summaries = [s for s in summaries if s.suite == suite.name]
+    for summary in sorted(suite_summaries, key=lambda s: (not s.published, order.index(s.scale))):
         rows = [row for row in summary.checks if _answers(question, row)]
         if rows:
             verdict = worst(ClaimVerdict(row["verdict"]) for row in rows)

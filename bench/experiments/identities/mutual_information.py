@@ -13,9 +13,9 @@ def permuted_bank(draw: Draw) -> Found:
     """Return the sum of Eq. 1 over the data set before and after a joint permutation (Thm. 2.1)."""
     g, bank = draw.units().detach(), draw.units().detach()
     order = torch.from_numpy(draw.random.permutation(draw.N))
-    found = [_instance_loss(x, m, draw.tau) for x, m in ((g, bank), (g[order], bank[order]))]
+    losses = [_instance_loss(x, m, draw.tau) for x, m in ((g, bank), (g[order], bank[order]))]
     softmax = (g @ bank.mT / draw.tau).log_softmax(dim=1).diagonal().sum()
-    return Found([found[1] - found[0], found[0] + softmax])
+    return Found([losses[1] - losses[0], losses[0] + softmax])
 
 
 def _instance_loss(g: Tensor, bank: Tensor, tau: float) -> Tensor:
@@ -36,10 +36,10 @@ def simclr_is_infonce(draw: Draw) -> Found:
 def la0_is_ball(draw: Draw) -> Found:
     """Return LA with C = {i} against BALL over the same B, and both against Lemma 4.3."""
     s, nearest = _nearest_first(draw)
-    own, others = s[:, 0], s[:, 1:nearest]
-    la0 = la(own, others, tau=draw.tau, normaliser="constant", own_entry="always")
-    ball = infonce(own, others, tau=draw.tau)
-    lemma = own / draw.tau - (s[:, :nearest] / draw.tau).logsumexp(dim=1)
+    nearest_entry, others = s[:, 0], s[:, 1:nearest]
+    la0 = la(nearest_entry, others, tau=draw.tau, normaliser="constant", own_entry="always")
+    ball = infonce(nearest_entry, others, tau=draw.tau)
+    lemma = nearest_entry / draw.tau - (s[:, :nearest] / draw.tau).logsumexp(dim=1)
     return Found([la0 - ball, la0 + lemma])
 
 

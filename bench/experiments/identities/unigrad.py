@@ -45,8 +45,8 @@ def gradient_of_moco(draw: Draw) -> Found:
     bank = draw.units(3 * draw.N).detach()  # the positives first
     u2 = bank[: draw.N]
     sim = u1 @ bank.mT
-    own = torch.eye(*sim.shape, dtype=torch.bool)
-    loss = infonce(sim.diagonal(), sim[~own].reshape(draw.N, -1), tau=tau).mean()
+    diagonal = torch.eye(*sim.shape, dtype=torch.bool)
+    loss = infonce(sim.diagonal(), sim[~diagonal].reshape(draw.N, -1), tau=tau).mean()
     s = (u1.detach() @ bank.mT / tau).exp()
     eq_18 = (-u2 + s / s.sum(dim=1, keepdim=True) @ bank) / (tau * draw.N)
     form = gradient_form(
@@ -86,8 +86,8 @@ def _directpred_form(u1: Tensor, u2: Tensor, W: Tensor, G: Tensor, negative: Ten
     """Return Eqs. 26 to 28: lambda has G in its denominator, and stands before `negative` u1."""
     factor = ((u1 @ W.mT) * u2).sum(dim=1) / ((u1 @ G) * u1).sum(dim=1)
     length = (u1 @ W.mT).norm(dim=1, keepdim=True)
-    found: Tensor = (-u2 @ W + factor[:, None] * (u1 @ negative)) / (length * len(u1))
-    return found
+    form: Tensor = (-u2 @ W + factor[:, None] * (u1 @ negative)) / (length * len(u1))
+    return form
 
 
 def gradient_of_barlow_twins(draw: Draw) -> Found:
@@ -106,23 +106,23 @@ def gradient_of_vicreg(draw: Draw) -> Found:
     u = u1.detach()
     centred = u - u.mean(dim=0)
     std = centred.square().sum(dim=0).div(n - 1).sqrt()
-    own = std.square()  # the diagonal of W'
+    variance = std.square()  # the diagonal of W'
     low = (std < VICREG["gamma"]) / std
     balance = 2 * VICREG["cov_weight"] * n**2 / (d * (n - 1) ** 2)
     batch = (centred @ centred.mT / n) @ centred
     first = (
         2 / n * (u - u2)
-        - 2 * balance / n * ((n - 1) / n * own * centred - batch)
+        - 2 * balance / n * ((n - 1) / n * variance * centred - batch)
         - VICREG["var_weight"] / (d * (n - 1)) * low * centred
     )
     B = (
         n
         / (balance * d * (n - 1))
-        * (2 * VICREG["cov_weight"] * own + VICREG["var_weight"] / 2 * low)
+        * (2 * VICREG["cov_weight"] * variance + VICREG["var_weight"] / 2 * low)
     )
     second = 2 / n * (-u2 + balance * batch) + 2 * balance / n * (u / balance - B * centred)
-    found = gradient(vicreg(u1, u2, **VICREG).mean(), u1)
-    return Found([found - first, found - second])
+    slope = gradient(vicreg(u1, u2, **VICREG).mean(), u1)
+    return Found([slope - first, slope - second])
 
 
 def gradient_of_unigrad(draw: Draw) -> Found:
