@@ -26,7 +26,7 @@ INTERRUPTED = 130  # exit status
 
 
 class BenchError(Exception):
-    """A user's mistake, told in one line: the place, the value found, the rule or the remedy."""
+    """A user's mistake, in one line: the place, the value found, the rule or the remedy."""
 
 
 class SuiteError(BenchError):

@@ -5,9 +5,9 @@ is judged group by group. It *holds* where every group lies where the check says
 one-sided 5 %: no correction is due, since a group that does not lie there would have to pass by
 itself (an intersection-union test). It *fails* where a group lies outside at 5 % for the whole
 claim: Bonferroni's correction over the groups of a check, Holm's over the checks of the claim. An
-equivalence is two one-sided tests at 5 % each. The 90 % interval told is the one that decides: its
-ends are the two one-sided bounds. The effect told is that of the group that decides, the furthest
-off; n is its number of seeds. benchmarks/verdicts.py measures the error rates.
+equivalence is two one-sided tests at 5 % each. The 90 % interval reported is the one that
+decides: its ends are the two one-sided bounds. The effect reported is that of the deciding group,
+the furthest off; n is its number of seeds. benchmarks/verdicts.py measures the error rates.
 """
 
 from collections.abc import Iterable, Sequence

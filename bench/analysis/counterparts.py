@@ -1,7 +1,7 @@
 """What stands for the settings of printed rows at a reduced scale.
 
 A scale that has a printed value of a setting has it as it is. Else one of two rules holds, and what
-stands for what is told wherever the number is:
+stands for what is reported wherever the number is:
 
 - the scale has one value of the setting, which stands for all: digits for ImageNet. One of the
   suite's own values does not, unless a shared scale brings it: a scale without label noise leaves

@@ -68,7 +68,7 @@ class Group:
 
 
 def region_of(check: Check) -> tuple[Region, float]:
-    """Return where the effect must lie, and the threshold to be told."""
+    """Return where the effect must lie, and the threshold to be reported."""
     if isinstance(check, Flat | Equal):
         return Region(-check.within, check.within), check.within
     if isinstance(check, Below):

@@ -14,7 +14,7 @@ from bench.text import counted, value_text
 MOST_SHOWN = 12  # cells that are listed one by one
 
 MANY = 100  # hours, which are rounded to whole ones
-LEAST = 0.01  # hours that are told
+LEAST = 0.01  # hours that are reported
 
 Record = dict[str, Any]
 

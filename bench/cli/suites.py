@@ -96,7 +96,7 @@ class Wanted:
 def describe_suites(
     workspace: Workspace, have: Sequence[Path] = (), wanted: Wanted | None = None
 ) -> list[Record]:
-    """Return the suites with their scales; one that cannot be read is told on standard error.
+    """Return the suites with their scales; one that cannot be read is reported on standard error.
 
     Args:
         workspace: folders of suites and results.

@@ -1,4 +1,4 @@
-"""An archive fetched from its address: told, timed, checked, whole or not there at all."""
+"""An archive fetched from its address, with progress: checked, and whole or not there at all."""
 
 import hashlib
 import http.client
@@ -42,7 +42,7 @@ class Archive(NamedTuple):
 def fetch(archive: Archive) -> None:
     """Have an archive where it belongs: one that is there and whole is taken as it is.
 
-    The address and the progress are told on standard error.
+    The address and the progress are reported on standard error.
 
     Raises:
         DataError: the network or the disk fails, or what came is not what was published; the line

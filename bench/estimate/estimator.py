@@ -132,7 +132,7 @@ class Estimator:
             key: Known(group, _where(group, here=key[1])) for key, group in groups.items()
         }
         self._trained: dict[str, bool] = {}
-        self._used: dict[tuple[str, bool], bool] = {}  # whether a probe told any, by group
+        self._used: dict[tuple[str, bool], bool] = {}  # by group: whether a probe was used
 
     @property
     def based_on(self) -> int:

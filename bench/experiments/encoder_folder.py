@@ -71,7 +71,7 @@ class TrainedFolder(CellFolder):
     def evaluation(self, cell: Pretrain, name: str) -> dict[str, float] | None:
         """Return what an evaluation found; None if it was not done under the cell's protocol.
 
-        One that is not what was written is told, and as if it was not done.
+        One that is not what was written is reported, and as if it was not done.
         """
         path = self.evaluation_file(cell.evaluation_id(name))
         try:

@@ -47,7 +47,7 @@ def run_cells(
     Raises:
         LaunchError: torchrun without `--executor inline`.
     """
-    seconds_between_checkpoints()  # a mistake in it is told before anything starts
+    seconds_between_checkpoints()  # a mistake in it is reported before anything starts
     grid, rank = _Grid(cells, store, data, title, retry_failed), place()
     if rank.world_size == 1 or (jobs != 0 and not rank.meets):
         return grid.run(jobs, run_worker)

@@ -104,7 +104,7 @@ def limit_libraries(threads: int) -> None:
     """Let numpy, SciPy, scikit-learn and faiss use so many threads, as `torch.set_num_threads`.
 
     Each brings OpenBLAS or OpenMP of its own, which torch's limit does not reach. What is loaded is
-    told directly; what will be loaded, or begins threads of its own, reads the environment.
+    set directly; what will be loaded, or begins threads of its own, reads the environment.
     """
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)
@@ -139,7 +139,7 @@ def compute_stacks(assignment: Assignment, compute: Compute, *, recovers: bool =
             try:
                 for equal in _by_step(held):
                     _compute_and_settle(equal, lease, assignment, compute, recovers)
-            except Exception as error:  # told in the store; it harms no other stack
+            except Exception as error:  # reported in the store; it harms no other stack
                 raise_if_disk_failed(error)
                 for claim in list(lease.claims):
                     fail(lease, claim, error)

@@ -20,7 +20,7 @@ from bench.results.reader import Done
 from bench.suites.suite import MeasuredTable
 
 NO_ROOM = "raw pixels, untrained network and network with labels: not computed yet"
-LEAST_SEEDS = 3  # of an interval; of fewer the lowest and the highest are told
+LEAST_SEEDS = 3  # of an interval; of fewer the lowest and the highest are reported
 Points = dict[tuple[Any, ...], list[tuple[str, float]]]
 """The id and the number of each cell, by the values of the rows' settings and the column's."""
 
@@ -83,7 +83,7 @@ def measured_table(asked: MeasuredTable, done: Done, rooms: Rooms | None = None)
     Args:
         asked: the metric and its layout.
         done: the finished cells.
-        rooms: of the scale's accuracies, told below the table; None: it has none.
+        rooms: of the scale's accuracies, printed below the table; None: it has none.
     """
     values_of = _points(asked, done)
     if not values_of:

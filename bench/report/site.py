@@ -108,7 +108,7 @@ class Site:
         """Judge one suite after the other and draw those whose page is stale.
 
         Returns the facts that artifacts' pages need, and a summary of each. One whose results
-        cannot be read is left out, and told.
+        cannot be read is left out, and reported.
 
         Raises:
             StoreError: it was asked for.

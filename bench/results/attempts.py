@@ -97,7 +97,7 @@ def last_attempt(folder: Path) -> Attempt | None:
 def all_attempts(folder: Path) -> list[Attempt]:
     """Return the attempts recorded in the folder, in order.
 
-    One that cannot be read is told on standard error and left out: its process finds at its next
+    One that cannot be read is reported and left out: its process finds at its next
     look that it was taken for dead.
     """
     return _read(folder, _names(folder))

@@ -32,7 +32,7 @@ def export_cells(
     """Add the finished ones of the cells to the tables in `folder`; return how many there were.
 
     Args:
-        cells: the cells; damaged ones are told and left out.
+        cells: the cells; damaged ones are reported and left out.
         store: where they are.
         folder: of the tables.
         suite: whose tables they go to; None: to those of their experiment alone.

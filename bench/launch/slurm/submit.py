@@ -228,7 +228,7 @@ def _sbatch(jobs: Sequence[Any], folder: Path, name: str, options: dict[str, Any
     executor = submitit.AutoExecutor(folder, cluster="slurm", slurm_max_num_timeout=FOR_EVER)
     executor.update_parameters(name=name, **options)
     try:
-        with redirect_stderr(StringIO()), executor.batch():  # sbatch's own words, told below
+        with redirect_stderr(StringIO()), executor.batch():  # sbatch's own words, reported below
             given = [executor.submit(job) for job in jobs]
     except FailedJobError as error:
         lines = [line for line in str(error).splitlines() if line.strip()]

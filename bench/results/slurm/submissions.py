@@ -235,7 +235,7 @@ class Submissions:
 
 
 def _read(paths: Iterable[Path]) -> list[Submission]:
-    """Return the submissions; those that are damaged are told and left out."""
+    """Return the submissions; those that are damaged are reported and left out."""
     submissions = []
     for path in sorted(paths):
         try:
