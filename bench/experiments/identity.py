@@ -13,7 +13,7 @@ from bench.experiments.identities import (
     mutual_information,
     unigrad,
 )
-from bench.experiments.identities.draw import Draw, Found
+from bench.experiments.identities.draw import Deviations, Draw
 from bench.experiments.outcome import Outcome, Result
 from bench.results.folder import CellFolder
 
@@ -31,10 +31,10 @@ def run(cells: Sequence[Identity], folders: Sequence[CellFolder], device: str) -
     return [Result(_metrics(cell)) for cell in cells]
 
 
-def identity_named(name: str) -> Callable[[Draw], Found]:
+def identity_named(name: str) -> Callable[[Draw], Deviations]:
     """Return the function of an identity: `la0-is-ball` is `la0_is_ball`."""
     function = name.replace("-", "_")
-    identity: Callable[[Draw], Found] = next(
+    identity: Callable[[Draw], Deviations] = next(
         getattr(group, function) for group in GROUPS if hasattr(group, function)
     )
     return identity

@@ -84,7 +84,7 @@ def _on_host(value: Any) -> Any:
 
 
 def load_checkpoint(folder: CellFolder, device: str = "cpu") -> Checkpoint | None:
-    """Return the checkpoint; None if there is none, or, with a warning, it is damaged or not its own."""
+    """Return the checkpoint; None if there is none or, with a warning, it is damaged or foreign."""
     path = folder.checkpoint_file
     try:
         if not check_regular(path):

@@ -12,7 +12,7 @@ from torch.nn.functional import normalize
 LEAST_TAU, MOST_TAU = 0.05, 1.0
 
 
-class Found(NamedTuple):
+class Deviations(NamedTuple):
     """What became of an identity in one draw."""
 
     differences: Sequence[Tensor] = ()  # of sides that should be equal
