@@ -211,7 +211,7 @@ def run(
         changes: settings in place of the suite's, as `--set`: such cells belong to no suite.
         data: the folder of data sets; default: BENCH_DATA, else `datasets`.
         executor: `local` (worker processes), `inline` (this process) or `slurm`.
-        jobs: workers; default: one a GPU, or a core.
+        jobs: workers; default: one per GPU, or one per core.
         retry_failed: whether failed cells are tried again.
 
     Returns:

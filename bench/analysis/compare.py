@@ -160,7 +160,7 @@ def _compare_value(
     metrics: dict[str, dict[str, float]],
     stated: list[Statement],
 ) -> list[Compared]:
-    """Return one row a reading of the cells that belong to the printed value."""
+    """Return one row per reading of the cells that belong to the printed value."""
     wanted = wanted_settings(value, comparison, suite)
     matching = index.where(wanted)
     gain = bool(comparison.gain_over)

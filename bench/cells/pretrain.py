@@ -179,7 +179,7 @@ class Pretrain(Coordinates, Cell):
 
     @property
     def _passes(self) -> int:
-        """Forward passes that a training image costs an epoch, backward ones counted as two.
+        """Forward passes that a training image costs per epoch, backward ones counted as two.
 
         Of two views, and of the keys where these are another network's.
         """

@@ -79,8 +79,8 @@ def describe_plan(
 
     Args:
         selection: the cells.
-        jobs: workers; None: one a GPU or a core.
-        on: a GPU of the table of devices, in place of this machine; one a worker.
+        jobs: workers; None: one per GPU or core.
+        on: a GPU of the table of devices, in place of this machine; one per worker.
         probe_with: a folder of data sets, to time a few steps of what nothing is known of.
         limit_hours: say what fits in, of GPUs or, without any, of cores.
 

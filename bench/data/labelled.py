@@ -35,7 +35,7 @@ def listed_rows(names: Sequence[str], path: Path) -> Rows:
 
     Args:
         names: of the training images' files.
-        path: of a list of names, one a line.
+        path: of a list of names, one per line.
 
     Raises:
         DataMissing: there is no list.

@@ -1,4 +1,4 @@
-"""Accuracy from a few labels a class, over several draws of them.
+"""Accuracy from a few labels per class, over several draws of them.
 
 Shapes: n training images, D dimensions, C classes.
 """

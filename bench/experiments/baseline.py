@@ -26,7 +26,7 @@ ACCURACIES = ("knn", "linear", "few-shot", "warped-knn", "warped-linear", "warpe
 
 
 def run(cells: Sequence[Baseline], folders: Folders, device: str) -> list[Outcome]:
-    """Evaluate each baseline; the history of a training with labels holds a line an epoch.
+    """Evaluate each baseline; the history of a training with labels holds a line per epoch.
 
     Args:
         cells: each is computed by itself.

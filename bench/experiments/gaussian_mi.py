@@ -1,6 +1,6 @@
 """MI bound of correlated Gaussians by a separable critic (EqCo, App. C, Table 9).
 
-Shapes: S stacked cells, E = 2 S encoders (those of X first, then those of Y), K pairs a step, D
+Shapes: S stacked cells, E = 2 S encoders (those of X first, then those of Y), K pairs per step, D
 dimensions. The backward pass is written out: the step is little more than its matrix products.
 """
 

@@ -23,7 +23,7 @@ from bench.train.supervised import SupervisedTraining
 
 
 def run(cells: Sequence[Supervised], folders: Folders, device: str) -> list[Outcome]:
-    """Train each classifier; its history holds a line an epoch.
+    """Train each classifier; its history holds a line per epoch.
 
     Args:
         cells: each is trained by itself.

@@ -58,7 +58,7 @@ class RunOptions:
         return [None] if self.executor == "inline" else slots(jobs)
 
     def local_jobs(self, cells: Sequence[Cell], store: Store) -> int | None:
-        """Return how many workers compute, None: one a GPU or core; 0: this process does."""
+        """Return how many workers compute, None: one per GPU or core; 0: this process does."""
         if self.executor == "inline":
             return 0
         if self.executor != "local" or self.pack is None:

@@ -41,7 +41,7 @@ def run_cells(
         store: where results go.
         data: the folder of data sets.
         title: the suites.
-        jobs: how many workers; None: one a GPU, or one a core; 0: this process computes.
+        jobs: how many workers; None: one per GPU, or one per core; 0: this process computes.
         retry_failed: whether failed cells are tried again.
 
     Raises:

@@ -62,7 +62,7 @@ def gradient_form(  # noqa: PLR0913
         var_weight, gamma: of "variance", see `vicreg_negative`.
 
     Returns:
-        One number a query, shape (N,), in float32 or wider; the caller takes the mean.
+        One number per query, shape (N,), in float32 or wider; the caller takes the mean.
 
     Raises:
         ValueError: no such choice, it lacks what it needs, or a shape or number does not fit.

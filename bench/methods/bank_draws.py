@@ -3,7 +3,7 @@
 Every draw is i.i.d., with replacement, and uniform over the images it may fall on. BALL draws from
 the nearest entries, RING leaves out the innermost of them, CAVE those of the query's clusters.
 
-Shapes: n entries, D dimensions, N queries, m or M candidates a query, K negatives, L neighbours.
+Shapes: n entries, D dimensions, N queries, m or M candidates per query, K negatives, L neighbours.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The site: a page a suite and scale, a page an artifact, the index; draws what has changed."""
+"""The site: a page per suite and scale, a page per artifact, the index; draws what has changed."""
 
 import shutil
 from collections.abc import Iterable, Sequence

@@ -249,7 +249,7 @@ def optimiser(cell: FineTune, online: Tuned) -> Optimizer:
 
 
 def shown_as(cell: FineTune, source: Source) -> Source:
-    """Return the source with the views of the tuning, one an image.
+    """Return the source with the views of the tuning, one per image.
 
     Raises:
         DataFailure: there are no such views.

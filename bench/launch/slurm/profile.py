@@ -38,10 +38,10 @@ class Profile(Record):
         60  # of a job; a cell that takes longer goes on in the job's next life
     )
     gpus_per_node: int = Field(default=0, ge=0)
-    cpus_per_task: PositiveInt | None = None  # of a job; by default one a worker
+    cpus_per_task: PositiveInt | None = None  # of a job; by default one per worker
     mem_gb: float | None = Field(default=None, gt=0)
-    pack: Pack = 1  # workers a GPU, or of a job without GPUs
-    ranks: PositiveInt = 1  # processes that compute each cell together, one a GPU
+    pack: Pack = 1  # workers per GPU, or of a job without GPUs
+    ranks: PositiveInt = 1  # processes that compute each cell together, one per GPU
     time_per_job_min: float | None = Field(default=None, gt=0)  # short cells fill a job up to this
     max_array_size: PositiveInt | None = None  # tasks of one array; by default what the site allows
     slurm: dict[str, Option] = {}  # without the prefix

@@ -178,7 +178,9 @@ def test_archives_carry_digests_and_are_checked_by_them(tmp_path: Path) -> None:
         for info, content in all_members_of(tmp_path / "x.tar")
     ]
     write_members(tmp_path / "y.tar", changed)
-    with pytest.raises(StoreError, match=r"summary\.json: has a SHA-256 that differs from digests\.json"):
+    with pytest.raises(
+        StoreError, match=r"summary\.json: has a SHA-256 that differs from digests\.json"
+    ):
         bring_in(tmp_path / "y.tar", Store(tmp_path / "here"))
 
 
