@@ -41,9 +41,9 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'bench' has no attribute {name!r}")
     home = _HOMES[name]
-    found = getattr(import_module(home), name) if home else import_module(f"bench.{name}")
-    globals()[name] = found
-    return found
+    attribute = getattr(import_module(home), name) if home else import_module(f"bench.{name}")
+    globals()[name] = attribute
+    return attribute
 
 
 def __dir__() -> list[str]:

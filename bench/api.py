@@ -128,7 +128,7 @@ def published(paper: str | None = None, artifact: str | None = None) -> pd.DataF
         raise BenchError(f"artifact {artifact}: name its paper too")
     chosen = [load_paper(name) for name in ([paper] if paper is not None else PAPERS)]
     values = (p.values if artifact is None else p.artifact(artifact).values for p in chosen)
-    return published_frame(value for own in values for value in own)
+    return published_frame(value for rows in values for value in rows)
 
 
 def compare(
@@ -211,7 +211,7 @@ def run(
         changes: settings in place of the suite's, as `--set`: such cells belong to no suite.
         data: the folder of data sets; default: BENCH_DATA, else `datasets`.
         executor: `local` (worker processes), `inline` (this process) or `slurm`.
-        jobs: workers; default: one a GPU, or a core.
+        jobs: workers; default: one per GPU, or one per core.
         retry_failed: whether failed cells are tried again.
 
     Returns:

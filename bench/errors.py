@@ -26,7 +26,7 @@ INTERRUPTED = 130  # exit status
 
 
 class BenchError(Exception):
-    """A user's mistake, told in one line: the place, the value found, the rule or the remedy."""
+    """A user's mistake, in one line: the place, the value found, the rule or the remedy."""
 
 
 class SuiteError(BenchError):
@@ -103,21 +103,21 @@ MOST_LISTED = 16  # words that an error line lists in full
 NEAREST = 8  # of more than that
 
 
-def choices(found: str, allowed: list[str], listed_by: str | None = None) -> str:
+def choices(value: str, allowed: list[str], listed_by: str | None = None) -> str:
     """Return the end of an error line: near matches, if any, and what is allowed.
 
-    Of a long list only the words nearest to `found` are named.
+    Of a long list only the words nearest to `value` are named.
 
     Args:
-        found: the word that is not.
+        value: the word that is not.
         allowed: the words that are.
         listed_by: the command that shows them, where they are too many for a line.
     """
-    near = get_close_matches(found, allowed, n=3 if listed_by else 1)
+    near = get_close_matches(value, allowed, n=3 if listed_by else 1)
     hint = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
     if listed_by:
         return f"{hint}`{listed_by}` lists all {len(allowed)}."
     if len(allowed) <= MOST_LISTED:
         return f"{hint}Allowed here: {', '.join(allowed)}."
-    nearest = get_close_matches(found, allowed, n=NEAREST, cutoff=0.0)
+    nearest = get_close_matches(value, allowed, n=NEAREST, cutoff=0.0)
     return f"{hint}Allowed here: {', '.join(nearest)} and {len(allowed) - NEAREST} more."

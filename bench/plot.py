@@ -54,8 +54,8 @@ def lines(
         BenchError: the frame has no such metric or setting.
     """
     names = _columns(frame, x, reference, by)
-    own, line = _with_lines(_along(_of_metric(frame, metric), x, metric), names)
-    return draw_lines(own, _axes(ax), x=x, y=metric, by=line, reference=reference)
+    rows, line = _with_lines(_along(_of_metric(frame, metric), x, metric), names)
+    return draw_lines(rows, _axes(ax), x=x, y=metric, by=line, reference=reference)
 
 
 def history(
@@ -79,8 +79,8 @@ def history(
         BenchError: the frame has no such metric or setting.
     """
     names = _columns(frame, x, None, by)
-    own, line = _with_lines(_along(_of_metric(frame, metric), x, metric), names)
-    return draw_history(own, _axes(ax), x=x, y=metric, by=line)
+    rows, line = _with_lines(_along(_of_metric(frame, metric), x, metric), names)
+    return draw_history(rows, _axes(ax), x=x, y=metric, by=line)
 
 
 def points(frame: pd.DataFrame, *, x: str, y: str, by: By = None, ax: Axes | None = None) -> Axes:
@@ -99,11 +99,11 @@ def points(frame: pd.DataFrame, *, x: str, y: str, by: By = None, ax: Axes | Non
     names = _columns(frame, None, None, by)
     settings = [name for name in frame if name not in OF_LOAD]
     across = _of_metric(frame, x).set_index("cell")["value"]
-    own = _of_metric(frame, y).rename(columns={"value": y})
-    own = own.assign(**{x: own["cell"].map(across)}).dropna(subset=[x])
-    own["point"] = [repr(row) for row in own[settings].itertuples(index=False, name=None)]
-    own, line = _with_lines(own, names)
-    return draw_points(own, _axes(ax), x=x, y=y, by=line)
+    rows = _of_metric(frame, y).rename(columns={"value": y})
+    rows = rows.assign(**{x: rows["cell"].map(across)}).dropna(subset=[x])
+    rows["point"] = [repr(row) for row in rows[settings].itertuples(index=False, name=None)]
+    rows, line = _with_lines(rows, names)
+    return draw_points(rows, _axes(ax), x=x, y=y, by=line)
 
 
 def printed(frame: pd.DataFrame, *, x: str, by: By = None, ax: Axes | None = None) -> Axes:
@@ -119,8 +119,8 @@ def printed(frame: pd.DataFrame, *, x: str, by: By = None, ax: Axes | None = Non
         BenchError: the frame has no such setting.
     """
     names = _columns(frame, x, None, by)
-    own, line = _with_lines(_along(frame.dropna(subset=["value"]), x, "value"), names)
-    return draw_printed(own, _axes(ax), x=x, by=line)
+    rows, line = _with_lines(_along(frame.dropna(subset=["value"]), x, "value"), names)
+    return draw_printed(rows, _axes(ax), x=x, by=line)
 
 
 def distribution(shares: Mapping[Any, Arrays], *, ax: Axes | None = None) -> Axes:
@@ -175,20 +175,20 @@ def _of_metric(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     Raises:
         BenchError: there is none.
     """
-    own = frame[frame["metric"] == metric]
-    if own.empty:
+    rows = frame[frame["metric"] == metric]
+    if rows.empty:
         allowed = choices(metric, [str(name) for name in dict.fromkeys(frame["metric"])])
         raise BenchError(f"the frame has no metric '{metric}'. {allowed}")
-    return own
+    return rows
 
 
 def _along(frame: pd.DataFrame, x: str, metric: str) -> pd.DataFrame:
     """Return the rows that have x, a number, and the metric under its name."""
-    own = frame.dropna(subset=[x]).rename(columns={"value": metric})
+    rows = frame.dropna(subset=[x]).rename(columns={"value": metric})
     try:
-        return own.astype({x: float})
+        return rows.astype({x: float})
     except (TypeError, ValueError) as fault:
-        raise BenchError(f"'{x}' is no number in every row: it makes no axis") from fault
+        raise BenchError(f"'{x}' is not a number in every row, so it cannot be an axis") from fault
 
 
 def _with_lines(frame: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, str | None]:

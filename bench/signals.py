@@ -13,7 +13,7 @@ from bench.errors import Interrupted, Preempted
 WARNING = signal.SIGUSR2  # Slurm's, through submitit, before a time limit or a preemption
 
 
-class _Told:
+class _Received:
     """The signal that came, 0 for none, and whether it was raised; who heeds and listens."""
 
     number = 0
@@ -26,37 +26,37 @@ class _Told:
 def stoppable() -> Iterator[None]:
     """Within the block SIGTERM and the warning raise `Interrupted`, or wait for `listening`."""
     handlers: dict[signal.Signals, Any] = {}
-    if not _Told.heeding:
-        _Told.number, _Told.answered = 0, False
+    if not _Received.heeding:
+        _Received.number, _Received.answered = 0, False
         handlers = {signal.SIGTERM: _stop, WARNING: _stop}
     with _dropped_are_noted(), _handled(handlers):
-        _Told.heeding += 1
+        _Received.heeding += 1
         try:
-            end_if_told()  # of a signal that came before anybody heeded it
+            end_if_stopped()  # of a signal that came before anybody heeded it
             yield
         finally:
-            _Told.heeding -= 1
+            _Received.heeding -= 1
 
 
 def _stop(number: int, _: FrameType | None) -> None:
-    _Told.number = _Told.number or number
-    if _Told.heeding and not _Told.listening and not _Told.answered:
-        end_if_told()
+    _Received.number = _Received.number or number
+    if _Received.heeding and not _Received.listening and not _Received.answered:
+        end_if_stopped()
 
 
-def end_if_told() -> None:
+def end_if_stopped() -> None:
     """Raise `Interrupted` if a signal came that told to stop; `Preempted` for the warning.
 
     Where a process heeds signals it is raised again if a library caught it where it came.
     """
-    if _Told.number and (_Told.heeding or not _Told.answered):
-        _Told.answered = True
-        raise (Preempted if warned() else Interrupted)(f"signal {_Told.number}")
+    if _Received.number and (_Received.heeding or not _Received.answered):
+        _Received.answered = True
+        raise (Preempted if warned() else Interrupted)(f"signal {_Received.number}")
 
 
 def warned() -> bool:
     """Return whether the signal that came first is the warning."""
-    return _Told.number == WARNING
+    return _Received.number == WARNING
 
 
 @contextmanager
@@ -68,17 +68,17 @@ def listening() -> Iterator[Callable[[], bool]]:
     Raises:
         Interrupted: the outermost block has ended and the process was told to stop.
     """
-    if not _Told.heeding:
-        _Told.number, _Told.answered = 0, False
+    if not _Received.heeding:
+        _Received.number, _Received.answered = 0, False
     heeds = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    _Told.listening += 1
+    _Received.listening += 1
     try:
         with _handled({signal.SIGINT: _stop} if heeds else {}):
-            yield lambda: _Told.number != 0
+            yield lambda: _Received.number != 0
     finally:
-        _Told.listening -= 1
-    if not _Told.listening:
-        end_if_told()
+        _Received.listening -= 1
+    if not _Received.listening:
+        end_if_stopped()
 
 
 @contextmanager
@@ -117,7 +117,7 @@ def _dropped_are_noted() -> Iterator[None]:
 
     def note(dropped: "sys.UnraisableHookArgs") -> None:
         if isinstance(dropped.exc_value, Interrupted | KeyboardInterrupt):
-            _Told.number = _Told.number or signal.SIGINT
+            _Received.number = _Received.number or signal.SIGINT
         else:
             before(dropped)
 

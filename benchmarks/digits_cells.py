@@ -113,7 +113,7 @@ def told(name: str, values: list[float]) -> str:
 
 
 def main() -> None:
-    """Print seconds a cell on both sides, by part, and the ratio of cells an hour."""
+    """Print seconds per cell on both sides, by part, and the ratio of cells an hour."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--before", type=Path)
     parser.add_argument("--cells", type=int, default=4)

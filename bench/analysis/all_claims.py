@@ -38,11 +38,11 @@ def claim_rows(
     for place in places:
         spoken_of = [s for s in scales if s.suite.name in place.suites]
         tested = [row for s in spoken_of if (row := claim_row(place.id, s)) is not None]
-        own = tested or [_untested(place, spoken_of, scale)]
+        judged = tested or [_untested(place, spoken_of, scale)]
         overall = overall_verdict(
-            [(ClaimVerdict(row["verdict"]), row["protocol"] == "published") for row in own]
+            [(ClaimVerdict(row["verdict"]), row["protocol"] == "published") for row in judged]
         )
-        rows += [row | {"overall": str(overall)} for row in own]
+        rows += [row | {"overall": str(overall)} for row in judged]
     return rows
 
 
@@ -58,8 +58,8 @@ def overall_verdict(results: Sequence[tuple[ClaimVerdict, bool]]) -> ClaimVerdic
     tested = [pair for pair in results if pair[0] != ClaimVerdict.NOT_TESTED]
     published = [verdict for verdict, is_published in tested if is_published]
     reduced = [verdict for verdict, is_published in tested if not is_published]
-    found = worst(published or reduced)
-    return worst([found, *reduced]) if found == ClaimVerdict.PARTLY_HOLDS else found
+    overall = worst(published or reduced)
+    return worst([overall, *reduced]) if overall == ClaimVerdict.PARTLY_HOLDS else overall
 
 
 def decided_as_published(results: Sequence[tuple[ClaimVerdict, bool]]) -> bool:
@@ -101,7 +101,7 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
         nothing = f"no results at {where} of {', '.join(place.suites)}"
         missing = "; ".join(dict.fromkeys(of_scales)) or nothing
     else:
-        missing = place.reason or "no suite speaks of it"
+        missing = place.reason or "no suite covers it"
     keys = (
         "paper", "claim", "sentence", "scale", "check", "counts", "part", "stand_in_for", "effect",
         "low", "high", "level", "covers", "n", "groups", "threshold", "smallest_effect",

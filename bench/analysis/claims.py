@@ -5,9 +5,9 @@ is judged group by group. It *holds* where every group lies where the check says
 one-sided 5 %: no correction is due, since a group that does not lie there would have to pass by
 itself (an intersection-union test). It *fails* where a group lies outside at 5 % for the whole
 claim: Bonferroni's correction over the groups of a check, Holm's over the checks of the claim. An
-equivalence is two one-sided tests at 5 % each. The 90 % interval told is the one that decides: its
-ends are the two one-sided bounds. The effect told is that of the group that decides, the furthest
-off; n is its number of seeds. benchmarks/verdicts.py measures the error rates.
+equivalence is two one-sided tests at 5 % each. The 90 % interval reported is the one that
+decides: its ends are the two one-sided bounds. The effect reported is that of the deciding group,
+the furthest off; n is its number of seeds. benchmarks/verdicts.py measures the error rates.
 """
 
 from collections.abc import Iterable, Sequence
@@ -138,8 +138,8 @@ def judge_claims(
     rows: list[Judged] = []
     for name, checks in suite.claims.items():
         margin = printed_margin(suite.name, name)
-        own = [_judge(suite, check, paper.claim(name), measured, margin) for check in checks]
-        rows += _corrected(own)
+        judged = [_judge(suite, check, paper.claim(name), measured, margin) for check in checks]
+        rows += _corrected(judged)
     return rows
 
 
@@ -198,27 +198,27 @@ def _verdict(
     One group that fails is enough; else all of them must have grounds to be judged on.
     """
     footings: dict[int, Footing] = {}
-    found: list[tuple[Grounds, Estimate]] = []
+    grounded: list[tuple[Grounds, Estimate]] = []
     for group, effect in effects:
         if id(group.sides) not in footings:
             footings[id(group.sides)] = Footing(judged.check, group.sides, measured)
-        found.append((footings[id(group.sides)].grounds(effect.smallest_effect(ERROR)), effect))
-    fails = [e.p_fails(region) if grounds.are_sound else 1.0 for grounds, e in found]
-    p_fails = min(1.0, len(found) * min(fails))
-    failing = [pair for pair, p in zip(found, fails, strict=True) if len(found) * p <= ERROR]
-    baseless = [pair for pair in found if not pair[0].are_sound]
-    unsure = [pair for pair in found if pair[1].p_holds(region) > ERROR]
+        grounded.append((footings[id(group.sides)].grounds(effect.smallest_effect(ERROR)), effect))
+    fails = [e.p_fails(region) if grounds.are_sound else 1.0 for grounds, e in grounded]
+    p_fails = min(1.0, len(grounded) * min(fails))
+    failing = [pair for pair, p in zip(grounded, fails, strict=True) if len(grounded) * p <= ERROR]
+    baseless = [pair for pair in grounded if not pair[0].are_sound]
+    unsure = [pair for pair in grounded if pair[1].p_holds(region) > ERROR]
     grounds, deciding = min(
-        failing or baseless or unsure or found, key=lambda pair: region.margin(pair[1].mean)
+        failing or baseless or unsure or grounded, key=lambda pair: region.margin(pair[1].mean)
     )
     judged = replace(
         judged,
         effect=deciding.interval(LEVEL),
-        groups=len(found),
+        groups=len(grounded),
         p_fails=p_fails,
         smallest_effect=deciding.smallest_effect(ERROR),
         room=grounds.room,
-        unlearned=tuple(dict.fromkeys(reason for g, _ in found for reason in g.unlearned)),
+        unlearned=tuple(dict.fromkeys(reason for g, _ in grounded for reason in g.unlearned)),
     )
     if failing:
         return replace(judged, verdict=ClaimVerdict.FAILS)
@@ -228,10 +228,10 @@ def _verdict(
         return _cannot_tell(judged, str(grounds.why))
     if not unsure:
         return replace(judged, verdict=ClaimVerdict.HOLDS)
-    return _told_apart(replace(judged, verdict=ClaimVerdict.INCONCLUSIVE))
+    return _unless_too_small(replace(judged, verdict=ClaimVerdict.INCONCLUSIVE))
 
 
-def _told_apart(judged: Judged) -> Judged:
+def _unless_too_small(judged: Judged) -> Judged:
     """Return the check, inconclusive replaced where the printed effect could not have been seen."""
     seen, margin = judged.smallest_effect, judged.printed_margin
     if judged.verdict != ClaimVerdict.INCONCLUSIVE or seen is None or margin is None:
@@ -239,7 +239,7 @@ def _told_apart(judged: Judged) -> Judged:
     if seen <= margin:
         return judged
     return _cannot_tell(
-        judged, f"the printed effect is {margin:.2g}, the smallest seen here {seen:.2g}"
+        judged, f"the printed effect is {margin:.2g}, the smallest detectable here {seen:.2g}"
     )
 
 
@@ -256,7 +256,7 @@ def _corrected(checks: list[Judged]) -> list[Judged]:
             withdrawn = [j for j in family[i:] if j.verdict == ClaimVerdict.FAILS]
             break
     return [
-        _told_apart(replace(j, verdict=ClaimVerdict.INCONCLUSIVE))
+        _unless_too_small(replace(j, verdict=ClaimVerdict.INCONCLUSIVE))
         if any(j is other for other in withdrawn)
         else j
         for j in checks

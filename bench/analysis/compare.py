@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import stdev
 from typing import Any
 
 from bench.analysis.doubts import Doubts, doubts_of
 from bench.analysis.intervals import TRAINING, interval_of
 from bench.analysis.room import Room
+from bench.analysis.seed_numbers import numbers_of_seeds
 from bench.analysis.statistics import Interval
 from bench.analysis.verdicts import Verdict, judge_value
 from bench.cells.cell import Cell
@@ -108,7 +108,10 @@ def compare(suite: Suite, cells: Sequence[Cell], done: Done, paper: Paper) -> li
     """
     measured, index = {cell.id: kept.metrics for cell, kept in done}, CellIndex(cells)
     doubts = {cell.id: doubts_of(cell, kept) for cell, kept in done}
-    sound = {k: {m: v for m, v in own.items() if m not in doubts[k]} for k, own in measured.items()}
+    sound = {
+        k: {m: v for m, v in numbers.items() if m not in doubts[k]}
+        for k, numbers in measured.items()
+    }
     known = {name for cell in cells[:1] for name in cell.metrics}
     rows: list[Compared] = []
     for comparison in suite.compare:
@@ -123,8 +126,8 @@ def compare(suite: Suite, cells: Sequence[Cell], done: Done, paper: Paper) -> li
 
 def _with_doubts(row: Compared, doubts: Mapping[str, Doubts]) -> Compared:
     """Return the row, not comparable where a number of it means nothing."""
-    found = (doubts[name].get(row.metric) for name in row.cells)
-    reasons = tuple(dict.fromkeys(why for why in found if why is not None))
+    candidates = (doubts[name].get(row.metric) for name in row.cells)
+    reasons = tuple(dict.fromkeys(why for why in candidates if why is not None))
     if not reasons or row.measured is None or row.reduced:
         return row
     judged = row.published.value is not None
@@ -149,29 +152,6 @@ def cells_of_value(
     return index.where(wanted_settings(value, comparison, suite))
 
 
-def base_of(
-    cell: Cell,
-    value: PublishedValue,
-    comparison: Comparison,
-    suite: Suite,
-    index: CellIndex,
-) -> Cell | None:
-    """Return the cell whose metric a gain is taken over, None where none or several could be.
-
-    It has the same seed, the row's settings but for those of `gain_over`, and agrees with `cell`
-    in what else varies among such cells.
-    """
-    wanted = wanted_settings(value, comparison, suite) | comparison.gain_over | {"seed": cell.seed}
-    return _base(cell, index.where(wanted))
-
-
-def _base(cell: Cell, bases: Sequence[Cell]) -> Cell | None:
-    own = [base for base in bases if base.seed == cell.seed]
-    varied = {k: v for k, v in cell.settings.items() if len({b.settings.get(k) for b in own}) > 1}
-    alike = [base for base in own if all(base.settings.get(k) == v for k, v in varied.items())]
-    return alike[0] if len(alike) == 1 else None
-
-
 def _compare_value(
     value: PublishedValue,
     comparison: Comparison,
@@ -180,17 +160,17 @@ def _compare_value(
     metrics: dict[str, dict[str, float]],
     stated: list[Statement],
 ) -> list[Compared]:
-    """Return one row a reading of the cells that belong to the printed value."""
+    """Return one row per reading of the cells that belong to the printed value."""
     wanted = wanted_settings(value, comparison, suite)
-    own = index.where(wanted)
+    matching = index.where(wanted)
     gain = bool(comparison.gain_over)
     bases = index.where(wanted | comparison.gain_over) if gain else []
     of = (value.paper, comparison.artifact, comparison.metric, comparison.over)
     allowed = tolerance_of(*of, gain=gain)
     result = []
-    for reading, group in _readings(own, {*wanted, "seed", comparison.over}).items():
+    for reading, group in _readings(matching, {*wanted, "seed", comparison.over}).items():
         settings = dict(reading)
-        numbers = _numbers(group, comparison, metrics, bases)
+        numbers = numbers_of_seeds(group, comparison, metrics, bases)
         measured, covers = interval_of(numbers, group, comparison)
         faults = differences(group[0], stated, comparison.metric) if group else []
         result.append(
@@ -250,48 +230,3 @@ def _reduction(comparison: Comparison) -> str:
         )
         return f"gain over {over} of"
     return f"standard deviation over {comparison.std_over} of" if comparison.std_over else ""
-
-
-def _gains(
-    pairs: Sequence[tuple[Cell, Cell | None]], metric: str, metrics: dict[str, dict[str, float]]
-) -> list[float]:
-    """Return the paired differences of the seeds with both cells done."""
-    found = [
-        (metrics.get(cell.id, {}).get(metric), metrics.get(base.id, {}).get(metric))
-        for cell, base in pairs
-        if base is not None
-    ]
-    return [own - other for own, other in found if own is not None and other is not None]
-
-
-def _numbers(
-    cells: Sequence[Cell],
-    comparison: Comparison,
-    metrics: dict[str, dict[str, float]],
-    bases: Sequence[Cell],
-) -> list[float]:
-    """Return one number a seed: the metric, its gain, or what is made of it over an axis.
-
-    Raises:
-        ValueError: a seed is there twice, as if it were two.
-    """
-    if comparison.gain_over:
-        return _gains([(c, _base(c, bases)) for c in cells], comparison.metric, metrics)
-    found = [(c, metrics[c.id].get(comparison.metric)) for c in cells if c.id in metrics]
-    pairs = [(value, cell) for cell, value in found if value is not None]
-    if comparison.over is None:
-        seeds = [cell.seed for _, cell in pairs]
-        if len(set(seeds)) < len(seeds):
-            raise ValueError(f"{comparison.artifact}: seeds {seeds} of one reading")
-        return [value for value, _ in pairs]
-    numbers = []
-    for seed in dict.fromkeys(cell.seed for cell in cells):
-        own = [(value, cell) for value, cell in pairs if cell.seed == seed]
-        if not own or len(own) < sum(cell.seed == seed for cell in cells):
-            continue  # the axis is not done as a whole
-        if comparison.argmax:
-            best = max(own, key=lambda pair: pair[0])[1]
-            numbers.append(float(best.settings[comparison.over]))
-        elif len(own) > 1:
-            numbers.append(stdev(value for value, _ in own))
-    return numbers

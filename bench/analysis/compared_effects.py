@@ -13,7 +13,12 @@ from typing import Any
 
 from bench.analysis.counterparts import Counterparts
 from bench.analysis.measured import Measured
-from bench.analysis.measured_effects import DETECTED, MeasuredEffect, measured_effects, told_apart
+from bench.analysis.measured_effects import (
+    DETECTED,
+    MeasuredEffect,
+    distinguishing_settings,
+    measured_effects,
+)
 from bench.analysis.room import Rooms
 from bench.analysis.statistics import LEVEL, Interval
 from bench.cells.cell import Cell
@@ -71,8 +76,8 @@ class ComparedEffect:
         ]
         names = list(dict.fromkeys([*parts[0], *parts[1]]))
         if len(names) == 1 and all(parts):
-            name, (own, base) = names[0], (value_text(side[names[0]]) for side in parts)
-            return f"{name} {own} over {base}"
+            name, (value, base) = names[0], (value_text(side[names[0]]) for side in parts)
+            return f"{name} {value} over {base}"
         texts = [", ".join(f"{n} {value_text(v)}" for n, v in side.items()) for side in parts]
         return " over ".join(texts)
 
@@ -170,9 +175,9 @@ def compare_effects(
     rows_of = _printed_settings(suite, paper, printed)
     rows: list[ComparedEffect] = []
     for family in families.values():
-        own = rows_of[family[0].comparison.artifact]
+        row_settings = rows_of[family[0].comparison.artifact]
         every = [settings for part in rows_of.values() for settings in part]
-        counterparts = Counterparts(own, every, known, fixed)
+        counterparts = Counterparts(row_settings, every, known, fixed)
         rows += _Family(suite.scales[scale], measured, family, counterparts).compared()
     return rows
 
@@ -184,14 +189,14 @@ def _printed_settings(
 
     Of rows where a baseline is named, and of the partners of rows, which may stand elsewhere.
     """
-    found: dict[str, list[Settings]] = {}
+    by_artifact: dict[str, list[Settings]] = {}
     for comparison, value in printed_points(suite, paper):
         if comparison.baseline or comparison.gain_over:
-            own = wanted_settings(value, comparison, suite)
-            found.setdefault(comparison.artifact, []).append(own)
+            wanted = wanted_settings(value, comparison, suite)
+            by_artifact.setdefault(comparison.artifact, []).append(wanted)
     for effect in effects:
-        found[effect.comparison.artifact].append(effect.settings | effect.over)
-    return found
+        by_artifact[effect.comparison.artifact].append(effect.settings | effect.over)
+    return by_artifact
 
 
 class _Family:
@@ -215,29 +220,29 @@ class _Family:
         rows: list[ComparedEffect] = []
         taken: list[MeasuredEffect] = []
         for printed in self.printed:
-            own = self._measured(printed.settings, printed.over)
-            if len(own) > 1 and self._is_one_of_several(printed):
-                own = []  # nothing says which row they belong to
+            effects = self._measured(printed.settings, printed.over)
+            if len(effects) > 1 and self._is_one_of_several(printed):
+                effects = []  # nothing says which row they belong to
             at = {n: v for n, v in printed.settings.items() if n not in printed.over}
-            if len(own) > 1:  # readings of the row
+            if len(effects) > 1:  # readings of the row
                 rows += [
                     self._row(printed, apart | at, group)
-                    for apart, group in zip(told_apart(own), own, strict=True)
+                    for apart, group in zip(distinguishing_settings(effects), effects, strict=True)
                 ]
             else:
-                rows.append(self._row(printed, at, *own))
-            taken += own
+                rows.append(self._row(printed, at, *effects))
+            taken += effects
         return rows + self._alone(taken)
 
     def _is_one_of_several(self, printed: PrintedEffect) -> bool:
         """Whether other printed rows have the same counterpart."""
-        own = self.counterparts.of(printed.settings)
-        return sum(self.counterparts.of(other.settings) == own for other in self.printed) > 1
+        side = self.counterparts.of(printed.settings)
+        return sum(self.counterparts.of(other.settings) == side for other in self.printed) > 1
 
-    def _measured(self, own: Settings, over: Settings) -> list[MeasuredEffect]:
+    def _measured(self, side: Settings, over: Settings) -> list[MeasuredEffect]:
         """Return the effects of cells with some settings over those that have others instead."""
-        own, base = self.counterparts.of(own), self.counterparts.of(own | over)
-        return measured_effects(self.metric, own, base, self.measured)
+        side, base = self.counterparts.of(side), self.counterparts.of(side | over)
+        return measured_effects(self.metric, side, base, self.measured)
 
     def _alone(self, taken: Sequence[MeasuredEffect]) -> list[ComparedEffect]:
         """Return the effects at values that the paper does not print, but of printed gains."""
@@ -248,16 +253,16 @@ class _Family:
         compared = {group.cells for group in taken}
         alone = [g for g in groups if g.estimate and g.cells not in compared]
         names = [n for n in first.settings if n not in first.over]
-        varied = [n for n in names if len({repr(g.own.get(n)) for g in groups}) > 1]
-        places = [{n: g.own.get(n) for n in varied} for g in alone]
-        if any(places.count(place) > 1 for place in places):
-            places = [p | a for p, a in zip(places, told_apart(alone), strict=True)]
+        varied = [n for n in names if len({repr(g.settings.get(n)) for g in groups}) > 1]
+        places = [{n: g.settings.get(n) for n in varied} for g in alone]
+        if any(places.count(position) > 1 for position in places):
+            places = [p | a for p, a in zip(places, distinguishing_settings(alone), strict=True)]
         alike = replace(
             first, settings={n: v for n, v in first.settings.items() if n not in varied}
         )
         return [
-            replace(self._row(None, place, group), replaced=self._replaced(alike))
-            for place, group in zip(places, alone, strict=True)
+            replace(self._row(None, position, group), replaced=self._replaced(alike))
+            for position, group in zip(places, alone, strict=True)
         ]
 
     def _row(
@@ -267,7 +272,7 @@ class _Family:
         group: MeasuredEffect | None = None,
     ) -> ComparedEffect:
         first = self.printed[0]
-        found = group.estimate if group else None
+        estimate = group.estimate if group else None
         return ComparedEffect(
             paper=first.value.paper,
             artifact=first.comparison.artifact,
@@ -278,18 +283,18 @@ class _Family:
             over=first.over,
             at=at,
             printed=printed,
-            measured=found.interval(LEVEL) if found else None,
-            smallest_effect=found.smallest_effect(DETECTED) if found else None,
+            measured=estimate.interval(LEVEL) if estimate else None,
+            smallest_effect=estimate.smallest_effect(DETECTED) if estimate else None,
             replaced=self._replaced(printed) if printed and group else (),
             cells=group.done if group else (),
-            why=group.grounds.told if group and found else None,
+            why=group.grounds.in_words if group and estimate else None,
         )
 
     def _replaced(self, printed: PrintedEffect) -> tuple[str, ...]:
         """Return which settings of the scale stand for which of the printed rows."""
-        found: dict[str, None] = {}
+        replaced: dict[str, None] = {}
         for wanted in (printed.settings, printed.over):
             for name, value in self.counterparts.of(wanted).items():
                 if value != wanted[name]:
-                    found[f"{name} {value_text(value)} for {value_text(wanted[name])}"] = None
-        return tuple(found)
+                    replaced[f"{name} {value_text(value)} for {value_text(wanted[name])}"] = None
+        return tuple(replaced)

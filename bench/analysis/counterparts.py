@@ -1,7 +1,7 @@
 """What stands for the settings of printed rows at a reduced scale.
 
 A scale that has a printed value of a setting has it as it is. Else one of two rules holds, and what
-stands for what is told wherever the number is:
+stands for what is reported wherever the number is:
 
 - the scale has one value of the setting, which stands for all: digits for ImageNet. One of the
   suite's own values does not, unless a shared scale brings it: a scale without label noise leaves
@@ -29,7 +29,7 @@ class Counterparts:
         artifact: Sequence[Settings],
         suite: Sequence[Settings],
         cells: Sequence[dict[str, Any]],
-        own: Mapping[str, Values] = MappingProxyType({}),
+        in_row: Mapping[str, Values] = MappingProxyType({}),
     ) -> None:
         """Look up which values there are.
 
@@ -37,14 +37,14 @@ class Counterparts:
             artifact: the settings of its printed rows that have effects, and of their partners.
             suite: those of all artifacts of the suite, which share the scale's axes.
             cells: the settings of the scale's cells; none where nothing may stand for another.
-            own: by setting, the suite's own values, which stand for themselves alone.
+            in_row: by setting, the suite's own values, which stand for themselves alone.
         """
         self._of = {
             name: _pairs(
                 _values(name, artifact),
                 _values(name, suite),
                 _values(name, cells),
-                own.get(name, set()),
+                in_row.get(name, set()),
             )
             for name in {name for row in artifact for name in row}
         }
@@ -54,9 +54,11 @@ class Counterparts:
         return {n: self._of[n].get(v, v) if n in self._of else v for n, v in settings.items()}
 
 
-def _pairs(here: Values, everywhere: Values, measured: Values, own: Values) -> dict[Scalar, Scalar]:
+def _pairs(
+    here: Values, everywhere: Values, measured: Values, in_row: Values
+) -> dict[Scalar, Scalar]:
     """Return the counterparts of printed values: of an artifact's alone, or of all."""
-    if len(measured) == 1 and not (here | own) & measured:
+    if len(measured) == 1 and not (here | in_row) & measured:
         return dict.fromkeys(here, *measured)
     if not _are_numbers(everywhere | measured) or len(everywhere) != len(measured):
         return {}

@@ -26,24 +26,28 @@ def departures_of_scale(
         compared: what `compare` says of them, where it is known already.
     """
     rows = compare(suite, cells, [], paper) if compared is None else compared
-    found = {text for row in rows for text in row.departures}
+    texts = {text for row in rows for text in row.departures}
     with_cells = {row.artifact for row in rows if row.has_cells}
     stated = {
         name: stated_settings(suite, paper, paper.artifact(name)) for name in suite.reproduces
     }
-    has_data = {name: _has_data(cells, own) for name, own in stated.items()}
+    has_data = {name: _has_data(cells, statements) for name, statements in stated.items()}
     left_out = {
         name for name, has in has_data.items() if has is False and True in has_data.values()
     }
     for name in stated.keys() - with_cells - left_out if cells else ():
         fewest = min((differences(cell, stated[name]) for cell in cells), key=len)
-        found |= set(fewest)
-    return sorted(found)
+        texts |= set(fewest)
+    return sorted(texts)
 
 
 def _has_data(cells: Sequence[Cell], statements: Sequence[Statement]) -> bool | None:
     """Return whether any cell has the data set that is stated of it; None: none is stated."""
     known = [facts(cell) for cell in cells]
-    stated = [stated_of(own, statements).get("dataset") for own in known]
-    pairs = [(own.get("dataset"), name) for own, name in zip(known, stated, strict=True) if name]
+    stated = [stated_of(settings, statements).get("dataset") for settings in known]
+    pairs = [
+        (settings.get("dataset"), name)
+        for settings, name in zip(known, stated, strict=True)
+        if name
+    ]
     return any(agrees(mine, name) for mine, name in pairs) if pairs else None

@@ -48,8 +48,8 @@ def _doubts(cell: Cell, measured: dict[str, float]) -> Doubts:
     if why is not None:
         return {name: why for name in measured if name not in cell.exact}
     above = {
-        name: f"{name} is above {told}"
-        for names, ceiling, told in _ceilings(cell)
+        name: f"{name} is above {reason}"
+        for names, ceiling, reason in _ceilings(cell)
         for name in names
         if measured.get(name, -math.inf) > ceiling + SLACK
     }
@@ -58,14 +58,14 @@ def _doubts(cell: Cell, measured: dict[str, float]) -> Doubts:
 
 def believed(done: Done) -> Done:
     """Return the finished cells without the metrics that mean nothing, in their histories too."""
-    found = [(cell, finished, doubts_of(cell, finished)) for cell, finished in done]
-    return [(cell, _without(kept, doubts) if doubts else kept) for cell, kept, doubts in found]
+    doubted = [(cell, finished, doubts_of(cell, finished)) for cell, finished in done]
+    return [(cell, _without(kept, doubts) if doubts else kept) for cell, kept, doubts in doubted]
 
 
 def doubt_lines(done: Done) -> list[str]:
     """Return why numbers among finished cells mean nothing, and of how many cells each."""
     reasons = (set(doubts_of(cell, finished).values()) for cell, finished in done)
-    counts = Counter(why for own in reasons for why in own)
+    counts = Counter(why for texts in reasons for why in texts)
     return [f"{why} ({counted(n, 'cell')})" for why, n in sorted(counts.items())]
 
 
@@ -88,7 +88,7 @@ def _nothing_learned(cell: Cell, measured: dict[str, float]) -> Iterator[str]:
     for name in TEMPERATURES:
         tau = cell.known.get(name)
         if tau is not None and not ROUNDOFF < tau < 1 / ROUNDOFF:
-            yield f"{name} {tau:g}: in float32 the loss tells no cosines apart, or their rounding"
+            yield f"{name} {tau:g}: in float32 rounding hides the cosines, or decides the loss"
     lr = cell.known.get("lr")
     if lr is not None and lr < ROUNDOFF * LEAST_WEIGHT:
         yield f"lr {lr:g}: in float32 an update changes no weight"
@@ -116,26 +116,26 @@ def _ceilings(cell: Cell) -> Iterator[tuple[tuple[str, ...], float, str]]:
     """Yield metrics, the nats that they cannot exceed, and what these are."""
     if isinstance(cell, GaussianMI | OptimalBound):
         K = cell.K if isinstance(cell, OptimalBound) else cell.K - 1  # K counts pairs
-        yield _own_ceiling(BOUNDS, K, cell.alpha)
+        yield _bound_ceiling(BOUNDS, K, cell.alpha)
     elif isinstance(cell, VinceGaussian):
-        yield _own_ceiling(VINCE_BOUNDS, cell.K, None)
+        yield _bound_ceiling(VINCE_BOUNDS, cell.K, None)
         yield VINCE_BOUNDS, *_log(cell.dataset_size, "the samples")
     elif isinstance(cell, Pretrain):
         of_batch = 2 * (cell.batch_size - 1)  # what others are probed with
         compares = cell.negatives in ("batch", "queue", "bank")
-        yield _own_ceiling(BOUNDS, cell.count if compares else of_batch, cell.alpha)
+        yield _bound_ceiling(BOUNDS, cell.count if compares else of_batch, cell.alpha)
         images = training_images(cell.dataset, cell.train_images, cell.pretrain_on, cell.held_out)
         if images is not None:
             yield BOUNDS, *_log(images.taken, "the training images")
 
 
-def _own_ceiling(
+def _bound_ceiling(
     names: tuple[str, ...], K: int, alpha: float | None
 ) -> tuple[tuple[str, ...], float, str]:
     """Return what a bound of K negatives cannot exceed; with EqCo's margin as if of alpha."""
-    name, value, told = ("K", K, f"{K}") if alpha is None else ("alpha", alpha, f"{alpha:g}")
+    name, value, text = ("K", K, f"{K}") if alpha is None else ("alpha", alpha, f"{alpha:g}")
     nats = math.log1p(value)
-    return names, nats, f"its ceiling log(1 + {name}) = {nats:.3g} nats at {name} = {told}"
+    return names, nats, f"its ceiling log(1 + {name}) = {nats:.3g} nats at {name} = {text}"
 
 
 def _log(count: int, of: str) -> tuple[float, str]:

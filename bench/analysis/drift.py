@@ -136,7 +136,7 @@ def _other_history(mine: Finished, theirs: Finished) -> bool:
         if not here or not there:
             return False
         both = set(here[0]) & set(there[0])
-        here, there = ([{k: r[k] for k in both & set(r)} for r in own] for own in (here, there))
+        here, there = ([{k: r[k] for k in both & set(r)} for r in lines] for lines in (here, there))
     return here != there
 
 
@@ -259,7 +259,7 @@ def _steps(groups: list[Group]) -> dict[tuple[str, str], float]:
     for group in groups:
         key = group.metric, group.experiment
         values.setdefault(key, set()).update(group.here.values(), group.there.values())
-        step = _own_step(group)
+        step = _step_of_cells(group)
         if step is not None:
             steps[key] = max(step, steps.get(key, 0.0))
     for key, numbers in values.items():
@@ -268,7 +268,7 @@ def _steps(groups: list[Group]) -> dict[tuple[str, str], float]:
     return steps
 
 
-def _own_step(group: Group) -> float | None:
+def _step_of_cells(group: Group) -> float | None:
     try:
         return CELLS[group.experiment].model_construct(**group.settings).step_of(group.metric)
     except AttributeError:  # a cell of another version, without the setting that says it

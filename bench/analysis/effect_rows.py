@@ -15,13 +15,13 @@ def shown_effects(effects: Iterable[ComparedEffect]) -> list[ComparedEffect]:
     for effect in effects:
         groups.setdefault((effect.metric, effect.contrast), []).append(effect)
     rows: list[ComparedEffect] = []
-    for own in groups.values():
-        measured = [row for row in own if row.measured]
-        places = {_place(row) for row in measured}
+    for alike in groups.values():
+        measured = [row for row in alike if row.measured]
+        places = {_key(row) for row in measured}
         missing: dict[str, ComparedEffect] = {}
-        for row in own:
-            if _place(row) not in places:
-                missing.setdefault(_place(row), row)
+        for row in alike:
+            if _key(row) not in places:
+                missing.setdefault(_key(row), row)
         rows += _ordered([*measured, *missing.values()])
     return rows if any(row.measured for row in rows) else []
 
@@ -33,7 +33,7 @@ def varied_settings(rows: Sequence[ComparedEffect]) -> list[str]:
     return [name for name, values in known.items() if len(values) > 1]
 
 
-def _place(row: ComparedEffect) -> str:
+def _key(row: ComparedEffect) -> str:
     return repr(sorted(row.at.items()))
 
 
@@ -42,10 +42,10 @@ def _ordered(rows: Sequence[ComparedEffect]) -> list[ComparedEffect]:
     names = varied_settings(rows)
     words = list(dict.fromkeys(repr(row.at.get(name)) for name in names for row in rows))
 
-    def place(row: ComparedEffect) -> list[tuple[float, int]]:
+    def sort_key(row: ComparedEffect) -> list[tuple[float, int]]:
         values = [row.at.get(name) for name in names]
         return [
             (v, -1) if isinstance(v, int | float) else (inf, words.index(repr(v))) for v in values
         ]
 
-    return sorted(rows, key=place)
+    return sorted(rows, key=sort_key)

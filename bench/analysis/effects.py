@@ -63,12 +63,12 @@ class Group:
             pools: shared variances, for `pooled`.
             step: the resolution of the metric, below which nothing is sure; None: none.
         """
-        found = contrast(self.terms, how, pools, self.offset)
-        return None if found is None else sure_to_a_step(found, step)
+        difference = contrast(self.terms, how, pools, self.offset)
+        return None if difference is None else sure_to_a_step(difference, step)
 
 
 def region_of(check: Check) -> tuple[Region, float]:
-    """Return where the effect must lie, and the threshold to be told."""
+    """Return where the effect must lie, and the threshold to be reported."""
     if isinstance(check, Flat | Equal):
         return Region(-check.within, check.within), check.within
     if isinstance(check, Below):
@@ -151,17 +151,17 @@ def _side(
 def _contrasts(check: Check, sides: list[Side]) -> dict[Key, Group]:
     """Return the groups that every side has, each as a contrast of its points."""
     shared = [key for key in sides[0] if all(key in other for other in sides)]
-    own: dict[Key, Group] = {}
+    groups: dict[Key, Group] = {}
     offset = (check.value or 0.0) if isinstance(check, Equal | Exceeds) else 0.0
     for key in shared:
         cells = [side[key].cells for side in sides]
         for name, terms in _of_one(check, [side[key].series for side in sides]):
-            own[(*key, *name)] = Group(terms, offset, cells)
-    if own and isinstance(check, Exceeds | GainGrows) and check.mean:
-        terms = [_by(t, 1 / len(own)) for group in own.values() for t in group.terms]
+            groups[(*key, *name)] = Group(terms, offset, cells)
+    if groups and isinstance(check, Exceeds | GainGrows) and check.mean:
+        terms = [_by(t, 1 / len(groups)) for group in groups.values() for t in group.terms]
         cells = [[c for key in shared for c in side[key].cells] for side in sides]
         return {(): Group(terms, offset, cells)}
-    return own
+    return groups
 
 
 def _of_one(check: Check, series: list[Series]) -> Iterable[tuple[Key, Terms]]:
@@ -185,8 +185,8 @@ def _of_one(check: Check, series: list[Series]) -> Iterable[tuple[Key, Terms]]:
         return [((a, b), _change(series[0], a, b, sign)) for a, b in pairwise(shared)]
     a, b = shared[0], shared[-1]
     if isinstance(check, MovesLess):
-        own, theirs = (_change(s, a, b, sign) for s in series)
-        return [((turn,), [*theirs, *(_by(t, turn) for t in own)]) for turn in (-1, 1)]
+        ours, theirs = (_change(s, a, b, sign) for s in series)
+        return [((turn,), [*theirs, *(_by(t, turn) for t in ours)]) for turn in (-1, 1)]
     if isinstance(check, GainGrows):
         return [((), _lead(series, b, sign) + _lead(series, a, -sign))]
     return [((), _change(series[0], a, b, sign))]
@@ -217,8 +217,8 @@ def _by(term: Term, weight: float) -> Term:
 
 def cells_named(check: Check, index: CellIndex) -> list[Cell]:
     """Return the cells on the check's sides, in the order of the index."""
-    found = {cell.id for side in sides_of(check) for cell in index.where(side)}
-    return [cell for cell in index.cells if cell.id in found]
+    ids = {cell.id for side in sides_of(check) for cell in index.where(side)}
+    return [cell for cell in index.cells if cell.id in ids]
 
 
 def _grouping(points: list[dict[str, Any]], named: Iterable[str]) -> KeyOf:

@@ -25,8 +25,8 @@ def estimates_of(check: Check, measured: Measured, needed: Sequence[Cell]) -> tu
     groups, missing = groups_of(check, measured, metrics)
     how, pools = measured.how(check, needed), measured.pools(check, needed)
     step = _step(check, [cell for cell in needed if cell.id in metrics], metrics)
-    found = {key: (group, group.estimate(how, pools, step)) for key, group in groups.items()}
-    return {key: pair for key, pair in found.items() if pair[1] is not None}, missing
+    estimated = {key: (group, group.estimate(how, pools, step)) for key, group in groups.items()}
+    return {key: pair for key, pair in estimated.items() if pair[1] is not None}, missing
 
 
 def _step(check: Check, cells: Sequence[Cell], metrics: Metrics) -> float | None:

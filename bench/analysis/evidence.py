@@ -76,15 +76,15 @@ def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: R
         paper: the suite's.
         results: where finished cells are looked up.
     """
-    suite, own = with_stand_ins(suite, scale), without_baselines(cells)
+    suite, non_baselines = with_stand_ins(suite, scale), without_baselines(cells)
     baselines = baselines_among(cells)
     finished = results.finished(baselines)
     return Evidence(
         suite=suite,
         scale=scale,
         paper=paper,
-        cells=own,
-        done=results.finished(own),
+        cells=non_baselines,
+        done=results.finished(non_baselines),
         baselines=baselines,
         finished_baselines=finished,
         rooms=Rooms(suite.scales[scale].baselines, finished),

@@ -57,9 +57,9 @@ def history_frame(suite: str, scale: str, done: Done) -> pd.DataFrame:
     for cell, finished in done:
         settings = cell.settings
         head = {"suite": suite, "scale": scale, "cell": cell.id, "seed": cell.seed}
-        own = {name: settings.get(name) for name in telling if name != "seed"}
+        columns = {name: settings.get(name) for name in telling if name != "seed"}
         rows += [
-            head | {k: record.get(k) for k in NO_METRICS} | {"metric": k, "value": v} | own
+            head | {k: record.get(k) for k in NO_METRICS} | {"metric": k, "value": v} | columns
             for record in finished.history
             for k, v in record.items()
             if k not in NO_METRICS

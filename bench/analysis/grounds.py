@@ -43,7 +43,7 @@ class Grounds:
         return not (self.missing or self.unlearned or self.cramped)
 
     @property
-    def told(self) -> str | None:
+    def in_words(self) -> str | None:
         """Why the effect says nothing, in words; None where it says something."""
         return NOT_COMPUTED if self.missing else self.why
 
@@ -86,8 +86,8 @@ class Footing:
         needed, cramped = least + LEFT, None
         if narrowest.room < needed:
             cramped = (
-                f"too little room: {narrowest.room:.1f} points, and {needed:.1f} would be needed "
-                f"(the smallest effect seen, {least:.2g}, and {LEFT:g} more)"
+                f"too little room: {narrowest.room:.1f} points of {needed:.1f} needed "
+                f"(the smallest detectable effect, {least:.2g}, and {LEFT:g} more)"
             )
         reasons = (
             [] if self._check.may_collapse else [self._unlearned(e, least) for e in self._ends]
@@ -101,8 +101,8 @@ class Footing:
         ends = []
         for where, side in zip(sides_of(self._check), self._sides, strict=True):
             rooms = [(c, measured.rooms.of_cell(metric, c)) for c in side]
-            found = [(measured.metrics[c.id].get(metric), room) for c, room in rooms]
-            pairs = [(v, room) for v, room in found if v is not None and room is not None]
+            valued = [(measured.metrics[c.id].get(metric), room) for c, room in rooms]
+            pairs = [(v, room) for v, room in valued if v is not None and room is not None]
             if pairs:
                 level, floor = fmean(v for v, _ in pairs), fmean(room.floor for _, room in pairs)
                 names = " or ".join(dict.fromkeys(room.floor_is for _, room in pairs))
@@ -122,7 +122,7 @@ class Footing:
         )
         if level <= floor:
             return sentence
-        return f"{sentence}; so small a lead is not seen, {margin:.2g} would be"
+        return f"{sentence}; a lead this small is not detectable, {margin:.2g} would be"
 
 
 def _family(check: Check, where: Where, side: Sequence[Cell], measured: Measured) -> str:
@@ -132,6 +132,6 @@ def _family(check: Check, where: Where, side: Sequence[Cell], measured: Measured
         for cell in cells_named(check, measured.index)
     ]
     first, *others = [cell.known for cell in side]
-    shared = [n for n in first if all(own.get(n) == first[n] for own in others)]
+    shared = [n for n in first if all(other.get(n) == first[n] for other in others)]
     settings = where | {n: first[n] for n in without_followers(points) if n in shared}
     return value_text(settings) or "what was trained"

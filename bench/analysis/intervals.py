@@ -27,17 +27,17 @@ def interval_of(
     """
     if not numbers:
         return None, TRAINING
-    found = t_interval(numbers)
+    interval = t_interval(numbers)
     step = cells[0].step_of(comparison.metric)
-    if found.low is None or found.high is None or not step:
-        return found, TRAINING
+    if interval.low is None or interval.high is None or not step:
+        return interval, TRAINING
     if comparison.gain_over or comparison.over is not None:
-        return found, TRAINING
-    half = (found.high - found.low) / 2
-    share = min(max(found.mean / 100, 0.0), 1.0)
+        return interval, TRAINING
+    half = (interval.high - interval.low) / 2
+    share = min(max(interval.mean / 100, 0.0), 1.0)
     error = 100 * (share * (1 - share) * step / 100) ** 0.5
     if error <= LARGE * half:
-        return found, TRAINING
+        return interval, TRAINING
     wide = (half**2 + (NORMAL * error) ** 2) ** 0.5
     covers = f"{TRAINING} and {100 / step:.0f} test images (standard error {error:.2g})"
-    return replace(found, low=found.mean - wide, high=found.mean + wide), covers
+    return replace(interval, low=interval.mean - wide, high=interval.mean + wide), covers

@@ -46,11 +46,12 @@ class Measured:
         """Return the metrics that a check reads: last values, or one number of each history."""
         if check.at is None:
             return self.metrics
-        own = [cell.id for cell in needed if cell.id in self.finished]
-        found = {
-            name: number_at(self.finished[name].history, check.metric, check.at) for name in own
+        finished = [cell.id for cell in needed if cell.id in self.finished]
+        values = {
+            name: number_at(self.finished[name].history, check.metric, check.at)
+            for name in finished
         }
-        return {k: {} if number is None else {check.metric: number} for k, number in found.items()}
+        return {k: {} if number is None else {check.metric: number} for k, number in values.items()}
 
     def how(self, check: Check, needed: Sequence[Cell]) -> How:
         """Return how the spread of the check's effects is estimated."""
@@ -78,7 +79,7 @@ class Measured:
             if number is not None and cell.experiment == spread.experiment:
                 point = repr({k: v for k, v in cell.known.items() if k != "seed"})
                 points.setdefault(self._name(cell, spread), {}).setdefault(point, []).append(number)
-        variances = {name: pooled(own.values()) for name, own in points.items()}
+        variances = {name: pooled(samples.values()) for name, samples in points.items()}
         return {name: v for name, v in variances.items() if v is not None}
 
     def _spread(self, check: Check, needed: Sequence[Cell]) -> Spread | None:

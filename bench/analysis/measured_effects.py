@@ -23,7 +23,7 @@ class MeasuredEffect:
     """Two groups of cells that are alike but for the settings of their sides, and their seeds."""
 
     key: Known  # what tells it from the other effects of the same sides
-    own: Known  # the settings of the cells that the effect is of
+    settings: Known  # those of the cells that the effect is of
     base: Known  # and of those that it is taken over
     estimate: Estimate | None  # None where no seed of both is finished
     grounds: Grounds  # what it stands on
@@ -32,7 +32,7 @@ class MeasuredEffect:
 
 
 def measured_effects(
-    metric: str, own: Where, base: Where, measured: Measured
+    metric: str, side: Where, base: Where, measured: Measured
 ) -> list[MeasuredEffect]:
     """Return how far cells with some settings lie above cells with others, group by group.
 
@@ -40,11 +40,11 @@ def measured_effects(
 
     Args:
         metric: of the cells.
-        own: settings of the cells on one side.
+        side: settings of the cells on one side.
         base: settings of those on the other; a cell on both sides leaves no effect.
         measured: the cells of a suite at a scale, and the finished ones among them.
     """
-    check = Exceeds(check="exceeds", metric=metric, where=own, than=base)
+    check = Exceeds(check="exceeds", metric=metric, where=side, than=base)
     cells = _cells(check, measured)
     if not all(cells) or {c.id for c in cells[0]} & {c.id for c in cells[1]}:
         return []
@@ -54,28 +54,28 @@ def measured_effects(
     return [_of_group(check, dict(key), measured) for key in groups]
 
 
-def told_apart(effects: Sequence[MeasuredEffect]) -> list[Known]:
+def distinguishing_settings(effects: Sequence[MeasuredEffect]) -> list[Known]:
     """Return what tells each effect from the others: one setting where one is enough.
 
     The method, if that is one, for it names other settings too.
     """
-    for name in sorted(effects[0].own, key=lambda name: name != "method"):
-        values = [effect.own.get(name) for effect in effects]
+    for name in sorted(effects[0].settings, key=lambda name: name != "method"):
+        values = [effect.settings.get(name) for effect in effects]
         if all(values.count(value) == 1 for value in values):
             return [{name: value} for value in values]
     return [effect.key for effect in effects]
 
 
 def _of_group(check: Exceeds, key: Known, measured: Measured) -> MeasuredEffect:
-    own, base = ({**side, **key} for side in (check.where, check.than or {}))
-    narrow = check.model_copy(update={"where": own, "than": base})
+    where, base = ({**side, **key} for side in (check.where, check.than or {}))
+    narrow = check.model_copy(update={"where": where, "than": base})
     ours, theirs = _cells(narrow, measured)
-    found, _ = estimates_of(narrow, measured, [*ours, *theirs])
+    estimates, _ = estimates_of(narrow, measured, [*ours, *theirs])
     known, known_base = ours[0].known, theirs[0].known
     ids = [cell.id for cell in (*ours, *theirs)]
     done = [name for name in ids if check.metric in measured.metrics.get(name, {})]
     estimate, grounds = None, Grounds()
-    for group, estimate in found.values():  # one, if there is any
+    for group, estimate in estimates.values():  # one, if there is any
         footing = Footing(narrow, group.sides, measured)
         grounds = footing.grounds(estimate.smallest_effect(DETECTED))
     return MeasuredEffect(key, known, known_base, estimate, grounds, tuple(ids), tuple(done))

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from bench.analysis.claims import cells_of_check
-from bench.analysis.compare import base_of, cells_of_value
+from bench.analysis.compare import cells_of_value
+from bench.analysis.seed_numbers import base_of
 from bench.cells.baseline import ACCURACIES
 from bench.cells.cell import Cell
 from bench.cells.index import CellIndex
@@ -30,16 +31,20 @@ def needed_by_claims(suite: Suite, scale: str, cells: Sequence[Cell]) -> Sets:
     """
     settings = suite.scales[scale].baselines
 
-    def needed(check: Check, own: Sequence[Cell]) -> list[Cell]:
-        found = cells_of_check(check, own)
+    def needed(check: Check, cells_of_seed: Sequence[Cell]) -> list[Cell]:
+        tested = cells_of_check(check, cells_of_seed)
         if settings is None or check.metric not in ACCURACIES:
-            return found
-        return [*found, *baseline_cells(found, settings)]
+            return tested
+        return [*tested, *baseline_cells(tested, settings)]
 
     return [
-        (claim, seed, frozenset(cell.id for check in checks for cell in needed(check, own)))
+        (
+            claim,
+            seed,
+            frozenset(cell.id for check in checks for cell in needed(check, cells_of_seed)),
+        )
         for claim, checks in suite.claims.items()
-        for seed, own in _by_seed(cells)
+        for seed, cells_of_seed in _by_seed(cells)
     ]
 
 
@@ -52,19 +57,21 @@ def needed_by_printed(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Sets
         paper: the paper with the printed values.
     """
     index = CellIndex(cells)
-    found: Sets = []
+    needed: Sets = []
     for comparison in suite.compare:
         for i, value in enumerate(paper.artifact(comparison.artifact).values):
             name = f"{comparison.artifact} {comparison.metric} {i}"
-            for seed, own in _by_seed(cells_of_value(value, comparison, suite, index)):
+            for seed, cells_of_seed in _by_seed(cells_of_value(value, comparison, suite, index)):
                 if comparison.over is not None:
-                    found.append((name, seed, frozenset(cell.id for cell in own)))
+                    needed.append((name, seed, frozenset(cell.id for cell in cells_of_seed)))
                 elif comparison.gain_over:
-                    pairs = ((c, base_of(c, value, comparison, suite, index)) for c in own)
-                    found += [(name, seed, frozenset([c.id, b.id])) for c, b in pairs if b]
+                    pairs = (
+                        (c, base_of(c, value, comparison, suite, index)) for c in cells_of_seed
+                    )
+                    needed += [(name, seed, frozenset([c.id, b.id])) for c, b in pairs if b]
                 else:
-                    found += [(name, seed, frozenset([cell.id])) for cell in own]
-    return found
+                    needed += [(name, seed, frozenset([cell.id])) for cell in cells_of_seed]
+    return needed
 
 
 def _by_seed(cells: Sequence[Cell]) -> Iterator[tuple[int, list[Cell]]]:

@@ -50,15 +50,15 @@ def printed_numbers(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Number
         cells: all cells of the selection.
         paper: the paper with the printed values.
     """
-    found, index = Numbers(), CellIndex(cells)
+    numbers, index = Numbers(), CellIndex(cells)
     for comparison in suite.compare:
         if comparison.gain_over or comparison.over is not None:
             continue
         for value in paper.artifact(comparison.artifact).values:
             for cell in cells_of_value(value, comparison, suite, index):
                 if value.value is not None:
-                    found.setdefault(cell.id, {}).setdefault(comparison.metric, value.value)
-    return found
+                    numbers.setdefault(cell.id, {}).setdefault(comparison.metric, value.value)
+    return numbers
 
 
 def judge_printed(
@@ -83,9 +83,11 @@ def judge_printed(
             names = {check.metric, getattr(check, "bound", check.metric)}
             done = []
             for cell in cells:
-                own = numbers.get(cell.id, {})
-                if names <= own.keys() and check.at is None:
-                    noisy = {m: v + NOISE * min(1, abs(v)) * draw.normal() for m, v in own.items()}
+                printed = numbers.get(cell.id, {})
+                if names <= printed.keys() and check.at is None:
+                    noisy = {
+                        m: v + NOISE * min(1, abs(v)) * draw.normal() for m, v in printed.items()
+                    }
                     noisy[check.metric] += shift(check, cell) if shift else 0.0
                     done.append((cell, Finished(noisy, {})))
             alone: Any = suite.model_copy(update={"claims": {claim: [check]}})
@@ -130,10 +132,11 @@ def margins_text(folder: Path) -> str:
         for claim in suite.claims:
             margin = smallest_margin([j for j in judged if j.claim.id == claim])
             if margin is not None:
-                own = margins.setdefault(suite.name, {})
-                own[claim] = min(own.get(claim, margin), margin)
+                by_claim = margins.setdefault(suite.name, {})
+                by_claim[claim] = min(by_claim.get(claim, margin), margin)
     rounded = {
-        s: {c: float(f"{m:.{DIGITS}g}") for c, m in own.items()} for s, own in margins.items()
+        s: {c: float(f"{m:.{DIGITS}g}") for c, m in by_claim.items()}
+        for s, by_claim in margins.items()
     }
     return HEAD + yaml.safe_dump(rounded)
 

@@ -53,7 +53,7 @@ class Room:
         return self.ceiling - self.floor
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """The numbers in words."""
         parts = [(RAW, self.raw), (UNTRAINED, self.untrained), (LABELS, self.labels)]
         text = ", ".join(f"{name} {interval.mean:.1f}" for name, interval in parts)
@@ -99,10 +99,17 @@ class Rooms:
         if point is None:
             return None
         known = {kind: self._measured.get(k, []) for kind, k in self._needed[point].items()}
-        values = {kind: [own[metric] for own in k if metric in own] for kind, k in known.items()}
+        values = {
+            kind: [metrics[metric] for metrics in k if metric in metrics]
+            for kind, k in known.items()
+        }
         if not all(values.values()):
             return None
-        return Room(metric, point, **{kind: t_interval(own) for kind, own in values.items()})
+        return Room(
+            metric,
+            point,
+            **{kind: t_interval(numbers) for kind, numbers in values.items()},
+        )
 
     def are_missing(self, metric: str, cells: Iterable[Cell]) -> bool:
         """Whether a kind of baseline that a metric of these cells needs is not done."""
@@ -116,9 +123,9 @@ class Rooms:
         """Return what the baselines of a cell are made of; None: they have no such metric."""
         if self._settings is None or metric not in ACCURACIES:
             return None
-        if (own := point_of(cell, self._settings)) is None:
+        if (settings := point_of(cell, self._settings)) is None:
             return None
-        point = tuple((name, value) for name, value in own.items() if name != "seed")
+        point = tuple((name, value) for name, value in settings.items() if name != "seed")
         if point not in self._needed:
             baselines = baseline_cells([cell], self._settings)
             self._needed[point] = {b.baseline: _but_seed(b) for b in baselines}
@@ -131,7 +138,9 @@ def _but_seed(baseline: Cell) -> str:
 
 def apart(rooms: Sequence[Room]) -> list[str]:
     """Return the settings that tell rooms apart, where their numbers differ."""
-    if len({(room.metric, room.told) for room in rooms}) == len({room.metric for room in rooms}):
+    if len({(room.metric, room.in_words) for room in rooms}) == len(
+        {room.metric for room in rooms}
+    ):
         return []
     return [k for k, v in rooms[0].point if any(dict(room.point)[k] != v for room in rooms)]
 
@@ -140,6 +149,6 @@ def room_lines(rooms: Sequence[Room]) -> list[str]:
     """Return each room of a metric in a line, with the settings that tell it from the others."""
     names = apart(rooms) if rooms else []
     if not names:
-        return [room.told for room in rooms[:1]]
+        return [room.in_words for room in rooms[:1]]
     points = [{k: v for k, v in room.point if k in names} for room in rooms]
-    return [f"{value_text(p)}: {room.told}" for p, room in zip(points, rooms, strict=True)]
+    return [f"{value_text(p)}: {room.in_words}" for p, room in zip(points, rooms, strict=True)]

@@ -209,14 +209,14 @@ def contrast(
     are_paired = how == "paired" or min(counts) == 1
     shared = [s for s in terms[0].values if all(s in t.values for t in terms)] if are_paired else []
     if len(shared) > 1 and how == "paired":
-        found = _student([sum(t.weight * t.values[s] for t in terms) for s in shared])
+        result = _student([sum(t.weight * t.values[s] for t in terms) for s in shared])
     elif min(counts) > 1:
-        found = _satterthwaite(terms, pools)
+        result = _satterthwaite(terms, pools)
     elif shared:
-        found = Estimate(1, sum(t.weight * t.values[shared[0]] for t in terms), inf, 1.0)
+        result = Estimate(1, sum(t.weight * t.values[shared[0]] for t in terms), inf, 1.0)
     else:
         return None
-    return replace(found, mean=found.mean - offset) if offset else found
+    return replace(result, mean=result.mean - offset) if offset else result
 
 
 def sure_to_a_step(estimate: Estimate, step: float | None) -> Estimate:
@@ -275,5 +275,5 @@ def estimate(mine: Mapping[int, float], theirs: Mapping[int, float]) -> Estimate
 
     Paired over the seeds that both have, if there are two; else by Welch where each side has two.
     """
-    found = contrast([Term(1.0, Seeds(mine)), Term(-1.0, Seeds(theirs))], "paired")
-    return None if found is None or isinf(found.error) else found
+    difference = contrast([Term(1.0, Seeds(mine)), Term(-1.0, Seeds(theirs))], "paired")
+    return None if difference is None or isinf(difference.error) else difference

@@ -22,7 +22,7 @@ class Lead:
     metric: str
     difference: Interval
     groups: int  # points of the other settings that both have
-    why: str | None  # nothing can be told here
+    why: str | None  # nothing can be decided here
     level: float = LEVEL
 
     @property

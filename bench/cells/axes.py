@@ -291,7 +291,7 @@ class Evaluation(Axis):
     linear_once: bool = later(False)
     """Each image is shown as it is, whatever the protocol shows: features are computed once."""
     few_shot: PositiveInt | None = None
-    """Labels a class."""
+    """Labels per class."""
     few_shot_draws: PositiveInt = 10
     """Draws of labelled images; their mean and standard deviation are reported."""
     test_warp: Literal["none", "digits-25"] = later("none")

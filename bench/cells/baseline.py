@@ -192,20 +192,20 @@ class Baseline(Cell):
         """The training, where there is one, and the evaluations."""
         size = self._size
         network = self.network or RawInputs(self.image_size)
-        own = evaluation(
+        unshared = evaluation(
             network, Images(self.dataset, size.train, size.test, size.classes),
             linear=(self.linear, self.linear_protocol),
             shots=(self.few_shot, self.few_shot_draws),
             views=self.views,
             warps=draws_of(self.test_warp),
         )  # fmt: skip
-        own = plus({"start": 1.0}, own)
+        unshared = plus({"start": 1.0}, unshared)
         if self.epochs and self.batch_size:
             seen = float(self.epochs * size.train)
             count = self.epochs * max(1, size.train // self.batch_size)
             training = plus(read(self.dataset, seen), network.forward(BACKWARD_TOO * seen))
-            own = plus(own, steps(count, self.views, seen), training)
-        return Costs("images", network.name, network.multiply_adds, {}, own)
+            unshared = plus(unshared, steps(count, self.views, seen), training)
+        return Costs("images", network.name, network.multiply_adds, {}, unshared)
 
     @property
     def cost_family(self) -> str:

@@ -197,7 +197,7 @@ def evaluation(
         network: makes the features.
         images: what is evaluated.
         linear: the protocol's name and the protocol.
-        shots: labels a class of few-shot classifiers, and draws of them.
+        shots: labels per class of few-shot classifiers, and draws of them.
         views: the recipe of new views.
         warps: how often each test image is warped.
     """

@@ -15,12 +15,12 @@ def too_much(cell: Cell) -> str | None:
 
 def impossible(cells: Iterable[Cell]) -> dict[str, int]:
     """Return why cells cannot be computed with their data sets, in one line, and how many each."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for cell in cells:
         why = next((reason for fails, reason in _demands(cell) if fails), None)
         if why is not None:
-            found[why] = found.get(why, 0) + 1
-    return found
+            counts[why] = counts.get(why, 0) + 1
+    return counts
 
 
 def _demands(cell: Cell) -> Iterable[tuple[bool, str]]:

@@ -112,13 +112,13 @@ class FineTune(Pretrain):
     def id(self) -> str:
         """16 hex digits over the encoder's training, or the network, and the protocol."""
         fields = self.model_dump(mode="json")
-        own = {name: fields[name] for name in ("experiment", "version", *PROTOCOL)}
-        own |= warp_record(self.test_warp)
+        settings = {name: fields[name] for name in ("experiment", "version", *PROTOCOL)}
+        settings |= warp_record(self.test_warp)
         if self.training_id is not None:
-            return identity(own | {"training": self.training_id})
+            return identity(settings | {"training": self.training_id})
         network = {name: fields[name] for name in OF_THE_NETWORK}
         later = {name for name, value in network.items() if LATER.get(name, ...) == value}
-        return identity(own | {name: network[name] for name in network.keys() - later})
+        return identity(settings | {name: network[name] for name in network.keys() - later})
 
     @property
     def stack_key(self) -> str:
@@ -157,14 +157,14 @@ class FineTune(Pretrain):
         seen = float(self.tune_epochs * labelled)
         tested = float((1 + draws_of(self.test_warp)) * size.test)
         count = self.tune_epochs * max(1, labelled // self.tune_batch_size)
-        own = plus(
+        unshared = plus(
             {"start": 1.0},
             read(self.dataset, seen + tested),
             steps(count, self.tune_views, seen),
             network.forward(PASSES[self.tune_layers] * seen + tested),
         )
         shared = self.trained.costs.shared if self.start == "pretrained" else {}
-        return Costs("images", network.name, network.multiply_adds, shared, own)
+        return Costs("images", network.name, network.multiply_adds, shared, unshared)
 
     def asked_of_data(self) -> list[Demand]:
         """Return what the training of the encoder asks of the data set."""

@@ -7,7 +7,7 @@ Rule = Literal["none", "linear", "sqrt"]
 
 
 def scaled_lr(base_lr: float, N: int, rule: Rule, per: int = 256) -> float:
-    """Return the learning rate at N queries a step, from one that holds at `per` queries.
+    """Return the learning rate at N queries per step, from one that holds at `per` queries.
 
     `none` keeps it; `linear` is base_lr N / per (arXiv:1706.02677); `sqrt` is
     base_lr sqrt(N / per), so that SimCLR's 0.075 sqrt(N) (arXiv:2002.05709, App. B.1) is

@@ -59,7 +59,7 @@ class LinearProtocol(Record):
 
         Args:
             epoch: 0 to epochs - 1; the cosine would reach 0 after the last one.
-            batch_size: images a step, at most the protocol's.
+            batch_size: images per step, at most the protocol's.
             plateaus: drops so far, schedule plateau.
         """
         lr = self.base_lr * (batch_size / 256 if self.lr_scaling == "linear" else 1.0)

@@ -130,8 +130,8 @@ def numbers_of(loss: str | None) -> Mapping[str, Number]:
     """Return the numbers that an objective has of its own; none where there is no such one."""
     if loss in LOSSES or loss is None:
         return {}
-    found = _plugin_losses().get(loss)
-    return found.numbers if found else {}
+    plugin_loss = _plugin_losses().get(loss)
+    return plugin_loss.numbers if plugin_loss else {}
 
 
 @cache
@@ -148,7 +148,7 @@ def _plugin_losses() -> dict[str, Loss]:
         SuiteError: one has the name of an objective of bench, or needs a setting that none has.
     """
     settings = list(dict.fromkeys(n for loss in LOSSES.values() for n in (*loss.needs, *loss.may)))
-    found = {}
+    losses = {}
     for name, (plugin, where, declared) in declared_objectives().items():
         if name in LOSSES:
             raise SuiteError(f"{where}: {name}: bench has an objective of that name already")
@@ -159,8 +159,8 @@ def _plugin_losses() -> dict[str, Loss]:
                     raise SuiteError(
                         f"{where}: {name}.{key}: no objective has '{setting}'. {allowed}"
                     )
-        found[name] = _loss_of(declared, plugin)
-    return found
+        losses[name] = _loss_of(declared, plugin)
+    return losses
 
 
 def _loss_of(declared: Declaration, plugin: Plugin) -> Loss:

@@ -133,8 +133,8 @@ class Pretrain(Coordinates, Cell):
 
         The data of evaluations and their protocols are no part of it.
         """
-        own = {name for fields in EVALUATIONS.values() for name in fields}
-        return identity({k: v for k, v in self.science.items() if k not in own})
+        evaluation_fields = {name for fields in EVALUATIONS.values() for name in fields}
+        return identity({k: v for k, v in self.science.items() if k not in evaluation_fields})
 
     def evaluation(self, name: str) -> dict[str, Any]:
         """Return the protocol of an evaluation, written out."""
@@ -150,8 +150,8 @@ class Pretrain(Coordinates, Cell):
     @property
     def is_watched_as_evaluated(self) -> bool:
         """Whether kNN while training has the protocol of the kNN evaluation."""
-        own = (self.watch, self.knn_k, self.knn_tau, self.knn_metric)
-        return own == ("knn", WATCH_K, WATCH_TAU, "cosine")
+        protocol = (self.watch, self.knn_k, self.knn_tau, self.knn_metric)
+        return protocol == ("knn", WATCH_K, WATCH_TAU, "cosine")
 
     @property
     def linear_protocol(self) -> LinearProtocol | None:
@@ -179,7 +179,7 @@ class Pretrain(Coordinates, Cell):
 
     @property
     def _passes(self) -> int:
-        """Forward passes that a training image costs an epoch, backward ones counted as two.
+        """Forward passes that a training image costs per epoch, backward ones counted as two.
 
         Of two views, and of the keys where these are another network's.
         """
@@ -218,15 +218,15 @@ class Pretrain(Coordinates, Cell):
                 neighbours(labelled, size.test, network.features),
             )
             shared = plus(shared, times(-(-self.epochs // self.knn_every_epochs), look))
-        own = evaluation(
+        unshared = evaluation(
             network, Images(self.dataset, labelled, size.test, size.classes),
             linear=(self.linear, self.linear_protocol),
             shots=(self.few_shot, self.few_shot_draws),
             views=self.views,
             warps=draws_of(self.test_warp),
         )  # fmt: skip
-        own = plus({"start": 1.0}, own)
-        return Costs("images", network.name, network.multiply_adds, shared, own)
+        unshared = plus({"start": 1.0}, unshared)
+        return Costs("images", network.name, network.multiply_adds, shared, unshared)
 
     @property
     def cost_family(self) -> str:
@@ -279,7 +279,7 @@ LATER: dict[str, Any] = {
 
 def encoder_cell(cell: Pretrain) -> Pretrain:
     """Return the cell of `pretrain` with the encoder of a cell that has more settings."""
-    own = {name: getattr(cell, name) for name in Pretrain.model_fields}
-    own |= cell.model_extra or {}
+    settings = {name: getattr(cell, name) for name in Pretrain.model_fields}
+    settings |= cell.model_extra or {}
     version = Pretrain.model_fields["version"].default
-    return Pretrain.model_validate(own | {"experiment": "pretrain", "version": version})
+    return Pretrain.model_validate(settings | {"experiment": "pretrain", "version": version})

@@ -34,7 +34,7 @@ class Belongs(NamedTuple):
             return self.has_meaning(settings)
         return not any(settings.get(rule.other) in rule.needed for rule in self.alternatives)
 
-    def told(self, name: str) -> str:
+    def message(self, name: str) -> str:
         """Return the rule as a sentence without its stop."""
         needed = " or ".join(f"{r.other} {or_(r.needed)}" for r in self.alternatives)
         allowed = " or ".join(f"{r.other} {or_(r.allowed)}" for r in self.alternatives)
@@ -102,14 +102,14 @@ def belongs_with(loss: str | None) -> Mapping[str, Belongs]:
     """Return BELONGS, with what an objective needs and may take if it is a plug-in's."""
     if loss is None or loss in LOSSES or loss not in dict(every_loss()):
         return BELONGS
-    own = loss_named(loss)
-    found = dict(BELONGS)
+    declared = loss_named(loss)
+    rules = dict(BELONGS)
     for name, rule in BELONGS.items():
-        if rule.other == "loss" and name in own.needs:
-            found[name] = rule._replace(needed=(*rule.needed, loss))
-        elif rule.other == "loss" and name in own.may:
-            found[name] = rule._replace(allowed=(*rule.allowed, loss))
-    return found
+        if rule.other == "loss" and name in declared.needs:
+            rules[name] = rule._replace(needed=(*rule.needed, loss))
+        elif rule.other == "loss" and name in declared.may:
+            rules[name] = rule._replace(allowed=(*rule.allowed, loss))
+    return rules
 
 
 WITH_GRADIENT: dict[str, Belongs] = {

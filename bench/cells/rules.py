@@ -18,9 +18,9 @@ def check_agreement(cell: Coordinates) -> None:
     settings = dict(cell)
     for name, rule in belongs_with(cell.loss).items():
         if not rule.holds(name, settings):
-            found = "missing" if settings[name] is None else "given"
-            where = f"; {name} is {found} with {rule.other} {or_((settings[rule.other],))}"
-            raise ValueError(rule.told(name) + ("" if rule.or_with else where))
+            state = "missing" if settings[name] is None else "given"
+            where = f"; {name} is {state} with {rule.other} {or_((settings[rule.other],))}"
+            raise ValueError(rule.message(name) + ("" if rule.or_with else where))
     for check in (
         _check_encoder, _check_heads, _check_batch_norm, *CHECKS_OF_NEGATIVES, _check_objective,
         _check_gradient, _check_mixtures, _check_evaluations, _check_training,
@@ -165,7 +165,7 @@ def _check_gradient(cell: Coordinates) -> None:
     )
     settings = dict(cell)
     for name, rule in WITH_GRADIENT.items():
-        need(rule.holds(name, settings), rule.told(name))
+        need(rule.holds(name, settings), rule.message(name))
     need(
         cell.negatives in _SETS[form] and cell.queue_size is None,
         f"negative_gradient '{form}' needs all of negatives {or_(_SETS[form])}",
@@ -222,7 +222,7 @@ def _check_training(cell: Coordinates) -> None:
     if cell.warmup_epochs > cell.epochs:
         raise ValueError(f"warmup_epochs {cell.warmup_epochs}: there are {cell.epochs} epochs")
     if cell.N % cell.batch_size:
-        raise ValueError(f"N = {cell.N} is no multiple of batch_size {cell.batch_size}")
+        raise ValueError(f"N = {cell.N} is not a multiple of batch_size {cell.batch_size}")
     if cell.lr_schedule == "plateau" and cell.knn_every_epochs != 1:
         raise ValueError("lr_schedule 'plateau' watches kNN: knn_every_epochs must be 1")
     need(

@@ -16,7 +16,7 @@ def why_no_graph(cell: Cell, *, streamed: bool) -> str | None:
     """
     settings = cell.settings
     if cell.experiment == "supervised":
-        return "classifiers (experiment supervised) have the plain step alone"
+        return "classifiers (experiment supervised) support only the plain step"
     if "loss" not in settings or "method" not in settings:
         return None
     if settings["loss"] == "directpred" or settings.get("positive_gradient") == "predictor":
@@ -35,8 +35,8 @@ def without_graph(cells: Iterable[tuple[Cell, bool]]) -> dict[str, int]:
     Args:
         cells: each with whether its images are decoded while it trains.
     """
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for cell, streamed in cells:
         if (why := why_no_graph(cell, streamed=streamed)) is not None:
-            found[why] = found.get(why, 0) + 1
-    return found
+            counts[why] = counts.get(why, 0) + 1
+    return counts

@@ -125,7 +125,7 @@ class Supervised(Cell):
         settings = dict(self)
         for name, rule in ONLY_WITH.items():
             if not rule.holds(name, settings):
-                raise ValueError(rule.told(name))
+                raise ValueError(rule.message(name))
         if (self.eta > 0) != (self.label_noise != "none"):
             raise ValueError(
                 "eta above 0 is needed with label_noise and has no meaning with 'none'"
@@ -160,13 +160,13 @@ class Supervised(Cell):
         """The steps, and the test after each epoch."""
         seen, network = float(self.epochs * self._images), self.network
         tested = float(self.epochs * (size_of(self.dataset) or GUESS).test)
-        own = plus(
+        unshared = plus(
             {"start": 1.0},
             read(self.dataset, seen + tested),
             steps(self.epochs * max(1, self._images // self.batch_size), self.views, seen),
             network.forward(BACKWARD_TOO * seen + tested),
         )
-        return Costs("images", network.name, network.multiply_adds, {}, own)
+        return Costs("images", network.name, network.multiply_adds, {}, unshared)
 
     @property
     def cost_family(self) -> str:

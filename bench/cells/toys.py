@@ -34,7 +34,7 @@ class GaussianMI(MarginCell):
     version: Literal[1] = 1
     mi_true: PositiveFloat  # nats, Eq. 15
     d: PositiveInt  # dimensions of X and of Y
-    K: Annotated[int, Field(ge=2)]  # pairs a step, as App. C counts; K - 1 negatives per query
+    K: Annotated[int, Field(ge=2)]  # pairs per step, as App. C counts; K - 1 negatives per query
     steps: PositiveInt
     optimizer: Literal["adam"]
     lr: PositiveFloat

@@ -129,7 +129,7 @@ def recipes_of(name: str, strength: float) -> tuple[Recipe, ...]:
         ValueError: unknown name, or a strength that takes a number out of its range.
     """
     if name not in view_names():
-        raise ValueError(f"views: '{name}' is no view set. {choices(name, view_names())}")
+        raise ValueError(f"views: '{name}' is not a view set. {choices(name, view_names())}")
     try:
         if name in _SINGLES:
             return (_SINGLES[name](strength),) * 2

@@ -159,7 +159,7 @@ def main() -> None:
     except BenchError as error:
         status = _complain(str(error))
     except typer.TyperException as error:
-        status = _complain(_told(" ".join(error.format_message().split())))
+        status = _complain(_with_hint(" ".join(error.format_message().split())))
     except DiskFailure as failure:
         status = _complain(str(failure), status=1)
     except (typer.Abort, KeyboardInterrupt, Interrupted):
@@ -175,7 +175,7 @@ def main() -> None:
     sys.exit(status or 0)
 
 
-def _told(message: str) -> str:
+def _with_hint(message: str) -> str:
     """Return the library's message, with what lists the suites where one is missing."""
     if message.startswith("Missing argument 'suite'"):
         return f"{message.rstrip('.')}: `bench suites` lists them"

@@ -30,9 +30,9 @@ def cell_command(cell: Cell, workspace: Workspace) -> str:
 
 
 def _command(cell: Cell, suite: Suite, scale: str, cells: list[Cell]) -> str:
-    own = [other for other in cells if other.experiment == cell.experiment]
-    rules = [(name, cell.settings[name]) for name in telling_settings(own) if name != "seed"]
-    if len(own) < len(cells):  # baselines beside it
+    alike = [other for other in cells if other.experiment == cell.experiment]
+    rules = [(name, cell.settings[name]) for name in telling_settings(alike) if name != "seed"]
+    if len(alike) < len(cells):  # baselines beside it
         rules.append(("baseline", None))
     settings = [f"{k}={v!r}" if isinstance(v, float) else f"{k}={value_text(v)}" for k, v in rules]
     words = [f"--seeds {cell.seed}", *(f"--where {shlex.quote(text)}" for text in settings)]

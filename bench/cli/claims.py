@@ -52,7 +52,7 @@ def claims(
     ] = None,
     scale: Scale = None, where: Where = None, seeds: Seeds = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Print the papers' sentences with verdicts and effects.
+    """Print the papers' claims with verdicts and effects.
 
     With a suite: each check of its claims. Without: every claim, at each scale with results.
 
@@ -62,8 +62,8 @@ def claims(
     if suite is None:
         if where or seeds:
             raise BenchError("--where and --seeds choose cells of a suite: name one")
-        found = describe_claims(context.obj, paper=paper, scale=scale)
-        records = [r for r in found if chosen.takes(r, r["overall"])]
+        every = describe_claims(context.obj, paper=paper, scale=scale)
+        records = [r for r in every if chosen.takes(r, r["overall"])]
         answer(records, lambda _: print_all_claims(records, chosen, context.obj.results), as_json)
     else:
         if paper is not None:
@@ -183,13 +183,13 @@ def print_claims(
             print_line(line if alone else f"{judged.verdict}: {line}", indent="    ")
         if more := len(checks) - len(here):
             print_line(
-                f"{counted(more, 'more check')} of settings that no cell of this scale has",
+                f"{counted(more, 'more check')} on settings that no cell of this scale has",
                 indent="    ",
             )
     print_doubts(evidence.done)
     if not suite.claims:
         print_line(
-            f"The suite tests no sentence of a paper; `bench show {words}` prints what it measured."
+            f"The suite tests no claim of a paper; `bench show {words}` prints what it measured."
         )
     elif not shown:
         print_line(f"None of the suite's {len(suite.claims)} claims matches.")
@@ -243,4 +243,4 @@ def print_all_claims(records: Sequence[Record], chosen: Filter, results: Path) -
         print("no claim matches; `bench claims` lists all that have results")
     elif chosen.verdict is None and not any(r["suite"] for r in records):
         hint = reference_hint(results)
-        print_line(f"No results here test one of these claims; `bench run SUITE` makes some{hint}.")
+        print_line(f"No results here test any of these claims; `bench run SUITE` makes some{hint}.")

@@ -159,7 +159,7 @@ def _print_why_not(evidence: Evidence, words: str) -> None:
         )
     print_line(
         f"{why}; `bench show {words}` prints what was measured, `bench claims {words}` judges the "
-        "paper's sentences."
+        "paper's claims."
     )
 
 

@@ -19,13 +19,13 @@ def scale_names(context: typer.Context, incomplete: str) -> list[str]:
 
     paths, named = _paths(context), context.params.get("suite") or list(_paths(context))
     wanted = [named] if isinstance(named, str) else named
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for name in (name for name in wanted if name in paths):
         try:
-            found |= dict.fromkeys(load_suite(paths[name]).scales)
+            names |= dict.fromkeys(load_suite(paths[name]).scales)
         except BenchError:
             continue
-    return [name for name in found if name.startswith(incomplete)]
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def method_names(context: typer.Context, incomplete: str) -> list[str]:

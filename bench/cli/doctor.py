@@ -119,16 +119,17 @@ def _results(folder: Path) -> str:
 
 def _cells(folder: Path) -> str:
     """Look at every file of every finished cell and trained encoder."""
-    found = inspect(folder)
-    if found.faults:
+    inspected = inspect(folder)
+    if inspected.faults:
         remedy = "remove a folder to have its cell computed again"
-        raise StoreError(f"{'; '.join(found.faults)}; {remedy}")
-    counts = f"{counted(found.cells, 'cell')} and {counted(found.encoders, 'encoder')}"
+        raise StoreError(f"{'; '.join(inspected.faults)}; {remedy}")
+    counts = f"{counted(inspected.cells, 'cell')} and {counted(inspected.encoders, 'encoder')}"
     parts = [f"{counts} finished, all readable"]
-    if found.unverified:
-        parts.append(f"{found.unverified} of them unverified (they have no digests)")
-    if found.other:
+    if inspected.unverified:
+        parts.append(f"{inspected.unverified} of them unverified (they have no digests)")
+    if inspected.other:
         parts.append(
-            f"{len(found.other)} of experiments that this version does not have ({found.other[0]})"
+            f"{len(inspected.other)} of experiments that this version does not have "
+            f"({inspected.other[0]})"
         )
     return "; ".join([*parts, "`bench verify` computes them again"])

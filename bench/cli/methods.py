@@ -67,11 +67,11 @@ def describe_methods(suites: Path, name: str | None) -> list[Record]:
 
 
 def _coordinates(label: str, preset: Preset) -> dict[str, Record]:
-    own = stated_of(label, preset)  # recorded facts too
+    stated = stated_of(label, preset)  # recorded facts too
     return {
         name: {
             "value": c.value,
-            "stated": dict(own.get(name, c.stated)),
+            "stated": dict(stated.get(name, c.stated)),
             "source": c.source,
             "why": c.why,
         }

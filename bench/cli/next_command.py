@@ -19,5 +19,5 @@ def next_command(selection: Selection, whole: bool) -> str:
     if published and suite.compare:
         return f"`bench compare {words}` compares it with the printed values"
     if suite.claims:
-        return f"`bench claims {words}` judges the paper's sentences on it"
+        return f"`bench claims {words}` judges the paper's claims on it"
     return f"`bench report {words}` writes pages and figures"

@@ -79,8 +79,8 @@ def describe_plan(
 
     Args:
         selection: the cells.
-        jobs: workers; None: one a GPU or a core.
-        on: a GPU of the table of devices, in place of this machine; one a worker.
+        jobs: workers; None: one per GPU or core.
+        on: a GPU of the table of devices, in place of this machine; one per worker.
         probe_with: a folder of data sets, to time a few steps of what nothing is known of.
         limit_hours: say what fits in, of GPUs or, without any, of cores.
 
@@ -239,10 +239,10 @@ def _refuse_impossible(selection: Selection) -> None:
 
 def _warn(selection: Selection) -> None:
     """Tell on standard error what the data sets lack, and what these cells cannot decide."""
-    found = Counter(told for cell in selection.cells if (told := too_much(cell)))
-    if found:
-        texts = [f"{told} ({n} cells)" for told, n in found.most_common(MOST_WARNINGS)]
-        more = f"; and {len(found) - MOST_WARNINGS} more" if len(found) > MOST_WARNINGS else ""
+    counts = Counter(warning for cell in selection.cells if (warning := too_much(cell)))
+    if counts:
+        texts = [f"{warning} ({n} cells)" for warning, n in counts.most_common(MOST_WARNINGS)]
+        more = f"; and {len(counts) - MOST_WARNINGS} more" if len(counts) > MOST_WARNINGS else ""
         warn(f"{'; '.join(texts)}{more}")
     published = selection.suite.scales[selection.scale].protocol == "published"
     if published and not selection.changes and len({cell.seed for cell in selection.cells}) == 1:

@@ -14,7 +14,7 @@ from bench.text import counted, value_text
 MOST_SHOWN = 12  # cells that are listed one by one
 
 MANY = 100  # hours, which are rounded to whole ones
-LEAST = 0.01  # hours that are told
+LEAST = 0.01  # hours that are reported
 
 Record = dict[str, Any]
 
@@ -35,7 +35,7 @@ def print_plan(record: Record) -> None:
     _print_kinds(record["predicted"])
     print(
         f"{counted(len(cells), 'cell')}, {record['missing']} to run. "
-        f"{_told_prediction(record['predicted'])}"
+        f"{_prediction_text(record['predicted'])}"
     )
     if record["departures"]:
         print(f"Departs from the published protocol: {'; '.join(record['departures'])}")
@@ -45,8 +45,8 @@ def print_plan(record: Record) -> None:
 
 def _values_of(name: str, cells: Sequence[Record]) -> list[str]:
     """Return the values of an axis in words; baselines have their kind alone."""
-    own = [c["axes"] for c in cells if (name == "baseline") == bool(c["axes"].get("baseline"))]
-    return list(dict.fromkeys(_axis_text(axes[name]) for axes in own))
+    axes_of = [c["axes"] for c in cells if (name == "baseline") == bool(c["axes"].get("baseline"))]
+    return list(dict.fromkeys(_axis_text(axes[name]) for axes in axes_of))
 
 
 def _axis_text(value: Any) -> str:
@@ -112,13 +112,13 @@ def _hours(p: Record, gpus: int) -> str:
     low, high = (p["core_s"] / 3600 * factor for factor in _ends(p))
     if high < LEAST:
         return f"less than {LEAST} {'GPU' if gpus else 'core'}-hours"
-    told = f"{low:,.3g}" if high < MANY else f"{low:,.0f}"
+    text = f"{low:,.3g}" if high < MANY else f"{low:,.0f}"
     if low < high:
-        told += f" to {high:,.3g}" if high < MANY else f" to {high:,.0f}"
-    return f"{told} {'GPU' if gpus else 'core'}-hours"
+        text += f" to {high:,.3g}" if high < MANY else f" to {high:,.0f}"
+    return f"{text} {'GPU' if gpus else 'core'}-hours"
 
 
-def _told_prediction(p: Record) -> str:
+def _prediction_text(p: Record) -> str:
     """Return the total in words, and what it stands on."""
     if not p["by_kind"]:
         return "Nothing is left."
@@ -151,10 +151,10 @@ def print_limited(limited: Record, file: TextIO | None = None) -> None:
         seeds, name = claim["seeds"], claim["claim"]
         if seeds:
             alone = "; one seed gives no interval" if len(seeds) == 1 else ""
-            told = (
+            text = (
                 f"{len(seeds)} of {claim['of_seeds']} seeds ({', '.join(map(str, seeds))}{alone})"
             )
-            lines.append(f"  testable: {name}: {told}")
+            lines.append(f"  testable: {name}: {text}")
         else:
             why = "" if claim["of_seeds"] else " at this scale"
             lines.append(f"  not testable{why}: {name}")

@@ -84,7 +84,7 @@ def write_reports(
     paths = known_suites(workspace.suites) | {s.suite.name: s.path for s in asked}
     for name, path in followed(paths.items(), len(paths), "reading results"):
         try:
-            own = select_scales(path, workspace.results)
+            selections = select_scales(path, workspace.results)
         except BenchError as error:
             if not names or name in {s.suite.name for s in asked}:
                 raise
@@ -92,7 +92,7 @@ def write_reports(
             continue
         grids += [
             grid_of(s.suite, s.scale, path, s.cells, s.paper, results)
-            for s in own
+            for s in selections
             if names or scale in (None, s.scale)
         ]
     site = Site(to, results, grids, formats)

@@ -128,7 +128,7 @@ def check_begun(selection: Selection) -> None:
 def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path) -> Record:
     """Run the cells of all selections in one queue, or submit them; return the counts at the end.
 
-    With `limit_hours` only the cells that are chosen to fit in are run, and told.
+    With `limit_hours` only the cells that are chosen to fit in are run, and reported.
 
     Args:
         chosen: selections of one results folder.
@@ -206,18 +206,18 @@ def check_steps(cells: Sequence[Cell], kind: StepKind, *, ranks: int = 1) -> Non
     if kind == "plain":
         return
     if ranks > 1:
-        raise LaunchError(f"BENCH_STEP={kind}: several ranks have the plain step alone")
+        raise LaunchError(f"BENCH_STEP={kind}: only the plain step supports several ranks")
     streamed = ((cell, streams(cell.settings.get("dataset", ""))) for cell in cells)
     for why, count in without_graph(streamed).items():
         raise LaunchError(
-            f"BENCH_STEP={kind}: {why} ({count} of the cells; nothing is run, --where leaves "
+            f"BENCH_STEP={kind}: {why} ({count} of the cells; nothing was run, --where leaves "
             "cells out)"
         )
 
 
 def _submit(cells: Sequence[Cell], selection: Selection, options: RunOptions, data: Path) -> Record:
     """Give what is missing to Slurm; return what was given."""
-    seconds_between_checkpoints()  # a mistake in it is told before anything is submitted
+    seconds_between_checkpoints()  # a mistake in it is reported before anything is submitted
     profile = options.slurm_profile(cells, selection.store)
     retry_before = selection.store.retry_from_now(cells) if options.retry_failed else 0.0
     request = Request(cells, data.resolve(), profile, options.jobs, retry_before)

@@ -80,7 +80,7 @@ def select(
     Raises:
         BenchError: a mistake in the suite or in the choice.
     """
-    found = choose(
+    selection = choose(
         workspace,
         name,
         scale=scale,
@@ -90,11 +90,11 @@ def select(
         changes=_settings("--set", changes),
     )
     if scale is None:
-        _tell_other_scales(found)
+        _tell_other_scales(selection)
     narrowed = [f"--where {shlex.quote(text)}" for text in where or ()]
     if seeds is not None:
         narrowed.append(f"--seeds {shlex.quote(seeds)}")
-    return replace(found, narrowed=tuple(narrowed))
+    return replace(selection, narrowed=tuple(narrowed))
 
 
 def choose(
@@ -149,7 +149,7 @@ def _tell_other_scales(selection: Selection) -> None:
         return
     others = [name for name in selection.suite.scales if name != selection.scale]
     cells = {name: expand(selection.suite, name, selection.path) for name in others}
-    kept = {name: selection.store.kept(own) for name, own in cells.items()}
+    kept = {name: selection.store.kept(scale_cells) for name, scale_cells in cells.items()}
     scales = ", ".join(f"{name} ({n} of {len(cells[name])})" for name, n in kept.items() if n)
     if scales:
         print(
@@ -191,12 +191,12 @@ def select_scales(path: Path, results: Path) -> list[Selection]:
     """
     suite = load_suite(path)
     paper = check_suite(suite, path)
-    found = []
+    selections = []
     for scale in suite.scales:
         cells = expand(suite, scale, path)
         check_scale(suite, scale, cells, paper)
-        found.append(Selection(suite, path, scale, cells, paper, results))
-    return found
+        selections.append(Selection(suite, path, scale, cells, paper, results))
+    return selections
 
 
 def _seeds(text: str | None) -> list[int] | None:
@@ -221,6 +221,6 @@ def _settings(option: str, texts: list[str] | None) -> Chosen:
                 f"{option} {text}: expected one SETTING=VALUE[,VALUE...], such as K=64,128; "
                 f"repeat {option} for another setting"
             )
-        found = [scalar(value.strip()) for value in values.split(",")]
-        rules.setdefault(name.strip(), []).extend(found)
+        scalars = [scalar(value.strip()) for value in values.split(",")]
+        rules.setdefault(name.strip(), []).extend(scalars)
     return rules

@@ -46,8 +46,8 @@ def measured_of(selection: Selection) -> tuple[list[MeasuredTable], Done]:
     cells = without_baselines(selection.cells)
     done = done_of(selection, cells)
     suite = with_stand_ins(selection.suite, selection.scale)
-    own = [table for table in shown_tables(suite, cells) if measured_records(table, done)]
-    return own or made_tables(suite, cells), done
+    tables = [table for table in shown_tables(suite, cells) if measured_records(table, done)]
+    return tables or made_tables(suite, cells), done
 
 
 def print_measured(

@@ -95,8 +95,8 @@ def _begun(selection: Selection, states: Sequence[CellState]) -> list[Record]:
             "cell": label,
             "state": "running" if state.state == State.RUNNING else "stopped",
             "attempts": state.attempts,
-            **asdict(found := standing_of(selection.store, cell)),
-            "resumes_at": found.resumes_at,
+            **asdict(standing := standing_of(selection.store, cell)),
+            "resumes_at": standing.resumes_at,
         }
         for cell, state, label in named
         if state.state == State.RUNNING or (state.attempts and state.state not in OVER)

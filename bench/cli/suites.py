@@ -96,7 +96,7 @@ class Wanted:
 def describe_suites(
     workspace: Workspace, have: Sequence[Path] = (), wanted: Wanted | None = None
 ) -> list[Record]:
-    """Return the suites with their scales; one that cannot be read is told on standard error.
+    """Return the suites with their scales; one that cannot be read is reported on standard error.
 
     Args:
         workspace: folders of suites and results.
@@ -115,9 +115,9 @@ def describe_suites(
             tell(str(error))
             continue
         scales = {
-            scale: {"cells": len(own), "done": _done(store, own)}
-            for scale, own in cells.items()
-            if wanted.dataset is None or wanted.dataset in datasets_of(own)
+            scale: {"cells": len(scale_cells), "done": _done(store, scale_cells)}
+            for scale, scale_cells in cells.items()
+            if wanted.dataset is None or wanted.dataset in datasets_of(scale_cells)
         }
         if scales:
             records.append(_record(suite) | {"scales": scales})
@@ -138,15 +138,15 @@ def describe_suite(workspace: Workspace, name: str, have: Sequence[Path] = ()) -
     scales = {}
     for scale, entry in suite.scales.items():
         cells = expand(suite, scale, path)
-        own = without_baselines(cells)
+        non_baselines = without_baselines(cells)
         scales[scale] = {
             "cells": len(cells),
             "done": _done(store, cells),
             "protocol": entry.protocol,
             "what": entry.what,
             "datasets": datasets_of(cells),
-            "seeds": sorted({cell.seed for cell in own}),
-            "axes": {n: _values(n, own) for n in telling_settings(own)},
+            "seeds": sorted({cell.seed for cell in non_baselines}),
+            "axes": {n: _values(n, non_baselines) for n in telling_settings(non_baselines)},
         }
     return _record(suite) | {
         "scales": scales,

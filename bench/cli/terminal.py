@@ -48,7 +48,7 @@ def print_line(text: str, indent: str = "") -> None:
     A command in backticks stays on one line, to be copied.
     """
     plain = plain_text(" ".join(text.splitlines()))
-    whole = re.sub("`[^`]*`", lambda found: found.group().replace(" ", GLUE), plain)
+    whole = re.sub("`[^`]*`", lambda match: match.group().replace(" ", GLUE), plain)
     width = min(LINE, console().width)
     lines = textwrap.fill(
         whole,

@@ -77,13 +77,13 @@ def recompute(
         title = f"{selection.suite.name} ({selection.scale}) again"
         states: dict[str, CellState] = {}
         for kind in get_args(StepKind):
-            own = [cell for cell in chosen if _recorded_step(kept, cell) == kind]
-            if not own:
+            group = [cell for cell in chosen if _recorded_step(kept, cell) == kind]
+            if not group:
                 continue
-            check_steps(own, kind)
+            check_steps(group, kind)
             with stepping(kind):
-                ends = run_cells(own, Store(Path(folder)), data, title=title, jobs=jobs or 0)
-            states |= {cell.id: end for cell, end in zip(own, ends, strict=True)}
+                ends = run_cells(group, Store(Path(folder)), data, title=title, jobs=jobs or 0)
+            states |= {cell.id: end for cell, end in zip(group, ends, strict=True)}
         again = Results(Path(folder))
         errors = [states[cell.id].message or states[cell.id].reason for cell in chosen]
         return [_row(*pair, kept, again) for pair in zip(chosen, errors, strict=True)]
@@ -97,9 +97,9 @@ def _drawn(cells: Sequence[Cell], sample: int | None) -> list[Cell]:
 
 def _recorded_step(kept: Results, cell: Cell) -> StepKind:
     """Return the kind of step that a done cell's encoder was trained with."""
-    found = kept.find(cell)
-    told = found.provenance.get("trained.step") if found else None
-    return "graph" if told == "graph" else "plain"
+    finished = kept.find(cell)
+    recorded = finished.provenance.get("trained.step") if finished else None
+    return "graph" if recorded == "graph" else "plain"
 
 
 def _row(cell: Cell, error: str | None, kept: Results, again: Results) -> Record:

@@ -93,9 +93,13 @@ def compare_methods(
         having.append((suite, name))
         done = [] if results is None else results.finished(_of(cells, setting, first, second))
         rows += [
-            _row(suite, name, found)
-            for own in _metrics(suite, name, cells, metric)
-            if (found := lead(_measured(name, done, own), setting, first, second, own))
+            _row(suite, name, shown)
+            for name_of_metric in _metrics(suite, name, cells, metric)
+            if (
+                shown := lead(
+                    _measured(name, done, name_of_metric), setting, first, second, name_of_metric
+                )
+            )
         ]
     if not having:
         raise BenchError(_nobody_has(first, second, grids))
@@ -121,8 +125,8 @@ def _grids(workspace: Workspace, scale: str | None, paper: str | None) -> Grids:
 
 def _measured(scale: str, done: Done, metric: str) -> Measured:
     """Return the finished cells that measure the metric, as if the suite had no others."""
-    own = [pair for pair in done if metric in pair[1].metrics]
-    return Measured(scale, [cell for cell, _ in own], own)
+    with_metric = [pair for pair in done if metric in pair[1].metrics]
+    return Measured(scale, [cell for cell, _ in with_metric], with_metric)
 
 
 def _of(cells: Sequence[Cell], setting: str, *values: str) -> list[Cell]:
@@ -137,21 +141,21 @@ def _metrics(suite: Suite, scale: str, cells: Sequence[Cell], only: str | None) 
     return [name for name in dict.fromkeys(t.metric for t in tables) if name in known]
 
 
-def _row(suite: Suite, scale: str, found: Lead) -> Record:
-    own = found.difference
+def _row(suite: Suite, scale: str, shown: Lead) -> Record:
+    difference = shown.difference
     return {
         "suite": suite.name,
         "scale": scale,
         "protocol": suite.scales[scale].protocol,
-        "metric": found.metric,
-        "difference": own.mean,
-        "low": own.low,
-        "high": own.high,
-        "level": found.level,
-        "n": own.n,
-        "groups": found.groups,
-        "sign": found.sign,
-        "why": found.why,
+        "metric": shown.metric,
+        "difference": difference.mean,
+        "low": difference.low,
+        "high": difference.high,
+        "level": shown.level,
+        "n": difference.n,
+        "groups": shown.groups,
+        "sign": shown.sign,
+        "why": shown.why,
     }
 
 

@@ -82,8 +82,8 @@ def check_present(name: str, root: Path) -> None:
 
 def image_folders(root: Path) -> dict[str, Path]:
     """Return the folders of images below `root`, by the name a suite gives them."""
-    found = sorted(root.glob("*/train"))
-    return {f"{PREFIX}{path.parent.name}": path.parent for path in found if path.is_dir()}
+    folders = sorted(root.glob("*/train"))
+    return {f"{PREFIX}{path.parent.name}": path.parent for path in folders if path.is_dir()}
 
 
 def folder_name(name: str) -> str:
@@ -92,11 +92,11 @@ def folder_name(name: str) -> str:
     Raises:
         DataError: it is not the name of one folder.
     """
-    own = name.removeprefix(PREFIX)
-    if not re.fullmatch(r"\w[\w.-]*", own):
+    folder = name.removeprefix(PREFIX)
+    if not re.fullmatch(r"\w[\w.-]*", folder):
         rule = "letters, digits, '_', '-' and '.', and does not begin with '-' or '.'"
         raise DataError(f"{name}: a folder's name has {rule}.")
-    return own
+    return folder
 
 
 def check_folder(name: str, root: Path) -> None:

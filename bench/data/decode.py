@@ -92,5 +92,5 @@ def _check_size(path: Path | str, size: tuple[int, int], when: str) -> None:
         raise DataTorn(f"{os.fspath(path)}: {_allowed(f'{width} x {height} pixels')}{when}")
 
 
-def _allowed(found: str) -> str:
-    return f"{found}; at most {MOST_PIXELS} in all are decoded"
+def _allowed(pixels: str) -> str:
+    return f"{pixels}; at most {MOST_PIXELS} in all are decoded"

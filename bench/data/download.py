@@ -1,4 +1,4 @@
-"""An archive fetched from its address: told, timed, checked, whole or not there at all."""
+"""An archive fetched from its address, with progress: checked, and whole or not there at all."""
 
 import hashlib
 import http.client
@@ -42,7 +42,7 @@ class Archive(NamedTuple):
 def fetch(archive: Archive) -> None:
     """Have an archive where it belongs: one that is there and whole is taken as it is.
 
-    The address and the progress are told on standard error.
+    The address and the progress are reported on standard error.
 
     Raises:
         DataError: the network or the disk fails, or what came is not what was published; the line
@@ -61,10 +61,10 @@ def fetch(archive: Archive) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        found = _receive(archive, partial)
-        if found != archive.md5:
+        digest = _receive(archive, partial)
+        if digest != archive.md5:
             raise DataError(
-                f"{archive.name}: what {archive.url} gave has MD5 {found}, not {archive.md5}. "
+                f"{archive.name}: what {archive.url} gave has MD5 {digest}, not {archive.md5}. "
                 f"{archive.by_hand}."
             )
         os.replace(partial, path)
@@ -90,7 +90,7 @@ def _receive(archive: Archive, partial: Path) -> str:
     with urlopen(request, timeout=TIMEOUT_S) as answer, partial.open("wb") as file:
         length = answer.headers.get("Content-Length", "")
         total = int(length) if length.isdecimal() else None
-        for piece in _told(_pieces(answer), archive.name, total):
+        for piece in _with_progress(_pieces(answer), archive.name, total):
             digest.update(piece)
             file.write(piece)
         size = file.tell()
@@ -104,7 +104,7 @@ def _pieces(answer: Any) -> Iterator[bytes]:
         yield piece
 
 
-def _told(pieces: Iterator[bytes], name: str, total: int | None) -> Iterator[bytes]:
+def _with_progress(pieces: Iterator[bytes], name: str, total: int | None) -> Iterator[bytes]:
     """Yield the pieces; tell how far it is, in place on a terminal and as lines elsewhere."""
     live = sys.stderr.isatty()
     every = TERMINAL_EVERY_S if live else LINE_EVERY_S

@@ -43,11 +43,11 @@ def list_files(folder: Path, classes: Sequence[str]) -> Files:
     paths: list[Path] = []
     labels: list[int] = []
     for label, name in enumerate(classes):
-        own = folder / name
-        with _told(own):
-            names = sorted(os.listdir(own)) if own.is_dir() else []
+        class_folder = folder / name
+        with _read_failures(class_folder):
+            names = sorted(os.listdir(class_folder)) if class_folder.is_dir() else []
         kept = [n for n in names if n.lower().endswith(ENDINGS) and not n.startswith(".")]
-        paths.extend(own / n for n in kept)
+        paths.extend(class_folder / n for n in kept)
         labels.extend([label] * len(kept))
     if not paths:
         raise DataMissing(f"{folder}: no images. Put them there as <class>/*.jpg (png, webp).")
@@ -56,7 +56,7 @@ def list_files(folder: Path, classes: Sequence[str]) -> Files:
 
 def class_names(folder: Path) -> list[str]:
     """Return the sorted names of the folders in a folder, hidden ones left out."""
-    with _told(folder), os.scandir(folder) as entries:
+    with _read_failures(folder), os.scandir(folder) as entries:
         return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
 
 
@@ -116,9 +116,9 @@ def _signatures(title: str, folder: Path, paths: list[Path]) -> Iterator[bytes]:
     total, start = 0, len(folder.as_posix()) + 1
     for path in paths:
         size, crc, mark = 0, 0, ""
-        with _told(path):
+        with _read_failures(path):
             if not check_regular(path, LARGEST):
-                raise DataTorn(f"{path}: is not there any more")
+                raise DataTorn(f"{path}: no longer exists")
             with path.open("rb") as file:
                 while piece := file.read(PIECE_BYTES):
                     mark = " 16 bits" if size == 0 and is_deep_grey(piece) else mark
@@ -129,7 +129,7 @@ def _signatures(title: str, folder: Path, paths: list[Path]) -> Iterator[bytes]:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _read_failures(path: Path) -> Iterator[None]:
     """Turn what the system says of a file or its name into one line with its path."""
     try:
         yield

@@ -30,8 +30,8 @@ def with_files_held_out(files: ImageFiles, share: float) -> ImageFiles:
 
 
 def _held_out(labels: torch.Tensor, share: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    own = labels.cpu().numpy()
-    return share_of_each_class(own, share, stream(HELD_OUT_SEED, Purpose.DATA))
+    array = labels.cpu().numpy()
+    return share_of_each_class(array, share, stream(HELD_OUT_SEED, Purpose.DATA))
 
 
 def _chosen(files: Files, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Files:

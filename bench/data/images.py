@@ -119,7 +119,7 @@ def share_of_each_class(
     keys = generator.bit_generator.random_raw(len(labels))
     taken = np.zeros(len(labels), dtype=np.bool_)
     for label in np.unique(labels[labels >= 0]):
-        own = np.flatnonzero(labels == label)
-        count = max(at_least, round(share * len(own)))
-        taken[own[np.argsort(keys[own])][:count]] = True
+        rows = np.flatnonzero(labels == label)
+        count = max(at_least, round(share * len(rows)))
+        taken[rows[np.argsort(keys[rows])][:count]] = True
     return taken

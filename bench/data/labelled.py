@@ -35,7 +35,7 @@ def listed_rows(names: Sequence[str], path: Path) -> Rows:
 
     Args:
         names: of the training images' files.
-        path: of a list of names, one a line.
+        path: of a list of names, one per line.
 
     Raises:
         DataMissing: there is no list.
@@ -53,6 +53,6 @@ def listed_rows(names: Sequence[str], path: Path) -> Rows:
     rows = np.array([row for row, name in enumerate(names) if name in listed], dtype=np.int64)
     if len(rows) != len(listed):
         strange = sorted(listed - set(names))
-        told = ", ".join(ascii(name)[1:-1] for name in strange[:SHOWN])
-        raise DataFailure(f"{path}: {len(strange)} names are of no training image, such as {told}")
+        shown = ", ".join(ascii(name)[1:-1] for name in strange[:SHOWN])
+        raise DataFailure(f"{path}: {len(strange)} names are of no training image, such as {shown}")
     return rows

@@ -77,19 +77,19 @@ def _size_of(path: Path) -> int:
         DataTorn: it is a pipe or a device, which decoders would wait for, or gone.
     """
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError as fault:
         raise DataTorn(f"{path}: cannot be read ({fault.strerror or fault})") from fault
-    if not stat.S_ISREG(found.st_mode):
-        raise DataTorn(f"{path}: is no regular file")
-    return found.st_size
+    if not stat.S_ISREG(status.st_mode):
+        raise DataTorn(f"{path}: is not a regular file")
+    return status.st_size
 
 
 def _classes(name: str, folder: Path) -> list[str]:
     """Return the sorted WordNet ids: those of the folder, or ImageNet-100's as CMC lists them."""
-    found = class_names(folder / "train")
+    names = class_names(folder / "train")
     if name == "imagenet1k":
-        wanted, count = found, 1000
+        wanted, count = names, 1000
     else:
         text = (package_files("bench.data") / "imagenet100_classes.txt").read_text("ascii")
         wanted, count = sorted(text.split()), 100
@@ -126,8 +126,10 @@ class _Rows(Dataset[tuple[Tensor, ...] | DataTorn]):
 def _cut(image: Image.Image, numbers: Numbers, *, box: Box, sizes: Sequence[int]) -> list[Pixels]:
     """Return the crops of one image, V times (3, size, size), for numbers (V, U)."""
     crops = []
-    for size, own in zip(sizes, numbers, strict=True):
-        top, left, height, width = (int(edge) for edge in box(own, image.height, image.width))
+    for size, numbers_of_crop in zip(sizes, numbers, strict=True):
+        top, left, height, width = (
+            int(edge) for edge in box(numbers_of_crop, image.height, image.width)
+        )
         part = image.crop((left, top, left + width, top + height))
         resized = part.resize((size, size), Image.Resampling.BILINEAR)
         crops.append(np.asarray(resized).transpose(2, 0, 1))
@@ -206,7 +208,7 @@ def centre_crops(
     """
     rows = _Rows(files, partial(_centre, resize=resize, size=size), side=resize)
     steps = (np.arange(i, min(i + batch, len(files))) for i in range(0, len(files), batch))
-    for (images,) in _decoded(rows, ((own, own[None]) for own in steps), workers):
+    for (images,) in _decoded(rows, ((row, row[None]) for row in steps), workers):
         yield images
 
 

@@ -59,7 +59,7 @@ def download_torchvision(name: str, root: Path) -> None:
 
     source = _source(name)
     if (torn := _first_torn(source, root)) is None:
-        tell(f"{name}: there and whole in {root}")
+        tell(f"{name}: complete in {root}")
         return
     path = root / source.filename
     fetch(Archive(name, source.url, path, source.tgz_md5))
@@ -69,7 +69,7 @@ def download_torchvision(name: str, root: Path) -> None:
     except (OSError, RuntimeError, EOFError) as fault:
         raise DataError(f"{path}: cannot be unpacked ({' '.join(str(fault).split())})") from fault
     if (torn := _first_torn(source, root)) is not None:
-        raise DataTorn(f"{torn}: missing or torn after unpacking")
+        raise DataTorn(f"{torn}: missing or damaged after unpacking")
 
 
 def _source(name: str) -> Any:
@@ -110,4 +110,4 @@ def _first_torn(source: Any, root: Path) -> Path | None:
 
 
 def _remedy(name: str) -> str:
-    return f"missing or torn. 'bench datasets --get {name}' fetches it again."
+    return f"missing or damaged. 'bench datasets --get {name}' fetches it again."

@@ -50,8 +50,8 @@ class Ranks:
         """
         if rows % self.world_size:
             raise ValueError(f"{rows} rows do not divide among {self.world_size} ranks")
-        own = rows // self.world_size
-        return slice(self.rank * own, (self.rank + 1) * own)
+        size = rows // self.world_size
+        return slice(self.rank * size, (self.rank + 1) * size)
 
     def own(self, x: Tensor) -> Tensor:
         """Return this rank's rows of x."""
@@ -88,10 +88,10 @@ class Ranks:
     def every(self, x: Tensor) -> list[Tensor]:
         """Return the x of each rank, of one shape on all of them."""
         x = x.detach().contiguous()
-        found = [torch.empty_like(x) for _ in range(self.world_size)]
+        parts = [torch.empty_like(x) for _ in range(self.world_size)]
         with _heard():
-            dist.all_gather(found, x, group=self.tensors)
-        return found
+            dist.all_gather(parts, x, group=self.tensors)
+        return parts
 
     def sum_(self, x: Tensor) -> Tensor:
         """Sum a contiguous x over the ranks, in place; each gets the same bits."""

@@ -26,13 +26,13 @@ def agreed(
             heartbeat()
         except CellFailure as failure:
             fault = failure
-        told = (MAKE_WAY if warned() else STOP) if asked() else GO_ON
-        found = ranks.greatest(GIVE_UP if fault else told)
-        if found == GIVE_UP:
+        request = (MAKE_WAY if warned() else STOP) if asked() else GO_ON
+        strongest = ranks.greatest(GIVE_UP if fault else request)
+        if strongest == GIVE_UP:
             raise fault or CellFailure("another rank gave the training up")
-        if found == MAKE_WAY:
+        if strongest == MAKE_WAY:
             raise Preempted("a rank was warned")
-        if found == STOP:
+        if strongest == STOP:
             raise Interrupted("told to stop")
 
     return of_all_ranks

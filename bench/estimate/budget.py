@@ -52,7 +52,7 @@ class Costs:
                 self.free.add(e.cell.id)
             elif e.is_left:
                 if e.own_s is None or e.shared_s is None:
-                    raise LaunchError(f"how long {e.kind} takes is not known")
+                    raise LaunchError(f"the run time of {e.kind} is not known")
                 self.own[e.cell.id] = e.own_s
                 if e.training is not None:
                     self.shared[e.cell.id] = (e.training, e.shared_s)
@@ -62,7 +62,16 @@ class Costs:
         return all(name in self.own or name in self.free for name in cells)
 
     def of(self, cells: Iterable[str], chosen: set[str], paid: set[str]) -> float:
-        """Return what these cells cost beside those chosen, trainings in `paid` being paid."""
+        """Return what these cells cost beside those chosen, trainings in `paid` being paid.
+
+        Args:
+            cells: ids of known cells, see `can_have`.
+            chosen: ids of cells that are computed anyway.
+            paid: ids of shared trainings that are computed anyway.
+
+        Returns:
+            Seconds of one worker.
+        """
         new = [n for n in sorted(cells) if n not in chosen and n not in self.free]
         trainings = dict(self.shared[n] for n in new if n in self.shared)
         unpaid = [seconds for name, seconds in trainings.items() if name not in paid]

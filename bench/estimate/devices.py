@@ -85,9 +85,9 @@ def check_device(name: str) -> Device:
     Raises:
         LaunchError: there is none.
     """
-    found = device_named(name)
-    if found is None:
+    device = device_named(name)
+    if device is None:
         raise LaunchError(
             f"--on {name}: no such GPU in the table. {choices(name, list(devices()))}"
         )
-    return found
+    return device

@@ -128,9 +128,11 @@ class Estimator:
             groups[timing.cell.costs.group, here].append(timing)
             self.host.add(timing.cell, timing.peak_memory_gb)
             self.on_device.add(timing.cell, timing.device_peak_gb)
-        self._known = {key: Known(own, _where(own, here=key[1])) for key, own in groups.items()}
+        self._known = {
+            key: Known(group, _where(group, here=key[1])) for key, group in groups.items()
+        }
         self._trained: dict[str, bool] = {}
-        self._used: dict[tuple[str, bool], bool] = {}  # whether a probe told any, by group
+        self._used: dict[tuple[str, bool], bool] = {}  # by group: whether a probe was used
 
     @property
     def based_on(self) -> int:
@@ -143,9 +145,9 @@ class Estimator:
         cells: dict[str, int] = defaultdict(int)
         for key in self._used:
             cells[self._known[key].where] += self._known[key].finished
-        told = [f"{counted(n, 'finished cell')} of {where}" for where, n in cells.items() if n]
+        texts = [f"{counted(n, 'finished cell')} of {where}" for where, n in cells.items() if n]
         probes = {self._known[key].where for key, probed in self._used.items() if probed}
-        return told + [f"probes of {where}" for where in sorted(probes)]
+        return texts + [f"probes of {where}" for where in sorted(probes)]
 
     def _counts(self, timing: Timing) -> bool:
         """Whether it is of this kind of device; of GPUs in the table, of the same one."""
@@ -169,15 +171,15 @@ class Estimator:
                 continue
             lacking = known.lacks(costs, list(parts.values()))
             if not lacking and known.model is not None:
-                found = self._from_known(cell, costs, training, known, here=here)
-                by_probe = found.source == "probe"
+                predicted = self._from_known(cell, costs, training, known, here=here)
+                by_probe = predicted.source == "probe"
                 self._used[costs.group, here] = by_probe or self._used.get(
                     (costs.group, here), False
                 )
-                return found
+                return predicted
         if self.device is not None and costs.group == "images":
             return self._from_table(cell, costs, training, self.device)
-        message = f"nothing like it has run: {', '.join(lacking)}"
+        message = f"nothing comparable has run: {', '.join(lacking)}"
         return self._made(cell, training, None, None, "unknown", message, is_near=False)
 
     def _from_known(
@@ -197,8 +199,8 @@ class Estimator:
         self, cell: Cell, costs: Costs, training: str | None, device: Device
     ) -> Estimate:
         shared_s = device.seconds(costs.shared) if training is not None else 0.0
-        own_s, told = device.seconds(costs.own), f"model of {device.in_words}"
-        return self._made(cell, training, shared_s, own_s, "model", told, is_near=False)
+        own_s, basis = device.seconds(costs.own), f"model of {device.in_words}"
+        return self._made(cell, training, shared_s, own_s, "model", basis, is_near=False)
 
     def _made(
         self, cell: Cell, training: str | None, shared_s: float | None, own_s: float | None,

@@ -58,8 +58,8 @@ class CostModel:
         """
         error = 0.0
         for key in (ALL, *keys):
-            if own := self._left_over.get(key):
-                error += len(own) / (len(own) + 1) * (median(own) - error)
+            if errors := self._left_over.get(key):
+                error += len(errors) / (len(errors) + 1) * (median(errors) - error)
         return self._sum(terms) * math.exp(error)
 
     def _knows(self, name: str) -> bool:
@@ -81,11 +81,11 @@ def _fitted(measured: Sequence[Measured]) -> Mapping[str, float]:
     prior = math.sqrt(PRIOR) * np.eye(len(names))
     target = np.append(np.ones(len(measured)), math.sqrt(PRIOR) * np.ones(len(names)))
     weights = np.ones(len(measured))
-    found = np.ones(len(names))
+    factors = np.ones(len(names))
     for _ in range(ROUNDS):
         root = np.sqrt(weights)
         rows = np.vstack([root[:, None] * relative, prior])
-        found = nnls(rows, np.append(root, target[len(root) :]))[0]
-        errors = np.log(np.maximum(relative @ found, 1e-12))
+        factors = nnls(rows, np.append(root, target[len(root) :]))[0]
+        errors = np.log(np.maximum(relative @ factors, 1e-12))
         weights = 1 / (1 + (errors / USUAL_ERROR) ** 2)
-    return {name: float(f * u) for name, f, u in zip(names, found, usual, strict=True)}
+    return {name: float(f * u) for name, f, u in zip(names, factors, usual, strict=True)}

@@ -42,9 +42,9 @@ def _batch(cell: Cell) -> int:
 
 def _on_line(peaks: Peaks, batch: int) -> float:
     """Return the peak at a batch size on the line through those of others, which never falls."""
-    sizes, found = np.array(list(peaks), dtype=float), np.array(list(peaks.values()))
-    slope = max(0.0, float(np.polyfit(sizes, found, 1)[0]))
-    return round(float(found.mean() + slope * (batch - sizes.mean())), 3)
+    sizes, gigabytes = np.array(list(peaks), dtype=float), np.array(list(peaks.values()))
+    slope = max(0.0, float(np.polyfit(sizes, gigabytes, 1)[0]))
+    return round(float(gigabytes.mean() + slope * (batch - sizes.mean())), 3)
 
 
 def largest(peaks: Sequence[float | None]) -> float | None:

@@ -170,12 +170,12 @@ def _timings(left: Sequence[Cell], done: Sequence[Cell], store: Store) -> list[T
     asked = {cell.experiment for cell in left}
     if asked & set(TOGETHER):
         asked |= set(TOGETHER)
-    found: list[Timing] = []
+    timings: list[Timing] = []
     for experiment in sorted(asked):
-        own = [cell for cell in done if cell.experiment == experiment]
-        found += selected_timings(own, store)
-        found += sampled_timings(experiment, store, {cell.id for cell in own})
-    return found + [t for t in probed_timings(store.root) if t.cell.experiment in asked]
+        finished = [cell for cell in done if cell.experiment == experiment]
+        timings += selected_timings(finished, store)
+        timings += sampled_timings(experiment, store, {cell.id for cell in finished})
+    return timings + [t for t in probed_timings(store.root) if t.cell.experiment in asked]
 
 
 def _each(seconds: float | None, cells: int) -> float | None:

@@ -1,4 +1,4 @@
-"""Accuracy from a few labels a class, over several draws of them.
+"""Accuracy from a few labels per class, over several draws of them.
 
 Shapes: n training images, D dimensions, C classes.
 """
@@ -49,7 +49,7 @@ def few_shot(
     drawn = [_drawn(features, labels_a_class, classes, generator) for _ in range(draws)]
     ready = [normalise(draw, "standardise") for draw in drawn]
     scores = logistic_scores(ready, classes, C=1.0, iterations=ITERATIONS)
-    linear = [accuracy(found, features.test_labels).top1 for found in scores]
+    linear = [accuracy(scores_mC, features.test_labels).top1 for scores_mC in scores]
     nn = [knn_top1(draw, k=[1], tau=[None], classes=classes)[1, None].top1 for draw in drawn]
     return _mean_and_std("few_shot_linear_top1", linear) | _mean_and_std("few_shot_nn_top1", nn)
 

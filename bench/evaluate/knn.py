@@ -55,15 +55,17 @@ def knn_top1(
         raise ValueError(f"tau must be above 0, or None for a plain vote, found {list(tau)}")
     check_labels(features, classes)
     bank, queries = _ready(features, metric)
-    found: dict[tuple[int, float | None], list[Tensor]] = {(a, t): [] for a in k for t in tau}
+    positions_of: dict[tuple[int, float | None], list[Tensor]] = {
+        (a, t): [] for a in k for t in tau
+    }
     block = max(1, min(QUERIES, BLOCK_NUMBERS // n))
     for part, labels in zip(queries.split(block), features.test_labels.split(block), strict=True):
         sim_Bk, index_Bk = nearest(bank, part, max(k), metric)
         voters_Bk = features.train_labels[index_Bk]
         for at, positions in _positions(sim_Bk, voters_Bk, labels, k, tau, classes).items():
             for t, position in zip(tau, positions, strict=True):
-                found[at, t].append(position)
-    return {key: of_positions(torch.cat(positions)) for key, positions in found.items()}
+                positions_of[at, t].append(position)
+    return {key: of_positions(torch.cat(positions)) for key, positions in positions_of.items()}
 
 
 def nearest(bank: Tensor, queries: Tensor, k: int, metric: Metric) -> tuple[Tensor, Tensor]:
@@ -129,14 +131,14 @@ def _positions(
         [(below_Bk / t).exp() if t else torch.ones_like(below_Bk) for t in taus]
     )
     votes_TBC = torch.zeros(len(taus), queries, classes, dtype=torch.double, device=sim_Bk.device)
-    rows_B, found, counted = torch.arange(queries, device=sim_Bk.device), {}, 0
+    rows_B, positions, counted = torch.arange(queries, device=sim_Bk.device), {}, 0
     for k in sorted(set(ks)):
         _add_votes(votes_TBC, voters_Bk[:, counted:k], weight_TBk[:, :, counted:k])
         own_TB1, counted = votes_TBC[:, rows_B, labels_B].unsqueeze(2), k
         tie_TBC = (votes_TBC == own_TB1) & (first_BC < first_B1)
         before_TB = ((votes_TBC > own_TB1) | tie_TBC).sum(dim=2)
-        found[k] = before_TB.masked_fill(k <= first_B1.T, NO_GUESS)
-    return found
+        positions[k] = before_TB.masked_fill(k <= first_B1.T, NO_GUESS)
+    return positions
 
 
 def _add_votes(votes_TBC: Tensor, voters_Bk: Tensor, weight_TBk: Tensor) -> None:

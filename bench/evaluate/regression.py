@@ -38,12 +38,12 @@ def logistic_scores(
     penalty = (2 if len(own_C) == 2 else 1) / C  # two rows share the weights of their difference
     x_SnD = torch.stack([draw.train for draw in draws]).double()
     weights_SFC = fit(x_SnD, one_hot(labels_Sn, len(own_C)).double(), penalty, iterations)
-    found = []
+    scores = []
     for draw, weight_FC in zip(draws, weights_SFC, strict=True):
         scores_mC = draw.test.new_zeros(len(draw.test), classes, dtype=torch.float64)
         logits = torch.addmm(weight_FC[-1], draw.test.double(), weight_FC[:-1])
-        found.append(scores_mC.index_copy_(1, own_C, logits.softmax(dim=1)))
-    return found
+        scores.append(scores_mC.index_copy_(1, own_C, logits.softmax(dim=1)))
+    return scores
 
 
 def fit(x_SnD: Tensor, one_hot_SnC: Tensor, penalty: float, iterations: int) -> Tensor:
@@ -105,8 +105,8 @@ class _Problem:
             moved, size_S = self.x_SnF @ way, open_S.double()
             for _ in range(HALVINGS):
                 size = size_S[:, None, None]
-                there, found = w + size * way, logits + size * moved
-                loss_there, gradient_there = self.loss(there, found)
+                there, logits_there = w + size * way, logits + size * moved
+                loss_there, gradient_there = self.loss(there, logits_there)
                 enough = loss + 1e-4 * size_S * _dot(gradient, way) + 1e-13 * loss.abs()
                 if bool((loss_there <= enough).all()):
                     break
@@ -115,7 +115,7 @@ class _Problem:
             along = _dot(step, change)
             pairs.append((step, change, torch.where(along > 0, 1 / along, 0.0)))
             pairs = pairs[-MEMORY:]
-            w, logits, loss, gradient = there, found, loss_there, gradient_there
+            w, logits, loss, gradient = there, logits_there, loss_there, gradient_there
         return w
 
     def _inverse_hessian(

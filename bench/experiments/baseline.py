@@ -10,7 +10,8 @@ from bench.cells.baseline import NETWORK, TRAINING, Baseline
 from bench.cells.supervised import Supervised
 from bench.data.streams import Purpose, stream
 from bench.experiments.deterministic import deterministic
-from bench.experiments.evaluations import Evaluator, Frozen
+from bench.experiments.evaluations import Evaluator
+from bench.experiments.layers import Frozen
 from bench.experiments.outcome import Clock, Outcome, Result, Spent, one_by_one
 from bench.experiments.timing import seconds_of, steps_s
 from bench.networks.encoder import make_encoder
@@ -25,7 +26,13 @@ ACCURACIES = ("knn", "linear", "few-shot", "warped-knn", "warped-linear", "warpe
 
 
 def run(cells: Sequence[Baseline], folders: Folders, device: str) -> list[Outcome]:
-    """Evaluate each baseline; the history of a training with labels holds a line an epoch."""
+    """Evaluate each baseline; the history of a training with labels holds a line per epoch.
+
+    Args:
+        cells: each is computed by itself.
+        folders: their folders, in the same order.
+        device: where to compute, as torch names it.
+    """
     return one_by_one(_result, cells, folders, device)
 
 
@@ -108,6 +115,6 @@ def _classifier(cell: Baseline) -> Supervised:
     """Return the cell of `supervised` with the network and the training of a baseline."""
     head = {"experiment": "supervised", "loss": "cross-entropy", "train_images": cell.train_images}
     names = ("dataset", "image_size", "seed", *NETWORK, *TRAINING)
-    own = {name: getattr(cell, name) for name in names}
-    given = {name: value for name, value in own.items() if value is not None}
+    settings = {name: getattr(cell, name) for name in names}
+    given = {name: value for name, value in settings.items() if value is not None}
     return Supervised.model_validate(head | given)

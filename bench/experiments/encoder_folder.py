@@ -41,7 +41,7 @@ def check_encoder(path: Path) -> None:
     left = 4 * path.stat().st_size  # tensors may share their numbers
     for name, value in weights.items():
         if not isinstance(name, str) or not isinstance(value, torch.Tensor):
-            raise ValueError(f"{name!r} is no tensor")
+            raise ValueError(f"{name!r} is not a tensor")
         if value.is_meta or value.layout != torch.strided:
             raise ValueError(f"{name!r} holds no dense numbers")
         left -= value.nbytes
@@ -71,7 +71,7 @@ class TrainedFolder(CellFolder):
     def evaluation(self, cell: Pretrain, name: str) -> dict[str, float] | None:
         """Return what an evaluation found; None if it was not done under the cell's protocol.
 
-        One that is not what was written is told, and as if it was not done.
+        One that is not what was written is reported, and as if it was not done.
         """
         path = self.evaluation_file(cell.evaluation_id(name))
         try:

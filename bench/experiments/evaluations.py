@@ -1,9 +1,9 @@
 """The evaluations of a trained encoder: each gives metrics, each has its protocol in the cell."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from bench.evaluate.few_shot import few_shot
 from bench.evaluate.knn import knn_top1
 from bench.evaluate.linear import OnlineLinear, Shown, linear_top1
 from bench.evaluate.separation import class_separation
+from bench.experiments.layers import Layers, encoder_of
 from bench.losses import (
     align,
     correlation,
@@ -41,27 +42,6 @@ REDRAWN = 3  # pairs of draws of keys
 
 Evaluated = Pretrain | Baseline
 """A cell that asks for accuracies."""
-
-
-class Layers(Hashable, Protocol):
-    """What evaluations take features from; `Online` is one."""
-
-    @property
-    def backbone(self) -> nn.Module:
-        """From images (B, 3, H, W) to features (B, F)."""
-
-    @property
-    def embedding(self) -> nn.Module:
-        """From images to what is behind the projector."""
-
-
-class Frozen(nn.Module):
-    """An encoder without a head."""
-
-    def __init__(self, backbone: nn.Module) -> None:
-        """Take what maps images (B, 3, H, W) to features (B, F)."""
-        super().__init__()
-        self.backbone = self.embedding = backbone
 
 
 class Evaluator:
@@ -100,20 +80,20 @@ class Evaluator:
         assert isinstance(online, Online)
         features = self._of(online.backbone if cell.watch == "knn" else online.embedding)
         k, tau = min(WATCH_K, len(features.train)) if cell.watch == "knn" else 1, WATCH_TAU
-        found = knn_top1(features, k=[k], tau=[tau], classes=self.classes)
-        told = {"knn_top1": found[k, tau].top1}
+        votes = knn_top1(features, k=[k], tau=[tau], classes=self.classes)
+        metrics = {"knn_top1": votes[k, tau].top1}
         if cell.components or cell.eigenspaces:
             outputs = extract(online.embedding, self.source.plain("test"))
             if cell.norm == "l2":
                 outputs = nn.functional.normalize(outputs, dim=1)
             if cell.components:
-                told["principal_component_ratio"] = float(principal_component_ratio(outputs))
+                metrics["principal_component_ratio"] = float(principal_component_ratio(outputs))
             if cell.eigenspaces:
                 weight = online.predictor[0].get_parameter("weight")
-                told["eigenspace_alignment"] = float(
+                metrics["eigenspace_alignment"] = float(
                     eigenspace_alignment(weight, correlation(outputs))
                 )
-        return told
+        return metrics
 
     def online_top1(self, head: OnlineLinear, online: Online) -> float:
         """Return the accuracy of the classifier that was trained beside the encoder, in percent."""
@@ -121,13 +101,19 @@ class Evaluator:
         return head.top1(features, self.source.labels["test"])
 
     def evaluate(self, name: str, cell: Any, online: Any) -> dict[str, float]:
-        """Return the metrics of an evaluation; none if the cell does not ask for it."""
+        """Return the metrics of an evaluation; none if the cell does not ask for it.
+
+        Args:
+            name: of the evaluation, such as "knn".
+            cell: the cell; its fields are the evaluation's settings.
+            online: the trained encoder.
+        """
         return _EVALUATIONS[name](self, cell, online)
 
     def _of(self, encoder: nn.Module) -> Features:
         train, test = (extract(encoder, self.source.plain(part)) for part in PARTS)
         labels = {part: self.source.labels[part] for part in PARTS}
-        labelled = {part: own[own >= 0] for part, own in labels.items()}
+        labelled = {part: part_labels[part_labels >= 0] for part, part_labels in labels.items()}
         return Features(train, labelled["train"], test, labelled["test"])
 
     def _extract(self, layer: str, online: Layers, warp: str) -> Features:
@@ -153,20 +139,38 @@ class Evaluator:
         )
 
     def knn(self, cell: Evaluated, online: Layers, warp: str = "none") -> dict[str, float]:
-        """Vote of the nearest training images."""
+        """Return the accuracy of the vote of the nearest training images.
+
+        Args:
+            cell: sets k, the temperature of the vote, the distance and the layer.
+            online: the trained encoder.
+            warp: how test images are warped, a key of `WARPS`, or "none".
+
+        Returns:
+            knn_top1 and knn_top5, in percent of the test images.
+        """
         votes = self._votes(cell.features, cell.knn_metric, online, warp)
-        found = votes[cell.knn_k, cell.knn_tau]
-        return {"knn_top1": found.top1, "knn_top5": found.top5}
+        top = votes[cell.knn_k, cell.knn_tau]
+        return {"knn_top1": top.top1, "knn_top5": top.top5}
 
     def linear(self, cell: Evaluated, online: Layers, warp: str = "none") -> dict[str, float]:
-        """A linear classifier on frozen features."""
+        """Return the accuracy of a linear classifier on frozen features.
+
+        Args:
+            cell: sets the protocol of the classifier and the layer.
+            online: the trained encoder.
+            warp: how test images are warped, a key of `WARPS`, or "none".
+
+        Returns:
+            linear_top1 and linear_top5, in percent of the test images; none without a protocol.
+        """
         protocol, shown = cell.linear_protocol, None
         if protocol is None:
             return {}
         if protocol.shown != "image":
             views = CROP_FLIP(cell.image_size) if protocol.shown == "crop-flip" else views_of(cell)
             shown = self._shown(cell, views.first(), online)
-        found = linear_top1(
+        top = linear_top1(
             self._features(cell.features, online, warp),
             protocol=protocol,
             shown=shown,
@@ -174,7 +178,7 @@ class Evaluator:
             generator=stream(cell.seed, Purpose.EVALUATE, 0),
             optimiser=make_optimiser,
         )
-        return {"linear_top1": found.top1, "linear_top5": found.top5}
+        return {"linear_top1": top.top1, "linear_top5": top.top5}
 
     def _shown(self, cell: Evaluated, views: Views, online: Layers) -> Shown:
         """Return what gives features of a new view of labelled training images in every epoch."""
@@ -195,7 +199,13 @@ class Evaluator:
         return shown
 
     def few_shot(self, cell: Evaluated, online: Layers, warp: str = "none") -> dict[str, float]:
-        """Classifiers from a few labels a class."""
+        """Return the accuracy, in percent, of classifiers from a few labels per class.
+
+        Args:
+            cell: sets the labels per class, how many draws of them, and the layer.
+            online: the trained encoder.
+            warp: how test images are warped, a key of `WARPS`, or "none".
+        """
         if cell.few_shot is None:
             return {}
         return few_shot(
@@ -272,8 +282,8 @@ def _warped(
     def evaluate(evaluator: Evaluator, cell: Evaluated, online: Layers) -> dict[str, float]:
         if cell.test_warp == "none":
             return {}
-        found = evaluation(evaluator, cell, online, cell.test_warp)
-        return {f"warped_{name}": value for name, value in found.items()}
+        metrics = evaluation(evaluator, cell, online, cell.test_warp)
+        return {f"warped_{name}": value for name, value in metrics.items()}
 
     return evaluate
 
@@ -288,8 +298,3 @@ _EVALUATIONS: dict[str, Callable[[Evaluator, Any, Any], dict[str, float]]] = {
     "warped-linear": _warped(Evaluator.linear),
     "warped-few-shot": _warped(Evaluator.few_shot),
 }
-
-
-def encoder_of(layer: str, online: Layers) -> nn.Module:
-    """Return what maps images to the features of a layer: the backbone or the projector."""
-    return online.backbone if layer == "backbone" else online.embedding

@@ -19,7 +19,7 @@ from bench.cells.pretrain import Pretrain
 from bench.environment import extra
 from bench.errors import StoreError
 from bench.experiments.encoder_folder import TrainedFolder
-from bench.experiments.evaluations import encoder_of
+from bench.experiments.layers import encoder_of
 from bench.experiments.loaded_encoder import LoadedEncoder, network_of, with_feature_dim
 from bench.files.atomic import read_json, to_json, write_whole
 from bench.files.messages import warn
@@ -55,14 +55,14 @@ def export_encoders(cells: Sequence[Cell], store: Store, folder: Path, data: Pat
         if isinstance(cell, Pretrain) and state.state == State.DONE:
             trained.setdefault(cell.training_id, []).append(cell)
     count = 0
-    for name, own in trained.items():
+    for name, sharing in trained.items():
         home = TrainedFolder(store.root / TRAINED / name)
         if not home.is_done:
             continue
         if (why := damage_of(home, whole=True)) is not None:
             warn(f"{why}; it is left out")
             continue
-        _write(own, home, folder / name, preprocessing_of(own[0], data))
+        _write(sharing, home, folder / name, preprocessing_of(sharing[0], data))
         count += 1
     return count
 
@@ -82,12 +82,12 @@ def _write(
 
 def _config(cells: Sequence[Pretrain], home: TrainedFolder, preprocess: Preprocessing) -> Config:
     cell, size = cells[0], preprocess.size
-    found: Config = {
+    config: Config = {
         "bench": {
             "format": FORMAT,
             "version": __version__,
             "training": cell.training_id,
-            "cells": [own.id for own in cells],
+            "cells": [exported.id for exported in cells],
             "cell": cell.model_dump(mode="json"),
             "preprocess": vars(preprocess),
             "origin": flatten(home.provenance()),
@@ -96,7 +96,7 @@ def _config(cells: Sequence[Pretrain], home: TrainedFolder, preprocess: Preproce
     name = timm_name(cell.arch, cell.stem, cell.width, cell.colour)
     if name is not None:
         resize = preprocess.crop[0] if preprocess.crop else size
-        found |= {
+        config |= {
             "architecture": name,
             "num_classes": 0,
             "pretrained_cfg": {
@@ -110,7 +110,7 @@ def _config(cells: Sequence[Pretrain], home: TrainedFolder, preprocess: Preproce
                 "classifier": "fc",
             },
         }
-    return found
+    return config
 
 
 def encoder_of_export(folder: Path) -> LoadedEncoder:
@@ -122,15 +122,15 @@ def encoder_of_export(folder: Path) -> LoadedEncoder:
     load = extra("safetensors.torch", "an exported encoder").load
     config = read_json(folder / CONFIG)
     try:
-        own = config["bench"]
-        cell = CELLS[own["cell"]["experiment"]].model_validate(own["cell"])
+        described = config["bench"]
+        cell = CELLS[described["cell"]["experiment"]].model_validate(described["cell"])
         assert isinstance(cell, Pretrain)
         given: dict[str, Any] = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in own["preprocess"].items()
+            k: tuple(v) if isinstance(v, list) else v for k, v in described["preprocess"].items()
         }
         preprocess = Preprocessing(**given)
     except (AssertionError, KeyError, TypeError, ValidationError) as fault:
-        why = "is no config of an encoder that this version of bench exports"
+        why = "is not the config of an encoder that this version of bench exports"
         raise StoreError(f"{folder / CONFIG}: {why}") from fault
     online = Online(cell)
     for name, part in ((MODEL, online.backbone), (PROJECTOR, online.projector)):

@@ -45,12 +45,12 @@ def run(
     """
     if cells[0].start == "scratch":
         return one_by_one(_from_scratch, cells, folders, device)
-    own = dict(zip((cell.id for cell in cells), folders, strict=True))
+    folder_of = dict(zip((cell.id for cell in cells), folders, strict=True))
 
     def tuned(
         cell: FineTune, source: Source, home: TrainedFolder, _: Evaluator, online: Online
     ) -> Outcome:
-        return attempted(partial(_tuned, cell, own[cell.id], source, device, home, online))
+        return attempted(partial(_tuned, cell, folder_of[cell.id], source, device, home, online))
 
     return pretrain.run_on_encoder(cells, folders, device, ranks, tuned, with_history=False)
 
@@ -73,8 +73,8 @@ def probe(cell: FineTune, data: Path, device: str, clock: Clock) -> Spent:
         shared = pretrain.probe(cell.trained.model_copy(update=unasked), data, device, clock).shared
     source = open_source(cell, data, device)
     tuning = FineTuning(cell, source, labelled_rows(cell, source), device, None)
-    own = cell.costs.own[f"multiply-adds {cell.network.name}"]
-    seconds = forward_rate(tuning.online, source, cell, clock) * own
+    multiply_adds = cell.costs.own[f"multiply-adds {cell.network.name}"]
+    seconds = forward_rate(tuning.online, source, cell, clock) * multiply_adds
     tested_s = seconds_unless_long(tuning.accuracies, clock, expected_s=seconds)
     if not has_long_steps(tuning, seconds):
         seconds = steps_s(tuning, clock) + tested_s
@@ -110,9 +110,9 @@ def _tuned(
     home: TrainedFolder,
     online: Online,
 ) -> Result:
-    found = _result(cell, folder, source, device, online)
+    result = _result(cell, folder, source, device, online)
     named = {"encoder": home.path.name, "trained": home.provenance()}
-    return replace(found, provenance=found.provenance | named)
+    return replace(result, provenance=result.provenance | named)
 
 
 def _result(

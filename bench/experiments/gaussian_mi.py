@@ -1,6 +1,6 @@
 """MI bound of correlated Gaussians by a separable critic (EqCo, App. C, Table 9).
 
-Shapes: S stacked cells, E = 2 S encoders (those of X first, then those of Y), K pairs a step, D
+Shapes: S stacked cells, E = 2 S encoders (those of X first, then those of Y), K pairs per step, D
 dimensions. The backward pass is written out: the step is little more than its matrix products.
 """
 
@@ -24,7 +24,13 @@ RECORD_EVERY = 100
 
 
 def run(cells: Sequence[GaussianMI], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
-    """Train the critics and estimate the bound with their weights frozen."""
+    """Train the critics and estimate the bound with their weights frozen.
+
+    Args:
+        cells: cells that may be stacked: equal `stack_key`.
+        folders: their folders, in the same order.
+        device: where to compute, as torch names it.
+    """
     critics = Critics(cells, device)
     with torch.no_grad():
         failures = train_stack(critics, folders, steps=cells[0].steps, record_every=RECORD_EVERY)

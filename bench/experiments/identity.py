@@ -13,7 +13,7 @@ from bench.experiments.identities import (
     mutual_information,
     unigrad,
 )
-from bench.experiments.identities.draw import Draw, Found
+from bench.experiments.identities.draw import Deviations, Draw
 from bench.experiments.outcome import Outcome, Result
 from bench.results.folder import CellFolder
 
@@ -21,17 +21,23 @@ GROUPS = (dcl, eqco, mutual_information, unigrad, dual_temperature)
 
 
 def run(cells: Sequence[Identity], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
-    """Try each cell's identity on its draws."""
+    """Try each cell's identity on its draws.
+
+    Args:
+        cells: each is computed by itself.
+        folders: not used, the cells write no files of their own.
+        device: not used, the identities are evaluated on the CPU.
+    """
     return [Result(_metrics(cell)) for cell in cells]
 
 
-def identity_named(name: str) -> Callable[[Draw], Found]:
+def identity_named(name: str) -> Callable[[Draw], Deviations]:
     """Return the function of an identity: `la0-is-ball` is `la0_is_ball`."""
     function = name.replace("-", "_")
-    found: Callable[[Draw], Found] = next(
+    identity: Callable[[Draw], Deviations] = next(
         getattr(group, function) for group in GROUPS if hasattr(group, function)
     )
-    return found
+    return identity
 
 
 def _metrics(cell: Identity) -> dict[str, float]:
@@ -41,8 +47,8 @@ def _metrics(cell: Identity) -> dict[str, float]:
         identity(Draw(stream(cell.seed, Purpose.DATA, i), cell.N, cell.d))
         for i in range(cell.draws)
     ]
-    differences = [x.detach().abs().max() for found in draws for x in found.differences]
-    margins = [x.detach().flatten() for found in draws for x in found.margins]
+    differences = [x.detach().abs().max() for deviations in draws for x in deviations.differences]
+    margins = [x.detach().flatten() for deviations in draws for x in deviations.margins]
     metrics = {}
     if differences:
         metrics["largest_difference"] = float(torch.stack(differences).max())

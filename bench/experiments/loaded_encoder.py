@@ -12,7 +12,7 @@ from bench.cells.cell import Cell
 from bench.cells.pretrain import Pretrain
 from bench.errors import BenchError, StoreError
 from bench.experiments.encoder_folder import TrainedFolder
-from bench.experiments.evaluations import encoder_of
+from bench.experiments.layers import encoder_of
 from bench.methods.online_network import Online
 from bench.results.damage import damage_of
 from bench.results.digests import TRAINED

@@ -50,6 +50,12 @@ def run(
 
     Of several ranks all train, each on its share of every batch; the first alone writes, and
     evaluates after that: the others return nothing then.
+
+    Args:
+        cells: cells of one encoder: equal `training_id`.
+        folders: their folders, in the same order.
+        device: where to compute, as torch names it.
+        ranks: the processes that train together; each calls this.
     """
     return run_on_encoder(cells, folders, device, ranks, _outcome)
 
@@ -171,9 +177,9 @@ def _outcome(
 
 def _check_alike(source: Source, ranks: Ranks) -> None:
     """Raise a DataFailure if ranks, maybe on several machines, see different images."""
-    if len(found := set(ranks.hear_all(source.meta.fingerprint))) > 1:
-        told = ", ".join(sorted(found))
-        raise DataFailure(f"the ranks see different images: fingerprints {told}")
+    if len(fingerprints := set(ranks.hear_all(source.meta.fingerprint))) > 1:
+        listed = ", ".join(sorted(fingerprints))
+        raise DataFailure(f"the ranks see different images: fingerprints {listed}")
 
 
 def _have_trained(
@@ -259,7 +265,7 @@ def _training(cell: Pretrain, source: Source, device: str, ranks: Ranks) -> Trai
     if step_kind() == "plain":
         return Training(cell, source, device, ranks)
     if ranks.many:
-        raise DataFailure("BENCH_STEP=graph: several ranks have the plain step alone")
+        raise DataFailure("BENCH_STEP=graph: only the plain step supports several ranks")
     return StaticTraining(cell, source, device)
 
 

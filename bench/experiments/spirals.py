@@ -25,7 +25,13 @@ SHOWN = 1000  # test points whose representation is kept for the figure
 
 
 def run(cells: Sequence[Spirals], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
-    """Train the encoders, then predict the spiral from their output by logistic regression."""
+    """Train the encoders, then predict the spiral from their output by logistic regression.
+
+    Args:
+        cells: cells that may be stacked: equal `stack_key`.
+        folders: their folders, in the same order.
+        device: where to compute, as torch names it.
+    """
     encoders = Encoders(cells, device)
     failures = train_stack(encoders, folders, steps=cells[0].iterations, record_every=RECORD_EVERY)
     results = encoders.results([folder.history() for folder in folders])
@@ -98,11 +104,11 @@ class Encoders:
     def batch(self, step: int) -> Tensor:
         """Return the rows of a step's batch for each cell, shape (S, B); an epoch has all rows."""
         size = min(self.first.batch_size, self.train_count)
-        epoch, place = divmod(step, self.train_count // size)
+        epoch, index = divmod(step, self.train_count // size)
         orders = [
             stream(c.seed, Purpose.ORDER, epoch).permutation(self.train_count) for c in self.cells
         ]
-        rows = np.stack([order[place * size : (place + 1) * size] for order in orders])
+        rows = np.stack([order[index * size : (index + 1) * size] for order in orders])
         return torch.from_numpy(rows).to(self.device)
 
     def _bank_loss(self, batch: Tensor, rows_SB: Tensor, step: int) -> Tensor:
@@ -112,8 +118,8 @@ class Encoders:
         negatives.
         """
         query = self.embed(self.view(batch, step, 0))
-        own = rows_SB[..., None].expand(-1, -1, 2)
-        positive = self.bank.gather(1, own)
+        entries = rows_SB[..., None].expand(-1, -1, 2)
+        positive = self.bank.gather(1, entries)
         drawn = np.stack(
             [
                 stream(c.seed, Purpose.NEGATIVES, step).choice(
@@ -128,7 +134,7 @@ class Encoders:
         sim_SBK = sim_SBK.masked_fill(drawn_SK[:, None, :] == rows_SB[..., None], -torch.inf)
         loss = infonce((query * positive).sum(-1), sim_SBK, tau=self.first.tau).mean(dim=1)
         rate = self.first.bank_rate or 0.0
-        self.bank.scatter_(1, own, rate * positive + (1 - rate) * query.detach())
+        self.bank.scatter_(1, entries, rate * positive + (1 - rate) * query.detach())
         return loss
 
     def _batch_loss(self, batch: Tensor, rows_SB: Tensor, step: int) -> Tensor:

@@ -23,7 +23,13 @@ from bench.train.supervised import SupervisedTraining
 
 
 def run(cells: Sequence[Supervised], folders: Folders, device: str) -> list[Outcome]:
-    """Train each classifier; its history holds a line an epoch."""
+    """Train each classifier; its history holds a line per epoch.
+
+    Args:
+        cells: each is trained by itself.
+        folders: their folders, in the same order.
+        device: where to compute, as torch names it.
+    """
     return one_by_one(_result, cells, folders, device)
 
 

@@ -47,10 +47,10 @@ class Stopwatch:
         Args:
             stack: cells that share them.
         """
-        found = {"began": self.began, "wall_s": (time.monotonic() - self._wall) / stack}
+        times = {"began": self.began, "wall_s": (time.monotonic() - self._wall) / stack}
         if self._cpu is not None:
-            found["cpu_s"] = (time.process_time() - self._cpu) / stack
-        return found
+            times["cpu_s"] = (time.process_time() - self._cpu) / stack
+        return times
 
 
 def seconds_of(work: Callable[[], Any], clock: Clock) -> float:

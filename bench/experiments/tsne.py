@@ -12,7 +12,8 @@ from bench.errors import DataFailure
 from bench.evaluate.features import extract
 from bench.evaluate.tsne import tsne
 from bench.experiments.encoder_folder import TrainedFolder
-from bench.experiments.evaluations import Evaluator, encoder_of
+from bench.experiments.evaluations import Evaluator
+from bench.experiments.layers import encoder_of
 from bench.experiments.outcome import Outcome, Result
 from bench.experiments.pretrain import probe, run_on_encoder
 from bench.methods.online_network import Online
@@ -26,7 +27,14 @@ SEEDS = 2**31
 def run(
     cells: Sequence[TSNE], folders: Folders, device: str, ranks: Ranks = ALONE
 ) -> list[Outcome]:
-    """Train the encoder that the cells share, unless it is there, and map its features."""
+    """Train the encoder that the cells share, unless it is there, and map its features.
+
+    Args:
+        cells: cells of one encoder: equal `training_id`.
+        folders: their folders, in the same order.
+        device: where to compute, as torch names it.
+        ranks: the processes that train together; each calls this.
+    """
     return run_on_encoder(cells, folders, device, ranks, _mapped, with_history=False)
 
 

@@ -25,7 +25,13 @@ FRESH = 1  # key of the samples that training never saw; the training samples ha
 def run(
     cells: Sequence[VinceGaussian], folders: Sequence[CellFolder], device: str
 ) -> list[Outcome]:
-    """Train the encoders, then estimate both bounds on the training samples and on fresh ones."""
+    """Train the encoders, then estimate both bounds on the training samples and on fresh ones.
+
+    Args:
+        cells: cells that may be stacked: equal `stack_key`.
+        folders: their folders, in the same order.
+        device: where to compute, as torch names it.
+    """
     encoders = Encoders(cells, device)
     per_epoch = encoders.steps_per_epoch
     failures = train_stack(
@@ -101,12 +107,12 @@ class Encoders:
 
     def batch(self, step: int) -> Tensor:
         """Return the rows of a step's batch for each cell, shape (S, B)."""
-        epoch, place = divmod(step, self.steps_per_epoch)
+        epoch, index = divmod(step, self.steps_per_epoch)
         size = self.first.batch_size
         orders = [
             stream(c.seed, Purpose.ORDER, epoch).permutation(c.dataset_size) for c in self.cells
         ]
-        rows = np.stack([order[place * size : (place + 1) * size] for order in orders])
+        rows = np.stack([order[index * size : (index + 1) * size] for order in orders])
         return torch.from_numpy(rows).to(self.device)
 
     def losses(
@@ -126,6 +132,15 @@ class Encoders:
         representation of y_1, its own entry left out; K negatives are drawn independently from
         the nearest `valid_percent` (from everything if not `restricted`), as q_T of Cor. 4.1.1
         is a product of independent draws.
+
+        Args:
+            query: representations of x, unit-free, shape (S, B, D).
+            key: those of the y that belong to them, shape (S, B, D).
+            rows_SB: the rows of the pairs among the samples, int64.
+            keys_SND: representations of all y, or the bank, which negatives are taken from.
+            purpose: TRAIN ranks the bank, EVALUATE the keys themselves.
+            step: with the purpose, the key of the random draw of negatives.
+            restricted: whether negatives come from the nearest `valid_percent` alone.
         """
         ranked = self.bank if purpose == Purpose.TRAIN else keys_SND
         sims = []

@@ -28,10 +28,10 @@ def draw_arrays(figure: Figure, cells: Sequence[Cell], done: Done) -> Canvas | N
         cells: all cells of the selection.
         done: the finished ones.
     """
-    own = _with_arrays(figure, cells, done)
-    if not own:
+    kept = _with_arrays(figure, cells, done)
+    if not kept:
         return None
-    return _scatter(figure, own) if figure.draw == "scatter" else _distribution(figure, own)
+    return _scatter(figure, kept) if figure.draw == "scatter" else _distribution(figure, kept)
 
 
 def has_arrays(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
@@ -48,11 +48,11 @@ def has_arrays(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
 def _with_arrays(figure: Figure, cells: Sequence[Cell], done: Done) -> Done:
     """Return the cells that the figure draws and whose arrays are of its kind and alike."""
     within = chosen_by(figure, cells or [cell for cell, _ in done])
-    own = [(c, kept) for c, kept in done if within(c) and _can_be_drawn(kept.arrays, figure)]
-    if figure.draw == "scatter" or not own:
-        return own
-    bins = Counter(len(kept.arrays[figure.y]) for _, kept in own).most_common(1)[0][0]
-    return [(cell, kept) for cell, kept in own if len(kept.arrays[figure.y]) == bins]
+    drawable = [(c, kept) for c, kept in done if within(c) and _can_be_drawn(kept.arrays, figure)]
+    if figure.draw == "scatter" or not drawable:
+        return drawable
+    bins = Counter(len(kept.arrays[figure.y]) for _, kept in drawable).most_common(1)[0][0]
+    return [(cell, kept) for cell, kept in drawable if len(kept.arrays[figure.y]) == bins]
 
 
 def _can_be_drawn(arrays: Arrays, figure: Figure) -> bool:
@@ -105,7 +105,7 @@ def _distribution(figure: Figure, done: Done) -> Canvas:
     draw_distribution({name: shares[name] for name in ordered(shares)}, axes[0], by)
     if figure.log_y:
         axes[0].set_yscale("log")
-    counts = sorted({len(found) for found in shares.values()})
+    counts = sorted({len(curves) for curves in shares.values()})
     counts_text = " to ".join(map(str, counts[:1] + counts[1:][-1:]))
     add_legend(canvas, axes, f"mean over seeds (n = {counts_text})")
     return canvas

@@ -36,8 +36,8 @@ def summarise(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
     values = frame.groupby(x, sort=True)[y]
     n, mean, std = values.count(), values.mean(), values.std()
     half = half_width(std / n**0.5, n - 1).where(n > 1, 0.0)
-    found = pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half, "n": n})
-    return found.reset_index()
+    summary = pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half, "n": n})
+    return summary.reset_index()
 
 
 def with_ribbon(frame: pd.DataFrame, x: str, y: str, ribbon: str | None) -> pd.DataFrame:
@@ -49,11 +49,11 @@ def with_ribbon(frame: pd.DataFrame, x: str, y: str, ribbon: str | None) -> pd.D
         y: column of the numbers.
         ribbon: column of a standard deviation; None: the interval.
     """
-    found = summarise(frame, x, y)
+    summary = summarise(frame, x, y)
     if ribbon is None:
-        return found
+        return summary
     half = summarise(frame, x, ribbon)["mean"]
-    return found.assign(low=found["mean"] - half, high=found["mean"] + half)
+    return summary.assign(low=summary["mean"] - half, high=summary["mean"] + half)
 
 
 def draw_lines(  # noqa: PLR0913
@@ -86,12 +86,12 @@ def draw_lines(  # noqa: PLR0913
     shared = reference is not None and frame.groupby(x)[reference].nunique().max() == 1
     lines = {}
     for name in names:
-        own = frame[frame[by] == name] if by else frame
-        line = with_ribbon(own, x, y, ribbon)
+        rows = frame[frame[by] == name] if by else frame
+        line = with_ribbon(rows, x, y, ribbon)
         if line["n"].any():
-            lines[name] = (own, line if ribbon else interval_drawn(line, y))
+            lines[name] = (rows, line if ribbon else interval_drawn(line, y))
     widths = widths_apart([line.set_index(x)["mean"] for _, line in lines.values()])
-    for (name, (own, line)), width in zip(lines.items(), widths, strict=True):
+    for (name, (rows, line)), width in zip(lines.items(), widths, strict=True):
         style = looks[name]
         bars = np.array([line["mean"] - line["low"], line["high"] - line["mean"]])
         ax.errorbar(
@@ -100,9 +100,9 @@ def draw_lines(  # noqa: PLR0913
             zorder=3,
         )  # fmt: skip
         if not ribbon:
-            draw_seeds(own, ax, x=x, y=y, style=style)
+            draw_seeds(rows, ax, x=x, y=y, style=style)
         if reference and not shared:
-            dashed = summarise(own, x, reference)
+            dashed = summarise(rows, x, reference)
             ax.plot(dashed[x], dashed["mean"], color=style.colour, ls="--", lw=0.9)
     if reference and shared:
         dashed = summarise(frame, x, reference)
@@ -134,12 +134,12 @@ def draw_printed(
     if by is not None:
         looks[UNKNOWN] = Style(GREY, "o", "")
     for name, style in looks.items():
-        own = (points[points[by] == name] if by else points).sort_values(x)
-        if own.empty:
+        rows = (points[points[by] == name] if by else points).sort_values(x)
+        if rows.empty:
             continue
         label = "line not stated" if name == UNKNOWN else line_label(by, name)
         ax.plot(
-            own[x], own["value"], ls="-" if joined and name != UNKNOWN else "", lw=0.7,
+            rows[x], rows["value"], ls="-" if joined and name != UNKNOWN else "", lw=0.7,
             marker=style.marker, ms=5 if joined else 8, mfc="none", color=style.colour, zorder=4,
             clip_on=False, label=f"{label} (published)" if by else "published",
         )  # fmt: skip
@@ -173,8 +173,8 @@ def draw_history(
     names = names or _values(frame, by)
     looks = styles(names)
     for name in names:
-        own = frame[frame[by] == name] if by else frame
-        line, style = with_ribbon(own[own[y].notna()], x, y, ribbon), looks[name]
+        rows = frame[frame[by] == name] if by else frame
+        line, style = with_ribbon(rows[rows[y].notna()], x, y, ribbon), looks[name]
         if line.empty:  # in this panel
             continue
         line = line if ribbon else interval_drawn(line, y)
@@ -187,7 +187,7 @@ def draw_history(
                 line[x], line["low"], line["high"], color=style.colour, alpha=BAND_ALPHA, lw=0
             )
             if not ribbon:
-                draw_runs(own, ax, x=x, y=y, style=style)
+                draw_runs(rows, ax, x=x, y=y, style=style)
     return ax
 
 
@@ -215,8 +215,8 @@ def draw_points(
     names = names or _values(frame, by)
     looks = styles(names)
     for name in names:
-        own = frame[frame[by] == name] if by else frame
-        across, up = (interval_drawn(summarise(own, "point", m), m) for m in (x, y))
+        rows = frame[frame[by] == name] if by else frame
+        across, up = (interval_drawn(summarise(rows, "point", m), m) for m in (x, y))
         style = looks[name]
         if up.empty:
             continue
@@ -225,7 +225,7 @@ def draw_points(
             across["mean"], up["mean"], xerr=bars[0], yerr=bars[1], color=style.colour, ls="",
             marker=style.marker, ms=4, elinewidth=0.7, capsize=1.5, label=line_label(by, name),
         )  # fmt: skip
-        draw_seeds(own, ax, x=x, y=y, style=style, group="point")
+        draw_seeds(rows, ax, x=x, y=y, style=style, group="point")
     return ax
 
 
@@ -239,10 +239,10 @@ def draw_scatter(points: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], ax:
     """
     names = {f"class {label}": label for label in sorted(set(labels.tolist()))}
     for name, style in styles(list(names)).items():
-        own = points[labels == names[name]]
+        chosen = points[labels == names[name]]
         ax.plot(
-            own[:, 0], own[:, 1], ls="", marker=style.marker, ms=1.5, mew=0, color=style.colour,
-            label=name, rasterized=True,
+            chosen[:, 0], chosen[:, 1], ls="", marker=style.marker, ms=1.5, mew=0,
+            color=style.colour, label=name, rasterized=True,
         )  # fmt: skip
     ax.set_aspect("equal")
     return ax
@@ -259,8 +259,8 @@ def draw_distribution(
         by: the setting that tells outlines apart.
     """
     looks = styles(list(shares))
-    for name, found in shares.items():
-        mean, style = np.mean(found, axis=0), looks[name]
+    for name, curves in shares.items():
+        mean, style = np.mean(curves, axis=0), looks[name]
         edges = np.linspace(0, 1, len(mean) + 1)
         ax.stairs(
             mean * len(mean), edges, color=style.colour, lw=1.2, ls=style.dash,

@@ -83,12 +83,12 @@ def draw_panel(panel: Panel, ax: Axes, scales: Sequence[str], *, upright: bool) 
     looks = styles(list(dict.fromkeys([*SCALES, *scales])))
     shifts = np.linspace(-SPREAD / 2, SPREAD / 2, len(scales)) if len(scales) > 1 else [0.0]
     for scale, shift in zip(scales, shifts, strict=True):
-        own = [(a + shift, r) for a, r in zip(at, panel.rows, strict=True) if r.scale == scale]
+        points = [(a + shift, r) for a, r in zip(at, panel.rows, strict=True) if r.scale == scale]
         style = {"color": looks[scale].colour, "marker": looks[scale].marker}
         label = f"measured at scale {scale}"
-        sound = [(a, row) for a, row in own if row.why is None]
+        sound = [(a, row) for a, row in points if row.why is None]
         _intervals(ax, sound, upright=upright, label=label, **style)
-        others = [(a, row) for a, row in own if row.why is not None]
+        others = [(a, row) for a, row in points if row.why is not None]
         label += ", not judged"
         _intervals(ax, others, upright=upright, label=label, alpha=FAINT, **style)
     _name_places(ax, panel.places, upright=upright)
@@ -101,13 +101,13 @@ def _intervals(
     ax: Axes, rows: Sequence[tuple[float, ComparedEffect]], *, upright: bool, **style: Any
 ) -> None:
     """Draw measured effects at their places; a single run has no bar."""
-    own = [(a, row.measured) for a, row in rows if row.measured]
-    if own:
+    measured = [(a, row.measured) for a, row in rows if row.measured]
+    if measured:
         ends = [(m.mean if m.low is None else m.low, m.mean if m.high is None else m.high)
-                for _, m in own]  # fmt: skip
-        means = np.array([m.mean for _, m in own])
+                for _, m in measured]  # fmt: skip
+        means = np.array([m.mean for _, m in measured])
         bars = np.abs(np.transpose(ends) - means)
-        _points(ax, [a for a, _ in own], means, upright=upright, bars=bars, ms=4, capsize=2,
+        _points(ax, [a for a, _ in measured], means, upright=upright, bars=bars, ms=4, capsize=2,
                 lw=1.2, zorder=3, **style)  # fmt: skip
 
 
@@ -137,7 +137,7 @@ def _axis(rows: Sequence[ComparedEffect]) -> str | None:
         for name, value in row.at.items():
             if isinstance(value, int | float) and not isinstance(value, bool):
                 values.setdefault(name, set()).add(value)
-    counts = {name: len(own) for name, own in values.items() if len(own) > 1}
+    counts = {name: len(effects) for name, effects in values.items() if len(effects) > 1}
     return max(counts, key=lambda name: counts[name], default=None)
 
 
@@ -146,19 +146,19 @@ def _panels(rows: Sequence[ComparedEffect], axis: str | None) -> list[Panel]:
     settings = [name for name in varied_settings(rows) if name != axis]
     short = _short_contrasts(rows)
     several = len(set(short.values())) > 1
-    found: dict[str, Panel] = {}
+    panels: dict[str, Panel] = {}
     for row in rows:
         words = [f"{n} {value_text(row.at[n])}" for n in settings if row.at.get(n) is not None]
         words = [*([short[row.contrast]] if several or (not axis and not words) else []), *words]
         title = "\n".join([row.metric, ", ".join(words)]) if axis and words else row.metric
         name = value_text(row.at.get(axis), null="-") if axis else _broken(", ".join(words))
-        panel = found.setdefault(title, Panel(title, [], [], []))
+        panel = panels.setdefault(title, Panel(title, [], [], []))
         panel.rows.append(row)
         panel.names.append(name)
-    for panel in found.values():
+    for panel in panels.values():
         of = dict(zip(panel.names, panel.rows, strict=True))
         panel.places = sorted(of, key=lambda n: _order(of[n], axis)) if axis else list(of)
-    return list(found.values())
+    return list(panels.values())
 
 
 def _broken(name: str) -> str:
@@ -206,8 +206,8 @@ def _grid(panels: Sequence[Panel], axis: str | None) -> tuple[Canvas, list[Axes]
 def _legend(canvas: Canvas, axes: Sequence[Axes], rows: Sequence[ComparedEffect]) -> None:
     handles: dict[str, Any] = {}
     for ax in axes:
-        found, labels = ax.get_legend_handles_labels()
-        handles |= dict(zip(labels, found, strict=True))
+        artists, labels = ax.get_legend_handles_labels()
+        handles |= dict(zip(labels, artists, strict=True))
     counts = sorted({row.measured.n for row in rows if row.measured})
     n = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
     width, height = canvas.get_size_inches()

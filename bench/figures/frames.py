@@ -106,18 +106,20 @@ def measured(
     known = {cell.id for cell, _ in done}
     rows: list[Row] = []
     for line in _lines(figure, cells):
-        found = [
+        line_rows = [
             _row(figure, quantity, line, cell, record) | room
             for cell, kept in done
             if line.has(cell)
             for room in [room_of_row(quantity.y, cell, rooms or Rooms(), watched=watched)]
             for record in (kept.history if watched else [kept.metrics])
         ]
-        found = [row for row in found if row[quantity.y] is not None]
-        if figure.draw == "lines" and found:
+        line_rows = [row for row in line_rows if row[quantity.y] is not None]
+        if figure.draw == "lines" and line_rows:
             missing = [c for c in cells if c.id not in known and quantity.y in c.metrics]
-            found += [_row(figure, quantity, line, cell, {}) for cell in missing if line.has(cell)]
-        rows += [row for row in found if row[figure.x] is not None]
+            line_rows += [
+                _row(figure, quantity, line, cell, {}) for cell in missing if line.has(cell)
+            ]
+        rows += [row for row in line_rows if row[figure.x] is not None]
     return pd.DataFrame(rows)
 
 
@@ -134,11 +136,11 @@ def _lines(figure: Figure, cells: Sequence[Cell]) -> list[_Line]:
     within = chosen_by(figure, cells)
     if not figure.series:
         return [_Line(figure.x, None, within)]
-    own = [cell for cell in cells if within(cell)]
-    ids = {cell.id for cell in own}
+    chosen = [cell for cell in cells if within(cell)]
+    ids = {cell.id for cell in chosen}
 
     def both(series: Series) -> Callable[[Cell], bool]:
-        picks = chosen_by(series, own)
+        picks = chosen_by(series, chosen)
         return lambda cell: cell.id in ids and picks(cell)
 
     return [_Line(s.x or figure.x, s.label, both(s)) for s in figure.series]

@@ -57,17 +57,17 @@ def make_canvas(
     for ax in axes[len(places) :]:
         ax.remove()
     first: dict[str, Axes] = {}
-    for i, (place, ax) in enumerate(zip(places, axes, strict=False)):
-        ax.set_title(place.title)
+    for i, (panel, ax) in enumerate(zip(places, axes, strict=False)):
+        ax.set_title(panel.title)
         ax.set_xlabel(x_label)
         ax.tick_params(labelbottom=True)
-        begins_row, begins_group = i % columns == 0, place.group not in first
+        begins_row, begins_group = i % columns == 0, panel.group not in first
         if begins_group:
-            first[place.group] = ax
+            first[panel.group] = ax
         else:
-            ax.sharey(first[place.group])
-        if begins_row or begins_group or places[i - 1].group != place.group:
-            ax.set_ylabel(place.y_label)
+            ax.sharey(first[panel.group])
+        if begins_row or begins_group or places[i - 1].group != panel.group:
+            ax.set_ylabel(panel.y_label)
         else:
             ax.tick_params(labelleft=False)
     return canvas, axes[: len(places)]
@@ -160,8 +160,8 @@ def add_legend(
     """
     handles: dict[str, Any] = {}
     for ax in axes:
-        found, labels = ax.get_legend_handles_labels()
-        handles |= dict(zip(labels, found, strict=True))
+        artists, labels = ax.get_legend_handles_labels()
+        handles |= dict(zip(labels, artists, strict=True))
     handles = {label: handles[label] for label in order if label in handles} | dict(
         sorted(handles.items(), key=lambda named: PUBLISHED in named[0])
     )

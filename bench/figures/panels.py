@@ -57,7 +57,7 @@ class Panel:
     place: Place
     value: Any  # of the settings that tell panels apart
     quantity: Quantity
-    own: pd.DataFrame  # measured
+    rows: pd.DataFrame  # measured
     points: pd.DataFrame  # printed
 
 
@@ -137,28 +137,28 @@ def _panels(
     """Return the panels: of each value of a setting or of each quantity, then the printed ones."""
     nothing = points[:0]
     panels = [
-        Panel(Place(panel_title(figure, value), q.y_label, q.y_label), value, q, own, nothing)
+        Panel(Place(panel_title(figure, value), q.y_label, q.y_label), value, q, rows, nothing)
         for q, frame in zip([figure, *figure.beside], frames, strict=False)
-        for value, own in _split(figure, frame)
-        if _is_drawn(own, q)
+        for value, rows in _split(figure, frame)
+        if _is_drawn(rows, q)
     ]
     if points.empty:
         return panels
     placed = [replace(p, points=_beside(figure, p, points, published)) for p in panels]
     if any(len(panel.points) for panel in placed):
         return placed
-    for value, own in _split(figure, points):
-        datasets = "" if "dataset" in figure.panel_names else " and ".join(ordered(own["dataset"]))
+    for value, rows in _split(figure, points):
+        datasets = "" if "dataset" in figure.panel_names else " and ".join(ordered(rows["dataset"]))
         head = f"{PUBLISHED} ({datasets})" if datasets else PUBLISHED
         title = f"{head}\n{panel_title(figure, value)}".strip()
         place = Place(title, figure.y_label, title)
-        panels.append(Panel(place, value, figure, frames[0][:0], own))
+        panels.append(Panel(place, value, figure, frames[0][:0], rows))
     return panels
 
 
 def _beside(figure: Figure, panel: Panel, points: pd.DataFrame, published: bool) -> pd.DataFrame:
     """Return the printed values that stand among the measured ones of a panel."""
-    column, datasets = panel_column(figure), set(panel.own["dataset"])  # None: of a toy
+    column, datasets = panel_column(figure), set(panel.rows["dataset"])  # None: of a toy
     alike = points["dataset"].isna() | (points["dataset"].isin(datasets) & published)
     alike |= datasets == {None}
     if column is not None:
@@ -184,7 +184,7 @@ def _curves(figure: Figure, frames: Sequence[pd.DataFrame], panels: Sequence[Pan
     for panel, ax in zip(panels, axes, strict=True):
         if figure.log_y:
             ax.set_yscale("log")
-        if panel.own.empty:
+        if panel.rows.empty:
             widen(ax, axes[0])
         if panel.quantity.y.endswith("top1"):
             limit_percent(ax)
@@ -202,32 +202,32 @@ def _names(figure: Figure, panels: Sequence[Panel]) -> list[Any] | None:
         return [q.y_label for q in figure.quantities] if figure.twin else None
     if figure.series:
         return [series.label for series in figure.series]
-    own, points = (
+    of_lines, points = (
         ordered(name for table in tables if not table.empty for name in table[line])
-        for tables in ([p.own for p in panels], [p.points for p in panels])
+        for tables in ([p.rows for p in panels], [p.points for p in panels])
     )
-    return [*own, *(name for name in points if name not in own and name != UNKNOWN)]
+    return [*of_lines, *(name for name in points if name not in of_lines and name != UNKNOWN)]
 
 
 def _draw(figure: Figure, panel: Panel, ax: Axes, names: Sequence[Any] | None) -> None:
     """Draw the lines of one panel."""
     axis: dict[str, Any] = {"x": figure.x, "by": line_column(figure), "names": names}
-    own, y, ribbon = panel.own, panel.quantity.y, panel.quantity.ribbon
+    rows, y, ribbon = panel.rows, panel.quantity.y, panel.quantity.ribbon
     if figure.draw == "history":
-        draw_history(own, ax, y=y, ribbon=ribbon, **axis)
-        draw_room(own, ax, figure.x)
-        few_ticks(ax, ordered(own.loc[own[y].notna(), figure.x]))
+        draw_history(rows, ax, y=y, ribbon=ribbon, **axis)
+        draw_room(rows, ax, figure.x)
+        few_ticks(ax, ordered(rows.loc[rows[y].notna(), figure.x]))
     elif figure.draw == "points":
-        draw_points(own, ax, y=y, **axis)
-        draw_room(own, ax, None)
+        draw_points(rows, ax, y=y, **axis)
+        draw_room(rows, ax, None)
         few_ticks(ax)
     else:
-        if not own.empty:
-            draw_lines(own, ax, y=y, reference=figure.reference, ribbon=ribbon, **axis)
+        if not rows.empty:
+            draw_lines(rows, ax, y=y, reference=figure.reference, ribbon=ribbon, **axis)
         if not panel.points.empty:
-            draw_printed(panel.points, ax, joined=own.empty, **axis)
-        draw_room(own, ax, figure.x)
-        at = {x for table in (own, panel.points) if not table.empty for x in table[figure.x]}
+            draw_printed(panel.points, ax, joined=rows.empty, **axis)
+        draw_room(rows, ax, figure.x)
+        at = {x for table in (rows, panel.points) if not table.empty for x in table[figure.x]}
         place_ticks(ax, ordered(at), log=figure.log_x)
 
 

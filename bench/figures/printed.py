@@ -43,19 +43,19 @@ def _rows(figure: Figure, suite: Suite, paper: Paper, artifact: str) -> list[Row
     """Return the printed rows of an artifact, settings by their names here, with `value`."""
     metric = figure.artifact_metric or figure.y
     others = [name for name in CELLS[suite.experiment].metrics if name != metric]
-    found = [
+    rows = [
         _renamed(value.settings, suite) | _cells_of(value, suite) | {"value": value.value}
         for value in paper.artifact(artifact).values
         if value.value is not None and not _is_another(value.metric, metric, others)
     ]
     known = paper.figures.get(artifact, {}).get("known_points", [])
     setting = paper.artifact(artifact).setting
-    found += [
+    rows += [
         _renamed(setting | point, suite)
         for point in known
         if isinstance(point, dict) and "value" in point
     ]
-    return [row for row in found if _is_asked(row, figure)]
+    return [row for row in rows if _is_asked(row, figure)]
 
 
 def _is_another(printed: str | None, metric: str, others: list[str]) -> bool:
@@ -80,17 +80,17 @@ def _from_gains(
     for gain in paper.artifact(comparison.artifact).values:
         if gain.value is None or not _takes(comparison, gain):
             continue
-        own = _renamed(gain.row_settings, suite) | comparison.where
-        base = own | comparison.gain_over
+        settings = _renamed(gain.row_settings, suite) | comparison.where
+        base = settings | comparison.gain_over
         for row in rows:
             if all(row.get(name) == value for name, value in base.items()):
-                yield row | own | {"value": round(row["value"] + gain.value, DIGITS)}
+                yield row | settings | {"value": round(row["value"] + gain.value, DIGITS)}
 
 
 def _cells_of(value: PublishedValue, suite: Suite) -> Row:
     """Return which cells a printed row belongs to, where the suite's comparisons say it."""
-    own = [c for c in suite.compare if c.artifact == value.artifact and not c.gain_over]
-    return next((dict(c.where) for c in own if _takes(c, value)), {})
+    comparisons = [c for c in suite.compare if c.artifact == value.artifact and not c.gain_over]
+    return next((dict(c.where) for c in comparisons if _takes(c, value)), {})
 
 
 def _takes(comparison: Comparison, value: PublishedValue) -> bool:

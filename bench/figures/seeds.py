@@ -29,20 +29,20 @@ def interval_drawn(line: pd.DataFrame, y: str) -> pd.DataFrame:
 
 
 def draw_seeds(
-    own: pd.DataFrame, ax: Axes, *, x: str, y: str, style: Style, group: str | None = None
+    rows: pd.DataFrame, ax: Axes, *, x: str, y: str, style: Style, group: str | None = None
 ) -> None:
     """Draw each seed as a point of its own where two of them make no interval.
 
     Args:
-        own: a row a cell.
+        rows: one for each cell.
         ax: where to draw.
         x: the column across.
         y: the column upwards.
         style: of the points.
         group: the column that is equal for cells that differ in the seed alone; None for `x`.
     """
-    counts = own.groupby(group or x)[y].transform("count")
-    few = own[(counts > 1) & (counts < LEAST_SEEDS)]
+    counts = rows.groupby(group or x)[y].transform("count")
+    few = rows[(counts > 1) & (counts < LEAST_SEEDS)]
     if len(few):
         ax.plot(
             few[x], few[y], ls="", marker=style.marker, ms=2.5, color=style.colour, mew=0,
@@ -59,8 +59,8 @@ def widths_apart(means: Sequence[pd.Series[float]]) -> list[float]:
     span = max((s.max() for s in means), default=0.0) - min((s.min() for s in means), default=0.0)
     thin, wide = WIDTHS
     above = [
-        sum(_hides(other, own, TIE * span) for other in means[i + 1 :])
-        for i, own in enumerate(means)
+        sum(_hides(other, mean, TIE * span) for other in means[i + 1 :])
+        for i, mean in enumerate(means)
     ]
     most = max([*above, 1])
     return [thin + (wide - thin) * n / most for n in above]
@@ -72,16 +72,16 @@ def _hides(upper: pd.Series[float], lower: pd.Series[float], near: float) -> boo
     return bool(len(distance)) and 2 * int((distance <= near).sum()) >= len(distance)
 
 
-def draw_runs(own: pd.DataFrame, ax: Axes, *, x: str, y: str, style: Style) -> None:
+def draw_runs(rows: pd.DataFrame, ax: Axes, *, x: str, y: str, style: Style) -> None:
     """Draw each of two runs as a thin line of its own: they make no interval.
 
     Args:
-        own: the rows of one line, with a column `seed`.
+        rows: those of one line, with a column `seed`.
         ax: where to draw.
         x: column of the horizontal axis.
         y: column of the vertical axis.
         style: colour, marker and line.
     """
-    if 1 < own["seed"].nunique() < LEAST_SEEDS:
-        for _, run in own.groupby("seed"):
+    if 1 < rows["seed"].nunique() < LEAST_SEEDS:
+        for _, run in rows.groupby("seed"):
             ax.plot(run[x], run[y], color=style.colour, lw=0.5, alpha=SEED_ALPHA)

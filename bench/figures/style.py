@@ -76,11 +76,11 @@ def styles(names: Sequence[Any]) -> dict[Any, Style]:
     words = [name for name in names if isinstance(name, str)]
     numbers = [name for name in names if not isinstance(name, str)]
     ramp = sns.color_palette("viridis", as_cmap=True)
-    found = {name: _style(index) for name, index in _places_of(words).items()}
+    by_name = {name: _style(index) for name, index in _places_of(words).items()}
     for i, name in enumerate(numbers):
         colour = ramp(0.85 * i / max(len(numbers) - 1, 1))  # the last of it is too pale
-        found[name] = Style(colour, _MARKERS[i % len(_MARKERS)], _DASHES[i % len(_DASHES)])
-    return {name: found[name] for name in names}
+        by_name[name] = Style(colour, _MARKERS[i % len(_MARKERS)], _DASHES[i % len(_DASHES)])
+    return {name: by_name[name] for name in names}
 
 
 def _places_of(words: Sequence[str]) -> dict[str, int]:
@@ -90,13 +90,13 @@ def _places_of(words: Sequence[str]) -> dict[str, int]:
         if word in places:
             continue
         taken = {index % len(_PALETTE) for index in places.values()}
-        own = _places().get(word.partition(",")[0])
-        if own is None or own % len(_PALETTE) in taken:
+        fixed = _places().get(word.partition(",")[0])
+        if fixed is None or fixed % len(_PALETTE) in taken:
             free = (p for p in count(len(_places())) if p not in places.values())
-            own = next(
+            fixed = next(
                 p for p in free if p % len(_PALETTE) not in taken or len(taken) == len(_PALETTE)
             )
-        places[word] = own
+        places[word] = fixed
     return places
 
 

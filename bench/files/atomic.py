@@ -117,7 +117,7 @@ def read_json(path: Path | str, most_bytes: int = MOST_BYTES_OF_JSON) -> Any:
     """Return the file's JSON, None if there is no such file.
 
     Raises:
-        Damaged: it is no regular file of at most so many bytes, or no JSON of finite numbers.
+        Damaged: it is not a regular file of at most so many bytes, or no JSON of finite numbers.
         StoreError: it cannot be read.
     """
     content = read_regular(path, most_bytes)

@@ -24,7 +24,7 @@ def check_regular(path: Path | str, most_bytes: int | None = None) -> bool:
         StoreError: the system does not say.
     """
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError as fault:
         absent = isinstance(fault, FileNotFoundError | NotADirectoryError)
         if os.path.islink(path) and (absent or fault.errno == errno.ELOOP):
@@ -32,10 +32,10 @@ def check_regular(path: Path | str, most_bytes: int | None = None) -> bool:
         if absent:
             return False
         raise _unread(path, fault) from fault
-    if not stat.S_ISREG(found.st_mode):
-        raise Damaged(f"{path}: is no regular file")
-    if most_bytes is not None and found.st_size > most_bytes:
-        raise Damaged(f"{path}: has {found.st_size} bytes; at most {most_bytes} are allowed")
+    if not stat.S_ISREG(status.st_mode):
+        raise Damaged(f"{path}: is not a regular file")
+    if most_bytes is not None and status.st_size > most_bytes:
+        raise Damaged(f"{path}: has {status.st_size} bytes; at most {most_bytes} are allowed")
     return True
 
 
@@ -43,7 +43,7 @@ def read_regular(path: Path | str, most_bytes: int) -> bytes | None:
     """Return what is in a regular file; None if there is no such file.
 
     Raises:
-        Damaged: it is no regular file, or larger than `most_bytes`.
+        Damaged: it is not a regular file, or larger than `most_bytes`.
         StoreError: it cannot be read.
     """
     if not check_regular(path, most_bytes):
@@ -66,7 +66,7 @@ def sha256_of_file(path: Path) -> str | None:
     """Return the SHA-256 of a regular file, as 64 hex digits; None if there is no such file.
 
     Raises:
-        Damaged: it is no regular file.
+        Damaged: it is not a regular file.
         StoreError: it cannot be read.
     """
     if not check_regular(path):

@@ -35,7 +35,7 @@ def pass_seal(file: BinaryIO) -> None:
     while piece := file.read(PIECE_BYTES):
         digest.update(piece)
     if line[len(_MARK) :] != digest.hexdigest().encode() + b"\n":
-        raise ValueError("its SHA-256 is another one than it says")
+        raise ValueError("its SHA-256 does not match its content")
     file.seek(_LINE_BYTES)
 
 
@@ -61,4 +61,4 @@ def _check_zip(file: BinaryIO) -> None:
     except Exception as fault:  # zipfile raises many kinds for a torn file
         raise ValueError(str(fault) or type(fault).__name__) from fault
     if torn is not None:
-        raise ValueError(f"{ascii(torn)[1:-1]} in it is torn")
+        raise ValueError(f"{ascii(torn)[1:-1]} in it is damaged")

@@ -45,19 +45,19 @@ def explain(
         places: key path of each setting, where the record was put together from several.
         root: the record that the file as a whole is, to name the keys allowed at a place.
     """
-    found = _worst(error)
-    steps = [str(step) for step in found["loc"]]
+    worst = _worst(error)
+    steps = [str(step) for step in worst["loc"]]
     # Tags of unions ('flat', 'bool', 'list[...]') are not keys of the file.
     keys = [s for s in steps if "[" not in s and s not in ("bool", "int", "float", "str")]
     if places is not None:  # a list of cells was validated: the first step is its index
         keys = keys[1:]
         keys = [places.get(keys[0], keys[0])] if keys else []
-    if found["type"] == "missing":
+    if worst["type"] == "missing":
         of_cell = places is not None and "." not in "".join(keys)
-        return f"{path}: {_missing(error, found['loc'], keys, of_cell=of_cell)}"
+        return f"{path}: {_missing(error, worst['loc'], keys, of_cell=of_cell)}"
     key_path = ".".join(keys)
     head = f"{path}: {key_path}: " if key_path else f"{path}: "
-    return head + _complaint(found, steps, root)
+    return head + _complaint(worst, steps, root)
 
 
 def _missing(
@@ -70,8 +70,8 @@ def _missing(
     ]
     key_path = ".".join([*keys[:-1], names[0]])
     are, them = ("are", "them") if len(names) > 1 else ("is", "it")
-    told = f"{', '.join([key_path, *names[1:]])}: {are} missing."
-    return told + f" A suite sets {them} under `fixed`, as an axis, or in the scale." * of_cell
+    text = f"{', '.join([key_path, *names[1:]])}: {are} missing."
+    return text + f" A suite sets {them} under `fixed`, as an axis, or in the scale." * of_cell
 
 
 def _worst(error: ValidationError) -> Any:
@@ -82,8 +82,8 @@ def _worst(error: ValidationError) -> Any:
     return (telling or errors)[0]
 
 
-def _complaint(found: Any, steps: list[str], root: type[BaseModel] | None) -> str:
-    kind, value, context = found["type"], found["input"], found.get("ctx", {})
+def _complaint(fault: Any, steps: list[str], root: type[BaseModel] | None) -> str:
+    kind, value, context = fault["type"], fault["input"], fault.get("ctx", {})
     if kind == "extra_forbidden":
         allowed = _fields_at(root, steps[:-1])
         return f"unknown key. {choices(steps[-1], allowed)}" if allowed else "unknown key."
@@ -94,7 +94,7 @@ def _complaint(found: Any, steps: list[str], root: type[BaseModel] | None) -> st
     one_of_several = kind == "bool_type" and steps[-1] == "bool"  # what a setting may be
     rule = _ANYTHING if one_of_several else _RULES.get(kind)
     if rule is None:
-        expected = found["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
+        expected = fault["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
         rule = f"a value {expected}"
     shown = repr(value)
     shown = shown if len(shown) <= _MOST_SHOWN else f"{shown[: _MOST_SHOWN - 3]}..."

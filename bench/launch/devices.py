@@ -1,4 +1,4 @@
-"""How many workers a machine takes: one a GPU, or one a core."""
+"""How many workers a machine takes: one per GPU, or one per core."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ def visible_gpus() -> list[str]:
 
 
 def slots(jobs: int | None) -> list[str | None]:
-    """Return one entry a worker, its GPU or None: `jobs`, else one a GPU, else one a core."""
+    """Return one entry per worker, its GPU or None: `jobs`, else one per GPU, else one per core."""
     gpus = visible_gpus()
     count = jobs or len(gpus) or cores()
     return [gpus[i % len(gpus)] if gpus else None for i in range(count)]

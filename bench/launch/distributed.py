@@ -74,7 +74,7 @@ def gpu_of(position: Place, gpus: Sequence[str]) -> str | None:
         return gpus[0]
     raise LaunchError(
         f"rank {position.rank} is number {position.local_rank} of its machine, where {len(gpus)} "
-        "GPUs are visible: start one rank a GPU"
+        "GPUs are visible: start one rank per GPU"
     )
 
 

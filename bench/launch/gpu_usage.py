@@ -42,15 +42,15 @@ class Meter:
         """Return what was found, for the provenance; memory in GB (10^9 bytes)."""
         if self.gpu is None:
             return {}
-        found: dict[str, Any] = {
+        usage: dict[str, Any] = {
             "device_name": torch.cuda.get_device_name(),
             "device_total_gb": torch.cuda.get_device_properties(0).total_memory / 1e9,
             "packed": self.sharing,
             "device_peak_gb": torch.cuda.max_memory_reserved() / 1e9,
         }
         if self._busy:
-            found["device_busy"] = sum(self._busy) / len(self._busy)
-        return found
+            usage["device_busy"] = sum(self._busy) / len(self._busy)
+        return usage
 
     def _watch(self) -> None:
         while not self._over.wait(SAMPLE_S):

@@ -65,13 +65,13 @@ class LocalQueue:
             DiskFailure: a file cannot be written; the other workers are told to stop.
         """
         try:
-            with listening() as told_to_stop:
-                while not told_to_stop():
+            with listening() as must_stop:
+                while not must_stop():
                     began = time.monotonic()
                     if self._look(report, patient=patient):
                         break
                     look_s = time.monotonic() - began
-                    _sleep(max(POLL_S, REST * look_s), told_to_stop)
+                    _sleep(max(POLL_S, REST * look_s), must_stop)
             shutil.rmtree(self.assignment.launch.logs, ignore_errors=True)
             return self.remainder.states
         except (KeyboardInterrupt, Interrupted):
@@ -201,10 +201,10 @@ class _Remainder:
         return bool(killed)
 
 
-def _sleep(seconds: float, told_to_stop: Callable[[], bool]) -> None:
+def _sleep(seconds: float, must_stop: Callable[[], bool]) -> None:
     """Sleep so long, or until a signal says to stop."""
     deadline = time.monotonic() + seconds
-    while (left := deadline - time.monotonic()) > 0 and not told_to_stop():
+    while (left := deadline - time.monotonic()) > 0 and not must_stop():
         time.sleep(min(POLL_S, left))
 
 

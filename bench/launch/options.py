@@ -47,7 +47,9 @@ class RunOptions:
             if self.executor == "inline":
                 raise LaunchError("--pack has no meaning with --executor inline: it is one process")
             if self.executor == "local" and not visible_gpus():
-                raise LaunchError("--pack: workers a GPU, and there is none here; use --jobs")
+                raise LaunchError(
+                    "--pack sets the workers per GPU, and there is no GPU here; use --jobs"
+                )
 
     def workers(self, jobs: int | None) -> list[str | None]:
         """Return the workers that times are predicted for, each by its GPU or None."""
@@ -56,7 +58,7 @@ class RunOptions:
         return [None] if self.executor == "inline" else slots(jobs)
 
     def local_jobs(self, cells: Sequence[Cell], store: Store) -> int | None:
-        """Return how many workers compute, None: one a GPU or core; 0: this process does."""
+        """Return how many workers compute, None: one per GPU or core; 0: this process does."""
         if self.executor == "inline":
             return 0
         if self.executor != "local" or self.pack is None:

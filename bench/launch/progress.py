@@ -46,13 +46,13 @@ class Followed:
 
 def expected_of(prediction: Prediction) -> dict[str, Expected]:
     """Return what is predicted of each cell, by its id."""
-    found = {}
+    expected = {}
     for estimate in prediction.estimates:
         parts = prediction.parts(estimate)
         if estimate.cell.training_id is None:  # its own time is that of its training
             parts = parts[::-1]
-        found[estimate.cell.id] = Expected(estimate.kind, *parts)
-    return found
+        expected[estimate.cell.id] = Expected(estimate.kind, *parts)
+    return expected
 
 
 NOTHING = Followed((), Store(Path()), ())
@@ -146,7 +146,9 @@ class Progress:
         for i, standing in standings.items():
             text = standing_text(standing, self.time_left.cell_s(i, standing))
             alike.setdefault(text, []).append(i)
-        lines = [f"  {self._name(own)}: {text}" for text, own in list(alike.items())[:MOST_CELLS]]
+        lines = [
+            f"  {self._name(cells)}: {text}" for text, cells in list(alike.items())[:MOST_CELLS]
+        ]
         more = sum(map(len, list(alike.values())[MOST_CELLS:]))
         return lines + ([f"  ... and {more} more that run"] if more > 0 else [])
 

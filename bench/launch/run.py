@@ -41,13 +41,13 @@ def run_cells(
         store: where results go.
         data: the folder of data sets.
         title: the suites.
-        jobs: how many workers; None: one a GPU, or one a core; 0: this process computes.
+        jobs: how many workers; None: one per GPU, or one per core; 0: this process computes.
         retry_failed: whether failed cells are tried again.
 
     Raises:
         LaunchError: torchrun without `--executor inline`.
     """
-    seconds_between_checkpoints()  # a mistake in it is told before anything starts
+    seconds_between_checkpoints()  # a mistake in it is reported before anything starts
     grid, rank = _Grid(cells, store, data, title, retry_failed), place()
     if rank.world_size == 1 or (jobs != 0 and not rank.meets):
         return grid.run(jobs, run_worker)

@@ -101,7 +101,7 @@ class TimeLeft:
         """
         alone = [[i] for i in range(len(expected))]
         self._stacks = [
-            _Stack(list(own), sum_of([expected[i] for i in own])) for own in stacks or alone
+            _Stack(list(ids), sum_of([expected[i] for i in ids])) for ids in stacks or alone
         ]
         self._of = {i: stack for stack in self._stacks for i in stack.cells}
         known = [s for stack in self._stacks if (s := stack.expected.seconds)]

@@ -28,7 +28,7 @@ from bench.results.names import is_metric
 from bench.results.owner import Owner
 from bench.results.provenance import describe
 from bench.results.store import Store
-from bench.signals import end_if_told, stoppable
+from bench.signals import end_if_stopped, stoppable
 
 THREADS = 1  # in a worker: a result does not depend on how many workers or cores there are
 FOLLOW_EVERY_S = 1.0
@@ -104,7 +104,7 @@ def limit_libraries(threads: int) -> None:
     """Let numpy, SciPy, scikit-learn and faiss use so many threads, as `torch.set_num_threads`.
 
     Each brings OpenBLAS or OpenMP of its own, which torch's limit does not reach. What is loaded is
-    told directly; what will be loaded, or begins threads of its own, reads the environment.
+    set directly; what will be loaded, or begins threads of its own, reads the environment.
     """
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)
@@ -132,14 +132,14 @@ def compute_stacks(assignment: Assignment, compute: Compute, *, recovers: bool =
     """
     launch, store = assignment.launch, assignment.store
     for stack in assignment.stacks:
-        end_if_told()
+        end_if_stopped()
         with Lease(launch.name, retry_before=launch.retry_before) as lease:
             claims = [(cell, lease.claim(store.folder(cell), cell)) for cell in stack]
             held = [(cell, claim) for cell, claim in claims if claim is not None]
             try:
                 for equal in _by_step(held):
                     _compute_and_settle(equal, lease, assignment, compute, recovers)
-            except Exception as error:  # told in the store; it harms no other stack
+            except Exception as error:  # reported in the store; it harms no other stack
                 raise_if_disk_failed(error)
                 for claim in list(lease.claims):
                     fail(lease, claim, error)
@@ -266,7 +266,7 @@ def give_up(cell: Cell, store: Store, why: str, last_words: str) -> None:
     with Lease() as lease:
         claim = lease.claim(store.folder(cell), cell)
         if claim is not None:
-            message = f"{why}; last words: {last_words}" if last_words else why
+            message = f"{why}; last output: {last_words}" if last_words else why
             lease.end(claim, "failed", "oom", message)
 
 

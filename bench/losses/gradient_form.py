@@ -22,7 +22,8 @@ import torch
 from torch import Tensor
 
 from bench.losses.contrastive import at_least_float32
-from bench.losses.siamese import Form, Predictor, matching, outputs, predictor
+from bench.losses.matrices import matching, outputs
+from bench.losses.siamese import Form, Predictor, predictor
 
 Positive = Literal["target", "predictor", "whitened"]
 Negative = Literal["softmax", "online", "target", "variance"]
@@ -61,7 +62,7 @@ def gradient_form(  # noqa: PLR0913
         var_weight, gamma: of "variance", see `vicreg_negative`.
 
     Returns:
-        One number a query, shape (N,), in float32 or wider; the caller takes the mean.
+        One number per query, shape (N,), in float32 or wider; the caller takes the mean.
 
     Raises:
         ValueError: no such choice, it lacks what it needs, or a shape or number does not fit.
@@ -115,6 +116,12 @@ def directpred_gradient(
 
     With `half_power` G = W^T W = F + 2 c F^(1/2) + c^2 I (Eq. 26, by Eq. 25), without F + c^2 I
     (Eq. 27).
+
+    Args:
+        u1_ND: unit outputs of the online network, shape (N, D).
+        u2_ND: unit targets, shape (N, D).
+        h: W_h, F and c, from `siamese.predictor`.
+        half_power: whether G has the term 2 c F^(1/2).
 
     Raises:
         ValueError: half_power is missing.

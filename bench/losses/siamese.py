@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn.functional import normalize, relu
 
 from bench.losses.contrastive import at_least_float32
+from bench.losses.matrices import matching, off_diagonal_squares, outputs, product
 
 Form = Literal["printed", "released"]
 FLOOR = 1e-4  # smallest eigenvalue of the released predictor (unigrad, directpred-code)
@@ -92,6 +93,14 @@ def predictor(correlation_DD: Tensor, *, eps: float, form: Form) -> Predictor:
 
     See `predictor_matrix`; "released" has F / lambda_max for F, so that c = eps. All NaN where F is
     not finite: training that diverged is the caller's to see, not an error of the decomposition.
+
+    Args:
+        correlation_DD: F, symmetric, shape (D, D).
+        eps: as for `predictor_matrix`.
+        form: as for `predictor_matrix`.
+
+    Raises:
+        ValueError: as for `predictor_matrix`.
     """
     if form not in get_args(Form):
         raise ValueError(f"form must be printed or released, found {form}")
@@ -259,40 +268,3 @@ def principal_component_ratio(x_ND: Tensor, *, threshold: float = 0.9) -> Tensor
     held_D = values_D.flip(0).clamp(min=0).cumsum(dim=0)
     below = (held_D <= threshold * held_D[-1]).sum().double() + 1
     return torch.where(held_D[-1] > 0, below, 0.0) / x_ND.shape[1]
-
-
-def product(a: Tensor, b: Tensor) -> Tensor:
-    """Return a @ b, never narrowed by autocast."""
-    with torch.autocast(a.device.type, enabled=False):
-        return a @ b
-
-
-def off_diagonal_squares(W_DD: Tensor) -> Tensor:
-    """Return sum_{i != j} W_ij^2, a scalar."""
-    return (W_DD - W_DD.diagonal().diag()).square().sum()
-
-
-def outputs(online_ND: Tensor, target_ND: Tensor, *, least: int = 1) -> tuple[Tensor, Tensor]:
-    """Return both in float32 or wider.
-
-    Raises:
-        ValueError: they are not of one shape (N >= least, D).
-    """
-    if online_ND.shape != target_ND.shape or online_ND.ndim != 2 or len(online_ND) < least:
-        raise ValueError(
-            f"needs two equal shapes (N >= {least}, D), found {tuple(online_ND.shape)} and "
-            f"{tuple(target_ND.shape)}"
-        )
-    return at_least_float32(online_ND), at_least_float32(target_ND)
-
-
-def matching(correlation_DD: Tensor, x_ND: Tensor) -> Tensor:
-    """Return F in float32 or wider.
-
-    Raises:
-        ValueError: it is not of shape (D, D) for features (N, D).
-    """
-    d = x_ND.shape[1]
-    if correlation_DD.shape != (d, d):
-        raise ValueError(f"needs F of shape {(d, d)}, found {tuple(correlation_DD.shape)}")
-    return at_least_float32(correlation_DD)

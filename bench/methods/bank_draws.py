@@ -3,7 +3,7 @@
 Every draw is i.i.d., with replacement, and uniform over the images it may fall on. BALL draws from
 the nearest entries, RING leaves out the innermost of them, CAVE those of the query's clusters.
 
-Shapes: n entries, D dimensions, N queries, m or M candidates a query, K negatives, L neighbours.
+Shapes: n entries, D dimensions, N queries, m or M candidates per query, K negatives, L neighbours.
 """
 
 from typing import NamedTuple
@@ -32,6 +32,13 @@ def annealed(
 
     `anneal-negatives`: 1 to p over epochs 0 to 100; `anneal-ring`, inner: 0 to 0.01 over epochs 10
     to 100. A fraction of an epoch anneals by steps (Sec. 4.3).
+
+    Args:
+        epoch: how much of the training is done, in epochs.
+        start: share of the bank in the beginning, 0 to 1.
+        end: share of the bank in the end, 0 to 1.
+        from_epoch: the ramp begins here.
+        to_epoch: the ramp ends here.
 
     Raises:
         ValueError: to_epoch is before from_epoch.
@@ -77,9 +84,9 @@ def ranked(bank_nD: Tensor, centre_ND: Tensor, own_N: Tensor, most: int) -> Tens
         raise ValueError(f"most must be 1 to {n - 1}, the other entries, found {most}")
     bank_nD, block = at_least_float32(bank_nD), max(1, BLOCK_NUMBERS // n)
     nearest = []
-    for centre, own in zip(centre_ND.split(block), own_N.split(block), strict=True):
+    for centre, entry in zip(centre_ND.split(block), own_N.split(block), strict=True):
         sim_Bn = centre.to(bank_nD.dtype) @ bank_nD.T
-        sim_Bn.scatter_(1, own[:, None], -torch.inf)
+        sim_Bn.scatter_(1, entry[:, None], -torch.inf)
         nearest.append(sim_Bn.topk(most, dim=1).indices)
     return torch.cat(nearest)
 
@@ -88,6 +95,12 @@ def draw_uniform(n: int, own_N: Tensor, K: int, draw: Draw) -> Tensor:
     """Return K of the other n - 1 entries for each query, shape (N, K).
 
     `negative-distribution-uniform`, without the query's own entry.
+
+    Args:
+        n: entries of the bank.
+        own_N: the entry of each query's own image, int64.
+        K: negatives per query.
+        draw: the generator of the batch.
 
     Raises:
         ValueError: n is below 2.
@@ -132,7 +145,13 @@ def draw_between(
 
 
 def same_cluster(bank: Bank, own_N: Tensor, index_NM: Tensor) -> Tensor:
-    """Return whether entries share a cluster with their query, in any clustering, bool (N, M)."""
+    """Return whether entries share a cluster with their query, in any clustering, bool (N, M).
+
+    Args:
+        bank: the bank with its clusterings.
+        own_N: the entry of each query's own image, int64.
+        index_NM: M entries per query, int64.
+    """
     same_NM = torch.zeros_like(index_NM, dtype=torch.bool)
     for cluster_n in bank.clusters.T:
         same_NM |= cluster_n[index_NM] == cluster_n[own_N, None]
@@ -144,14 +163,20 @@ def draw_from_cluster(bank: Bank, own_N: Tensor, L: int, draw: Draw) -> Tensor:
 
     K-neighbours (`neighbour-distributions`); how several clusterings combine the paper leaves open.
     Without clusterings it is the query's own entry. Memory is bounded as in `ranked`.
+
+    Args:
+        bank: the bank with its clusterings.
+        own_N: the entry of each query's own image, int64.
+        L: neighbours per query.
+        draw: the generator of the batch.
     """
     n, drawn = len(bank.entries), []
     block = max(1, BLOCK_NUMBERS // n)
-    for i, own in enumerate(own_N.split(block)):
-        member_Bn = torch.zeros(len(own), n, dtype=torch.bool, device=own.device)
-        member_Bn.scatter_(1, own[:, None], True)
+    for i, entry in enumerate(own_N.split(block)):
+        member_Bn = torch.zeros(len(entry), n, dtype=torch.bool, device=entry.device)
+        member_Bn.scatter_(1, entry[:, None], True)
         for cluster_n in bank.clusters.T:
-            member_Bn |= cluster_n == cluster_n[own, None]
+            member_Bn |= cluster_n == cluster_n[entry, None]
         place_BL = draw.from_row(i * block).places(member_Bn.sum(dim=1), L)
         drawn.append(_nth(member_Bn, place_BL))
     return torch.cat(drawn)

@@ -20,7 +20,7 @@ from bench.methods.bank_draws import (
     ranked,
     same_cluster,
 )
-from bench.methods.negatives import Anchor, Found
+from bench.methods.negatives import Anchor, Similarities
 from bench.methods.normaliser import Normaliser
 
 
@@ -66,15 +66,19 @@ class BankNegatives(nn.Module):
             near = tuple(count(share, n) for share in self.shares(epoch))
         return (*near, self.normaliser.batches_seen if self.normaliser else None)
 
-    def similarities(self, anchor: Anchor) -> Found:
-        """See `Negatives`; the anchor must bring its bank and rows."""
+    def similarities(self, anchor: Anchor) -> Similarities:
+        """See `Negatives`; the anchor must bring its bank and rows.
+
+        Raises:
+            ValueError: the anchor has no bank or no rows.
+        """
         bank, rows_N = anchor.bank, anchor.rows_N
         if bank is None or rows_N is None:
             raise ValueError("negatives of a bank need the bank and the queries' rows")
         chosen = self._chosen(anchor, bank, rows_N)
 
         def scores(index_NM: Tensor) -> Tensor:
-            return anchor.witness.own(anchor.query_ND, bank.of(index_NM))
+            return anchor.witness.per_query(anchor.query_ND, bank.of(index_NM))
 
         neg_NK = scores(chosen.negatives_NK)
         pos_N = anchor.witness.pairs(anchor.query_ND, anchor.positive_ND)
@@ -83,7 +87,7 @@ class BankNegatives(nn.Module):
         if self.normaliser is not None and (uniform or self.cell.loss == "ir"):
             kappa = self.normaliser.of(neg_NK)
         if self.cell.own_entry == "if-near":
-            return Found(pos_N, neg_NK, close_NK=chosen.allowed_NL, kappa=kappa)
+            return Similarities(pos_N, neg_NK, close_NK=chosen.allowed_NL, kappa=kappa)
         if chosen.allowed_NL is not None:
             near_NL: Tensor | None = neg_NK
         else:
@@ -94,7 +98,9 @@ class BankNegatives(nn.Module):
             both = anchor.draw.of(1), anchor.draw.of(2)
             pair = [scores(draw_uniform(n, rows_N, self.K, draw)) for draw in both]
             samples = torch.stack(pair)
-        return Found(pos_N, neg_NK, near_NL, chosen.allowed_NL, globals_2NK=samples, kappa=kappa)
+        return Similarities(
+            pos_N, neg_NK, near_NL, chosen.allowed_NL, globals_2NK=samples, kappa=kappa
+        )
 
     def remember(self, keys: Sequence[Tensor], draw: Draw) -> None:
         """Keep what the batch says of the normaliser; the method's banks remember the rest."""

@@ -15,7 +15,7 @@ from bench.data.views import CutMix, cutmix
 from bench.distributed import ALONE, Ranks
 from bench.methods.bank import Bank
 from bench.methods.bank_negatives import BankNegatives
-from bench.methods.negatives import Anchor, Found, Negatives, Onlookers, QueueNegatives
+from bench.methods.negatives import Anchor, Negatives, Onlookers, QueueNegatives, Similarities
 from bench.methods.objectives import Objective, Pair
 from bench.methods.online_network import Online, Projected
 from bench.methods.queue import Memory
@@ -125,9 +125,11 @@ class Method:
                 seen.epoch,
             )
             probed = query_ND if query_ND.requires_grad else key_ND
-            found = self._found(anchor, samples, projected, a)
+            similarities = self._similarities(anchor, samples, projected, a)
             pairs.append(
-                Pair(query_ND, key_ND, probed, found, self._samples(samples, key_ND, a, F_DD))
+                Pair(
+                    query_ND, key_ND, probed, similarities, self._samples(samples, key_ND, a, F_DD)
+                )
             )
         towers = len(projected) if self.cell.colour == "lab" else 1
         return Compared(pairs, list(keys.values()), projected, F_DD, towers)
@@ -147,8 +149,8 @@ class Method:
         """Return the views that keys are made of."""
         if self.banks is not None:
             return ()
-        own = self.cell.negative_views == "both"
-        return range(GLOBAL) if self.cell.symmetric or own else (1,)
+        both_views = self.cell.negative_views == "both"
+        return range(GLOBAL) if self.cell.symmetric or both_views else (1,)
 
     def _project(self, online: Online, seen: Seen) -> list[Projected]:
         """Return what the online network makes of the views that it needs to see."""
@@ -199,9 +201,9 @@ class Method:
             return {v: key.detach() for v, key in keys.items()}
         return {v: projected[v].projection_ND.detach() for v in range(GLOBAL)}
 
-    def _found(
+    def _similarities(
         self, anchor: Anchor, branch: Mapping[int, Tensor], projected: list[Projected], a: int
-    ) -> Found:
+    ) -> Similarities:
         """Return the similarities of a view's queries; onlookers see outputs not yet normalised."""
         if isinstance(self.negatives, Onlookers):
             if self.cell.norm != "l2" and len(projected) > 1:
@@ -210,9 +212,13 @@ class Method:
             return self.negatives.similarities(anchor)
         if self.cell.negative_branch == "target" or a >= GLOBAL:
             return self.negatives.similarities(anchor)
-        own = branch[a] if self.cell.negative_views == "both" else None
-        found = self.negatives.similarities(anchor._replace(positive_ND=branch[1 - a], own_ND=own))
-        return found._replace(pos_N=anchor.witness.pairs(anchor.query_ND, anchor.positive_ND))
+        view_ND = branch[a] if self.cell.negative_views == "both" else None
+        similarities = self.negatives.similarities(
+            anchor._replace(positive_ND=branch[1 - a], own_ND=view_ND)
+        )
+        return similarities._replace(
+            pos_N=anchor.witness.pairs(anchor.query_ND, anchor.positive_ND)
+        )
 
     def _samples(
         self, branch: Mapping[int, Tensor], key_ND: Tensor, a: int, F_DD: Tensor | None
@@ -244,7 +250,7 @@ class Method:
 
 
 def _node(values: Tensor) -> Tensor:
-    own = values.view_as(values)
-    if own.requires_grad:
-        own.retain_grad()
-    return own
+    copy = values.view_as(values)
+    if copy.requires_grad:
+        copy.retain_grad()
+    return copy

@@ -29,7 +29,7 @@ class Anchor(NamedTuple):
     epoch: float = 0
 
 
-class Found(NamedTuple):
+class Similarities(NamedTuple):
     """Similarities of each query."""
 
     pos_N: Tensor  # with its positive
@@ -47,7 +47,7 @@ class Found(NamedTuple):
 class Negatives(Protocol):
     """A source of negatives."""
 
-    def similarities(self, anchor: Anchor) -> Found:
+    def similarities(self, anchor: Anchor) -> Similarities:
         """Return what each query is compared with."""
 
     def remember(self, keys: Sequence[Tensor], draw: Draw) -> None:
@@ -66,8 +66,12 @@ class BatchNegatives(nn.Module):
         super().__init__()
         self.both_views, self.K = both_views, K
 
-    def similarities(self, anchor: Anchor) -> Found:
-        """See `Negatives`."""
+    def similarities(self, anchor: Anchor) -> Similarities:
+        """See `Negatives`.
+
+        Raises:
+            ValueError: keys of both views are negatives, and the anchor has those of one alone.
+        """
         sim_NN = anchor.witness.scores(anchor.query_ND, anchor.positive_ND)
         parts = [off_diagonal(sim_NN)]
         if self.both_views:
@@ -75,7 +79,7 @@ class BatchNegatives(nn.Module):
                 raise ValueError("negatives of both views need the keys of both views")
             parts.append(off_diagonal(anchor.witness.scores(anchor.query_ND, anchor.own_ND)))
         neg_NM = torch.cat(parts, dim=1)
-        return Found(sim_NN.diagonal(), at_most(self.K, neg_NM, anchor.draw))
+        return Similarities(sim_NN.diagonal(), at_most(self.K, neg_NM, anchor.draw))
 
     def remember(self, keys: Sequence[Tensor], draw: Draw) -> None:
         """Keep nothing: the batch ends with its step."""
@@ -89,7 +93,7 @@ class Onlookers(BatchNegatives):
         super().__init__(both_views=False, K=None)
 
     @torch.no_grad()
-    def similarities(self, anchor: Anchor) -> Found:
+    def similarities(self, anchor: Anchor) -> Similarities:
         """Return cosines, whatever the norm of the outputs is."""
         query_ND, positive_ND = (
             nn.functional.normalize(x.float(), dim=1) for x in (anchor.query_ND, anchor.positive_ND)
@@ -133,24 +137,26 @@ class QueueNegatives(nn.Module):
         self.memory = Memory(kept, dim, start=start)
         self.size, self.K, self.drawn, self.scalar = size, K, drawn, scalar
 
-    def similarities(self, anchor: Anchor) -> Found:
+    def similarities(self, anchor: Anchor) -> Similarities:
         """See `Negatives`; a queue still empty gives one negative opposite to each query."""
         query_ND, score = anchor.query_ND, anchor.witness
         pos_N = score.pairs(query_ND, anchor.positive_ND)
         keys_MD = self.memory.content()
         if len(keys_MD) == 0:
-            return Found(pos_N, torch.full_like(pos_N[:, None], -1.0))
+            return Similarities(pos_N, torch.full_like(pos_N[:, None], -1.0))
         if self.scalar is None and self.drawn == "uniform":
-            return Found(pos_N, at_most(self.K, score.scores(query_ND, keys_MD), anchor.draw))
+            return Similarities(
+                pos_N, at_most(self.K, score.scores(query_ND, keys_MD), anchor.draw)
+            )
         neg_NM = score.scores(query_ND, self.memory.by_age())  # oldest first
         neg_NK = _by_age(neg_NM[:, -self.size :], self.K, self.drawn, anchor.draw)
         if self.scalar is None:
-            return Found(pos_N, neg_NK)
-        own = neg_NM[:, -self.scalar.size :]
-        return Found(
+            return Similarities(pos_N, neg_NK)
+        newest = neg_NM[:, -self.scalar.size :]
+        return Similarities(
             pos_N,
             neg_NK,
-            scalar_NK=_by_age(own, self.scalar.K, self.scalar.drawn, anchor.draw.of(1)).detach(),
+            scalar_NK=_by_age(newest, self.scalar.K, self.scalar.drawn, anchor.draw.of(1)).detach(),
         )
 
     def remember(self, keys: Sequence[Tensor], draw: Draw) -> None:
@@ -175,6 +181,14 @@ def at_most(K: int | None, neg_NM: Tensor, draw: Draw) -> Tensor:
     """Return K negatives of each query, drawn without replacement, where there are more.
 
     All of them for None.
+
+    Args:
+        K: negatives per query, None for all.
+        neg_NM: similarities with M candidates, shape (N, M).
+        draw: the generator of the batch.
+
+    Returns:
+        Similarities, shape (N, K), or neg_NM where M <= K.
     """
     N, M = neg_NM.shape
     if K is None or M <= K:

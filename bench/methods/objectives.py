@@ -10,7 +10,7 @@ from bench.cells.losses import Loss, Sees, loss_named
 from bench.cells.pretrain import Pretrain
 from bench.errors import CellFailure
 from bench.losses import eqco_margin, neighbour_gain
-from bench.methods.negatives import Found
+from bench.methods.negatives import Similarities
 from bench.methods.sample_sets import Samples
 from bench.plugins.load import load_function
 
@@ -21,18 +21,18 @@ class Pair(NamedTuple):
     query_ND: Tensor
     key_ND: Tensor
     probed_ND: Tensor  # what gradient norms are taken of: the side that learns from the other
-    found: Found  # similarities
+    similarities: Similarities
     samples: Samples = Samples()
 
     @property
     def pos_N(self) -> Tensor:
         """Similarities with the positives."""
-        return self.found.pos_N
+        return self.similarities.pos_N
 
     @property
     def neg_NK(self) -> Tensor:
         """Similarities with the negatives."""
-        return self.found.neg_NK
+        return self.similarities.neg_NK
 
 
 Objective = Callable[[Pair], Tensor]
@@ -43,26 +43,30 @@ def make_objective(cell: Pretrain) -> Objective:
     """Return the cell's objective: its function in `bench.losses` with the cell's settings."""
     loss = loss_named(cell.loss)
     function = _function(loss)
-    own = [n for n in (*loss.needs, *loss.may, *loss.numbers) if n != "alpha"]  # it is the margin
-    settings = {name: getattr(cell, name) for name in own}
+    names = [n for n in (*loss.needs, *loss.may, *loss.numbers) if n != "alpha"]  # it is the margin
+    settings = {name: getattr(cell, name) for name in names}
     margin = margin_of(cell)
 
     def seen(name: Sees, pair: Pair) -> Tensor | float | None:
         if name == "margin":
             return margin
         if name == "queued_NK":
-            return pair.found.neg_NK if cell.negatives == "queue" else None
-        if name == "kappa" and pair.found.kappa is None:
+            return pair.similarities.neg_NK if cell.negatives == "queue" else None
+        if name == "kappa" and pair.similarities.kappa is None:
             return cell.kappa
-        part = pair.found if name in Found._fields else pair.samples
+        part = pair.similarities if name in Similarities._fields else pair.samples
         return getattr(part, name)  # type: ignore[no-any-return]
 
     def objective(pair: Pair) -> Tensor:
         more = settings | {name: seen(name, pair) for name in loss.sees}
         if loss.over == "features":
             return function(pair.query_ND, pair.key_ND, **more)
-        value_N = function(pair.found.pos_N, pair.found.neg_NK, **more)
-        return value_N if pair.found.near_NL is None else value_N - _gain(cell, pair.found)
+        value_N = function(pair.similarities.pos_N, pair.similarities.neg_NK, **more)
+        return (
+            value_N
+            if pair.similarities.near_NL is None
+            else value_N - _gain(cell, pair.similarities)
+        )
 
     return objective
 
@@ -81,10 +85,10 @@ def _held_to_shape(loss: Loss, function: Callable[..., Any]) -> Callable[..., Te
 
     def objective(first: Tensor, second: Tensor, **settings: Any) -> Tensor:
         value_N = function(first, second, **settings)
-        found = tuple(value_N.shape) if isinstance(value_N, Tensor) else type(value_N).__name__
-        if found != (len(first),):
+        returned = tuple(value_N.shape) if isinstance(value_N, Tensor) else type(value_N).__name__
+        if returned != (len(first),):
             raise CellFailure(
-                f"plug-in {loss.plugin}: {loss.function} returned {found}, expected a tensor of "
+                f"plug-in {loss.plugin}: {loss.function} returned {returned}, expected a tensor of "
                 f"shape ({len(first)},): the loss of each query"
             )
         return value_N  # type: ignore[no-any-return]
@@ -92,17 +96,17 @@ def _held_to_shape(loss: Loss, function: Callable[..., Any]) -> Callable[..., Te
     return objective
 
 
-def _gain(cell: Pretrain, found: Found) -> Tensor:
+def _gain(cell: Pretrain, similarities: Similarities) -> Tensor:
     """Return what the close neighbours take off the loss."""
     assert cell.tau is not None
     assert cell.neighbour_sum is not None
-    assert found.near_NL is not None
+    assert similarities.near_NL is not None
     return neighbour_gain(
-        found.pos_N,
-        found.near_NL,
+        similarities.pos_N,
+        similarities.near_NL,
         tau=cell.tau,
         where=cell.neighbour_sum,
-        allowed_NL=found.allowed_NL,
+        allowed_NL=similarities.allowed_NL,
     )
 
 

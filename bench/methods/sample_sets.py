@@ -60,15 +60,15 @@ def of_batch(outputs: Mapping[int, Tensor], view: int, *, both_views: bool) -> S
     everyone = torch.ones(len(own_ND), len(own_ND), dtype=torch.bool, device=own_ND.device)
     if not both_views:
         return Samples(correlation(own_ND), other_ND, everyone)
-    own = torch.eye(len(own_ND), dtype=torch.bool, device=own_ND.device)
+    diagonal = torch.eye(len(own_ND), dtype=torch.bool, device=own_ND.device)
     return Samples(
-        correlation(own_ND), torch.cat([other_ND, own_ND]), torch.cat([everyone, ~own], dim=1)
+        correlation(own_ND), torch.cat([other_ND, own_ND]), torch.cat([everyone, ~diagonal], dim=1)
     )
 
 
 def of_queue(key_ND: Tensor, memory: Memory) -> Samples:
     """Return V_bank, which contains the positive (unigrad, Eq. 17), for the queries of a view."""
     kept_MD = memory.content()
-    own = torch.eye(len(key_ND), dtype=torch.bool, device=key_ND.device)
+    diagonal = torch.eye(len(key_ND), dtype=torch.bool, device=key_ND.device)
     rest = torch.ones(len(key_ND), len(kept_MD), dtype=torch.bool, device=key_ND.device)
-    return Samples(None, torch.cat([key_ND, kept_MD]), torch.cat([own, rest], dim=1))
+    return Samples(None, torch.cat([key_ND, kept_MD]), torch.cat([diagonal, rest], dim=1))

@@ -89,14 +89,14 @@ class Momentum(nn.Module):
     @torch.no_grad()
     def after_step(self, online: nn.Sequential, momentum: float | Tensor) -> None:
         """Move towards the online network; a momentum on the device is not waited for."""
-        own: list[Tensor] = list(self.network.parameters())
+        ours: list[Tensor] = list(self.network.parameters())
         theirs: list[Tensor] = list(online.parameters())
         if isinstance(momentum, Tensor):
-            apart = torch._foreach_sub(theirs, own)
+            apart = torch._foreach_sub(theirs, ours)
             torch._foreach_mul_(apart, (1 - momentum).to(apart[0].dtype))
-            torch._foreach_add_(own, apart)
+            torch._foreach_add_(ours, apart)
             return
-        torch._foreach_lerp_(own, theirs, 1 - momentum)
+        torch._foreach_lerp_(ours, theirs, 1 - momentum)
 
 
 @cache

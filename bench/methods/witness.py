@@ -23,7 +23,7 @@ class Witness(Protocol):
     def scores(self, query_ND: Tensor, keys_MD: Tensor) -> Tensor:
         """Return the score of each query with each key, shape (N, M)."""
 
-    def own(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
+    def per_query(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
         """Return the score of each query with each of its own keys, shape (N, K)."""
 
     def pairs(self, query_ND: Tensor, key_ND: Tensor) -> Tensor:
@@ -37,7 +37,7 @@ class Dot(nn.Module):
         """See `Witness`."""
         return query_ND @ keys_MD.T
 
-    def own(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
+    def per_query(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
         """See `Witness`."""
         return torch.einsum("nd,nkd->nk", query_ND, keys_NKD)
 
@@ -59,14 +59,14 @@ class Bilinear(Dot):
         query_ND, keys_MD = at_least_float32(query_ND), at_least_float32(keys_MD)
         return super().scores(query_ND @ self.weight_DD, keys_MD)
 
-    def own(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
+    def per_query(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
         """See `Witness`."""
         query_ND, keys_NKD = at_least_float32(query_ND), at_least_float32(keys_NKD)
-        return super().own(query_ND @ self.weight_DD, keys_NKD)
+        return super().per_query(query_ND @ self.weight_DD, keys_NKD)
 
     def pairs(self, query_ND: Tensor, key_ND: Tensor) -> Tensor:
         """See `Witness`."""
-        return self.own(query_ND, key_ND[:, None])[:, 0]
+        return self.per_query(query_ND, key_ND[:, None])[:, 0]
 
 
 class Perceptron(nn.Module):
@@ -88,13 +88,13 @@ class Perceptron(nn.Module):
         """See `Witness`."""
         return self._joined(query_ND[:, None], keys_MD)
 
-    def own(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
+    def per_query(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
         """See `Witness`."""
         return self._joined(query_ND[:, None], keys_NKD)
 
     def pairs(self, query_ND: Tensor, key_ND: Tensor) -> Tensor:
         """See `Witness`."""
-        return self.own(query_ND, key_ND[:, None])[:, 0]
+        return self.per_query(query_ND, key_ND[:, None])[:, 0]
 
     def _joined(self, query_N1D: Tensor, keys: Tensor) -> Tensor:
         of_query, of_key = self.first.weight.tensor_split(2, dim=1)

@@ -187,10 +187,10 @@ def _on_rank(norm: Norm, ranks: Ranks) -> nn.Module:
     if groups % ranks.world_size:
         return RankedBatchNorm(norm, ranks)
     make = batch_norm_2d if isinstance(norm, nn.BatchNorm2d) else batch_norm_1d
-    own = make(channels, groups // ranks.world_size)
-    own.weight, own.bias = norm.weight, norm.bias
-    own.running_mean, own.running_var = norm.running_mean, norm.running_var
-    return own
+    part = make(channels, groups // ranks.world_size)
+    part.weight, part.bias = norm.weight, norm.bias
+    part.running_mean, part.running_var = norm.running_mean, norm.running_var
+    return part
 
 
 def statistics_apart(*networks: nn.Module) -> list[Tensor]:

@@ -218,11 +218,11 @@ def _cases(data: dict[str, Any]) -> list[Statement]:
 
 def _artifacts(paper: str, data: dict[str, Any]) -> dict[str, Artifact]:
     """Return the artifacts by id; figures whose points are not printed are artifacts too."""
-    found = {a["id"]: _artifact(paper, a) for a in data["artifacts"]}
+    artifacts = {a["id"]: _artifact(paper, a) for a in data["artifacts"]}
     for figure in data["figures_without_numbers"]:
-        if figure["id"] not in found:
+        if figure["id"] not in artifacts:
             note = figure.get("note")
-            found[figure["id"]] = Artifact(
+            artifacts[figure["id"]] = Artifact(
                 id=figure["id"],
                 paper=paper,
                 kind="figure",
@@ -232,7 +232,7 @@ def _artifacts(paper: str, data: dict[str, Any]) -> dict[str, Artifact]:
                 note=note,
                 values=[],
             )
-    return found
+    return artifacts
 
 
 def _artifact(paper: str, data: dict[str, Any]) -> Artifact:

@@ -32,7 +32,7 @@ class Tolerance(Record):
         return self
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """The tolerance in words, with its reason."""
         if self.spreads:
             return f"{self.spreads:g} printed spreads: {self.why}"

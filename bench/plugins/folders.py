@@ -65,10 +65,10 @@ def _folder_of(point: EntryPoint) -> PluginFolder:
     except ValueError:
         spec = None
     places = (spec.submodule_search_locations or []) if spec else []
-    found = [path for base in places if (path := Path(base, *below)).is_dir()]
-    if not found:
+    folders = [path for base in places if (path := Path(base, *below)).is_dir()]
+    if not folders:
         raise SuiteError(
             f"plug-in {_plugin_of(point)}: entry point {point.group}, {point.name}: found "
             f"'{point.value}', expected the dotted name of a folder in an installed package"
         )
-    return PluginFolder(_plugin_of(point), package, found[0])
+    return PluginFolder(_plugin_of(point), package, folders[0])

@@ -15,7 +15,7 @@ def load_function(function: str, plugin: Plugin) -> Callable[..., Any]:
         CellFailure: the module has no such function.
     """
     module, _, name = function.partition(":")
-    found = getattr(import_module(module), name, None)
-    if not callable(found):
+    loaded = getattr(import_module(module), name, None)
+    if not callable(loaded):
         raise CellFailure(f"plug-in {plugin}: there is no function {function}")
-    return found  # type: ignore[no-any-return]
+    return loaded  # type: ignore[no-any-return]

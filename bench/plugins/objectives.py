@@ -109,8 +109,8 @@ def _read(path: Path, folder: PluginFolder) -> dict[str, Declared]:
         message = explain(error, path, root=Declaration)
         raise SuiteError(f"plug-in {folder.plugin}: {message}") from None
     for name, objective in data.items():
-        own = objective.function.partition(":")[0].split(".")[0]
-        if own != folder.package:
+        package = objective.function.partition(":")[0].split(".")[0]
+        if package != folder.package:
             raise SuiteError(
                 f"{where}: {name}.function: found '{objective.function}', expected a function of "
                 f"the package '{folder.package}', which brings this file"

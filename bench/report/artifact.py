@@ -92,13 +92,13 @@ def _effects(
     from bench.figures.effects import draw_effects
     from bench.figures.panels import save
 
-    own = [s.effects[artifact.id] for s in sections if artifact.id in s.effects]
-    rows = [row for effects in own for row in effects.rows]
-    found = artifact_effects(rows).get(artifact.id)
+    section_effects = [s.effects[artifact.id] for s in sections if artifact.id in s.effects]
+    rows = [row for effects in section_effects for row in effects.rows]
+    compared = artifact_effects(rows).get(artifact.id)
     canvas = draw_effects(rows)
     if canvas is None:
-        return found, []
-    return found, save(canvas, page.with_name(f"{artifact.id}-effects"), ["svg"])
+        return compared, []
+    return compared, save(canvas, page.with_name(f"{artifact.id}-effects"), ["svg"])
 
 
 def _outcomes(section: SectionFacts, artifact: str) -> str:
@@ -110,10 +110,10 @@ def _outcomes(section: SectionFacts, artifact: str) -> str:
 
 def _curves(figure: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the axes, series and known points of a figure without printed numbers."""
-    found = [("across", figure.get("x")), ("up", figure.get("y"))]
-    found += [("series", "; ".join(map(_words, figure.get("series") or [])))]
-    found += [("known points", "; ".join(map(_words, figure.get("known_points") or [])))]
-    return [(name, str(value)) for name, value in found if value]
+    parts = [("across", figure.get("x")), ("up", figure.get("y"))]
+    parts += [("series", "; ".join(map(_words, figure.get("series") or [])))]
+    parts += [("known points", "; ".join(map(_words, figure.get("known_points") or [])))]
+    return [(name, str(value)) for name, value in parts if value]
 
 
 def _words(value: Any) -> str:
@@ -125,4 +125,4 @@ def _words(value: Any) -> str:
 def _notes(artifact: Artifact) -> list[tuple[str, str]]:
     notes = [(artifact.id, artifact.note)]
     notes += [(row_words(value), value.note) for value in artifact.values]
-    return [(place, " ".join(note.split())) for place, note in notes if note]
+    return [(source, " ".join(note.split())) for source, note in notes if note]

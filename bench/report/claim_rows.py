@@ -16,17 +16,17 @@ def with_printed(record: Record, effects: Sequence[PrintedEffect]) -> Record:
         effects: those that the suite's printed rows have.
     """
     check = record["check"]
-    found: set[str] = set()
+    values: set[str] = set()
     if check and check["check"] == "exceeds" and check.get("than") is not None:
         metric = record["stand_in_for"] or check["metric"]
-        found = {
+        values = {
             f"{effect.number:+.{effect.decimals}f}"
             for effect in effects
             if effect.comparison.metric == metric
             and _has(effect.settings, check["where"])
             and _has(effect.settings | effect.over, check["than"])
         }
-    return record | {"printed_effect": found.pop() if len(found) == 1 else None}
+    return record | {"printed_effect": values.pop() if len(values) == 1 else None}
 
 
 def _has(settings: Record, asked: Record) -> bool:

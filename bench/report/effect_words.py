@@ -38,13 +38,13 @@ _CHECK: TypeAdapter[Check] = TypeAdapter(Check)
 def effect_words(record: Mapping[str, Any]) -> str:
     """Return a row of `bench claims --json` in words; empty where it has no effect.
 
-    Such as `linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (holds above 0), n = 5;
-    paper at least +4.8; below 1.2 nothing can be told`.
+    Such as `linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (holds if above 0), n = 5;
+    paper at least +4.8; smallest detectable effect 1.2`.
     """
     if record["effect"] is None:
         return ""
     check = _CHECK.validate_python(record["check"])
-    worst = f", the furthest off of {record['groups']}" if record["groups"] > 1 else ""
+    worst = f", the worst of {record['groups']}" if record["groups"] > 1 else ""
     unit = unit_of(check)
     number = number_words(record["effect"], record["low"], record["high"])
     text = f"{subject_words(check)}{worst}: {number}{' ' * bool(unit)}{unit}"
@@ -52,8 +52,8 @@ def effect_words(record: Mapping[str, Any]) -> str:
     if (printed := _printed_words(check, record)) is not None:
         parts.append(printed)
     if seen := record["smallest_effect"]:
-        near = "below" if record["threshold"] == 0 else "nearer to that than"
-        parts.append(f"{near} {seen:.2g} nothing can be told")
+        what = "effect" if record["threshold"] == 0 else "distance from the threshold"
+        parts.append(f"smallest detectable {what} {seen:.2g}")
     return "; ".join(parts)
 
 
@@ -111,9 +111,9 @@ def _along_words(check: Check, pair: str) -> str:
         case GainGrows():
             return f"growth of {pair} with {check.direction} {over}"
         case MovesLess():
-            own, _, than = pair.partition(" - ")
+            side, _, than = pair.partition(" - ")
             way = {"rising": "rise", "falling": "fall"}[check.direction]
-            return f"{way} of {than} over {over} - movement of {own}"
+            return f"{way} of {than} over {over} - variation of {side}"
         case Crossing():
             first, last = check.between
             return f"{pair}, lead at {over} {first:g} and lag at {last:g}"
@@ -125,8 +125,8 @@ def _pair(where: Where, than: Where | None) -> tuple[str, str]:
     if than is None:
         return "", _at(where)
     shared = {k: v for k, v in where.items() if k in than and than[k] == v}
-    own, theirs = (_names({k: v for k, v in s.items() if k not in shared}) for s in (where, than))
-    return f"{own or 'all'} - {theirs or 'all'}", _at(shared)
+    ours, theirs = (_names({k: v for k, v in s.items() if k not in shared}) for s in (where, than))
+    return f"{ours or 'all'} - {theirs or 'all'}", _at(shared)
 
 
 def _at(settings: Where) -> str:
@@ -177,10 +177,10 @@ def number_words(mean: float, low: float | None, high: float | None) -> str:
 
 def _expected_words(check: Check) -> str:
     if isinstance(check, Flat | Equal):
-        return f"holds within ±{check.within:g}"
+        return f"holds if within ±{check.within:g}"
     if isinstance(check, Below):
-        return "holds up to 0"
-    return f"holds above {getattr(check, 'by', 0.0):g}"
+        return "holds if at most 0"
+    return f"holds if above {getattr(check, 'by', 0.0):g}"
 
 
 def _printed_words(check: Check, record: Mapping[str, Any]) -> str | None:

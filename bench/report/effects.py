@@ -10,8 +10,9 @@ from bench.report.tables import Entry, Table, number, setting_entry, slug
 EFFECTS_LEGEND = (
     "An effect is a difference, in the metric's unit. Published: of two printed rows, or as the "
     "paper prints it. Measured: of means over seeds. Smallest detectable: the effect whose "
-    f"95 % interval excludes 0 four times in five. An interval around 0 says '{Outcome.NOT_SEEN}' "
-    f"where the published effect lies outside it, '{Outcome.CANNOT_TELL}' where it lies inside"
+    "95 % interval would exclude 0 in four of five repetitions. Where the interval includes 0, "
+    f"the outcome is '{Outcome.NOT_SEEN}' if the published effect lies outside the interval, and "
+    f"'{Outcome.CANNOT_TELL}' if it lies inside"
 )
 LEAST_DECIMALS = 2  # of measured effects
 COLUMNS = 2  # of a page on which figures stand side by side
@@ -38,10 +39,10 @@ def artifact_effects(effects: Sequence[ComparedEffect]) -> dict[str, ArtifactEff
     by_artifact: dict[str, list[ComparedEffect]] = {}
     for effect in effects:
         by_artifact.setdefault(effect.artifact, []).append(effect)
-    tables = {name: effects_table(own) for name, own in by_artifact.items()}
+    tables = {name: effects_table(rows) for name, rows in by_artifact.items()}
     return {
-        name: ArtifactEffects(own, table)
-        for name, own in by_artifact.items()
+        name: ArtifactEffects(rows, table)
+        for name, rows in by_artifact.items()
         if (table := tables[name]) is not None
     }
 
@@ -58,7 +59,7 @@ def effects_table(effects: Sequence[ComparedEffect]) -> Table | None:
         "metric": [row.metric for row in rows],
         "scale": [row.scale if row.measured else "" for row in rows],
     }
-    one = {head: only for head, own in texts.items() if (only := _only(own)) is not None}
+    one = {head: only for head, column in texts.items() if (only := _only(column)) is not None}
     before = [head for head in ("effect", "metric") if head not in one]
     after = [head for head in ("scale",) if head not in one]
     replaced = [_replaced(row) for row in rows]
@@ -97,8 +98,8 @@ def _replaced(row: ComparedEffect) -> str:
 
 def _only(values: Sequence[str]) -> str | None:
     """Return the one value that stands in all rows, if it is one."""
-    found = {value for value in values if value}
-    return found.pop() if len(found) == 1 else None
+    distinct = {value for value in values if value}
+    return distinct.pop() if len(distinct) == 1 else None
 
 
 def _title(row: ComparedEffect, one: dict[str, str]) -> str:
@@ -119,16 +120,16 @@ def _published(row: ComparedEffect) -> Entry:
 
 def _measured(row: ComparedEffect, decimals: int) -> list[Entry]:
     """Return the measured effect, its seeds, the smallest detectable one, and the outcome."""
-    found, smallest = row.measured, row.smallest_effect
+    estimate, smallest = row.measured, row.smallest_effect
     outcome = Entry(str(row.outcome or ""))
-    if found is None:
+    if estimate is None:
         return [Entry(""), Entry(""), Entry(""), outcome]
-    text = _signed(found.mean, decimals)
-    if found.low is not None and found.high is not None:
-        text += f" [{_signed(found.low, decimals)}, {_signed(found.high, decimals)}]"
+    text = _signed(estimate.mean, decimals)
+    if estimate.low is not None and estimate.high is not None:
+        text += f" [{_signed(estimate.low, decimals)}, {_signed(estimate.high, decimals)}]"
     return [
-        Entry(text, number=found.mean, cells=row.cells),
-        Entry(str(found.n), number=found.n),
+        Entry(text, number=estimate.mean, cells=row.cells),
+        Entry(str(estimate.n), number=estimate.n),
         Entry("") if smallest is None else Entry(number(smallest, decimals), number=smallest),
         outcome,
     ]

@@ -166,8 +166,8 @@ def missing_cells(evidence: Evidence) -> list[str]:
         settings_text = ", ".join(f"{name} = {value_text(v)}" for name, v in known.items())
         seeds.setdefault(settings_text or "all", []).append(cell.seed)
     lines = [
-        f"{settings_text} (seed{'s' if len(own) > 1 else ''} {', '.join(map(str, own))})"
-        for settings_text, own in seeds.items()
+        f"{settings_text} (seed{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))})"
+        for settings_text, numbers in seeds.items()
     ]
     left = len(lines) - MOST_MISSING
     return [*lines[:MOST_MISSING], f"and {left} more"] if left > 0 else lines
@@ -205,17 +205,17 @@ def _assumed(evidence: Evidence) -> list[tuple[str, str, str, str]]:
 
 def _preset_gaps(suite: Suite, cells: Sequence[Cell]) -> list[tuple[str, str, str, str]]:
     """Return what presets fill in that no paper states: methods, setting, value, the source."""
-    found: dict[tuple[str, str, str], list[str]] = {}
+    methods_of: dict[tuple[str, str, str], list[str]] = {}
     known = paper_presets()
     for method in dict.fromkeys(c.settings["method"] for c in cells if "method" in c.settings):
         coordinates = known[method].coordinates if method in known else {}
-        own = [cell.settings for cell in cells if cell.settings.get("method") == method]
+        method_settings = [cell.settings for cell in cells if cell.settings.get("method") == method]
         for name, coordinate in coordinates.items():
             value, source = coordinate.value, coordinate.source
-            taken = value is not None and any(s.get(name) == value for s in own)
+            taken = value is not None and any(s.get(name) == value for s in method_settings)
             if "not stated" in source and taken and name not in suite.assumed:
-                found.setdefault((name, value_text(value), source), []).append(method)
-    return [(", ".join(names), *key) for key, names in found.items()]
+                methods_of.setdefault((name, value_text(value), source), []).append(method)
+    return [(", ".join(names), *key) for key, names in methods_of.items()]
 
 
 def _used(name: str, cells: Sequence[Cell]) -> str:
@@ -235,12 +235,12 @@ def _errata(artifacts: Sequence[Artifact]) -> list[tuple[str, str]]:
     """Return what is recorded as contradictory, misprinted or open about these artifacts."""
     notes = [(f"{a.id}", a.note) for a in artifacts if a.note]
     notes += [(f"{a.id}, {row_words(v)}", v.note) for a in artifacts for v in a.values if v.note]
-    return [(place, " ".join(note.split())) for place, note in notes]
+    return [(source, " ".join(note.split())) for source, note in notes]
 
 
 def _errata_of_protocols(suite: Suite, paper: Paper) -> list[tuple[str, str]]:
     notes = [(f"protocol {p.id}", p.note) for p in _protocols(suite, paper) if p.note]
-    return [(place, " ".join(note.split())) for place, note in notes]
+    return [(source, " ".join(note.split())) for source, note in notes]
 
 
 def _origins(done: Sequence[tuple[Cell, Finished]]) -> dict[str, str]:

@@ -67,7 +67,7 @@ def inputs_of(page: Path) -> str | None:
     """Return the fingerprint that a page of HTML was drawn from; None if there is no such page."""
     try:
         with page.open(encoding="utf-8") as file:
-            found = _META.search(file.read(2000))
+            match = _META.search(file.read(2000))
     except OSError:
         return None
-    return found[1] if found else None
+    return match[1] if match else None

@@ -32,7 +32,7 @@ ORDER = (
     ClaimVerdict.NOT_TESTED,
 )
 TITLE = "Reproduction of five papers on contrastive learning"
-OWN_TITLE = "Results of own suites"
+OWN_TITLE = "Results of your own suites"
 LEVELS = ("published", "reduced", "none")
 """At which protocol an artifact was measured."""
 
@@ -119,32 +119,34 @@ def _origin(summaries: Sequence[Summary]) -> Origin | None:
 
 def _origin_lines(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
     """Return date, version and hardware of the results."""
-    found = _origin(summaries)
-    if found is None:
+    origin = _origin(summaries)
+    if origin is None:
         return []
     return [
-        ("computed", " to ".join(found.days)),
-        ("bench", ", ".join(found.versions)),
-        ("hardware", ", ".join(found.hardware)),
+        ("computed", " to ".join(origin.days)),
+        ("bench", ", ".join(origin.versions)),
+        ("hardware", ", ".join(origin.hardware)),
     ]
 
 
 def _paper(
     paper: Paper, summaries: Sequence[Summary], artifacts: Sequence[Place], claims: Sequence[Place]
 ) -> dict[str, Any]:
-    own = [s for s in summaries if s.paper == paper.id]
-    listed = [_artifact(paper, p, own) for p in artifacts if p.paper == paper.id]
-    judged = [_claim(paper, p, own) for p in claims if p.paper == paper.id]
+    paper_summaries = [s for s in summaries if s.paper == paper.id]
+    listed = [_artifact(paper, p, paper_summaries) for p in artifacts if p.paper == paper.id]
+    judged = [_claim(paper, p, paper_summaries) for p in claims if p.paper == paper.id]
     levels = Counter(artifact["level"] for artifact in listed)
     verdicts = Counter(claim["verdict"] for claim in judged)
-    values = sum((counts for s in own for counts in s.values.values()), Counter[Verdict]())
+    values = sum(
+        (counts for s in paper_summaries for counts in s.values.values()), Counter[Verdict]()
+    )
     return {
         "paper": paper,
         "artifacts": listed,
         "claims": judged,
         "levels": [levels[name] for name in LEVELS],
         "verdicts": verdicts,
-        "compared": len(frozenset().union(*(s.compared for s in own))),
+        "compared": len(frozenset().union(*(s.compared for s in paper_summaries))),
         "values": _counts(values),
         "readings": values.total(),
     }
@@ -164,9 +166,9 @@ def _totals(papers: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _artifact(paper: Paper, place: Place, summaries: Sequence[Summary]) -> dict[str, Any]:
     artifact = paper.artifact(place.id)
-    own = [s for s in summaries if s.suite in place.suites]
+    suite_summaries = [s for s in summaries if s.suite in place.suites]
     results, levels = [], set()
-    for s in own:
+    for s in suite_summaries:
         text, level = _measured(s, place.id, prints=bool(artifact.values))
         part = "" if s.done == s.cells else f"{s.done} of {s.cells} cells; "
         results.append({"summary": s, "text": part + text})
@@ -192,15 +194,15 @@ def _measured(summary: Summary, artifact: str, *, prints: bool) -> tuple[str, st
     if effects:
         return f"effects beside the printed ones: {_counts(effects)}", level
     if prints:
-        return "no printed number has a counterpart here", "none"
-    return "it prints no number", level if 2 * summary.done >= summary.cells else "none"
+        return "none of its printed numbers has a counterpart at this scale", "none"
+    return "the paper prints no number", level if 2 * summary.done >= summary.cells else "none"
 
 
 def _claim(paper: Paper, place: Place, summaries: Sequence[Summary]) -> dict[str, Any]:
-    own = [s for s in summaries if place.id in s.claims and s.suite in place.suites]
-    tested = [s for s in own if s.claims[place.id] != ClaimVerdict.NOT_TESTED]
-    found = [(s.claims[place.id], s.published) for s in own]
-    verdict, published = overall_verdict(found), decided_as_published(found)
+    claim_summaries = [s for s in summaries if place.id in s.claims and s.suite in place.suites]
+    tested = [s for s in claim_summaries if s.claims[place.id] != ClaimVerdict.NOT_TESTED]
+    verdicts = [(s.claims[place.id], s.published) for s in claim_summaries]
+    verdict, published = overall_verdict(verdicts), decided_as_published(verdicts)
     deciding = [s for s in tested if s.claims[place.id] == verdict]
     deciding.sort(key=lambda s: not s.published)
     first = deciding[0] if deciding else None
@@ -215,7 +217,7 @@ def _claim(paper: Paper, place: Place, summaries: Sequence[Summary]) -> dict[str
                 "verdict": s.claims[place.id],
                 "effect": effect_words(s.rows[place.id]) if place.id in s.rows else "",
             }
-            for s in own
+            for s in claim_summaries
         ],
         "effect": effect_words(first.rows[place.id]) if first and place.id in first.rows else "",
         "status": _status(place),
@@ -226,7 +228,7 @@ def _status(place: Place) -> str:
     """Return why there is nothing to show."""
     if place.suites:
         return "no results yet: " + ", ".join(f"`bench run {name}`" for name in place.suites)
-    return place.reason or "no suite speaks of it"
+    return place.reason or "no suite covers it"
 
 
 def _counts(counts: Counter[Any]) -> str:

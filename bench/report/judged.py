@@ -7,7 +7,7 @@ from bench.suites.checks import Check
 from bench.text import value_text
 
 EFFECT = "effect [90 % interval]"
-SEEN = "smallest seen"
+SEEN = "smallest detectable"
 
 
 def check_text(check: Check) -> str:
@@ -44,10 +44,10 @@ def remark_text(judged: Judged) -> str:
     remarks = [
         judged.missing,
         judged.why,
-        f"of the sentence only: {part}" if part else None,
-        f"in place of {stand_in}" if stand_in else None,
-        "does not decide" if judged.check.shown else None,
-        room.told if room else "level without learning not known" if unknown else None,
+        f"tests only this part of the claim: {part}" if part else None,
+        f"stands in for {stand_in}" if stand_in else None,
+        "not counted in the verdict" if judged.check.shown else None,
+        room.in_words if room else "accuracy without learning unknown" if unknown else None,
     ]
     return "; ".join(text for text in remarks if text)
 

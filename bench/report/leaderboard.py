@@ -43,7 +43,7 @@ class Run:
 
 def runs_of(done: Done) -> list[Run]:
     """Return the finished cells that have a method and were trained on images."""
-    found = []
+    runs = []
     for cell, finished in done:
         known = cell.settings
         if "method" in known and known.get("dataset"):
@@ -54,16 +54,16 @@ def runs_of(done: Done) -> list[Run]:
             alike = {name: value for name, value in known.items() if name != "seed"}
             protocol = tuple(known.get(name) for name in PROTOCOL)
             words = f"{data_words(known)}, {known['epochs']} epochs, batch {known['batch_size']}"
-            found.append(Run(cell.id, protocol, words, _method(known), identity(alike), metrics))
-    return found
+            runs.append(Run(cell.id, protocol, words, _method(known), identity(alike), metrics))
+    return runs
 
 
 def _method(known: dict[str, Any]) -> str:
     """Return a cell's method, and its loss where that is not the method's own."""
     method, loss = known["method"], known.get("loss")
     preset = paper_presets().get(method)
-    own = preset.settings.get("loss") if preset else loss
-    return value_name(method) + (f" + {value_name(loss)}" if loss and loss != own else "")
+    preset_loss = preset.settings.get("loss") if preset else loss
+    return value_name(method) + (f" + {value_name(loss)}" if loss and loss != preset_loss else "")
 
 
 def leaderboard(runs: Iterable[Run]) -> list[Table]:
@@ -74,8 +74,12 @@ def leaderboard(runs: Iterable[Run]) -> list[Table]:
     protocols: dict[Protocol, dict[str, Run]] = {}
     for run in runs:
         protocols.setdefault(run.protocol, {})[run.id] = run
-    titles = _titles({protocol: next(iter(own.values())) for protocol, own in protocols.items()})
-    tables = [_table(titles[protocol], list(own.values())) for protocol, own in protocols.items()]
+    titles = _titles(
+        {protocol: next(iter(grouped.values())) for protocol, grouped in protocols.items()}
+    )
+    tables = [
+        _table(titles[protocol], list(grouped.values())) for protocol, grouped in protocols.items()
+    ]
     return sorted((t for t in tables if t), key=lambda table: (-len(table.rows), table.title))
 
 
@@ -83,7 +87,7 @@ def _titles(first: Mapping[Protocol, Run]) -> dict[Protocol, str]:
     """Return each protocol in words, with what tells it from others of the same words."""
     titles = {}
     for protocol, run in first.items():
-        alike = [other for other, own in first.items() if own.words == run.words]
+        alike = [other for other, other_run in first.items() if other_run.words == run.words]
         parts = [
             f"{setting_name(name)} {value_text(value)}"
             for name, value, *others in zip(PROTOCOL, protocol, *alike, strict=True)
@@ -101,7 +105,7 @@ def _table(title: str, runs: Sequence[Run]) -> Table | None:
     if len(methods) < LEAST_METHODS or not metrics:
         return None
     chosen = {
-        method: max(groups.values(), key=lambda own: _mean(own, metrics[0]))
+        method: max(groups.values(), key=lambda group: _mean(group, metrics[0]))
         for method, groups in methods.items()
     }
     order = sorted(chosen, key=lambda method: (-_mean(chosen[method], metrics[0]), method))
@@ -124,15 +128,15 @@ def _interval(runs: Sequence[Run], metric: str) -> Interval | None:
 
 
 def _mean(runs: Sequence[Run], metric: str) -> float:
-    found = _interval(runs, metric)
-    return float("-inf") if found is None else found.mean
+    interval = _interval(runs, metric)
+    return float("-inf") if interval is None else interval.mean
 
 
 def _entry(runs: Sequence[Run], metric: str) -> Entry:
-    found = _interval(runs, metric)
-    if found is None:
+    interval = _interval(runs, metric)
+    if interval is None:
         return Entry("")
-    text = f"{found.mean:.2f}"
-    if found.low is not None and found.high is not None:
-        text += f" ± {(found.high - found.low) / 2:.2f}"
-    return Entry(text, number=found.mean, cells=tuple(sorted(run.id for run in runs)))
+    text = f"{interval.mean:.2f}"
+    if interval.low is not None and interval.high is not None:
+        text += f" ± {(interval.high - interval.low) / 2:.2f}"
+    return Entry(text, number=interval.mean, cells=tuple(sorted(run.id for run in runs)))

@@ -35,26 +35,32 @@ class NoFormula(ValueError):
 def to_mathml(text: str) -> Markup | None:
     """Return a formula as a `math` element; None where the text is none."""
     try:
-        tokens = _tokens(text)
-        reader = _Reader(tokens)
-        inside = reader.row(())
-        if reader.at < len(tokens):
-            raise NoFormula(text)
+        inside = _mathml_of(text)
     except NoFormula:
         return None
     return Markup(f'<math aria-label="{escape(text)}">{inside}</math>')
 
 
+def _mathml_of(text: str) -> str:
+    """Return what is inside the `math` element; raise NoFormula if the text is no formula."""
+    tokens = _tokens(text)
+    reader = _Reader(tokens)
+    inside = reader.row(())
+    if reader.at < len(tokens):
+        raise NoFormula(text)
+    return inside
+
+
 def _tokens(text: str) -> list[str]:
-    found, at = [], 0
+    tokens, at = [], 0
     text = text.strip()
     while at < len(text):
         match = TOKEN.match(text, at)
         if match is None:
             raise NoFormula(text)
-        found.append(match[1])
+        tokens.append(match[1])
         at = match.end()
-    return found
+    return tokens
 
 
 @dataclass

@@ -20,7 +20,7 @@ from bench.results.reader import Done
 from bench.suites.suite import MeasuredTable
 
 NO_ROOM = "raw pixels, untrained network and network with labels: not computed yet"
-LEAST_SEEDS = 3  # of an interval; of fewer the lowest and the highest are told
+LEAST_SEEDS = 3  # of an interval; of fewer the lowest and the highest are reported
 Points = dict[tuple[Any, ...], list[tuple[str, float]]]
 """The id and the number of each cell, by the values of the rows' settings and the column's."""
 
@@ -41,35 +41,40 @@ def measured_records(
     cells = {cell.id: cell for cell, _ in done}
     names = [*asked.rows, *([asked.columns] if asked.columns else [])]
     doubts, records = _doubts(asked, done), []
-    for key, own in _points(asked, done).items():
+    for key, runs in _points(asked, done).items():
         settings = dict(zip(names, key, strict=False))
         column = {asked.columns: settings.pop(asked.columns)} if asked.columns else {}
-        found = t_interval([value for _, value in own])
-        numbers = {"mean": found.mean, "low": found.low, "high": found.high, "n": found.n}
-        why = list(dict.fromkeys(doubts[name] for name, _ in own if name in doubts))
+        interval = t_interval([value for _, value in runs])
+        numbers = {
+            "mean": interval.mean,
+            "low": interval.low,
+            "high": interval.high,
+            "n": interval.n,
+        }
+        why = list(dict.fromkeys(doubts[name] for name, _ in runs if name in doubts))
         head = {"table": asked.title, "metric": asked.metric, "row": settings, "column": column}
-        found_rooms = rooms.of(asked.metric, [cells[name] for name, _ in own]) if rooms else []
-        room = found_rooms[0].record() if len(found_rooms) == 1 else None
+        shown_rooms = rooms.of(asked.metric, [cells[name] for name, _ in runs]) if rooms else []
+        room = shown_rooms[0].record() if len(shown_rooms) == 1 else None
         records.append(head | numbers | {"room": room, "doubts": why})
     return records
 
 
 def _points(asked: MeasuredTable, done: Done) -> Points:
-    found: Points = {}
+    points: Points = {}
     for cell, finished in done:
         known = cell.settings
         fits = all(known.get(name) == value for name, value in asked.where.items())
         if fits and asked.metric in finished.metrics:
             column = known.get(asked.columns) if asked.columns else asked.metric
             key = (*(known.get(name) for name in asked.rows), column)
-            found.setdefault(key, []).append((cell.id, finished.metrics[asked.metric]))
-    return found
+            points.setdefault(key, []).append((cell.id, finished.metrics[asked.metric]))
+    return points
 
 
 def _doubts(asked: MeasuredTable, done: Done) -> dict[str, str]:
     """Return why the numbers of cells mean nothing, by the cells' ids."""
-    found = ((cell.id, doubts_of(cell, finished).get(asked.metric)) for cell, finished in done)
-    return {name: why for name, why in found if why is not None}
+    doubts = ((cell.id, doubts_of(cell, finished).get(asked.metric)) for cell, finished in done)
+    return {name: why for name, why in doubts if why is not None}
 
 
 def measured_table(asked: MeasuredTable, done: Done, rooms: Rooms | None = None) -> Table | None:
@@ -78,31 +83,33 @@ def measured_table(asked: MeasuredTable, done: Done, rooms: Rooms | None = None)
     Args:
         asked: the metric and its layout.
         done: the finished cells.
-        rooms: of the scale's accuracies, told below the table; None: it has none.
+        rooms: of the scale's accuracies, printed below the table; None: it has none.
     """
-    found = _points(asked, done)
-    if not found:
+    values_of = _points(asked, done)
+    if not values_of:
         return None
     names = [*asked.rows, asked.columns or "metric"]
-    points = [dict(zip(names, key, strict=True)) for key in found]
-    means = [fmean(value for _, value in own) for own in found.values()]
+    points = [dict(zip(names, key, strict=True)) for key in values_of]
+    means = [fmean(value for _, value in runs) for runs in values_of.values()]
     doubts = _doubts(asked, done)
     entries = {
-        key: _entry(own, asked.decimals, None if base is None else means[base], doubts)
-        for (key, own), base in zip(found.items(), gain_bases(points, asked.baseline), strict=True)
+        key: _entry(runs, asked.decimals, None if base is None else means[base], doubts)
+        for (key, runs), base in zip(
+            values_of.items(), gain_bases(points, asked.baseline), strict=True
+        )
     }
-    columns = sorted({key[-1] for key in found}, key=_order)
+    columns = sorted({key[-1] for key in values_of}, key=_order)
     heads = [column_head(asked.columns, c) if asked.columns else str(c) for c in columns]
-    keys = sorted({key[:-1] for key in found}, key=lambda key: [_order(v) for v in key])
+    keys = sorted({key[:-1] for key in values_of}, key=lambda key: [_order(v) for v in key])
     rows = [
         [*map(setting_entry, key), *(entries.get((*key, c), Entry("")) for c in columns)]
         for key in keys
     ]
-    counts = {len(own) for own in found.values()}
+    counts = {len(runs) for runs in values_of.values()}
     seeds = " to ".join(str(n) for n in sorted({min(counts), max(counts)}))
     title = f"{asked.title} ({_spread_words(max(counts))}n = {seeds})"
     notes = gain_note(asked.baseline)
-    notes += _notes(asked.metric, list(found.values()), done, rooms) if rooms else []
+    notes += _notes(asked.metric, list(values_of.values()), done, rooms) if rooms else []
     return Table(slug(asked.title), title, [*asked.rows, *heads], rows, notes)
 
 
@@ -111,18 +118,18 @@ def _notes(
 ) -> list[str]:
     """Return the rooms of all points, and how many points do not lie above their floor."""
     known = {cell.id: cell for cell, _ in done}
-    cells = [[known[name] for name, _ in own] for own in points]
-    every = [cell for own in cells for cell in own]
+    cells = [[known[name] for name, _ in runs] for runs in points]
+    every = [cell for runs in cells for cell in runs]
     if rooms.are_missing(metric, every):
         return [NO_ROOM]
     lines = room_lines(rooms.of(metric, every))
-    low = sum(map(_reaches_floor, points, (rooms.of(metric, own) for own in cells)))
-    note = f"at the floor or below it, with their intervals: {low} of {len(points)} entries"
+    low = sum(map(_reaches_floor, points, (rooms.of(metric, runs) for runs in cells)))
+    note = f"interval at or below the floor: {low} of {len(points)} entries"
     return [*lines, *([note] if low else [])]
 
 
-def _reaches_floor(own: Sequence[tuple[str, float]], rooms: Sequence[Room]) -> bool:
-    interval = t_interval([value for _, value in own])
+def _reaches_floor(runs: Sequence[tuple[str, float]], rooms: Sequence[Room]) -> bool:
+    interval = t_interval([value for _, value in runs])
     low = interval.mean if interval.low is None else interval.low
     return bool(rooms) and low <= max(room.floor for room in rooms)
 
@@ -149,13 +156,13 @@ def _order(value: Any) -> tuple[int, Any]:
 
 
 def _entry(
-    own: Sequence[tuple[str, float]], decimals: int, base: float | None, doubts: Collection[str]
+    runs: Sequence[tuple[str, float]], decimals: int, base: float | None, doubts: Collection[str]
 ) -> Entry:
-    interval = t_interval([value for _, value in own])
+    interval = t_interval([value for _, value in runs])
     text = f"{interval.mean:.{decimals}f}"
     if interval.low is not None and interval.high is not None:
-        text += _spread([value for _, value in own], interval.high - interval.low, decimals)
+        text += _spread([value for _, value in runs], interval.high - interval.low, decimals)
     if base is not None:
         text += f" ({interval.mean - base:+.{decimals}f})"
-    text += f" {MARK}" if any(name in doubts for name, _ in own) else ""
-    return Entry(text, number=interval.mean, cells=tuple(name for name, _ in own))
+    text += f" {MARK}" if any(name in doubts for name, _ in runs) else ""
+    return Entry(text, number=interval.mean, cells=tuple(name for name, _ in runs))

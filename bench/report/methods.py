@@ -42,17 +42,17 @@ def _reference(settings: Sequence[Setting]) -> str:
     """Return every setting with its values and what it is."""
     lines = ["## Settings", ""]
     for axis in dict.fromkeys(setting.axis for setting in settings):
-        own = [setting for setting in settings if setting.axis == axis]
+        listed = [setting for setting in settings if setting.axis == axis]
         lines += [f"### {axis}", "", "| setting | values | default | what |", "|---|---|---|---|"]
-        lines += [f"| `{s.name}` | {s.values} | {s.default} | {s.what} |" for s in own]
+        lines += [f"| `{s.name}` | {s.values} | {s.default} | {s.what} |" for s in listed]
         lines.append("")
     return "\n".join(lines).rstrip()
 
 
 def _family(name: str, records: Sequence[Mapping[str, Any]]) -> str:
     values = {r["name"]: {k: c["value"] for k, c in r["coordinates"].items()} for r in records}
-    names = list(dict.fromkeys(key for own in values.values() for key in own))
-    alike = [n for n in names if len({repr(own.get(n)) for own in values.values()}) == 1]
+    names = list(dict.fromkeys(key for settings in values.values() for key in settings))
+    alike = [n for n in names if len({repr(settings.get(n)) for settings in values.values()}) == 1]
     common = alike if len(records) > 1 else []
     varied = [n for n in names if n not in common]
     shared = next(iter(values.values()))
@@ -62,8 +62,11 @@ def _family(name: str, records: Sequence[Mapping[str, Any]]) -> str:
         lines += [f"All of them: {shared_text}.", ""]
     lines += ["| method | like | " + " | ".join(varied) + " |", "|---" * (len(varied) + 2) + "|"]
     for record in records:
-        own, base = values[record["name"]], values.get(record["like"])
-        cells = [_cell(own.get(n), base is not None and own.get(n) != base.get(n)) for n in varied]
+        settings, base = values[record["name"]], values.get(record["like"])
+        cells = [
+            _cell(settings.get(n), base is not None and settings.get(n) != base.get(n))
+            for n in varied
+        ]
         lines.append(f"| {record['name']} | {record['like'] or ''} | " + " | ".join(cells) + " |")
     lines += ["", *(f"- **{r['name']}**: {r['what']}" for r in records), ""]
     return "\n".join(lines)

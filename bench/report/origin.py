@@ -30,15 +30,15 @@ class Origin:
 def origin_of(done: Done) -> Origin | None:
     """Return where finished cells come from; None where no file says when."""
     known = [finished.provenance for _, finished in done]
-    began = [float(own["began"]) for own in known if own.get("began")]
+    began = [float(provenance["began"]) for provenance in known if provenance.get("began")]
     if not began:
         return None
     return Origin(
         first=min(began),
         last=max(began),
-        versions=_distinct([own.get("code.bench") for own in known]),
-        commits=_distinct([own.get("code.commit") for own in known]),
-        hardware=_distinct([_hardware(own) for own in known]),
+        versions=_distinct([provenance.get("code.bench") for provenance in known]),
+        commits=_distinct([provenance.get("code.commit") for provenance in known]),
+        hardware=_distinct([_hardware(provenance) for provenance in known]),
     )
 
 

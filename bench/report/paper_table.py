@@ -39,12 +39,12 @@ class Measured:
     @property
     def text(self) -> str:
         """The mean with half of its interval, and which reading it is of."""
-        found, decimals = self.compared.measured, self.compared.published.decimals + 1
-        if found is None:
+        interval, decimals = self.compared.measured, self.compared.published.decimals + 1
+        if interval is None:
             return ""
-        entry = number(found.mean, decimals)
-        if found.low is not None and found.high is not None:
-            entry += f" ± {number((found.high - found.low) / 2, decimals)}"
+        entry = number(interval.mean, decimals)
+        if interval.low is not None and interval.high is not None:
+            entry += f" ± {number((interval.high - interval.low) / 2, decimals)}"
         entry += f" {MARK}" if self.compared.doubts else ""
         reading = self.compared.reading_text
         return f"{entry} ({reading})" if reading else entry
@@ -101,9 +101,9 @@ def paper_table(
     if not artifact.values:
         return None
     under: dict[int, list[Measured]] = {}
-    for own in measured:
-        under.setdefault(own.compared.published.row, []).append(own)
-    under = {row: _best(found) for row, found in under.items()}
+    for entry in measured:
+        under.setdefault(entry.compared.published.row, []).append(entry)
+    under = {row: _best(row_values) for row, row_values in under.items()}
     keys = _keys(artifact.values)
     column = _column(keys, layout)
     names = [key for key in keys if key != column and _tells_apart(key, column, artifact.values)]
@@ -125,7 +125,7 @@ def paper_table(
         for key, line in grid.items()
     ]
     heads = [*map(setting_name, names), *(_head(column, h, artifact) for h in columns)]
-    scales = {m.scale: m.words for found in under.values() for m in found}
+    scales = {m.scale: m.words for row_values in under.values() for m in row_values}
     title = f"{artifact.paper}/{artifact.id}: printed" + (", and measured under it" * bool(scales))
     return PaperTable(artifact.id, title, heads, rows, scales)
 
@@ -136,13 +136,13 @@ def _by_metric(values: Sequence[PublishedValue]) -> list[PublishedValue]:
     return sorted(values, key=lambda value: order.index(value.metric))
 
 
-def _best(found: Sequence[Measured]) -> list[Measured]:
+def _best(measured: Sequence[Measured]) -> list[Measured]:
     """Return those of the published protocol, else all; of each reading the one of most seeds."""
     best: dict[str, Measured] = {}
-    for own in [m for m in found if m.compared.comparable] or found:
-        reading = f"{own.compared.what}, {own.compared.reading_text}"
-        if reading not in best or _seeds(own) > _seeds(best[reading]):
-            best[reading] = own
+    for row in [m for m in measured if m.compared.comparable] or measured:
+        reading = f"{row.compared.what}, {row.compared.reading_text}"
+        if reading not in best or _seeds(row) > _seeds(best[reading]):
+            best[reading] = row
     return list(best.values())[:MOST_UNDER]
 
 
@@ -174,7 +174,7 @@ def _tells_apart(key: str, column: str | None, values: Sequence[PublishedValue])
     seen: dict[Any, set[str]] = {}
     for value in values:
         seen.setdefault(_of(value, column) if column else None, set()).add(str(_of(value, key)))
-    return any(len(found) > 1 for found in seen.values())
+    return any(len(distinct) > 1 for distinct in seen.values())
 
 
 def _has_a_place_each(values: Sequence[PublishedValue], names: Sequence[str], column: str) -> bool:
@@ -183,8 +183,8 @@ def _has_a_place_each(values: Sequence[PublishedValue], names: Sequence[str], co
 
 
 def _of(value: PublishedValue, key: str) -> Any:
-    found = value.metric if key == METRIC else value.row_settings.get(key)
-    return found if isinstance(found, int | float | str | None) else str(found)
+    setting = value.metric if key == METRIC else value.row_settings.get(key)
+    return setting if isinstance(setting, int | float | str | None) else str(setting)
 
 
 def _place(value: PublishedValue, measured: Sequence[Measured]) -> Place:
@@ -223,8 +223,8 @@ def row_words(value: PublishedValue) -> str:
 
 def _head(column: str | None, value: Any, artifact: Artifact) -> str:
     if column == METRIC or column is None:
-        own = value or next((v.metric for v in artifact.values if v.metric), None)
-        return metric_title(own) if own else "value"
+        metric = value or next((v.metric for v in artifact.values if v.metric), None)
+        return metric_title(metric) if metric else "value"
     head = value_name(value, artifact.paper) if isinstance(value, str) else value_text(value)
     return f"{setting_name(column)} {head}"
 
@@ -247,8 +247,10 @@ def paper_csv(artifact: Artifact, measured: Sequence[Measured]) -> str:
     for value in artifact.values:
         known = [value.row + 1, *(_cell(value.row_settings.get(k)) for k in keys)]
         known += [value.metric or "", "" if value.value is None else value.value]
-        own = [m for m in measured if m.compared.published.row == value.row]
-        for numbers in map(_numbers, own) if own else [[""] * len(measured_heads)]:
+        row_measured = [m for m in measured if m.compared.published.row == value.row]
+        for numbers in (
+            map(_numbers, row_measured) if row_measured else [[""] * len(measured_heads)]
+        ):
             writer.writerow([*known, *numbers])
     return buffer.getvalue()
 
@@ -258,7 +260,7 @@ def _cell(value: Any) -> str:
 
 
 def _numbers(m: Measured) -> list[Any]:
-    found = m.compared.measured
-    interval = [found.mean, found.low, found.high, found.n] if found else [None] * 4
+    measured = m.compared.measured
+    interval = [measured.mean, measured.low, measured.high, measured.n] if measured else [None] * 4
     numbers = ["" if part is None else part for part in interval]
     return [m.scale, m.words, m.compared.reading_text, *numbers, str(m.verdict)]

@@ -23,12 +23,12 @@ def size_attributes(folder: Path) -> Callable[[str], Markup]:
     def attributes(address: str) -> Markup:
         try:
             with (folder / address).open(encoding="utf-8") as file:
-                found = SIZE.search(file.read(HEAD))
+                match = SIZE.search(file.read(HEAD))
         except OSError:
-            found = None
-        if found is None:
+            match = None
+        if match is None:
             return Markup()
-        height, width = (found[1], found[2]) if found[1] else (found[4], found[3])
+        height, width = (match[1], match[2]) if match[1] else (match[4], match[3])
         pixels = (round(float(side) * PIXELS) for side in (width, height))
         return Markup(' width="{}" height="{}"').format(*pixels)
 

@@ -55,18 +55,18 @@ def presets_page(presets: Mapping[str, Preset]) -> str:
 
 
 def _rows(label: str, preset: Preset) -> dict[str, _Row]:
-    found = {}
+    rows = {}
     for name, stated in stated_of(label, preset).items():
         coordinate = preset.coordinates[name]
         different = [w for w in STATING if w in stated and departs(coordinate.value, stated[w])]
-        found[name] = _Row(
+        rows[name] = _Row(
             [_stated_text(stated, who) for who in STATING],
             markdown_text(value_text(coordinate.value, null="-")),
             [_WHOSE[who] for who in different],
             markdown_text(coordinate.source),
             markdown_text(coordinate.why or ("no reason is on record" if different else "")),
         )
-    return found
+    return rows
 
 
 def _stated_text(stated: Mapping[str, Any], who: str) -> str:
@@ -77,8 +77,8 @@ def _all_departures(rows: Mapping[str, Mapping[str, _Row]]) -> str:
     """Return the settings of all presets that are not as stated, with the reasons."""
     lines = [
         [f"[{label}](#{label})", f"`{name}`", *row.cells, row.why]
-        for label, own in rows.items()
-        for name, row in own.items()
+        for label, preset_rows in rows.items()
+        for name, row in preset_rows.items()
         if row.departs_from
     ]
     heads = ["preset", *_COLUMNS, "why"]

@@ -23,10 +23,10 @@ ANSWERS = {  # at the published protocol, and at another scale
     ClaimVerdict.PARTLY_HOLDS: ("Yes, in part", "Yes in part, on {}"),
     ClaimVerdict.FAILS: ("No", "Not on {}"),
     ClaimVerdict.INCONCLUSIVE: ("Undecided", "Undecided on {}"),
-    ClaimVerdict.CANNOT_TELL: ("Cannot be told", "Cannot be told on {}"),
+    ClaimVerdict.CANNOT_TELL: ("Cannot be decided", "Cannot be decided on {}"),
     ClaimVerdict.NOT_TESTED: ("Not tested yet", "Not tested yet"),
 }
-SMALLER = ("By less than the paper says", "By less than the paper says, on {}")
+SMALLER = ("By less than the paper reports", "By less than the paper reports, on {}")
 """Of a check that fails though the effect is there: it asks for more."""
 
 
@@ -92,8 +92,8 @@ def answers(summaries: Sequence[Summary], suites: Sequence[Suite]) -> list[Answe
 
 def _answer(question: Question, summaries: Sequence[Summary], suite: Suite) -> Answer:
     order = list(suite.scales)
-    own = [s for s in summaries if s.suite == suite.name]
-    for summary in sorted(own, key=lambda s: (not s.published, order.index(s.scale))):
+    suite_summaries = [s for s in summaries if s.suite == suite.name]
+    for summary in sorted(suite_summaries, key=lambda s: (not s.published, order.index(s.scale))):
         rows = [row for row in summary.checks if _answers(question, row)]
         if rows:
             verdict = worst(ClaimVerdict(row["verdict"]) for row in rows)

@@ -12,11 +12,11 @@ from bench.report.tables import Entry, Table, setting_entry
 TITLE = "Floor, ceiling and room (%; mean ± 95 % interval over seeds)"
 MEANING = (
     "The floor is the larger of raw pixels and the untrained network; the ceiling is the same "
-    "network, trained with labels for as many epochs; room lies between them. All are evaluated as "
-    f"the cells are. A claim is judged on an accuracy only with {LEFT:g} points of room beyond the "
-    "smallest effect that its check sees, and only where each side, on average, lies above the "
-    "floor by more than that effect. Accuracies while training have neither where their kNN is "
-    "another than the evaluation's."
+    "network, trained with labels for as many epochs; the room is the distance between the two. "
+    "All are evaluated by the protocol of the cells. A claim about an accuracy is judged only if "
+    f"the room exceeds the smallest detectable effect of its check by {LEFT:g} points, and if the "
+    "mean of each side lies above the floor by more than that effect. Accuracies during training "
+    "have no floor or ceiling if their kNN differs from the evaluation's."
 )
 
 
@@ -63,8 +63,8 @@ def missing_baselines(evidence: Evidence) -> str | None:
         return None
     command = f"bench run {evidence.suite.name} --scale {evidence.scale}"
     return (
-        f"{planned - done} of the {planned} cells that tell floor and ceiling of accuracies are "
-        f"not computed yet: `{command} --where baseline={','.join(BASELINES)}`."
+        f"{planned - done} of the {planned} baseline cells, which give the floor and ceiling of "
+        f"accuracies, are not computed yet: `{command} --where baseline={','.join(BASELINES)}`."
     )
 
 

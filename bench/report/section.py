@@ -37,7 +37,7 @@ def write_section(
         write_whole(folder / name, text.encode())
         written.append(folder / name)
 
-    tables = [table for _, own in facts.artifacts for table in own]
+    tables = [table for _, artifact_tables in facts.artifacts for table in artifact_tables]
     tables += [effects.table for effects in facts.effects.values()]
     for table in [*tables, *facts.measured, *([facts.rooms] if facts.rooms else [])]:
         for kind in facts.formats:

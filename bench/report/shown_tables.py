@@ -29,13 +29,13 @@ def made_tables(suite: Suite, cells: Sequence[Cell]) -> list[MeasuredTable]:
     asked = [name for name in dict.fromkeys(_metrics_read(suite)) if name in of_cells]
     tables = []
     for metric in asked or of_cells:
-        own = [cell for cell in cells if metric in type(cell).metrics]
-        rows = telling_settings(own)
-        column = layouts.get(metric) or _column(rows, own)
+        with_metric = [cell for cell in cells if metric in type(cell).metrics]
+        rows = telling_settings(with_metric)
+        column = layouts.get(metric) or _column(rows, with_metric)
         if column not in rows or len(rows) == 1:
             column = None
         # A single point has its seeds alone to tell its cells apart: any setting names its row.
-        rows = [name for name in rows if name != column] or [next(iter(own[0].settings))]
+        rows = [name for name in rows if name != column] or [next(iter(with_metric[0].settings))]
         tables.append(MeasuredTable(title=metric, metric=metric, rows=rows, columns=column))
     return tables
 

@@ -1,4 +1,4 @@
-"""The site: a page a suite and scale, a page an artifact, the index; draws what has changed."""
+"""The site: a page per suite and scale, a page per artifact, the index; draws what has changed."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -108,7 +108,7 @@ class Site:
         """Judge one suite after the other and draw those whose page is stale.
 
         Returns the facts that artifacts' pages need, and a summary of each. One whose results
-        cannot be read is left out, and told.
+        cannot be read is left out, and reported.
 
         Raises:
             StoreError: it was asked for.
@@ -143,16 +143,18 @@ class Site:
 
     def _write_artifact(self, place: Place, facts: dict[str, SectionFacts]) -> None:
         paper = load_paper(place.paper)
-        own = [grid for grid in self.grids if grid.suite.name in place.suites]
+        grids = [grid for grid in self.grids if grid.suite.name in place.suites]
         pages = write_artifact(
             paper.artifact(place.id),
             paper,
             self.to,
             Coverage(
-                sections=[facts[grid.folder] for grid in own if grid.folder in facts],
-                layout=_layout(own, place.id),
+                sections=[facts[grid.folder] for grid in grids if grid.folder in facts],
+                layout=_layout(grids, place.id),
                 to_run=[
-                    (g.suite.name, g.scale, g.suite.scales[g.scale].what) for g in own if not g.done
+                    (g.suite.name, g.scale, g.suite.scales[g.scale].what)
+                    for g in grids
+                    if not g.done
                 ],
                 reason=place.reason,
                 formats=self.formats,
@@ -173,9 +175,9 @@ class Site:
         return fingerprint(grid.inputs, *self.formats)
 
     def _of_place(self, place: Place) -> str:
-        own = [g for g in self.grids if g.suite.name in place.suites]
+        grids = [g for g in self.grids if g.suite.name in place.suites]
         printed = PAPERS[place.paper].read_text()
-        of_grids = (self._of(g) for g in own)
+        of_grids = (self._of(g) for g in grids)
         return fingerprint(code(), printed, place.reason or "", *self.formats, *of_grids)
 
     def _is_stale(self, page: str, inputs: str) -> bool:
@@ -186,8 +188,8 @@ class Site:
 
 def _layout(grids: Iterable[Grid], artifact: str) -> Layout | None:
     """Return how the paper prints the artifact, as the first suite that compares it says."""
-    found = (c.layout for g in grids for c in g.suite.compare if c.artifact == artifact)
-    return next((layout for layout in found if layout), None)
+    layouts = (c.layout for g in grids for c in g.suite.compare if c.artifact == artifact)
+    return next((layout for layout in layouts if layout), None)
 
 
 def _copy_assets(to: Path) -> None:

@@ -58,7 +58,7 @@ def summarise(evidence: Evidence) -> Summary:
             effects.setdefault(effect.artifact, Counter())[effect.outcome] += 1
     printed = printed_effects(suite, evidence.paper)
     of_scale = JudgedScale(suite, evidence.scale, judged)
-    found = {name: claim_row(name, of_scale) for name in suite.claims}
+    claim_rows_of = {name: claim_row(name, of_scale) for name in suite.claims}
     return Summary(
         suite=suite.name,
         scale=evidence.scale,
@@ -74,7 +74,11 @@ def summarise(evidence: Evidence) -> Summary:
         ),
         effects=effects,
         claims={claim.id: verdict for claim, verdict, _ in by_claim(judged)},
-        rows={name: with_printed(row, printed) for name, row in found.items() if row is not None},
+        rows={
+            name: with_printed(row, printed)
+            for name, row in claim_rows_of.items()
+            if row is not None
+        },
         checks=[with_printed(j.record(), printed) for j in judged if j.counts and j.effect],
         origin=origin_of(evidence.done),
         runs=runs_of(evidence.done),

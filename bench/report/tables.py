@@ -30,9 +30,9 @@ MARKS = {
 }
 MEANINGS = {
     Verdict.REPRODUCED: "the interval lies within the tolerance",
-    Verdict.CONSISTENT: "it reaches into it and is no wider",
-    Verdict.DIFFERS: "it lies outside",
-    Verdict.NOT_RESOLVED: "too wide to tell, or the tolerance includes a result without learning",
+    Verdict.CONSISTENT: "the interval overlaps the tolerance and is no wider",
+    Verdict.DIFFERS: "the interval lies outside the tolerance",
+    Verdict.NOT_RESOLVED: "the interval is too wide, or the tolerance includes an untrained result",
 }
 LEGEND = "measured ± half of the 95 % t-interval [published] and verdict: " + ", ".join(
     f"{mark} {verdict}" + (f" ({MEANINGS[verdict]})" if verdict in MEANINGS else "")
@@ -80,7 +80,7 @@ class Table:
 def numeric_columns(rows: Sequence[Sequence[Entry]]) -> list[bool]:
     """Return whether each column holds a number wherever it holds anything."""
     columns = [[e for e in column if e.text] for column in zip(*rows, strict=True)]
-    return [bool(own) and all(e.number is not None for e in own) for own in columns]
+    return [bool(entries) and all(e.number is not None for e in entries) for entries in columns]
 
 
 def make_tables(rows: Sequence[Compared], layouts: dict[str, Layout | None]) -> list[Table]:
@@ -91,13 +91,13 @@ def make_tables(rows: Sequence[Compared], layouts: dict[str, Layout | None]) -> 
     several = {a for a, w, _ in groups if any(a == b and w != x for b, x, _ in groups)}
     return [
         _table(
-            f"{own[0].published.paper}/{artifact}"
+            f"{table_rows[0].published.paper}/{artifact}"
             + (f", {what}" if artifact in several else "")
             + (f" ({reading})" if reading else ""),
-            own,
+            table_rows,
             layouts[artifact],
         )
-        for (artifact, what, reading), own in groups.items()
+        for (artifact, what, reading), table_rows in groups.items()
     ]
 
 
@@ -115,15 +115,17 @@ def _table(title: str, rows: Sequence[Compared], layout: Layout | None) -> Table
         for row, base in zip(rows, bases, strict=True)
     ]
     if column is None:
-        lines = [[*_keys(row, names), own] for row, own in zip(rows, entries, strict=True)]
+        lines = [
+            [*_keys(row, names), measured] for row, measured in zip(rows, entries, strict=True)
+        ]
         return Table(name, title, [*names, rows[0].what], lines, notes)
     columns = list(dict.fromkeys(row.row.get(column) for row in rows))
     grid: dict[tuple[Any, ...], dict[Any, Entry]] = {}
     heads: dict[tuple[Any, ...], list[Entry]] = {}
-    for row, own in zip(rows, entries, strict=True):
+    for row, measured in zip(rows, entries, strict=True):
         key = tuple(row.row.get(k) for k in names)
         heads[key] = _keys(row, names)
-        grid.setdefault(key, {})[row.row.get(column)] = own
+        grid.setdefault(key, {})[row.row.get(column)] = measured
     lines = [
         [*heads[key], *(line.get(c, Entry("")) for c in columns)] for key, line in grid.items()
     ]
@@ -221,10 +223,10 @@ def summary_line(rows: Sequence[Compared]) -> str:
 
 def tolerance_lines(rows: Sequence[Compared]) -> list[str]:
     """Return what is judged by each tolerance among the rows, how large it is, and why."""
-    found: dict[str, list[str]] = {}
+    names_of: dict[str, list[str]] = {}
     for row in rows:
-        found.setdefault(row.allowed.told, []).append(row.what)
-    return [f"{', '.join(dict.fromkeys(names))}: {t}" for t, names in found.items()]
+        names_of.setdefault(row.allowed.in_words, []).append(row.what)
+    return [f"{', '.join(dict.fromkeys(names))}: {t}" for t, names in names_of.items()]
 
 
 def covered_lines(rows: Sequence[Compared]) -> list[str]:

@@ -27,7 +27,7 @@ CLAIM_MARKS = {
 
 
 def render(template: str, **values: Any) -> str:
-    """Return a page; in HTML whatever is told is data, so that its `<` and `&` are escaped."""
+    """Return a page; in HTML every value is data: its `<` and `&` are escaped."""
     text = _environment(html=template.endswith(".html.j2")).get_template(template).render(values)
     return _without_blank_runs(text)
 

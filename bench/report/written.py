@@ -36,8 +36,8 @@ class Written:
     def note(self, page: str, files: Iterable[Path]) -> None:
         """Keep the digests of the files that were written of a page."""
         names = (path.relative_to(self.site).as_posix() for path in files)
-        found = {name: self._digest(name) for name in sorted(names)}
-        self.pages[page] = {name: digest for name, digest in found.items() if digest is not None}
+        digests = {name: self._digest(name) for name in sorted(names)}
+        self.pages[page] = {name: digest for name, digest in digests.items() if digest is not None}
 
     def save(self) -> None:
         """Write them."""

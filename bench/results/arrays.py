@@ -26,7 +26,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
 
     Raises:
         ValueError: it is not there, or its content is not what it should be.
-        StoreError: it is no regular file of 64 MiB at most.
+        StoreError: it is not a regular file of 64 MiB at most.
     """
     return arrays_of(read_regular(path, MOST_BYTES[ARRAYS]) or b"")
 
@@ -47,7 +47,7 @@ def arrays_of(content: bytes) -> dict[str, np.ndarray[Any, Any]]:
             if len(entries) > MOST_ARRAYS or len(set(names)) < len(names):
                 raise ValueError(f"more than {MOST_ARRAYS} arrays, or one twice")
             if not all(map(is_name, names)):
-                raise ValueError("an array's name is no word")
+                raise ValueError("an array's name is not a word")
             size = sum(entry.file_size for entry in entries)
             if size > MOST_BYTES[ARRAYS]:
                 raise ValueError(f"{size} bytes unpacked, of {MOST_BYTES[ARRAYS]} allowed")

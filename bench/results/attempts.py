@@ -97,22 +97,22 @@ def last_attempt(folder: Path) -> Attempt | None:
 def all_attempts(folder: Path) -> list[Attempt]:
     """Return the attempts recorded in the folder, in order.
 
-    One that cannot be read is told on standard error and left out: its process finds at its next
+    One that cannot be read is reported and left out: its process finds at its next
     look that it was taken for dead.
     """
     return _read(folder, _names(folder))
 
 
 def _read(folder: Path, names: Sequence[str]) -> list[Attempt]:
-    found = []
+    attempts = []
     for name in names:
         try:
             attempt = read_attempt(folder / name)
         except Damaged as fault:
             warn(f"{fault}; the attempt counts as killed")
         else:
-            found += [] if attempt is None else [attempt]
-    return found
+            attempts += [] if attempt is None else [attempt]
+    return attempts
 
 
 def read_attempt(path: Path) -> Attempt | None:

@@ -41,8 +41,8 @@ def write_digests(folder: Path, summary: bytes) -> None:
         folder: the cell's; all of its files but the summary are written.
         summary: what is going to be in the summary.
     """
-    found = {name: sha256_of_file(folder / name) for name in MOST_BYTES if name != "summary.json"}
-    files = {name: digest for name, digest in found.items() if digest is not None}
+    digests = {name: sha256_of_file(folder / name) for name in MOST_BYTES if name != "summary.json"}
+    files = {name: digest for name, digest in digests.items() if digest is not None}
     files["summary.json"] = sha256_of(summary)
     write_whole(folder / DIGESTS, to_json({"folder": folder.name, "files": files}))
 
@@ -62,9 +62,9 @@ def read_digests(folder: Path, name: str | None = None) -> dict[str, str] | None
         return None
     files = record.get("files") if isinstance(record, dict) else None
     if not isinstance(files, dict) or set(record) != {"folder", "files"}:
-        raise _damaged(folder, DIGESTS, "is no record of digests")
+        raise _damaged(folder, DIGESTS, "is not a record of digests")
     if not all(isinstance(digest, str) and _HEX.fullmatch(digest) for digest in files.values()):
-        raise _damaged(folder, DIGESTS, "is no record of digests")
+        raise _damaged(folder, DIGESTS, "is not a record of digests")
     if not {"summary.json"} <= set(files) <= set(MOST_BYTES):
         raise _damaged(
             folder, DIGESTS, "names other files than those that belong to a finished folder"
@@ -82,8 +82,8 @@ def check_content(path: Path, content: bytes | None) -> None:
     """
     digests = read_digests(path.parent)
     if digests is not None:
-        found = None if content is None else sha256_of(content)
-        _compare(path.parent, path.name, digests, found)
+        digest = None if content is None else sha256_of(content)
+        _compare(path.parent, path.name, digests, digest)
 
 
 def read_small_files(folder: Path) -> tuple[dict[str, bytes | None], bool]:
@@ -123,14 +123,14 @@ def check_files(folder: Path, name: str | None = None) -> bool:
     return True
 
 
-def _compare(folder: Path, file: str, digests: Mapping[str, str], found: str | None) -> None:
+def _compare(folder: Path, file: str, digests: Mapping[str, str], digest: str | None) -> None:
     expected = digests.get(file)
-    if found is None and expected is not None:
+    if digest is None and expected is not None:
         raise _damaged(folder, file, f"is missing, but {DIGESTS} names it")
-    if found is not None and expected is None:
+    if digest is not None and expected is None:
         raise _damaged(folder, file, f"is not named in {DIGESTS}")
-    if found != expected:
-        raise _damaged(folder, file, f"has another SHA-256 than {DIGESTS} says")
+    if digest != expected:
+        raise _damaged(folder, file, f"has a SHA-256 that differs from {DIGESTS}")
 
 
 def _damaged(folder: Path, file: str, why: str) -> Damaged:

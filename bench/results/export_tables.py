@@ -32,7 +32,7 @@ def export_cells(
     """Add the finished ones of the cells to the tables in `folder`; return how many there were.
 
     Args:
-        cells: the cells; damaged ones are told and left out.
+        cells: the cells; damaged ones are reported and left out.
         store: where they are.
         folder: of the tables.
         suite: whose tables they go to; None: to those of their experiment alone.
@@ -42,9 +42,9 @@ def export_cells(
     for cell in cells:
         by_experiment[cell.experiment].append(cell)
     total = 0
-    for name, own in by_experiment.items():
+    for name, group in by_experiment.items():
         tables = Tables(folder, f"{name}.{suite}" if suite else name)
-        total += _export(tables, own, store, history)
+        total += _export(tables, group, store, history)
     return total
 
 
@@ -55,8 +55,8 @@ def _export(
     rows, arrays = dict(tables.rows), dict(tables.arrays)
     names = tables.history_names
     lines = {
-        cell: [dict(zip(names, line, strict=True)) for line in own]
-        for cell, own in tables.history_lines.items()
+        cell: [dict(zip(names, line, strict=True)) for line in records]
+        for cell, records in tables.history_lines.items()
     }
     count = 0
     for cell in cells:

@@ -24,19 +24,19 @@ class Exported:
         Raises:
             StoreError: two of them hold other metrics of one cell.
         """
-        found: dict[str, list[Tables]] = {}
+        by_experiment: dict[str, list[Tables]] = {}
         for stem in self._stems():
             tables = Tables(self.root, stem)
             for name in tables.rows:
-                found.setdefault(name, []).append(tables)
-        for name, own in found.items():
-            for other in own[1:]:
-                if other.metrics(name) != own[0].metrics(name):
+                by_experiment.setdefault(name, []).append(tables)
+        for name, several in by_experiment.items():
+            for other in several[1:]:
+                if other.metrics(name) != several[0].metrics(name):
                     raise StoreError(
-                        f"{own[0].cells_file} and {other.cells_file}: other metrics of cell "
+                        f"{several[0].cells_file} and {other.cells_file}: other metrics of cell "
                         f"{name}; export both suites again"
                     )
-        return found
+        return by_experiment
 
     def _stems(self) -> list[str]:
         """Return what the names of the files of each set of tables begin with."""

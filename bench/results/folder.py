@@ -22,7 +22,7 @@ from bench.results.digests import (
     read_small_files,
     write_digests,
 )
-from bench.results.names import history_record, is_metric
+from bench.results.names import history_record, is_metrics
 from bench.results.owner import LEASE_S, Owner
 from bench.results.provenance import fault_of_provenance
 
@@ -126,7 +126,13 @@ class CellFolder:
         arrays: dict[str, np.ndarray[Any, Any]],
         provenance: dict[str, Any],
     ) -> None:
-        """Write the result; the summary comes last, and with it the cell is done."""
+        """Write the result; the summary comes last, and with it the cell is done.
+
+        Args:
+            metrics: finite numbers by name.
+            arrays: arrays to keep, by name.
+            provenance: where the result comes from, see `provenance.py`.
+        """
         if arrays:
             write_whole(self.arrays_file, to_npz(arrays))
         write_whole(self.provenance_file, to_json(provenance))
@@ -167,11 +173,7 @@ class CellFolder:
 
     def _metrics_of(self, summary: Any) -> dict[str, float]:
         metrics = summary.get("metrics") if isinstance(summary, dict) else None
-        if (
-            not isinstance(metrics, dict)
-            or not metrics
-            or not all(map(is_metric, metrics.values()))
-        ):
+        if not is_metrics(metrics):
             raise Damaged(
                 f"{self.summary_file}: holds no finite metrics; remove {self.path} to have it "
                 "computed again"
@@ -211,7 +213,7 @@ class CellFolder:
         """
         record = self._verified_json(self.cell_file)
         if not isinstance(record, dict | None):
-            raise self._unreadable(self.cell_file, "it is no JSON object")
+            raise self._unreadable(self.cell_file, "it is not a JSON object")
         return record
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
@@ -276,7 +278,7 @@ class CellFolder:
                 break
             records.append(record)
         if finished and len(records) < len(lines):
-            why = f"line {len(records) + 1} is no record of metrics"
+            why = f"line {len(records) + 1} is not a record of metrics"
             raise self._unreadable(self.history_file, why)
         return records
 

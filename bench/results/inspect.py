@@ -34,7 +34,7 @@ def inspect(root: Path) -> Inspected:
     Args:
         root: the results.
     """
-    found = Inspected()
+    inspected = Inspected()
     for kind in (*CELLS, TRAINED):
         for entry in finished(root, kind):
             try:
@@ -42,15 +42,15 @@ def inspect(root: Path) -> Inspected:
                 if not checked.verified and kind == TRAINED:
                     check_sealed(entry.path / ENCODER)
             except OtherCode as fault:
-                found.other.append(str(fault))
+                inspected.other.append(str(fault))
             except StoreError as fault:
-                found.faults.append(str(fault))
+                inspected.faults.append(str(fault))
             else:
-                found.cells += kind != TRAINED
-                found.encoders += kind == TRAINED
-                found.unverified += not checked.verified
-    found.faults += _faults_of_others(root)
-    return found
+                inspected.cells += kind != TRAINED
+                inspected.encoders += kind == TRAINED
+                inspected.unverified += not checked.verified
+    inspected.faults += _faults_of_others(root)
+    return inspected
 
 
 def _faults_of_others(root: Path) -> Iterator[str]:

@@ -36,7 +36,7 @@ class Launch:
 
 
 def announced(folder: Path) -> Iterator[tuple[Path, Owner, dict[str, Any]]]:
-    """Yield file, process and record of each launcher; those that are damaged are told and left."""
+    """Yield file, process and record of each launcher; damaged ones are reported and left out."""
     for path in folder.glob("*.json"):
         try:
             record = read_record(path, LaunchRecord, "a launch")

@@ -18,7 +18,7 @@ from bench.errors import CellFailure, Interrupted, Preempted
 from bench.results.attempts import Attempt, Ending
 from bench.results.folder import CellFolder
 from bench.results.owner import Owner
-from bench.signals import end_if_told
+from bench.signals import end_if_stopped
 
 HEARTBEAT_S = 30.0
 POLL_S = 1.0  # while another process holds what is waited for
@@ -122,7 +122,7 @@ class Lease:
         """
         while (claim := self.claim(folder)) is None and not folder.is_done:
             if stop():
-                end_if_told()
+                end_if_stopped()
                 raise Interrupted("told to stop")
             time.sleep(POLL_S)
         return claim

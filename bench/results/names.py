@@ -27,6 +27,11 @@ def is_metric(value: Any) -> bool:
     return is_number(value) and abs(value) <= LARGEST_METRIC
 
 
+def is_metrics(value: Any) -> TypeGuard[dict[str, float]]:
+    """Whether a value of `parse_json` is the metrics of a finished cell: at least one."""
+    return isinstance(value, dict) and bool(value) and all(map(is_metric, value.values()))
+
+
 def is_history_record(value: Any) -> TypeGuard[dict[str, float]]:
     """Whether a value of `parse_json` is a line of a history: numbers by name, one is `step`."""
     return (

@@ -100,10 +100,10 @@ def flatten(record: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 def fault_of_provenance(record: Any) -> str | None:
     """Return what is wrong with a provenance that was read, nested or flat; None if nothing is."""
     if not isinstance(record, dict):
-        return "it is no JSON object"
+        return "it is not a JSON object"
     why = _fault(record, MOST_NESTED)
     if why is None and len(flatten(record)) > MOST_NAMES:
-        return f"it says more than {MOST_NAMES} things"
+        return f"it has more than {MOST_NAMES} entries"
     return why
 
 
@@ -111,15 +111,15 @@ def _fault(record: dict[str, Any], levels: int) -> str | None:
     for key, value in record.items():
         name = key.rpartition(".")[2]
         if not is_name(key):
-            return f"{foreign_text(key)} is no name"
+            return f"{foreign_text(key)} is not a name"
         if isinstance(value, dict):
             why = _fault(value, levels - 1) if levels > 1 else "it is nested too deeply"
             if why is not None:
                 return why
         elif name in NUMBERS and not is_number(value):
-            return f"{foreign_text(key)} is no number"
+            return f"{foreign_text(key)} is not a number"
         elif value is not None and not isinstance(value, str | int | float):
-            return f"{foreign_text(key)} is no text, number or truth value"
+            return f"{foreign_text(key)} is not text, a number or a truth value"
         elif isinstance(value, str) and len(value) > LONGEST_TEXT:
             return f"{foreign_text(key)} is text of more than {LONGEST_TEXT} characters"
     return None

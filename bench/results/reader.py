@@ -32,7 +32,7 @@ class Finished:
     """What is kept of a finished cell: the same from a folder and from an exported table.
 
     History and arrays are read when they are asked for, for few verbs need them; a damaged file
-    is told then, and nothing of it is used.
+    is reported then, and nothing of it is used.
     """
 
     metrics: dict[str, float]
@@ -82,8 +82,8 @@ class Results:
     def kept(self, experiment: str, name: str) -> Finished | None:
         """Return the finished cell with an id; None if it is not there."""
         folder = CellFolder(self.root / experiment / name)
-        if folder.is_done and (found := _finished(folder)) is not None:
-            return found
+        if folder.is_done and (finished := _finished(folder)) is not None:
+            return finished
         tables = self._exported(experiment)
         if name not in tables.tables:
             return None
@@ -130,7 +130,7 @@ class Results:
 
 
 def _is_sound(folder: CellFolder) -> bool:
-    """Whether a cell is done and what is first read of it is what was written; else it is told."""
+    """Whether a cell is done, and its first file is as it was written; else it is reported."""
     why = damage_of(folder) if folder.is_done else None
     if why is not None:
         warn(f"{why}; it counts as missing")
@@ -138,7 +138,7 @@ def _is_sound(folder: CellFolder) -> bool:
 
 
 def _finished(folder: CellFolder) -> Finished | None:
-    """Return what is kept of a cell; None, and it is told, if it says nothing as it was written."""
+    """Return what is kept of a cell; None, with a report, if nothing is as it was written."""
     try:
         metrics, provenance = folder.result()
     except Damaged as fault:
@@ -150,7 +150,7 @@ def _finished(folder: CellFolder) -> Finished | None:
 
 
 def _history(folder: CellFolder) -> History:
-    """Return the history of a finished cell; none, and it is told, if it is damaged."""
+    """Return the history of a finished cell; none, and it is reported, if it is damaged."""
     try:
         return folder.history(finished=True)
     except Damaged as fault:
@@ -159,7 +159,7 @@ def _history(folder: CellFolder) -> History:
 
 
 def _arrays(folder: CellFolder) -> Arrays:
-    """Return the arrays of a finished cell; none, and it is told, if they are damaged."""
+    """Return the arrays of a finished cell; none, and it is reported, if they are damaged."""
     try:
         return folder.arrays()
     except Damaged as fault:
@@ -168,7 +168,7 @@ def _arrays(folder: CellFolder) -> Arrays:
 
 
 def _stamp_of(path: Path, without: str) -> bytes:
-    """Return what changes with a file; what is no regular file is told, and goes by that."""
+    """Return what changes with a file; of one that is not regular, the message."""
     try:
         return (sha256_of_file(path) or "").encode()
     except Damaged as fault:

@@ -43,7 +43,7 @@ class AttemptRecord(Record):
     @model_validator(mode="after")
     def _ended(self) -> "AttemptRecord":
         if self.state != "running" and self.ended is None:
-            raise ValueError("it is over, but does not say since when")
+            raise ValueError("it has ended, but the time is missing")
         return self
 
 
@@ -83,7 +83,7 @@ def read_record(path: Path, kind: type[Record], what: str) -> dict[str, Any] | N
         what: how it is called, with its article: "an attempt".
 
     Raises:
-        Damaged: the file is no regular file, or holds no such record, or not what was written.
+        Damaged: the file is not a regular file, or holds no such record, or not what was written.
         StoreError: it cannot be read.
     """
     content = read_regular(path, MOST_BYTES)
@@ -93,7 +93,7 @@ def read_record(path: Path, kind: type[Record], what: str) -> dict[str, Any] | N
         record = unsealed(content)
         kind.model_validate(record)
     except ValueError as fault:  # of pydantic too
-        raise Damaged(f"{path}: is no record of {what} ({_first_line(fault)})") from fault
+        raise Damaged(f"{path}: is not a record of {what} ({_first_line(fault)})") from fault
     return dict(record)
 
 
@@ -106,14 +106,14 @@ def unsealed(content: bytes) -> Any:
     """Return a record without its digest, which is right if it carries one.
 
     Raises:
-        ValueError: it is not, or the content is no JSON of finite numbers.
+        ValueError: it is not, or the content is not JSON of finite numbers.
     """
     record = parse_json(content)
     if not isinstance(record, dict) or SEAL not in record:
         return record
     plain = {name: value for name, value in record.items() if name != SEAL}
     if sealed(plain) != content:
-        raise ValueError(f"it was altered: its {SEAL} is another one")
+        raise ValueError(f"it was altered: its {SEAL} does not match")
     return plain
 
 

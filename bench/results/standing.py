@@ -66,8 +66,8 @@ def standing_of(store: Store, cell: Cell) -> Standing:
     last = records[0] if records else {}
     step = folder.checkpoint_step() or None
     # Not every epoch is watched: the last one that was counts.
-    found = ((name, line[name]) for line in records for name in ACCURACIES if name in line)
-    metric, accuracy = next(found, (None, None))
+    accuracies = ((name, line[name]) for line in records for name in ACCURACIES if name in line)
+    metric, accuracy = next(accuracies, (None, None))
     return Standing(
         step=last.get("step"),
         epoch=last.get("epoch") if epochs else None,

@@ -84,8 +84,8 @@ class Store:
             cells: those of a stack.
             data: the folder of data sets.
         """
-        own = [self.folder(cell) for cell in cells]
-        return Folders(own, encoders=self.root / TRAINED, data=data)
+        cell_folders = [self.folder(cell) for cell in cells]
+        return Folders(cell_folders, encoders=self.root / TRAINED, data=data)
 
     def check_writable(self) -> None:
         """Write a file of PROBE_BYTES here, make a hard link to it, and remove both.
@@ -133,7 +133,7 @@ class Store:
         """Return the ids of the cells of exported tables; an id is that of one version alone."""
         if experiment not in self._exported:
             tables = (Exported(folder, experiment).tables for folder in self.have)
-            self._exported[experiment] = {name for found in tables for name in found}
+            self._exported[experiment] = {name for table in tables for name in table}
         return self._exported[experiment]
 
     def _ids(self, experiment: str) -> set[str]:
@@ -196,12 +196,12 @@ class Store:
 
     def launchers_of(self, cells: Collection[str]) -> list[Owner]:
         """Return the living launchers that announced any of these cells, by their ids."""
-        found = []
+        owners = []
         for path, owner, launch in announced(self.launches):
             held = not set(launch["cells"]).isdisjoint(cells)
             if held and not owner.job and owner.is_alive(path):
-                found.append(owner)
-        return found
+                owners.append(owner)
+        return owners
 
     @contextmanager
     def announce(self, cells: Sequence[Cell], *, retry_before: float = 0.0) -> Iterator[Launch]:

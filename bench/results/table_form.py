@@ -22,12 +22,12 @@ def plain_row(row: Row) -> Row:
     """Return a row as it is written: a metric named as a setting keeps its prefix."""
     written, metrics = {CELL: row["id"]}, []
     for name, text in row.items():
-        own = name.removeprefix(METRIC)
+        plain = name.removeprefix(METRIC)
         if name == "id":
             continue
-        if own != name and own not in row:
-            metrics.append(own)
-            name = own
+        if plain != name and plain not in row:
+            metrics.append(plain)
+            name = plain
         written[name] = _plain(text)
     if metrics:
         written[METRICS] = " ".join(metrics)

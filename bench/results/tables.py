@@ -95,12 +95,14 @@ class Tables:
         """Return the metrics of the cell with an id.
 
         Raises:
-            StoreError: one of them is no finite number.
+            StoreError: one of them is not a finite number.
         """
         metrics = self._with_prefix(name, METRIC)
         odd = next((metric for metric, value in metrics.items() if not is_metric(value)), None)
         if odd is not None:
-            raise StoreError(f"{self.cells_file}: {name}: {foreign_text(odd)} is no finite number")
+            raise StoreError(
+                f"{self.cells_file}: {name}: {foreign_text(odd)} is not a finite number"
+            )
         return metrics
 
     def provenance(self, name: str) -> dict[str, Any]:
@@ -172,7 +174,7 @@ def _read_lines(path: Path) -> tuple[list[str], list[list[str]]]:
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as fault:
         raise StoreError(f"{path}: cannot be read as CSV ({fault})") from fault
     if lines and not {CELL, "id"} & set(names):
-        raise StoreError(f"{path}: has no column '{CELL}'; it is no exported table")
+        raise StoreError(f"{path}: has no column '{CELL}'; it is not an exported table")
     torn = next((i for i, line in enumerate(lines) if len(line) != len(names)), None)
     if torn is not None:
         why = f"line {torn + 2} has {len(lines[torn])} columns, not {len(names)}"
@@ -198,7 +200,7 @@ def read_table(path: Path) -> bytes | None:
         return None
     expected = read_manifest(path.parent).get(path.name)
     if expected is not None and sha256_of(content) != expected:
-        raise Damaged(f"{path}: has another SHA-256 than {DIGESTS} says; export it again")
+        raise Damaged(f"{path}: has a SHA-256 that differs from {DIGESTS}; export it again")
     return content
 
 
@@ -212,9 +214,9 @@ def read_manifest(folder: Path) -> dict[str, str]:
     try:
         record = read_json(path)
     except Damaged as fault:
-        raise Damaged(f"{path}: is no record of digests; export the tables again") from fault
+        raise Damaged(f"{path}: is not a record of digests; export the tables again") from fault
     if not isinstance(record, dict | None):
-        raise Damaged(f"{path}: is no record of digests; export the tables again")
+        raise Damaged(f"{path}: is not a record of digests; export the tables again")
     return record or {}
 
 

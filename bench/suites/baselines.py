@@ -39,8 +39,8 @@ def baseline_cells(
     """
     points: dict[tuple[Any, ...], dict[str, Any]] = {}
     for cell in cells:
-        if (own := point_of(cell, settings)) is not None:
-            points.setdefault(tuple(own.values()), own)
+        if (shared := point_of(cell, settings)) is not None:
+            points.setdefault(tuple(shared.values()), shared)
     settings_of = [
         {"experiment": "baseline", "baseline": kind} | point | ONE_SEED.get(str(kind), {})
         for point in points.values()

@@ -78,10 +78,10 @@ class Figure(Choice, Quantity):
     @property
     def columns(self) -> list[str]:
         """Every metric, setting or array that the figure reads."""
-        own = [name for q in self.quantities for name in (q.y, q.ribbon)]
+        up = [name for q in self.quantities for name in (q.y, q.ribbon)]
         across = [self.x, *(series.x for series in self.series)]
         names = [*self.line_names, *self.panel_names, self.reference]
-        return list(dict.fromkeys(name for name in (*own, *across, *names) if name))
+        return list(dict.fromkeys(name for name in (*up, *across, *names) if name))
 
     @property
     def artifacts(self) -> list[str]:

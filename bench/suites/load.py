@@ -66,16 +66,16 @@ def known_suites(folder: Path) -> dict[str, Path]:
     Raises:
         SuiteError: there is no such folder, or two files of it, or two plug-ins, share a name.
     """
-    own, installed = suite_paths(folder), dict[str, Path]()
+    here, installed = suite_paths(folder), dict[str, Path]()
     for plugin, _, path in plugin_folders("bench.suites"):
         for name, file in suite_paths(path).items():
-            if name in installed and name not in own:
+            if name in installed and name not in here:
                 raise SuiteError(
                     f"plug-in {plugin}: {file}: a second suite named '{name}', beside "
                     f"{installed[name]}"
                 )
             installed[name] = file
-    return own | {name: file for name, file in installed.items() if name not in own}
+    return here | {name: file for name, file in installed.items() if name not in here}
 
 
 def find_suite(name: str, folder: Path) -> Path:

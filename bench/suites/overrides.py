@@ -28,19 +28,19 @@ def overridden(grids: Sequence[Grid], changes: Mapping[str, Sequence[Scalar]]) -
 
 
 def _changed(grid: Grid, changes: Mapping[str, Sequence[Scalar]]) -> Grid:
-    own = {k: list(v) for k, v in changes.items() if k in grid.kind.setting_names()}
+    taken = {k: list(v) for k, v in changes.items() if k in grid.kind.setting_names()}
     axes = []
     for points in grid.axes:
         named = list(points[0])
-        given = [name for name in named if name in own]
+        given = [name for name in named if name in taken]
         if not given:
             axes.append(points)
         elif len(given) < len(named):
-            rest = " and ".join(name for name in named if name not in own)
+            rest = " and ".join(name for name in named if name not in taken)
             raise SuiteError(f"--set {given[0]}: the suite couples it with {rest}; set them too")
     return replace(
         grid,
-        fixed=grid.fixed | {name: values[0] for name, values in own.items()},
-        axes=axes + [[{name: value} for value in values] for name, values in own.items()],
-        places=grid.places | {name: f"--set {name}" for name in own},
+        fixed=grid.fixed | {name: values[0] for name, values in taken.items()},
+        axes=axes + [[{name: value} for value in values] for name, values in taken.items()],
+        places=grid.places | {name: f"--set {name}" for name in taken},
     )

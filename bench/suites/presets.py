@@ -80,16 +80,16 @@ def _add(path: Path, known: dict[str, Preset]) -> None:
         if method.like is not None and method.like not in known:
             allowed = choices(method.like, list(known))
             raise SuiteError(f"{path}: {name}.like: no method '{method.like}' before. {allowed}")
-        own = {
+        stated = {
             key: read_coordinate(key, pair, f"{path}: {name}.coordinates.{key}")
             for key, pair in method.coordinates.items()
         }
         base = known[method.like].coordinates if method.like else {}
-        merged = {**base, **own}
+        merged = {**base, **stated}
         values = {key: coordinate.value for key, coordinate in merged.items()}
-        kept = {k: c for k, c in merged.items() if k in own or not _is_stale(k, values)}
+        kept = {k: c for k, c in merged.items() if k in stated or not _is_stale(k, values)}
         known[name] = Preset(
-            method.what, kept, method.like, path.stem, tuple(own), tuple(method.recorded)
+            method.what, kept, method.like, path.stem, tuple(stated), tuple(method.recorded)
         )
 
 
@@ -116,10 +116,10 @@ def filled(settings: dict[str, Any], known: Mapping[str, Preset]) -> dict[str, A
         raise ValueError(f"method is missing. Allowed here: {', '.join(known)}")
     if not isinstance(method, str) or method not in known:
         raise ValueError(f"method '{method}' is unknown. {choices(str(method), list(known))}")
-    own: dict[str, Any] = known[method].settings
-    loss = settings.get("loss", own.get("loss"))
+    preset: dict[str, Any] = known[method].settings
+    loss = settings.get("loss", preset.get("loss"))
     options = LOSS_OPTIONS.get(str(loss), {})
-    merged = (options | own if loss == own.get("loss") else own | options) | settings
+    merged = (options | preset if loss == preset.get("loss") else preset | options) | settings
     for name in list(merged):
         if name not in settings and merged[name] is not None and _is_stale(name, merged):
             merged[name] = None
@@ -139,16 +139,16 @@ def _is_stale(name: str, merged: dict[str, Any]) -> bool:
 
 def _followed(merged: dict[str, Any]) -> dict[str, Any]:
     """Return settings that follow from the others, whatever a preset says of them."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     if merged.get("kappa") is None and (kappa := kappa_of(merged)) is not None:
-        found["kappa"] = kappa
+        settings["kappa"] = kappa
     if merged.get("target") != "momentum":
-        found["momentum_schedule"] = "fixed"
+        settings["momentum_schedule"] = "fixed"
     if merged.get("anneal_epochs") is None and merged.get("inner_to_epoch") is None:
-        found["anneal_every"] = "epoch"
+        settings["anneal_every"] = "epoch"
     if merged.get("target") == "bank":
-        found["symmetric"] = merged.get("colour") == "lab"
+        settings["symmetric"] = merged.get("colour") == "lab"
     stopped = merged.get("target") == "stop-gradient" or merged.get("cutmix") is True
     if stopped or merged.get("negatives") not in ("batch", "previous"):
-        found["negative_branch"] = "target"
-    return found
+        settings["negative_branch"] = "target"
+    return settings

@@ -37,8 +37,8 @@ class PrintedEffect:
     @property
     def number(self) -> float:
         """How far the row lies above its partner."""
-        own, base = self.value.value or 0.0, self.base.value if self.base else None
-        return round(own - (base or 0.0), self.decimals)
+        value, base = self.value.value or 0.0, self.base.value if self.base else None
+        return round(value - (base or 0.0), self.decimals)
 
     @property
     def half_unit(self) -> float:
@@ -60,10 +60,10 @@ def printed_effects(suite: Suite, paper: Paper) -> list[PrintedEffect]:
     partners: Partners = {}
     for comparison, value in points:
         if not comparison.gain_over:
-            own = comparison.metric, _stated(wanted_settings(value, comparison, suite))
-            partners.setdefault(own, {}).setdefault(comparison.artifact, value)
-    found = [_effect(comparison, value, partners, suite) for comparison, value in points]
-    return [effect for effect in found if effect is not None]
+            key = comparison.metric, _stated(wanted_settings(value, comparison, suite))
+            partners.setdefault(key, {}).setdefault(comparison.artifact, value)
+    effects = [_effect(comparison, value, partners, suite) for comparison, value in points]
+    return [effect for effect in effects if effect is not None]
 
 
 def printed_points(suite: Suite, paper: Paper) -> Points:
@@ -85,10 +85,10 @@ def _effect(
     if comparison.gain_over:
         return PrintedEffect(comparison, value, None, settings, comparison.gain_over)
     of_partner = _stated(settings | comparison.baseline)
-    found = partners.get((comparison.metric, of_partner), {})
-    if of_partner == _stated(settings) or not found:
+    bases = partners.get((comparison.metric, of_partner), {})
+    if of_partner == _stated(settings) or not bases:
         return None
-    base = found.get(comparison.artifact) or next(iter(found.values()))
+    base = bases.get(comparison.artifact) or next(iter(bases.values()))
     return PrintedEffect(comparison, value, base, settings, comparison.baseline)
 
 

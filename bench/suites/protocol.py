@@ -73,18 +73,18 @@ def departures(
             any that the cell has.
     """
     known, remarks = facts(cell), remark_keys()
-    found = []
+    result = []
     for name, value in stated_of(known, statements).items():
         if value is None or name in remarks or not _is_concerned(name, metric, known):
             continue
         if name not in known:
             text = f"{name} {stated_text(value)} is published, no cell has this setting"
-            found.append(Departure(text, impossible=True))
+            result.append(Departure(text, impossible=True))
         elif not agrees(known[name], value):
             joined_by = ", " if isinstance(known[name], tuple) else " or "
             text = f"{name} {stated_text(known[name])}, published {stated_text(value, joined_by)}"
-            found.append(Departure(text, impossible=not _is_allowed(cell, name, value)))
-    return found
+            result.append(Departure(text, impossible=not _is_allowed(cell, name, value)))
+    return result
 
 
 def differences(
@@ -126,11 +126,11 @@ def check_scale(suite: Suite, scale: str, cells: Sequence[Cell], paper: Paper) -
         return
     faults = (departures(cell, s, metric) for cell in cells for s, metric in stated)  # one by one
     if declared == "published":
-        if not all(any(not fault.impossible for fault in found) for found in faults):
+        if not all(any(not fault.impossible for fault in cell_faults) for cell_faults in faults):
             return
-        own = [fault.text for fault in departures(cells[0], *stated[0]) if not fault.impossible]
+        texts = [fault.text for fault in departures(cells[0], *stated[0]) if not fault.impossible]
         raise SuiteError(
-            f"{suite.name}: scales.{scale}.protocol: declared 'published', but {own[0]}"
+            f"{suite.name}: scales.{scale}.protocol: declared 'published', but {texts[0]}"
         )
     of_data = any("dataset" in statement.stated for s, _ in stated for statement in s)
     if of_data and not any(faults):

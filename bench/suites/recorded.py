@@ -28,16 +28,16 @@ def stated_of(label: str, preset: Preset) -> dict[str, dict[str, Any]]:
 
 def _recorded(label: str, preset: Preset) -> dict[str, dict[str, Any]]:
     known = preset.settings | {"method": label}
-    found: dict[str, dict[str, Any]] = {}
-    for place in preset.recorded:
-        paper_name, _, name = place.partition("/")
+    recorded: dict[str, dict[str, Any]] = {}
+    for source in preset.recorded:
+        paper_name, _, name = source.partition("/")
         if not name:
-            raise SuiteError(f"{label}.recorded: found '{place}', expected 'paper/protocol'")
+            raise SuiteError(f"{label}.recorded: found '{source}', expected 'paper/protocol'")
         paper = load_paper(paper_name)
         who = "code" if paper.protocol(name).source else "paper"
         for statement in paper.statements(name):
             if all(agrees(known.get(key), value) for key, value in statement.when.items()):
                 for key, value in statement.stated.items():
                     if value is not None:
-                        found.setdefault(key, {})[who] = value
-    return found
+                        recorded.setdefault(key, {})[who] = value
+    return recorded

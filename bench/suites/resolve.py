@@ -117,7 +117,7 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[Grid]:
         _check_known(settings, key_path, known, path)
     grids = []
     for i, (block, kind) in enumerate(zip(blocks, kinds, strict=True)):
-        fixed, axes = _own_settings(suite, block, f"grids.{i}.", kind, shared, path)
+        fixed, axes = _block_settings(suite, block, f"grids.{i}.", kind, shared, path)
         exclude = _given(suite, block, "exclude")
         grids.append(_changed(kind, fixed, axes, exclude, chosen, scale, path))
     return grids
@@ -151,7 +151,7 @@ def _given(suite: Suite, block: Block, key: str) -> Any:
     return getattr(block if key in block.model_fields_set else suite, key)
 
 
-def _own_settings(
+def _block_settings(
     suite: Suite, block: Block, prefix: str, kind: type[Cell], shared: Placed, path: Path
 ) -> tuple[Placed, list[Axis]]:
     """Return a block's fixed settings and its axes, the suite's own settings filled in."""
@@ -188,10 +188,10 @@ def _changed(
     names = kind.setting_names()
     key_path = f"{path}: scales.{scale}"
     for i, group in enumerate(chosen.zip):  # in the place of every axis that it names
-        own = {name: values for name, values in group.items() if name in names}
-        axes = [axis for axis in axes if not own.keys() & axis[1].keys()]
-        axes += [(f"scales.{scale}.zip.{i}", own)] if own else []
-        fixed = {name: placed for name, placed in fixed.items() if name not in own}
+        replaced = {name: values for name, values in group.items() if name in names}
+        axes = [axis for axis in axes if not replaced.keys() & axis[1].keys()]
+        axes += [(f"scales.{scale}.zip.{i}", replaced)] if replaced else []
+        fixed = {name: placed for name, placed in fixed.items() if name not in replaced}
     on_axes = {name for _, group in axes for name in group}
     fixed |= _of_shared_scale(chosen, scale, set(names) - on_axes)
     for name, value in chosen.fixed.items():

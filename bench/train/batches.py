@@ -78,20 +78,20 @@ class Batches:
         self._order: list[Rows] = []
         self._pairs: Iterator[tuple[Tensor, ...]] = iter(())
 
-    def batch(self, epoch: int, place: int) -> Batch:
+    def batch(self, epoch: int, index: int) -> Batch:
         """Return one batch of an epoch, whatever was asked before; the next one is at hand."""
-        if self._next != (epoch, place):
-            self._begin(epoch, place)
-        self._next = (epoch, place + 1)
-        rows = sent(torch.from_numpy(self._order[place]), self.labels.device)
+        if self._next != (epoch, index):
+            self._begin(epoch, index)
+        self._next = (epoch, index + 1)
+        rows = sent(torch.from_numpy(self._order[index]), self.labels.device)
         views = next(self._pairs)
-        return Batch(views, self.labels[rows], rows, self.mixes(epoch, place))
+        return Batch(views, self.labels[rows], rows, self.mixes(epoch, index))
 
-    def mixes(self, epoch: int, place: int) -> tuple[CutMix, ...]:
+    def mixes(self, epoch: int, index: int) -> tuple[CutMix, ...]:
         """Return what is pasted into each view of a batch; nothing where the cell does not mix."""
         if not self.cell.cutmix:
             return ()
-        draw = stream(self.cell.seed, Purpose.VIEWS, epoch, place, 1)
+        draw = stream(self.cell.seed, Purpose.VIEWS, epoch, index, 1)
         batch = self.cell.batch_size
         return tuple(draw_cutmix(draw, batch, size) for size in self.source.views.sizes)
 
@@ -100,11 +100,11 @@ class Batches:
         order = stream(self.cell.seed, Purpose.ORDER, epoch).permutation(len(self.labels))
         return list(np.split(order[: self.per_epoch * self.cell.batch_size], self.per_epoch))
 
-    def numbers(self, epoch: int, place: int) -> np.random.Generator:
+    def numbers(self, epoch: int, index: int) -> np.random.Generator:
         """Return what the views of a batch are drawn from."""
-        return stream(self.cell.seed, Purpose.VIEWS, epoch, place)
+        return stream(self.cell.seed, Purpose.VIEWS, epoch, index)
 
-    def _begin(self, epoch: int, place: int) -> None:
+    def _begin(self, epoch: int, index: int) -> None:
         self._order = self.order(epoch)
         draw = partial(self.numbers, epoch)
-        self._pairs = self.source.pairs("train", self._order, draw, place, self.share)
+        self._pairs = self.source.pairs("train", self._order, draw, index, self.share)

@@ -27,7 +27,13 @@ class Checkpoint(TypedDict):
 
 
 def save_checkpoint(folder: CellFolder, step: int, state: dict[str, Any]) -> None:
-    """Write where to go on from, in the place of the one before, and its step beside it."""
+    """Write where to go on from, in the place of the one before, and its step beside it.
+
+    Args:
+        folder: of the cell.
+        step: how many steps are done.
+        state: what `load_checkpoint` gives back: tensors and plain values, by name.
+    """
     value = {"cell": folder.path.name, "step": step, "state": state}
     write_whole(folder.checkpoint_file, with_seal(_bytes_of(value)))
     folder.note_step(step)
@@ -78,7 +84,7 @@ def _on_host(value: Any) -> Any:
 
 
 def load_checkpoint(folder: CellFolder, device: str = "cpu") -> Checkpoint | None:
-    """Return the checkpoint; None if there is none, or, which is told, it is torn or another's."""
+    """Return the checkpoint; None if there is none or, with a warning, it is damaged or foreign."""
     path = folder.checkpoint_file
     try:
         if not check_regular(path):
@@ -88,7 +94,7 @@ def load_checkpoint(folder: CellFolder, device: str = "cpu") -> Checkpoint | Non
             saved: Checkpoint = torch.load(file, weights_only=True, map_location=device)
         if saved["cell"] == folder.path.name and saved["step"] > 0:
             return saved
-        why = "is no checkpoint of this cell"
+        why = "is not a checkpoint of this cell"
     except FileNotFoundError:
         return None
     except Exception as fault:  # torch raises many kinds for a torn file

@@ -37,35 +37,35 @@ class Drawing:
 
     def numbers(self, step: int) -> Numbers:
         """Return the numbers of a step's batches, on the CPU."""
-        epoch, place = divmod(step, self.steps_an_epoch)
-        found: Numbers = {}
+        epoch, index = divmod(step, self.steps_an_epoch)
+        tensors: Numbers = {}
         for share in range(self.shares):
-            own = self._of_batch(epoch, place * self.shares + share)
-            found |= {f"{share}.{name}": tensor for name, tensor in own.items()}
-        return found
+            drawn = self._of_batch(epoch, index * self.shares + share)
+            tensors |= {f"{share}.{name}": tensor for name, tensor in drawn.items()}
+        return tensors
 
     def shown(self, numbers: Mapping[str, Tensor]) -> Iterator[tuple[Batch, Draw]]:
         """Yield the batches of a step, and which negatives, from its numbers on the device."""
         for share in range(self.shares):
             start = f"{share}."
-            own = {k.removeprefix(start): v for k, v in numbers.items() if k.startswith(start)}
-            rows, draw = own.pop("rows"), Draw(own.pop("negatives"))
+            chosen = {k.removeprefix(start): v for k, v in numbers.items() if k.startswith(start)}
+            rows, draw = chosen.pop("rows"), Draw(chosen.pop("negatives"))
             mixes: list[CutMix] = []
-            while f"mix{len(mixes)}.box_N4" in own:
+            while f"mix{len(mixes)}.box_N4" in chosen:
                 view = f"mix{len(mixes)}."
-                mixes.append(CutMix(*(own.pop(view + name) for name in CutMix._fields)))
-            views = self.source.shown("train", rows, with_numbers(self._like, own))
+                mixes.append(CutMix(*(chosen.pop(view + name) for name in CutMix._fields)))
+            views = self.source.shown("train", rows, with_numbers(self._like, chosen))
             yield Batch(views, self.batches.labels[rows], rows, tuple(mixes)), draw
 
-    def _of_batch(self, epoch: int, place: int) -> Numbers:
+    def _of_batch(self, epoch: int, index: int) -> Numbers:
         if epoch != self._epoch:
             self._epoch, self._order = epoch, self.batches.order(epoch)
-        draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, place)
-        found = {"rows": torch.from_numpy(self._order[place]), "negatives": key_tensor(draw)}
-        for i, mix in enumerate(self.batches.mixes(epoch, place)):
-            found |= {f"mix{i}.{name}": part for name, part in mix._asdict().items()}
-        return found | numbers_of(self._views(epoch, place))
+        draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, index)
+        numbers = {"rows": torch.from_numpy(self._order[index]), "negatives": key_tensor(draw)}
+        for i, mix in enumerate(self.batches.mixes(epoch, index)):
+            numbers |= {f"mix{i}.{name}": part for name, part in mix._asdict().items()}
+        return numbers | numbers_of(self._views(epoch, index))
 
-    def _views(self, epoch: int, place: int) -> ViewParameters:
-        rng = self.batches.numbers(epoch, place)
+    def _views(self, epoch: int, index: int) -> ViewParameters:
+        rng = self.batches.numbers(epoch, index)
         return self.source.drawn("train", rng, self.cell.batch_size)

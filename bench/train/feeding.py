@@ -67,8 +67,8 @@ class Feeding:
         drawn.result()
         end = self._end_of(step)
         for i in range(end - step):
-            own = self._buffers[side][i, self._drawn.nbytes :]
-            self._further.write(self._of_step(step + i), own)
+            slot = self._buffers[side][i, self._drawn.nbytes :]
+            self._further.write(self._of_step(step + i), slot)
         self._chunk.copy_(self._buffers[side], non_blocking=True)
         if self._chunk.is_cuda:
             self._copied[side] = torch.cuda.Event()

@@ -55,9 +55,9 @@ class Chosen:
     def __init__(self, source: Source, rows: Rows) -> None:
         """Take a source and rows of its training part."""
         self.source, self.rows, self.meta, self.views = source, rows, source.meta, source.views
-        own = source.labels["train"]
+        labels = source.labels["train"]
         self.labels: dict[Part, Tensor] = {
-            "train": own[torch.from_numpy(rows).to(own.device)],
+            "train": labels[torch.from_numpy(rows).to(labels.device)],
             "test": source.labels["test"],
         }
 
@@ -73,8 +73,8 @@ class Chosen:
             start: the first step.
             share: of the rows of each step.
         """
-        own = [self.rows[rows] for rows in order] if part == "train" else order
-        return self.source.pairs(part, own, draw, start, share)
+        chosen = [self.rows[rows] for rows in order] if part == "train" else order
+        return self.source.pairs(part, chosen, draw, start, share)
 
     def plain(self, part: Part) -> Iterator[Tensor]:
         """See `Source`; all of its images."""
@@ -189,14 +189,14 @@ class FineTuning:
         """Return the accuracies on the whole test part, and on it warped, in percent."""
         labels = self.source.labels["test"]
         labels = labels[labels >= 0]
-        found = accuracy(extract(self.online, self.source.plain("test")), labels)
-        told = {"finetune_top1": found.top1, "finetune_top5": found.top5}
+        top = accuracy(extract(self.online, self.source.plain("test")), labels)
+        metrics = {"finetune_top1": top.top1, "finetune_top5": top.top5}
         if self.cell.test_warp != "none":
             by = WARPS[self.cell.test_warp]
             scores = extract(self.online, self.source.warped(by))
-            found = accuracy(scores, labels.repeat(by.draws))
-            told |= {"warped_finetune_top1": found.top1, "warped_finetune_top5": found.top5}
-        return told
+            top = accuracy(scores, labels.repeat(by.draws))
+            metrics |= {"warped_finetune_top1": top.top1, "warped_finetune_top5": top.top5}
+        return metrics
 
     def state(self) -> dict[str, Any]:
         """Return what the next step depends on, and which images are labelled."""
@@ -249,7 +249,7 @@ def optimiser(cell: FineTune, online: Tuned) -> Optimizer:
 
 
 def shown_as(cell: FineTune, source: Source) -> Source:
-    """Return the source with the views of the tuning, one an image.
+    """Return the source with the views of the tuning, one per image.
 
     Raises:
         DataFailure: there are no such views.

@@ -36,9 +36,9 @@ class FiniteLosses:
             _refuse(step + 1, loss.item())
             return
         number = torch.zeros_like(self._first[0]) + (step + 1)
-        found = torch.stack([number, loss.detach().double()])
-        new = (self._first[0] == 0) & ~found[1].isfinite()
-        self._first.copy_(torch.where(new, found, self._first))
+        pair = torch.stack([number, loss.detach().double()])
+        new = (self._first[0] == 0) & ~pair[1].isfinite()
+        self._first.copy_(torch.where(new, pair, self._first))
         self.found_inf.copy_(self._first[0] != 0)
 
     def check(self) -> None:

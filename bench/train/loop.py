@@ -20,7 +20,7 @@ from bench.methods.method import Seen
 from bench.methods.online_network import Online
 from bench.networks.ranked_norm import statistics_apart
 from bench.results.folder import CellFolder
-from bench.signals import end_if_told, listening
+from bench.signals import end_if_stopped, listening
 from bench.train.batches import Batch, Batches, Turn
 from bench.train.checkpoints import Checkpoint, Save, divergence, load_checkpoint, saving
 from bench.train.finite import FiniteLosses
@@ -82,16 +82,16 @@ class Training:
         Raises:
             Diverged: the loss is read at once and not finite; the weights are as they were before.
         """
-        epoch, place = divmod(step, self.steps_an_epoch)
-        if place == 0:
+        epoch, index = divmod(step, self.steps_an_epoch)
+        if index == 0:
             self.method.begin_epoch(epoch)
         done = step / self.steps_an_epoch
-        shown = self._shown(epoch, place)
+        shown = self._shown(epoch, index)
         self.update(Turn(shown, step, done, self.rate(step), self.momentum(step)))
 
-    def _shown(self, epoch: int, place: int) -> Iterator[tuple[Batch, Draw]]:
+    def _shown(self, epoch: int, index: int) -> Iterator[tuple[Batch, Draw]]:
         """Yield the batches of a step."""
-        for at in range(place * self.shares, (place + 1) * self.shares):
+        for at in range(index * self.shares, (index + 1) * self.shares):
             draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, at)
             yield self.batches.batch(epoch, at), draw
 
@@ -189,7 +189,7 @@ def train(
     between, saved_at = seconds_between_checkpoints(), time.monotonic()
     training.online.train()
     in_thread = training.step_kind == "graph"
-    with listening() as told_to_stop, saving(in_thread=in_thread) as save:
+    with listening() as must_stop, saving(in_thread=in_thread) as save:
         for step in range(begun, training.steps):
             training.step(step)
             done = step + 1
@@ -201,8 +201,8 @@ def train(
                 saved_at = time.monotonic()
             try:
                 heartbeat()  # in which several ranks agree to stop
-                if not ranks.many and told_to_stop():
-                    end_if_told()
+                if not ranks.many and must_stop():
+                    end_if_stopped()
             except Interrupted:
                 if ranks.first:
                     _save(training, folder, done, save)

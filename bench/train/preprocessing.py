@@ -17,7 +17,8 @@ from bench.data.decode import centre_crop
 from bench.data.images import IMAGENET_MEAN, IMAGENET_STD, Triple
 from bench.data.load import load_images
 from bench.data.torchvision_sets import STATISTICS
-from bench.train.sources import SHORTER_SIDE, at_size, normalised
+from bench.train.pixels import at_size, normalised
+from bench.train.sources import SHORTER_SIDE
 
 PICTURE, PICTURES = 3, 4  # dimensions
 
@@ -46,8 +47,8 @@ class Preprocessing:
         if isinstance(image, Image.Image):
             return self._batch(_pixels(self._cropped(image))[None])[0]
         if not isinstance(image, Tensor) or image.dtype != torch.uint8:
-            found = image.dtype if isinstance(image, Tensor) else type(image).__name__
-            raise ValueError(f"expected a PIL image or a uint8 tensor, found {found}")
+            kind = image.dtype if isinstance(image, Tensor) else type(image).__name__
+            raise ValueError(f"expected a PIL image or a uint8 tensor, found {kind}")
         if image.ndim not in (PICTURE, PICTURES) or image.shape[-3] != 3:
             shape = tuple(image.shape)
             raise ValueError(f"expected pixels (3, H, W) or (B, 3, H, W), found {shape}")

@@ -86,7 +86,7 @@ class Probes(nn.Module):
 
     def line(self) -> dict[str, float]:
         """Return means and standard deviations (over queries, or over steps for layers)."""
-        told: dict[str, float] = {}
+        metrics: dict[str, float] = {}
         for names, sums, spread in (
             (PER_QUERY, self.sums, ("q_b", "grad_norm_q")),
             (LAYERS, self.layer_sums, LAYERS),
@@ -97,13 +97,13 @@ class Probes(nn.Module):
                 if known in self.untold:
                     continue
                 name = self.value if known == "train_loss" else known
-                told[name] = m
+                metrics[name] = m
                 if name in spread:
-                    told[f"{name}_std"] = s
+                    metrics[f"{name}_std"] = s
                 if name in spread and name != "grad_norm_q":
-                    told[f"{name}_cv"] = s / m if m > 0 else 0.0
+                    metrics[f"{name}_cv"] = s / m if m > 0 else 0.0
         mode = int(self.histogram.argmax())
-        return told if self.untold else told | {"q_b_mode": (mode + 0.5) / BINS}
+        return metrics if self.untold else metrics | {"q_b_mode": (mode + 0.5) / BINS}
 
     def distribution(self) -> Tensor | None:
         """Return the histogram of q_B, its bins summing to 1, shape (BINS,); None without tau."""

@@ -53,7 +53,15 @@ def learning_rate(
 def rate_of(
     cell: Pretrain | Supervised, step: int, *, steps: int, steps_an_epoch: int, dropped: int = 0
 ) -> float:
-    """Return the learning rate of a step of a cell, after so many drops on a plateau."""
+    """Return the learning rate of a step of a cell, after so many drops on a plateau.
+
+    Args:
+        cell: sets peak, schedule, warm-up and drops.
+        step: 0 to steps.
+        steps: of the whole training, warm-up included.
+        steps_an_epoch: batches of an epoch.
+        dropped: how often the rate has dropped because the accuracy stood still.
+    """
     drops = [int(epoch) for epoch in (cell.lr_drop_epochs or "").split(",") if epoch]
     return learning_rate(
         step,
@@ -73,6 +81,12 @@ def momentum_at(
 
     BYOL, arXiv:2006.07733, Sec. 3.3: 1 - (1 - momentum) (cos(pi step / steps) + 1) / 2, which
     rises from `momentum` at step 0 to 1 at `steps`, one past the last step.
+
+    Args:
+        step: 0 to steps; the last one taken is steps - 1.
+        momentum: at step 0, 0 to 1.
+        steps: of the whole training.
+        schedule: fixed keeps `momentum`.
 
     Raises:
         ValueError: step outside 0..steps, or no such schedule.

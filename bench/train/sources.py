@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from bench.cells.baseline import Baseline
 from bench.cells.pretrain import Pretrain
@@ -18,15 +18,16 @@ from bench.cells.supervised import Supervised
 from bench.cells.warps import Warp
 from bench.data.catalogue import streams
 from bench.data.held_out import with_files_held_out, with_held_out
-from bench.data.images import Images, Split, Triple
+from bench.data.images import Images, Split
 from bench.data.load import load_images
 from bench.data.sending import sent
 from bench.data.streaming import CropStream, ImageFiles, centre_crops, load_files
 from bench.data.streams import Purpose, stream
-from bench.data.views import ViewParameters, Views, crop_box, make_views, resized, scaled_lab
+from bench.data.views import ViewParameters, Views, crop_box, make_views, resized
 from bench.data.warps import warped
 from bench.environment import cores
 from bench.errors import DataFailure
+from bench.train.pixels import at_size, normalised
 
 Part = Literal["train", "test"]
 Rows = np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -65,6 +66,13 @@ class Source(Protocol):
 
         They are float32 (B, 3, S, S) on the device, as an encoder sees them, and the same whatever
         the share is: parameters are drawn for all rows.
+
+        Args:
+            part: the images.
+            order: the rows of each step's batch, from step 0 on.
+            draw: the generator of a step's views.
+            start: the first step to yield.
+            share: the part of a batch that this process sees.
         """
 
     def plain(self, part: Part) -> Iterator[Tensor]:
@@ -218,8 +226,13 @@ def views_of(cell: WithImages) -> Views:
 def open_source(cell: WithImages, root: Path, device: str) -> Source:
     """Return the cell's images.
 
+    Args:
+        cell: names the data set, and which of its images it uses.
+        root: the folder of data sets.
+        device: where images are kept or sent to.
+
     Raises:
-        DataError: the data set is missing or torn.
+        DataError: the data set is missing or damaged.
         DataFailure: it is too small for the cell.
     """
     if streams(cell.dataset):
@@ -233,37 +246,15 @@ def open_source(cell: WithImages, root: Path, device: str) -> Source:
     return InMemory(cell, images, device)
 
 
-def at_size(values: Tensor, size: int) -> Tensor:
-    """Return images in [0, 1], (B, 3, H, W), as (B, 3, size, size), resized where they are not."""
-    if values.shape[-2:] == (size, size):
-        return values
-    shown = nn.functional.interpolate(values, (size, size), mode="bilinear", antialias=True)
-    return shown.clamp(0, 1)
-
-
 def normaliser(cell: WithImages, meta: Meta, device: str) -> Callable[[Tensor], Tensor]:
-    """Return the function that takes pixels in [0, 1] to what an encoder of the cell sees."""
-    return normalised(cell.colour, meta.mean, meta.std, device)
+    """Return the function that takes pixels in [0, 1] to what an encoder of the cell sees.
 
-
-def normalised(
-    colour: str, of_mean: Triple, of_std: Triple, device: torch.device | str
-) -> Callable[[Tensor], Tensor]:
-    """Return the function that takes pixels in [0, 1] to what an encoder sees.
-
-    With colour "rgb" that has mean 0 and variance 1 a channel; with "lab" it is `scaled_lab`, the
-    same for every data set.
+    Args:
+        cell: sets the colour space.
+        meta: mean and deviation of the data set.
+        device: where the pixels are.
     """
-    if colour == "lab":
-        return lambda pixels: scaled_lab(pixels).contiguous(memory_format=torch.channels_last)
-    shape = (1, 3, 1, 1)
-    mean = torch.tensor(of_mean, device=device).view(shape)
-    scale = 1 / torch.tensor(of_std, device=device).view(shape)
-
-    def normalise(pixels: Tensor) -> Tensor:
-        return ((pixels - mean) * scale).contiguous(memory_format=torch.channels_last)
-
-    return normalise
+    return normalised(cell.colour, meta.mean, meta.std, device)
 
 
 def chosen_split(cell: WithImages, images: Images) -> Split:

@@ -34,6 +34,12 @@ def train_stack(
     after step s is a function of the cell alone, so a run that was stopped ends with the bytes of
     one that was not.
 
+    Args:
+        trainee: the stack of cells, trained together.
+        folders: one for each cell, in the order of the stack.
+        steps: of the whole training.
+        record_every: steps between two lines of the history.
+
     Returns:
         For each cell None, or how it diverged; a cell that diverged harms no other.
 
@@ -44,7 +50,7 @@ def train_stack(
     begun = _resume(trainee, folders)
     failures: list[Diverged | None] = [None] * len(folders)
     between, saved_at = seconds_between_checkpoints(), time.monotonic()
-    with listening() as told_to_stop:
+    with listening() as must_stop:
         for step in range(begun, steps):
             trainee.step(step)
             done = step + 1
@@ -56,7 +62,7 @@ def train_stack(
                     folder.append_history({"step": done, **line})
             if all(failures):
                 break
-            stop = told_to_stop()
+            stop = must_stop()
             due = time.monotonic() - saved_at >= between and done != steps
             if stop or due:
                 _save(trainee, folders, done)
@@ -74,9 +80,9 @@ def _resume(trainee: Trainee, folders: Sequence[CellFolder]) -> int:
     step = steps.pop()
     for folder in folders:
         folder.rewind_history(step)
-    found = [saved["state"] for saved in checkpoints if saved is not None]
-    if found:
-        trainee.stack.join(found)
+    states = [saved["state"] for saved in checkpoints if saved is not None]
+    if states:
+        trainee.stack.join(states)
     return step
 
 

@@ -25,7 +25,7 @@ class StackState:
             further: other tensors with such rows.
         """
         self.optimiser, self.further = optimiser, further
-        self.rows = [list(own) for own in rows]
+        self.rows = [list(indices) for indices in rows]
         self.parameters = [p for group in optimiser.param_groups for p in group["params"]]
 
     def split(self) -> list[CellState]:
@@ -36,8 +36,8 @@ class StackState:
             for name, value in self.optimiser.state[parameter].items():
                 named[f"{i}.{name}"] = value
         return [
-            {name: (t[own] if t.dim() else t).clone() for name, t in named.items()}
-            for own in self.rows
+            {name: (t[indices] if t.dim() else t).clone() for name, t in named.items()}
+            for indices in self.rows
         ]
 
     def join(self, states: Sequence[CellState]) -> None:
@@ -62,5 +62,5 @@ class StackState:
             self._fill(tensor, name, states)
 
     def _fill(self, tensor: Tensor, name: str, states: Sequence[CellState]) -> None:
-        for own, state in zip(self.rows, states, strict=True):
-            tensor[own] = state[name].to(tensor.device)
+        for indices, state in zip(self.rows, states, strict=True):
+            tensor[indices] = state[name].to(tensor.device)

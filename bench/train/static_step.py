@@ -51,8 +51,8 @@ class StaticTraining(Training):
 
     def step(self, step: int) -> None:
         """Do one optimiser step on N queries, from a graph where one is recorded."""
-        epoch, place = divmod(step, self.steps_an_epoch)
-        if place == 0:
+        epoch, index = divmod(step, self.steps_an_epoch)
+        if index == 0:
             self.method.begin_epoch(epoch)
         done = step / self.steps_an_epoch
         self.recorded.run(
@@ -68,9 +68,11 @@ class StaticTraining(Training):
             done: how much of the training is done, in epochs; no more of it than
                 `Method.decided` says enters the step.
         """
-        told = self.feeding.numbers()
-        momentum = told.get("momentum", self.cell.momentum)
-        self.update(Turn(self.drawing.shown(told), told["step"], done, told["rate"], momentum))
+        numbers = self.feeding.numbers()
+        momentum = numbers.get("momentum", self.cell.momentum)
+        self.update(
+            Turn(self.drawing.shown(numbers), numbers["step"], done, numbers["rate"], momentum)
+        )
 
     def _of_step(self, step: int) -> dict[str, Tensor]:
         """Return the numbers of a step that are not drawn; a fixed momentum is none of them."""

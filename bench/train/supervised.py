@@ -113,7 +113,7 @@ class EpochMeans(nn.Module):
     def __init__(
         self, names: Sequence[str], more: Callable[[], dict[str, float]] = lambda: {}
     ) -> None:
-        """Take what is summed up of each image, and what more is told, asked once an epoch."""
+        """Take what is summed up of each image, and what more is reported, asked once an epoch."""
         super().__init__()
         self.names, self._more = names, more
         self.register_buffer("sums", torch.zeros(1 + len(names), dtype=torch.float64))
@@ -124,7 +124,7 @@ class EpochMeans(nn.Module):
         self.sums[1:] += values.double().sum(dim=1)
 
     def line(self) -> dict[str, float]:
-        """Return the epoch's means over images, and what more is told now."""
+        """Return the epoch's means over images, and what more is reported now."""
         means = (self.sums[1:] / self.sums[0]).tolist()
         return dict(zip(self.names, means, strict=True)) | self._more()
 

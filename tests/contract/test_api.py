@@ -246,7 +246,7 @@ def test_a_figure_of_what_is_not_there_is_told(small: Workspace) -> None:
         bench.plot.lines(frame, x="mi_tru", metric="mi_lower_bound")
     with pytest.raises(bench.BenchError, match=r"no metric 'mi_bound'. Did you mean"):
         bench.plot.lines(frame, x="K", metric="mi_bound")
-    with pytest.raises(bench.BenchError, match="'loss' is no number in every row"):
+    with pytest.raises(bench.BenchError, match="'loss' is not a number in every row"):
         bench.plot.lines(frame, x="loss", metric="mi_lower_bound")
 
 

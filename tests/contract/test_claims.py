@@ -35,9 +35,9 @@ def test_a_claim_has_its_sentence_and_its_effect_in_words(measured: Workspace) -
         "\n"
         "holds  eqco/toy-mi-steady\n"
         f"{SENTENCE}"
-        "    MI bound, change over K at eqco, alpha 512, the furthest off of 2: +0.08\n"
-        "    [-0.13, 0.29] nats (holds within ±10), n = 2; nearer to that than 0.28\n"
-        "    nothing can be told\n"
+        "    MI bound, change over K at eqco, alpha 512, the worst of 2: +0.08 [-0.13,\n"
+        "    0.29] nats (holds if within ±10), n = 2; smallest detectable distance from\n"
+        "    the threshold 0.28\n"
     )
 
 
@@ -98,7 +98,7 @@ def test_nothing_tested_is_status_3(workspace: Workspace) -> None:
     ):
         assert workspace.call(*words).status == 3, words
     workspace.suite(changed(SUITE, {"claims": {}}))
-    untested = "No results here test one of these claims; `bench run SUITE` makes some.\n"
+    untested = "No results here test any of these claims; `bench run SUITE` makes some.\n"
     assert workspace.call("claims").out.endswith(untested)
     path = workspace.root / "suites" / "small.yaml"
     finish(workspace.root / "results", cells_of(path, "tiny"), number)
@@ -108,7 +108,7 @@ def test_nothing_tested_is_status_3(workspace: Workspace) -> None:
     assert hint in " ".join(workspace.call("claims").out.split())
     told = workspace.call("claims", "small")
     assert told.status == 3
-    assert "`bench show small --scale tiny` prints\nwhat it" in told.out
+    assert "`bench show small --scale tiny` prints what\nit" in told.out
 
 
 def test_checks_of_settings_that_a_scale_does_not_have_are_counted(measured: Workspace) -> None:
@@ -117,7 +117,7 @@ def test_checks_of_settings_that_a_scale_does_not_have_are_counted(measured: Wor
     measured.suite(changed(SUITE, {"claims.toy-mi-steady": [check, *other]}))
     told = measured.call("claims", "small").out
     assert told.count("change over K") == 1
-    assert told.endswith("    2 more checks of settings that no cell of this scale has\n")
+    assert told.endswith("    2 more checks on settings that no cell of this scale has\n")
     assert len(measured.call("claims", "small", "--json").json) == 3
 
 

@@ -253,7 +253,7 @@ def test_doctor_reads_every_finished_cell(workspace: Workspace) -> None:
     cell.unlink()
     summary.write_text('{"metrics": {}}')
     (folders[2] / "provenance.json").write_text("{}")
-    other_digest = "has another SHA-256 than digests.json says"
+    other_digest = "has a SHA-256 that differs from digests.json"
     assert told() == (
         1,
         f"{cell.relative_to(workspace.root)}: is missing, but digests.json names it; "
@@ -512,7 +512,7 @@ def test_cells_travel(done: Workspace) -> None:
         (("import", "a"), "a: no such archive; `bench export SUITE --to FILE.tar` makes one"),
         (
             ("import", "bad.tar"),
-            "bad.tar: the archive ends early, or something stands behind its end",
+            "bad.tar: the archive ends early, or has data after its end",
         ),
         (("merge", "none"), "none: no such results folder"),
         (

@@ -156,7 +156,7 @@ def test_an_export_that_is_none_is_told(workspace: Workspace) -> None:
     with pytest.raises(bench.BenchError, match=r"model\.safetensors: holds no such weights"):
         bench.load_encoder(str(folder))
     (folder / "config.json").write_text("{}")
-    with pytest.raises(bench.BenchError, match=r"config\.json: is no config of an encoder"):
+    with pytest.raises(bench.BenchError, match=r"config\.json: is not the config of an encoder"):
         bench.load_encoder(str(folder))
 
 

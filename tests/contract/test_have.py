@@ -37,7 +37,7 @@ def test_tables_that_were_altered_or_are_none_are_one_line(workspace: Workspace)
     answer = workspace.call("status", "small", *HAVE)
     name = "tables/gaussian-mi.small.csv.gz"
     assert (answer.status, answer.err) == (
-        2, f"bench: {name}: has another SHA-256 than digests.json says; export it again\n",
+        2, f"bench: {name}: has a SHA-256 that differs from digests.json; export it again\n",
     )  # fmt: skip
     answer = workspace.call("status", "small", "--have", "suites")
     assert (answer.status, answer.err) == (

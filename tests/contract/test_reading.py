@@ -68,7 +68,7 @@ def test_judging_reads_no_history_and_no_arrays(
 def test_a_damaged_history_is_told_by_those_who_read_it(done: Workspace) -> None:
     first = damage(done)
     (done.root / first / "arrays.npz").unlink()
-    why = f"has another SHA-256 than digests.json says; remove {first} {REMEDY}"
+    why = f"has a SHA-256 that differs from digests.json; remove {first} {REMEDY}"
     line = f"bench: warning: {first}/history.jsonl: {why}; "
     for words, end in (
         (("report", "small"), "its history is left out"),
@@ -123,7 +123,7 @@ ODD: dict[str, Callable[[Path], None]] = {
 
 @pytest.fixture(params=sorted(ODD))
 def odd(request: pytest.FixtureRequest) -> Callable[[Path], None]:
-    """Puts something that is no regular file in the place of a file."""
+    """Puts something that is not a regular file in the place of a file."""
 
     def put(path: Path) -> None:
         path.unlink(missing_ok=True)
@@ -138,7 +138,7 @@ def test_an_odd_file_in_the_place_of_a_summary_is_one_line_and_the_cell_missing(
     """The verbs go on with the other cells; `run` computes it again."""
     path = folders(done)[0].relative_to(done.root) / "summary.json"
     odd(done.root / path)
-    why = f"bench: warning: {path}: is no regular file"
+    why = f"bench: warning: {path}: is not a regular file"
     for words in (("status", "small"), ("plan", "small"), ("compare", "small")):
         answer = done.call(*words, "--json", "--seeds", "0")
         assert answer.err == f"{why}; remove {path.parent} {REMEDY}; it counts as missing\n", words
@@ -161,7 +161,9 @@ def test_an_odd_file_in_a_cell_harms_no_report_of_another_suite(
     answer = done.call("report", "other", "--to", "site", "--formats", "")
     (line,) = answer.err.splitlines()
     left = {"history": "its history is left out", "arrays": "its arrays are left out"}
-    assert line.startswith(f"bench: warning: {path.relative_to(done.root)}: is no regular file; ")
+    assert line.startswith(
+        f"bench: warning: {path.relative_to(done.root)}: is not a regular file; "
+    )
     assert line.endswith(left.get(name, "it counts as missing"))
     assert answer.status == 0
 
@@ -172,7 +174,7 @@ def test_a_damaged_history_harms_no_other_suite_in_a_report_of_all(done: Workspa
     first = damage(done)
     answer = done.call("report", "--to", "site")
     assert answer.status == 0
-    assert f"bench: warning: {first}/history.jsonl: has another SHA-256 than" in answer.err
+    assert f"bench: warning: {first}/history.jsonl: has a SHA-256 that differs from" in answer.err
     assert (done.root / "site" / "small" / "tiny" / "index.html").exists()
     assert (done.root / "site" / "other" / "tiny" / "index.html").exists()
 

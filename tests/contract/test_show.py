@@ -50,7 +50,7 @@ def test_the_command_that_computes_the_rest_keeps_the_choice(measured: Workspace
     rest = "`bench run small --scale tiny --where K=8,16 --seeds 0,1` computes the rest"
     assert rest in " ".join(out.split())
     out = measured.call("run", "small", "--where", "K=8").out
-    assert "`bench claims small --scale tiny` judges the paper's sentences" in " ".join(out.split())
+    assert "`bench claims small --scale tiny` judges the paper's claims" in " ".join(out.split())
     none = measured.call("compare", "small", "--where", "mi_true=2", "--seeds", "7").out
     assert "; `bench run small --scale tiny --where mi_true=2 --seeds 7` computes them" in none
 
@@ -117,7 +117,7 @@ def test_where_another_scale_has_cells_is_told(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("changes", "next_line"),
     [
-        ({}, "Next: `bench claims small --scale tiny` judges the paper's sentences on it"),
+        ({}, "Next: `bench claims small --scale tiny` judges the paper's claims on it"),
         ({"claims": {}}, "Next: `bench report small --scale tiny` writes pages and figures"),
     ],
 )

@@ -25,7 +25,7 @@ def test_what_cannot_be_recorded_is_refused_before_it_starts(
     assert run(workspace) == (
         2,
         "bench: BENCH_STEP=graph: method 'directpred' takes the eigenvectors of a matrix in each "
-        "step, which the host has to wait for (2 of the cells; nothing is run, --where leaves "
+        "step, which the host has to wait for (2 of the cells; nothing was run, --where leaves "
         "cells out)\n",
     )
     assert not (workspace.root / "results" / "trained").exists()
@@ -36,5 +36,5 @@ def test_several_ranks_are_refused(workspace: Workspace, monkeypatch: pytest.Mon
     monkeypatch.setenv("BENCH_STEP", "graph")
     answer = workspace.call("run", "small", "--executor", "slurm", "--ranks", "2")
     assert (answer.status, answer.err) == (
-        2, "bench: BENCH_STEP=graph: several ranks have the plain step alone\n",
+        2, "bench: BENCH_STEP=graph: only the plain step supports several ranks\n",
     )  # fmt: skip

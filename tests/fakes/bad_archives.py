@@ -123,20 +123,20 @@ REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
     "no-summary": (drop("summary.json"), f"{HOME}/summary.json: is missing"),
     "torn": (
         put("cell.json", b'{"K": 1'),
-        f"{HOME}/cell.json: is no JSON of finite numbers "
+        f"{HOME}/cell.json: is not JSON of finite numbers "
         "(Expecting ',' delimiter: line 1 column 8 (char 7))",
     ),
     "deep": (
         put("provenance.json", b'{"a":' + b"[" * 90000 + b"]" * 90000 + b"}"),
-        f"{HOME}/provenance.json: is no JSON of finite numbers (nested too deeply)",
+        f"{HOME}/provenance.json: is not JSON of finite numbers (nested too deeply)",
     ),
     "infinite-origin": (
         put("provenance.json", b'{"wall_s": 1e999}'),
-        f"{HOME}/provenance.json: is no JSON of finite numbers (1e999 is not finite)",
+        f"{HOME}/provenance.json: is not JSON of finite numbers (1e999 is not finite)",
     ),
     "half-letter": (
         put("provenance.json", b'{"x": "\\ud800"}'),
-        f"{HOME}/provenance.json: is no JSON of finite numbers ('utf-8' codec can't encode "
+        f"{HOME}/provenance.json: is not JSON of finite numbers ('utf-8' codec can't encode "
         "character '\\\\ud800' in position 7: surrogates not allowed)",
     ),
     "id": (
@@ -166,7 +166,7 @@ REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
     ),
     "infinite": (
         put("summary.json", b'{"metrics": {"gradient_norm": NaN}}'),
-        f"{HOME}/summary.json: is no JSON of finite numbers (NaN is not finite)",
+        f"{HOME}/summary.json: is not JSON of finite numbers (NaN is not finite)",
     ),
     "giant": (
         put("summary.json", b'{"metrics": {"gradient_norm": 1.1e50}}'),
@@ -174,7 +174,7 @@ REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
     ),
     "giant-history": (
         put("history.jsonl", b'{"step": 1, "loss": -1e308}\n'),
-        f"{HOME}/history.jsonl: line 1 is no record of finite metrics",
+        f"{HOME}/history.jsonl: line 1 is not a record of finite metrics",
     ),
     "unknown-metric": (
         put("summary.json", b'{"metrics": {"knn_top1": 1.0}}'),
@@ -182,11 +182,11 @@ REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
     ),
     "history": (
         put("history.jsonl", b'{"step": 1}\n{"step"'),
-        f"{HOME}/history.jsonl: line 2 is no record of finite metrics",
+        f"{HOME}/history.jsonl: line 2 is not a record of finite metrics",
     ),
     "a formula in a history": (
         put("history.jsonl", b'{"step": 1, "=cmd|calc!A0": 1}\n'),
-        f"{HOME}/history.jsonl: line 1 is no record of finite metrics",
+        f"{HOME}/history.jsonl: line 1 is not a record of finite metrics",
     ),
     "a name a line of a history": (
         put("history.jsonl", b"".join(b'{"step": 1, "m%d": 1}\n' % n for n in range(300))),
@@ -194,15 +194,15 @@ REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
     ),
     "no-time": (
         put("provenance.json", b'{"wall_s": null}'),
-        f"{HOME}/provenance.json: wall_s is no number",
+        f"{HOME}/provenance.json: wall_s is not a number",
     ),
     "word-time": (
         put("provenance.json", b'{"trained": {"wall_s": "x"}}'),
-        f"{HOME}/provenance.json: wall_s is no number",
+        f"{HOME}/provenance.json: wall_s is not a number",
     ),
     "list-origin": (
         put("provenance.json", b'{"device": [1]}'),
-        f"{HOME}/provenance.json: device is no text, number or truth value",
+        f"{HOME}/provenance.json: device is not text, a number or a truth value",
     ),
     "nested-origin": (
         put("provenance.json", b'{"a": {"a": {"a": {"a": {}}}}}'),
@@ -210,7 +210,7 @@ REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
     ),
     "terminal-origin": (
         put("provenance.json", b'{"\\u001b[41m": 1}'),
-        f"{HOME}/provenance.json: \\x1b[41m is no name",
+        f"{HOME}/provenance.json: \\x1b[41m is not a name",
     ),
     "long-origin": (
         put("provenance.json", to_json({"device": "x" * 1001})),
@@ -218,11 +218,11 @@ REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
     ),
     "wide-origin": (
         put("provenance.json", to_json({f"k{n}": n for n in range(301)})),
-        f"{HOME}/provenance.json: it says more than 300 things",
+        f"{HOME}/provenance.json: it has more than 300 entries",
     ),
     "array-name": (
         put("arrays.npz", npz(npy(np.zeros(1))).replace(b"a.npy", b"=.npy")),
-        f"{HOME}/arrays.npz: holds no arrays of numbers (an array's name is no word)",
+        f"{HOME}/arrays.npz: holds no arrays of numbers (an array's name is not a word)",
     ),
     "pickled": (
         put("arrays.npz", npz(npy(np.array([Harm()], dtype=object)))),
@@ -245,7 +245,7 @@ REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
     ),
     "encoder-alone": (
         lambda m: [*m, *encoder_members("0" * 16)],
-        f"trained/{'0' * 16}/encoder.pt: no cell beside it speaks of this encoder",
+        f"trained/{'0' * 16}/encoder.pt: no cell beside it uses this encoder",
     ),
 }
 

@@ -101,7 +101,7 @@ def test_each_rank_has_a_gpu_of_its_own() -> None:
     with pytest.raises(LaunchError) as error:
         gpu_of(Place(1, 2, 1, meets=True), ["0"])
     assert str(error.value) == (
-        "rank 1 is number 1 of its machine, where 1 GPUs are visible: start one rank a GPU"
+        "rank 1 is number 1 of its machine, where 1 GPUs are visible: start one rank per GPU"
     )
 
 

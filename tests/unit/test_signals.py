@@ -19,7 +19,7 @@ from bench.errors import INTERRUPTED, Interrupted
 from bench.launch.local import LocalQueue
 from bench.launch.worker import Assignment
 from bench.results.store import Store
-from bench.signals import deaf, end_if_told, listening, stoppable
+from bench.signals import deaf, end_if_stopped, listening, stoppable
 from tests.fakes.toys import make_cells
 
 Heard = list[int]
@@ -74,11 +74,11 @@ def test_a_signal_that_a_library_caught_is_raised_again(heard: Heard) -> None:
         with stoppable():
             with contextlib.suppress(BaseException):
                 signal.raise_signal(signal.SIGTERM)
-            end_if_told()
+            end_if_stopped()
 
     with pytest.raises(Interrupted):
         work()
-    end_if_told()  # it is over
+    end_if_stopped()  # it is over
 
 
 LOOKED_AT = (signals.__file__, contextlib.__file__)
@@ -105,7 +105,7 @@ def waits() -> None:
         with listening() as told_to_stop:
             told_to_stop()
         with stoppable():
-            end_if_told()
+            end_if_stopped()
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_at_any_moment(heard: Heard, number: int) -> None:
         finally:
             sys.setprofile(before)
         gc.collect()  # of blocks whose end was not even begun
-        assert (signals._Told.heeding, signals._Told.listening) == (0, 0), moment
+        assert (signals._Received.heeding, signals._Received.listening) == (0, 0), moment
         if number == signal.SIGTERM:
             after = [signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGINT, signals.WARNING)]
             assert after == known, moment

@@ -18,6 +18,13 @@ def resize_weights(
     Pixel i of the result lies at c = (i + 1/2) length / size in the stretch and takes its pixels j
     with weight max(0, 1 - |j + 1/2 - c| / max(1, length / size)), normalised to sum 1; where
     `mirror` is true the result is the other way round.
+
+    Args:
+        start_N: where each stretch begins, in pixels of the axis, float, shape (N,).
+        length_N: its length in pixels, above 0, shape (N,).
+        size: pixels of the result.
+        extent: pixels of the axis.
+        mirror_N: bool, which stretches are mirrored, shape (N,); None mirrors none.
     """
     scale_N1 = (length_N / size)[:, None]
     place_NS = (torch.arange(size, device=start_N.device) + 0.5).expand(len(start_N), size)

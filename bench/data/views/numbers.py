@@ -21,18 +21,18 @@ def numbers_of(parameters: ViewParameters) -> dict[str, Tensor]:
     """Return the tensors that the views are made of, by name, shape (V, B, ...) on the CPU."""
     off = {name for name in _CHANCES if name in parameters.never}
     off |= {_OF[name] for name in off if name in _OF} | {"factors", "order", "jitter_steps"}
-    found = {
+    tensors = {
         field.name: value
         for field in fields(parameters)
         if field.name not in off and isinstance(value := getattr(parameters, field.name), Tensor)
     }
     if parameters.affine is not None:
         parts = fields(parameters.affine)
-        found |= {_AFFINE + part.name: getattr(parameters.affine, part.name) for part in parts}
+        tensors |= {_AFFINE + part.name: getattr(parameters.affine, part.name) for part in parts}
     if "jitter" not in parameters.never:
         plan = plan_jitter_all(parameters.factors.flatten(0, 1), parameters.order.flatten(0, 1))
-        found["jitter_steps"] = plan.rows().view(*parameters.jitter.shape, -1)
-    return found
+        tensors["jitter_steps"] = plan.rows().view(*parameters.jitter.shape, -1)
+    return tensors
 
 
 def with_numbers(parameters: ViewParameters, numbers: Mapping[str, Tensor]) -> ViewParameters:
@@ -42,9 +42,9 @@ def with_numbers(parameters: ViewParameters, numbers: Mapping[str, Tensor]) -> V
         parameters: gives what no draw decides.
         numbers: as `numbers_of` names them.
     """
-    own = {name: value for name, value in numbers.items() if not name.startswith(_AFFINE)}
+    tensors = {name: value for name, value in numbers.items() if not name.startswith(_AFFINE)}
     affine = parameters.affine
     if affine is not None:
         parts = (field.name for field in fields(Affine))
         affine = Affine(**{name: numbers[_AFFINE + name] for name in parts})
-    return replace(parameters, **own, affine=affine, masked=True)  # type: ignore[arg-type]
+    return replace(parameters, **tensors, affine=affine, masked=True)  # type: ignore[arg-type]

@@ -208,6 +208,13 @@ def affine_matrix(
     The image is sheared (x - shear y), stretched by sqrt(aspect) across and its inverse down,
     scaled, turned clockwise by `angle` (radians) about its middle and shifted by `shift` (..., 2)
     of its size (right, down); without `aspect` as torchvision's `affine` does it.
+
+    Args:
+        angle: radians, clockwise, shape (...).
+        scale: above 0; 1 keeps the size.
+        aspect: width over height after the stretch of a square, above 0.
+        shear: slope of the horizontal shear, the tangent of its angle.
+        shift: (right, down) in shares of the image's side, shape (..., 2).
     """
     cos, sin, wide = np.cos(angle), np.sin(angle), np.sqrt(aspect)
     # Inverse of turn @ diag(wide, 1 / wide) @ shear, over the scale.

@@ -81,15 +81,15 @@ class Views:
             _check("pixels", pixels, (B, 3, *parameters.source))
         views: list[Tensor] = []
         for run, size in self._runs():
-            own = parameters.of(run)
+            drawn = parameters.of(run)
             if cropped is not None:
-                images = mirror(torch.stack(list(cropped[run])), own)
+                images = mirror(torch.stack(list(cropped[run])), drawn)
             elif pixels is not None:
-                images = cut(pixels, own, size)
+                images = cut(pixels, drawn, size)
             else:
                 raise ValueError("needs pixels or cropped")
-            images = soften(colour(shift(images, own), own), own)
-            images = filtered(move(images, own), own).clamp_(0.0, 1.0)
+            images = soften(colour(shift(images, drawn), drawn), drawn)
+            images = filtered(move(images, drawn), drawn).clamp_(0.0, 1.0)
             views.extend(images.view(-1, B, 3, size, size))
         return tuple(views)
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from bench.experiments.identities.draw import Draw, Found, gradient, two_view_similarities
+from bench.experiments.identities.draw import Deviations, Draw, gradient, two_view_similarities
 from bench.losses import dcl, dclw, infonce, q_b
 from bench.losses.alignment import log_mean_potential
 from bench.losses.contrastive import positive_weight
@@ -14,22 +14,22 @@ STEP = 0.05  # by which a similarity is raised
 HARD = 0.5  # by which a pair's similarity is
 
 
-def q_b_in_every_gradient(draw: Draw) -> Found:
+def q_b_in_every_gradient(draw: Draw) -> Deviations:
     """Return autograd of InfoNCE against eq-3a to eq-3c, and 1 against the weights' sum."""
     return _gradients_of_one_view(draw, coupled=True)
 
 
-def dcl_has_no_q_b(draw: Draw) -> Found:
+def dcl_has_no_q_b(draw: Draw) -> Deviations:
     """Return autograd of DCL against eq-3a to eq-3c with 1 for q_B; q_B times it is InfoNCE's."""
     pos, neg = draw.similarities()
     q = q_b(pos, neg, tau=draw.tau)
     free = [gradient(dcl(pos, neg, tau=draw.tau), x) for x in (pos, neg)]
     coupled = [gradient(infonce(pos, neg, tau=draw.tau), x) for x in (pos, neg)]
     differences = [q * free[0] - coupled[0], q[:, None] * free[1] - coupled[1]]
-    return Found([*differences, *_gradients_of_one_view(draw, coupled=False).differences])
+    return Deviations([*differences, *_gradients_of_one_view(draw, coupled=False).differences])
 
 
-def _gradients_of_one_view(draw: Draw, *, coupled: bool) -> Found:
+def _gradients_of_one_view(draw: Draw, *, coupled: bool) -> Deviations:
     """Return the gradients of the first image's loss in its first view, z as free vectors."""
     a, b, tau, i = draw.units(), draw.units(), draw.tau, 0
     loss = (infonce if coupled else dcl)(*two_view_similarities(a, b), tau=tau)[i]
@@ -41,7 +41,7 @@ def _gradients_of_one_view(draw: Draw, *, coupled: bool) -> Found:
     q = U / ((za[i] @ zb[i] / tau).exp() + U) if coupled else za.new_ones(())
     of_others = torch.cat([of_a[1:], of_b[1:]])
     weights = terms / U
-    return Found(
+    return Deviations(
         [
             -of_a[i] - q / tau * (zb[i] - weights @ others),  # eq-3a
             -of_b[i] - q / tau * za[i],  # eq-3b
@@ -52,7 +52,7 @@ def _gradients_of_one_view(draw: Draw, *, coupled: bool) -> Found:
     )
 
 
-def q_b_easy_cases(draw: Draw) -> Found:
+def q_b_easy_cases(draw: Draw) -> Deviations:
     """Return by how much q_B falls with the positive, rises with a negative and with their number.
 
     And q_B against Eq. 4. The temperature is so mild that no negative is lost in rounding.
@@ -65,19 +65,19 @@ def q_b_easy_cases(draw: Draw) -> Found:
     closer, fewer = q_b(pos + STEP, neg, tau=tau), q_b(pos, neg[:, 1:], tau=tau)
     U = (neg / tau).exp().sum(dim=1)
     eq_4 = 1 - (pos / tau).exp() / ((pos / tau).exp() + U)
-    return Found([q - eq_4], [q - closer, q - fewer, q_b(pos, harder, tau=tau) - q])
+    return Deviations([q - eq_4], [q - closer, q - fewer, q_b(pos, harder, tau=tau) - q])
 
 
-def mean_of_dclw_weight(draw: Draw) -> Found:
+def mean_of_dclw_weight(draw: Draw) -> Deviations:
     """Return eq-7-vmf's weight against its formula, its mean against 1; E[s] less E[w s]."""
     pos, _ = draw.similarities()
     s = pos.detach()
     w = positive_weight(s, "vmf", VMF_SIGMA, None)
     terms = (s / VMF_SIGMA).exp()
-    return Found([w - (2 - terms / terms.mean()), w.mean() - 1], [s.mean() - (w * s).mean()])
+    return Deviations([w - (2 - terms / terms.mean()), w.mean() - 1], [s.mean() - (w * s).mean()])
 
 
-def dclw_tends_to_dcl(draw: Draw) -> Found:
+def dclw_tends_to_dcl(draw: Draw) -> Deviations:
     """Return DCLW at sigma = 1e12 against DCL, and by how much their distance falls before."""
     pos, neg = (x.detach() for x in draw.similarities())
     free = dcl(pos, neg, tau=draw.tau)
@@ -89,10 +89,10 @@ def dclw_tends_to_dcl(draw: Draw) -> Found:
         return weighted - free
 
     far = torch.stack([excess(sigma).abs().max() for sigma in (1.0, 10.0, 100.0, 1000.0)])
-    return Found([excess(1e12)], [-far.diff()])
+    return Deviations([excess(1e12)], [-far.diff()])
 
 
-def hard_pair_among_negatives(draw: Draw) -> Found:
+def hard_pair_among_negatives(draw: Draw) -> Deviations:
     """Return what one harder pair does to the third sample's negatives, tau = 1 (App. 5).
 
     Gradients of eq-a5-uniform-n3 and eq-a5-dclneg-n3 against the shares of their exponentials; the
@@ -116,10 +116,10 @@ def hard_pair_among_negatives(draw: Draw) -> Found:
         differences += [of_dcl - terms / terms.sum(dim=1, keepdim=True), of_uniform - share]
         shares.append((of_dcl[2], of_uniform))
     (dcl_easy, uniform_easy), (dcl_hard, uniform_hard) = shares
-    return Found([*differences, dcl_hard - dcl_easy], [uniform_easy - uniform_hard])
+    return Deviations([*differences, dcl_hard - dcl_easy], [uniform_easy - uniform_hard])
 
 
-def potential_of_distance(draw: Draw) -> Found:
+def potential_of_distance(draw: Draw) -> Deviations:
     """Return exp(-||x - y||^2/tau) against e^{-2/tau} e^{2 x.y/tau} (eq-a5-distance).
 
     The margin: how far from constant its ratio with e^{x.y/tau} is, in nats.
@@ -131,10 +131,10 @@ def potential_of_distance(draw: Draw) -> Found:
     ours = log_mean_potential(x, 1 / tau)
     paper = (2 * sim / tau - 2 / tau).exp().mean().log()
     ratio = -distances / tau - sim / tau
-    return Found([ours - paper, -distances / tau - (2 * sim - 2) / tau], [ratio.std()])
+    return Deviations([ours - paper, -distances / tau - (2 * sim - 2) / tau], [ratio.std()])
 
 
-def infonce_tends_to_dcl(draw: Draw) -> Found:
+def infonce_tends_to_dcl(draw: Draw) -> Deviations:
     """Return by how much InfoNCE's loss comes nearer to DCL's as negatives double.
 
     The gap is log(1 + e^{-L_DC}) = -log q_B, and q_B is the ratio of the gradients.
@@ -147,4 +147,4 @@ def infonce_tends_to_dcl(draw: Draw) -> Found:
         gap = (-free).exp().log1p()
         differences += [coupled - free - gap, q_b(pos, some, tau=draw.tau) - (-gap).exp()]
         gaps.append(gap)
-    return Found(differences, [-torch.stack(gaps).diff(dim=0)])
+    return Deviations(differences, [-torch.stack(gaps).diff(dim=0)])

@@ -12,7 +12,7 @@ from torch.nn.functional import normalize
 LEAST_TAU, MOST_TAU = 0.05, 1.0
 
 
-class Found(NamedTuple):
+class Deviations(NamedTuple):
     """What became of an identity in one draw."""
 
     differences: Sequence[Tensor] = ()  # of sides that should be equal
@@ -55,8 +55,8 @@ def leaf(x: Tensor) -> Tensor:
 
 def gradient(value: Tensor, of: Tensor) -> Tensor:
     """Return the gradient of the sum of `value`."""
-    (found,) = torch.autograd.grad(value.sum(), of, retain_graph=True)
-    return found
+    (slope,) = torch.autograd.grad(value.sum(), of, retain_graph=True)
+    return slope
 
 
 def two_view_similarities(a_ND: Tensor, b_ND: Tensor) -> tuple[Tensor, Tensor]:

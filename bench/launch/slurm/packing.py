@@ -61,8 +61,8 @@ def automatic_pack(cells: Sequence[Cell], store: Store) -> int:
         ]
         if not shares:
             raise LaunchError(
-                f"--pack auto: no finished cell of {experiment} says what it takes of a GPU; run "
-                "some with --pack 1 before, or say how many"
+                f"--pack auto: no finished cell of {experiment} says how much of a GPU it needs; "
+                "run some with --pack 1 first, or give a number"
             )
         for fits, busy in shares:
             by_time = 1.0 if busy is None else 1 / max(busy, 0.01)

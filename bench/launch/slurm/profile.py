@@ -38,10 +38,10 @@ class Profile(Record):
         60  # of a job; a cell that takes longer goes on in the job's next life
     )
     gpus_per_node: int = Field(default=0, ge=0)
-    cpus_per_task: PositiveInt | None = None  # of a job; by default one a worker
+    cpus_per_task: PositiveInt | None = None  # of a job; by default one per worker
     mem_gb: float | None = Field(default=None, gt=0)
-    pack: Pack = 1  # workers a GPU, or of a job without GPUs
-    ranks: PositiveInt = 1  # processes that compute each cell together, one a GPU
+    pack: Pack = 1  # workers per GPU, or of a job without GPUs
+    ranks: PositiveInt = 1  # processes that compute each cell together, one per GPU
     time_per_job_min: float | None = Field(default=None, gt=0)  # short cells fill a job up to this
     max_array_size: PositiveInt | None = None  # tasks of one array; by default what the site allows
     slurm: dict[str, Option] = {}  # without the prefix
@@ -129,12 +129,12 @@ def _checked(values: Any, where: str) -> Profile:
         raise LaunchError(f"{where}: expected the settings of one profile, such as timeout_min: 60")
     given = {str(key): value for key, value in values.items()}
     slurm = {k.removeprefix("slurm_"): v for k, v in given.items() if k.startswith("slurm_")}
-    own = {key: value for key, value in given.items() if not key.startswith("slurm_")}
-    if "slurm" in own:
+    given_here = {key: value for key, value in given.items() if not key.startswith("slurm_")}
+    if "slurm" in given_here:
         raise LaunchError(f"{where}: slurm: unknown key; write slurm_partition and the like")
     _check_options(list(slurm), where)
     try:
-        return Profile.model_validate(own | {"slurm": slurm}, strict=False)
+        return Profile.model_validate(given_here | {"slurm": slurm}, strict=False)
     except ValidationError as error:
         raise LaunchError(explain(error, Path(where), root=Profile)) from None
 

@@ -96,14 +96,14 @@ def _seconds(cells: Sequence[Cell], store: Store, profile: Profile) -> dict[str,
     """
     places = ["0" if profile.gpus_per_node else None]
     prediction = predict(cells, store.states(cells), store, places, leave=())
-    found = {e.cell.id: prediction.seconds(e) for e in prediction.estimates}
-    unknown = [e.kind for e in prediction.estimates if found[e.cell.id] is None]
+    by_cell = {e.cell.id: prediction.seconds(e) for e in prediction.estimates}
+    unknown = [e.kind for e in prediction.estimates if by_cell[e.cell.id] is None]
     if unknown:
         raise LaunchError(
-            f"--time-per-job: nothing says how long {unknown[0]} takes; `bench plan --probe` times "
+            f"--time-per-job: the run time of {unknown[0]} is unknown; `bench plan --probe` times "
             "a few steps"
         )
-    return {name: seconds or 0.0 for name, seconds in found.items()}
+    return {name: seconds or 0.0 for name, seconds in by_cell.items()}
 
 
 def _max_array_size(profile: Profile) -> int:
@@ -111,8 +111,8 @@ def _max_array_size(profile: Profile) -> int:
     answer = ask("scontrol", "show", "config")
     if answer is None:
         raise LaunchError("--executor slurm: the controller does not answer (scontrol show config)")
-    found = re.search(r"^MaxArraySize\s*=\s*(\d+)", answer, re.MULTILINE)
-    site = int(found[1]) if found else 1001
+    match = re.search(r"^MaxArraySize\s*=\s*(\d+)", answer, re.MULTILINE)
+    site = int(match[1]) if match else 1001
     return max(1, min(site, profile.max_array_size or site))
 
 
@@ -139,10 +139,10 @@ def _adopt(request: Request, store: Store) -> None:
     for submission in submissions.open():
         jobs = {t.array: t.job.split("_")[0] for t in alive if t.array in submission.arrays}
         looked_after = submission.record["submitted"] or submission.in_the_making()
-        own = [cell for cell in request.cells if cell.id in submission.cells]
-        if jobs and own and not looked_after:
+        cells = [cell for cell in request.cells if cell.id in submission.cells]
+        if jobs and cells and not looked_after:
             if not any(task.array == submission.sweep for task in alive):
-                _look_after(submission, jobs, replace(request, cells=own), store)
+                _look_after(submission, jobs, replace(request, cells=cells), store)
             submission.note_submitted()
 
 
@@ -228,7 +228,7 @@ def _sbatch(jobs: Sequence[Any], folder: Path, name: str, options: dict[str, Any
     executor = submitit.AutoExecutor(folder, cluster="slurm", slurm_max_num_timeout=FOR_EVER)
     executor.update_parameters(name=name, **options)
     try:
-        with redirect_stderr(StringIO()), executor.batch():  # sbatch's own words, told below
+        with redirect_stderr(StringIO()), executor.batch():  # sbatch's own words, reported below
             given = [executor.submit(job) for job in jobs]
     except FailedJobError as error:
         lines = [line for line in str(error).splitlines() if line.strip()]

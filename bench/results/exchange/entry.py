@@ -55,11 +55,11 @@ class Entry:
         Raises:
             StoreError: one of them is a link, or no plain file, or too large.
         """
-        found = sorted(OF_TRAINED if self.kind == TRAINED else OF_CELL)
+        files = sorted(OF_TRAINED if self.kind == TRAINED else OF_CELL)
         if self.kind == TRAINED and (self.path / EVALUATIONS).is_dir():
             there = sorted(os.listdir(self.path / EVALUATIONS))
-            found += [f"{EVALUATIONS}/{name}" for name in there]
-        sized = [(name, most_bytes(self.kind, name)) for name in found]
+            files += [f"{EVALUATIONS}/{name}" for name in there]
+        sized = [(name, most_bytes(self.kind, name)) for name in files]
         return sorted(n for n, most in sized if most is not None and self._has(n, most))
 
     def _has(self, name: str, most: int) -> bool:
@@ -67,7 +67,7 @@ class Entry:
         if not os.path.lexists(path):
             return False
         if path.is_symlink() or not path.is_file():
-            raise self.fault(name, "is no plain file")
+            raise self.fault(name, "is not a plain file")
         size = path.stat().st_size
         if size > most:
             raise self.fault(name, f"has {size} bytes; at most {most} are allowed")
@@ -93,5 +93,5 @@ def most_bytes(kind: str, name: str) -> int | None:
         folder, _, file = name.rpartition("/")
         if folder == EVALUATIONS and file.endswith(".json") and is_id(file[: -len(".json")]):
             return MOST_BYTES_OF_EVALUATION
-    own = OF_TRAINED if kind == TRAINED else OF_CELL
-    return MOST_BYTES_OF_FILE[name] if name in own else None
+    allowed = OF_TRAINED if kind == TRAINED else OF_CELL
+    return MOST_BYTES_OF_FILE[name] if name in allowed else None

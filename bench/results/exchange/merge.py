@@ -86,8 +86,8 @@ class Folder:
             try:
                 check_cell(entry)
             except OtherCode as fault:
-                own = {"id": entry.id, "experiment": entry.kind}
-                self.left_out.append(own | {"why": str(fault)})
+                record = {"id": entry.id, "experiment": entry.kind}
+                self.left_out.append(record | {"why": str(fault)})
             else:
                 yield entry
         if self.encoders:
@@ -203,12 +203,12 @@ def _compare(checked: Checked, folder: CellFolder) -> Record | None:
         values = _merge_evaluations(checked, folder)
     if not values and not arrays:
         return None
-    found = flatten(folder.provenance())
+    stored = flatten(folder.provenance())
     given = flatten(read_json(checked.entry.path / "provenance.json"))
     origin = {
-        name: [found.get(name), given.get(name)]
-        for name in sorted(found.keys() | given.keys())
-        if found.get(name) != given.get(name) and name.split(".")[-1] not in NO_CAUSES
+        name: [stored.get(name), given.get(name)]
+        for name in sorted(stored.keys() | given.keys())
+        if stored.get(name) != given.get(name) and name.split(".")[-1] not in NO_CAUSES
     }
     return {
         "id": checked.entry.id,
@@ -251,8 +251,8 @@ def _merge_evaluations(checked: Checked, folder: CellFolder) -> Record:
         if record is None:
             copy_whole(checked.entry.path / name, folder.path / name)
             continue
-        found = record["metrics"]
-        for metric in sorted(found.keys() | given.keys()):
-            if found.get(metric) != given.get(metric):
-                values[metric] = [found.get(metric), given.get(metric)]
+        stored = record["metrics"]
+        for metric in sorted(stored.keys() | given.keys()):
+            if stored.get(metric) != given.get(metric):
+                values[metric] = [stored.get(metric), given.get(metric)]
     return values

@@ -53,7 +53,7 @@ def read_archive(file: Path) -> Generator[Entry, None, None]:
                 entry = None
             entry = entry or Entry(parts[0], parts[1], Path(scratch), f"{file}: ")
             member.name = "/".join(parts[2:])
-            with _told(file, "/".join(parts)):
+            with _read_failures(file, "/".join(parts)):
                 tar.extract(member, scratch, set_attrs=False, filter="data")
         if entry is not None:
             yield entry
@@ -84,7 +84,7 @@ def _check_whole(file: Path) -> bool:
         StoreError: it cannot be unpacked, is too large, ends early, or its digest is another one.
     """
     digest, size, tail = hashlib.sha256(), 0, b""
-    with _opened(file) as opened, _told(file, "the archive"):
+    with _opened(file) as opened, _read_failures(file, "the archive"):
         while content := opened.read(_CHUNK):
             size += len(content)
             if size > MOST_BYTES_OF_ARCHIVE:
@@ -93,11 +93,13 @@ def _check_whole(file: Path) -> bool:
             digest.update(tail[:-AFTER_CONTENT])
             tail = tail[-AFTER_CONTENT:]
     if not tail.endswith(END):
-        raise StoreError(f"{file}: the archive ends early, or something stands behind its end")
+        raise StoreError(f"{file}: the archive ends early, or has data after its end")
     if len(tail) < AFTER_CONTENT or not tail.startswith(DIGEST.encode() + b"\0"):
         return False
     if tail[tarfile.BLOCKSIZE :][:_HEX_DIGITS] != digest.hexdigest().encode():
-        raise StoreError(f"{file}: {DIGEST}: is not that of the bytes before it: damaged")
+        raise StoreError(
+            f"{file}: {DIGEST}: does not match the bytes before it: the archive is damaged"
+        )
     return True
 
 
@@ -116,7 +118,7 @@ def _opened(file: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
 
 
 @contextmanager
-def _told(file: Path, what: str) -> Iterator[None]:
+def _read_failures(file: Path, what: str) -> Iterator[None]:
     """Turn what the standard library raises for a damaged archive into one line."""
     try:
         yield
@@ -130,13 +132,13 @@ def _members(
     opened: IO[bytes] | gzip.GzipFile, file: Path
 ) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
     """Yield each member with the open archive that it is extracted from."""
-    with _told(file, "the archive"):
+    with _read_failures(file, "the archive"):
         tar = tarfile.open(fileobj=opened, mode="r|", tarinfo=_PlainFile)  # noqa: SIM115
         member = tar.next()
     while member is not None:
         tar.members = []  # type: ignore[attr-defined] # it would keep all headers
         yield tar, member
-        with _told(file, f"what follows {ascii(member.name)[1:-1]}"):
+        with _read_failures(file, f"what follows {ascii(member.name)[1:-1]}"):
             member = tar.next()
 
 

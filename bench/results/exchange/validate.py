@@ -61,7 +61,7 @@ def check_all(
     for entry in entries:
         checked = check(entry, encoder)
         if checked.cell is None and entry.id not in trainings:
-            raise entry.fault(ENCODER, "no cell beside it speaks of this encoder")
+            raise entry.fault(ENCODER, "no cell beside it uses this encoder")
         if checked.cell is not None and checked.cell.training_id is not None:
             trainings.add(checked.cell.training_id)
         yield checked
@@ -79,15 +79,15 @@ def check(entry: Entry, encoder: CheckEncoder | None = None) -> Checked:
     """
     names = entry.names()
     verified = _check_digests(entry)
-    own = ENCODER if entry.kind == TRAINED else "cell.json"
-    for needed in (own, "provenance.json", "summary.json"):
+    settings_file = ENCODER if entry.kind == TRAINED else "cell.json"
+    for needed in (settings_file, "provenance.json", "summary.json"):
         if needed not in names:
             raise entry.fault(needed, "is missing")
     cell = None if entry.kind == TRAINED else check_cell(entry)
     known = Pretrain.metrics if cell is None else cell.metrics
     origin = _json(entry, "provenance.json")
     if not isinstance(origin, dict) or (cell is not None and not origin):
-        raise entry.fault("provenance.json", "is no JSON object that says anything")
+        raise entry.fault("provenance.json", "is not a JSON object, or is empty")
     if (why := fault_of_provenance(origin)) is not None:
         raise entry.fault("provenance.json", why)
     metrics = _metrics(entry, "summary.json", _json(entry, "summary.json"), {"metrics"}, known)
@@ -122,18 +122,18 @@ def check_cell(entry: Entry) -> Cell:
         raise entry.fault(name, "is missing")
     fields = _json(entry, name)
     if not isinstance(fields, dict):
-        raise entry.fault(name, "is no JSON object")
+        raise entry.fault(name, "is not a JSON object")
     if fields.get("experiment") != entry.kind:
         raise entry.fault(name, f"is a cell of experiment {foreign_text(fields.get('experiment'))}")
     kind = CELLS[entry.kind]
     version = kind.model_fields["version"].default
     if fields.get("version") != version:
-        found = foreign_text(fields.get("version"))
-        why = f"is of version {found}; here {entry.kind} has version {version}"
+        actual = foreign_text(fields.get("version"))
+        why = f"is of version {actual}; here {entry.kind} has version {version}"
         raise OtherCode(entry.fault(name, why))
     try:
         cell = kind.model_validate(fields)
-        found = cell.id
+        actual = cell.id
     except BenchError:
         raise
     except ValidationError as fault:
@@ -143,9 +143,9 @@ def check_cell(entry: Entry) -> Cell:
         message = foreign_text(f"{key_path}: {message}" if key_path else message)
         raise OtherCode(entry.fault(name, message)) from None
     except Exception as fault:  # of rules between settings, for types that they do not expect
-        raise entry.fault(name, f"is no cell ({foreign_text(str(fault))})") from fault
-    if found != entry.id:
-        raise entry.fault(name, f"is the cell {found}, not that of its folder")
+        raise entry.fault(name, f"is not a cell ({foreign_text(str(fault))})") from fault
+    if actual != entry.id:
+        raise entry.fault(name, f"is the cell {actual}, not that of its folder")
     return cell
 
 
@@ -153,7 +153,7 @@ def _metrics(
     entry: Entry, name: str, record: Any, keys: set[str], known: Iterable[str]
 ) -> dict[str, float]:
     if not isinstance(record, dict) or set(record) != keys:
-        raise entry.fault(name, f"is no JSON object of {', '.join(sorted(keys))}")
+        raise entry.fault(name, f"is not a JSON object of {', '.join(sorted(keys))}")
     metrics = record["metrics"]
     if not isinstance(metrics, dict) or not all(map(is_metric, metrics.values())):
         raise entry.fault(name, "holds no finite metrics")
@@ -169,12 +169,12 @@ def _check_evaluation(entry: Entry, name: str) -> None:
     try:
         record = unsealed((entry.path / name).read_bytes())
     except ValueError as fault:
-        why = f"is no JSON of finite numbers ({foreign_text(str(fault))})"
+        why = f"is not JSON of finite numbers ({foreign_text(str(fault))})"
         raise entry.fault(name, why) from fault
     keys = {"evaluation", "protocol", "metrics"}
     _metrics(entry, name, record, keys, Pretrain.metrics)
     if record["evaluation"] not in list(PROTOCOLS) or not isinstance(record["protocol"], dict):
-        raise entry.fault(name, f"is no evaluation: {', '.join(PROTOCOLS)}")
+        raise entry.fault(name, f"is not an evaluation: {', '.join(PROTOCOLS)}")
     fields = {"training": entry.id, "evaluation": record["evaluation"]} | record["protocol"]
     if f"{EVALUATIONS}/{identity(fields)}.json" != name:
         raise entry.fault(name, f"is the evaluation {identity(fields)}, not that of its name")
@@ -190,7 +190,9 @@ def _check_history(entry: Entry) -> None:
             except ValueError:
                 record = None
             if record is None or not is_history_record(record):
-                raise entry.fault("history.jsonl", f"line {number} is no record of finite metrics")
+                raise entry.fault(
+                    "history.jsonl", f"line {number} is not a record of finite metrics"
+                )
             names |= record.keys()
             if len(names) > MOST_NAMES:
                 raise entry.fault("history.jsonl", f"has more than {MOST_NAMES} metrics")
@@ -222,5 +224,5 @@ def _json(entry: Entry, name: str) -> Any:
         return parse_json((entry.path / name).read_bytes())
     except ValueError as fault:
         raise entry.fault(
-            name, f"is no JSON of finite numbers ({foreign_text(str(fault))})"
+            name, f"is not JSON of finite numbers ({foreign_text(str(fault))})"
         ) from fault

@@ -26,13 +26,13 @@ def tasks(names: Iterable[str]) -> list[Task] | None:
     answer = ask("squeue", "--noheader", "--array", f"--name={asked}", "--format=%j|%F|%K|%T|%r")
     if answer is None:
         return None
-    found = []
+    queued = []
     for line in answer.splitlines():
         name, job, index, state, reason = line.strip().split("|", 4)
         one = index.isdecimal()
         number = f"{job}_{index}" if one else job
-        found.append(Task(name, int(index) if one else 0, number, state, reason))
-    return found
+        queued.append(Task(name, int(index) if one else 0, number, state, reason))
+    return queued
 
 
 def ask(*command: str) -> str | None:

@@ -100,7 +100,7 @@ class Submissions:
     def __init__(self, folder: Path, *, remember_s: float = 10.0) -> None:
         """Name the folder; an answer of Slurm's is used again for so many seconds."""
         self.folder, self.remember_s = folder, remember_s
-        self._told: tuple[float, list[str], list[Task] | None] = (-1e9, [], None)
+        self._asked: tuple[float, list[str], list[Task] | None] = (-1e9, [], None)
 
     def open(self) -> list[Submission]:
         """Return the submissions that may have jobs, in order."""
@@ -115,21 +115,21 @@ class Submissions:
 
         Where Slurm does not answer, all that was submitted counts.
         """
-        found: dict[str, float] = {}
+        retry_before: dict[str, float] = {}
         submissions = self.open()
         alive = self.tasks(submissions)
         for submission in submissions:
             for cell in _held(submission, alive):
-                found[cell] = max(found.get(cell, 0.0), submission.retry_before)
-        return found
+                retry_before[cell] = max(retry_before.get(cell, 0.0), submission.retry_before)
+        return retry_before
 
     def tasks(self, submissions: Sequence[Submission]) -> list[Task] | None:
         """Return the tasks of open submissions; None where Slurm does not answer."""
         names = [name for s in submissions for name in (*s.arrays, s.sweep)]
-        asked_at, asked, answers = self._told
+        asked_at, asked, answers = self._asked
         if time.monotonic() - asked_at > self.remember_s or asked != names:
             answers = squeue.tasks(names)
-            self._told = (time.monotonic(), names, answers)
+            self._asked = (time.monotonic(), names, answers)
         return answers
 
     def holding(self, cells: Collection[str]) -> list[tuple[Submission, Task]]:
@@ -184,7 +184,7 @@ class Submissions:
 
     def forget(self) -> None:
         """Ask Slurm anew at the next question."""
-        self._told = (-1e9, [], None)
+        self._asked = (-1e9, [], None)
 
     def begin(
         self,
@@ -235,16 +235,16 @@ class Submissions:
 
 
 def _read(paths: Iterable[Path]) -> list[Submission]:
-    """Return the submissions; those that are damaged are told and left out."""
-    found = []
+    """Return the submissions; those that are damaged are reported and left out."""
+    submissions = []
     for path in sorted(paths):
         try:
             record = read_record(path, SubmissionRecord, "a submission")
         except Damaged as fault:
-            warn(f"{fault}; what it gave to Slurm is not known")
+            warn(f"{fault}; the jobs that it submitted are not known")
         else:
-            found += [] if record is None else [Submission(path, record)]
-    return found
+            submissions += [] if record is None else [Submission(path, record)]
+    return submissions
 
 
 def _held(submission: Submission, alive: list[Task] | None) -> set[str]:

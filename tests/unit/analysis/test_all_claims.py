@@ -56,7 +56,7 @@ def test_what_is_missing_is_told() -> None:
         "eqco-table-9 at smoke: no seed",
         "no results at any scale of eqco-table-9, other",
         "cannot be had",
-        "no suite speaks of it",
+        "no suite covers it",
     ]
     assert rows[0].keys() == judged(ClaimVerdict.HOLDS, 0.1).record().keys() | {
         "suite", "protocol", "checks", "overall"

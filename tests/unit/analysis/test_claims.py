@@ -340,7 +340,7 @@ def test_an_effect_too_small_to_be_seen_cannot_be_told(monkeypatch: pytest.Monke
     assert str(judged.verdict) == "cannot tell here"
     assert judged.smallest_effect is not None
     assert judged.why == (
-        f"the printed effect is 0.5, the smallest seen here {judged.smallest_effect:.2g}"
+        f"the printed effect is 0.5, the smallest detectable here {judged.smallest_effect:.2g}"
     )
     margins["made"] = 50.0
     assert [str(j.verdict) for j in of_claim(BETTER, metric=unsure)] == ["inconclusive"]

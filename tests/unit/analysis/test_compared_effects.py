@@ -294,7 +294,7 @@ def rooms_of(suite: Any, cells: Any, levels: dict[str, float]) -> Rooms:
         ),
         (
             {"raw": 55.0, "untrained": 30.0, "labels": 65.0},
-            "too little room: 10.0 points, and 10.6 would be needed (the smallest effect seen, "
+            "too little room: 10.0 points of 10.6 needed (the smallest detectable effect, "
             "0.64, and 10 more)",
         ),
     ],

@@ -203,7 +203,7 @@ def test_the_verbs_say_so(workspace: Workspace) -> None:
     dead = {"assumed.tau.value": 1e9, "fixed.steps": 20, "grid.K": [64, 128]}
     workspace.suite(changed(SUITE, dead))
     assert workspace.call("run", "small", "--executor", "inline").status == 0
-    why = "tau 1e+09: in float32 the loss tells no cosines apart, or their rounding (16 cells)"
+    why = "tau 1e+09: in float32 rounding hides the cosines, or decides the loss (16 cells)"
     for verb in ("show", "compare", "claims"):
         told = " ".join(workspace.call(verb, "small").out.split())
         assert f"{MARK} left out of verdicts: {why}" in told, verb
@@ -214,5 +214,5 @@ def test_the_verbs_say_so(workspace: Workspace) -> None:
     assert workspace.call("report", "small", "--formats", "csv").status == 0
     file = workspace.root / "reports" / "small" / "tiny" / "index.md"
     page, cells = file.read_text(), file.with_suffix(".html").read_text()
-    assert f"## Numbers that are left out of verdicts\n\nThey are marked {MARK}:\n\n- {why}" in page
+    assert f"## Numbers left out of verdicts\n\nThey are marked {MARK}:\n\n- {why}" in page
     assert cells.count(f" {MARK}</td>") == 16

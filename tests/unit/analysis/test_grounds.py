@@ -72,9 +72,8 @@ def test_sides_above_the_floor_are_judged() -> None:
     judged = judge(AT_64, sides(52, 50), baselines())
     assert (str(judged.verdict), judged.why, judged.unlearned) == ("holds", None, ())
     assert judged.room is not None
-    assert (
-        judged.room.told == "raw pixels 40.0, untrained network 25.0, with labels 70.0: room 30.0"
-    )
+    words = "raw pixels 40.0, untrained network 25.0, with labels 70.0: room 30.0"
+    assert judged.room.in_words == words
     assert judged.record()["room"] == {
         "metric": "knn_top1", "raw": 40.0, "untrained": 25.0, "labels": 70.0, "floor": 40.0,
         "ceiling": 70.0, "room": 30.0,
@@ -117,7 +116,7 @@ def test_a_lead_over_the_floor_must_be_one_that_is_seen() -> None:
     assert (str(low.verdict), low.why) == (
         "cannot tell here",
         f"loss = infonce, batch_size = 64 did not learn here: knn_top1 {40 + 0.99 * seen:.1f}, raw "
-        f"pixels 40.0; so small a lead is not seen, {seen:.2g} would be",
+        f"pixels 40.0; a lead this small is not detectable, {seen:.2g} would be",
     )
     assert str(judge(AT_64, sides(52, 40 + 1.01 * seen), baselines()).verdict) == "holds"
 
@@ -137,8 +136,8 @@ def test_a_metric_without_room_decides_nothing() -> None:
     judged = judge(AT_64, sides(46, 44), baselines(labels=49.99 + seen))
     assert (str(judged.verdict), judged.unlearned, judged.why) == (
         "cannot tell here", (),
-        f"too little room: {9.99 + seen:.1f} points, and {10 + seen:.1f} would be needed (the "
-        f"smallest effect seen, {seen:.2g}, and 10 more)",
+        f"too little room: {9.99 + seen:.1f} points of {10 + seen:.1f} needed (the "
+        f"smallest detectable effect, {seen:.2g}, and 10 more)",
     )  # fmt: skip
 
 

@@ -196,7 +196,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"negatives": "queue", "queue_start": "random"},
         "K is needed with negatives 'queue'",
     ),
-    "N": ({"N": 24}, "N = 24 is no multiple of batch_size 16"),
+    "N": ({"N": 24}, "N = 24 is not a multiple of batch_size 16"),
     "shuffling": (
         {"bn": "shuffling"},
         "bn 'shuffling' needs bn_groups of 2 or more and target 'momentum'",
@@ -394,5 +394,5 @@ def test_every_conditional_field_is_refused_where_it_has_no_meaning(
     without = [name for name, rule in rules.items() if not rule.has_meaning(dict(cell))]
     assert len(without) > len(rules) - 3
     for name in without:
-        with pytest.raises(ValidationError, match=re.escape(rules[name].told(name))):
+        with pytest.raises(ValidationError, match=re.escape(rules[name].message(name))):
             small_cell(cell.method, **{name: VALUES.get(name, 1)})

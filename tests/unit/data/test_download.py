@@ -116,7 +116,7 @@ def test_address_and_progress_are_told_and_files_checked(
     for name, content in FILES.items():
         assert (tmp_path / "cifar-10-batches-py" / name).read_bytes() == content
     download("cifar10", tmp_path)
-    assert capsys.readouterr().err == f"bench: cifar10: there and whole in {tmp_path}\n"
+    assert capsys.readouterr().err == f"bench: cifar10: complete in {tmp_path}\n"
     (tmp_path / "cifar-10-batches-py" / "batches.meta").write_bytes(b"torn")
     download("cifar10", tmp_path)
     assert f"found {path}, its MD5 is right" in capsys.readouterr().err

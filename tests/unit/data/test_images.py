@@ -120,7 +120,7 @@ def test_a_torn_file_is_told_by_name(
     write_cifar(tmp_path, "CIFAR10", monkeypatch)
     torn = tmp_path / "cifar-10-batches-py" / file
     torn.write_bytes(torn.read_bytes()[:-1])
-    told = f"{torn}: missing or torn. 'bench datasets --get cifar10' fetches it again."
+    told = f"{torn}: missing or damaged. 'bench datasets --get cifar10' fetches it again."
     with pytest.raises(DataTorn, match=f"^{re.escape(told)}$"):
         load_images("cifar10", tmp_path)
 

@@ -123,7 +123,7 @@ def test_a_pipe_among_streamed_images_is_not_waited_for(tmp_path: Path) -> None:
     write_imagenet(tmp_path / "imagenet100", listed())
     own = tmp_path / "imagenet100" / "val" / listed()[0] / "a.JPEG"
     os.mkfifo(own)
-    with pytest.raises(DataTorn, match=f"^{re.escape(str(own))}: is no regular file$"):
+    with pytest.raises(DataTorn, match=f"^{re.escape(str(own))}: is not a regular file$"):
         load_files("imagenet100", tmp_path)
 
 

@@ -84,7 +84,7 @@ def test_a_failed_cell_takes_its_claim_with_it(broken: int) -> None:
 
 def test_unknown_times_are_told() -> None:
     unknown = Estimate(cell(0), "K=8", None, None, None, None, None, "unknown", "")
-    with pytest.raises(LaunchError, match=r"^how long K=8 takes is not known$"):
+    with pytest.raises(LaunchError, match=r"^the run time of K=8 is not known$"):
         choose([unknown], [], [], 1.0)
 
 

@@ -61,8 +61,8 @@ def test_a_network_that_never_ran_is_unknown(tmp_path: Path) -> None:
     longer = small_cell(epochs=20)
     prediction = predicted(store, other, large, longer)
     assert [e.message for e in prediction.estimates] == [
-        "nothing like it has run: network resnet18/cifar",
-        "nothing like it has run: network small/half of this size",
+        "nothing comparable has run: network resnet18/cifar",
+        "nothing comparable has run: network small/half of this size",
         "3 finished cells of this machine",
     ]
     assert seconds(prediction)[:2] == [None, None]
@@ -87,7 +87,7 @@ def test_what_never_ran_of_a_cell_is_named(
     finish_encoder(store, small_cell(), training_s=8.0, evaluation_s=1.0)
     (estimate,) = predicted(store, small_cell(seed=1, **changes)).estimates
     assert estimate.source == "unknown"
-    assert estimate.message.startswith(f"nothing like it has run: {told}")
+    assert estimate.message.startswith(f"nothing comparable has run: {told}")
 
 
 def test_another_machine_is_told_and_comes_after_this_one(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_nothing_known_is_unknown_and_done_is_free(tmp_path: Path) -> None:
     store = Store(tmp_path)
     prediction = predicted(store, toy())
     assert (prediction.core_s, prediction.estimates[0].source) == (None, "unknown")
-    assert prediction.estimates[0].message == "nothing like it has run: gaussian-mi"
+    assert prediction.estimates[0].message == "nothing comparable has run: gaussian-mi"
     assert prediction.record()["by_kind"][0]["core_s"] is None
     finish(store, toy(), wall_s=3.0)
     prediction = predicted(store, toy(), toy(seed=1))

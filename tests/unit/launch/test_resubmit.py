@@ -136,7 +136,7 @@ def test_after_its_last_life_a_cell_is_given_up(tmp_path: Path, again: list[Requ
     why = "its job was killed 3 times in a row (memory?)"
     log = case.submission.log("70_0", "err")
     assert [s.message for s in told] == [
-        f"{why}; last words: slurmstepd: error: oom (log: {log})", why,
+        f"{why}; last output: slurmstepd: error: oom (log: {log})", why,
     ]  # fmt: skip
 
 

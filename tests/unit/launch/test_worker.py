@@ -204,7 +204,7 @@ def test_a_cell_that_somebody_computes_is_not_given_up(tmp_path: Path) -> None:
         worker.give_up(cell, store, "it was lost", "oom")
     found = store.states([held, free])
     assert [state.state for state in found] == [State.RUNNING, State.FAILED]
-    assert (found[1].reason, found[1].message) == ("oom", "it was lost; last words: oom")
+    assert (found[1].reason, found[1].message) == ("oom", "it was lost; last output: oom")
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from bench.methods.bank import Bank
 from bench.methods.bank_negatives import BankNegatives
 from bench.methods.make import make_method
 from bench.methods.method import Method, Seen
-from bench.methods.negatives import Anchor, Found, QueueNegatives, Scalar
+from bench.methods.negatives import Anchor, QueueNegatives, Scalar, Similarities
 from bench.methods.online_network import Online
 from bench.suites.presets import paper_presets
 from tests.fakes.cells import small_cell, training_of
@@ -101,7 +101,7 @@ def test_a_tower_sees_its_channels_alone() -> None:
     assert not torch.equal(before[1].projection_ND, after[1].projection_ND)
 
 
-def negatives_of(name: str, epoch: float = 5, **changes: Any) -> tuple[Tensor, Found]:
+def negatives_of(name: str, epoch: float = 5, **changes: Any) -> tuple[Tensor, Similarities]:
     """Return the ranks of the entries that are drawn, nearest first, and what was found."""
     cell = small_cell(name, K=60, **changes)
     bank = Bank(
@@ -156,7 +156,7 @@ def test_the_loop_tells_how_much_of_an_epoch_is_done() -> None:
     seen = []
     similarities = training.method.negatives.similarities
 
-    def told(anchor: Anchor) -> Found:
+    def told(anchor: Anchor) -> Similarities:
         seen.append(anchor.epoch)
         return similarities(anchor)
 
@@ -233,7 +233,7 @@ def test_two_uniform_samples_are_drawn_for_la_by_the_word_alone(normaliser: str)
     method, online = parts("la", normaliser=normaliser, own_entry="always")
     method.begin_epoch(1)
     (pair,) = method.compare(online, shown(1, epoch=1)).pairs
-    assert (pair.found.globals_2NK is not None) == (normaliser == "sampled")
+    assert (pair.similarities.globals_2NK is not None) == (normaliser == "sampled")
     assert method.objective(pair).shape == (N,)
 
 
@@ -264,13 +264,13 @@ def test_kappa_is_estimated_from_the_first_batches_and_kept() -> None:
         compared = method.compare(online, seen)
         (pair,) = compared.pairs
         means.append(float((pair.neg_NK.detach().double() / 0.07).exp().mean()))
-        assert pair.found.kappa == pytest.approx(np.mean(means[:10]))
+        assert pair.similarities.kappa == pytest.approx(np.mean(means[:10]))
         method.remember(compared, seen)
     again, _ = parts("ir")
     assert isinstance(again.negatives, BankNegatives)
     again.negatives.load_state_dict(negatives.state_dict())
     (pair,) = again.compare(online, shown(1)).pairs
-    assert pair.found.kappa == pytest.approx(np.mean(means[:10]))
+    assert pair.similarities.kappa == pytest.approx(np.mean(means[:10]))
 
 
 def test_clusters_are_fitted_once_an_epoch_and_are_the_same_again() -> None:

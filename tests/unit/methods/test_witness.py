@@ -54,13 +54,13 @@ def score(made: Witness, x: Tensor, y: Tensor) -> Tensor:
 def test_scores_are_those_of_each_pair(name: WitnessName) -> None:
     made, query, keys = witness(name), vectors(1, N, D), vectors(2, M, D)
     own = vectors(3, N, 3, D)
-    scores, of_own = made.scores(query, keys), made.own(query, own)
+    scores, of_own = made.scores(query, keys), made.per_query(query, own)
     assert scores.shape == (N, M)
     assert of_own.shape == (N, 3)
     for i, x in enumerate(query):
         assert_close(scores[i], torch.stack([score(made, x, y) for y in keys]))
         assert_close(of_own[i], torch.stack([score(made, x, y) for y in own[i]]))
-    same = made.own(query, keys.expand(N, M, D))
+    same = made.per_query(query, keys.expand(N, M, D))
     assert_close(same, scores)
     assert_close(made.pairs(query, keys[:N]), scores.diagonal())
 
@@ -74,7 +74,7 @@ def test_dot_is_the_plain_product_and_bilinear_starts_there() -> None:
     for name in ("dot", "bilinear"):
         made = make_witness(name, D, np.random.default_rng(0))
         assert torch.equal(made.scores(query, keys), query @ keys.T)
-        assert torch.equal(made.own(query, own), torch.einsum("nd,nkd->nk", query, own))
+        assert torch.equal(made.per_query(query, own), torch.einsum("nd,nkd->nk", query, own))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -91,7 +91,7 @@ def test_gradients_are_true_and_reach_every_parameter(name: WitnessName) -> None
 @pytest.mark.parametrize("name", NAMES)
 def test_a_linear_witness_gives_queries_no_gradient_through_infonce(name: WitnessName) -> None:
     made, query = witness(name), vectors(1, N, D).requires_grad_()
-    pos = made.own(query, vectors(2, N, 1, D))[:, 0]
+    pos = made.per_query(query, vectors(2, N, 1, D))[:, 0]
     infonce(pos, made.scores(query, vectors(3, M, D)), tau=0.5).mean().backward()
     assert query.grad is not None
     assert (query.grad.abs().max() < 1e-15) == (name == "linear")
@@ -131,7 +131,7 @@ def test_narrow_inputs_are_widened(name: WitnessName) -> None:
     query, keys = vectors(1, N, D).bfloat16(), vectors(2, M, D).bfloat16()
     assert torch.equal(made.scores(query, keys), made.scores(query.float(), keys.float()))
     own = keys.expand(N, M, D)
-    assert torch.equal(made.own(query, own), made.own(query.float(), own.float()))
+    assert torch.equal(made.per_query(query, own), made.per_query(query.float(), own.float()))
 
 
 def test_unknown_witness() -> None:

@@ -19,8 +19,8 @@ ROW = {
 
 def test_the_whole_sentence() -> None:
     assert effect_words(ROW) == (
-        "linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (holds above 0), n = 5; "
-        "paper at least +4.8; below 1.2 nothing can be told"
+        "linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (holds if above 0), n = 5; "
+        "paper at least +4.8; smallest detectable effect 1.2"
     )
 
 
@@ -28,27 +28,27 @@ def test_the_whole_sentence() -> None:
     ("changes", "told"),
     [
         ({"effect": None}, ""),
-        ({"low": None, "high": None, "smallest_effect": None}, ": +0.356 points (holds above 0), "),
-        ({"groups": 3}, "at batch 32, the furthest off of 3: +0.4 "),
-        ({"printed_margin": None}, "n = 5; below 1.2 "),
+        ({"low": None, "high": None, "smallest_effect": None}, "+0.356 points (holds if above 0)"),
+        ({"groups": 3}, "at batch 32, the worst of 3: +0.4 "),
+        ({"printed_margin": None}, "n = 5; smallest detectable effect 1.2"),
         ({"stand_in_for": "knn_top1"}, "; paper kNN at least +4.8; "),
         ({"low": 0.351, "high": 0.361}, ": +0.3560 [0.3510, 0.3610] points"),
         ({"low": 0.356, "high": 0.356}, ": +0.356 [0.356, 0.356] points"),
         (
             {"check": EXCEEDS | {"by": 1.0}, "threshold": 1.0},
-            "(holds above 1), n = 5; paper at least +5.8; nearer to that than 1.2 nothing ",
+            "(holds if above 1), n = 5; paper at least +5.8; smallest detectable distance ",
         ),
         (
             {
                 "check": {"check": "flat", "metric": "knn_top1", "over": "K", "within": 1.0},
                 "threshold": 1.0, "printed_margin": 0.8,
             },
-            "kNN, change over K: +0.4 [-1.1, 1.8] points (holds within ±1), n = 5; paper within "
-            "±0.2; nearer to that than 1.2 nothing can be told",
+            "kNN, change over K: +0.4 [-1.1, 1.8] points (holds if within ±1), n = 5; paper within "
+            "±0.2; smallest detectable distance from the threshold 1.2",
         ),
         (
             {"check": {"check": "below", "metric": "mi_lower_bound", "bound": "mi_true"}},
-            "MI bound - mi true: +0.4 [-1.1, 1.8] nats (holds up to 0), n = 5; below 1.2 nothing",
+            "MI bound - mi true: +0.4 [-1.1, 1.8] nats (holds if at most 0), n = 5; smallest ",
         ),
     ],
 )  # fmt: skip
@@ -84,7 +84,7 @@ AXIS = {"metric": "q_b", "over": "batch_size"}
         ),
         (
             {"check": "moves-less", "where": A, "than": B, "direction": "rising"},
-            "q b, rise of infonce over batch - movement of dcl",
+            "q b, rise of infonce over batch - variation of dcl",
         ),
         (
             {"check": "crossing", "where": A, "than": B, "between": [8, 64]},

@@ -125,7 +125,7 @@ def test_answers_come_from_the_results(image_site: Path) -> None:
 @pytest.mark.parametrize(
     ("low", "high", "text"),
     [
-        (0.1, 1.3, "By less than the paper says, on small digits"),
+        (0.1, 1.3, "By less than the paper reports, on small digits"),
         (-0.1, 1.3, "Not on small digits"),
         (-2.0, -1.0, "Not on small digits"),
     ],

@@ -66,9 +66,9 @@ def test_the_page_says_who_did_not_learn(workspace: Workspace, path: Path) -> No
     texts = pages(workspace, path, unlearned)
     told = "loss = infonce, batch_size = 16 did not learn here: knn_top1 39.0, raw pixels 40.0"
     page = texts["roomy/tiny/index.md"]
-    assert f"No check is judged on these:\n\n- {told}\n" in page
+    assert f"Checks that use these are not judged:\n\n- {told}\n" in page
     assert f"**cannot tell here** ({told}; {ROOM})" in page
-    assert f"{ROOM}\n\nat the floor or below it, with their intervals: 1 of 4 entries\n" in page
+    assert f"{ROOM}\n\ninterval at or below the floor: 1 of 4 entries\n" in page
     assert f"<li>{told}</li>" in texts["roomy/tiny/index.html"]
 
 
@@ -77,7 +77,8 @@ def test_the_page_says_what_is_not_computed_yet(workspace: Workspace, path: Path
     page = pages(workspace, path, keep=kept)["roomy/tiny/index.md"]
     command = "bench run roomy --scale tiny --where baseline=raw,untrained,labels"
     assert (
-        "3 of the 7 cells that tell floor and ceiling of accuracies are not computed yet: "
+        "3 of the 7 baseline cells, which give the floor and ceiling of accuracies, are not "
+        "computed yet: "
         f"`{command}`." in page
     )
     assert "\n\nraw pixels, untrained network and network with labels: not computed yet\n" in page
@@ -89,7 +90,7 @@ def test_a_scale_without_baselines_says_nothing_of_them(workspace: Workspace) ->
     path = workspace.suite(changed(ROOMY, {"scales.tiny.baselines": None}))
     page = pages(workspace, path)["roomy/tiny/index.md"]
     assert "ceiling" not in page
-    assert "**holds** (level without learning not known)" in page
+    assert "**holds** (accuracy without learning unknown)" in page
 
 
 def test_a_suite_of_which_baselines_alone_are_done_has_no_results(

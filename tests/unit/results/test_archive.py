@@ -75,7 +75,7 @@ def test_an_archive_appears_whole(tmp_path: Path) -> None:
     export_archive(cells[:1], there, tmp_path / "out" / "x.tar", encoders=False)
     before = picture(tmp_path / "out")
     (there.folder(cells[2]).path / "summary.json").write_text("{")
-    with pytest.raises(StoreError, match=r"summary\.json: has another SHA-256 than"):
+    with pytest.raises(StoreError, match=r"summary\.json: has a SHA-256 that differs from"):
         export_archive(cells, there, tmp_path / "out" / "x.tar", encoders=False)
     assert picture(tmp_path / "out") == before
 
@@ -120,7 +120,7 @@ def test_an_archive_into_nothing_leaves_nothing(tmp_path: Path) -> None:
     [
         ({"w": Harm()}, "holds no weights (Weights only load failed"),
         ([torch.zeros(1)], "holds no weights (no named tensors)"),
-        ({"w": 1.0}, "holds no weights ('w' is no tensor)"),
+        ({"w": 1.0}, "holds no weights ('w' is not a tensor)"),
         (
             {"w": torch.tensor([1.0, torch.nan])},
             "holds no weights ('w' holds numbers that are not ",

@@ -32,9 +32,9 @@ WRONG: dict[str, Any] = {
 }  # fmt: skip
 NO_FILES = ("a folder", "a pipe", "a device")
 WHY = {
-    "attempt": "is no record of an attempt",
-    "launch": "is no record of a launch",
-    "submission": "is no record of a submission",
+    "attempt": "is not a record of an attempt",
+    "launch": "is not a record of a launch",
+    "submission": "is not a record of a submission",
 }
 
 
@@ -80,7 +80,7 @@ def test_a_damaged_record_is_told_and_harms_nothing_else(
         err = capsys.readouterr().err
         assert err.count("\n") == 1
         assert err.startswith(f"bench: warning: {path}: ")
-        why = "is no regular file" if wrong in NO_FILES else WHY[kind]
+        why = "is not a regular file" if wrong in NO_FILES else WHY[kind]
         assert why in err
         assert [fault for fault in inspect(tmp_path).faults if str(path) in fault]
         assert len(inspect(tmp_path).faults) == 1

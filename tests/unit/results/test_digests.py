@@ -56,7 +56,7 @@ def test_a_damaged_cell_is_missing_told_and_computed_again(
     folder, _ = (fill(store, cell) for cell in cells)
     folder.summary_file.write_text(folder.summary_file.read_text().replace("0.5", "0.6"))
     assert states(store, cells) == ["missing", "done"]
-    why = f"{folder.summary_file}: has another SHA-256 than digests.json says"
+    why = f"{folder.summary_file}: has a SHA-256 that differs from digests.json"
     remedy = f"remove {folder.path} to have it computed again; it counts as missing"
     assert capsys.readouterr().err == f"bench: warning: {why}; {remedy}\n"
     assert [cell.id for cell, _ in Results(tmp_path).finished(cells)] == [cells[1].id]
@@ -178,7 +178,9 @@ def test_archives_carry_digests_and_are_checked_by_them(tmp_path: Path) -> None:
         for info, content in all_members_of(tmp_path / "x.tar")
     ]
     write_members(tmp_path / "y.tar", changed)
-    with pytest.raises(StoreError, match=r"summary\.json: has another SHA-256 than digests\.json"):
+    with pytest.raises(
+        StoreError, match=r"summary\.json: has a SHA-256 that differs from digests\.json"
+    ):
         bring_in(tmp_path / "y.tar", Store(tmp_path / "here"))
 
 

@@ -279,7 +279,7 @@ def test_cells_of_other_code_are_left_out_and_damaged_ones_refused(tmp_path: Pat
     summary = there.folder(cells[1]).summary_file
     summary.unlink()
     summary.symlink_to(there.folder(cells[2]).summary_file)
-    with pytest.raises(StoreError, match=r"summary\.json: is no plain file$"):
+    with pytest.raises(StoreError, match=r"summary\.json: is not a plain file$"):
         take(there, Store(tmp_path / "new"))
     assert not (tmp_path / "new").exists()
     with pytest.raises(StoreError, match="nowhere: no such results folder"):

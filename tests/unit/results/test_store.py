@@ -157,7 +157,7 @@ def test_an_export_reads_back_as_the_folders_do(tmp_path: Path) -> None:
 
 def test_a_foreign_csv_is_told(tmp_path: Path) -> None:
     (tmp_path / "gradient-norm.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(StoreError, match="has no column 'cell'; it is no exported table"):
+    with pytest.raises(StoreError, match="has no column 'cell'; it is not an exported table"):
         Results(tmp_path).find(make_cells(1)[0])
 
 

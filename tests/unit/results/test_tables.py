@@ -61,7 +61,7 @@ def test_a_torn_file_of_arrays_is_told(tmp_path: Path) -> None:
     found = Results(tmp_path / "out").find(cell)
     assert found is not None
     assert found.metrics == {"loss": 0.5}
-    with pytest.raises(StoreError, match=r"pretrain\.arrays\.npz: has another SHA-256 than"):
+    with pytest.raises(StoreError, match=r"pretrain\.arrays\.npz: has a SHA-256 that differs from"):
         _ = found.arrays
     (tmp_path / "out" / "digests.json").unlink()
     with pytest.raises(StoreError, match=r"pretrain\.arrays\.npz: cannot be read"):
@@ -71,13 +71,13 @@ def test_a_torn_file_of_arrays_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "value", "told"),
     [
-        ("metric.loss", "nan", "loss is no finite number"),
-        ("metric.loss", "NaN", "loss is no finite number"),
-        ("metric.loss", '"x"', "loss is no finite number"),
-        ("metric.loss", "1e308", "loss is no finite number"),
-        ("origin.wall_s", '"x"', "wall_s is no number"),
-        ("origin.wall_s", "[" * 10_000, "wall_s is no number"),
-        ("origin.code.x", "[1]", "code.x is no text, number or truth value"),
+        ("metric.loss", "nan", "loss is not a finite number"),
+        ("metric.loss", "NaN", "loss is not a finite number"),
+        ("metric.loss", '"x"', "loss is not a finite number"),
+        ("metric.loss", "1e308", "loss is not a finite number"),
+        ("origin.wall_s", '"x"', "wall_s is not a number"),
+        ("origin.wall_s", "[" * 10_000, "wall_s is not a number"),
+        ("origin.code.x", "[1]", "code.x is not text, a number or a truth value"),
     ],
 )
 def test_a_table_that_holds_something_else_is_told(
@@ -225,7 +225,7 @@ def test_an_export_is_the_same_bytes_and_a_flipped_bit_of_it_is_found(tmp_path: 
         for _ in range(10):
             content = flip(path, rng)
             assert inspect(tmp_path / "out").faults == [
-                f"{path}: has another SHA-256 than digests.json says; export it again"
+                f"{path}: has a SHA-256 that differs from digests.json; export it again"
             ]
             path.write_bytes(content)
 

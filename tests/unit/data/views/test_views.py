@@ -172,7 +172,7 @@ def test_lab_filters_keep_the_light_or_the_colours() -> None:
 
 
 def test_unknown_names_and_what_is_out_of_range() -> None:
-    unknown = "views: 'simcrl' is no view set. Did you mean 'simclr'? Allowed here: simclr, "
+    unknown = "views: 'simcrl' is not a view set. Did you mean 'simclr'? Allowed here: simclr, "
     with pytest.raises(ValueError, match=f"^{re.escape(unknown)}"):
         make_views("simcrl", size=32)
     with pytest.raises(ValueError, match=r"^size must be at least 2 pixels, found 1$"):

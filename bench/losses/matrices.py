@@ -1,0 +1,51 @@
+"""Shapes and products that the Siamese losses share, always in float32 or wider.
+
+Shapes: N images, D feature dimensions.
+"""
+
+import torch
+from torch import Tensor
+
+from bench.losses.contrastive import at_least_float32
+
+
+def product(a: Tensor, b: Tensor) -> Tensor:
+    """Return a @ b, never narrowed by autocast."""
+    with torch.autocast(a.device.type, enabled=False):
+        return a @ b
+
+
+def off_diagonal_squares(W_DD: Tensor) -> Tensor:
+    """Return sum_{i != j} W_ij^2, a scalar."""
+    return (W_DD - W_DD.diagonal().diag()).square().sum()
+
+
+def outputs(online_ND: Tensor, target_ND: Tensor, *, least: int = 1) -> tuple[Tensor, Tensor]:
+    """Return both in float32 or wider.
+
+    Args:
+        online_ND: outputs of view 1, shape (N, D).
+        target_ND: outputs of view 2, shape (N, D).
+        least: the smallest N that the loss is defined for.
+
+    Raises:
+        ValueError: they are not of one shape (N >= least, D).
+    """
+    if online_ND.shape != target_ND.shape or online_ND.ndim != 2 or len(online_ND) < least:
+        raise ValueError(
+            f"needs two equal shapes (N >= {least}, D), found {tuple(online_ND.shape)} and "
+            f"{tuple(target_ND.shape)}"
+        )
+    return at_least_float32(online_ND), at_least_float32(target_ND)
+
+
+def matching(correlation_DD: Tensor, x_ND: Tensor) -> Tensor:
+    """Return F in float32 or wider.
+
+    Raises:
+        ValueError: it is not of shape (D, D) for features (N, D).
+    """
+    d = x_ND.shape[1]
+    if correlation_DD.shape != (d, d):
+        raise ValueError(f"needs F of shape {(d, d)}, found {tuple(correlation_DD.shape)}")
+    return at_least_float32(correlation_DD)
