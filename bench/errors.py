@@ -19,6 +19,7 @@ Interrupted               the work was told to stop; it can be resumed
 `-- RankLost              another rank of a run on several ended without a word
 """
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import ClassVar
 
@@ -113,11 +114,16 @@ def choices(value: str, allowed: list[str], listed_by: str | None = None) -> str
         allowed: the words that are.
         listed_by: the command that shows them, where they are too many for a line.
     """
-    near = get_close_matches(value, allowed, n=3 if listed_by else 1)
+    begun = [name for name in allowed if value and name.startswith(value)]
+    near = _first([*begun, *get_close_matches(value, allowed)], 3 if listed_by else 1)
     hint = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
     if listed_by:
         return f"{hint}`{listed_by}` lists all {len(allowed)}."
     if len(allowed) <= MOST_LISTED:
         return f"{hint}Allowed here: {', '.join(allowed)}."
-    nearest = get_close_matches(value, allowed, n=NEAREST, cutoff=0.0)
+    nearest = _first([*begun, *get_close_matches(value, allowed, n=NEAREST, cutoff=0.0)], NEAREST)
     return f"{hint}Allowed here: {', '.join(nearest)} and {len(allowed) - NEAREST} more."
+
+
+def _first(names: Iterable[str], count: int) -> list[str]:
+    return list(dict.fromkeys(names))[:count]

@@ -34,7 +34,10 @@ MEANINGS = {
     Verdict.DIFFERS: "the interval lies outside the tolerance",
     Verdict.NOT_RESOLVED: "the interval is too wide, or the tolerance includes an untrained result",
 }
-LEGEND = "measured ± half of the 95 % t-interval [published] and verdict: " + ", ".join(
+LEGEND = (
+    "measured ± half of the 95 % interval over seeds and, for accuracies, test images [published] "
+    "and verdict: "
+) + ", ".join(
     f"{mark} {verdict}" + (f" ({MEANINGS[verdict]})" if verdict in MEANINGS else "")
     for verdict, mark in MARKS.items()
 )

@@ -12,6 +12,11 @@ MANY = ["tau", *(f"setting_{i}" for i in range(60))]
     ("found", "allowed", "told"),
     [
         ("taau", FEW, "Did you mean 'tau'? Allowed here: alpha, tau."),
+        (
+            "alp",
+            ["a", "alp-1-long-name"],
+            "Did you mean 'alp-1-long-name'? Allowed here: a, alp-1-long-name.",
+        ),
         ("xyz", FEW, "Allowed here: alpha, tau."),
     ],
 )
