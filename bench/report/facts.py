@@ -106,7 +106,6 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
     artifacts = _artifacts(suite, paper)
     rows_of = {a.id: [row for row in compared if row.artifact == a.id] for a in artifacts}
     figures = [f for f in suite.figures if can_be_drawn(f, evidence.cells, evidence.done)]
-    beside = [row for row in compared if row.comparable and row.measured]
     return SectionFacts(
         suite=suite,
         scale=evidence.scale,
@@ -125,7 +124,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         rooms=room_table(evidence, _metrics(evidence)),
         missing_rooms=missing_baselines(evidence),
         not_learned=not_learned(evidence),
-        tolerances=[*tolerance_lines(beside), *covered_lines(beside)],
+        tolerances=_tolerances([row for row in compared if row.comparable and row.measured]),
         differences=evidence.departures,
         doubts=doubt_lines(evidence.done),
         judged=by_claim(evidence.judged),
@@ -148,6 +147,10 @@ def _artifacts(suite: Suite, paper: Paper) -> list[Artifact]:
     """Return the artifacts that a suite is about, each once."""
     names = dict.fromkeys([*suite.reproduces, *(c.artifact for c in suite.compare)])
     return [paper.artifact(name) for name in names]
+
+
+def _tolerances(rows: Sequence[Compared]) -> list[str]:
+    return [*tolerance_lines(rows), *covered_lines(rows)]
 
 
 def _caution(evidence: Evidence) -> str | None:
