@@ -20,11 +20,10 @@ from bench.report.scale_words import scale_words
 from bench.report.tables import (
     Entry,
     Table,
-    covered_lines,
     make_tables,
     setting_entry,
     summary_line,
-    tolerance_lines,
+    tolerance_notes,
 )
 from bench.results.reader import Finished
 from bench.suites.figure import Figure
@@ -124,7 +123,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         rooms=room_table(evidence, _metrics(evidence)),
         missing_rooms=missing_baselines(evidence),
         not_learned=not_learned(evidence),
-        tolerances=_tolerances([row for row in compared if row.comparable and row.measured]),
+        tolerances=tolerance_notes([row for row in compared if row.comparable and row.measured]),
         differences=evidence.departures,
         doubts=doubt_lines(evidence.done),
         judged=by_claim(evidence.judged),
@@ -147,10 +146,6 @@ def _artifacts(suite: Suite, paper: Paper) -> list[Artifact]:
     """Return the artifacts that a suite is about, each once."""
     names = dict.fromkeys([*suite.reproduces, *(c.artifact for c in suite.compare)])
     return [paper.artifact(name) for name in names]
-
-
-def _tolerances(rows: Sequence[Compared]) -> list[str]:
-    return [*tolerance_lines(rows), *covered_lines(rows)]
 
 
 def _caution(evidence: Evidence) -> str | None:
