@@ -20,11 +20,10 @@ from bench.report.scale_words import scale_words
 from bench.report.tables import (
     Entry,
     Table,
-    covered_lines,
     make_tables,
     setting_entry,
     summary_line,
-    tolerance_lines,
+    tolerance_notes,
 )
 from bench.results.reader import Finished
 from bench.suites.figure import Figure
@@ -106,7 +105,6 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
     artifacts = _artifacts(suite, paper)
     rows_of = {a.id: [row for row in compared if row.artifact == a.id] for a in artifacts}
     figures = [f for f in suite.figures if can_be_drawn(f, evidence.cells, evidence.done)]
-    beside = [row for row in compared if row.comparable and row.measured]
     return SectionFacts(
         suite=suite,
         scale=evidence.scale,
@@ -125,7 +123,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         rooms=room_table(evidence, _metrics(evidence)),
         missing_rooms=missing_baselines(evidence),
         not_learned=not_learned(evidence),
-        tolerances=[*tolerance_lines(beside), *covered_lines(beside)],
+        tolerances=tolerance_notes([row for row in compared if row.comparable and row.measured]),
         differences=evidence.departures,
         doubts=doubt_lines(evidence.done),
         judged=by_claim(evidence.judged),

@@ -210,12 +210,12 @@ def _named(key: str, value: Any, paper: str) -> Place:
 
 def row_words(value: PublishedValue) -> str:
     """Return how notes name a printed row: as its table does, else by place, method and metric."""
-    own = value.row_settings
-    if (letter := own.get("row")) is not None:
+    settings = value.row_settings
+    if (letter := settings.get("row")) is not None:
         return f"row ({letter})"
-    if (place := own.get("table_row")) is not None:
+    if (place := settings.get("table_row")) is not None:
         return f"row {place}"
-    method = own.get("method")
+    method = settings.get("method")
     named = [value_name(method, value.paper)] if isinstance(method, str) else []
     named += [metric_title(value.metric)] if value.metric else []
     return f"row {value.row + 1}" + (f" ({', '.join(named)})" if named else "")

@@ -236,3 +236,8 @@ def covered_lines(rows: Sequence[Compared]) -> list[str]:
     """Return what intervals cover beside training seeds, and how many do."""
     counts = Counter(row.covers for row in rows if row.covers != TRAINING and row.measured)
     return [f"{n} interval{'s' * (n > 1)}: {covers}" for covers, n in counts.items()]
+
+
+def tolerance_notes(rows: Sequence[Compared]) -> list[str]:
+    """Return the tolerances of compared values, and what their intervals cover, as lines."""
+    return [*tolerance_lines(rows), *covered_lines(rows)]
