@@ -110,7 +110,9 @@ class Detection(Pretrain):
             raise ValueError("box_head is needed with neck 'fpn' and has no meaning with 'c4'")
         if self.frozen_backbone and self.backbone_bn == "batch":
             raise ValueError("backbone_bn 'batch' has no meaning with frozen_backbone")
-        if (self.shorter_side_from or 1) > self.shorter_side or self.shorter_side > self.longer_side:
+        if (
+            self.shorter_side_from or 1
+        ) > self.shorter_side or self.shorter_side > self.longer_side:
             raise ValueError("shorter_side_from, shorter_side and longer_side must not fall")
         return self
 

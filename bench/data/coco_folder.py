@@ -39,7 +39,9 @@ def load_coco_folder(name: str, root: Path, *, with_masks: bool) -> BoxedSet:
         raise DataTorn(f"{files['test'].annotations}: its categories are not those of train")
     pairs = list(zip(files.values(), truths, strict=True))
     signed = [line for own, truth in pairs for line in _signed(own, truth)]
-    parts = [BoxedPart(truth, partial(_pixels, own.images, truth["images"])) for own, truth in pairs]
+    parts = [
+        BoxedPart(truth, partial(_pixels, own.images, truth["images"])) for own, truth in pairs
+    ]
     return BoxedSet(name, fingerprint_of(signed), *parts)
 
 

@@ -59,7 +59,9 @@ def _scene(draw: np.random.Generator) -> tuple[Pixels, list[dict[str, Any]]]:
         else:
             continue
         taken |= shape
-        far = np.where(draw.integers(0, 2, 3) == 0, draw.integers(0, 40, 3), draw.integers(216, 256, 3))
+        far = np.where(
+            draw.integers(0, 2, 3) == 0, draw.integers(0, 40, 3), draw.integers(216, 256, 3)
+        )
         ground = np.where(shape[:, :, None], far, ground)
         found.append({"category_id": kind + 1, "iscrowd": 0} | _outline(shape))
     return ground.clip(0, 255).astype(np.uint8), found

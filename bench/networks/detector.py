@@ -133,8 +133,10 @@ def make_detector(
     stages = [name for name, _ in encoder.named_children() if name.startswith("layer")]
     norm = nn.BatchNorm2d if cell.head_norm == "batch" else None
     with torch_seeded(seed):
-        parts = _pyramid(cell, encoder, stages, classes, norm) if cell.neck == "fpn" else _c4(
-            cell, encoder, stages, classes
+        parts = (
+            _pyramid(cell, encoder, stages, classes, norm)
+            if cell.neck == "fpn"
+            else _c4(cell, encoder, stages, classes)
         )
         mask_parts = {name: parts.pop(name) for name in list(parts) if name.startswith("mask_")}
         model = FasterRCNN(
@@ -209,9 +211,7 @@ def _c4(cell: Detection, encoder: ResNet, stages: list[str], classes: int) -> di
         "box_predictor": FastRCNNPredictor(encoder.feature_dim, classes + 1),
         "mask_roi_pool": MultiScaleRoIAlign(["0"], C4_SIDE, SAMPLES),
         "mask_head": last,
-        "mask_predictor": MaskRCNNPredictor(
-            encoder.feature_dim, cell.region_channels, classes + 1
-        ),
+        "mask_predictor": MaskRCNNPredictor(encoder.feature_dim, cell.region_channels, classes + 1),
     }
 
 

@@ -123,7 +123,9 @@ class Detecting:
     def _shown(self, step: int) -> tuple[list[Tensor], list[Target]]:
         """Return the images of a step and what is on them, mirrored and sized as drawn."""
         cell = self.cell
-        scenes = self.scenes.shown(self._rows_of(step), self._rows_of(min(step + 1, self.steps - 1)))
+        scenes = self.scenes.shown(
+            self._rows_of(step), self._rows_of(min(step + 1, self.steps - 1))
+        )
         draw = stream(cell.seed, Purpose.VIEWS, step)
         if cell.shorter_side_from is not None:
             side = int(draw.integers(cell.shorter_side_from, cell.shorter_side + 1))
@@ -205,9 +207,7 @@ def network(cell: Detection, classes: int, encoder: Online | None) -> Detector:
     if encoder is not None:
         backbone.load_state_dict(encoder.backbone.state_dict())
     seed = int(stream(cell.seed, Purpose.INIT, 1).integers(SEEDS))
-    return make_detector(
-        cell, backbone, classes, mean=IMAGENET_MEAN, std=IMAGENET_STD, seed=seed
-    )
+    return make_detector(cell, backbone, classes, mean=IMAGENET_MEAN, std=IMAGENET_STD, seed=seed)
 
 
 def _optimiser(cell: Detection, online: Detector) -> Optimizer:
