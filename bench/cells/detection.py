@@ -172,7 +172,7 @@ class Detection(Pretrain):
 
     @property
     def looks_at(self) -> str | None:
-        """The data set of the pretraining; None from scratch. That of the detector comes beside it."""
+        """The data set of the pretraining, beside that of the detector; None from scratch."""
         return self.dataset if self.start == "pretrained" else None
 
     @property

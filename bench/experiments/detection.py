@@ -26,7 +26,7 @@ from bench.train.sources import Source
 def run(
     cells: Sequence[Detection], folders: Folders, device: str, ranks: Ranks = ALONE
 ) -> list[Outcome]:
-    """Train the encoder that the cells share, unless it is there, and a detector on a copy for each.
+    """Train the encoder that the cells share, unless it is there, and a detector on each copy.
 
     From scratch there is none, and each cell stands alone.
 
