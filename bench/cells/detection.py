@@ -76,7 +76,7 @@ class Detection(Pretrain):
     shorter_side: PositiveInt = 800
     """Pixels to which the shorter side of an image is resized."""
     shorter_side_from: PositiveInt | None = None
-    """Training images are resized to a side drawn between this and shorter_side; null: the latter."""
+    """A training image gets a side drawn between this and shorter_side; null: shorter_side."""
     longer_side: PositiveInt = 1333
     """Pixels that the longer side of an image has at most."""
     flips: bool = True

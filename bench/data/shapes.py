@@ -31,7 +31,8 @@ def draw_shapes() -> BoxedSet:
 
 
 def _part(which: int, count: int) -> BoxedPart:
-    pixels, annotations = [], []
+    pixels: list[Pixels] = []
+    annotations: list[dict[str, Any]] = []
     for number in range(count):
         ground, found = _scene(stream(0, Purpose.DATA, SIDE, which, number))
         pixels.append(ground)

@@ -103,7 +103,8 @@ def test_from_scratch_depends_on_the_network_alone() -> None:
     assert cell.stack_key == cell.id != detecting_cell().id
     other = small_cell("byol", lr=0.1, epochs=9, train_images=64, zero_init_residual=False)
     assert detecting_cell(other, start="scratch").id == cell.id
-    for changes in ({"width": 8}, {"seed": 1}, {"detect_lr": 0.1}):
+    changed: list[dict[str, Any]] = [{"width": 8}, {"seed": 1}, {"detect_lr": 0.1}]
+    for changes in changed:
         assert detecting_cell(small_cell(), start="scratch", **changes).id != cell.id
 
 
@@ -304,9 +305,9 @@ def test_cells_of_one_encoder_share_it_with_pretrain(
 
 OVERFIT: dict[str, Any] = {
     "start": "scratch", "width": 16, "head_norm": "batch", "backbone_bn": "batch",
-    "region_channels": 32, "head_units": 64, "proposals": 50, "sampled_regions": 32,
-    "detect_images": 20, "detect_epochs": None, "detect_steps": 450, "detect_batch_size": 4,
-    "detect_lr": 0.1, "detect_drops": "340", "detect_warmup_steps": 20, "flips": False,
+    "region_channels": 32, "head_units": 128, "proposals": 50, "sampled_regions": 64,
+    "detect_images": 20, "detect_epochs": None, "detect_steps": 480, "detect_batch_size": 4,
+    "detect_lr": 0.05, "detect_drops": "360", "detect_warmup_steps": 20, "flips": False,
 }  # fmt: skip
 
 
