@@ -34,9 +34,7 @@ def average_precision(
         if not found:
             areas = {annotation["iscrowd"] for annotation in truth["annotations"]}
             return dict.fromkeys(NAMES[kind][:3], 0.0) if 0 in areas else {}
-        other = "bbox" if kind == "segm" else "segmentation"  # whose area would be taken
-        own = [{k: v for k, v in one.items() if k != other} for one in found]
-        evaluation = COCOeval(known, known.loadRes(own), kind)
+        evaluation = COCOeval(known, known.loadRes([dict(one) for one in found]), kind)
         evaluation.evaluate()
         evaluation.accumulate()
         evaluation.summarize()
