@@ -134,10 +134,11 @@ def test_what_the_images_have_not_is_said(tmp_path: Path) -> None:
     assert too_much(detecting_cell(detect_images=201)) == (
         "detect_images 201: shapes has 200 to train on"
     )
-    for changes, why in (
+    faults: list[tuple[dict[str, Any], str]] = [
         ({"detect_images": 201}, "detect_images 201: there are 200 images with an object"),
         ({"detect_batch_size": 7}, "a step takes 7 images, but there are 6"),
-    ):
+    ]
+    for changes, why in faults:
         with pytest.raises(DataFailure, match=why):
             detecting(detecting_cell(**changes))
 
