@@ -2,6 +2,7 @@
 
 from bench.cells.baseline import Baseline
 from bench.cells.cell import Cell
+from bench.cells.detection import Detection
 from bench.cells.equations import Identity
 from bench.cells.finetune import FineTune
 from bench.cells.network_size import NetworkSize
@@ -20,6 +21,7 @@ CELLS: dict[str, type[Cell]] = {
     "pretrain": Pretrain,
     "tsne": TSNE,
     "finetune": FineTune,
+    "detection": Detection,
     "network-size": NetworkSize,
     "supervised": Supervised,
     "baseline": Baseline,

@@ -14,6 +14,8 @@ DATASETS = {
     "stl10": "STL-10",
     "imagenet1k": "ImageNet",
     "imagenet100": "ImageNet-100",
+    "shapes": "drawn shapes",
+    "coco": "COCO",
 }
 NETWORKS = {"resnet18": "ResNet-18", "resnet20": "ResNet-20", "resnet50": "ResNet-50"}
 
@@ -35,7 +37,7 @@ def scale_words(cells: Sequence[Cell], *, published: bool) -> str:
 
 
 def data_words(settings: dict[str, Any]) -> str | None:
-    """Return the images and the network of a cell; None of a toy."""
+    """Return the images and the network of a cell, those of a detector first; None of a toy."""
     name = settings.get("dataset")
     if name is None:
         return None
@@ -43,7 +45,9 @@ def data_words(settings: dict[str, Any]) -> str | None:
     words = f"{images} {DATASETS.get(name, name)}" if images else DATASETS.get(name, name)
     size, network = settings.get("image_size"), settings.get("arch")
     words += f" at {size}x{size}" if size else ""
-    return f"{words}, {NETWORKS.get(network, network)}{_kind(network)}" if network else words
+    words = f"{words}, {NETWORKS.get(network, network)}{_kind(network)}" if network else words
+    boxed = settings.get("detect_dataset")
+    return f"{DATASETS.get(boxed, boxed)} after {words}" if boxed else words
 
 
 def _kind(network: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from bench.cells import CELLS
 from bench.cells.cell import Cell
+from bench.cells.detection import DROP, Detection
 from bench.cells.linear_protocols import LINEAR_PROTOCOLS, LinearProtocol
 from bench.cells.view_recipes import Recipe, recipes_of, view_names
 
@@ -22,6 +23,12 @@ OF_EXPERIMENT: dict[str, dict[str, Any]] = {
     "pretrain": {"knn_against": "training-images"},
 }
 """What all cells of an experiment have in common and papers state."""
+OF_DETECTOR = {
+    "dataset": "detect_dataset", "epochs": "detect_epochs", "batch_size": "detect_batch_size",
+    "lr": "detect_lr", "weight_decay": "detect_weight_decay", "lr_drop_epochs": "detect_drops",
+}  # fmt: skip
+"""Settings of a detector by the names of those that its pretraining has too; the papers state them
+of the detector."""
 _VIEW_NUMBERS = tuple(f.name for f in fields(Recipe) if f.name != "local")
 _VIEW_COUNTS = ("views.count", "views.local_count", "views.local_crop")
 
@@ -49,7 +56,14 @@ def facts(cell: Cell) -> dict[str, Any]:
         known |= {"base_lr": known["lr"] * 256 / N, "lr_scaling": "linear"}
     if known.get("tau") is not None and "tau_beta" in known:
         known["tau_beta_over_tau"] = (known["tau_beta"] or known["tau"]) / known["tau"]
-    return known
+    return known | (_detector(cell) if isinstance(cell, Detection) else {})
+
+
+def _detector(cell: Detection) -> dict[str, Any]:
+    """Return what papers state of a detector, under their names."""
+    named = {name: getattr(cell, own) for name, own in OF_DETECTOR.items()}
+    own = {"pretrain_dataset": cell.dataset, "schedule": cell.schedule, "lr_drop_factor": DROP}
+    return named | own
 
 
 @cache
@@ -57,7 +71,8 @@ def fact_names() -> frozenset[str]:
     """Return every name that `facts` may give, of any kind of cell."""
     settings = {name for kind in CELLS.values() for name in kind.model_fields}
     common = {name for names in OF_EXPERIMENT.values() for name in names}
-    return frozenset(settings | common | part_names() | {"tau_beta_over_tau"})
+    more = {"tau_beta_over_tau", "pretrain_dataset", "schedule"}
+    return frozenset(settings | common | part_names() | more)
 
 
 @cache

@@ -20,7 +20,10 @@ COLUMNS = "| setting | values | default | meaning |\n|---|---|---|---|"
 
 
 def settings_page() -> str:
-    """Return the settings of every experiment with their values, defaults and meanings."""
+    """Return the settings of every experiment with their values, defaults and meanings.
+
+    Of an experiment that has those of `pretrain` too, its own alone.
+    """
     parts = [HEAD, "## pretrain\n"]
     reference = settings_reference()
     for axis in dict.fromkeys(setting.axis for setting in reference):
@@ -28,7 +31,7 @@ def settings_page() -> str:
         rows = (_row(s.name, s.values, s.default or "needed", s.what) for s in own)
         parts += [f"### {axis}\n", _table(rows)]
     for name, kind in CELLS.items():
-        if not issubclass(kind, Pretrain):
+        if kind is not Pretrain:
             parts += [f"## {name}\n", _sentence(kind), _table(_rows(kind)), _metrics(kind)]
     return "\n".join(parts)
 
@@ -36,7 +39,10 @@ def settings_page() -> str:
 def _rows(kind: type[Cell]) -> Iterable[str]:
     comments = comments_of(kind)
     known = {setting.name: setting.what for setting in settings_reference()}  # of pretrain
+    of_pretrain = Pretrain.model_fields if issubclass(kind, Pretrain) else {}
     for name in kind.setting_names():
+        if name in of_pretrain:
+            continue
         field = kind.model_fields[name]
         default = "needed" if field.is_required() else value_text(field.default)
         told = field.description or comments.get(name) or known.get(name, "")

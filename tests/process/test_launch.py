@@ -149,6 +149,30 @@ def test_a_tuning_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: Wor
     assert not list(tuned.glob("*/checkpoint.pt"))
 
 
+def test_a_detector_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: Workspace) -> None:
+    """Two detectors on one encoder, and from scratch: killed while one is trained."""
+    sizes = {"anchor_size": 8, "region_channels": 8, "head_units": 16, "proposals": 10,
+             "sampled_regions": 8, "shorter_side": 64, "longer_side": 64, "detect_steps": 60,
+             "detect_batch_size": 2, "detect_lr": 0.02, "detect_weight_decay": 1e-4,
+             "detect_dataset": "shapes", "neck": "fpn", "box_head": "two-linear",
+             "frozen_backbone": False}  # fmt: skip
+    axes = {"detector": ["faster-rcnn", "mask-rcnn"], "start": ["pretrained", "scratch"]}
+    fixed = {f"fixed.{name}": value for name, value in sizes.items()}
+    workspace.suite(changed(DIGITS, fixed | {"experiment": "detection", "grid": axes}))
+    detectors = workspace.root / "results" / "detection"
+    process = workspace.start("run", "digits", "--jobs", "2", BENCH_CHECKPOINT_S="0.3")
+    wait_for(lambda: any(detectors.glob("*/checkpoint.pt")), seconds=300)
+    time.sleep(random.Random(5).uniform(0, 0.5))
+    process.kill()
+    end(process)
+    wait_for(lambda: not workers_of(workspace.root))
+    told = workspace.call("run", "digits", "--jobs", "1")
+    assert (told.status, told.out.splitlines()[0]) == (0, "4 done, 0 failed, 0 missing"), told.err
+    assert any(detectors.glob("*/attempts/0002.json"))  # it was hurt
+    is_like_inline(workspace, "digits")
+    assert not list(detectors.glob("*/checkpoint.pt"))
+
+
 def test_a_data_set_that_is_missing_is_told_before_anything_runs(workspace: Workspace) -> None:
     workspace.suite(changed(DIGITS, {"fixed.dataset": "cifar10"}))
     answer = workspace.call("--data", "sets", "run", "digits")

@@ -33,6 +33,7 @@ KINDS = {
     "pretrain": ("cifar10-jpeg", "gpu", "pretrain resnet18/cifar width 64 32 px batch 128"),
     "tsne": ("dcl-figure-4c", "cpu", "tsne small/half width 16 16 px batch 32"),
     "finetune": ("unigrad-table-9", "cpu", "finetune small/half width 16 16 px batch 64"),
+    "detection": ("eqco-table-8", "cpu", "detection small/half width 16 16 px batch 64"),
     "network-size": (
         "dcl-table-10-params", "paper", "network-size resnet50/imagenet width 64 224 px batch 256",
     ),
@@ -133,7 +134,7 @@ def test_a_baseline_s_and_a_classifier_s_time_is_their_own() -> None:
 
 
 def test_only_cells_of_an_encoder_share_a_training_and_span_ranks() -> None:
-    of_an_encoder = {"pretrain", "tsne", "finetune"}
+    of_an_encoder = {"pretrain", "tsne", "finetune", "detection"}
     assert {name for name in CELLS if first_cell(name).training_id} == of_an_encoder
     assert {name for name in CELLS if first_cell(name).batch_over_ranks} == of_an_encoder
     assert small_cell(N=32).batch_over_ranks == 16

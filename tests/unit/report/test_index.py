@@ -88,6 +88,9 @@ def test_a_scale_is_named_by_its_data() -> None:
     assert scale_words(expand(suite, "gpu", path)[:1], published=True) == "published protocol"
     smoke = expand(suite, "smoke", path)
     assert scale_words(smoke, published=False) == "256 digits at 16x16, small network"
+    boxed = SUITES / "eqco-table-8.yaml"
+    words = scale_words(expand(load_suite(boxed), "cpu", boxed), published=False)
+    assert words == "drawn shapes after digits at 16x16, small network"
     toy = SUITES / "eqco-table-9.yaml"
     assert scale_words(expand(load_suite(toy), "smoke", toy), published=False) == "reduced protocol"
 

@@ -1,0 +1,229 @@
+"""The cell of `detection`: an encoder of `pretrain` as the backbone of a detector.
+
+Neither torch nor files are needed here; `bench/networks/detector.py` builds what it describes.
+"""
+
+from functools import cached_property
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import (
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
+
+from bench.cells.architectures import SMALL_ALEXNET
+from bench.cells.axes import Fraction
+from bench.cells.cell import identity
+from bench.cells.costs import BACKWARD_TOO, Costs, plus, times
+from bench.cells.dataset_sizes import Demand
+from bench.cells.detection_sets import GUESS, SIZES
+from bench.cells.finetune import OF_EVALUATIONS
+from bench.cells.pretrain import LATER, Pretrain, encoder_cell
+
+OF_THE_BACKBONE = ("arch", "stem", "width", "zero_init_residual", "seed")
+"""Settings of `pretrain` that a backbone from scratch has too."""
+FASTER, MASK = "faster-rcnn", "mask-rcnn"
+OF_BOXES = ("ap_bbox", "ap50_bbox", "ap75_bbox", "aps_bbox", "apm_bbox", "apl_bbox")
+OF_MASKS = ("ap_mask", "ap50_mask", "ap75_mask")
+DROP = 0.1
+"""What a drop multiplies the learning rate by."""
+ONE_X = 90_000 * 16  # images that a detector sees in the schedule that the field calls 1x
+
+
+class Detection(Pretrain):
+    """A Faster or Mask R-CNN whose backbone is an encoder of `pretrain`, shared with its cells.
+
+    Every setting of `pretrain` means the same; its evaluations are not made. With start 'scratch'
+    the same backbone begins at its first values, and settings of the pretraining mean nothing.
+    """
+
+    experiment: Literal["detection"]  # type: ignore[assignment]
+    version: Literal[1] = 1  # type: ignore[assignment]
+    start: Literal["pretrained", "scratch"] = "pretrained"
+    """What the backbone begins with: the pretrained encoder, or its first values."""
+    detect_dataset: Annotated[str, Field(pattern=r"^\w[\w.+-]*$", max_length=100)]
+    """Images with boxes and masks: `shapes`, which are drawn, or a folder in COCO format."""
+    detect_images: PositiveInt | None = None
+    """The detector learns from the first so many images of a fixed random order; null: all."""
+
+    detector: Literal["faster-rcnn", "mask-rcnn"]
+    """Whether the detector finds boxes alone, or boxes and masks."""
+    neck: Literal["fpn", "c4"]
+    """Whether regions are cut from a feature pyramid, or from the last stage but one."""
+    box_head: Literal["two-linear", "four-conv"] | None = None
+    """What classifies a region of a pyramid; null with neck 'c4', where the last stage does."""
+    head_norm: Literal["none", "batch"] = "none"
+    """Whether pyramid and region heads, new with the detector, have batch norm."""
+    frozen_backbone: bool
+    """Whether the backbone keeps its weights; with 'c4' its last stage, a region head, learns."""
+    backbone_bn: Literal["stored", "batch"] = "stored"
+    """Whether batch norm of the backbone keeps its statistics and scales, or learns on batches."""
+    anchor_size: PositiveInt = 32
+    """Side in pixels of the smallest anchor; four larger ones, or one per level, double it."""
+    region_channels: PositiveInt = 256
+    """Channels of the pyramid and of the mask head."""
+    head_units: PositiveInt = 1024
+    """Units of the linear layers that classify a region of a pyramid."""
+    proposals: PositiveInt = 1000
+    """Regions proposed per test image; per training image twice as many."""
+    sampled_regions: PositiveInt = 512
+    """Proposed regions per training image that the region heads learn from."""
+
+    shorter_side: PositiveInt = 800
+    """Pixels to which the shorter side of an image is resized."""
+    shorter_side_from: PositiveInt | None = None
+    """A training image gets a side drawn between this and shorter_side; null: shorter_side."""
+    longer_side: PositiveInt = 1333
+    """Pixels that the longer side of an image has at most."""
+    flips: bool = True
+    """Whether a training image is mirrored with probability 1/2."""
+
+    detect_epochs: PositiveInt | None = None
+    """Passes over the training images; null where detect_steps is given."""
+    detect_steps: PositiveInt | None = None
+    """Steps of the training; null where detect_epochs is given."""
+    detect_batch_size: PositiveInt
+    """Images of a step."""
+    detect_lr: PositiveFloat
+    """Learning rate of the whole detector, at its batch size."""
+    detect_momentum: Fraction = 0.9
+    """Momentum of the gradient descent."""
+    detect_weight_decay: NonNegativeFloat
+    """Coefficient of a weight in its gradient."""
+    detect_drops: Annotated[str, Field(pattern=r"^\d+(,\d+)*$")] | None = None
+    """When the rate falls to a tenth, in epochs or steps as the training is, such as '8,11'."""
+    detect_warmup_steps: NonNegativeInt = 0
+    """Steps at the beginning in which the rate rises linearly from 0."""
+
+    is_evaluated: ClassVar[bool] = False
+    metrics: ClassVar[tuple[str, ...]] = (*OF_BOXES, *OF_MASKS, "train_loss")
+
+    @model_validator(mode="after")
+    def _detector_agrees(self) -> Self:
+        if self.arch == SMALL_ALEXNET or self.colour != "rgb":
+            raise ValueError("a detector needs a residual network and colour 'rgb'")
+        if (self.box_head is None) != (self.neck == "c4"):
+            raise ValueError("box_head is needed with neck 'fpn' and has no meaning with 'c4'")
+        if self.frozen_backbone and self.backbone_bn == "batch":
+            raise ValueError("backbone_bn 'batch' has no meaning with frozen_backbone")
+        if (
+            self.shorter_side_from or 1
+        ) > self.shorter_side or self.shorter_side > self.longer_side:
+            raise ValueError("shorter_side_from, shorter_side and longer_side must not fall")
+        return self
+
+    @model_validator(mode="after")
+    def _schedule_agrees(self) -> Self:
+        if (self.detect_epochs is None) == (self.detect_steps is None):
+            raise ValueError("detect_epochs, detect_steps: one of them is needed")
+        length = self.detect_epochs or self.detect_steps or 0
+        if self.drops and self.drops[-1] >= length:
+            raise ValueError(f"detect_drops {self.detect_drops}: the training ends at {length}")
+        if self.detect_steps is not None and self.detect_warmup_steps > self.detect_steps:
+            raise ValueError(f"detect_warmup_steps {self.detect_warmup_steps}: more than all steps")
+        return self
+
+    @property
+    def drops(self) -> list[int]:
+        """When the rate falls, in epochs or steps, in order."""
+        return sorted(int(part) for part in (self.detect_drops or "").split(",") if part)
+
+    @property
+    def schedule(self) -> str | None:
+        """'1x' where the detector sees about as many images as in the field's 1x schedule."""
+        if self.detect_epochs is not None:
+            return "1x" if self.detect_epochs == 12 else None
+        return "1x" if (self.detect_steps or 0) * self.detect_batch_size == ONE_X else None
+
+    @cached_property
+    def trained(self) -> Pretrain:
+        """The cell of `pretrain` with this encoder."""
+        return encoder_cell(self)
+
+    @cached_property
+    def training_id(self) -> str | None:  # type: ignore[override]
+        """The id of the encoder's training, that of `pretrain`; None from scratch."""
+        return self.trained.training_id if self.start == "pretrained" else None
+
+    @cached_property
+    def id(self) -> str:
+        """16 hex digits over the encoder's training, or the backbone, and the detector."""
+        fields = self.model_dump(mode="json")
+        own = {name: fields[name] for name in ("experiment", "version", *PROTOCOL)}
+        if self.training_id is not None:
+            return identity(own | {"training": self.training_id})
+        backbone = {name: fields[name] for name in OF_THE_BACKBONE}
+        later = {name for name, value in backbone.items() if LATER.get(name, ...) == value}
+        return identity(own | {name: backbone[name] for name in backbone.keys() - later})
+
+    @property
+    def stack_key(self) -> str:
+        """Cells of one encoder are computed together."""
+        return self.training_id or self.id
+
+    @property
+    def own_epochs(self) -> int | None:
+        """Those of the detector's training, where it is counted in epochs."""
+        return self.detect_epochs
+
+    @property
+    def looks_at(self) -> str | None:
+        """The data set of the pretraining, beside that of the detector; None from scratch."""
+        return self.dataset if self.start == "pretrained" else None
+
+    @property
+    def batch_over_ranks(self) -> int | None:  # type: ignore[override]
+        """Several ranks train an encoder; one trains the detector."""
+        return None if self.training_id is None else self.batch_size
+
+    def step_of(self, metric: str) -> float | None:  # noqa: ARG002
+        """Return None: an average precision moves in no fixed step."""
+        return None
+
+    @property
+    def multiply_adds(self) -> float:
+        """The training of the encoder, where there is one, and the detector's backbone."""
+        name = f"multiply-adds {self.network.name}"
+        return self.costs.shared.get(name, 0.0) + self.costs.own[name]
+
+    @property
+    def images_seen(self) -> float:
+        """Images that the detector learns from, each as often as it is seen."""
+        if self.detect_steps is not None:
+            return float(self.detect_steps * self.detect_batch_size)
+        there = SIZES.get(self.detect_dataset, GUESS).train
+        return float((self.detect_epochs or 0) * min(self.detect_images or there, there))
+
+    @property
+    def costs(self) -> Costs:
+        """The training that cells share; the detector's, and the test."""
+        network, size = self.network, SIZES.get(self.detect_dataset, GUESS)
+        seen, tested = self.images_seen, float(size.test)
+        passes = (1 if self.frozen_backbone else BACKWARD_TOO) * seen + tested
+        regions = self.sampled_regions * seen * BACKWARD_TOO + self.proposals * tested
+        own = plus(
+            {"start": 1.0, "steps": seen / self.detect_batch_size},
+            times(1.0, network.forward(passes, self.shorter_side)),
+            {"images with boxes": seen + tested, f"regions {self.neck}": regions},
+        )
+        shared = self.trained.costs.shared if self.start == "pretrained" else {}
+        return Costs("images", network.name, network.multiply_adds, shared, own)
+
+    def asked_of_data(self) -> list[Demand]:
+        """Return what the encoder's training asks of its data, and the detector of its images."""
+        own = []
+        if (size := SIZES.get(self.detect_dataset)) is not None:
+            limit = f"{self.detect_dataset} has {size.train} to train on"
+            own = [Demand("detect_images", self.detect_images or 0, size.train, limit)]
+        if self.start == "scratch":
+            return own
+        asked = super().asked_of_data()
+        return [demand for demand in asked if demand.setting not in OF_EVALUATIONS] + own
+
+
+PROTOCOL = tuple(name for name in Detection.model_fields if name not in Pretrain.model_fields)
+"""Settings that `pretrain` does not have."""

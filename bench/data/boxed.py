@@ -1,0 +1,113 @@
+"""Images with boxes and masks, wherever they come from: annotations as COCO's and pixels.
+
+Shapes: n objects of an image, H x W pixels.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from pycocotools import mask as rle
+
+Pixels = npt.NDArray[np.uint8]
+Read = Callable[[int], Pixels]
+"""From the position of an image to its pixels, (H, W, 3)."""
+
+
+class Objects(NamedTuple):
+    """What a detector learns of an image."""
+
+    boxes: npt.NDArray[np.float32]  # (n, 4): left, top, right and bottom, in pixels
+    labels: npt.NDArray[np.int64]  # (n,): 1 is the first category, 0 would be none
+    masks: Pixels  # (n, H, W), 0 or 1
+
+
+@dataclass(frozen=True, eq=False)
+class BoxedPart:
+    """Images of a part: `annotations` has COCO's keys images, annotations and categories."""
+
+    annotations: dict[str, Any]
+    read: Read
+
+    @property
+    def images(self) -> list[dict[str, Any]]:
+        """The records of the images, with id, width and height, in order."""
+        found: list[dict[str, Any]] = self.annotations["images"]
+        return found
+
+    @cached_property
+    def labels(self) -> dict[int, int]:
+        """The label of each category, which counts from 1 in the order of their ids."""
+        ids = sorted(category["id"] for category in self.annotations["categories"])
+        return {category: label for label, category in enumerate(ids, start=1)}
+
+    @cached_property
+    def learnable(self) -> npt.NDArray[np.int64]:
+        """Positions of the images with an object to learn, in order."""
+        rows = [i for i in range(len(self.images)) if any(True for _ in self._learnt(i))]
+        return np.array(rows, dtype=np.int64)
+
+    def objects(self, row: int, *, with_masks: bool) -> Objects:
+        """Return the objects of an image; crowds and boxes without an area are left out.
+
+        Args:
+            row: position of the image.
+            with_masks: whether masks are made; there are none of them otherwise.
+        """
+        image = self.images[row]
+        height, width = image["height"], image["width"]
+        learnt = list(self._learnt(row))
+        boxes = np.array([box for _, box in learnt], dtype=np.float32).reshape(-1, 4)
+        labels = [self.labels[a["category_id"]] for a, _ in learnt]
+        drawn = [mask_of(a["segmentation"], height, width) for a, _ in learnt if with_masks]
+        masks = np.stack(drawn) if drawn else np.zeros((0, height, width), dtype=np.uint8)
+        return Objects(boxes, np.array(labels, dtype=np.int64), masks)
+
+    def _learnt(self, row: int) -> Iterator[tuple[dict[str, Any], tuple[float, ...]]]:
+        """Yield annotations with their boxes, cut off at the image's edges."""
+        image = self.images[row]
+        for annotation in self._by_image[image["id"]]:
+            left, top, width, height = annotation["bbox"]
+            right, bottom = min(left + width, image["width"]), min(top + height, image["height"])
+            left, top = max(left, 0), max(top, 0)
+            if not annotation["iscrowd"] and right > left and bottom > top:
+                yield annotation, (left, top, right, bottom)
+
+    @cached_property
+    def _by_image(self) -> dict[int, list[dict[str, Any]]]:
+        found = defaultdict(list)
+        for annotation in self.annotations["annotations"]:
+            found[annotation["image_id"]].append(annotation)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class BoxedSet:
+    """A data set with boxes; both parts have the same categories."""
+
+    name: str
+    fingerprint: str  # 16 hex digits over annotations and images
+    train: BoxedPart
+    test: BoxedPart
+
+
+def mask_of(segmentation: Any, height: int, width: int) -> Pixels:
+    """Return the mask (H, W) of an annotation: of polygons, or of run lengths, packed or not.
+
+    Args:
+        segmentation: as COCO writes it.
+        height: of the image, pixels.
+        width: of the image, pixels.
+    """
+    if isinstance(segmentation, list):
+        packed = rle.merge(rle.frPyObjects(segmentation, height, width))
+    elif isinstance(segmentation["counts"], list):
+        packed = rle.frPyObjects(segmentation, height, width)
+    else:
+        packed = segmentation
+    decoded: Pixels = rle.decode(packed)
+    return decoded

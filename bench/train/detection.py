@@ -1,0 +1,278 @@
+"""A detector in the middle of its training, for the loop of `pretrain`, and its test.
+
+Shapes: n objects of an image, H x W pixels.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from copy import copy
+from typing import Any
+
+import numpy as np
+import torch
+from pycocotools import mask as rle
+from torch import Tensor
+from torch.optim import Optimizer
+
+from bench.cells.detection import DROP, MASK, Detection
+from bench.data.boxed import BoxedPart, BoxedSet
+from bench.data.images import IMAGENET_MEAN, IMAGENET_STD
+from bench.data.streams import Purpose, stream
+from bench.environment import StepKind, cores
+from bench.errors import DataFailure
+from bench.evaluate.average_precision import average_precision
+from bench.evaluate.plateau import Plateau
+from bench.methods.online_network import Online
+from bench.networks.detector import Detector, make_detector, torch_seeded
+from bench.networks.resnet import ResNet
+from bench.train.finite import FiniteLosses
+from bench.train.optimisers import make_optimiser
+from bench.train.schedules import learning_rate
+from bench.train.sources import Rows
+from bench.train.supervised import EpochMeans
+
+SEEDS = 2**62  # of torch's generators
+HALF = 0.5  # probability from which a pixel is of an object
+Target = dict[str, Tensor]
+
+
+class Scenes:
+    """Images and their objects by position; those of the next step are decoded meanwhile."""
+
+    def __init__(self, part: BoxedPart, *, with_masks: bool) -> None:
+        """Decode with as many threads as there are cores."""
+        self.part, self.with_masks = part, with_masks
+        self._threads = ThreadPoolExecutor(cores(), thread_name_prefix="decode")
+        self._ahead: dict[tuple[int, ...], list[Future[tuple[Tensor, Target]]]] = {}
+
+    def shown(self, rows: Rows, following: Rows) -> list[tuple[Tensor, Target]]:
+        """Return the images (3, H, W) in [0, 1] of some rows, and what is to be learnt of them.
+
+        Args:
+            rows: positions of the images.
+            following: those that are asked for next.
+        """
+        begun = self._ahead.pop(tuple(rows), None) or self._begin(rows)
+        self._ahead = {tuple(following): self._begin(following)}
+        return [one.result() for one in begun]
+
+    def _begin(self, rows: Rows) -> list[Future[tuple[Tensor, Target]]]:
+        return [self._threads.submit(self._one, int(row)) for row in rows]
+
+    def _one(self, row: int) -> tuple[Tensor, Target]:
+        objects = self.part.objects(row, with_masks=self.with_masks)
+        target = {
+            "boxes": torch.from_numpy(objects.boxes),
+            "labels": torch.from_numpy(objects.labels),
+        }
+        if self.with_masks:
+            target["masks"] = torch.from_numpy(objects.masks)
+        return as_tensor(self.part, row), target
+
+
+class Detecting:
+    """All that the next step of a cell depends on; what `bench.train.loop.train` drives."""
+
+    plateau: Plateau | None = None  # of the learning rate: there is none
+    step_kind: StepKind = "plain"
+
+    def __init__(
+        self, cell: Detection, images: BoxedSet, device: str, encoder: Online | None
+    ) -> None:
+        """Put a detector on an encoder, drawn from the cell's seed.
+
+        Args:
+            cell: whose protocol is followed.
+            images: with boxes, and with masks where the detector finds them.
+            device: cpu or cuda.
+            encoder: what was trained, which stays as it is; None: from scratch.
+
+        Raises:
+            DataFailure: fewer images with an object than the cell asks for, or than one step takes.
+        """
+        self.cell, self.device, self.images = cell, device, images
+        self.fingerprint = images.fingerprint
+        self.rows = chosen_rows(cell, images.train)
+        self.losses = FiniteLosses(device, at_once=device == "cpu")
+        self.scenes = Scenes(images.train, with_masks=cell.detector == MASK)
+        per_epoch = len(self.rows) // cell.detect_batch_size
+        self.steps = cell.detect_steps or (cell.detect_epochs or 0) * per_epoch
+        self.steps_an_epoch = min(per_epoch, self.steps)
+        self.online = network(cell, len(images.train.labels), encoder).to(device)
+        self.optimiser = _optimiser(cell, self.online)
+        self.probes = EpochMeans(("train_loss",)).to(device)
+
+    def step(self, step: int) -> None:
+        """Do one optimiser step on the sum of the detector's losses.
+
+        Raises:
+            Diverged: the loss is read at once and not finite; the weights are as they were before.
+        """
+        images, targets = self._shown(step)
+        draw = stream(self.cell.seed, Purpose.TRAIN, step)
+        with torch_seeded(int(draw.integers(SEEDS))):  # which anchors and regions are learnt from
+            loss = torch.stack(list(self.online.losses(images, targets).values())).sum()
+        self.losses.add(step, loss)
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.rate(step)
+        self.optimiser.step()
+        self.probes.add(loss.detach().expand(1, len(images)))
+
+    def _shown(self, step: int) -> tuple[list[Tensor], list[Target]]:
+        """Return the images of a step and what is on them, mirrored and sized as drawn."""
+        cell = self.cell
+        scenes = self.scenes.shown(
+            self._rows_of(step), self._rows_of(min(step + 1, self.steps - 1))
+        )
+        draw = stream(cell.seed, Purpose.VIEWS, step)
+        if cell.shorter_side_from is not None:
+            side = int(draw.integers(cell.shorter_side_from, cell.shorter_side + 1))
+            self.online.model.transform.min_size = (side,)
+        mirrored = draw.random(len(scenes)) < (0.5 if cell.flips else 0.0)
+        turned = [flipped(*s) if m else s for s, m in zip(scenes, mirrored, strict=True)]
+        images = [image.to(self.device) for image, _ in turned]
+        return images, [{k: v.to(self.device) for k, v in t.items()} for _, t in turned]
+
+    def _rows_of(self, step: int) -> Rows:
+        """Return the positions of a step's images, in a new random order each epoch."""
+        size = self.cell.detect_batch_size
+        epoch, place = divmod(step, len(self.rows) // size)
+        order = stream(self.cell.seed, Purpose.ORDER, epoch).permutation(len(self.rows))
+        return self.rows[order[place * size : (place + 1) * size]]
+
+    def rate(self, step: int) -> float:
+        """Return the learning rate at a step."""
+        unit = 1 if self.cell.detect_steps is not None else self.steps_an_epoch
+        return learning_rate(
+            step,
+            lr=self.cell.detect_lr,
+            steps=self.steps,
+            warmup_steps=min(self.cell.detect_warmup_steps, self.steps),
+            schedule="step",
+            drops=[drop * unit for drop in self.cell.drops],
+            factor=DROP,
+        )
+
+    def precisions(self, part: BoxedPart | None = None) -> dict[str, float]:
+        """Return the average precisions on a part, in percent.
+
+        Args:
+            part: of the images; None: the test part.
+        """
+        part = part or self.images.test
+        found = [one for row in range(len(part.images)) for one in self.found_on(part, row)]
+        precisions = average_precision(part.annotations, found, "bbox")
+        if self.cell.detector == MASK:
+            precisions |= average_precision(part.annotations, found, "segm")
+        return precisions
+
+    def found_on(self, part: BoxedPart, row: int) -> list[dict[str, Any]]:
+        """Return what is found on an image, as COCO's results have it.
+
+        Args:
+            part: of the images.
+            row: position of the image.
+        """
+        self.online.eval()
+        self.online.model.transform.min_size = (self.cell.shorter_side,)
+        (found,) = self.online.detections([as_tensor(part, row).to(self.device)])
+        return list(detected(part, row, found))
+
+    def state(self) -> dict[str, Any]:
+        """Return what the next step depends on, and the images' fingerprint."""
+        parts = {name: part.state_dict() for name, part in self._parts().items()}
+        return {"images": self.fingerprint} | parts
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` returned."""
+        for name, part in self._parts().items():
+            part.load_state_dict(state[name])
+
+    def _parts(self) -> dict[str, Any]:
+        return {"online": self.online, "optimiser": self.optimiser, "probes": self.probes}
+
+
+def network(cell: Detection, classes: int, encoder: Online | None) -> Detector:
+    """Return the cell's detector on a copy of the encoder, or on its first values from scratch.
+
+    Args:
+        cell: whose network it is.
+        classes: of objects.
+        encoder: what was trained; None: from scratch.
+    """
+    backbone = Online(cell.model_copy(update={"bn_groups": 1})).backbone
+    assert isinstance(backbone, ResNet)  # the record allows no other
+    if encoder is not None:
+        backbone.load_state_dict(encoder.backbone.state_dict())
+    seed = int(stream(cell.seed, Purpose.INIT, 1).integers(SEEDS))
+    return make_detector(cell, backbone, classes, mean=IMAGENET_MEAN, std=IMAGENET_STD, seed=seed)
+
+
+def _optimiser(cell: Detection, online: Detector) -> Optimizer:
+    learning = ((name, w) for name, w in online.named_parameters() if w.requires_grad)
+    return make_optimiser(
+        learning,
+        optimizer="sgd",
+        lr=cell.detect_lr,
+        momentum=cell.detect_momentum,
+        weight_decay=cell.detect_weight_decay,
+        exempt=False,
+    )
+
+
+def chosen_rows(cell: Detection, part: BoxedPart) -> Rows:
+    """Return the images to learn from, in order: all with an object, or some of them.
+
+    Raises:
+        DataFailure: there are fewer than the cell asks for, or than one step takes.
+    """
+    there = part.learnable
+    wanted = len(there) if cell.detect_images is None else cell.detect_images
+    if wanted > len(there):
+        raise DataFailure(f"detect_images {wanted}: there are {len(there)} images with an object")
+    if wanted < cell.detect_batch_size:
+        raise DataFailure(f"a step takes {cell.detect_batch_size} images, but there are {wanted}")
+    order = stream(0, Purpose.DATA, wanted).permutation(len(there))
+    return there[np.sort(order[:wanted])]
+
+
+def as_tensor(part: BoxedPart, row: int) -> Tensor:
+    """Return an image, float32 (3, H, W) in [0, 1].
+
+    Args:
+        part: of the images.
+        row: position of the image.
+    """
+    return torch.from_numpy(np.array(part.read(row))).permute(2, 0, 1).float() / 255
+
+
+def flipped(image: Tensor, target: Target) -> tuple[Tensor, Target]:
+    """Return an image (3, H, W) mirrored left to right, with its boxes and masks."""
+    turned, width = copy(target), image.shape[-1]
+    left, top, right, bottom = target["boxes"].unbind(dim=1)
+    turned["boxes"] = torch.stack([width - right, top, width - left, bottom], dim=1)
+    if "masks" in target:
+        turned["masks"] = target["masks"].flip(-1)
+    return image.flip(-1), turned
+
+
+def detected(part: BoxedPart, row: int, found: dict[str, Tensor]) -> Iterator[dict[str, Any]]:
+    """Yield what was found on an image, each detection as COCO's results have it.
+
+    Args:
+        part: of the images.
+        row: position of the image.
+        found: boxes (n, 4), labels (n,), scores (n,) and maybe masks (n, 1, H, W).
+    """
+    categories = {label: category for category, label in part.labels.items()}
+    boxes, scores = found["boxes"].double().cpu().numpy(), found["scores"].double().tolist()
+    for i, label in enumerate(found["labels"].tolist()):
+        left, top, right, bottom = boxes[i].tolist()
+        one: dict[str, Any] = {"image_id": part.images[row]["id"], "score": scores[i]}
+        one |= {"category_id": categories[label], "bbox": [left, top, right - left, bottom - top]}
+        if "masks" in found:
+            mask = (found["masks"][i, 0] >= HALF).cpu().numpy()
+            one["segmentation"] = rle.encode(np.asfortranarray(mask, dtype=np.uint8))
+        yield one
