@@ -6,14 +6,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import seaborn
 from matplotlib.figure import Figure as Canvas
 from matplotlib.text import Text
 
 from bench.analysis.statistics import t_interval
 from bench.cells.losses import LOSSES
 from bench.cells.toys import GaussianMI
-from bench.figures import style
 from bench.figures.crowd import MOST_LINES
 from bench.figures.curves import (
     draw_history,
@@ -369,9 +367,3 @@ def test_of_many_lines_some_are_named_and_the_others_drawn_at_once(draw: Any) ->
     low, high = ax.get_ylim()
     assert low <= 2
     assert high >= 102
-
-
-def test_words_have_seaborns_colours() -> None:
-    blue, _, green, orange, *_ = seaborn.color_palette("colorblind").as_hex()
-    looks = [style._style(place) for place in range(3)]
-    assert [look.colour for look in looks] == [blue, orange, green]
