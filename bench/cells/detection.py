@@ -15,10 +15,10 @@ from pydantic import (
     model_validator,
 )
 
-from bench.cells.architectures import SMALL_ALEXNET
+from bench.cells.architectures import SMALL_ALEXNET, network_text
 from bench.cells.axes import Fraction
 from bench.cells.cell import identity
-from bench.cells.costs import BACKWARD_TOO, Costs, plus, times
+from bench.cells.costs import BACKWARD_TOO, Costs, plus
 from bench.cells.dataset_sizes import Demand
 from bench.cells.detection_sets import GUESS, SIZES
 from bench.cells.finetune import OF_EVALUATIONS
@@ -207,11 +207,22 @@ class Detection(Pretrain):
         regions = self.sampled_regions * seen * BACKWARD_TOO + self.proposals * tested
         own = plus(
             {"start": 1.0, "steps": seen / self.detect_batch_size},
-            times(1.0, network.forward(passes, self.shorter_side)),
+            network.forward(passes, self.shorter_side),
             {"images with boxes": seen + tested, f"regions {self.neck}": regions},
         )
         shared = self.trained.costs.shared if self.start == "pretrained" else {}
         return Costs("images", network.name, network.multiply_adds, shared, own)
+
+    @property
+    def cost_family(self) -> str:
+        """The cells with this detector on this network, at this size of images."""
+        network = network_text(self.arch, self.stem, self.width, self.shorter_side)
+        return f"{self.experiment} {self.detector} {self.neck} {network}"
+
+    @property
+    def cost_kind(self) -> str:
+        """Those of them with this batch size."""
+        return f"{self.cost_family} batch {self.detect_batch_size}"
 
     def asked_of_data(self) -> list[Demand]:
         """Return what the encoder's training asks of its data, and the detector of its images."""

@@ -41,7 +41,8 @@ def facts(cell: Cell) -> dict[str, Any]:
     value of each view where they differ), how many views there are and how many of them are
     local, and the crop of the local ones. A learning rate that was given without a rule is that
     of the linear rule at its N. `tau_beta_over_tau` is 1 where one temperature serves for both
-    components. What is not used is None.
+    components. Of a detector `dataset`, `epochs`, `lr` and the like are its own, and
+    `pretrain_dataset` is that of its encoder. What is not used is None.
     """
     known = cell.settings | OF_EXPERIMENT.get(cell.experiment, {})
     if cell.experiment == "spirals":

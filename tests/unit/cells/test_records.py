@@ -33,7 +33,9 @@ KINDS = {
     "pretrain": ("cifar10-jpeg", "gpu", "pretrain resnet18/cifar width 64 32 px batch 128"),
     "tsne": ("dcl-figure-4c", "cpu", "tsne small/half width 16 16 px batch 32"),
     "finetune": ("unigrad-table-9", "cpu", "finetune small/half width 16 16 px batch 64"),
-    "detection": ("eqco-table-8", "cpu", "detection small/half width 16 16 px batch 64"),
+    "detection": (
+        "eqco-table-8", "cpu", "detection faster-rcnn fpn small/half width 16 64 px batch 4",
+    ),
     "network-size": (
         "dcl-table-10-params", "paper", "network-size resnet50/imagenet width 64 224 px batch 256",
     ),
