@@ -86,13 +86,6 @@ class Cell(Record, ABC):
         """What cells are chosen by: the settings, and the experiment."""
         return {"experiment": self.experiment} | self.settings
 
-    def __copy__(self) -> Self:
-        """Return a copy without what was computed of this one: `model_copy` may alter it."""
-        copied = super().__copy__()
-        for name in ("id", "settings", "known"):
-            copied.__dict__.pop(name, None)
-        return copied
-
     def step_of(self, metric: str) -> float | None:
         """Return the smallest step in which a metric moves: 0 of exact ones; None: not known."""
         return 0.0 if metric in self.exact else None

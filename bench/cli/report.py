@@ -80,13 +80,17 @@ def write_reports(
         check_scale_known(scale, workspace.suites)
     results = Results(workspace.results)
     grids: list[Grid] = []
-    asked = [select(workspace, name, scale=scale) for name in names]
-    paths = known_suites(workspace.suites) | {s.suite.name: s.path for s in asked}
+    asked = {  # without their cells, which are many
+        (s.suite.name, s.scale): s.path
+        for s in (select(workspace, name, scale=scale) for name in names)
+    }
+    named = {name: path for (name, _), path in asked.items()}
+    paths = known_suites(workspace.suites) | named
     for name, path in followed(paths.items(), len(paths), "reading results"):
         try:
             selections = select_scales(path, workspace.results)
         except BenchError as error:
-            if not names or name in {s.suite.name for s in asked}:
+            if not names or name in named:
                 raise
             tell(f"left out: {error}")
             continue
@@ -96,7 +100,7 @@ def write_reports(
             if names or scale in (None, s.scale)
         ]
     site = Site(to, results, grids, formats)
-    index = site.write([f"{s.suite.name}/{s.scale}" for s in asked] if names else None)
+    index = site.write([f"{name}/{at}" for name, at in asked] if names else None)
     drawn = [str(page) for page in site.drawn]
     return {"index": str(index), "pages": [str(page) for page in site.pages], "drawn": drawn}
 

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from bench.analysis.statistics import half_width
+from bench.figures.crowd import draw_unnamed, named_lines
 from bench.figures.seeds import (
     WIDTHS,
     draw_runs,
@@ -85,7 +86,8 @@ def draw_lines(  # noqa: PLR0913
     looks = styles(names)
     shared = reference is not None and frame.groupby(x)[reference].nunique().max() == 1
     lines = {}
-    for name in names:
+    named = named_lines(names)
+    for name in named:
         rows = frame[frame[by] == name] if by else frame
         line = with_ribbon(rows, x, y, ribbon)
         if line["n"].any():
@@ -104,6 +106,8 @@ def draw_lines(  # noqa: PLR0913
         if reference and not shared:
             dashed = summarise(rows, x, reference)
             ax.plot(dashed[x], dashed["mean"], color=style.colour, ls="--", lw=0.9)
+    if by and len(named) < len(names):
+        draw_unnamed(frame[~frame[by].isin(named)], ax, x=x, y=y, by=by, looks=looks)
     if reference and shared:
         dashed = summarise(frame, x, reference)
         ax.plot(dashed[x], dashed["mean"], color=GREY, ls="--", lw=0.9, label=reference)
@@ -171,8 +175,10 @@ def draw_history(
         ribbon: column of a standard deviation; None: the interval.
     """
     names = names or _values(frame, by)
-    looks = styles(names)
-    for name in names:
+    looks, named = styles(names), named_lines(names)
+    if by and len(named) < len(names):
+        draw_unnamed(frame[~frame[by].isin(named)], ax, x=x, y=y, by=by, looks=looks)
+    for name in named:
         rows = frame[frame[by] == name] if by else frame
         line, style = with_ribbon(rows[rows[y].notna()], x, y, ribbon), looks[name]
         if line.empty:  # in this panel

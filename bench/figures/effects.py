@@ -10,6 +10,7 @@ from matplotlib.figure import Figure as Canvas
 
 from bench.analysis.compared_effects import ComparedEffect
 from bench.analysis.effect_rows import shown_effects, varied_settings
+from bench.figures.crowd import named_places
 from bench.figures.style import COLUMN_IN, GREY, TEXT_IN, look, styles
 from bench.text import value_text
 
@@ -22,6 +23,8 @@ SPREAD = 0.4  # of the distance between two places, which the scales at one plac
 SCALES = ("paper", "gpu", "cifar", "cpu", "smoke", "quick")  # each looks the same in any figure
 FAINT = 0.35  # of effects that are not judged
 LONG_NAME = 36  # characters of a line
+MOST_UPRIGHT = 24  # names of places along an axis: of more of them, some are written
+MOST_LINES = 400  # with a name below each other: of more of them, some are written
 MOST_LEVEL = 6  # names of places that are not turned
 
 
@@ -121,12 +124,14 @@ def _points(
 
 
 def _name_places(ax: Axes, places: Sequence[str], *, upright: bool) -> None:
+    named = named_places(len(places), MOST_UPRIGHT if upright else MOST_LINES)
+    names = [places[i] for i in named]
     if upright:
         turn = 45 if len(places) > MOST_LEVEL else 0
-        ax.set_xticks(range(len(places)), places, rotation=turn)
+        ax.set_xticks(named, names, rotation=turn)
         ax.set_xlim(-0.6, len(places) - 0.4)
     else:
-        ax.set_yticks(range(len(places)), places)
+        ax.set_yticks(named, names)
         ax.set_ylim(len(places) - 0.4, -0.6)
 
 
@@ -185,7 +190,7 @@ def _grid(panels: Sequence[Panel], axis: str | None) -> tuple[Canvas, list[Axes]
         size = (COLUMN_IN if columns == 1 else TEXT_IN * columns / PANELS_A_ROW, PANEL_IN * lines)
     else:
         most = max(sum(name.count("\n") + 1 for name in panel.places) for panel in panels)
-        size = (TEXT_IN * 0.75, (LINE_IN * most + FRAME_IN) * lines)
+        size = (TEXT_IN * 0.75, (LINE_IN * min(most, MOST_LINES) + FRAME_IN) * lines)
     canvas = Canvas(figsize=size, layout="constrained")
     share: Callable[..., Any] = canvas.subplots
     grid = share(lines, columns, squeeze=False, sharey=axis is not None, sharex=axis is None)

@@ -1,7 +1,7 @@
 """Finished cells as the table that a figure draws: which cells, lines and panels."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,19 +101,11 @@ def measured(
         done: the finished ones.
         rooms: of the scale; None: it has none.
     """
-    watched = figure.draw == "history"
     cells = cells or [cell for cell, _ in done]
     known = {cell.id for cell, _ in done}
     rows: list[Row] = []
     for line in _lines(figure, cells):
-        line_rows = [
-            _row(figure, quantity, line, cell, record) | room
-            for cell, kept in done
-            if line.has(cell)
-            for room in [room_of_row(quantity.y, cell, rooms or Rooms(), watched=watched)]
-            for record in (kept.history if watched else [kept.metrics])
-        ]
-        line_rows = [row for row in line_rows if row[quantity.y] is not None]
+        line_rows = list(_measured_rows(figure, quantity, line, done, rooms or Rooms()))
         if figure.draw == "lines" and line_rows:
             missing = [c for c in cells if c.id not in known and quantity.y in c.metrics]
             line_rows += [
@@ -121,6 +113,22 @@ def measured(
             ]
         rows += [row for row in line_rows if row[figure.x] is not None]
     return pd.DataFrame(rows)
+
+
+def has_points(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
+    """Return whether `measured` holds a number; reads no more results than it takes to know.
+
+    Args:
+        figure: what is drawn.
+        cells: all cells of the scale.
+        done: the finished ones.
+    """
+    cells = cells or [cell for cell, _ in done]
+    return any(
+        row[figure.x] is not None and row[figure.y] == row[figure.y]  # no nan
+        for line in _lines(figure, cells)
+        for row in _measured_rows(figure, figure, line, done, Rooms())
+    )
 
 
 @dataclass(frozen=True)
@@ -144,6 +152,20 @@ def _lines(figure: Figure, cells: Sequence[Cell]) -> list[_Line]:
         return lambda cell: cell.id in ids and picks(cell)
 
     return [_Line(s.x or figure.x, s.label, both(s)) for s in figure.series]
+
+
+def _measured_rows(
+    figure: Figure, quantity: Quantity, line: _Line, done: Done, rooms: Rooms
+) -> Iterator[Row]:
+    """Yield the rows of a line that have the quantity."""
+    watched = figure.draw == "history"
+    for cell, kept in done:
+        if line.has(cell):
+            room = room_of_row(quantity.y, cell, rooms, watched=watched)
+            for record in kept.history if watched else [kept.metrics]:
+                row = _row(figure, quantity, line, cell, record) | room
+                if row[quantity.y] is not None:
+                    yield row
 
 
 def _row(figure: Figure, quantity: Quantity, line: _Line, cell: Cell, record: Row) -> Row:

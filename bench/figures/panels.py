@@ -12,6 +12,7 @@ from matplotlib.figure import Figure as Canvas
 from bench.analysis.room import Rooms
 from bench.cells.cell import Cell
 from bench.figures.arrays import draw_arrays, has_arrays
+from bench.figures.crowd import named_lines
 from bench.figures.curves import (
     MOST_BANDS,
     UNKNOWN,
@@ -22,7 +23,13 @@ from bench.figures.curves import (
     line_label,
     ordered,
 )
-from bench.figures.frames import line_column, measured, panel_column, panel_title
+from bench.figures.frames import (
+    has_points,
+    line_column,
+    measured,
+    panel_column,
+    panel_title,
+)
 from bench.figures.layout import (
     PUBLISHED,
     Place,
@@ -105,7 +112,7 @@ def can_be_drawn(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
     """
     if not figure.has_axes:
         return has_arrays(figure, cells, done)
-    return _is_drawn(measured(figure, figure, cells, done), figure)
+    return has_points(figure, cells, done)
 
 
 def save(canvas: Canvas, stem: Path, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
@@ -191,7 +198,9 @@ def _curves(figure: Figure, frames: Sequence[pd.DataFrame], panels: Sequence[Pan
     if figure.twin:
         axes = [*axes, _draw_twin(figure, figure.twin, frames[-1], axes[0], names)]
     order = [line_label(line, name) for name in names or [""]]
-    add_legend(canvas, axes, _interval(figure, frames), order=order)
+    told = named_lines(order)
+    few = f"\n{len(told)} of {len(order)} lines are named" if len(told) < len(order) else ""
+    add_legend(canvas, axes, _interval(figure, frames) + few, order=order)
     return canvas
 
 

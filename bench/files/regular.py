@@ -6,6 +6,7 @@ import json
 import math
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +50,21 @@ def read_regular(path: Path | str, most_bytes: int) -> bytes | None:
     if not check_regular(path, most_bytes):
         return None
     try:
-        with open(path, "rb", buffering=0) as file:
-            return file.readall()
+        return b"".join(_pieces(path))
     except FileNotFoundError:  # removed meanwhile
         return None
     except OSError as fault:
         raise _unread(path, fault) from fault
+
+
+def _pieces(path: Path | str) -> Iterator[bytes]:
+    """Yield what is in a file: with as few system calls as can be, for files are many and small."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        while piece := os.read(file, PIECE_BYTES):
+            yield piece
+    finally:
+        os.close(file)
 
 
 def sha256_of(content: bytes) -> str:
@@ -62,7 +72,7 @@ def sha256_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def sha256_of_file(path: Path) -> str | None:
+def sha256_of_file(path: Path | str) -> str | None:
     """Return the SHA-256 of a regular file, as 64 hex digits; None if there is no such file.
 
     Raises:
@@ -73,9 +83,8 @@ def sha256_of_file(path: Path) -> str | None:
         return None
     digest = hashlib.sha256()
     try:
-        with path.open("rb") as file:
-            while piece := file.read(PIECE_BYTES):
-                digest.update(piece)
+        for piece in _pieces(path):
+            digest.update(piece)
     except FileNotFoundError:
         return None
     except OSError as fault:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ LEGEND = (
 NAME_CHARACTERS = 60  # of a file
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One place of a table: what it shows, and where its numbers come from."""
 
@@ -74,7 +75,7 @@ class Table:
     rows: list[list[Entry]]
     notes: list[str] = field(default_factory=list)
 
-    @property
+    @cached_property
     def numeric(self) -> list[bool]:
         """Whether each column holds numbers and nothing else."""
         return numeric_columns(self.rows)

@@ -14,6 +14,7 @@ from bench.report.effects import EFFECTS_LEGEND
 from bench.report.formats import markdown_text, to_markdown
 from bench.report.judged import check_text, effect_text, remark_text, seen_text
 from bench.report.rooms import MEANING as ROOM_MEANING
+from bench.report.rows import rows_html
 from bench.report.tables import LEGEND, MARKS, MEANINGS, slug
 
 CLAIM_MARKS = {
@@ -54,6 +55,7 @@ def _environment(*, html: bool) -> Environment:
         "meanings": MEANINGS,
         "remark": remark_text,
         "room_meaning": ROOM_MEANING,
+        "rows_html": rows_html,
         "seen": seen_text,
         "version": __version__,
         "words": check_text,

@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.errors import Damaged
 from bench.files.sealed import check_sealed
 from bench.results.attempts import begin_attempt
-from bench.results.digests import ENCODER, check_files, read_small_files
+from bench.results.digests import ENCODER, SmallFiles, check_files, read_small_files
 from bench.results.folder import CellFolder
 from bench.results.owner import Owner
 
@@ -24,11 +24,7 @@ def damage_of(folder: CellFolder, *, whole: bool = False) -> str | None:
         StoreError: a file cannot be read now, whatever is in it.
     """
     try:
-        if not read_small_files(folder.path)[
-            1
-        ]:  # let what nothing vouches for be of the right types
-            folder.metrics()
-            folder.provenance()
+        read_sound(folder)
         if whole:
             if not check_files(folder.path):
                 check_sealed(folder.path / ENCODER)
@@ -40,6 +36,20 @@ def damage_of(folder: CellFolder, *, whole: bool = False) -> str | None:
         why = str(fault).partition("; remove ")[0]
         return f"{why}; remove {folder.path} to have it computed again"
     return None
+
+
+def read_sound(folder: CellFolder) -> SmallFiles:
+    """Return what is in settings, summary and provenance of a finished cell (None: not there).
+
+    Raises:
+        Damaged: one of them is not what was written.
+        StoreError: one of them cannot be read.
+    """
+    contents, are_vouched_for = read_small_files(folder.path)
+    if not are_vouched_for:  # let them be of the right types at least
+        folder.metrics()
+        folder.provenance()
+    return contents
 
 
 def discard(folder: CellFolder, is_damaged: Callable[[CellFolder], bool]) -> bool:

@@ -29,6 +29,8 @@ MOST_BYTES = {
 """The files that a digest is kept of, and how large each may be."""
 SMALL = ("cell.json", "provenance.json", "summary.json")
 """Those of them that say what was measured and where: most verbs read no others."""
+SmallFiles = dict[str, bytes | None]
+"""What is in each of them, by name; None: it is not there."""
 MOST_BYTES_OF_DIGESTS = 64 * _KIB
 
 _HEX = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -86,7 +88,7 @@ def check_content(path: Path, content: bytes | None) -> None:
         _compare(path.parent, path.name, digests, digest)
 
 
-def read_small_files(folder: Path) -> tuple[dict[str, bytes | None], bool]:
+def read_small_files(folder: Path) -> tuple[SmallFiles, bool]:
     """Return what is in settings, summary and provenance, each read once (None: it is not there).
 
     Also whether there are digests, with which they were compared.

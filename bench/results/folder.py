@@ -18,6 +18,7 @@ from bench.results.attempts import Attempt, begin_attempt, last_attempt
 from bench.results.digests import (
     DIGESTS,
     MOST_BYTES,
+    SmallFiles,
     check_content,
     read_small_files,
     write_digests,
@@ -166,8 +167,7 @@ class CellFolder:
     def metrics(self) -> dict[str, float] | None:
         """Return the metrics of the summary; None if the cell is not done.
 
-        Raises:
-            Damaged: they are not what was written, or no finite numbers.
+        Raises `Damaged` if they are not what was written, or no finite numbers.
         """
         return self._metrics_of(self._verified_json(self.summary_file)) if self.is_done else None
 
@@ -183,18 +183,20 @@ class CellFolder:
     def provenance(self) -> dict[str, Any]:
         """Return where the result comes from; empty if the cell is not done.
 
-        Raises:
-            Damaged: it is not what was written, or a field of it has another type.
+        Raises `Damaged` if it is not what was written, or a field of it has another type.
         """
         return self._provenance_of(self._verified_json(self.provenance_file))
 
-    def result(self) -> tuple[dict[str, float], dict[str, Any]]:
+    def result(self, small: SmallFiles | None = None) -> tuple[dict[str, float], dict[str, Any]]:
         """Return metrics and provenance of a finished cell; its small files are read once.
+
+        Args:
+            small: what was read of them; None: they are read now.
 
         Raises:
             Damaged: one of these, or the settings, is not what was written, or of another type.
         """
-        contents, _ = read_small_files(self.path)
+        contents = read_small_files(self.path)[0] if small is None else small
         summary = self._json_of("summary.json", contents["summary.json"])
         origin = self._json_of("provenance.json", contents["provenance.json"])
         return self._metrics_of(summary), self._provenance_of(origin)

@@ -13,8 +13,9 @@ import numpy as np
 from bench.cells.cell import Cell
 from bench.errors import Damaged, StoreError
 from bench.files.messages import warn
-from bench.files.regular import sha256_of_file
-from bench.results.damage import damage_of
+from bench.files.regular import sha256_of, sha256_of_file
+from bench.results.damage import read_sound
+from bench.results.digests import SmallFiles
 from bench.results.exchange.entry import is_id
 from bench.results.exported import Exported
 from bench.results.folder import CellFolder
@@ -52,6 +53,7 @@ class Finished:
         return self.read_arrays()
 
 
+READ = ("summary.json", "provenance.json")  # of the small files, for what is kept of a cell
 Done = list[tuple[Cell, Finished]]
 """Finished cells with what is kept of each."""
 
@@ -69,6 +71,7 @@ class Results:
             raise StoreError(f"{root}: no such results folder; `bench run` makes one")
         self.root, self.store = root, Store(root)
         self._tables: dict[str, Exported] = {}
+        self._stamped: dict[Path, SmallFiles] = {}  # read for stamps, and not asked for since
 
     def find(self, cell: Cell) -> Finished | None:
         """Return the finished cell; None if it is not there."""
@@ -82,7 +85,8 @@ class Results:
     def kept(self, experiment: str, name: str) -> Finished | None:
         """Return the finished cell with an id; None if it is not there."""
         folder = CellFolder(self.root / experiment / name)
-        if folder.is_done and (finished := _finished(folder)) is not None:
+        small = self._stamped.pop(folder.path, None)
+        if (small or folder.is_done) and (finished := _finished(folder, small)) is not None:
             return finished
         tables = self._exported(experiment)
         if name not in tables.tables:
@@ -99,7 +103,7 @@ class Results:
         """Return the ids of the finished cells of an experiment."""
         folder = self.root / experiment
         names = sorted(filter(is_id, os.listdir(folder))) if folder.is_dir() else []
-        done = [name for name in names if _is_sound(CellFolder(folder / name))]
+        done = [name for name in names if _sound_files(CellFolder(folder / name))]
         return list(dict.fromkeys([*done, *self._exported(experiment).tables]))
 
     def fields(self, experiment: str, name: str) -> dict[str, Any]:
@@ -112,16 +116,15 @@ class Results:
     def stamp(self, cell: Cell) -> str | None:
         """Return what changes with the result of the cell; None if it is not there."""
         folder = self.store.folder(cell)
-        if not _is_sound(folder):
+        small = _sound_files(folder)
+        if small is None:
             tables = self._exported(cell.experiment)
             return _digest(tables.contents(cell.id)) if cell.id in tables.tables else None
-        files = (
-            (folder.summary_file, "it counts as missing"),
-            (folder.provenance_file, "it counts as missing"),
-            (folder.history_file, NO_HISTORY),
-            (folder.arrays_file, NO_ARRAYS),
-        )
-        return _digest([_stamp_of(path, without) for path, without in files])
+        self._stamped[folder.path] = {name: small[name] for name in READ}
+        large = ((folder.history_file, NO_HISTORY), (folder.arrays_file, NO_ARRAYS))
+        read = map(small.get, READ)
+        stamps = [b"" if content is None else sha256_of(content).encode() for content in read]
+        return _digest([*stamps, *(_stamp_of(path, without) for path, without in large)])
 
     def _exported(self, experiment: str) -> Exported:
         if experiment not in self._tables:
@@ -129,24 +132,31 @@ class Results:
         return self._tables[experiment]
 
 
-def _is_sound(folder: CellFolder) -> bool:
-    """Whether a cell is done, and its first file is as it was written; else it is reported."""
-    why = damage_of(folder) if folder.is_done else None
-    if why is not None:
-        warn(f"{why}; it counts as missing")
-    return folder.is_done and why is None
+def _sound_files(folder: CellFolder) -> SmallFiles | None:
+    """Return what is first read of a finished cell; None, with a report, if it is damaged."""
+    if not folder.is_done:
+        return None
+    try:
+        return read_sound(folder)
+    except Damaged as fault:
+        _count_as_missing(folder, fault)
+        return None
 
 
-def _finished(folder: CellFolder) -> Finished | None:
+def _finished(folder: CellFolder, small: SmallFiles | None) -> Finished | None:
     """Return what is kept of a cell; None, with a report, if nothing is as it was written."""
     try:
-        metrics, provenance = folder.result()
+        metrics, provenance = folder.result(small)
     except Damaged as fault:
-        why = str(fault).partition("; remove ")[0]
-        warn(f"{why}; remove {folder.path} to have it computed again; it counts as missing")
+        _count_as_missing(folder, fault)
         return None
     origin = flatten(provenance)
     return Finished(metrics, origin, partial(_history, folder), partial(_arrays, folder))
+
+
+def _count_as_missing(folder: CellFolder, fault: Damaged) -> None:
+    why = str(fault).partition("; remove ")[0]
+    warn(f"{why}; remove {folder.path} to have it computed again; it counts as missing")
 
 
 def _history(folder: CellFolder) -> History:

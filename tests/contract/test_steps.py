@@ -38,3 +38,15 @@ def test_several_ranks_are_refused(workspace: Workspace, monkeypatch: pytest.Mon
     assert (answer.status, answer.err) == (
         2, "bench: BENCH_STEP=graph: only the plain step supports several ranks\n",
     )  # fmt: skip
+
+
+def test_a_probe_says_that_it_times_the_plain_step(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace.suite(PRETRAIN)
+    monkeypatch.setattr("bench.launch.probe.probe_unknown", lambda *_: [])
+    said = "bench: --probe times the plain step; with BENCH_STEP=graph encoders train by another\n"
+    assert said not in workspace.call("plan", "small", "--probe").err
+    monkeypatch.setenv("BENCH_STEP", "graph")
+    assert workspace.call("plan", "small", "--probe").err.count(said) == 1
+    assert said not in workspace.call("plan", "small").err

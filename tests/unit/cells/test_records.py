@@ -1,7 +1,7 @@
 """What the record of each experiment says of its cells: cost, cuts, limits."""
 
 import re
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import pytest
@@ -209,3 +209,16 @@ def test_numbers_that_no_computation_can_hold_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(why)):
         CELLS[experiment].model_validate(first_cell(experiment).model_dump() | {setting: value})
+
+
+@pytest.mark.parametrize("experiment", sorted(CELLS))
+def test_a_copy_with_another_seed_keeps_nothing_computed_of_the_first(experiment: str) -> None:
+    cell = first_cell(experiment)
+    kinds = type(cell).__mro__
+    names = {n for k in kinds for n, v in vars(k).items() if isinstance(v, cached_property)}
+    assert {"id", "settings"} <= names
+    for name in names:
+        getattr(cell, name)
+    changed = cell.model_copy(update={"seed": cell.seed + 1})
+    anew = type(cell).model_validate(changed.model_dump())
+    assert {n: getattr(changed, n) for n in names} == {n: getattr(anew, n) for n in names}

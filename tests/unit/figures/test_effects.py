@@ -8,7 +8,14 @@ from matplotlib.figure import Figure as Canvas
 
 from bench.analysis.compared_effects import ComparedEffect
 from bench.analysis.effect_rows import shown_effects
-from bench.figures.effects import Panel, draw_effects, draw_panel, effect_panels
+from bench.figures.effects import (
+    MOST_LINES,
+    MOST_UPRIGHT,
+    Panel,
+    draw_effects,
+    draw_panel,
+    effect_panels,
+)
 from tests.fakes.effects import accuracy, effects, of_artifact
 
 
@@ -131,3 +138,17 @@ def test_effects_that_are_not_judged_are_faint() -> None:
     assert [float(v) for v in faint.get_xdata()] == [0]
     assert [float(v) for v in sound.get_xdata()] == [1, 2, 3]
     assert faint.get_alpha() < 0.5
+
+
+@pytest.mark.parametrize(("upright", "most"), [(True, MOST_UPRIGHT), (False, MOST_LINES)])
+def test_of_many_places_some_have_their_names(upright: bool, most: int) -> None:
+    row = table_1("cifar")[0]
+    for count, written in ((most, most), (most + 60, most // 2)):
+        places = [str(i) for i in range(count)]
+        panel = Panel("many", [row] * count, places, places)
+        ax = draw_panel(panel, Canvas().subplots(), ["cifar"], upright=upright)
+        axis = ax.xaxis if upright else ax.yaxis
+        names = [label.get_text() for label in axis.get_ticklabels()]
+        assert len(names) == written
+        assert names == [str(round(at)) for at in axis.get_ticklocs()]
+        assert (names[0], names[-1]) == ("0", places[-1])

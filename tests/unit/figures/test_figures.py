@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import seaborn
 from matplotlib.figure import Figure as Canvas
 from matplotlib.text import Text
 
 from bench.analysis.statistics import t_interval
 from bench.cells.losses import LOSSES
 from bench.cells.toys import GaussianMI
+from bench.figures import style
+from bench.figures.crowd import MOST_LINES
 from bench.figures.curves import (
     draw_history,
     draw_lines,
@@ -340,3 +343,35 @@ def test_a_name_with_a_dot_keeps_its_end(tmp_path: Path) -> None:
     files = save(k_sweep(set()), tmp_path / "text-4.2-gains", ["svg", "png"])
     assert [file.name for file in files] == ["text-4.2-gains.svg", "text-4.2-gains.png"]
     assert all(file.stat().st_size for file in files)
+
+
+def many(lines: int) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"K": k, "step": step, "m": k + step + seed, "seed": seed}
+            for k in range(lines)
+            for step in (1, 2)
+            for seed in (0, 1, 2)
+        ]
+    )
+
+
+@pytest.mark.parametrize("draw", [draw_lines, draw_history])
+def test_of_many_lines_some_are_named_and_the_others_drawn_at_once(draw: Any) -> None:
+    few = draw(many(MOST_LINES), new_axes(), x="step", y="m", by="K")
+    assert len(few.get_legend_handles_labels()[1]) == MOST_LINES
+    ax = draw(many(MOST_LINES + 60), new_axes(), x="step", y="m", by="K")
+    labels = [f"K = {k}" for k in (0, 11, 22, 33, 44, 55, 66, 77, 88, 99)]
+    assert ax.get_legend_handles_labels()[1] == labels
+    (others,) = [c for c in ax.collections if len(c.get_paths()) == MOST_LINES + 60 - len(labels)]
+    assert others.get_segments()[0].tolist() == [[1, 1 + 1 + 1], [2, 1 + 2 + 1]]  # of K = 1
+    assert len(ax.lines) <= 3 * len(labels)  # with the ends of intervals
+    low, high = ax.get_ylim()
+    assert low <= 2
+    assert high >= 102
+
+
+def test_words_have_seaborns_colours() -> None:
+    blue, _, green, orange, *_ = seaborn.color_palette("colorblind").as_hex()
+    looks = [style._style(place) for place in range(3)]
+    assert [look.colour for look in looks] == [blue, orange, green]
