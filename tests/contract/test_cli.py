@@ -229,7 +229,7 @@ def test_doctor(workspace: Workspace) -> None:
 
 @pytest.mark.slow
 def test_doctor_reads_every_finished_cell(workspace: Workspace) -> None:
-    assert workspace.call("run", "small").status == 0
+    assert workspace.call("run", "small", "--executor", "inline").status == 0
     results = workspace.root / "results"
 
     def told() -> tuple[int, str]:

@@ -17,6 +17,7 @@ from tests.fakes.workspace import Workspace
 
 LONG = changed(SUITE, {"fixed.steps": 1500})
 PART = ("--where", "mi_true=2", "--where", "loss=eqco")
+INLINE = ("--executor", "inline")  # one process: a worker would load torch once more
 CELLS = 16
 
 
@@ -46,7 +47,7 @@ def wait_for(condition: Any, seconds: float = 60) -> None:
 def is_like_inline(workspace: Workspace, suite: str) -> None:
     """Check that the store has the bytes of a run in one process."""
     words = ("--results", "whole", "run", suite, "--executor", "inline")
-    assert end(workspace.start(*words))[0] == 0
+    assert workspace.call(*words).status == 0
     assert workspace.summaries() == workspace.summaries("whole")
 
 
@@ -113,14 +114,13 @@ def test_pretraining_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: 
     """Four cells, two encoders: each is trained once, and resumed from its checkpoint."""
     workspace.suite(changed(DIGITS, {"fixed.epochs": 20, "grid.loss": ["infonce", "dcl"]}))
     trained = workspace.root / "results" / "trained"
-    process = workspace.start("run", "digits", "--jobs", "2", BENCH_CHECKPOINT_S="0.1")
+    process = workspace.start("run", "digits", *INLINE, BENCH_CHECKPOINT_S="0.1")
     wait_for(lambda: any(trained.glob("*/checkpoint.pt")))
     time.sleep(random.Random(3).uniform(0, 1))
     process.kill()
     end(process)
-    wait_for(lambda: not workers_of(workspace.root))
     assert any(trained.glob("*/history.jsonl"))
-    told = workspace.call("run", "digits", "--jobs", "1")
+    told = workspace.call("run", "digits", *INLINE)
     assert (told.status, told.out.splitlines()[0]) == (0, "4 done, 0 failed, 0 missing"), told.err
     assert any(trained.glob("*/attempts/0002.json"))  # it was hurt
     is_like_inline(workspace, "digits")
@@ -136,13 +136,12 @@ def test_a_tuning_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: Wor
     axes = {"label_fraction": [0.3, 1.0], "start": ["pretrained", "scratch"]}
     workspace.suite(changed(DIGITS, tuning | {"experiment": "finetune", "grid": axes}))
     tuned = workspace.root / "results" / "finetune"
-    process = workspace.start("run", "digits", "--jobs", "2", BENCH_CHECKPOINT_S="0.3")
+    process = workspace.start("run", "digits", *INLINE, BENCH_CHECKPOINT_S="0.3")
     wait_for(lambda: any(tuned.glob("*/checkpoint.pt")), seconds=300)
     time.sleep(random.Random(4).uniform(0, 0.5))
     process.kill()
     end(process)
-    wait_for(lambda: not workers_of(workspace.root))
-    told = workspace.call("run", "digits", "--jobs", "1")
+    told = workspace.call("run", "digits", *INLINE)
     assert (told.status, told.out.splitlines()[0]) == (0, "4 done, 0 failed, 0 missing"), told.err
     assert any(tuned.glob("*/attempts/0002.json"))  # it was hurt
     is_like_inline(workspace, "digits")

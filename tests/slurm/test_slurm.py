@@ -37,7 +37,7 @@ def ends_like_inline(workspace: Workspace) -> None:
     """Check that the cells of one seed have the bytes of a run in one process."""
     assert status(workspace)["failed"] == 0
     words = ("run", "small", "--executor", "inline", "--seeds", "0")
-    assert end(workspace.start("--results", "other", *words))[0] == 0
+    assert workspace.call("--results", "other", *words).status == 0
     alone, found = workspace.summaries("other"), workspace.summaries()
     assert alone
     assert {name: found[name] for name in alone} == alone
