@@ -188,10 +188,7 @@ class CellFolder:
         return self._provenance_of(self._verified_json(self.provenance_file))
 
     def result(self, small: SmallFiles | None = None) -> tuple[dict[str, float], dict[str, Any]]:
-        """Return metrics and provenance of a finished cell; its small files are read once.
-
-        Args:
-            small: what was read of them; None: they are read now.
+        """Return metrics and provenance of a finished cell, from `small` or its files read now.
 
         Raises:
             Damaged: one of these, or the settings, is not what was written, or of another type.
