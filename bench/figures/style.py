@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import seaborn as sns
 
 from bench.cells.losses import LOSSES
 from bench.errors import PublishedError
@@ -19,9 +20,9 @@ COLUMN_IN = 3.4  # width of a column in print; figures are drawn at the size the
 TEXT_IN = 7.0  # of a page with two columns
 GREY = "0.35"
 
-# Told apart with deuteranopia and protanopia, and dark enough for lines on white: three of
-# seaborn's palette `colorblind`, whose others are too pale. Loading seaborn takes a second.
-_BLUE, _GREEN, _ORANGE = "#0173b2", "#029e73", "#d55e00"
+# Told apart with deuteranopia and protanopia, and dark enough for lines on white: the first of
+# seaborn's, whose others are too pale.
+_BLUE, _, _GREEN, _ORANGE, *_ = sns.color_palette("colorblind").as_hex()
 _PALETTE = (_BLUE, _ORANGE, _GREEN, "#a6489a", "#b8860b", "#4fa3d1", "#7b4b2a", "#5c5c5c")
 _MARKERS = ("o", "D", "s", "^", "v", "P", "X", "<", ">", "h")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
@@ -74,7 +75,7 @@ def styles(names: Sequence[Any]) -> dict[Any, Style]:
     """
     words = [name for name in names if isinstance(name, str)]
     numbers = [name for name in names if not isinstance(name, str)]
-    ramp = mpl.colormaps["viridis"]
+    ramp = sns.color_palette("viridis", as_cmap=True)
     by_name = {name: _style(index) for name, index in _places_of(words).items()}
     for i, name in enumerate(numbers):
         colour = ramp(0.85 * i / max(len(numbers) - 1, 1))  # the last of it is too pale
