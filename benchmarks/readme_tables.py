@@ -60,7 +60,16 @@ def reproduced() -> str:
             _counts(of_values, [str(v) for v in Verdict]),
             str(of_claims.total()), _counts(of_claims, VERDICTS),
         ))  # fmt: skip
-    return _table(lines)
+    return f"{_table(lines)}\n{_verdicts(Counter(verdict_of.values()))}"
+
+
+def _verdicts(counts: Counter[str]) -> str:
+    undecided = counts["inconclusive"] + counts["cannot tell here"]
+    return (
+        f"Of the {counts.total()} claims {counts['holds']} hold, {counts['partly holds']} hold in "
+        f"part, {counts['fails']} fail, {undecided} are undecided, and {counts['not tested']} are "
+        "not tested.\n"
+    )
 
 
 def costs() -> str:

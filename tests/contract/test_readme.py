@@ -2,13 +2,10 @@
 
 import re
 import shlex
-from collections import Counter
 
 import pytest
 
 from bench.analysis.coverage import artifact_places, claim_places
-from bench.cli.claims import describe_claims
-from bench.cli.workspace import Workspace as BenchWorkspace
 from bench.papers.reader import PAPERS, load_paper
 from bench.results.reader import Results
 from bench.suites.expand import expand
@@ -53,19 +50,6 @@ def test_how_exactly_it_says_that_algebra_holds() -> None:
     assert len(done) == len(cells)
     largest = max(finished.metrics.get("largest_difference", 0.0) for _, finished in done)
     assert f"Equations hold to {largest:.0e} on random features" in TEXT
-
-
-@pytest.mark.slow
-def test_how_many_claims_it_says_hold() -> None:
-    workspace = BenchWorkspace(SUITES, REFERENCE, ROOT)
-    rows = describe_claims(workspace, paper=None, scale=None)
-    counts = Counter({(r["paper"], r["claim"]): r["overall"] for r in rows}.values())
-    undecided = counts["inconclusive"] + counts["cannot tell here"]
-    assert (
-        f"Of the {counts.total()} claims {counts['holds']} hold, {counts['partly holds']} hold in "
-        f"part, {counts['fails']} fail, {undecided} are undecided, and {counts['not tested']} are "
-        "not tested"
-    ) in TEXT
 
 
 @pytest.mark.slow
