@@ -114,7 +114,7 @@ def choices(value: str, allowed: list[str], listed_by: str | None = None) -> str
         allowed: the words that are.
         listed_by: the command that shows them, where they are too many for a line.
     """
-    begun = [name for name in allowed if value and name.startswith(value)]
+    begun = [name for name in allowed if name.startswith((f"{value}-", f"{value}_"))]
     same = [name for name in allowed if name.lower() == value.lower()]
     near = _first([*same, *begun, *get_close_matches(value, allowed)], 3 if listed_by else 1)
     hint = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""

@@ -72,7 +72,7 @@ def test_exported_tables_have_the_effects_of_their_cells(measured: Workspace) ->
 
 def test_without_results_or_baselines_it_says_so(measured: Workspace) -> None:
     answer = measured.call("compare", NAME, "--scale", "paper", "--effects")
-    assert (answer.status, answer.out) == (3, "no effect of 60 is measured at scale paper\n")
+    assert (answer.status, answer.out) == (3, "none of 60 effects is measured at scale paper\n")
     answer = measured.call("compare", "small", "--effects")
     told = "the suite names no baseline, so its printed rows have no effects\n"
     assert (answer.status, answer.out) == (3, told)

@@ -117,7 +117,7 @@ def test_a_damaged_encoder_is_not_loaded(workspace: Workspace) -> None:
     keep_encoder(workspace.root / "results", cell)
     assert isinstance(bench.load_encoder(cell.id), LoadedEncoder)
     (workspace.root / "results" / "trained" / cell.training_id / "encoder.pt").write_bytes(b"x")
-    with pytest.raises(bench.BenchError, match=r"encoder\.pt: has another SHA-256"):
+    with pytest.raises(bench.BenchError, match=r"encoder\.pt: has a SHA-256 that differs"):
         bench.load_encoder(cell.id)
 
 

@@ -132,7 +132,7 @@ def test_a_limit_without_times_names_the_remedy(workspace: Workspace) -> None:
         answer = workspace.call(verb, "small", "--limit-gpu-hours", "1")
         assert (answer.status, answer.err) == (
             2,
-            "bench: --limit-gpu-hours: how long gaussian-mi K=8 d=20 hidden_units=32 takes is not "
+            "bench: --limit-gpu-hours: the run time of gaussian-mi K=8 d=20 hidden_units=32 is not "
             "known; `bench plan small --scale tiny --probe` times a few steps of it\n",
         )
     assert not (workspace.root / "results").exists()

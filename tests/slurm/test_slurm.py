@@ -164,7 +164,7 @@ def test_mistakes_are_one_line(on_slurm: Workspace) -> None:
             ["--profile", "odd"],
             "slurm_partitoin: not to be set here. Did you mean 'slurm_partition'",
         ),
-        (["--time-per-job", "1"], "nothing says how long gaussian-mi"),
+        (["--time-per-job", "1"], "the run time of gaussian-mi"),
         (["--pack", "0"], "--pack 0: expected a number of workers, or auto"),
     ):
         answer = on_slurm.call("run", "small", "--executor", "slurm", *words)

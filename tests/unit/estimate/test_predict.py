@@ -154,8 +154,9 @@ def test_exported_tables_tell_their_times(tmp_path: Path) -> None:
 
 def _finished_in(results: Path) -> list[Cell]:
     timings = sampled_timings("pretrain", Store(results), ())
-    assert all(t.shared_s and t.own_s for t in timings[:5])
-    return [timing.cell for timing in timings]
+    trained = [t.cell for t in timings if t.shared_s and t.own_s]  # others took a training
+    assert len(trained) > len(timings) / 2
+    return trained
 
 
 def test_a_gpu_that_is_not_here_is_modelled(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def test_cells_that_were_lost_are_alone(tmp_path: Path, sbatch: Sbatch) -> None:
 
 
 def test_short_cells_fill_the_time_of_a_job(tmp_path: Path, sbatch: Sbatch) -> None:
-    with pytest.raises(LaunchError, match="nothing says how long gaussian-mi K=8 d=20 "):
+    with pytest.raises(LaunchError, match="the run time of gaussian-mi K=8 d=20 "):
         submit(request(time_per_job_min=1), Store(tmp_path))
     assert sbatch.jobs == []
     for cell in CELLS:
