@@ -37,10 +37,12 @@ EVALUATION_IDS = {
 }
 EXPORTED = {
     "baseline.dcl-table-1.csv.gz": "4abc9a80d21e17c3",
+    "baseline.dual-temperature-table-1.csv.gz": "e905b8d63a0c0993",
+    "baseline.dual-temperature-table-1.history.csv.gz": "a7da0605b2965793",
     "baseline.eqco-figure-2.csv.gz": "e905b8d63a0c0993",
     "baseline.search-batch.csv.gz": "dc508e3f1820fad4",
     "baseline.search-queue.csv.gz": "dc508e3f1820fad4",
-    "digests.json": "9060b63ed6fdc62e",
+    "digests.json": "2fc7403f2bc4b6e7",
     "gaussian-mi.csv": "490373fe6872e71a",
     "gaussian-mi.history.csv": "85533756ac500fd5",
     "gradient-norm.csv": "5d38b11c318a0c84",
@@ -48,6 +50,9 @@ EXPORTED = {
     "optimal-bound.csv": "4c5960314400a3d9",
     "pretrain.dcl-table-1.arrays.npz": "fe569a68dec0d69b",
     "pretrain.dcl-table-1.csv.gz": "c69c570cb4038a8b",
+    "pretrain.dual-temperature-table-1.arrays.npz": "bead243b4c0f3324",
+    "pretrain.dual-temperature-table-1.csv.gz": "ae87c3ef01237339",
+    "pretrain.dual-temperature-table-1.history.csv.gz": "e54e5dbddbd873a5",
     "pretrain.eqco-figure-2.arrays.npz": "cdb49211b260f55e",
     "pretrain.eqco-figure-2.csv.gz": "75067b0bb77ca8d7",
     "pretrain.search-batch.arrays.npz": "959f582458f86050",
