@@ -104,3 +104,19 @@ def test_the_gains_that_its_picture_shows(workspace: Workspace) -> None:
             gain, low, high = (row[key] for key in ("measured", "low", "high"))
             assert f"{gain:+.1f} [{low:.1f}, {high:.1f}]" in TEXT
             assert f"(+{row['published']})" in TEXT.replace("printed ", "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suite", ["eqco-figure-2", "dual-temperature-table-1"])
+def test_the_effects_on_images_that_it_names(workspace: Workspace, suite: str) -> None:
+    """Those of the claims' checks that have a pair of settings, or the worst of several."""
+    answer = workspace.call(
+        "--suites", str(SUITES), "--results", str(REFERENCE),
+        "claims", suite, "--scale", "cifar", "--json",
+    )  # fmt: skip
+    effects = [
+        f"{row['effect']:+.1f} [{row['low']:.1f}, {row['high']:.1f}]"
+        for row in answer.json
+        if row["effect"] is not None
+    ]
+    assert sum(effect in TEXT for effect in effects) == 2, effects
