@@ -4,25 +4,42 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.analysis.claims import LEVEL, judge_check
-from bench.analysis.effects import cells_named, groups_of
+from bench.analysis.effects import Group, cells_named, groups_of
 from bench.analysis.measured import Measured
 from bench.analysis.statistics import Interval
 from bench.cells.cell import Cell
+from bench.cells.coordinates import OWN_OF_LOSS, OWN_OF_METHOD
+from bench.cells.losses import number_names
 from bench.papers.reader import Claim
 from bench.suites.checks import Exceeds, Where
+from bench.suites.suite import Scalar
 
 SETTINGS = ("method", "loss")  # that a name may be a value of
+_OWN = {"method": OWN_OF_METHOD, "loss": OWN_OF_LOSS}
 _NOT_A_CLAIM = Claim("versus", "", "", "", "")
 
 
 @dataclass(frozen=True)
+class Unequal:
+    """A setting that the two sides do not share although it is no part of what they are."""
+
+    setting: str
+    first: tuple[Scalar, ...]  # its values on the first side
+    second: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True)
 class Lead:
-    """How far the first lies above the second: the mean over all other settings of a suite."""
+    """How far the first lies above the second: the mean over the points that a suite has of both.
+
+    Where settings of the training differ too, the difference is not that of the two alone.
+    """
 
     metric: str
     difference: Interval
     groups: int  # points of the other settings that both have
     why: str | None  # nothing can be decided here
+    unequal: tuple[Unequal, ...] = ()  # other settings that differ between the two sides
     level: float = LEVEL
 
     @property
@@ -84,4 +101,33 @@ def lead(measured: Measured, setting: str, first: str, second: str, metric: str)
     each = check.model_copy(update={"mean": False})
     needed = cells_named(check, measured.index)
     groups, _ = groups_of(each, measured, measured.numbers(each, needed))
-    return Lead(metric, judged.effect, len(groups), judged.why)
+    unequal = _unequal(setting, list(groups.values()))
+    return Lead(metric, judged.effect, len(groups), judged.why, unequal)
+
+
+def _unequal(setting: str, groups: Sequence[Group]) -> tuple[Unequal, ...]:
+    """Return the settings, besides those that say what the two are, that differ in any group."""
+    own = _OWN[setting] | set(number_names()) | {setting, "seed"}
+    names = dict.fromkeys(n for g in groups for side in g.sides for c in side for n in c.settings)
+    found = []
+    for name in names:
+        pairs = [[_values(name, side) for side in group.sides] for group in groups]
+        if name not in own and any(first != second for first, second in pairs):
+            first, second = (tuple(dict.fromkeys(v for p in pairs for v in p[i])) for i in (0, 1))
+            found.append(Unequal(name, first, second))
+    return tuple(found)
+
+
+def _values(name: str, cells: Sequence[Cell]) -> list[Scalar]:
+    """Return a setting's values; a rate or size that another setting gives counts as none."""
+    return list(
+        dict.fromkeys(None if _is_derived(name, c) else c.settings.get(name) for c in cells)
+    )
+
+
+def _is_derived(name: str, cell: Cell) -> bool:
+    settings = cell.settings
+    if name == "N" and name in settings:
+        return bool(settings["N"] == settings.get("batch_size"))
+    bases = {"lr": "base_lr", "lr_bias": "base_lr_bias"}
+    return name in bases and settings.get(bases[name]) is not None

@@ -42,3 +42,12 @@ EVALUATIONS: dict[str, tuple[str, ...]] = {
 """Evaluations of a trained encoder, and the fields that are their protocol."""
 LABELS = frozenset({"method", "base_lr", "base_lr_bias", "lr_scaling", "linear_once"})
 """Fields that enter no id: they say where others come from, or stand in a protocol's record."""
+HEADS = tuple(
+    name
+    for name in Encoder.model_fields
+    if name not in ("arch", "stem", "width", "zero_init_residual")
+)
+OWN_OF_LOSS = frozenset(Objective.model_fields) - {"tau"}
+"""Settings that say what a loss is; the temperature is a training setting of every method."""
+OWN_OF_METHOD = OWN_OF_LOSS | frozenset(Comparison.model_fields) | frozenset(HEADS) | {"method"}
+"""Settings that say what a method is: its loss, what is compared with what, and the heads."""

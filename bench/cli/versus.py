@@ -25,6 +25,7 @@ from bench.suites.expand import expand
 from bench.suites.load import known_suites, load_suite
 from bench.suites.stand_in import with_stand_ins
 from bench.suites.suite import Suite
+from bench.text import counted, value_text
 
 MOST_NAMED = 3  # suites in a line
 
@@ -49,7 +50,8 @@ def versus(
 ) -> None:  # fmt: skip
     """Print how far one method, or loss, lies above another in every suite with results of both.
 
-    A difference is the mean over all other settings in which the suite has both.
+    A difference is the mean over the points that the suite has of both. Where other settings of
+    the training differ too, such as the batch size, they are named and the row is not counted.
 
     Exit status 3: nothing was measured.
     """
@@ -156,6 +158,10 @@ def _row(suite: Suite, scale: str, shown: Lead) -> Record:
         "groups": shown.groups,
         "sign": shown.sign,
         "why": shown.why,
+        "unequal": [
+            {"setting": u.setting, "first": list(u.first), "second": list(u.second)}
+            for u in shown.unequal
+        ],
     }
 
 
@@ -205,26 +211,52 @@ def print_versus(first: str, second: str, records: Sequence[Record]) -> None:
     """
     level = f"{100 * records[0]['level']:.0f} %"
     print_line(
-        f"{first} - {second}, mean over all other settings in which a suite has both "
-        f"[{level} interval]"
+        f"{first} - {second}, mean over the points that a suite has of both [{level} interval]"
     )
     rows = [
         [
-            Entry(f"{r['suite']} at {r['scale']} ({r['protocol']})"),
+            Entry(_place(r)),
             Entry(metric_words(r["metric"])),
             Entry(_difference_words(r)),
             Entry(str(r["n"]), number=r["n"]),
             Entry(str(r["groups"]), number=r["groups"]),
-            Entry(r["why"] or {1: first, -1: second, 0: "undecided"}[r["sign"]]),
+            Entry(_decision(first, second, r)),
         ]
         for r in records
     ]
     print_rows("", ["suite", "metric", "difference", "seeds", "points", "higher"], rows)
-    signs = [r["sign"] for r in records]
+    for line in dict.fromkeys(_unequal_words(r) for r in records if r["unequal"]):
+        print_line(line)
+    signs = [r["sign"] for r in records if not r["unequal"]]
+    left_out = len(records) - len(signs)
+    not_counted = f" Not counted: {counted(left_out, 'row')} with other settings." * bool(left_out)
     print_line(
         f"{first} higher in {signs.count(1)}, {second} in {signs.count(-1)}, undecided in "
-        f"{signs.count(0)}. Suites may share cells; what is higher is not always better."
+        f"{signs.count(0)}.{not_counted} Suites may share cells; what is higher is not always "
+        "better."
     )
+
+
+def _place(record: Record) -> str:
+    return f"{record['suite']} at {record['scale']} ({record['protocol']})"
+
+
+def _decision(first: str, second: str, record: Record) -> str:
+    text: str = record["why"] or {1: first, -1: second, 0: "undecided"}[record["sign"]]
+    return f"{text}, with other settings" if record["unequal"] else text
+
+
+def _unequal_words(record: Record) -> str:
+    """Return which settings make the two sides of a row unequal."""
+    pairs = "; ".join(
+        f"{u['setting']} {_values_text(u['first'])} / {_values_text(u['second'])}"
+        for u in record["unequal"]
+    )
+    return f"{_place(record)}: other settings differ too: {pairs}"
+
+
+def _values_text(values: Sequence[Any]) -> str:
+    return ", ".join("none" if value is None else value_text(value) for value in values)
 
 
 def _difference_words(record: Record) -> str:

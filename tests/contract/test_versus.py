@@ -14,7 +14,7 @@ from tests.fakes.workspace import Workspace
 
 KEYS = [
     "suite", "scale", "protocol", "metric", "difference", "low", "high", "level", "n", "groups",
-    "sign", "why",
+    "sign", "why", "unequal",
 ]  # fmt: skip
 CLAIM = {
     "toy-mi-steady": [
@@ -87,7 +87,7 @@ def test_every_suite_and_scale_that_has_both_has_a_row(measured: Workspace) -> N
 
 def test_it_is_printed_with_unit_seeds_and_points(measured: Workspace) -> None:
     told = measured.call("versus", "infonce", "eqco").out
-    assert told.startswith("infonce - eqco, mean over all other settings in which a suite has both")
+    assert told.startswith("infonce - eqco, mean over the points that a suite has of both")
     (line,) = (line for line in told.splitlines() if line.startswith("small at tiny (reduced)"))
     assert line.split()[4:] == [
         "MI", "bound", "-1.20", "[-1.53,", "-0.87]", "nats", "2", "4", "eqco"
@@ -103,6 +103,31 @@ def test_what_is_sure_says_which_is_higher(workspace: Workspace) -> None:
     finish(workspace.root / "results", cells_of(path, "tiny"), sure)
     told = workspace.call("versus", "infonce", "eqco").out
     assert "infonce higher in 0, eqco in 1, undecided in 0." in told
+
+
+def test_settings_that_differ_besides_the_method_are_named_and_the_row_is_not_counted(
+    workspace: Workspace,
+) -> None:
+    """Momentum and the queue define MoCo v2; batch size and temperature define neither."""
+    defining = {"method": ["moco-v2", "simclr"], "bn_groups": [2, 1], "K": [8, None]}
+    training = {"batch_size": [16, 32], "tau": [0.2, 0.1]}
+    changes = {f"fixed.{name}": REMOVED for name in ("method", "bn_groups", "K", "batch_size")}
+    path = workspace.suite(
+        changed(DIGITS, changes | {"zip": [defining | training], "grid": REMOVED})
+    )
+    finish(
+        workspace.root / "results",
+        cells_of(path, load_suite(path).scale),
+        lambda cell: {"knn_top1": 50 + cell.seed / 1e3 + (cell.method == "simclr")},
+    )
+    words = ("versus", "simclr", "moco-v2", "--metric", "knn_top1")
+    (row,) = workspace.call(*words, "--json").json
+    assert {u["setting"]: (u["first"], u["second"]) for u in row["unequal"]} == {
+        "batch_size": ([32], [16]), "tau": ([0.1], [0.2])
+    }  # fmt: skip
+    told = " ".join(workspace.call(*words).out.split())
+    assert "other settings differ too: tau 0.1 / 0.2; batch_size 32 / 16" in told
+    assert "simclr higher in 0, moco-v2 in 0, undecided in 0. Not counted: 1 row with" in told
 
 
 @pytest.mark.parametrize(
