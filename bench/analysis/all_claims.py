@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.analysis.claims import ClaimVerdict, Judged, whole_verdict, worst
+from bench.analysis.claims import ONLY_RUNS, ClaimVerdict, Judged, whole_verdict, worst
 from bench.analysis.coverage import Place
 from bench.papers.reader import load_paper
 from bench.suites.suite import Suite
@@ -39,8 +39,9 @@ def claim_rows(
         spoken_of = [s for s in scales if s.suite.name in place.suites]
         tested = [row for s in spoken_of if (row := claim_row(place.id, s)) is not None]
         judged = tested or [_untested(place, spoken_of, scale)]
+        deciding = [row for row in judged if row["why"] != ONLY_RUNS] or judged
         overall = overall_verdict(
-            [(ClaimVerdict(row["verdict"]), row["protocol"] == "published") for row in judged]
+            [(ClaimVerdict(row["verdict"]), row["protocol"] == "published") for row in deciding]
         )
         rows += [row | {"overall": str(overall)} for row in judged]
     return rows

@@ -30,6 +30,9 @@ from bench.suites.checks import Check
 from bench.suites.suite import Suite
 
 ERROR = 0.05  # how often a false verdict may come
+ONLY_RUNS = (
+    "this scale only checks that everything runs: it computes too little to judge a claim by"
+)
 DIRECTION = "the direction, not the size"
 LEVEL = 1 - 2 * ERROR  # of the interval whose ends are the one-sided bounds
 
@@ -133,6 +136,8 @@ def judge_claims(
         paper: the suite's.
         baselines: the scale's that are finished; where it has some and they are not, nothing is
             judged on an accuracy.
+
+    At a scale that only checks that everything runs, no check is judged.
     """
     measured = Measured(scale, cells, done, Rooms(suite.scales[scale].baselines, baselines))
     rows: list[Judged] = []
@@ -140,7 +145,9 @@ def judge_claims(
         margin = printed_margin(suite.name, name)
         judged = [_judge(suite, check, paper.claim(name), measured, margin) for check in checks]
         rows += _corrected(judged)
-    return rows
+    if suite.scales[scale].judged:
+        return rows
+    return [_cannot_tell(row, ONLY_RUNS) if row.effect else row for row in rows]
 
 
 def cells_of_check(check: Check, cells: Sequence[Cell]) -> list[Cell]:
@@ -244,7 +251,7 @@ def _unless_too_small(judged: Judged) -> Judged:
 
 
 def _cannot_tell(judged: Judged, why: str) -> Judged:
-    return replace(judged, verdict=ClaimVerdict.CANNOT_TELL, why=why, p_fails=1.0)
+    return replace(judged, verdict=ClaimVerdict.CANNOT_TELL, why=why, missing=None, p_fails=1.0)
 
 
 def _corrected(checks: list[Judged]) -> list[Judged]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 import typer
 
 from bench.analysis.all_claims import JudgedScale, claim_rows
-from bench.analysis.claims import ClaimVerdict, Judged, judge_claims
+from bench.analysis.claims import ONLY_RUNS, ClaimVerdict, Judged, judge_claims
 from bench.analysis.coverage import claim_places
 from bench.analysis.evidence import Evidence, by_claim
 from bench.cells.baseline import baselines_among, without_baselines
@@ -56,7 +56,7 @@ def claims(
 
     With a suite: each check of its claims. Without: every claim, at each scale with results.
 
-    Exit status 1: a claim fails. 3: none was tested.
+    Exit status 1: a claim fails. 3: none was judged.
     """
     chosen = Filter.of(search, verdict)
     if suite is None:
@@ -80,8 +80,8 @@ def claims(
     if any(record["verdict"] == "fails" for record in records):
         raise typer.Exit(1)
     asked_for_untested = verdict == ClaimVerdict.NOT_TESTED and records
-    tested = asked_for_untested or any(record["effect"] is not None for record in records)
-    raise typer.Exit(0 if tested else 3)
+    judged = any(r["effect"] is not None and r["why"] != ONLY_RUNS for r in records)
+    raise typer.Exit(0 if judged or asked_for_untested else 3)
 
 
 @dataclass(frozen=True)

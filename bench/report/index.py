@@ -201,7 +201,8 @@ def _measured(summary: Summary, artifact: str, *, prints: bool) -> tuple[str, st
 def _claim(paper: Paper, place: Place, summaries: Sequence[Summary]) -> dict[str, Any]:
     claim_summaries = [s for s in summaries if place.id in s.claims and s.suite in place.suites]
     tested = [s for s in claim_summaries if s.claims[place.id] != ClaimVerdict.NOT_TESTED]
-    verdicts = [(s.claims[place.id], s.published) for s in claim_summaries]
+    decisive = [s for s in claim_summaries if s.judged] or claim_summaries
+    verdicts = [(s.claims[place.id], s.published) for s in decisive]
     verdict, published = overall_verdict(verdicts), decided_as_published(verdicts)
     deciding = [s for s in tested if s.claims[place.id] == verdict]
     deciding.sort(key=lambda s: not s.published)

@@ -92,7 +92,7 @@ def answers(summaries: Sequence[Summary], suites: Sequence[Suite]) -> list[Answe
 
 def _answer(question: Question, summaries: Sequence[Summary], suite: Suite) -> Answer:
     order = list(suite.scales)
-    suite_summaries = [s for s in summaries if s.suite == suite.name]
+    suite_summaries = [s for s in summaries if s.suite == suite.name and s.judged]
     for summary in sorted(suite_summaries, key=lambda s: (not s.published, order.index(s.scale))):
         rows = [row for row in summary.checks if _answers(question, row)]
         if rows:

@@ -28,6 +28,7 @@ class Summary:
     title: str
     paper: str | None
     published: bool  # whether the scale follows the published protocol
+    judged: bool  # whether it judges claims: it does more than check that everything runs
     done: int
     cells: int
     values: dict[str, Counter[Verdict]]  # by artifact, of what was measured
@@ -66,6 +67,7 @@ def summarise(evidence: Evidence) -> Summary:
         title=suite.title,
         paper=suite.paper,
         published=evidence.is_published,
+        judged=suite.scales[evidence.scale].judged,
         done=len(evidence.done),
         cells=len(evidence.cells),
         values=values,

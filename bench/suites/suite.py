@@ -77,6 +77,7 @@ class SharedScale(Record):
     seeds: Seeds | None = None
     baselines: Settings | None = None  # of the training with labels; null: the scale has none
     stand_in: StandIn | None = None
+    judged: bool = True  # false: it only checks that everything runs
 
 
 class Scale(Record):
@@ -97,6 +98,7 @@ class Scale(Record):
     seeds: Seeds | None = None
     baselines: Settings | None = None
     stand_in: StandIn | None = None
+    judged: bool = True
 
 
 class Layout(Record):

@@ -41,6 +41,17 @@ def test_a_claim_has_its_sentence_and_its_effect_in_words(measured: Workspace) -
     )
 
 
+def test_a_scale_that_only_runs_judges_no_claim(workspace: Workspace) -> None:
+    path = workspace.suite(changed(SUITE, {"scales.tiny.judged": False}))
+    finish(workspace.root / "results", cells_of(path, "tiny"), number)
+    for words in (("claims", "small"), ("claims",)):
+        answer = workspace.call(*words)
+        assert answer.status == 3
+        text = " ".join(answer.out.split())
+        assert "cannot tell here eqco/toy-mi-steady" in text
+        assert "this scale only checks that everything runs" in text
+
+
 def test_without_a_suite_untested_claims_are_counted_and_listed_when_asked_for(
     measured: Workspace,
 ) -> None:

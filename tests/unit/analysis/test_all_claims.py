@@ -1,9 +1,10 @@
 """Every claim of the papers: the worst of its checks at each scale with results, or a reason."""
 
 import re
+from dataclasses import replace
 
 from bench.analysis.all_claims import JudgedScale, claim_rows, overall_verdict
-from bench.analysis.claims import ClaimVerdict, Judged
+from bench.analysis.claims import ONLY_RUNS, ClaimVerdict, Judged
 from bench.analysis.coverage import Place
 from bench.analysis.statistics import Interval
 from bench.cli.claims import describe_claims, totals_text
@@ -40,6 +41,17 @@ def test_the_worst_check_decides_at_each_scale() -> None:
         ("eqco-table-9", "reduced", "holds", 0.1, 1),
     ]
     assert good.record().keys() < rows[0].keys()
+
+
+def test_a_scale_that_only_runs_decides_nothing() -> None:
+    """Neither for nor against: the other scale's verdict is that of the claim."""
+    good = judged(ClaimVerdict.HOLDS, 0.1)
+    ran = replace(judged(ClaimVerdict.CANNOT_TELL, 0.9), why=ONLY_RUNS)
+    steady = place("toy-mi-steady", ["eqco-table-9"])
+    ran_at, quick = JudgedScale(SUITE, "smoke", [ran]), JudgedScale(SUITE, "quick", [good])
+    rows = claim_rows([steady], [quick, ran_at])
+    assert {row["overall"] for row in rows} == {"holds"}
+    assert {row["overall"] for row in claim_rows([steady], [ran_at])} == {"cannot tell here"}
 
 
 def test_what_is_missing_is_told() -> None:

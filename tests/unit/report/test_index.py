@@ -145,8 +145,8 @@ def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
         "smallest_effect": 0.9, "printed_margin": None, "stand_in_for": None,
     }  # fmt: skip
     summary = Summary(
-        suite.name, "cifar", "small digits", "", "dcl", False, 1, 1, {}, frozenset(), {}, {}, {},
-        [row], None, [],
+        suite.name, "cifar", "small digits", "", "dcl", False, True, 1, 1, {}, frozenset(), {}, {},
+        {}, [row], None, [],
     )  # fmt: skip
     (answer,) = answers([summary], [suite])
     assert answer.text == text

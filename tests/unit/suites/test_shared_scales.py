@@ -101,6 +101,19 @@ def test_a_shared_scale_may_change_another(workspace: Workspace) -> None:
     assert {(cell.steps, cell.lr) for cell in cells_of(path)} == {(6, 1.0)}
 
 
+def test_a_scale_that_only_runs_says_so_to_those_that_are_like_it(workspace: Workspace) -> None:
+    first_try = QUICK | {"judged": False}
+    path = write(workspace, {"like": "quick"}, {"quick": first_try})
+    assert not load_suite(path).scales["tiny"].judged
+    path = write(workspace, {"like": "quick", "judged": True}, {"quick": first_try})
+    assert load_suite(path).scales["tiny"].judged
+
+
+def test_shipped_scales_that_only_run_judge_no_claim() -> None:
+    unjudged = {name for name, scale in shipped_scales().items() if not scale.judged}
+    assert unjudged == {name for name in shipped_scales() if "smoke" in name}
+
+
 def test_a_scale_without_seeds_anywhere_has_the_suites(workspace: Workspace) -> None:
     path = write(workspace, {"like": "quick"}, {"quick": QUICK | {"seeds": None}})
     assert {cell.seed for cell in cells_of(path)} == {0, 1}
@@ -118,7 +131,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
         {"lik": "quick"},
         None,
         "suites/small.yaml: scales.tiny.lik: unknown key. Did you mean 'like'? Allowed here: "
-        "like, what, protocol, fixed, seeds, baselines, stand_in, grid, zip.\n",
+        "like, what, protocol, fixed, seeds, baselines, stand_in, judged, grid, zip.\n",
     ),
     "nothing to be like, and not whole": (
         {"fixed": {"steps": 1}},
@@ -158,13 +171,13 @@ MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
         {"like": "quick"},
         {"quick": QUICK | {"sede": [1]}},
         "suites/scales/own.yaml: quick.sede: unknown key. Did you mean 'seeds'? Allowed here: "
-        "like, what, protocol, fixed, seeds, baselines, stand_in.\n",
+        "like, what, protocol, fixed, seeds, baselines, stand_in, judged.\n",
     ),
     "an axis": (
         {"like": "quick"},
         {"quick": QUICK | {"grid": {"K": [1]}}},
         "suites/scales/own.yaml: quick.grid: unknown key. Allowed here: like, what, protocol, "
-        "fixed, seeds, baselines, stand_in.\n",
+        "fixed, seeds, baselines, stand_in, judged.\n",
     ),
     "a shared scale like none": (
         {"like": "quick"},
