@@ -23,15 +23,17 @@ from bench.files.atomic import disk_failures
 from bench.launch.worker import Assignment, give_up, work
 from bench.results.attempts import all_attempts
 from bench.results.slurm.squeue import this_job
+from bench.results.standing import standing_of
 from bench.results.store import OVER, CellState, State
 from bench.signals import deaf, listening
+from bench.text import counted
 
 POLL_S = 0.25
 REST = 9  # times as long as a look took: the launcher takes a tenth of a core at most
 STOP_S = 60.0  # for a worker to write its checkpoint, when it is told to stop
 KILLS_ALLOWED = 3  # of one cell
 DEATHS_ALLOWED = 5  # of the workers of a slot, in a row, that finish nothing
-STOPPING = "bench: stopping; workers write checkpoints (Ctrl-C again: do not wait for them)"
+STOPPING = "bench: stopping; waiting for the workers (Ctrl-C again: do not wait for them)"
 NO_LIMIT_MIN = 60 * 24 * 365
 
 Worker = submitit.LocalJob[str | None]
@@ -78,6 +80,8 @@ class LocalQueue:
             if any(self.workers):
                 print(STOPPING, file=sys.stderr)
             self.stop()
+            if text := self.remainder.stopped_text():
+                print(text, file=sys.stderr)
             raise
 
     def _look(self, report: Report, *, patient: bool) -> bool:
@@ -140,6 +144,27 @@ class _Remainder:
         if over > self.over:
             self.over, self.deaths = over, 0
         return self.states
+
+    def stopped_text(self) -> str:
+        """Return how many of the cells that ran go on later, and how many begin again."""
+        ran = [
+            cell
+            for cell, state in zip(self.cells, self.states, strict=True)
+            if state.state == State.RUNNING
+        ]
+        states = self.store.states(ran)
+        stopped = [
+            standing_of(self.store, cell)
+            for cell, state in zip(ran, states, strict=True)
+            if state.state not in (*OVER, State.RUNNING)
+        ]
+        kept = sum(s.is_trained or s.resumes_at is not None for s in stopped)
+        if not stopped:
+            return ""
+        return (
+            f"bench: stopped: {counted(kept, 'running cell')} will go on from what was saved, "
+            f"{len(stopped) - kept} will begin again"
+        )
 
     def rotations(self) -> list[list[Stack]]:
         """Return the stacks left, in an order of its own for each worker worth starting.

@@ -14,7 +14,7 @@ from bench.errors import Interrupted
 from bench.results.attempts import Attempt
 from bench.results.folder import CellFolder
 from bench.results.owner import Owner
-from bench.results.store import Store
+from bench.results.store import CellState, State, Store
 from tests.fakes.results import cells_of
 from tests.fakes.suites import DIGITS, changed
 from tests.fakes.workspace import Workspace
@@ -123,8 +123,8 @@ def test_other_verbs_promise_nothing(workspace: Workspace, monkeypatch: pytest.M
     assert (answer.status, answer.err) == (130, "bench: interrupted\n")
 
 
-def test_a_stopped_queue_says_what_it_waits_for(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_stopped_queue_says_what_it_waits_for_and_what_was_saved(
+    begun: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from bench.launch.local import LocalQueue
 
@@ -137,12 +137,14 @@ def test_a_stopped_queue_says_what_it_waits_for(
     def look(self: LocalQueue, report: Callable[..., bool], *, patient: bool) -> bool:
         workers: Sequence[Any] = [Worker()]
         self.workers = list(workers)
+        self.remainder.states = [CellState(State.RUNNING)] * len(self.remainder.cells)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(LocalQueue, "_look", look)
-    answer = workspace.call("run", "small", "--jobs", "1")
+    answer = begun.call("run", "digits", "--jobs", "1")
     assert answer.status == 130
-    assert answer.err.splitlines()[0] == (
-        "bench: stopping; workers write checkpoints (Ctrl-C again: do not wait for them)"
-    )
-    assert sys.argv[1:3] == ["run", "small"]
+    assert answer.err.splitlines()[:2] == [
+        "bench: stopping; waiting for the workers (Ctrl-C again: do not wait for them)",
+        "bench: stopped: 2 running cells will go on from what was saved, 3 will begin again",
+    ]
+    assert sys.argv[1:3] == ["run", "digits"]
