@@ -25,6 +25,7 @@ METRICS = (
     "warped_few_shot_linear_top1", "mi_lower_bound", "alignment", "uniformity",
 )  # fmt: skip
 LEAST_METHODS = 2  # of a table
+TENTH = 0.1
 LONGEST = 200  # characters of a file's name
 Protocol = tuple[Any, ...]
 
@@ -67,7 +68,10 @@ def _method(known: dict[str, Any]) -> str:
 
 
 def leaderboard(runs: Iterable[Run]) -> list[Table]:
-    """Return a table for each protocol with several methods, that of the most methods first.
+    """Return a table for each protocol with several methods.
+
+    Tables with several seeds come first, searches on held-out training images last; among equals
+    the table of the most methods comes first.
 
     Where several settings of a method were run, the one with the best first metric stands.
     """
@@ -78,9 +82,18 @@ def leaderboard(runs: Iterable[Run]) -> list[Table]:
         {protocol: next(iter(grouped.values())) for protocol, grouped in protocols.items()}
     )
     tables = [
-        _table(titles[protocol], list(grouped.values())) for protocol, grouped in protocols.items()
+        (_rank(protocol, table), table)
+        for protocol, grouped in protocols.items()
+        if (table := _table(titles[protocol], list(grouped.values())))
     ]
-    return sorted((t for t in tables if t), key=lambda table: (-len(table.rows), table.title))
+    return [table for _, table in sorted(tables, key=lambda pair: pair[0])]
+
+
+def _rank(protocol: Protocol, table: Table) -> tuple[Any, ...]:
+    """Return where a table stands: searches last, then those of one seed, then by methods."""
+    is_search = protocol[PROTOCOL.index("held_out")] is not None
+    one_seed = all(row[1].number == 1 for row in table.rows)
+    return (is_search, one_seed, -len(table.rows), table.title)
 
 
 def _titles(first: Mapping[Protocol, Run]) -> dict[Protocol, str]:
@@ -89,11 +102,14 @@ def _titles(first: Mapping[Protocol, Run]) -> dict[Protocol, str]:
     for protocol, run in first.items():
         alike = [other for other, other_run in first.items() if other_run.words == run.words]
         parts = [
-            f"{setting_name(name)} {value_text(value)}"
+            f"{setting_name(name)} {'none' if value is None else value_text(value)}"
             for name, value, *others in zip(PROTOCOL, protocol, *alike, strict=True)
-            if len(set(map(repr, others))) > 1
+            if name != "held_out" and len(set(map(repr, others))) > 1
         ]
-        titles[protocol] = ", ".join([run.words, *parts])
+        held_out = protocol[PROTOCOL.index("held_out")]
+        share = "a tenth" if held_out == TENTH else f"{100 * (held_out or 0):g} %"
+        search = [f"{share} of the training images held out (search)"] if held_out else []
+        titles[protocol] = ", ".join([run.words, *parts, *search])
     return titles
 
 

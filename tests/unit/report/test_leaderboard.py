@@ -55,3 +55,17 @@ def test_protocols_of_the_same_words_are_told_apart() -> None:
         "digits, 20 epochs, knn k 5",
     ]
     assert len({t.name for t in tables}) == 2
+
+
+def test_several_seeds_come_first_and_searches_last_in_words() -> None:
+    search = [
+        Run(f"{m}s", (*DIGITS[:3], 0.1, *DIGITS[4:]), "digits, 20 epochs", m, "", {"knn_top1": 9.0})
+        for m in ("SimCLR", "DCL", "BYOL", "MoCo")
+    ]
+    one_seed = [run(m, "", 0, 9.0, epochs=5) for m in ("SimCLR", "DCL", "BYOL")]
+    several = [run(m, "", seed, 9.0 + seed) for m in ("SimCLR", "DCL") for seed in (0, 1)]
+    assert [table.title for table in leaderboard([*search, *one_seed, *several])] == [
+        "digits, 20 epochs",
+        "digits, 5 epochs",
+        "digits, 20 epochs, a tenth of the training images held out (search)",
+    ]
