@@ -115,13 +115,16 @@ def choices(value: str, allowed: list[str], listed_by: str | None = None) -> str
         listed_by: the command that shows them, where they are too many for a line.
     """
     begun = [name for name in allowed if value and name.startswith(value)]
-    near = _first([*begun, *get_close_matches(value, allowed)], 3 if listed_by else 1)
+    same = [name for name in allowed if name.lower() == value.lower()]
+    near = _first([*same, *begun, *get_close_matches(value, allowed)], 3 if listed_by else 1)
     hint = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
     if listed_by:
         return f"{hint}`{listed_by}` lists all {len(allowed)}."
     if len(allowed) <= MOST_LISTED:
         return f"{hint}Allowed here: {', '.join(allowed)}."
-    nearest = _first([*begun, *get_close_matches(value, allowed, n=NEAREST, cutoff=0.0)], NEAREST)
+    nearest = _first(
+        [*same, *begun, *get_close_matches(value, allowed, n=NEAREST, cutoff=0.0)], NEAREST
+    )
     return f"{hint}Allowed here: {', '.join(nearest)} and {len(allowed) - NEAREST} more."
 
 

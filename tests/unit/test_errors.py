@@ -36,3 +36,8 @@ def test_of_a_long_list_the_nearest_words_are_named() -> None:
 def test_a_command_that_lists_them_stands_in_place_of_a_list() -> None:
     told = choices("taau", MANY, "bench methods")
     assert told == f"Did you mean 'tau'? `bench methods` lists all {len(MANY)}."
+
+
+def test_another_case_is_the_nearest() -> None:
+    assert choices("k", ["kappa", "knn_k", "K"]).startswith("Did you mean 'K'? ")
+    assert "Allowed here: K, " in choices("k", [*MANY, "K"])
