@@ -48,8 +48,10 @@ def test_a_scale_that_only_runs_decides_nothing() -> None:
     good = judged(ClaimVerdict.HOLDS, 0.1)
     ran = replace(judged(ClaimVerdict.CANNOT_TELL, 0.9), why=ONLY_RUNS)
     steady = place("toy-mi-steady", ["eqco-table-9"])
-    ran_at, quick = JudgedScale(SUITE, "smoke", [ran]), JudgedScale(SUITE, "quick", [good])
-    rows = claim_rows([steady], [quick, ran_at])
+    quick = SUITE.scales["quick"].model_copy(update={"protocol": "reduced"})
+    suite = SUITE.model_copy(update={"scales": SUITE.scales | {"quick": quick}})
+    ran_at, quick_at = JudgedScale(suite, "smoke", [ran]), JudgedScale(suite, "quick", [good])
+    rows = claim_rows([steady], [quick_at, ran_at])
     assert {row["overall"] for row in rows} == {"holds"}
     assert {row["overall"] for row in claim_rows([steady], [ran_at])} == {"cannot tell here"}
 
