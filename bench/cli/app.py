@@ -83,6 +83,8 @@ _CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     cls=_Verbs,
     help="Reproduce the tables, figures and claims of five papers on contrastive learning.",
+    epilog="Exit status: 0 success; 1 the answer is negative (a cell failed, a claim fails); "
+    "2 a mistake in the call; 3 no result could answer.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings=_CONTEXT,
@@ -176,9 +178,14 @@ def main() -> None:
 
 
 def _with_hint(message: str) -> str:
-    """Return the library's message, with what lists the suites where one is missing."""
+    """Return the library's message, with what could be named where a name is missing."""
     if message.startswith("Missing argument 'suite'"):
         return f"{message.rstrip('.')}: `bench suites` lists them"
+    if message.startswith(("Missing argument 'first'", "Missing argument 'second'")):
+        return (
+            f"{message.rstrip('.')}: name two methods or two losses, as in "
+            "`bench versus dcl infonce`"
+        )
     return message
 
 

@@ -40,7 +40,7 @@ def raise_if_disk_failed(fault: Exception, path: Path | None = None) -> None:
         where = path or fault.filename or "a file"
         raise DiskFailure(
             f"{where}: cannot be written ({fault.strerror}); what was finished is kept, "
-            "`bench resume` goes on when there is space"
+            "the same command goes on when there is space"
         ) from fault
 
 
@@ -71,7 +71,9 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
                 yield file
                 _sync(file)
             os.replace(partial, path)
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, OSError) and error.filename in (partial, str(partial)):
+                error.filename = str(path)
             with suppress(OSError):
                 partial.unlink(missing_ok=True)
             raise

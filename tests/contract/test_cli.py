@@ -512,7 +512,7 @@ def test_cells_travel(done: Workspace) -> None:
         (("import", "a"), "a: no such archive; `bench export SUITE --to FILE.tar` makes one"),
         (
             ("import", "bad.tar"),
-            "bad.tar: the archive ends early, or has data after its end",
+            "bad.tar: is not an archive; `bench export SUITE --to FILE.tar` makes one",
         ),
         (("merge", "none"), "none: no such results folder"),
         (

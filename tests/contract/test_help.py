@@ -66,6 +66,22 @@ def test_a_missing_suite_says_what_lists_them(workspace: Workspace, verb: str) -
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(("words", "name"), [((), "first"), (("dcl",), "second")])
+def test_a_missing_method_says_what_is_named(
+    workspace: Workspace, words: tuple[str, ...], name: str
+) -> None:
+    answer = workspace.call("versus", *words)
+    assert (answer.status, answer.err) == (
+        2, f"bench: Missing argument '{name}': name two methods or two losses, as in "
+        "`bench versus dcl infonce`\n",
+    )  # fmt: skip
+
+
+def test_help_lists_the_exit_statuses(workspace: Workspace) -> None:
+    page = " ".join(workspace.call("--help").out.split())
+    assert "Exit status: 0 success; 1 the answer is negative" in page
+
+
 def completed(workspace: Workspace, *words: str) -> list[str]:
     """Return what bash is offered for the last of these words."""
     command = " ".join(["bench", *words])

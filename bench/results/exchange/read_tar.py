@@ -19,6 +19,7 @@ from bench.results.exchange.entry import KINDS, MOST_BYTES_OF_ARCHIVE, Entry, is
 from bench.results.exchange.write_tar import AFTER_CONTENT, DIGEST, END
 
 _HEX_DIGITS = 64
+_MAGIC = slice(257, 262)  # of a header of tar
 _PACKED = b"\x1f\x8b"  # how a gzip file begins
 _CHUNK = 2**20
 _DAMAGE = (EOFError, OSError, ValueError, zlib.error, tarfile.TarError)
@@ -83,15 +84,18 @@ def _check_whole(file: Path) -> bool:
     Raises:
         StoreError: it cannot be unpacked, is too large, ends early, or its digest is another one.
     """
-    digest, size, tail = hashlib.sha256(), 0, b""
+    digest, size, head, tail = hashlib.sha256(), 0, b"", b""
     with _opened(file) as opened, _read_failures(file, "the archive"):
         while content := opened.read(_CHUNK):
             size += len(content)
+            head = head or content[: tarfile.BLOCKSIZE]
             if size > MOST_BYTES_OF_ARCHIVE:
                 raise StoreError(f"{file}: more than {MOST_BYTES_OF_ARCHIVE} bytes in all")
             tail += content
             digest.update(tail[:-AFTER_CONTENT])
             tail = tail[-AFTER_CONTENT:]
+    if head[_MAGIC] != b"ustar":
+        raise StoreError(f"{file}: is not an archive; `bench export SUITE --to FILE.tar` makes one")
     if not tail.endswith(END):
         raise StoreError(f"{file}: the archive ends early, or has data after its end")
     if len(tail) < AFTER_CONTENT or not tail.startswith(DIGEST.encode() + b"\0"):

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from bench.cells.cell import Cell
 from bench.errors import BenchError, StoreError
 from bench.experiments.encoder_folder import check_encoder
-from bench.files.atomic import to_json
+from bench.files.atomic import to_json, whole_file
 from bench.results.digests import write_digests
 from bench.results.exchange import read_tar as unpack
 from bench.results.exchange import write_tar as archive
@@ -243,3 +243,20 @@ def test_a_damaged_archive_is_refused_or_says_the_same(data: st.DataObject, soun
         assert "\n" not in told
         assert results(here.root) == ({} if told else sound.results)
         assert here.root.exists() == (not told)
+
+
+def test_a_text_is_no_archive(tmp_path: Path) -> None:
+    path = tmp_path / "note.tar"
+    path.write_text("a note\n" * 200)
+    with pytest.raises(StoreError) as raised:
+        bring_in(path, Store(tmp_path / "results"))
+    assert str(raised.value) == (
+        f"{path}: is not an archive; `bench export SUITE --to FILE.tar` makes one"
+    )
+
+
+def test_what_cannot_be_written_is_named_as_it_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "cells.tar"
+    with pytest.raises(OSError, match="No such file") as raised, whole_file(path):
+        raise FileNotFoundError(2, "No such file", str(next(tmp_path.iterdir())))
+    assert raised.value.filename == str(path)
