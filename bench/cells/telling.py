@@ -13,24 +13,34 @@ LONGEST = 48  # characters of a label
 def telling_settings(cells: Sequence[Cell]) -> list[str]:
     """Return settings that tell cells apart, without those that follow from the others."""
     names = varied_settings(cells)
-    return without_followers([{n: cell.settings.get(n) for n in names} for cell in cells])
+    points = [{n: cell.settings.get(n) for n in names} for cell in cells]
+    return without_followers(points, nulls_tell=False)
 
 
-def without_followers(points: Sequence[Mapping[str, Any]]) -> list[str]:
+def without_followers(points: Sequence[Mapping[str, Any]], *, nulls_tell: bool = True) -> list[str]:
     """Return the names of settings without those that follow from the others.
 
     Of two that follow from each other the one that comes first is kept: `FIRST`, then their order.
 
     Args:
         points: settings by name, the same names in each.
+        nulls_tell: a null tells as much as a value; else a setting of `FIRST` is kept where it
+            follows from nulls alone, so that a loss without an alpha is named.
     """
     names = [name for name in FIRST if name in points[0]]
     names += [name for name in points[0] if name not in names]
     for name in reversed(names[:]):
         rest = [other for other in names if other != name]
-        if _follows(name, rest, points):
+        if _follows(
+            name, _known(rest, points) if name in FIRST and not nulls_tell else rest, points
+        ):
             names = rest
     return names
+
+
+def _known(names: Sequence[str], points: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the settings that have a value in every point."""
+    return [name for name in names if all(p.get(name) is not None for p in points)]
 
 
 def labels(cells: Sequence[Cell]) -> list[str]:

@@ -13,13 +13,13 @@ from bench.text import value_text
 
 
 def cell_command(cell: Cell, workspace: Workspace) -> str:
-    """Return what computes a cell: of the first suite that has it, in the order of their names.
+    """Return what computes a cell: of the first suite that has it, suites of tables first.
 
     Raises:
         BenchError: a suite cannot be read.
     """
-    for path in known_suites(workspace.suites).values():
-        suite = load_suite(path)
+    suites = [(load_suite(path), path) for path in known_suites(workspace.suites).values()]
+    for suite, path in sorted(suites, key=lambda pair: not _is_of_table(pair[0])):
         if suite.experiment != cell.experiment:
             continue
         for scale in suite.scales:
@@ -27,6 +27,10 @@ def cell_command(cell: Cell, workspace: Workspace) -> str:
             if any(other.id == cell.id for other in cells):
                 return _command(cell, suite, scale, cells)
     return "`bench run` of the suite that has this cell"
+
+
+def _is_of_table(suite: Suite) -> bool:
+    return any(artifact.startswith("table") for artifact in suite.reproduces[:1])
 
 
 def _command(cell: Cell, suite: Suite, scale: str, cells: list[Cell]) -> str:

@@ -55,7 +55,7 @@ def _axis_text(value: Any) -> str:
 
 def _telling_axes(cells: Sequence[Record]) -> list[str]:
     """Return the axes that tell cells apart, without those that follow from the others."""
-    return without_followers([cell["axes"] for cell in cells])
+    return without_followers([cell["axes"] for cell in cells], nulls_tell=False)
 
 
 def _print_kinds(p: Record) -> None:

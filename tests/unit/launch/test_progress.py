@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench.cells.telling import labels
+from bench.cells.telling import labels, without_followers
 from bench.launch import progress as module
 from bench.launch import time_left
 from bench.launch.progress import Followed, Progress, standing_text
@@ -132,3 +132,11 @@ def test_counts_alone_where_no_cell_is_followed(
     with Progress("job 7", Counter(), 1) as report:
         report(states("running", "queued"))
     assert capsys.readouterr().err == "job 7: 1 running, 1 queued (0 s)\n"
+
+
+def test_a_loss_is_named_where_nulls_alone_tell_it() -> None:
+    losses = [("infonce", None), ("eqco", 512), ("eqco", 4096)]
+    points = [{"loss": loss, "alpha": a, "K": K} for loss, a in losses for K in (8, 16)]
+    assert without_followers(points, nulls_tell=False) == ["loss", "alpha", "K"]
+    given = [{"loss": loss, "alpha": a or 1} for loss, a in losses]
+    assert without_followers(given, nulls_tell=False) == ["alpha"]
