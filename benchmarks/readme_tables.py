@@ -46,7 +46,14 @@ def reproduced() -> str:
     claims = describe_claims(Workspace(SUITES, REFERENCE, ROOT), paper=None, scale=None)
     verdict_of = {(row["paper"], row["claim"]): row["overall"] for row in claims}
     lines = [
-        ("paper", "printed values", "compared", "verdicts on them", "claims", "verdicts on them"),
+        (
+            "paper",
+            "printed values",
+            "compared",
+            "verdicts, one per reading",
+            "claims",
+            "verdicts on claims",
+        ),
         ("---", "---:", "---:", "---", "---:", "---"),
     ]
     for name in PAPERS:

@@ -39,7 +39,7 @@ def test_what_it_says_the_package_contains() -> None:
     artifacts, checked = artifact_places(suites), claim_places(suites)
     with_suite, with_check = (sum(bool(p.suites) for p in own) for own in (artifacts, checked))
     assert f"Of {len(artifacts)} artifacts" in TEXT
-    assert f"{with_suite} have a suite, of {claims} claims {with_check} are checks" in TEXT
+    assert f"{with_suite} have a suite, of {claims} claims {with_check} can be checked" in TEXT
 
 
 def test_how_exactly_it_says_that_algebra_holds() -> None:
