@@ -109,6 +109,8 @@ def _picture(to: Path, answered: Sequence[Any]) -> dict[str, str] | None:
             path = f"{answer.summary.folder}/{answer.question.figure}.svg"
             if (to / path).is_file():
                 words = f"{answer.summary.suite}, {answer.summary.words}"
+                if answer.question.caption:
+                    words = f"{answer.question.caption} ({words})"
                 return {"path": path, "what": words, "page": f"{answer.summary.folder}/index"}
     return None
 

@@ -40,6 +40,7 @@ class Question(Fixed):
     claims: list[str]
     where: dict[str, Any]
     figure: str
+    caption: str | None = None  # of the figure
     holds: str | None = None  # in place of Yes, where the check asks for less than the question
 
 
