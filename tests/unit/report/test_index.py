@@ -101,7 +101,8 @@ def test_questions_are_of_suites_claims_and_figures_there_are() -> None:
         assert suite.paper == question.paper
         assert question.scale in suite.scales
         assert set(question.claims) <= set(suite.claims)
-        assert question.figure in {figure.name for figure in suite.figures}
+        drawn = {figure.name for figure in suite.figures}
+        assert question.figure in drawn | {f"effects-{c.artifact}" for c in suite.compare}
         where = [c.where for name in question.claims for c in suite.claims[name]]
         assert any(question.where.items() <= own.items() for own in where)
 
