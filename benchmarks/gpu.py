@@ -18,12 +18,8 @@ cells that fit in the minutes are trainings of 200 epochs, without evaluations.
 
 import argparse
 import json
-import os
-import platform
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +32,7 @@ from bench.train.graphs import WARM, Recorded
 from bench.train.loop import Training
 from bench.train.sources import InMemory
 from bench.train.static_step import StaticTraining
+from benchmarks import machine
 from benchmarks.pretrain_step import bare, make_cell, make_images, peer
 from benchmarks.torchvision_peer import torchvision_peer
 
@@ -92,15 +89,8 @@ def packed(cell: Pretrain, images: Images, device: str) -> Step:
 
 def other(cell: Pretrain, images: Images, device: str, workers: int) -> Step:
     """Return a step of the peer."""
-    make = peer if peer_name().startswith("lightly") else torchvision_peer
+    make = peer if machine.peer_name().startswith("lightly") else torchvision_peer
     return make(cell, images, device, workers)
-
-
-def peer_name() -> str:
-    """Return which package the peer's transforms are of, with its version."""
-    with suppress(PackageNotFoundError):
-        return f"lightly {version('lightly')}"
-    return f"torchvision {version('torchvision')} (lightly is not installed)"
 
 
 def measured(make: Make, device: str, seconds: float) -> Record:
@@ -143,7 +133,7 @@ def of_batch(
     batch: int, arguments: argparse.Namespace, device: str, seconds: float, ends: float
 ) -> Record:
     """Return what was measured at a batch size; what does not fit in the time is left out."""
-    cell = make_cell(batch, arguments)
+    cell = make_cell(batch, arguments.width, arguments)
     images = make_images(max(arguments.images, PACKED * batch))
     makes: dict[str, Make] = {
         "plain": lambda: plain(cell, images, device),
@@ -194,14 +184,7 @@ def gained(ways: Record) -> Record:
 
 def conditions(arguments: argparse.Namespace, device: str) -> Record:
     """Return what was measured where."""
-    name = torch.cuda.get_device_name() if device == "cuda" else platform.processor() or "CPU"
-    return {
-        "device": device,
-        "device_name": name,
-        "cores": os.cpu_count(),
-        "load": os.getloadavg()[0],
-        "torch": torch.__version__,
-        "peer": peer_name(),
+    return machine.conditions(device) | {
         "peer_workers": arguments.workers,
         "network": f"{arguments.arch}, width {arguments.width}, {arguments.precision}",
         "images": "random, 32x32",

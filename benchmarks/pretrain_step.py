@@ -3,16 +3,19 @@
 (a) The bare network's forward and backward on ready input of the same shape and type is the limit:
 what the step adds are views, projector, loss, probes and optimiser. (b) The same training written
 with lightly's transform, torch's loader and lightly's loss: a peer. The share of the probes is
-told too. Images are random; times are the best of the repeats, taken in turn.
+told too. Images are random; times are the best of the repeats, taken in turn. README's table is
+the one of benchmarks/measured/pretrain_step.json, which `--to` wrote on an idle machine.
 
     python -m benchmarks.pretrain_step [--device cuda] [--precision bf16] [--batches 32 256]
-        [--arch resnet18] [--width 64] [--repeats 3] [--workers 0]
+        [--arch resnet18] [--widths 16 64] [--repeats 3] [--workers 0] [--to FILE]
 """
 
 import argparse
+import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,17 +30,19 @@ from bench.methods.online_network import Online
 from bench.suites.presets import filled, paper_presets
 from bench.train.loop import Training
 from bench.train.sources import InMemory
+from benchmarks.machine import conditions
 
 CLASSES = 10
+Record = dict[str, Any]
 
 
-def make_cell(batch_size: int, arguments: argparse.Namespace) -> Pretrain:
+def make_cell(batch_size: int, width: int, arguments: argparse.Namespace) -> Pretrain:
     """Return SimCLR as the suite dcl-table-1 has it for CIFAR-10."""
     return Pretrain.model_validate(
         filled({
             "experiment": "pretrain", "method": "simclr", "dataset": "cifar10", "image_size": 32,
             "views": "simclr-cifar", "arch": arguments.arch, "stem": "cifar",
-            "width": arguments.width, "epochs": 1000, "batch_size": batch_size, "tau": 0.1,
+            "width": width, "epochs": 1000, "batch_size": batch_size, "tau": 0.1,
             "optimizer": "sgd", "lr": 0.03, "weight_decay": 1e-4, "lr_schedule": "cosine",
             "precision": arguments.precision, "seed": 0,
         }, paper_presets())
@@ -150,8 +155,32 @@ def best_times(steps: dict[str, Callable[[], None]], repeats: int, device: str) 
     return {name: min(own) for name, own in times.items()}
 
 
+def of_step(batch: int, width: int, arguments: argparse.Namespace) -> Record:
+    """Return what was measured at a batch size and width of the network."""
+    cell, device = make_cell(batch, width, arguments), arguments.device
+    images = make_images(max(2 * batch, 512))
+    best = best_times(
+        {
+            "ours": ours(cell, images, device),
+            "unprobed": without_probes(cell, images, device),
+            "bare": bare(cell, device),
+            "peer": peer(cell, images, device, arguments.workers),
+        },
+        arguments.repeats,
+        device,
+    )
+    return {
+        "width": width,
+        "batch": batch,
+        "step_s": best["ours"],
+        "bare_share": best["bare"] / best["ours"],
+        "images_against_peer": best["peer"] / best["ours"],
+        "probes_share": 1 - best["unprobed"] / best["ours"],
+    }
+
+
 def main() -> None:
-    """Print one line a batch size."""
+    """Print one line a width and batch size, and write the JSON."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -159,32 +188,29 @@ def main() -> None:
     parser.add_argument("--precision", default="float32", choices=["float32", "bf16"])
     parser.add_argument("--batches", type=int, nargs="+", default=[32, 128])
     parser.add_argument("--arch", default="resnet18")
-    parser.add_argument("--width", type=int, default=64)
+    parser.add_argument("--widths", type=int, nargs="+", default=[16, 64])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--workers", type=int, default=0, help="of lightly's loader")
+    parser.add_argument("--to", type=Path, help="where the JSON goes")
     arguments = parser.parse_args()
     if arguments.device == "cpu":
         torch.set_num_threads(1)
-    device = arguments.device
-    print(f"{arguments.arch}, width {arguments.width}, {arguments.precision}, {device}")
-    print("batch  step_ms  bare/step  images/s against lightly  probes' share of the step")
-    for batch in arguments.batches:
-        cell = make_cell(batch, arguments)
-        images = make_images(max(2 * batch, 512))
-        best = best_times(
-            {
-                "ours": ours(cell, images, device),
-                "unprobed": without_probes(cell, images, device),
-                "bare": bare(cell, device),
-                "lightly": peer(cell, images, device, arguments.workers),
-            },
-            arguments.repeats,
-            device,
-        )
-        print(
-            f"{batch:5d}  {1e3 * best['ours']:7.1f}  {best['bare'] / best['ours']:9.3f}  "
-            f"{best['lightly'] / best['ours']:24.2f}  {1 - best['unprobed'] / best['ours']:.3f}"
-        )
+    machine = conditions(arguments.device)
+    print(f"{arguments.arch}, {arguments.precision}, {machine['device_name']}")
+    print("width  batch  step_ms  bare/step  images/s against lightly  probes' share of the step")
+    steps = []
+    for width in arguments.widths:
+        for batch in arguments.batches:
+            one = of_step(batch, width, arguments)
+            steps.append(one)
+            print(
+                f"{width:5d}  {batch:5d}  {1e3 * one['step_s']:7.1f}  {one['bare_share']:9.3f}  "
+                f"{one['images_against_peer']:24.2f}  {one['probes_share']:.3f}"
+            )
+    if arguments.to is not None:
+        machine |= {"arch": arguments.arch, "precision": arguments.precision}
+        text = json.dumps({"conditions": machine, "steps": steps}, indent=1)
+        arguments.to.write_text(text + "\n")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
-"""The tables of README, from the reference results: what is reproduced, and what the runs cost.
+"""The tables of README and of docs/explanation/speed.md.
 
-Cells that train as one batch share their time. Each process computed on one thread, so seconds are
-those of one core, of a machine that did other work too.
+What is reproduced and what the runs cost comes from the reference results; the speed of a step from
+what `benchmarks.pretrain_step` wrote. Cells that train as one batch share their time. Each process
+computed on one thread, so seconds are those of one core, of a machine that did other work too.
 
-    python -m benchmarks.readme_tables [--to README.md]    # prints the tables, or writes them there
+    python -m benchmarks.readme_tables [--to README.md docs/explanation/speed.md]
 """
 
 import argparse
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -26,6 +28,7 @@ from bench.suites.load import suite_paths
 
 ROOT = Path(__file__).parents[1]
 SUITES, REFERENCE = ROOT / "suites", ROOT / "results" / "reference"
+STEPS = ROOT / "benchmarks" / "measured" / "pretrain_step.json"
 VERDICTS = ("holds", "partly holds", "fails", "inconclusive", "cannot tell here", "not tested")
 
 
@@ -103,6 +106,21 @@ def costs() -> str:
     return _table(lines)
 
 
+def speed() -> str:
+    """Return how fast a training step is: against the bare network, and against the peer."""
+    record = json.loads(STEPS.read_text())
+    peer = record["conditions"]["peer"]
+    lines = [
+        ("width", "batch", "ms per step", "share of the bare network's speed", f"times {peer}"),
+        ("---:", "---:", "---:", "---:", "---:"),
+    ]
+    for step in record["steps"]:
+        taken, share, times = step["step_s"], step["bare_share"], step["images_against_peer"]
+        sizes = str(step["width"]), str(step["batch"])
+        lines.append((*sizes, f"{1e3 * taken:.0f}", f"{share:.2f}", f"{times:.2f}"))
+    return _table(lines)
+
+
 def _counts(counts: Counter[str], order: Sequence[str]) -> str:
     return ", ".join(f"{counts[v]} {v}" for v in order if counts[v]) or "-"
 
@@ -115,7 +133,7 @@ def _table(lines: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-TABLES = {"reproduced": reproduced, "costs": costs}
+TABLES = {"reproduced": reproduced, "costs": costs, "speed": speed}
 
 
 def marked(name: str, text: str) -> str:
@@ -124,18 +142,18 @@ def marked(name: str, text: str) -> str:
 
 
 def main() -> None:
-    """Print the tables, or write them into a page."""
+    """Print the tables, or write them into pages."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--to", type=Path, help="the page, between the marks in it")
-    to = parser.parse_args().to
+    parser.add_argument("--to", type=Path, nargs="+", help="the pages, between the marks in them")
+    pages = parser.parse_args().to
     for name, table in TABLES.items():
         text = table()
-        if to is None:
+        if not pages:
             print(text)
-            continue
         marks = re.escape(marked(name, "\0")).replace("\0", ".*?")
-        page = to.read_text()
-        to.write_text(re.sub(marks, lambda _, n=name, t=text: marked(n, t), page, flags=re.DOTALL))  # type: ignore[misc]
+        for path in pages or []:
+            page = re.sub(marks, lambda _, n=name, t=text: marked(n, t), path.read_text(), flags=re.DOTALL)  # type: ignore[misc]
+            path.write_text(page)
 
 
 if __name__ == "__main__":

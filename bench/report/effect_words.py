@@ -25,6 +25,10 @@ from bench.text import value_text
 
 METRICS = {
     "knn": "kNN",
+    "q_b": "q_B",
+    "q_b_mode": "mode of q_B",
+    "ap_bbox": "box AP",
+    "ap_segm": "mask AP",
     "few_shot_linear": "few-shot linear",
     "mi_lower_bound": "MI bound",
     "mi_lower_bound_approximate": "approximate MI bound",
@@ -48,13 +52,18 @@ def effect_words(record: Mapping[str, Any]) -> str:
     unit = unit_of(check)
     number = number_words(record["effect"], record["low"], record["high"])
     text = f"{subject_words(check)}{worst}: {number}{' ' * bool(unit)}{unit}"
-    parts = [f"{text} ({_expected_words(check)}), n = {record['n']}"]
+    parts = [f"{text} (holds if {_expected_words(check)}), n = {record['n']}"]
     if (printed := _printed_words(check, record)) is not None:
         parts.append(printed)
     if seen := record["smallest_effect"]:
         what = "effect" if record["threshold"] == 0 else "distance from the threshold"
         parts.append(f"smallest detectable {what} {seen:.2g}")
     return "; ".join(parts)
+
+
+def asked_words(check: Check) -> str:
+    """Return what a check asks for in words, such as `linear, dcl - infonce at batch 32: above 0`."""
+    return f"{subject_words(check)}: {_expected_words(check)}"
 
 
 def metric_words(metric: str) -> str:
@@ -177,10 +186,10 @@ def number_words(mean: float, low: float | None, high: float | None) -> str:
 
 def _expected_words(check: Check) -> str:
     if isinstance(check, Flat | Equal):
-        return f"holds if within ±{check.within:g}"
+        return f"within ±{check.within:g}"
     if isinstance(check, Below):
-        return "holds if at most 0"
-    return f"holds if above {getattr(check, 'by', 0.0):g}"
+        return "at most 0"
+    return f"above {getattr(check, 'by', 0.0):g}"
 
 
 def _printed_words(check: Check, record: Mapping[str, Any]) -> str | None:

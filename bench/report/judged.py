@@ -1,24 +1,9 @@
-"""Checks of claims and their effects in words."""
+"""Verdicts of checks in words."""
 
 from typing import Any
 
 from bench.analysis.claims import Judged
-from bench.suites.checks import Check
-from bench.text import value_text
 
-EFFECT = "effect [90 % interval]"
-SEEN = "smallest detectable"
-
-
-def check_text(check: Check) -> str:
-    """Return a check in words."""
-    hidden = {"check", "metric", "where", "part", "shown", "may_collapse"}
-    fields = check.model_dump(exclude=hidden, exclude_none=True, exclude_defaults=True)
-    settings = ", ".join(
-        f"{name} {value_text(value, joined_by=' to ')}" for name, value in fields.items()
-    )
-    where = f" where {value_text(check.where)}" if check.where else ""
-    return f"`{check.metric}` {check.check} ({settings}){where}"
 
 
 def effect_text(judged: Judged) -> str:

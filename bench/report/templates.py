@@ -10,9 +10,10 @@ from markupsafe import Markup, escape
 from bench import __version__
 from bench.analysis.claims import ClaimVerdict
 from bench.analysis.doubts import MARK
+from bench.report.effect_words import asked_words
 from bench.report.effects import EFFECTS_LEGEND
 from bench.report.formats import markdown_text, to_markdown
-from bench.report.judged import check_text, effect_text, remark_text, seen_text
+from bench.report.judged import effect_text, remark_text, seen_text
 from bench.report.rooms import MEANING as ROOM_MEANING
 from bench.report.rows import rows_html
 from bench.report.tables import LEGEND, MARKS, MEANINGS, slug
@@ -58,7 +59,7 @@ def _environment(*, html: bool) -> Environment:
         "rows_html": rows_html,
         "seen": seen_text,
         "version": __version__,
-        "words": check_text,
+        "words": asked_words,
     }
     return environment
 

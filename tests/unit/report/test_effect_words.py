@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from bench.report.effect_words import effect_words, metric_words, subject_words, unit_of
+from bench.report.effect_words import asked_words, effect_words, metric_words, subject_words, unit_of
 from bench.suites.checks import Check
 
 CHECK: TypeAdapter[Check] = TypeAdapter(Check)
@@ -21,6 +21,12 @@ def test_the_whole_sentence() -> None:
     assert effect_words(ROW) == (
         "linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (holds if above 0), n = 5; "
         "paper at least +4.8; smallest detectable effect 1.2"
+    )
+
+
+def test_what_a_check_asks_for() -> None:
+    assert asked_words(CHECK.validate_python(EXCEEDS)) == (
+        "linear, dcl - infonce at batch 32: above 0"
     )
 
 
@@ -64,35 +70,35 @@ AXIS = {"metric": "q_b", "over": "batch_size"}
 @pytest.mark.parametrize(
     ("check", "told"),
     [
-        ({"check": "exceeds", "value": 50.0, "where": {"tau": 0.1}}, "q b - 50 at tau 0.1"),
-        ({"check": "equal", "value": 0.0, "within": 1.0, "where": A}, "q b at dcl"),
-        ({"check": "equal", "within": 1.0, "where": A, "than": B}, "q b, dcl - infonce"),
-        ({"check": "ordered", "direction": "rising"}, "q b, step along batch (rising is +)"),
-        ({"check": "change", "direction": "falling"}, "q b, change over batch (falling is +)"),
-        ({"check": "peak", "near": [8, 64]}, "q b, batch 8 to 64 - elsewhere"),
+        ({"check": "exceeds", "value": 50.0, "where": {"tau": 0.1}}, "q_B - 50 at tau 0.1"),
+        ({"check": "equal", "value": 0.0, "within": 1.0, "where": A}, "q_B at dcl"),
+        ({"check": "equal", "within": 1.0, "where": A, "than": B}, "q_B, dcl - infonce"),
+        ({"check": "ordered", "direction": "rising"}, "q_B, step along batch (rising is +)"),
+        ({"check": "change", "direction": "falling"}, "q_B, change over batch (falling is +)"),
+        ({"check": "peak", "near": [8, 64]}, "q_B, batch 8 to 64 - elsewhere"),
         (
             {"check": "peak", "near": [8, 64], "where": A, "than": B},
-            "q b, dcl - infonce, batch 8 to 64 - elsewhere",
+            "q_B, dcl - infonce, batch 8 to 64 - elsewhere",
         ),
         (
             {"check": "gain-exceeds", "where": A, "than": B, "other": {"K": 4}, "other_than": {}},
-            "q b, (dcl - infonce) - (K 4 - all)",
+            "q_B, (dcl - infonce) - (K 4 - all)",
         ),
         (
             {"check": "gain-grows", "where": A, "than": B, "direction": "falling"},
-            "q b, growth of dcl - infonce with falling batch",
+            "q_B, growth of dcl - infonce with falling batch",
         ),
         (
             {"check": "moves-less", "where": A, "than": B, "direction": "rising"},
-            "q b, rise of infonce over batch - variation of dcl",
+            "q_B, rise of infonce over batch - variation of dcl",
         ),
         (
             {"check": "crossing", "where": A, "than": B, "between": [8, 64]},
-            "q b, dcl - infonce, lead at batch 8 and lag at batch 64",
+            "q_B, dcl - infonce, lead at batch 8 and lag at batch 64",
         ),
         (
             {"check": "change", "direction": "rising", "where": {"experiment": "x"}},
-            "q b, change over batch (rising is +)",
+            "q_B, change over batch (rising is +)",
         ),
     ],
 )
