@@ -141,6 +141,12 @@ def marked(name: str, text: str) -> str:
     return f"<!-- {name}: begin -->\n{text}<!-- {name}: end -->\n"
 
 
+def with_table(page: str, name: str, text: str) -> str:
+    """Return a page with a table between its marks; as it is where it has none."""
+    marks = re.escape(marked(name, "\0")).replace("\0", ".*?")
+    return re.sub(marks, lambda _: marked(name, text), page, flags=re.DOTALL)
+
+
 def main() -> None:
     """Print the tables, or write them into pages."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -150,10 +156,8 @@ def main() -> None:
         text = table()
         if not pages:
             print(text)
-        marks = re.escape(marked(name, "\0")).replace("\0", ".*?")
         for path in pages or []:
-            page = re.sub(marks, lambda _, n=name, t=text: marked(n, t), path.read_text(), flags=re.DOTALL)  # type: ignore[misc]
-            path.write_text(page)
+            path.write_text(with_table(path.read_text(), name, text))
 
 
 if __name__ == "__main__":

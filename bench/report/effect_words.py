@@ -62,7 +62,7 @@ def effect_words(record: Mapping[str, Any]) -> str:
 
 
 def asked_words(check: Check) -> str:
-    """Return what a check asks for in words, such as `linear, dcl - infonce at batch 32: above 0`."""
+    """Return what a check asks for in words: `linear, dcl - infonce at batch 32: above 0`."""
     return f"{subject_words(check)}: {_expected_words(check)}"
 
 

@@ -5,7 +5,6 @@ from typing import Any
 from bench.analysis.claims import Judged
 
 
-
 def effect_text(judged: Judged) -> str:
     """Return the effect that decides, its interval, and of how many groups it is the worst."""
     effect = judged.effect

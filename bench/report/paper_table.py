@@ -225,6 +225,10 @@ def _head(column: str | None, value: Any, artifact: Artifact) -> str:
     if column == METRIC or column is None:
         metric = value or next((v.metric for v in artifact.values if v.metric), None)
         return metric_title(metric) if metric else "value"
+    if value is None:  # such as a drop over all values of the column
+        metrics = {v.metric for v in artifact.values if v.row_settings.get(column) is None}
+        if len(metrics) == 1 and (metric := metrics.pop()):
+            return metric_title(metric)
     head = value_name(value, artifact.paper) if isinstance(value, str) else value_text(value)
     return f"{setting_name(column)} {head}"
 
@@ -234,7 +238,7 @@ def metric_title(metric: str) -> str:
     for ending, words in (("_top1", "top-1 (%)"), ("_top5", "top-5 (%)")):
         if metric.endswith(ending):
             return f"{metric_words(metric.removesuffix(ending))} {words}"
-    return metric_words(metric)
+    return metric_words(metric).replace("top1", "top-1")
 
 
 def paper_csv(artifact: Artifact, measured: Sequence[Measured]) -> str:

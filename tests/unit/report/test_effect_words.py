@@ -5,7 +5,13 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from bench.report.effect_words import asked_words, effect_words, metric_words, subject_words, unit_of
+from bench.report.effect_words import (
+    asked_words,
+    effect_words,
+    metric_words,
+    subject_words,
+    unit_of,
+)
 from bench.suites.checks import Check
 
 CHECK: TypeAdapter[Check] = TypeAdapter(Check)

@@ -55,6 +55,12 @@ def test_rows_and_columns_are_the_papers() -> None:
     ]
 
 
+def test_a_column_of_another_metric_alone_has_its_name() -> None:
+    """The drops over all batch sizes that the text states beside points of Fig. 3(a)."""
+    found = table("dcl/figure-3a", BATCHES)
+    assert found.heads == ["loss", "batch size 256", "batch size 1024", "linear top-1 drop"]
+
+
 def test_notes_name_rows_as_their_table_does() -> None:
     def words(paper: str, artifact: str, row: int) -> str:
         return row_words(load_paper(paper).artifact(artifact).values[row - 1])
