@@ -70,7 +70,7 @@ def test_notes_name_rows_as_their_table_does() -> None:
     assert words("mutual-information", "table-2a", 12) == (
         "row 12 (CAVE (annealed), linear top-5 (%))"
     )
-    assert words("mutual-information", "text-5", 3) == "row 3 (linear top1 gain)"
+    assert words("mutual-information", "text-5", 3) == "row 3 (linear top-1 gain)"
 
 
 def test_every_printed_number_has_its_place() -> None:
