@@ -1,10 +1,10 @@
-"""The tables of README and of docs/explanation/speed.md.
+"""The tables of README and of pages of the manual.
 
 What is reproduced and what the runs cost comes from the reference results; the speed of a step from
 what `benchmarks.pretrain_step` wrote. Cells that train as one batch share their time. Each process
 computed on one thread, so seconds are those of one core, of a machine that did other work too.
 
-    python -m benchmarks.readme_tables [--to README.md docs/explanation/speed.md]
+    python -m benchmarks.readme_tables [--write]    # prints the tables, or writes the pages
 """
 
 import argparse
@@ -22,12 +22,17 @@ from bench.cli.claims import describe_claims
 from bench.cli.evidence import evidence_of
 from bench.cli.selection import select_scales
 from bench.cli.workspace import Workspace
+from bench.estimate.machine import Machine
 from bench.papers.reader import PAPERS, load_paper
 from bench.results.reader import Results
 from bench.suites.load import suite_paths
+from benchmarks.open_claims import HEADS, rows
 
 ROOT = Path(__file__).parents[1]
 SUITES, REFERENCE = ROOT / "suites", ROOT / "results" / "reference"
+WORKSPACE = Workspace(SUITES, REFERENCE, ROOT)
+PAGES = ("README.md", "docs/explanation/speed.md", "docs/how-to/contribute-results.md")
+RULE = ("---", "---", "---:", "---:", "---")
 STEPS = ROOT / "benchmarks" / "measured" / "pretrain_step.json"
 VERDICTS = ("holds", "partly holds", "fails", "inconclusive", "cannot tell here", "not tested")
 
@@ -44,10 +49,16 @@ def evidence() -> list[Evidence]:
     ]
 
 
+@cache
+def verdicts() -> dict[tuple[str, str], str]:
+    """Return the verdict on each claim, by paper and claim."""
+    claims = describe_claims(WORKSPACE, paper=None, scale=None)
+    return {(row["paper"], row["claim"]): row["overall"] for row in claims}
+
+
 def reproduced() -> str:
     """Return, per paper, how many printed values are compared and what became of the claims."""
-    claims = describe_claims(Workspace(SUITES, REFERENCE, ROOT), paper=None, scale=None)
-    verdict_of = {(row["paper"], row["claim"]): row["overall"] for row in claims}
+    verdict_of = verdicts()
     lines = [
         (
             "paper",
@@ -121,6 +132,17 @@ def speed() -> str:
     return _table(lines)
 
 
+def open_claims() -> str:
+    """Return which suites test the claims that nothing tests yet, and what that costs."""
+    untested = {claim for claim, verdict in verdicts().items() if verdict == "not tested"}
+    names = Counter(f.provenance["machine.processor"] for e in evidence() for _, f in e.done)
+    machine = Machine("cpu", names.most_common(1)[0][0])
+    lines = rows(WORKSPACE, untested, machine)
+    listed = {name for line in lines for name in line[-1].split(", ")}
+    told = f"{len(listed)} of the {len(untested)} claims that nothing tests yet"
+    return f"{told} have checks at these scales.\n\n{_table([HEADS, RULE, *lines])}"
+
+
 def _counts(counts: Counter[str], order: Sequence[str]) -> str:
     return ", ".join(f"{counts[v]} {v}" for v in order if counts[v]) or "-"
 
@@ -133,7 +155,7 @@ def _table(lines: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-TABLES = {"reproduced": reproduced, "costs": costs, "speed": speed}
+TABLES = {"reproduced": reproduced, "costs": costs, "speed": speed, "open-claims": open_claims}
 
 
 def marked(name: str, text: str) -> str:
@@ -148,15 +170,17 @@ def with_table(page: str, name: str, text: str) -> str:
 
 
 def main() -> None:
-    """Print the tables, or write them into pages."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--to", type=Path, nargs="+", help="the pages, between the marks in them")
-    pages = parser.parse_args().to
+    """Print the tables, or write them into the pages."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--write", action="store_true", help="into the pages, between their marks")
+    write = parser.parse_args().write
     for name, table in TABLES.items():
         text = table()
-        if not pages:
+        if not write:
             print(text)
-        for path in pages or []:
+        for path in map(ROOT.joinpath, PAGES if write else ()):
             path.write_text(with_table(path.read_text(), name, text))
 
 
