@@ -11,7 +11,7 @@ TEST := $(VENV)/.for-tests
 DEV := $(VENV)/.for-development
 DOCS := $(VENV)/.for-docs
 
-.PHONY: install lock demo site docs margins slurm chromium test test-fast test-oldest cover check clean
+.PHONY: install lock demo site docs printed slurm chromium test test-fast test-oldest cover check clean
 
 install: $(DEV)
 
@@ -67,8 +67,8 @@ $(DOCS): $(VENV)/.uv pyproject.toml
 	$(INSTALL) '.[docs]'
 	touch $@
 
-# How far the papers' printed numbers lie from the thresholds of their claims: after a change to checks, comparisons or printed values.
-margins: $(RUN)
+# What the claims' checks give on the papers' printed numbers: after a change to checks, comparisons or printed values.
+printed: $(RUN)
 	$(BIN)/python -m bench.analysis.printed
 
 # A one-host Slurm for the tests of tests/slurm; where it cannot be had they are skipped, and say so.

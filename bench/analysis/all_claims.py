@@ -106,7 +106,8 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
     keys = (
         "paper", "claim", "sentence", "scale", "check", "counts", "part", "stand_in_for", "effect",
         "low", "high", "level", "covers", "n", "groups", "threshold", "smallest_effect",
-        "printed_margin", "room", "unlearned", "verdict", "why", "missing",
+        "printed_effect", "printed_groups", "printed_margin", "room", "unlearned", "verdict", "why",
+        "missing",
     )  # fmt: skip
     return dict.fromkeys(keys) | {
         "paper": claim.paper,
@@ -115,6 +116,7 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
         "counts": False,
         "n": 0,
         "groups": 0,
+        "printed_groups": 0,
         "unlearned": [],
         "verdict": str(ClaimVerdict.NOT_TESTED),
         "missing": missing,

@@ -23,7 +23,7 @@ from bench.analysis.room import Room, Rooms
 from bench.analysis.statistics import Estimate, Interval, Region
 from bench.cells.cell import Cell
 from bench.cells.index import CellIndex
-from bench.papers.printed_margins import printed_margin
+from bench.papers.printed_checks import PrintedCheck, printed_check
 from bench.papers.reader import Claim, Paper
 from bench.results.reader import Done, Finished
 from bench.suites.checks import Check
@@ -63,7 +63,7 @@ class Judged:
     here: bool = True  # whether the scale has cells with the settings that the check names
     p_fails: float = 1.0  # of the hypothesis that no group lies outside
     smallest_effect: float | None = None  # distance from the threshold seen four times in five
-    printed_margin: float | None = None  # distance from it of the printed numbers
+    printed: PrintedCheck | None = None  # what the check gives on the printed numbers
     room: Room | None = None  # from what it is with nothing learned to what it is with labels
     unlearned: tuple[str, ...] = ()  # of each side that did not learn here: that, with the numbers
     stand_in_for: str | None = None  # the paper's metric, where the scale judges another
@@ -73,6 +73,13 @@ class Judged:
     def counts(self) -> bool:
         """Whether the claim's verdict at this scale depends on it."""
         return self.here and not self.check.shown
+
+    @property
+    def printed_margin(self) -> float | None:
+        """How far inside of what the check asks for the printed numbers lie; negative outside."""
+        return (
+            None if self.printed is None else region_of(self.check)[0].margin(self.printed.effect)
+        )
 
     def record(self) -> dict[str, Any]:
         """Return the row of `bench claims --json`."""
@@ -95,6 +102,8 @@ class Judged:
             "groups": self.groups,
             "threshold": self.threshold,
             "smallest_effect": self.smallest_effect,
+            "printed_effect": self.printed.effect if self.printed else None,
+            "printed_groups": self.printed.groups if self.printed else 0,
             "printed_margin": self.printed_margin,
             "room": self.room.record() if self.room else None,
             "unlearned": list(self.unlearned),
@@ -142,8 +151,10 @@ def judge_claims(
     measured = Measured(scale, cells, done, Rooms(suite.scales[scale].baselines, baselines))
     rows: list[Judged] = []
     for name, checks in suite.claims.items():
-        margin = printed_margin(suite.name, name)
-        judged = [_judge(suite, check, paper.claim(name), measured, margin) for check in checks]
+        judged = [
+            _judge(suite, check, paper.claim(name), measured, printed_check(suite.name, name, i))
+            for i, check in enumerate(checks)
+        ]
         rows += _corrected(judged)
     if suite.scales[scale].judged:
         return rows
@@ -160,23 +171,23 @@ def cells_of_check(check: Check, cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _judge(
-    suite: Suite, written: Check, claim: Claim, measured: Measured, margin: float | None
+    suite: Suite, written: Check, claim: Claim, measured: Measured, printed: PrintedCheck | None
 ) -> Judged:
     """Return one check, judged on the scale's stand-in of its metric where it has one."""
     of_scale = suite.scales[measured.scale].stand_in
     stand_in = of_scale.metrics.get(written.metric) if of_scale and not written.at else None
     if stand_in is None:
-        return judge_check(written, claim, measured, margin)
+        return judge_check(written, claim, measured, printed)
     # A size in points is one of the paper's metric: of a stand-in the direction alone is judged.
     sized = getattr(written, "by", 0.0) > 0
     rest = {"by": 0.0, "part": written.part or DIRECTION} if sized else {}
     check = written.model_copy(update={"metric": stand_in} | rest)
-    judged = judge_check(check, claim, measured, margin)
+    judged = judge_check(check, claim, measured, printed)
     return replace(judged, stand_in_for=written.metric)
 
 
 def judge_check(
-    check: Check, claim: Claim, measured: Measured, margin: float | None = None
+    check: Check, claim: Claim, measured: Measured, printed: PrintedCheck | None = None
 ) -> Judged:
     """Return a check judged by itself, as if the claim had no other.
 
@@ -184,14 +195,14 @@ def judge_check(
         check: one check.
         claim: the sentence it belongs to.
         measured: the cells of a suite at a scale, and the finished ones among them.
-        margin: how far the printed numbers lie from the check's threshold, where they are printed.
+        printed: what the check gives on the printed numbers, where they are printed.
     """
     region, threshold = region_of(check)
     needed = cells_named(check, measured.index)
     estimates, missing = estimates_of(check, measured, needed)
     effects = list(estimates.values())
     judged = Judged(claim, measured.scale, check, None, threshold, ClaimVerdict.NOT_TESTED)
-    judged = replace(judged, printed_margin=margin)
+    judged = replace(judged, printed=printed)
     if not effects:
         return replace(judged, missing=missing, here=bool(cells_of_check(check, needed)))
     return _verdict(judged, effects, region, measured)
@@ -240,13 +251,15 @@ def _verdict(
 
 def _unless_too_small(judged: Judged) -> Judged:
     """Return the check, inconclusive replaced where the printed effect could not have been seen."""
-    seen, margin = judged.smallest_effect, judged.printed_margin
-    if judged.verdict != ClaimVerdict.INCONCLUSIVE or seen is None or margin is None:
+    seen, margin, printed = judged.smallest_effect, judged.printed_margin, judged.printed
+    if judged.verdict != ClaimVerdict.INCONCLUSIVE or seen is None or printed is None:
         return judged
-    if seen <= margin:
+    if margin is None or not 0 < margin < seen:
         return judged
     return _cannot_tell(
-        judged, f"the printed effect is {margin:.2g}, the smallest detectable here {seen:.2g}"
+        judged,
+        f"the printed effect, {printed.effect:.2g}, lies {margin:.2g} from the threshold, "
+        f"and distances below {seen:.2g} cannot be detected here",
     )
 
 

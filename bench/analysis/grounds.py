@@ -22,9 +22,9 @@ NOT_COMPUTED = "its floor and ceiling are not computed yet"
 LEFT = 10.0
 """Percent points that floor and ceiling lie apart beyond the smallest effect that is seen.
 
-In the middle of them either end is five points away. Of the distances that the papers' printed
-numbers keep from the thresholds of their claims (`printed_margins.yaml`) nineteen in twenty are
-smaller, so that neither end cuts off what is looked for.
+In the middle of them either end is five points away. A claim's printed numbers keep some distance
+from the thresholds of its checks (`printed_checks.yaml`); of nineteen claims in twenty the smallest
+one is below that, so that neither end cuts off what is looked for.
 """
 
 

@@ -2,12 +2,13 @@
 
     python -m bench.analysis.printed [SUITES]
 
-writes how far they lie from the checks' thresholds into the file that claims are judged with
-(`make margins`): after a change to a check, a comparison or a printed value.
+writes what the checks give into the file that claims are judged with (`make printed`): after a
+change to a check, a comparison or a printed value.
 """
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from bench.analysis.effects import region_of
 from bench.cells.cell import Cell
 from bench.cells.index import CellIndex
 from bench.files.atomic import write_whole
-from bench.papers.printed_margins import MARGINS
+from bench.papers.printed_checks import PRINTED
 from bench.papers.reader import Paper, load_paper
 from bench.results.reader import Finished
 from bench.suites.checks import Check
@@ -29,12 +30,13 @@ from bench.suites.load import load_suite, suite_paths
 from bench.suites.suite import Suite
 
 HEAD = """\
-# How far the papers' printed numbers lie from the thresholds of their claims' checks, in the unit
-# of the metric. Written by `make margins`.
+# What the checks of the claims give on the papers' printed numbers, in the unit of the metric: of
+# each check the effect of the group nearest to the threshold, and how many groups there are.
+# Written by `make printed`.
 
 """
 SEEDS = (0, 1, 2)  # of cells that printed numbers stand for
-DIGITS = 3  # significant ones of a margin
+DECIMALS = 3  # of an effect
 NOISE = 1e-4  # of a printed number from seed to seed; of one below 1 this share of it
 Numbers = dict[str, dict[str, float]]  # by cell id and metric
 Shift = Callable[[Check, Cell], float]
@@ -90,7 +92,7 @@ def judge_printed(
                     }
                     noisy[check.metric] += shift(check, cell) if shift else 0.0
                     done.append((cell, Finished(noisy, {})))
-            alone: Any = suite.model_copy(update={"claims": {claim: [check]}})
+            alone: Any = suite.model_copy(update={"name": "", "claims": {claim: [check]}})
             rows += judge_claims(alone, scale, [cell for cell, _ in done], done, paper)
     return rows
 
@@ -105,12 +107,6 @@ def printed_verdict(checks: Sequence[Judged]) -> ClaimVerdict:
     return worst(judged.verdict for judged in reached(checks))
 
 
-def smallest_margin(checks: Sequence[Judged]) -> float | None:
-    """Return the smallest distance of a printed effect from its threshold; None below 0."""
-    margins = [region_of(j.check)[0].margin(j.effect.mean) for j in reached(checks) if j.effect]
-    return min(margins) if margins and min(margins) > 0 else None
-
-
 def published_scales(folder: Path) -> Iterator[tuple[Suite, str, list[Cell]]]:
     """Yield each suite with claims and comparisons at each published scale, with three seeds."""
     for path in suite_paths(folder).values():
@@ -120,26 +116,40 @@ def published_scales(folder: Path) -> Iterator[tuple[Suite, str, list[Cell]]]:
                 yield suite, scale, expand(suite, scale, path, seeds=SEEDS)
 
 
-def margins_text(folder: Path) -> str:
-    """Return the file of margins: of each suite's claim the smallest, over its published scales.
+def printed_text(folder: Path) -> str:
+    """Return the file of checks on printed numbers, of a suite's published scales the closest.
 
     Args:
         folder: of the suites.
     """
-    margins: dict[str, dict[str, float]] = {}
+    found: dict[str, dict[str, list[Judged]]] = {}
     for suite, scale, cells in published_scales(folder):
         judged = judge_printed(suite, scale, cells, load_paper(str(suite.paper)))
+        claims = found.setdefault(suite.name, {})
         for claim in suite.claims:
-            margin = smallest_margin([j for j in judged if j.claim.id == claim])
-            if margin is not None:
-                by_claim = margins.setdefault(suite.name, {})
-                by_claim[claim] = min(by_claim.get(claim, margin), margin)
-    rounded = {
-        s: {c: float(f"{m:.{DIGITS}g}") for c, m in by_claim.items()}
-        for s, by_claim in margins.items()
+            rows = [j for j in judged if j.claim.id == claim]
+            claims[claim] = list(map(_closer, claims.get(claim, rows), rows))
+    text = {
+        suite: {c: [_entry(j) for j in rows] for c, rows in claims.items() if reached(rows)}
+        for suite, claims in found.items()
     }
-    return HEAD + yaml.safe_dump(rounded)
+    return HEAD + yaml.safe_dump({name: claims for name, claims in text.items() if claims})
+
+
+def _closer(a: Judged, b: Judged) -> Judged:
+    """Return of one check at two scales the one whose effect is nearer to the threshold."""
+    return min((a, b), key=lambda j: inf if j.effect is None else _margin(j, j.effect.mean))
+
+
+def _margin(judged: Judged, effect: float) -> float:
+    return region_of(judged.check)[0].margin(effect)
+
+
+def _entry(judged: Judged) -> dict[str, float | int] | None:
+    if judged.effect is None:
+        return None
+    return {"effect": round(judged.effect.mean, DECIMALS), "groups": judged.groups}
 
 
 if __name__ == "__main__":
-    write_whole(MARGINS, margins_text(Path(*(sys.argv[1:] or ["suites"]))).encode())
+    write_whole(PRINTED, printed_text(Path(*(sys.argv[1:] or ["suites"]))).encode())

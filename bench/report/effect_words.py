@@ -42,8 +42,8 @@ _CHECK: TypeAdapter[Check] = TypeAdapter(Check)
 def effect_words(record: Mapping[str, Any]) -> str:
     """Return a row of `bench claims --json` in words; empty where it has no effect.
 
-    Such as `linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (holds if above 0), n = 5;
-    paper at least +4.8; smallest detectable effect 1.2`.
+    Such as `linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (90 % interval; holds if
+    above 0), n = 5; paper +4.8; smallest detectable effect 1.2`.
     """
     if record["effect"] is None:
         return ""
@@ -52,7 +52,8 @@ def effect_words(record: Mapping[str, Any]) -> str:
     unit = unit_of(check)
     number = number_words(record["effect"], record["low"], record["high"])
     text = f"{subject_words(check)}{worst}: {number}{' ' * bool(unit)}{unit}"
-    parts = [f"{text} (holds if {_expected_words(check)}), n = {record['n']}"]
+    level = "" if record["low"] is None else f"{100 * record['level']:.0f} % interval; "
+    parts = [f"{text} ({level}holds if {_expected_words(check)}), n = {record['n']}"]
     if (printed := _printed_words(check, record)) is not None:
         parts.append(printed)
     if seen := record["smallest_effect"]:
@@ -92,6 +93,7 @@ def subject_words(check: Check) -> str:
     """Return what a check's effect is of, in words."""
     metric = metric_words(check.metric) + _moment(check)
     pair, at = _pair(check.where, getattr(check, "than", None))
+    at += ", mean over all other settings" * getattr(check, "mean", False)
     match check:
         case Exceeds() | Equal() if check.than is None:
             return f"{metric}{f' - {check.value:g}' if check.value else ''}{at}"
@@ -193,13 +195,11 @@ def _expected_words(check: Check) -> str:
 
 
 def _printed_words(check: Check, record: Mapping[str, Any]) -> str | None:
-    """Return the least that the paper's printed numbers give, over the checks of the claim."""
-    margin, of = record["printed_margin"], record["stand_in_for"]
-    if record.get("printed_effect") is not None:
-        return f"paper{f' {metric_words(of)}' if of else ''} {record['printed_effect']}"
-    if margin is None or isinstance(check, Below):
+    """Return what the check gives on the paper's printed numbers; of several groups the least."""
+    effect, of = record["printed_effect"], record["stand_in_for"]
+    if effect is None or isinstance(check, Below):
         return None
     metric = f" {metric_words(of)}" if of else ""
     if isinstance(check, Flat | Equal):
-        return f"paper{metric} within ±{check.within - margin:.3g}"
-    return f"paper{metric} at least {record['threshold'] + margin:+.3g}"
+        return f"paper{metric} within ±{abs(effect):.3g}"
+    return f"paper{metric}{' at least' * (record['printed_groups'] > 1)} {effect:+.3g}"

@@ -9,11 +9,9 @@ from bench.analysis.claims import ClaimVerdict
 from bench.analysis.compared_effects import Outcome
 from bench.analysis.evidence import Evidence, by_claim
 from bench.analysis.verdicts import Verdict
-from bench.report.claim_rows import with_printed
 from bench.report.leaderboard import Run, runs_of
 from bench.report.origin import Origin, origin_of
 from bench.report.scale_words import scale_words
-from bench.suites.printed_effects import printed_effects
 
 Record = dict[str, Any]
 
@@ -57,9 +55,7 @@ def summarise(evidence: Evidence) -> Summary:
     for effect in evidence.effects:
         if effect.measured and effect.printed and effect.outcome:
             effects.setdefault(effect.artifact, Counter())[effect.outcome] += 1
-    printed = printed_effects(suite, evidence.paper)
     of_scale = JudgedScale(suite, evidence.scale, judged)
-    claim_rows_of = {name: claim_row(name, of_scale) for name in suite.claims}
     return Summary(
         suite=suite.name,
         scale=evidence.scale,
@@ -77,11 +73,9 @@ def summarise(evidence: Evidence) -> Summary:
         effects=effects,
         claims={claim.id: verdict for claim, verdict, _ in by_claim(judged)},
         rows={
-            name: with_printed(row, printed)
-            for name, row in claim_rows_of.items()
-            if row is not None
+            claim: row for claim in suite.claims if (row := claim_row(claim, of_scale)) is not None
         },
-        checks=[with_printed(j.record(), printed) for j in judged if j.counts and j.effect],
+        checks=[j.record() for j in judged if j.counts and j.effect],
         origin=origin_of(evidence.done),
         runs=runs_of(evidence.done),
     )

@@ -6,14 +6,14 @@ from typing import Any
 
 from bench.analysis.printed import (
     judge_printed,
-    margins_text,
+    printed_text,
     printed_verdict,
     published_scales,
     reached,
 )
 from bench.cells.cell import Cell
 from bench.cells.index import CellIndex
-from bench.papers.printed_margins import MARGINS
+from bench.papers.printed_checks import PRINTED
 from bench.papers.reader import PAPERS, load_paper
 from bench.suites.checks import Check
 from bench.suites.suite import Suite
@@ -99,6 +99,6 @@ def test_planted_opposites_fail() -> None:
     assert len(found) > 100
 
 
-def test_the_margins_that_are_shipped_are_those_of_the_printed_numbers() -> None:
-    """`make margins` writes them."""
-    assert MARGINS.read_text() == margins_text(SUITES)
+def test_what_is_shipped_of_checks_is_what_the_printed_numbers_give() -> None:
+    """`make printed` writes them."""
+    assert PRINTED.read_text() == printed_text(SUITES)

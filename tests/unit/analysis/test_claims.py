@@ -13,6 +13,7 @@ from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, whole_verd
 from bench.analysis.measured import number_at
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
+from bench.papers.printed_checks import PrintedCheck
 from bench.papers.reader import load_paper
 from bench.results.reader import Finished
 from bench.suites.checks import At, Check
@@ -333,16 +334,19 @@ def test_holm_withdraws_a_failure_that_many_checks_make_likely() -> None:
 
 
 def test_an_effect_too_small_to_be_seen_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    margins = {"made": 0.5}
-    monkeypatch.setattr(claims, "printed_margin", lambda suite, _: margins.get(suite))
+    printed = {"made": 0.5}
+    monkeypatch.setattr(
+        claims, "printed_check", lambda suite, *_: PrintedCheck(effect=printed[suite], groups=1)
+    )
     unsure = lambda c: float(c.seed * (2 if c.loss == "eqco" else -1)) + jitter(c)  # noqa: E731
     (judged,) = of_claim(BETTER, metric=unsure)
     assert str(judged.verdict) == "cannot tell here"
     assert judged.smallest_effect is not None
     assert judged.why == (
-        f"the printed effect is 0.5, the smallest detectable here {judged.smallest_effect:.2g}"
+        "the printed effect, 0.5, lies 0.5 from the threshold, "
+        f"and distances below {judged.smallest_effect:.2g} cannot be detected here"
     )
-    margins["made"] = 50.0
+    printed["made"] = 50.0
     assert [str(j.verdict) for j in of_claim(BETTER, metric=unsure)] == ["inconclusive"]
     assert [str(j.verdict) for j in of_claim(BETTER, metric=better)] == ["holds"]
 

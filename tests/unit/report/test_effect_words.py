@@ -19,14 +19,16 @@ DCL, INFONCE = {"loss": "dcl", "batch_size": 32}, {"loss": "infonce", "batch_siz
 EXCEEDS = {"check": "exceeds", "metric": "linear_top1", "where": DCL, "than": INFONCE}
 ROW = {
     "check": EXCEEDS, "effect": 0.356, "low": -1.07, "high": 1.78, "n": 5, "groups": 1,
-    "threshold": 0.0, "printed_margin": 4.8, "smallest_effect": 1.23, "stand_in_for": None,
+    "threshold": 0.0, "printed_effect": 4.8, "printed_groups": 2, "smallest_effect": 1.23,
+    "stand_in_for": None,
+    "level": 0.9,
 }  # fmt: skip
 
 
 def test_the_whole_sentence() -> None:
     assert effect_words(ROW) == (
-        "linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (holds if above 0), n = 5; "
-        "paper at least +4.8; smallest detectable effect 1.2"
+        "linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (90 % interval; holds if above "
+        "0), n = 5; paper at least +4.8; smallest detectable effect 1.2"
     )
 
 
@@ -42,25 +44,27 @@ def test_what_a_check_asks_for() -> None:
         ({"effect": None}, ""),
         ({"low": None, "high": None, "smallest_effect": None}, "+0.356 points (holds if above 0)"),
         ({"groups": 3}, "at batch 32, the worst of 3: +0.4 "),
-        ({"printed_margin": None}, "n = 5; smallest detectable effect 1.2"),
+        ({"printed_effect": None}, "n = 5; smallest detectable effect 1.2"),
         ({"stand_in_for": "knn_top1"}, "; paper kNN at least +4.8; "),
+        ({"printed_groups": 1}, "; paper +4.8; "),
         ({"low": 0.351, "high": 0.361}, ": +0.3560 [0.3510, 0.3610] points"),
         ({"low": 0.356, "high": 0.356}, ": +0.356 [0.356, 0.356] points"),
         (
             {"check": EXCEEDS | {"by": 1.0}, "threshold": 1.0},
-            "(holds if above 1), n = 5; paper at least +5.8; smallest detectable distance ",
+            "(90 % interval; holds if above 1), n = 5; paper at least +4.8; smallest detectable "
+            "distance ",
         ),
         (
             {
                 "check": {"check": "flat", "metric": "knn_top1", "over": "K", "within": 1.0},
-                "threshold": 1.0, "printed_margin": 0.8,
+                "threshold": 1.0, "printed_effect": -0.2,
             },
-            "kNN, change over K: +0.4 [-1.1, 1.8] points (holds if within ±1), n = 5; paper within "
-            "±0.2; smallest detectable distance from the threshold 1.2",
+            "kNN, change over K: +0.4 [-1.1, 1.8] points (90 % interval; holds if within ±1), "
+            "n = 5; paper within ±0.2; smallest detectable distance from the threshold 1.2",
         ),
         (
             {"check": {"check": "below", "metric": "mi_lower_bound", "bound": "mi_true"}},
-            "MI bound - mi true: +0.4 [-1.1, 1.8] nats (holds if at most 0), n = 5; smallest ",
+            "MI bound - mi true: +0.4 [-1.1, 1.8] nats (90 % interval; holds if at most 0), n = 5",
         ),
     ],
 )  # fmt: skip
@@ -79,6 +83,10 @@ AXIS = {"metric": "q_b", "over": "batch_size"}
         ({"check": "exceeds", "value": 50.0, "where": {"tau": 0.1}}, "q_B - 50 at tau 0.1"),
         ({"check": "equal", "value": 0.0, "within": 1.0, "where": A}, "q_B at dcl"),
         ({"check": "equal", "within": 1.0, "where": A, "than": B}, "q_B, dcl - infonce"),
+        (
+            {"check": "exceeds", "where": A, "than": B, "mean": True},
+            "q_B, dcl - infonce, mean over all other settings",
+        ),
         ({"check": "ordered", "direction": "rising"}, "q_B, step along batch (rising is +)"),
         ({"check": "change", "direction": "falling"}, "q_B, change over batch (falling is +)"),
         ({"check": "peak", "near": [8, 64]}, "q_B, batch 8 to 64 - elsewhere"),
