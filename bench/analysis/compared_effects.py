@@ -34,7 +34,9 @@ from bench.text import value_text
 class Outcome(StrEnum):
     """What a measured effect says beside the printed one."""
 
-    SAME = "same direction"  # the interval lies on the printed effect's side of 0
+    SAME = "same direction"  # the interval lies on the printed effect's side of 0 and holds it
+    SMALLER = "same direction, smaller"  # the interval lies between 0 and the printed effect
+    LARGER = "same direction, larger"
     OPPOSITE = "opposite direction"
     NONE = "none, as printed"  # printed as 0, and the interval is no further from it than rounding
     NONE_PRINTED = "none printed"  # printed as 0, and the interval lies beside it
@@ -136,8 +138,12 @@ def outcome_of(printed: float, half_unit: float, measured: Interval) -> Outcome:
         return Outcome.CANNOT_TELL if holds else Outcome.NOT_SEEN
     if is_none:
         return Outcome.NONE_PRINTED
-    same = printed > 0 if measured.low > 0 else printed < 0
-    return Outcome.SAME if same else Outcome.OPPOSITE
+    if (printed > 0) != (measured.low > 0):
+        return Outcome.OPPOSITE
+    nearest, furthest = sorted((abs(measured.low), abs(measured.high)))
+    if abs(printed) - half_unit > furthest:
+        return Outcome.SMALLER
+    return Outcome.LARGER if abs(printed) + half_unit < nearest else Outcome.SAME
 
 
 def compare_effects(

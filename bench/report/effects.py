@@ -12,7 +12,8 @@ EFFECTS_LEGEND = (
     "paper prints it. Measured: of means over seeds. Smallest detectable: the effect whose "
     "95 % interval would exclude 0 in four of five repetitions. Where the interval includes 0, "
     f"the outcome is '{Outcome.NOT_SEEN}' if the published effect lies outside the interval, and "
-    f"'{Outcome.CANNOT_TELL}' if it lies inside"
+    f"'{Outcome.CANNOT_TELL}' if it lies inside; elsewhere 'smaller' and 'larger' say that the "
+    "measured effect is, beyond its interval"
 )
 LEAST_DECIMALS = 2  # of measured effects
 COLUMNS = 2  # of a page on which figures stand side by side

@@ -221,8 +221,12 @@ def test_effects_of_combinations_of_settings_are_over_the_same_baseline() -> Non
 @pytest.mark.parametrize(
     ("printed", "low", "high", "outcome"),
     [
-        (4.8, 0.2, 1.0, Outcome.SAME),
-        (-4.8, -1.0, -0.2, Outcome.SAME),
+        (4.8, 0.2, 1.0, Outcome.SMALLER),
+        (-4.8, -1.0, -0.2, Outcome.SMALLER),
+        (0.8, 0.2, 1.0, Outcome.SAME),
+        (1.09, 0.2, 1.0, Outcome.SAME),  # 1.0, rounded
+        (0.2, 0.4, 1.0, Outcome.LARGER),
+        (-0.2, -1.0, -0.4, Outcome.LARGER),
         (4.8, -1.0, -0.2, Outcome.OPPOSITE),
         (-4.8, 0.2, 1.0, Outcome.OPPOSITE),
         (0.0, 0.2, 1.0, Outcome.NONE_PRINTED),
@@ -267,7 +271,7 @@ def test_records_hold_what_json_can_and_the_same_keys() -> None:
     assert (first["metric"], first["stand_in_for"]) == ("warped_knn_top1", "knn_top1")
     assert (first["published"], first["n"], first["level"]) == (4.8, 5, 0.95)
     assert first["low"] < first["measured"] < first["high"]
-    assert first["outcome"] == "same direction"
+    assert first["outcome"] == "same direction, smaller"
     assert len(first["cells"]) == 10
     (alone,) = (r for r in records if r["row"] is None)
     assert (alone["published"], alone["outcome"]) == (None, None)
@@ -310,7 +314,7 @@ def test_an_effect_without_learning_or_room_says_nothing(
     paper = load_paper("dcl")
     rows = compare_effects(suite, "cifar", cells, done, paper, rooms)
     (row, *_) = of_artifact(rows, "table-1-cifar10", "knn_top1")
-    assert row.outcome == (Outcome.NOT_JUDGED if why else Outcome.SAME)
+    assert row.outcome == (Outcome.NOT_JUDGED if why else Outcome.SMALLER)
     assert row.why == why
     assert row.measured is not None
     missing = compare_effects(

@@ -31,7 +31,7 @@ def test_a_row_stands_alone() -> None:
         "outcome",
     ]  # fmt: skip
     assert [entry.text for entry in table.rows[0]] == [
-        "32", "+4.8", "+4.00 [+3.53, +4.47]", "5", "0.64", "same direction"
+        "32", "+4.8", "+4.00 [+3.53, +4.47]", "5", "0.64", "same direction, smaller"
     ]  # fmt: skip
     published, measured = table.rows[0][1:3]
     assert published.row == "dcl/table-1-cifar10, row 11 less dcl/table-1-cifar10, row 1"
@@ -102,5 +102,5 @@ def test_why_effects_are_not_judged_stands_below_once() -> None:
     assert [row[at].text for row in table.rows[:3]] == [
         "not judged",
         "not judged",
-        "same direction",
+        "same direction, smaller",
     ]
