@@ -15,18 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from bench.analysis.causes import other_versions, same_model
 from bench.analysis.statistics import LEVEL, Estimate, estimate
 from bench.cells import CELLS
 from bench.errors import StoreError
 from bench.results.reader import Finished, Results
 
 ROUNDING = 1e-6  # numbers nearer than this, relatively, differ by the rounding of float32 alone
-CAUSES = (
-    "python", "device", "device_name", "dataset", "machine.processor", "code.commit",
-    "trained.step",
-)  # fmt: skip
-"""Of other numbers, in provenance; packages are too."""
-
 Record = dict[str, Any]
 BySeed = dict[int, float]
 
@@ -73,7 +68,8 @@ class Moved:
 
         {"same": cells equal to the bit, "moved": [{"id", "experiment", "seed", "metrics":
          {name: [here, there]}, "history": differs, "arrays": [names that differ],
-         "versions": {what: [here, there]} of those that differ}],
+         "versions": {what: [here, there]} of those that differ, "same_model": both record one
+         model of processor}],
          "only_here": cells, "only_there": cells,
          "metrics": [{"metric", "moved": cells, "largest_difference"}],
          "groups": [{"experiment", "settings", "metric", "n_here", "n_there", "here", "there",
@@ -140,21 +136,6 @@ def _other_history(mine: Finished, theirs: Finished) -> bool:
     return here != there
 
 
-def other_versions(mine: Record, theirs: Record) -> Record:
-    """Return what differs among that which may move a number; `trained.` is of the encoder.
-
-    Args:
-        mine: flat provenance.
-        theirs: that of the other result.
-    """
-    names = sorted(n for n in mine.keys() | theirs.keys() if _is_cause(n.removeprefix("trained.")))
-    return {n: [mine.get(n), theirs.get(n)] for n in names if mine.get(n) != theirs.get(n)}
-
-
-def _is_cause(name: str) -> bool:
-    return name in CAUSES or name.startswith("packages.")
-
-
 def _same(a: Any, b: Any) -> bool:
     if a is None or b is None:
         return False
@@ -174,6 +155,7 @@ def _compare_cell(
     if any(parts.values()):
         seed = fields.get("seed")
         parts["versions"] = other_versions(mine.provenance, theirs.provenance)
+        parts["same_model"] = same_model(mine.provenance, theirs.provenance)
         drift.cells.append({"id": name, "experiment": kind, "seed": seed} | parts)
     else:
         drift.same += 1

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from bench.analysis.drift import differing, other_versions
+from bench.analysis.causes import other_versions, same_model
+from bench.analysis.drift import differing
 from bench.cells.cell import Cell
 from bench.results.reader import Finished
 
@@ -17,7 +18,8 @@ def verified(
         {"id", "experiment", "seed", "same": to the bit, "largest_difference": of any metric,
          "metrics": {name: {"then", "now", "difference"}} of those that differ, "history": whether
          it differs, "arrays": [names of those that differ], "versions": {what: [then, now]} of
-         those that differ, "only_metrics": a table's row says no more, "error": why it failed}
+         those that differ, "same_model": both record one model of processor, "only_metrics": a
+         table's row says no more, "error": why it failed}
 
     Args:
         cell: the cell.
@@ -45,6 +47,7 @@ def verified(
         "history": parts["history"],
         "arrays": parts["arrays"],
         "versions": {} if now is None else other_versions(then.provenance, now.provenance),
+        "same_model": now is not None and same_model(then.provenance, now.provenance),
         "only_metrics": of_table,
         "error": error,
     }

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bench.analysis.causes import OTHER_MODEL, only_model
 from bench.analysis.drift import moved
 from bench.analysis.evidence import Evidence
 from bench.analysis.verdicts import Verdict
@@ -169,14 +170,7 @@ def print_drift(record: Record) -> None:
         f"{record['same']} cells identical to the bit, {len(record['moved'])} differ, "
         f"{record['only_here']} only in the first, {record['only_there']} only in the second"
     )
-    odd = [cell["id"] for cell in record["moved"] if not cell["versions"]]
-    if odd:
-        names = ", ".join(odd[:MOST_NAMED]) + (" ..." if len(odd) > MOST_NAMED else "")
-        print(
-            f"{counted(len(odd), 'cell')} with other results although code, packages and machine "
-            f"match: edited results or non-deterministic computation ({names}); `bench verify` "
-            "shows which side"
-        )
+    _print_causes(record["moved"])
     for metric in record["metrics"]:
         print(
             f"{metric['metric']}: {metric['moved']} cells, "
@@ -194,6 +188,29 @@ def print_drift(record: Record) -> None:
         print(
             f"{record['beyond_noise']} of {len(groups)} differing means are significant"
             + (f"; {len(groups) - MOST_SHOWN} more with --json" if len(groups) > MOST_SHOWN else "")
+        )
+
+
+def _print_causes(cells: Sequence[Record]) -> None:
+    """Print of how many cells nothing recorded, or the processor's model alone, explains it."""
+    odd = [cell for cell in cells if not cell["versions"]]
+    if odd:
+        names = ", ".join(cell["id"] for cell in odd[:MOST_NAMED])
+        names += " ..." if len(odd) > MOST_NAMED else ""
+        print(
+            f"{counted(len(odd), 'cell')} with other results although code, packages and machine "
+            f"match: edited results or non-deterministic computation ({names}); `bench verify` "
+            "shows which side"
+        )
+    if unknown := sum(not cell["same_model"] for cell in odd):
+        print(
+            f"for {unknown} of {len(odd)} the processor's model is not recorded on both sides: "
+            f"{OTHER_MODEL}"
+        )
+    if models := sum(only_model(cell["versions"]) for cell in cells):
+        print(
+            f"{counted(models, 'cell')} with other results where the processor's model or vector "
+            f"instructions alone differ: {OTHER_MODEL}"
         )
 
 

@@ -21,7 +21,8 @@ from bench.launch.devices import visible_gpus
 from bench.papers.reader import PAPERS, load_paper
 from bench.plugins.folders import GROUPS, Plugin, plugin_folders
 from bench.report.tables import Entry
-from bench.results.inspect import inspect
+from bench.results.digests import DIGESTS
+from bench.results.inspect import Inspected, inspect
 from bench.results.store import Store
 from bench.suites.load import known_suites
 from bench.text import counted
@@ -118,18 +119,29 @@ def _results(folder: Path) -> str:
 
 
 def _cells(folder: Path) -> str:
-    """Look at every file of every finished cell and trained encoder."""
+    """Look at every file of finished cells, trained encoders and exported tables."""
     inspected = inspect(folder)
     if inspected.faults:
-        remedy = "remove a folder to have its cell computed again"
-        raise StoreError(f"{'; '.join(inspected.faults)}; {remedy}")
+        remedy = ["remove a folder to have its cell computed again"]
+        only_tables = len(inspected.faults) == inspected.damaged_tables
+        raise StoreError("; ".join([*inspected.faults, *([] if only_tables else remedy)]))
     counts = f"{counted(inspected.cells, 'cell')} and {counted(inspected.encoders, 'encoder')}"
     parts = [f"{counts} finished, all readable"]
     if inspected.unverified:
         parts.append(f"{inspected.unverified} of them unverified (they have no digests)")
+    if inspected.tables:
+        parts.append(_tables_text(inspected))
     if inspected.other:
         parts.append(
             f"{len(inspected.other)} of experiments that this version does not have "
             f"({inspected.other[0]})"
         )
     return "; ".join([*parts, "`bench verify` computes them again"])
+
+
+def _tables_text(inspected: Inspected) -> str:
+    """Say how many files of exported tables there are, and how many have no digest."""
+    text = counted(inspected.tables, "file") + " of exported tables"
+    if inspected.unverified_tables:
+        return f"{text}, {inspected.unverified_tables} of them unverified (not in {DIGESTS})"
+    return f"{text}, as {DIGESTS} records them"

@@ -8,6 +8,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from bench.analysis.causes import OTHER_MODEL
 from bench.analysis.recomputed import verified
 from bench.cells.cell import Cell
 from bench.cli.options import AsJson, Scale, Seeds, SuiteName, Where, answer, under
@@ -134,6 +135,9 @@ def _drift(record: Record) -> str:
     parts = [*(["history"] if record["history"] else []), *record["arrays"]]
     text = f"largest difference of a metric {record['largest_difference']:.3g}"
     if parts:
-        return f"{text}; other {', '.join(parts)}"
-    alone = not record["only_metrics"] and not record["versions"]
-    return text + ("; the summary alone differs: was it altered?" if alone else "")
+        text += f"; other {', '.join(parts)}"
+    elif not record["only_metrics"] and not record["versions"]:
+        text += "; the summary alone differs: was it altered?"
+    if not record["versions"] and not record["same_model"]:
+        text += f"; the processor's model is not recorded: {OTHER_MODEL}"
+    return text

@@ -14,7 +14,7 @@ from bench.results.exchange.entry import KINDS, finished, is_id
 from bench.results.exchange.validate import OtherCode, check
 from bench.results.folder import CellFolder
 from bench.results.records import LaunchRecord, SubmissionRecord, read_record
-from bench.results.tables import read_table, table_files
+from bench.results.tables import read_manifest, read_table, table_files
 
 
 @dataclass
@@ -24,12 +24,15 @@ class Inspected:
     cells: int = 0  # finished and sound
     encoders: int = 0
     unverified: int = 0  # of these, those without digests
+    tables: int = 0  # sound files of exported tables
+    unverified_tables: int = 0  # of these, those that have no digest
+    damaged_tables: int = 0  # of the faults
     faults: list[str] = field(default_factory=list)
     other: list[str] = field(default_factory=list)  # cells that this code does not have
 
 
 def inspect(root: Path) -> Inspected:
-    """Look at every file of a results folder: of finished cells, encoders, attempts, launches.
+    """Look at every file of a results folder: cells, encoders, attempts, launches, tables.
 
     Args:
         root: the results.
@@ -50,11 +53,32 @@ def inspect(root: Path) -> Inspected:
                 inspected.encoders += kind == TRAINED
                 inspected.unverified += not checked.verified
     inspected.faults += _faults_of_others(root)
+    _inspect_tables(root, inspected)
     return inspected
 
 
+def _inspect_tables(root: Path, inspected: Inspected) -> None:
+    """Hold the files of exported tables against their digests, where they have some."""
+    files = table_files(root)
+    try:
+        digests = read_manifest(root) if files else {}
+    except StoreError as fault:
+        inspected.faults.append(str(fault))
+        inspected.damaged_tables += 1
+        return
+    for path in files:
+        try:
+            read_table(path)
+        except StoreError as fault:
+            inspected.faults.append(str(fault))
+            inspected.damaged_tables += 1
+        else:
+            inspected.tables += 1
+            inspected.unverified_tables += path.name not in digests
+
+
 def _faults_of_others(root: Path) -> Iterator[str]:
-    """Yield what is wrong with attempts, checkpoints, tables, launches and submissions."""
+    """Yield what is wrong with attempts, checkpoints, launches and submissions."""
     for folder in (p for kind in KINDS for p in sorted((root / kind).glob("*")) if is_id(p.name)):
         for path in attempt_files(folder / "attempts"):
             try:
@@ -64,11 +88,6 @@ def _faults_of_others(root: Path) -> Iterator[str]:
         try:
             check_sealed(CellFolder(folder).checkpoint_file)
         except Damaged as fault:
-            yield str(fault)
-    for path in table_files(root):
-        try:
-            read_table(path)
-        except StoreError as fault:
             yield str(fault)
     launches = root / "launches"
     given = sorted((launches / "slurm").glob("*.json"))

@@ -21,6 +21,8 @@ NUMBERS = (
     "packed", "peak_memory_gb", "ranks", "stack", "threads", "wall_s",
 )  # fmt: skip
 MOST_NESTED = 4  # trained, machine, processor: 3
+CPUINFO = Path("/proc/cpuinfo")
+MODEL = ("cpu family", "model", "stepping")  # of CPUINFO, on x86
 LONGEST_TEXT = 1000  # characters of a value
 PACKAGES = ("torch", "numpy", "scipy", "scikit-learn")
 
@@ -55,12 +57,35 @@ def _version(package: str) -> str | None:
 @cache
 def processor() -> str:
     """Return the name of this machine's processor, empty if it has none."""
+    return _cpuinfo().get("model name") or platform.processor()
+
+
+@cache
+def processor_model() -> str | None:
+    """Return the model behind the name, "family 25 model 17 stepping 1"; None where none is told.
+
+    Virtual machines give processors of several models one name; their float32 sums may differ.
+    """
+    known = _cpuinfo()
+    if not all(known.get(key) for key in MODEL):
+        return None
+    return " ".join(f"{key.removeprefix('cpu ')} {known[key]}" for key in MODEL)
+
+
+def _cpuinfo() -> dict[str, str]:
+    """Return what Linux says of the first processor; nothing elsewhere."""
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        first = CPUINFO.read_text(encoding="utf-8", errors="replace").partition("\n\n")[0]
     except OSError:
-        return platform.processor()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
+        return {}
+    pairs = (line.partition(":") for line in first.splitlines())
+    return {key.strip(): value.strip()[:LONGEST_TEXT] for key, _, value in pairs}
+
+
+def _cpu_capability() -> str | None:
+    """Return the vector instructions that PyTorch uses; None where it is not loaded."""
+    torch = sys.modules.get("torch")
+    return None if torch is None else str(torch.backends.cpu.get_cpu_capability())
 
 
 def describe(device: str, threads: int, plugins: Iterable[Plugin] = ()) -> dict[str, Any]:
@@ -79,6 +104,8 @@ def describe(device: str, threads: int, plugins: Iterable[Plugin] = ()) -> dict[
             "system": platform.system(),
             "architecture": platform.machine(),
             "processor": processor(),
+            "processor_model": processor_model(),
+            "cpu_capability": _cpu_capability(),
             "cores": os.cpu_count(),
         },
         "device": device,

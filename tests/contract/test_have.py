@@ -39,9 +39,33 @@ def test_tables_that_were_altered_or_are_none_are_one_line(workspace: Workspace)
     assert (answer.status, answer.err) == (
         2, f"bench: {name}: has a SHA-256 that differs from digests.json; export it again\n",
     )  # fmt: skip
+    sick = workspace.call("--results", "tables", "doctor", "--json")
+    assert (sick.status, _cells_detail(sick.json)) == (
+        1, f"{name}: has a SHA-256 that differs from digests.json; export it again",
+    )  # fmt: skip
     answer = workspace.call("status", "small", "--have", "suites")
     assert (answer.status, answer.err) == (
         2,
         "bench: --have suites: no exported tables there; `bench export SUITE --to FOLDER` writes "
         "them\n",
     )
+
+
+def test_doctor_counts_the_tables_that_no_digest_covers(workspace: Workspace) -> None:
+    workspace.suite(SUITE)
+    assert workspace.call(*RUN, "--where", "mi_true=2").status == 0
+    assert workspace.call("export", "small", "--to", "tables").status == 0
+    sound = workspace.call("--results", "tables", "doctor", "--json")
+    assert "; 1 file of exported tables, as digests.json" in _cells_detail(sound.json)
+    (workspace.root / "tables" / "own.csv").write_text("cell\n", "utf-8")
+    answer = workspace.call("--results", "tables", "doctor", "--json")
+    assert answer.status == sound.status
+    detail = _cells_detail(answer.json)
+    assert "; 2 files of exported tables, 1 of them unverified (not in" in detail
+    (workspace.root / "tables" / "digests.json").unlink()
+    detail = _cells_detail(workspace.call("--results", "tables", "doctor", "--json").json)
+    assert "; 2 files of exported tables, 2 of them unverified" in detail
+
+
+def _cells_detail(findings: list[dict[str, str]]) -> str:
+    return next(finding["detail"] for finding in findings if finding["what"] == "cells")

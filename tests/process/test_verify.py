@@ -45,7 +45,7 @@ def test_the_same_to_the_bit_and_nothing_written(done: Workspace) -> None:
         assert row == {
             "id": row["id"], "experiment": "gaussian-mi", "seed": 0, "same": True,
             "largest_difference": 0.0, "metrics": {}, "history": False, "arrays": [],
-            "versions": {}, "only_metrics": False, "error": None,
+            "versions": {}, "same_model": row["same_model"], "only_metrics": False, "error": None,
         }  # fmt: skip
     assert picture(done.root / "results") == before
     told = "small at scale tiny:\n4 cells computed again: 4 identical to the bit\n"
@@ -82,6 +82,21 @@ def test_other_versions_are_named(done: Workspace) -> None:
     rows = {row["id"]: row for row in done.call("verify", "small", "--json").json}
     assert rows[first.name]["versions"] == {"packages.torch": ["1.0", true]}
     assert (rows[second.name]["same"], rows[second.name]["history"]) == (False, True)
+
+
+def test_the_model_of_the_processor_may_be_the_reason(done: Workspace) -> None:
+    """Not recorded, it may be; recorded and other, it is named; the same, it is not the reason."""
+    folder = summaries(done)[0].parent
+    set_metric(folder / "summary.json", "mi_lower_bound", 1.5)
+    origin = json.loads((folder / "provenance.json").read_text())
+    told = "; the processor's model is not recorded: another processor of the same name may be"
+    for model, reason in ((None, True), ("family 1 model 2 stepping 3", False)):
+        alter(folder / "provenance.json", machine=origin["machine"] | {"processor_model": model})
+        out = done.call("verify", "small").out
+        assert (told in out) == reason
+        assert (f"machine.processor_model: then {model}, now family" in out) == (not reason)
+    alter(folder / "provenance.json", machine=origin["machine"])
+    assert told not in done.call("verify", "small").out
 
 
 def test_a_sample_is_the_same_each_time(done: Workspace) -> None:

@@ -1,0 +1,65 @@
+"""Why two results of one cell may differ: what their provenance says otherwise."""
+
+from typing import Any
+
+MODEL = "machine.processor_model"
+RECORDED_LATER = (MODEL, "machine.cpu_capability")  # older results lack them
+CAUSES = (
+    "python", "device", "device_name", "dataset", "machine.processor", "code.commit",
+    "trained.step", *RECORDED_LATER,
+)  # fmt: skip
+"""Of other numbers, in provenance; packages are too."""
+OTHER_MODEL = "another processor of the same name may be the reason"
+
+Record = dict[str, Any]
+
+
+def other_versions(mine: Record, theirs: Record) -> Record:
+    """Return what differs among that which may move a number; `trained.` is of the encoder.
+
+    Args:
+        mine: flat provenance.
+        theirs: that of the other result.
+    """
+    names = sorted(n for n in mine.keys() | theirs.keys() if _is_cause(_plain(n)))
+    return {
+        n: [mine.get(n), theirs.get(n)]
+        for n in names
+        if mine.get(n) != theirs.get(n) and not _is_unknown(n, mine, theirs)
+    }
+
+
+def same_model(mine: Record, theirs: Record) -> bool:
+    """Whether both record one model of processor, for the encoder too if one was trained.
+
+    Args:
+        mine: flat provenance.
+        theirs: that of the other result.
+    """
+    names = {MODEL}
+    if any(n.startswith("trained.") for n in (*mine, *theirs)):
+        names.add(f"trained.{MODEL}")
+    return all(mine.get(n) is not None and mine.get(n) == theirs.get(n) for n in names)
+
+
+def only_model(versions: Record) -> bool:
+    """Whether nothing differs but the model behind one name of a processor.
+
+    Args:
+        versions: of `other_versions`.
+    """
+    return bool(versions) and all(_plain(name) in RECORDED_LATER for name in versions)
+
+
+def _plain(name: str) -> str:
+    return name.removeprefix("trained.")
+
+
+def _is_cause(name: str) -> bool:
+    return name in CAUSES or name.startswith("packages.")
+
+
+def _is_unknown(name: str, mine: Record, theirs: Record) -> bool:
+    """Whether one side was written before the name was recorded: that is no difference."""
+    lacks = mine.get(name) is None or theirs.get(name) is None
+    return lacks and _plain(name) in RECORDED_LATER
