@@ -43,7 +43,7 @@ EXPORTED = {
     "baseline.search-batch.csv.gz": "dc508e3f1820fad4",
     "baseline.search-queue.csv.gz": "dc508e3f1820fad4",
     "detection.eqco-table-8.csv.gz": "ea48df12b4b68fdd",
-    "digests.json": "6427e1b3dee48416",
+    "digests.json": "5baf9f696f8734c6",
     "finetune.unigrad-table-9.csv.gz": "5bf8458303e79567",
     "gaussian-mi.csv": "490373fe6872e71a",
     "gaussian-mi.history.csv": "85533756ac500fd5",
