@@ -3,7 +3,7 @@
 Settings have the names that suite files give them; `docs/reference/python.md` lists every column.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,19 +14,18 @@ import pandas as pd
 from bench.analysis.frame import history_frame, measured_frame, published_frame, record_frame
 from bench.cells.baseline import without_baselines
 from bench.cli.cell_command import cell_command
-from bench.cli.evidence import done_of, evidence_of
-from bench.cli.selection import Chosen, Selection, choose
+from bench.cli.evidence import AS_ARGUMENT, done_of, evidence_of
+from bench.cli.python_arguments import Settings, values_of, whole_numbers
+from bench.cli.selection import Selection, choose
 from bench.cli.workspace import workspace_of
 from bench.errors import BenchError, DiskFailure, Interrupted
 from bench.papers.reader import PAPERS, load_paper
 from bench.results.reader import Done
-from bench.suites.suite import Scalar
 
 if TYPE_CHECKING:
     from bench.experiments.loaded_encoder import LoadedEncoder
 
 Folder = str | Path | None
-Settings = Mapping[str, Scalar | Sequence[Scalar]]
 
 
 def load(
@@ -278,23 +277,15 @@ def _selected(
     changes: Settings | None = None,
     **folders: Folder,
 ) -> Selection:
-    chosen = None if seeds is None else [_plain(seed) for seed in seeds]
-    whole = all(type(seed) is int and seed >= 0 for seed in chosen or ())
-    if chosen is not None and not (chosen and whole):
-        raise BenchError(f"seeds {chosen}: expected whole numbers, such as [0, 1, 2]")
-    rules, given, at = _listed(where), _listed(changes), workspace_of(**folders)
-    return choose(at, suite, scale=scale, where=rules, seeds=chosen, changes=given)
-
-
-def _listed(settings: Settings | None) -> Chosen:
-    one = (str, int, float, type(None), np.generic)
-    listed = {k: [v] if isinstance(v, one) else list(v) for k, v in (settings or {}).items()}
-    return {k: [_plain(value) for value in values] for k, values in listed.items()}
-
-
-def _plain(value: Any) -> Any:  # a number of numpy as one of Python
-    return value.item() if isinstance(value, np.generic) else value
+    rules, given, at = (
+        values_of("where", where),
+        values_of("changes", changes),
+        workspace_of(**folders),
+    )
+    return choose(
+        at, suite, scale=scale, where=rules, seeds=whole_numbers("seeds", seeds), changes=given
+    )
 
 
 def _done(selection: Selection) -> Done:
-    return done_of(selection, without_baselines(selection.cells) or selection.cells)
+    return done_of(selection, without_baselines(selection.cells) or selection.cells, AS_ARGUMENT)

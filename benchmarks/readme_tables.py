@@ -21,7 +21,7 @@ from bench.analysis.verdicts import Verdict
 from bench.cli.claims import describe_claims
 from bench.cli.evidence import evidence_of
 from bench.cli.selection import select_scales
-from bench.cli.workspace import Workspace
+from bench.cli.workspace import Workspace, workspace_of
 from bench.estimate.machine import Machine
 from bench.papers.reader import PAPERS, load_paper
 from bench.results.reader import Results
@@ -40,11 +40,11 @@ VERDICTS = ("holds", "partly holds", "fails", "inconclusive", "cannot tell here"
 @cache
 def evidence() -> list[Evidence]:
     """Return what the reference results say, of every suite and scale that they have cells of."""
-    results = Results(REFERENCE)
+    results, workspace = Results(REFERENCE), workspace_of(suites=SUITES, results=REFERENCE)
     return [
         evidence_of(selection)
         for path in suite_paths(SUITES).values()
-        for selection in select_scales(path, REFERENCE)
+        for selection in select_scales(path, workspace)
         if results.finished(selection.cells)
     ]
 

@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Self
 
 import typer
@@ -14,6 +13,7 @@ from bench.analysis.claims import ONLY_RUNS, ClaimVerdict, Judged, judge_claims
 from bench.analysis.coverage import claim_places
 from bench.analysis.evidence import Evidence, by_claim
 from bench.cells.baseline import baselines_among, without_baselines
+from bench.cli.command_line import command_line
 from bench.cli.completion import paper_names, suite_names, verdict_names
 from bench.cli.evidence import evidence_of, reference_hint
 from bench.cli.options import AsJson, Scale, Seeds, Where, answer
@@ -64,7 +64,7 @@ def claims(
             raise BenchError("--where and --seeds choose cells of a suite: name one")
         every = describe_claims(context.obj, paper=paper, scale=scale)
         records = [r for r in every if chosen.takes(r, r["overall"])]
-        answer(records, lambda _: print_all_claims(records, chosen, context.obj.results), as_json)
+        answer(records, lambda _: print_all_claims(records, chosen, context.obj), as_json)
     else:
         if paper is not None:
             raise BenchError("--paper filters the claims of all suites: leave the suite out")
@@ -76,7 +76,7 @@ def claims(
             if chosen.takes(checks[0].record(), str(whole))
         ]
         records = [judged.record() for _, _, checks in shown for judged in checks]
-        answer(records, lambda _: print_claims(evidence, shown, selection.words), as_json)
+        answer(records, lambda _: print_claims(evidence, shown, selection.command("show")), as_json)
     if any(record["verdict"] == "fails" for record in records):
         raise typer.Exit(1)
     asked_for_untested = verdict == ClaimVerdict.NOT_TESTED and records
@@ -157,14 +157,14 @@ def totals_text(name: str, verdicts: Sequence[str]) -> str:
 
 
 def print_claims(
-    evidence: Evidence, shown: Sequence[tuple[Claim, ClaimVerdict, list[Judged]]], words: str
+    evidence: Evidence, shown: Sequence[tuple[Claim, ClaimVerdict, list[Judged]]], show: str
 ) -> None:
     """Print each claim with its sentence, and each of its checks with its effect in words.
 
     Args:
         evidence: of the cells that were asked for.
         shown: each claim, its verdict and its checks.
-        words: what names these cells on a command line, behind the verb.
+        show: the command that prints what was measured.
     """
     suite, scale = evidence.suite, evidence.suite.scales[evidence.scale]
     print_line(
@@ -188,9 +188,7 @@ def print_claims(
             )
     print_doubts(evidence.done)
     if not suite.claims:
-        print_line(
-            f"The suite tests no claim of a paper; `bench show {words}` prints what it measured."
-        )
+        print_line(f"The suite tests no claim of a paper; `{show}` prints what it measured.")
     elif not shown:
         print_line(f"None of the suite's {len(suite.claims)} claims matches.")
 
@@ -209,7 +207,7 @@ def print_claim(paper: str, name: str, verdict: str, sentence: str) -> None:
     print_line(f'"{sentence}"', indent="  ")
 
 
-def print_all_claims(records: Sequence[Record], chosen: Filter, results: Path) -> None:
+def print_all_claims(records: Sequence[Record], chosen: Filter, workspace: Workspace) -> None:
     """Print each claim of the papers at each scale that has results, and how many there are.
 
     What was not tested is counted, and listed only where a filter was given.
@@ -217,7 +215,7 @@ def print_all_claims(records: Sequence[Record], chosen: Filter, results: Path) -
     Args:
         records: a row for each claim, or check of it that was judged.
         chosen: which of them were asked for.
-        results: the folder that they were judged from.
+        workspace: the folders that they were judged from.
     """
     overall = {(r["paper"], r["claim"]): r["overall"] for r in records}
     listed = [r for r in records if r["suite"] or chosen.is_any]
@@ -235,12 +233,15 @@ def print_all_claims(records: Sequence[Record], chosen: Filter, results: Path) -
             print_line(r["missing"] or "", indent="    ")
     print()
     if listed and len(listed) < len(records):
-        print_line("`bench claims --verdict 'not tested'` lists those, each with the reason.")
+        untested = command_line(workspace, "claims", "--verdict 'not tested'")
+        print_line(f"`{untested}` lists those, each with the reason.")
     for paper in dict.fromkeys(r["paper"] for r in records):
         print(totals_text(paper, [v for (of, _), v in overall.items() if of == paper]))
-    print(totals_text("in all", list(overall.values())))
     if not records:
-        print("no claim matches; `bench claims` lists all that have results")
-    elif chosen.verdict is None and not any(r["suite"] for r in records):
-        hint = reference_hint(results)
+        every = command_line(workspace, "claims")
+        print_line(f"No claim matches; `{every}` lists all that have results.")
+        return
+    print(totals_text("in all", list(overall.values())))
+    if chosen.verdict is None and not any(r["suite"] for r in records):
+        hint = reference_hint(workspace.results)
         print_line(f"No results here test any of these claims; `bench run SUITE` makes some{hint}.")

@@ -14,7 +14,7 @@ from bench.cells.cell import Cell
 from bench.cli.effects import print_effects
 from bench.cli.evidence import evidence_of
 from bench.cli.options import AsJson, Scale, Seeds, Where, answer
-from bench.cli.selection import select
+from bench.cli.selection import Selection, select
 from bench.cli.terminal import interval_text, print_doubts, print_line, print_rows, print_table
 from bench.errors import BenchError, NothingMeasured
 from bench.report.tables import (
@@ -75,7 +75,7 @@ def compare(
         answer([e.record() for e in evidence.effects], lambda _: print_effects(evidence), as_json)
         raise typer.Exit(0 if any(e.measured for e in evidence.effects) else NOTHING_MEASURED)
     records = [row.record() for row in evidence.compared]
-    answer(records, lambda _: print_comparison(evidence, selection.words), as_json)
+    answer(records, lambda _: print_comparison(evidence, selection), as_json)
     measured = any(record["measured"] is not None for record in records)
     differs = any(record["verdict"] == "differs" for record in records)
     raise typer.Exit(int(differs) if measured else NOTHING_MEASURED)
@@ -100,20 +100,20 @@ def describe_drift(here: Path, there: Path, cells: Sequence[Cell] | None = None)
     return record
 
 
-def print_comparison(evidence: Evidence, words: str) -> None:
+def print_comparison(evidence: Evidence, selection: Selection) -> None:
     """Print the tables in the paper's layout, and the verdicts.
 
     Args:
         evidence: of the cells that were asked for.
-        words: what names these cells on a command line, behind the verb.
+        selection: those cells.
     """
     suite = evidence.suite
     what = suite.scales[evidence.scale].what
     print(f"{suite.name} at scale {evidence.scale}: {what}")
-    hint = "" if evidence.done else f"; `bench run {words}` computes them"
+    hint = "" if evidence.done else f"; `{selection.command('run')}` computes them"
     print(f"{len(evidence.done)} of {len(evidence.cells)} cells done{hint}")
     if evidence.done and not any(row.measured for row in evidence.compared):
-        _print_why_not(evidence, words)
+        _print_why_not(evidence, selection)
     if any(row.measured for row in evidence.compared):
         _print_values(evidence)
     if not evidence.is_published and any(e.printed and e.measured for e in evidence.effects):
@@ -149,7 +149,7 @@ def _has_measured(table: Table) -> bool:
     return any(entry.verdict not in (None, Verdict.MISSING) for row in table.rows for entry in row)
 
 
-def _print_why_not(evidence: Evidence, words: str) -> None:
+def _print_why_not(evidence: Evidence, selection: Selection) -> None:
     """Print why no number stands beside a printed one, and which verb has an answer."""
     suite, scale = evidence.suite, evidence.suite.scales[evidence.scale]
     why = "The suite compares no printed value"
@@ -159,8 +159,8 @@ def _print_why_not(evidence: Evidence, words: str) -> None:
             f"cells of this scale ({scale.protocol})"
         )
     print_line(
-        f"{why}; `bench show {words}` prints what was measured, `bench claims {words}` judges the "
-        "paper's claims."
+        f"{why}; `{selection.command('show')}` prints what was measured, "
+        f"`{selection.command('claims')}` judges the paper's claims."
     )
 
 
@@ -221,7 +221,7 @@ def _group_row(group: Record, groups: Sequence[Record]) -> list[Entry]:
         if any(other["settings"].get(k) != v for other in groups)
     }
     beyond = "one seed" if group["p_value"] is None else "yes" if group["beyond_noise"] else "no"
-    settings = ", ".join(f"{k} {value_text(v, null='')}" for k, v in varied.items())
+    settings = ", ".join(f"{k} {value_text(v)}" for k, v in varied.items())
     return [
         Entry(beyond),
         Entry(group["metric"]),

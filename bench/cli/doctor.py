@@ -15,6 +15,7 @@ from bench.cells.losses import every_loss
 from bench.cli.options import AsJson, answer
 from bench.cli.selection import select_scales
 from bench.cli.terminal import print_rows
+from bench.cli.workspace import Workspace
 from bench.environment import cores
 from bench.errors import BenchError, StoreError
 from bench.launch.devices import visible_gpus
@@ -37,12 +38,12 @@ Finding = dict[str, Any]
 
 def doctor(context: typer.Context, as_json: AsJson = False) -> None:
     """Say what this machine can do, and whether suites and results are sound."""
-    findings = examine(context.obj.suites, context.obj.results)
+    findings = examine(context.obj)
     answer(findings, print_findings, as_json)
     raise typer.Exit(any(finding["state"] == "bad" for finding in findings))
 
 
-def examine(suites: Path, results: Path) -> list[Finding]:
+def examine(workspace: Workspace) -> list[Finding]:
     """Return findings {what, state: ok or bad, detail}."""
     gpus = visible_gpus()
     return [
@@ -55,9 +56,9 @@ def examine(suites: Path, results: Path) -> list[Finding]:
         _finding("slurm", True, shutil.which("sbatch") or "no sbatch on the path"),
         _checked("published facts", _published),
         _checked("plug-ins", _plugins),
-        _checked("suites", lambda: _suites(suites, results)),
-        _checked("results", lambda: _results(results)),
-        _checked("cells", lambda: _cells(results)),
+        _checked("suites", lambda: _suites(workspace)),
+        _checked("results", lambda: _results(workspace.results)),
+        _checked("cells", lambda: _cells(workspace.results)),
     ]
 
 
@@ -102,11 +103,11 @@ def _plugins() -> str:
     return "; ".join(details) or "none installed"
 
 
-def _suites(folder: Path, results: Path) -> str:
-    paths = known_suites(folder)
+def _suites(workspace: Workspace) -> str:
+    paths = known_suites(workspace.suites)
     for path in paths.values():
-        select_scales(path, results)
-    return f"{len(paths)} in {folder}, all sound"
+        select_scales(path, workspace)
+    return f"{len(paths)} in {workspace.suites}, all sound"
 
 
 def _results(folder: Path) -> str:

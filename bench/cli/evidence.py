@@ -11,6 +11,9 @@ from bench.cli.selection import Selection
 from bench.errors import NothingMeasured
 from bench.results.reader import Done, Results
 
+AS_OPTION, AS_ARGUMENT = "--results {}", "results='{}'"
+"""How the terminal, and Python, name a folder of results."""
+
 
 def evidence_of(selection: Selection) -> Evidence:
     """Return what was measured of a selection, beside what was published, and the verdicts."""
@@ -31,13 +34,18 @@ def results_of(selection: Selection) -> Results:
     """
     if not selection.results.exists():
         raise NothingMeasured(
-            f"{selection.results}: no such results folder; `bench run {selection.words}` makes one"
+            f"{selection.results}: no such results folder; `{selection.command('run')}` makes one"
         )
     return Results(selection.results)
 
 
-def done_of(selection: Selection, cells: Sequence[Cell]) -> Done:
+def done_of(selection: Selection, cells: Sequence[Cell], given: str = AS_OPTION) -> Done:
     """Return the finished ones of these cells of a selection.
+
+    Args:
+        selection: whose results are read.
+        cells: of the selection.
+        given: how the caller names a folder of results.
 
     Raises:
         NothingMeasured: there are none.
@@ -46,15 +54,19 @@ def done_of(selection: Selection, cells: Sequence[Cell]) -> Done:
     if not done:
         raise NothingMeasured(
             f"{selection.title}: none of {len(cells)} cells is done in {selection.results}; "
-            f"`bench run {selection.words}` computes them{reference_hint(selection.results)}"
+            f"`{selection.command('run')}` computes them"
+            f"{reference_hint(selection.results, given)}"
         )
     return done
 
 
-def reference_hint(results: Path) -> str:
+def reference_hint(results: Path, given: str = AS_OPTION) -> str:
     """Return where to look in place of a results folder that has no answer; empty: nowhere."""
     reference = results / "reference"
-    return f"; `--results {reference}` reads the runs of reference" if reference.is_dir() else ""
+    hint = ""
+    if reference.is_dir():
+        hint = f"; `{given.format(reference)}` reads the runs of reference"
+    return hint
 
 
 def rooms_of(selection: Selection) -> Rooms:

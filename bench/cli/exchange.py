@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from bench.cli.evidence import results_of
-from bench.cli.options import AsJson, Scale, SuiteNames, answer, under
+from bench.cli.options import AsJson, Scale, SuiteNames, answer, check_folder, under
 from bench.cli.selection import Selection, select
 from bench.errors import BenchError, choices
 from bench.results.exchange.merge import Archive, Folder, Source
@@ -126,6 +126,8 @@ def export_selections(
     archive = to.name.endswith(SUFFIXES)
     if not archive and to.suffix in (".csv", ".gz", ".parquet", ".tgz", ".xz", ".zip"):
         raise BenchError(f"--to {to}: expected a folder, for CSV tables, or a .tar or .tar.gz file")
+    if not archive:
+        check_folder(to, "export")
     if not archive and encoders:
         raise BenchError(
             f"--encoders: tables cannot hold encoders; --to {to}.tar exports them, for other "
@@ -163,8 +165,7 @@ def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> R
     """
     if form not in FORMS:
         raise BenchError(f"--as {form}: unknown. {choices(form, list(FORMS))}")
-    if to.exists() and not to.is_dir():
-        raise BenchError(f"--to {to}: is a file; --as {form} writes a folder")
+    check_folder(to, f"--as {form}")
     check_finished(chosen)
     if form == "safetensors":
         from bench.experiments.exported_encoder import export_encoders  # loads torch

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bench.cli.options import AsJson, answer
+from bench.cli.options import AsJson, answer, check_folder
 from bench.cli.terminal import print_rows
 from bench.errors import BenchError, choices
 from bench.files.atomic import write_whole
@@ -36,6 +36,8 @@ def methods(
     """List the methods by their settings; describe one beside its paper and released code."""
     if to is not None and name is not None:
         raise BenchError("--to writes all methods on one page: leave the name out")
+    if to is not None:
+        check_folder(to, "methods")
     records = describe_methods(context.obj.suites, name)
     if to is None:
         answer(records, print_methods, as_json)

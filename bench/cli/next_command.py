@@ -1,6 +1,6 @@
 """Which command goes on from what was measured."""
 
-from bench.cli.selection import Selection, command_words
+from bench.cli.selection import Selection
 
 
 def next_command(selection: Selection, whole: bool) -> str:
@@ -10,14 +10,14 @@ def next_command(selection: Selection, whole: bool) -> str:
         selection: what was looked at.
         whole: whether all of its cells are done.
     """
-    suite, words = selection.suite, command_words(selection.suite.name, selection.scale)
+    suite, whole_suite = selection.suite, selection.whole
     published = suite.scales[selection.scale].protocol == "published"
     if not whole:
-        return f"`bench run {selection.words}` computes the rest"
+        return f"`{selection.command('run')}` computes the rest"
     if selection.changes:
-        return f"`bench show {words}` shows the suite's own cells"
+        return f"`{whole_suite.command('show')}` shows the suite's own cells"
     if published and suite.compare:
-        return f"`bench compare {words}` compares it with the printed values"
+        return f"`{whole_suite.command('compare')}` compares it with the printed values"
     if suite.claims:
-        return f"`bench claims {words}` judges the paper's claims on it"
-    return f"`bench report {words}` writes pages and figures"
+        return f"`{whole_suite.command('claims')}` judges the paper's claims on it"
+    return f"`{whole_suite.command('report')}` writes pages and figures"

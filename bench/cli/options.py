@@ -10,6 +10,7 @@ import typer
 from bench.cells.cell import Cell
 from bench.cli.completion import scale_names, suite_names
 from bench.environment import place
+from bench.errors import BenchError
 from bench.results.store import CellState, State
 from bench.text import plain_text
 
@@ -88,6 +89,21 @@ def answer(record: Any, show: Any, as_json: bool) -> None:
         print(json.dumps(record, indent=1, allow_nan=False))
     else:
         show(record)
+
+
+def check_folder(to: Path, verb: str) -> None:
+    """Refuse what `--to` names if a folder cannot be there.
+
+    Args:
+        to: as given.
+        verb: what would write it.
+
+    Raises:
+        BenchError: it, or a folder that it would lie in, is a file.
+    """
+    for path in (to, *to.parents):
+        if path.is_file():
+            raise BenchError(f"--to {to}: {path} is a file; {verb} writes a folder")
 
 
 def failures_of(cells: Sequence[Cell], states: Sequence[CellState]) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ from bench.cli.options import (
     answer,
 )
 from bench.cli.plan_text import print_plan
-from bench.cli.selection import Selection, select
+from bench.cli.selection import Selection, select, select_scales
 from bench.environment import step_kind
 from bench.errors import BenchError, LaunchError
 from bench.estimate.budget import Choice, Needed, choose
@@ -59,6 +59,7 @@ def plan(
     selection = select(
         context.obj, suite, scale=scale, where=where, seeds=seeds, have=have, changes=changes
     )
+    select_scales(selection.path, context.obj)  # a mistake in another scale is one for the report
     if limit_gpu_hours is not None:
         check_of_suite(selection)
     data = context.obj.data if probe else None
@@ -181,10 +182,9 @@ def _limited(chosen: Sequence[Selection], prediction: Prediction, limit_hours: f
     try:
         choice = choose(prediction.estimates, claims, printed, 3600 * limit_hours)
     except LaunchError as error:
-        name = chosen[0].suite.name
         raise LaunchError(
-            f"--limit-gpu-hours: {error}; `bench plan {name} --scale {chosen[0].scale} --probe` "
-            "times a few steps of it"
+            f"--limit-gpu-hours: {error}; `{chosen[0].whole.command('plan')} --probe` times "
+            "a few steps of it"
         ) from None
     return _record(choice, claims, prediction, limit_hours)
 

@@ -35,7 +35,7 @@ def print_plan(record: Record) -> None:
     _print_kinds(record["predicted"])
     print(
         f"{counted(len(cells), 'cell')}, {record['missing']} to run. "
-        f"{_prediction_text(record['predicted'])}"
+        f"{_prediction_text(record['predicted'])}{_model_text(record)}"
     )
     if record["departures"]:
         print(f"Departs from the published protocol: {'; '.join(record['departures'])}")
@@ -134,8 +134,18 @@ def _prediction_text(p: Record) -> str:
     if unknown < cells:
         rest = f" The other {cells - unknown}: {_hours(known, p['gpus'])}; {basis}."
     of = "these" if unknown == cells else f"{unknown} of them"
-    model = "" if p["gpus"] else " For cells on images, `--on h100` predicts the time on a GPU."
-    return f"The time of {of} is not known (`?`): --probe times a few steps.{rest}{model}"
+    return f"The time of {of} is not known (`?`): --probe times a few steps.{rest}"
+
+
+def _model_text(record: Record) -> str:
+    """Return what predicts the time of cells on images, where it is not known."""
+    p = record["predicted"]
+    on_images = any(
+        c["predicted_from"] == "unknown" and c["config"].get("dataset") for c in record["cells"]
+    )
+    if p["gpus"] or not on_images:
+        return ""
+    return " For cells on images, `--on h100` predicts the time on a GPU."
 
 
 def print_limited(limited: Record, file: TextIO | None = None) -> None:

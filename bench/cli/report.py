@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bench.cli.options import AsJson, Scale, answer
+from bench.cli.options import AsJson, Scale, answer, check_folder
 from bench.cli.selection import check_scale_known, select, select_scales
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, choices
@@ -40,6 +40,7 @@ def report(
     """Write the site: an index and a page per artifact and suite; only what changed is drawn."""
     if every and suite:
         raise BenchError("--all writes every suite: leave the names out")
+    check_folder(to, "report")
     wanted = report_formats(formats)
     record = write_reports(context.obj, suite or [], scale=scale, to=to, formats=wanted)
     answer(record, print_site, as_json)
@@ -88,7 +89,7 @@ def write_reports(
     paths = known_suites(workspace.suites) | named
     for name, path in followed(paths.items(), len(paths), "reading results"):
         try:
-            selections = select_scales(path, workspace.results)
+            selections = select_scales(path, workspace)
         except BenchError as error:
             if not names or name in named:
                 raise

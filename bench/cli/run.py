@@ -29,7 +29,7 @@ from bench.cli.options import (
 )
 from bench.cli.plan import check_of_suite, within
 from bench.cli.plan_text import print_limited
-from bench.cli.selection import Selection, select
+from bench.cli.selection import Selection, select, select_scales
 from bench.cli.show import MOST_LINES, measured_of, print_measured
 from bench.data.catalogue import streams
 from bench.environment import StepKind, place, seconds_between_checkpoints, step_kind
@@ -87,6 +87,8 @@ def run(
         select(context.obj, name, scale=scale, where=where, seeds=seeds, have=have, changes=changes)
         for name in suite
     ]
+    for path in dict.fromkeys(selection.path for selection in chosen):
+        select_scales(path, context.obj)  # the report refuses what it has of a suite with a mistake
     if limit_gpu_hours is not None:
         check_of_suite(chosen[0])
     options = RunOptions(
@@ -121,7 +123,7 @@ def check_begun(selection: Selection) -> None:
     if not selection.store.submissions.gave({cell.id for cell in selection.cells}):
         raise LaunchError(
             f"{selection.title}: nothing to resume in "
-            f"{selection.results}; `bench run {selection.words}` starts it"
+            f"{selection.results}; `{selection.command('run')}` starts it"
         )
 
 
@@ -234,7 +236,7 @@ def _submit(cells: Sequence[Cell], selection: Selection, options: RunOptions, da
 
 def print_end(record: Record, chosen: Sequence[Selection]) -> None:
     """Print how a run ended, what it measured, and the next command."""
-    print_counts(record)
+    print_counts(record, f"{chosen[0].command('status')} --watch")
     for selection in chosen:
         with suppress(NothingMeasured):  # submitted, interrupted elsewhere, or all failed
             tables, done = measured_of(selection)
@@ -242,14 +244,14 @@ def print_end(record: Record, chosen: Sequence[Selection]) -> None:
             print_measured(selection, tables, done, most_lines=MOST_LINES)
 
 
-def print_counts(record: Record) -> None:
-    """Print how a run ended."""
+def print_counts(record: Record, follow: str) -> None:
+    """Print how a run ended; `follow` is the command that follows what was submitted."""
     given = record.get("submitted")
     if given is not None and given["cells"]:
         cells, jobs = counted(given["cells"], "cell"), counted(given["jobs"], "job")
         print(
             f"submitted {cells} in {jobs} ({counted(given['arrays'], 'array')}, "
-            f"logs: {given['logs']}); `bench status {given['suite']} --watch` follows"
+            f"logs: {given['logs']}); `{follow}` follows"
         )
     elif given is not None:
         print("nothing to submit: every cell is finished, failed, running or queued")

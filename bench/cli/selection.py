@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from bench.cells.cell import Cell
+from bench.cli.command_line import command_line
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, choices
 from bench.files.yaml_file import scalar
@@ -22,6 +23,7 @@ from bench.suites.validate import check_suite
 from bench.text import value_text
 
 LONGEST_SEED = 15  # digits
+_HAVING = ("plan", "run", "status")  # verbs with `--have`
 Chosen = dict[str, list[Scalar]]  # the values of settings
 
 
@@ -34,10 +36,15 @@ class Selection:
     scale: str
     cells: list[Cell]
     paper: Paper
-    results: Path
+    workspace: Workspace
     have: tuple[Path, ...] = ()  # folders of exported tables, whose cells count as done
     changes: Chosen = field(default_factory=dict)  # settings not the suite's
     narrowed: tuple[str, ...] = ()  # --where and --seeds, as on the command line
+
+    @property
+    def results(self) -> Path:
+        """The results folder, or that of exported tables."""
+        return self.workspace.results
 
     @cached_property
     def store(self) -> Store:
@@ -54,6 +61,17 @@ class Selection:
     def words(self) -> str:
         """What names the selection on a command line, behind the verb."""
         return " ".join([command_words(self.suite.name, self.scale, self.changes), *self.narrowed])
+
+    @property
+    def whole(self) -> "Selection":
+        """The suite's own cells at the scale, all of them."""
+        return replace(self, changes={}, narrowed=())
+
+    def command(self, verb: str) -> str:
+        """Return the command of a verb on this selection, with its folders, to be copied."""
+        have = self.have if verb in _HAVING else ()
+        done = [f"--have {shlex.quote(str(folder))}" for folder in have]
+        return command_line(self.workspace, verb, self.words, *done)
 
 
 def select(
@@ -125,8 +143,8 @@ def choose(
     paper = check_suite(suite, path)
     if not where and not changes:  # some of the cells, or others, say nothing of the scale
         check_scale(suite, chosen, cells, paper)
-    results, tables = workspace.results, had(have)
-    return Selection(suite, path, chosen, cells, paper, results, tables, dict(changes or {}))
+    given = dict(changes or {})
+    return Selection(suite, path, chosen, cells, paper, workspace, had(have), given)
 
 
 def command_words(
@@ -183,8 +201,12 @@ def check_scale_known(scale: str | None, suites: Path) -> None:
         raise BenchError(f"--scale {scale}: no suite has it. {choices(scale, list(known))}")
 
 
-def select_scales(path: Path, results: Path) -> list[Selection]:
+def select_scales(path: Path, workspace: Workspace) -> list[Selection]:
     """Return all cells of a suite, scale by scale.
+
+    Args:
+        path: of the suite's file.
+        workspace: the folders.
 
     Raises:
         BenchError: a mistake in the suite.
@@ -195,7 +217,7 @@ def select_scales(path: Path, results: Path) -> list[Selection]:
     for scale in suite.scales:
         cells = expand(suite, scale, path)
         check_scale(suite, scale, cells, paper)
-        selections.append(Selection(suite, path, scale, cells, paper, results))
+        selections.append(Selection(suite, path, scale, cells, paper, workspace))
     return selections
 
 

@@ -82,7 +82,7 @@ def print_measured(
         print_table(table)
     print()
     if left_out:
-        print_line(f"{left_out} more tables: `bench show {selection.words}`")
+        print_line(f"{left_out} more tables: `{selection.command('show')}`")
     print_doubts(done)
     if {1} == {r["n"] for table in tables for r in measured_records(table, done)}:
         print_line("One seed has no interval: `--seeds 0,1,2` gives one.")

@@ -31,6 +31,7 @@ from bench.results.store import OVER, CellState, State
 from bench.text import counted
 
 WATCH_EVERY_S = 2.0
+WHOLE_FROM = 100  # epochs, which are rounded to whole ones
 MOST_BEGUN = 10  # cells that run or were stopped, each with a line
 USUAL = ("None", "Resources", "Priority", "Dependency", "JobArrayTaskLimit", "BeginTime")
 """Reasons for which jobs wait that will pass by themselves."""
@@ -50,7 +51,8 @@ def status(
     )
     if watch and not as_json:
         watch_status(selection)
-    answer(describe_status(selection), print_status, as_json)
+    again = selection.command("run")
+    answer(describe_status(selection), lambda record: print_status(record, again), as_json)
 
 
 def describe_status(selection: Selection) -> Record:
@@ -126,8 +128,8 @@ def watch_status(selection: Selection) -> None:
             states = selection.store.states(selection.cells)
 
 
-def print_status(record: Record) -> None:
-    """Print the cells by state."""
+def print_status(record: Record, again: str) -> None:
+    """Print the cells by state; `again` is the command that goes on with stopped ones."""
     counts = ", ".join(f"{record[state]} {state}" for state in State if record[state])
     left = record["left_core_s"]
     more = f"; about {duration(left)} of work left" if left else ""
@@ -139,10 +141,10 @@ def print_status(record: Record) -> None:
         print("  Slurm does not answer: cells submitted last are counted as queued")
     _print_jobs(record["jobs"])
     print_failures(record["failures"])
-    _print_begun(record["begun"], record["words"])
+    _print_begun(record["begun"], again)
 
 
-def _print_begun(begun: Sequence[Record], words: str) -> None:
+def _print_begun(begun: Sequence[Record], again: str) -> None:
     """Print how far running cells have come, and where stopped ones stand."""
     for cell in begun[:MOST_BEGUN]:
         text = _stopped_text(cell) if cell["state"] == "stopped" else _running_text(cell)
@@ -150,7 +152,7 @@ def _print_begun(begun: Sequence[Record], words: str) -> None:
     if len(begun) > MOST_BEGUN:
         print(f"  ... and {len(begun) - MOST_BEGUN} more (--json lists all)")
     if stopped := sum(cell["state"] == "stopped" for cell in begun):
-        print(f"  {counted(stopped, 'cell')} stopped: `bench run {words}` continues them")
+        print(f"  {counted(stopped, 'cell')} stopped: `{again}` continues them")
 
 
 def _running_text(cell: Record) -> str:
@@ -164,10 +166,12 @@ def _stopped_text(cell: Record) -> str:
         return f"stopped after {attempts}: training is finished, evaluations are missing"
     if cell["resumes_at"] is None:
         return f"stopped after {attempts} before the first checkpoint: will start again"
-    unit = "epoch" if cell["epoch"] is not None else "step"
+    in_epochs = cell["epoch"] is not None
+    unit, at = "epoch" if in_epochs else "step", cell["resumes_at"]
+    at_text = f"{at:.3g}" if in_epochs and at < WHOLE_FROM else f"{at:.0f}"
     of = "" if cell["of"] is None else f" of {cell['of']}"
     age = "" if (s := cell["checkpoint_age_s"]) is None else f", {duration(s)} old"
-    return f"stopped after {attempts}: checkpoint at {unit} {cell['resumes_at']:.3g}{of}{age}"
+    return f"stopped after {attempts}: checkpoint at {unit} {at_text}{of}{age}"
 
 
 def _standing(cell: Record) -> Standing:

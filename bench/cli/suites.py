@@ -12,6 +12,7 @@ import typer
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.cells.telling import telling_settings
+from bench.cli.command_line import command_line
 from bench.cli.completion import paper_names, scale_names, suite_names
 from bench.cli.options import AsJson, Have, answer
 from bench.cli.selection import check_scale_known, command_words, had
@@ -24,6 +25,7 @@ from bench.results.store import State, Store
 from bench.suites.expand import expand
 from bench.suites.json_schema import suite_schema
 from bench.suites.load import find_suite, known_suites, load_suite
+from bench.suites.protocol import check_scale
 from bench.suites.shipped import shipped_suites
 from bench.suites.suite import Suite
 from bench.suites.validate import check_suite
@@ -57,7 +59,7 @@ def suites(
         if search or paper or dataset or scale:
             raise BenchError("a name chooses one suite: leave the other filters out")
         record = describe_suite(context.obj, name, had(have))
-        answer([record], lambda _: print_suite(record), as_json)
+        answer([record], lambda _: print_suite(record, context.obj), as_json)
         return
     check_scale_known(scale, context.obj.suites)
     if paper is not None:
@@ -66,7 +68,7 @@ def suites(
     records = describe_suites(context.obj, had(have), wanted)
     if dataset is not None and not records:
         check_data_set(context.obj, dataset)
-    answer(records, lambda _: print_suites(records, context.obj.suites), as_json)
+    answer(records, lambda _: print_suites(records, context.obj), as_json)
 
 
 def schema() -> None:
@@ -96,23 +98,27 @@ class Wanted:
 def describe_suites(
     workspace: Workspace, have: Sequence[Path] = (), wanted: Wanted | None = None
 ) -> list[Record]:
-    """Return the suites with their scales; one that cannot be read is reported on standard error.
+    """Return the suites with their scales; one that cannot be read is told on standard error.
 
     Args:
         workspace: folders of suites and results.
         have: folders of exported tables whose cells count as done.
         wanted: which suites to list; None: all.
+
+    Raises:
+        BenchError: of the last one, if none can be read.
     """
     wanted = wanted or Wanted()
     store, records = Store(workspace.results, have=have), []
-    for path in known_suites(workspace.suites).values():
+    paths, faults = known_suites(workspace.suites), list[BenchError]()
+    for path in paths.values():
         try:
             suite = load_suite(path)
             if not wanted.takes(suite):
                 continue
             cells = {scale: expand(suite, scale, path) for scale in wanted.scales(suite)}
         except BenchError as error:
-            tell(str(error))
+            faults.append(error)
             continue
         scales = {
             scale: {"cells": len(scale_cells), "done": _done(store, scale_cells)}
@@ -121,6 +127,11 @@ def describe_suites(
         }
         if scales:
             records.append(_record(suite) | {"scales": scales})
+    last = faults.pop() if faults and len(faults) == len(paths) else None
+    for fault in faults:
+        tell(str(fault))
+    if last is not None:
+        raise last
     return records
 
 
@@ -138,6 +149,7 @@ def describe_suite(workspace: Workspace, name: str, have: Sequence[Path] = ()) -
     scales = {}
     for scale, entry in suite.scales.items():
         cells = expand(suite, scale, path)
+        check_scale(suite, scale, cells, paper)
         non_baselines = without_baselines(cells)
         scales[scale] = {
             "cells": len(cells),
@@ -199,19 +211,20 @@ def _counts(scales: Record) -> str:
     return ", ".join(f"{name} {v['done']}/{v['cells']}" for name, v in scales.items())
 
 
-def print_suites(records: Sequence[Record], folder: Path) -> None:
+def print_suites(records: Sequence[Record], workspace: Workspace) -> None:
     """Print each suite's name with the cells done at each scale, its title, and their folder."""
     for record in records:
         print_line(f"{record['name']}: {_counts(record['scales'])}")
         print_line(record["title"], indent="    ")
     print_line(f"{counted(len(records), 'suite')} (cells done/in all by scale).")
     if records:
-        print_line(f"`bench suites {records[0]['name']}` describes one in full.")
-    if folder == shipped_suites():
+        one = command_line(workspace, "suites", records[0]["name"])
+        print_line(f"`{one}` describes one in full.")
+    if workspace.suites == shipped_suites():
         print_line("These are bench's own; `bench init` copies them here, to edit them.")
 
 
-def print_suite(record: Record) -> None:
+def print_suite(record: Record, workspace: Workspace) -> None:
     """Print all that a suite says of itself."""
     print_line(f"{record['name']}: {record['title']}")
     paper = f"{record['paper']}: {', '.join(record['artifacts']) or 'claims alone'}"
@@ -234,4 +247,5 @@ def print_suite(record: Record) -> None:
         print_line(f"assumed {name} = {value_text(assumed['value'])}: {assumed['why']}")
     for note in record["notes"]:
         print_line(f"note: {note}")
-    print_line(f"Next: `bench plan {command_words(record['name'], record['default_scale'])}`")
+    words = command_words(record["name"], record["default_scale"])
+    print_line(f"Next: `{command_line(workspace, 'plan', words)}`")

@@ -9,6 +9,7 @@ from bench.analysis.measured import Measured
 from bench.analysis.versus import SETTINGS, Lead, lead, setting_of
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
+from bench.cli.command_line import command_line
 from bench.cli.completion import method_names, paper_names
 from bench.cli.evidence import reference_hint
 from bench.cli.options import AsJson, Scale, answer
@@ -52,6 +53,7 @@ def versus(
 
     A difference is the mean over the points that the suite has of both. Where other settings of
     the training differ too, such as the batch size, they are named and the row is not counted.
+    Searches on held-out training images choose settings and are left out.
 
     Exit status 3: nothing was measured.
     """
@@ -106,7 +108,7 @@ def compare_methods(
     if not having:
         raise BenchError(_nobody_has(first, second, grids))
     if not rows:
-        text = _nothing_measured(first, second, having, metric, grids)
+        text = _nothing_measured(workspace, first, second, having, metric, grids)
         raise NothingMeasured(text + reference_hint(workspace.results))
     return rows
 
@@ -115,14 +117,18 @@ Grids = list[tuple[Suite, str, list[Cell]]]
 
 
 def _grids(workspace: Workspace, scale: str | None, paper: str | None) -> Grids:
-    """Return the cells of every suite at every scale, baselines left out."""
+    """Return the cells of every suite at every scale, baselines and searches left out."""
     grids = []
     for path in known_suites(workspace.suites).values():
         suite = load_suite(path)
         if paper in (None, suite.paper):
             names = [name for name in suite.scales if scale in (None, name)]
-            grids += [(suite, n, without_baselines(expand(suite, n, path))) for n in names]
+            grids += [(suite, n, _judged(expand(suite, n, path))) for n in names]
     return grids
+
+
+def _judged(cells: Sequence[Cell]) -> list[Cell]:
+    return [c for c in without_baselines(cells) if c.settings.get("held_out") is None]
 
 
 def _measured(scale: str, done: Done, metric: str) -> Measured:
@@ -181,7 +187,12 @@ def _nobody_has(first: str, second: str, grids: Grids) -> str:
 
 
 def _nothing_measured(
-    first: str, second: str, having: Sequence[tuple[Suite, str]], metric: str | None, grids: Grids
+    workspace: Workspace,
+    first: str,
+    second: str,
+    having: Sequence[tuple[Suite, str]],
+    metric: str | None,
+    grids: Grids,
 ) -> str:
     """Return which suites would have an answer.
 
@@ -196,7 +207,8 @@ def _nothing_measured(
     suite, scale = next((pair for pair in having if pair[1] == "cpu"), having[0])
     return (
         f"no finished cells of both {first} and {second} beside each other; suites with both: "
-        f"{', '.join(names[:MOST_NAMED])}{more}; `bench run {command_words(suite.name, scale)}` "
+        f"{', '.join(names[:MOST_NAMED])}{more}; "
+        f"`{command_line(workspace, 'run', command_words(suite.name, scale))}` "
         "computes those of one"
     )
 
@@ -227,14 +239,31 @@ def print_versus(first: str, second: str, records: Sequence[Record]) -> None:
     print_rows("", ["suite", "metric", "difference", "seeds", "points", "higher"], rows)
     for line in dict.fromkeys(_unequal_words(r) for r in records if r["unequal"]):
         print_line(line)
-    signs = [r["sign"] for r in records if not r["unequal"]]
-    left_out = len(records) - len(signs)
-    not_counted = f" Not counted: {counted(left_out, 'row')} with other settings." * bool(left_out)
-    print_line(
-        f"{first} higher in {signs.count(1)}, {second} in {signs.count(-1)}, undecided in "
-        f"{signs.count(0)}.{not_counted} Suites may share cells; what is higher is not always "
-        "better."
-    )
+    print_line(_tally(first, second, records))
+
+
+def _tally(first: str, second: str, records: Sequence[Record]) -> str:
+    """Return in how many rows each side is higher, of accuracies and of other metrics."""
+    equal = [r for r in records if not r["unequal"]]
+    kinds = {
+        "Accuracies": [r["sign"] for r in equal if _is_accuracy(r["metric"])],
+        "Other metrics, of which higher is not better by itself": [
+            r["sign"] for r in equal if not _is_accuracy(r["metric"])
+        ],
+    }
+    parts = [
+        f"{kind}: {first} higher in {signs.count(1)}, {second} in {signs.count(-1)}, undecided in "
+        f"{signs.count(0)}."
+        for kind, signs in kinds.items()
+        if signs
+    ]
+    if left_out := len(records) - len(equal):
+        parts.append(f"Not counted: {counted(left_out, 'row')} with other settings.")
+    return " ".join([*parts, "Suites may share cells."])
+
+
+def _is_accuracy(metric: str) -> bool:
+    return unit_of_metric(metric) == "points" or metric.startswith("ap_")
 
 
 def _place(record: Record) -> str:

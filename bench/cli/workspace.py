@@ -15,6 +15,7 @@ class Workspace(NamedTuple):
     data: Path
 
 
+USUAL_RESULTS = Path("results")
 VARIABLES = {"suites": "BENCH_SUITES", "results": "BENCH_RESULTS", "data": "BENCH_DATA"}
 """The environment's word on each."""
 
@@ -24,6 +25,6 @@ def workspace_of(**given: str | Path | None) -> Workspace:
 
     The defaults are those of `bench.cli.app`.
     """
-    defaults = Workspace(default_suites(), Path("results"), Path("datasets"))
+    defaults = Workspace(default_suites(), USUAL_RESULTS, Path("datasets"))
     chosen = {k: given.get(k) or os.environ.get(v) for k, v in VARIABLES.items()}
     return defaults._replace(**{k: Path(v) for k, v in chosen.items() if v})

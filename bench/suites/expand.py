@@ -114,8 +114,10 @@ def _check_values(rules: dict[str, list[Scalar]], points: list[Point]) -> None:
         for value in wanted:
             if value not in there:
                 known = ", ".join("null" if v is None else str(v) for v in there)
+                is_their_text = isinstance(value, str) and value in map(str, there)
+                found = repr(value) if is_their_text else value  # '8' is not 8
                 raise SuiteError(
-                    f"--where {name}: no cell has the value {value}. There are: {known}."
+                    f"--where {name}: no cell has the value {found}. There are: {known}."
                 )
 
 

@@ -21,6 +21,8 @@ def load_suite(path: Path) -> Suite:
         SuiteError: in one line, whatever is wrong with it.
     """
     data = load_yaml(path, SuiteError)
+    if data is None:
+        raise SuiteError(f"{path}: the file is empty; a suite is a mapping of keys")
     if not isinstance(data, dict):
         raise SuiteError(f"{path}: a suite is a mapping of keys, found {type(data).__name__}")
     strays = [key for key in data if not isinstance(key, str)]

@@ -7,7 +7,7 @@ enter a cell's id.
 """
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,7 +62,7 @@ def load_presets(suites: Path) -> Mapping[str, Preset]:
 @cache
 def paper_presets() -> Mapping[str, Preset]:
     """Return the presets of the papers by name."""
-    return read_folder(Path(__file__).parent / "methods", {}, _add)
+    return read_folder(Path(__file__).parent / "methods", {}, partial(_add, of_paper=True))
 
 
 @cache
@@ -74,14 +74,20 @@ def _installed_presets() -> Mapping[str, Preset]:
     return known
 
 
-def _add(path: Path, known: dict[str, Preset]) -> None:
-    """Add a file's presets; each may build on those before it, in the files before it too."""
+def _add(path: Path, known: dict[str, Preset], *, of_paper: bool = False) -> None:
+    """Add a file's presets; each may build on those before it, in the files before it too.
+
+    Args:
+        path: the file.
+        known: presets by name; its own are added.
+        of_paper: whether `[value, source]` says that a paper states the value.
+    """
     for name, method in read_entries(path, _Written, known, "method").items():
         if method.like is not None and method.like not in known:
             allowed = choices(method.like, list(known))
             raise SuiteError(f"{path}: {name}.like: no method '{method.like}' before. {allowed}")
         stated = {
-            key: read_coordinate(key, pair, f"{path}: {name}.coordinates.{key}")
+            key: read_coordinate(key, pair, f"{path}: {name}.coordinates.{key}", of_paper=of_paper)
             for key, pair in method.coordinates.items()
         }
         base = known[method.like].coordinates if method.like else {}

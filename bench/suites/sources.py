@@ -39,16 +39,18 @@ def departs(value: Scalar, stated: Any) -> bool:
     return value is not None if stated is None else not agrees(value, stated)
 
 
-def read_coordinate(name: str, written: Any, key_path: str) -> Coordinate:
+def read_coordinate(name: str, written: Any, key_path: str, *, of_paper: bool = True) -> Coordinate:
     """Return a setting of a preset as its file has it, checked.
 
-    `[value, source]`: the value is the paper's, unless it is null. A mapping has `ours` and
+    `[value, source]`: in a file of the papers' methods the value is the paper's, unless it is null;
+    in one's own nobody else is said to state it. A mapping has `ours` and
     `source`, what `paper` and `code` have where they state it, and `why` where one of them differs.
 
     Args:
         name: of the setting.
         written: what the file has.
-        place: file and key path, for messages.
+        key_path: file and key path, for messages.
+        of_paper: whether the file is of the papers' methods.
 
     Raises:
         SuiteError: there is no such setting, a value is not allowed, it has no source, or `why` is
@@ -62,7 +64,8 @@ def read_coordinate(name: str, written: Any, key_path: str) -> Coordinate:
     if len(pair) != 2 or not isinstance(pair[1], str):
         raise SuiteError(f"{key_path}: found {written!r}, expected {_SHORT}")
     _check(name, pair[0], key_path)
-    return Coordinate(pair[0], pair[1], {} if pair[0] is None else {"paper": pair[0]})
+    is_stated = of_paper and pair[0] is not None
+    return Coordinate(pair[0], pair[1], {"paper": pair[0]} if is_stated else {})
 
 
 def _of_mapping(name: str, written: dict[str, Any], key_path: str) -> Coordinate:

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from bench.cli.doctor import examine
+from bench.cli.workspace import workspace_of
 from bench.results.digests import TRAINED, write_digests
 from bench.results.folder import CellFolder
 from benchmarks.attacks.attempt import Attempt, judge
@@ -91,7 +92,8 @@ def _flipped(rng: Random, home: Path, before: Read) -> Attempt:
     flip(path, rng)
 
     def look() -> None:
-        (cells,) = [f for f in examine(home / "suites", home / "results") if f["what"] == "cells"]
+        at = workspace_of(suites=home / "suites", results=home / "results")
+        (cells,) = [f for f in examine(at) if f["what"] == "cells"]
         if cells["state"] == "ok":
             print("doctor does not find it")
         print(before.altered_in(home) or "")

@@ -153,6 +153,36 @@ def test_results_or_seeds_that_are_none_are_told(small: Workspace) -> None:
         bench.load("small", seeds=[])
 
 
+NO_SETTINGS: list[tuple[dict[str, Any], str]] = [
+    ({"where": "K=8"}, "where 'K=8': expected a mapping of settings, such as {'K': [64, 128]}"),
+    ({"where": {1: 2}}, "where {1: 2}: expected a mapping of settings, "),
+    ({"where": {"K": object}}, "where K: found <class 'object'>, expected a value or a list of "),
+    ({"where": {"K": {"a": 1}}}, "where K: found {'a': 1}, expected a value or a list of values"),
+    ({"where": {"K": "8"}}, "--where K: no cell has the value '8'. There are: 8, 16."),
+    ({"seeds": 3}, "seeds 3: expected whole numbers, such as [0, 1, 2]"),
+]
+
+
+@pytest.mark.parametrize(("given", "told"), NO_SETTINGS)
+def test_values_of_a_wrong_kind_are_told(
+    small: Workspace, given: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(bench.BenchError) as mistake:
+        bench.load("small", **given)
+    assert str(mistake.value).startswith(told)
+
+
+def test_the_results_of_reference_are_named_as_the_argument(small: Workspace) -> None:
+    (small.root / "results" / "reference").mkdir()
+    with pytest.raises(bench.NothingMeasured) as nothing:
+        bench.load("small", scale="long")
+    assert str(nothing.value).endswith(
+        "; `results='results/reference'` reads the runs of reference"
+    )
+    told = small.call("show", "small", "--scale", "long").err
+    assert told.endswith("; `--results results/reference` reads the runs of reference\n")
+
+
 def test_reference_results_are_read_with_histories_and_verdicts() -> None:
     words: dict[str, Any] = {"scale": "paper", "results": REFERENCE, "suites": SUITES}
     frame = bench.histories("eqco-table-9", **words, where={"K": 64, "mi_true": 10})

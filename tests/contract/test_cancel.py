@@ -8,6 +8,7 @@ from bench.cli import cancel as module
 from bench.cli.cancel import stop
 from bench.cli.run import check_begun
 from bench.cli.selection import Selection
+from bench.cli.workspace import workspace_of
 from bench.errors import LaunchError
 from bench.results.slurm.submissions import Submission
 from bench.suites.expand import expand
@@ -33,8 +34,8 @@ def said(monkeypatch: pytest.MonkeyPatch) -> Said:
 @pytest.fixture
 def selection(workspace: Workspace) -> Selection:
     path = workspace.root / "suites" / "small.yaml"
-    suite = load_suite(path)
-    return Selection(suite, path, "tiny", expand(suite, "tiny", path), None, workspace.root)  # type: ignore[arg-type]
+    suite, at = load_suite(path), workspace_of(results=workspace.root)
+    return Selection(suite, path, "tiny", expand(suite, "tiny", path), None, at)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_what_was_cancelled_before_it_began_can_be_resumed(
     selection.store.submissions.tidy()
     assert not selection.store.submissions.open()
     check_begun(selection)
-    elsewhere = replace(selection, results=selection.results / "other")
+    elsewhere = replace(selection, workspace=workspace_of(results=selection.results / "other"))
     with pytest.raises(LaunchError, match="nothing to resume"):
         check_begun(elsewhere)
 

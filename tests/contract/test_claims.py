@@ -90,6 +90,12 @@ def test_filters(
     assert (" matches" in told.out) == (not claims)
 
 
+def test_no_claim_that_matches_is_said_in_whole_sentences(measured: Workspace) -> None:
+    assert measured.call("claims", "--search", "temperatures").out == (
+        "\nNo claim matches; `bench claims` lists all that have results.\n"
+    )
+
+
 def test_an_unknown_verdict_is_told(workspace: Workspace) -> None:
     answer = workspace.call("claims", "--verdict", "hold")
     assert (answer.status, answer.err) == (

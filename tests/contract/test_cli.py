@@ -15,7 +15,7 @@ from bench.papers.reader import load_paper
 from bench.results.digests import write_digests
 from bench.suites.load import suite_paths
 from tests.fakes.paths import SUITES
-from tests.fakes.results import alter, cells_of
+from tests.fakes.results import alter, cells_of, finish
 from tests.fakes.suites import DIGITS, REMOVED, SUITE, changed
 from tests.fakes.workspace import Workspace
 
@@ -96,6 +96,19 @@ def test_compare(done: Workspace) -> None:
     assert "16 of 16 cells done" in told
     assert "None of 40 printed values has its settings among the finished cells" in told
     assert "table-9" not in told  # nor any other table without a measured number
+
+
+def test_a_setting_without_a_value_is_named_where_results_differ(workspace: Workspace) -> None:
+    cells = cells_of(workspace.root / "suites" / "small.yaml", "tiny")
+    for name, more in (("a", 0.0), ("b", 5.0)):
+        finish(
+            workspace.root / name,
+            cells,
+            lambda c, more=more: {"mi_lower_bound": c.seed / 1e3 + more},  # type: ignore[misc]
+        )
+    told = workspace.call("compare", "a", "b").out
+    assert "alpha null, loss infonce" in told
+    assert "alpha 512, loss eqco" in told
 
 
 def test_compare_says_no_with_status_1(workspace: Workspace) -> None:
@@ -406,6 +419,42 @@ def test_a_suite_whose_protocol_is_not_what_it_says_is_not_even_planned(
         "bench: small: scales.tiny.protocol: declared 'published', but hidden_units 32, "
         "published 256\n",
     )
+
+
+@pytest.mark.parametrize("words", [["plan"], ["run", "--executor", "inline"], ["suites"]])
+def test_every_scale_of_the_file_is_held_against_its_protocol(
+    workspace: Workspace, words: list[str]
+) -> None:
+    """As `report` does: else the file is refused only after everything was computed."""
+    workspace.suite(changed(SUITE, {"scales.long.protocol": "published"}))
+    verb, *options = words
+    answer = workspace.call(verb, "small", *options)
+    assert (answer.status, answer.out, answer.err) == (
+        2,
+        "",
+        "bench: small: scales.long.protocol: declared 'published', but hidden_units 32, "
+        "published 256\n",
+    )
+    assert workspace.attempts() == []
+
+
+def test_suites_of_which_none_can_be_read_are_a_mistake(workspace: Workspace) -> None:
+    (workspace.root / "suites" / "small.yaml").write_text("")
+    answer = workspace.call("suites")
+    assert (answer.status, answer.out, answer.err) == (
+        2, "", "bench: suites/small.yaml: the file is empty; a suite is a mapping of keys\n"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("words", [["report"], ["export", "small"], ["methods"]])
+@pytest.mark.parametrize("to", ["file", "file/below"])
+def test_a_file_in_the_place_of_the_folder_to_write_is_told(
+    done: Workspace, words: list[str], to: str
+) -> None:
+    (done.root / "file").write_text("mine")
+    answer = done.call(*words, "--to", to)
+    told = f"bench: --to {to}: file is a file; {words[0]} writes a folder\n"
+    assert (answer.status, answer.out, answer.err) == (2, "", told)
 
 
 def test_methods_are_listed_with_their_sources(workspace: Workspace) -> None:

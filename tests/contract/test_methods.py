@@ -147,10 +147,24 @@ def test_the_page_takes_methods_of_ones_own(workspace: Workspace) -> None:
     assert "| `K_scalar` | whole number | null | Negatives of the scalar component alone. |" in page
     assert "(presets.md)" in page
     beside = (workspace.root / "out" / "presets.md").read_text()
-    assert "| `K` | 9 |  | 9 | me |" in beside
+    assert "| `K` |  |  | 9 | me |" in beside
     assert "All other settings are those of [ring](#ring)." in beside
     answer = workspace.call("methods", "ring", "--to", "out")
     assert (answer.status, answer.err.count("\n")) == (2, 1)
+
+
+def test_what_one_states_of_a_method_of_ones_own_is_no_papers(workspace: Workspace) -> None:
+    folder = workspace.root / "suites" / "methods"
+    folder.mkdir()
+    (folder / "own.yaml").write_text(
+        "mine: {what: x, like: simclr, coordinates: {loss: [dcl, my crossing]}}\n"
+    )
+    (record,) = workspace.call("methods", "mine", "--json").json
+    assert record["coordinates"]["loss"]["stated"] == {}
+    (simclr,) = workspace.call("methods", "simclr", "--json").json
+    assert record["coordinates"]["tau"] == simclr["coordinates"]["tau"]
+    assert workspace.call("methods", "--to", "out").status == 0
+    assert "| `loss` |  |  | dcl | my crossing |" in (workspace.root / "out/presets.md").read_text()
 
 
 MISTAKES = {

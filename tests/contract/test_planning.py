@@ -223,6 +223,14 @@ def test_a_gpu_that_is_not_here_is_told_to_be_a_model(workspace: Workspace) -> N
     assert "`--on h100` predicts the time on a GPU" in here
 
 
+def test_another_gpu_is_advised_only_for_cells_on_images(workspace: Workspace) -> None:
+    workspace.suite(DIGITS)
+    assert "`--on h100` predicts" in workspace.call("plan", "digits").out
+    toys = workspace.call("plan", "small").out
+    assert "--probe times a few steps." in toys
+    assert "--on" not in toys
+
+
 def test_the_plan_that_the_manual_shows(workspace: Workspace) -> None:
     page = (ROOT / "docs" / "how-to" / "plan.md").read_text()
     (block,) = re.findall(r"^```console\n(.*?)```", page, re.MULTILINE | re.DOTALL)

@@ -16,7 +16,7 @@ from bench.results.folder import CellFolder
 from bench.results.owner import Owner
 from bench.results.store import CellState, State, Store
 from tests.fakes.results import cells_of
-from tests.fakes.suites import DIGITS, changed
+from tests.fakes.suites import DIGITS, SUITE, changed
 from tests.fakes.workspace import Workspace
 
 SIX = changed(DIGITS, {"grid": {"loss": ["infonce", "dcl"]}, "seeds": [0, 1, 2], "fixed.knn_k": 3})
@@ -69,6 +69,24 @@ def test_status_tells_where_each_begun_cell_stands(begun: Workspace) -> None:
 def test_what_continues_them_keeps_the_choice(begun: Workspace) -> None:
     last = begun.call("status", "digits", "--seeds", "1,2").out.splitlines()[-1]
     assert last.endswith("stopped: `bench run digits --scale tiny --seeds 1,2` continues them")
+
+
+def test_what_continues_them_keeps_the_folder_of_results(begun: Workspace) -> None:
+    (begun.root / "results").rename(begun.root / "other")
+    last = begun.call("--results", "other", "status", "digits").out.splitlines()[-1]
+    assert last.endswith(": `bench --results other run digits --scale tiny` continues them")
+
+
+def test_steps_are_whole_numbers(workspace: Workspace) -> None:
+    path = workspace.suite(changed(SUITE, {"fixed.steps": 5000}))
+    store = Store(workspace.root / "results")
+    cell = cells_of(path, "tiny")[0]
+    attempt = store.folder(cell).claim(cell, Owner.me(), "x")
+    assert attempt is not None
+    store.folder(cell).checkpoint_file.write_bytes(b"x")
+    store.folder(cell).note_step(4200)
+    attempt.end("interrupted")
+    assert "checkpoint at step 4200 of 5000, " in workspace.call("status", "small").out
 
 
 def test_status_has_them_as_json(begun: Workspace) -> None:

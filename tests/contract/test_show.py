@@ -211,3 +211,29 @@ def test_baselines_stay_with_the_suite(workspace: Workspace) -> None:
     other = workspace.call("plan", "digits", "--set", "epochs=2", "--json").json["cells"]
     assert {cell["config"]["experiment"] for cell in own} == {"pretrain", "baseline"}
     assert {cell["config"]["experiment"] for cell in other} == {"pretrain"}
+
+
+def test_commands_to_copy_keep_the_folders(measured: Workspace) -> None:
+    (measured.root / "results").rename(measured.root / "other place")
+    (measured.root / "suites").rename(measured.root / "mine")
+    folders = ("--suites", "mine", "--results", "other place")
+    kept = "`bench --suites mine --results 'other place'"
+    shown = " ".join(measured.call(*folders, "show", "small").out.split())
+    assert f"Next: {kept} run small --scale tiny` computes the rest" in shown
+    whole = measured.call(*folders, "show", "small", "--where", "K=8").out
+    assert f"Next: {kept} claims small --scale tiny` judges" in " ".join(whole.split())
+    none = measured.call(*folders, "compare", "small", "--seeds", "7").out
+    assert f"; {kept} run small --scale tiny --seeds 7` computes them" in none
+    assert f"{kept} suites small` describes one" in " ".join(
+        measured.call(*folders, "suites").out.split()
+    )
+    assert f"{kept} plan small --scale tiny`" in measured.call(*folders, "suites", "small").out
+    missing = measured.call(*folders, "show", "small", "--scale", "long").err
+    assert f"; {kept} run small --scale long` computes them" in missing
+
+
+def test_the_rest_of_exported_tables_is_computed_beside_them(measured: Workspace) -> None:
+    assert measured.call("export", "small", "--to", "tables").status == 0
+    shown = measured.call("--results", "tables", "show", "small").out
+    rest = "`bench run small --scale tiny --have tables` computes the rest"
+    assert f"Next: {rest}" in " ".join(shown.split())

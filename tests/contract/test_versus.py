@@ -101,8 +101,43 @@ def test_what_is_sure_says_which_is_higher(workspace: Workspace) -> None:
         return {"mi_lower_bound": cell.seed / 1e4 + (cell.loss == "eqco")}
 
     finish(workspace.root / "results", cells_of(path, "tiny"), sure)
-    told = workspace.call("versus", "infonce", "eqco").out
+    told = " ".join(workspace.call("versus", "infonce", "eqco").out.split())
     assert "infonce higher in 0, eqco in 1, undecided in 0." in told
+
+
+def test_metrics_are_counted_apart_and_searches_are_none(workspace: Workspace) -> None:
+    """Of accuracies alone higher is better; cells on held-out images choose settings."""
+    defining = {"method": ["moco-v2", "simclr"], "bn_groups": [2, 1], "K": [8, None]}
+    gone = {f"fixed.{name}": REMOVED for name in ("method", "bn_groups", "K")}
+    tables = [
+        {"title": name, "metric": name, "rows": ["method"], "columns": "K"}
+        for name in ("knn_top1", "train_loss")
+    ]
+    changes = gone | {
+        "zip": [defining],
+        "grid": REMOVED,
+        "tables": tables,
+        "seeds": [0, 1],
+        "fixed.tau": 0.2,
+    }
+    path = workspace.suite(changed(DIGITS, changes))
+    search = workspace.suite(changed(DIGITS, changes | {"fixed.held_out": 0.1}), "search-lr")
+    for one in (path, search):
+        finish(
+            workspace.root / "results",
+            cells_of(one, load_suite(one).scale),
+            lambda cell: {
+                "knn_top1": 50 + cell.seed / 1e3 + (cell.method == "simclr"),
+                "train_loss": 1 + cell.seed / 1e3 + (cell.method == "moco-v2"),
+            },
+        )
+    rows = workspace.call("versus", "simclr", "moco-v2", "--json").json
+    assert [(r["suite"], r["metric"]) for r in rows] == [
+        ("digits", "knn_top1"), ("digits", "train_loss")
+    ]  # fmt: skip
+    told = " ".join(workspace.call("versus", "simclr", "moco-v2").out.split())
+    assert "Accuracies: simclr higher in 1, moco-v2 in 0, undecided in 0. " in told
+    assert "Other metrics, of which higher is not better by itself: simclr higher in 0, " in told
 
 
 def test_settings_that_differ_besides_the_method_are_named_and_the_row_is_not_counted(
@@ -127,7 +162,8 @@ def test_settings_that_differ_besides_the_method_are_named_and_the_row_is_not_co
     }  # fmt: skip
     told = " ".join(workspace.call(*words).out.split())
     assert "other settings differ too: tau 0.1 / 0.2; batch_size 32 / 16" in told
-    assert "simclr higher in 0, moco-v2 in 0, undecided in 0. Not counted: 1 row with" in told
+    assert "higher in" not in told
+    assert "Not counted: 1 row with other settings." in told
 
 
 @pytest.mark.parametrize(
