@@ -8,7 +8,6 @@ of cells that agree in all else. Which settings of a reduced scale stand for tho
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 from bench.analysis.counterparts import Counterparts
@@ -19,6 +18,7 @@ from bench.analysis.measured_effects import (
     distinguishing_settings,
     measured_effects,
 )
+from bench.analysis.outcomes import Outcome, outcome_of
 from bench.analysis.room import Rooms
 from bench.analysis.statistics import LEVEL, Interval
 from bench.cells.cell import Cell
@@ -29,22 +29,6 @@ from bench.suites.printed_effects import PrintedEffect, printed_effects, printed
 from bench.suites.printed_rows import wanted_settings
 from bench.suites.suite import Scale, Settings, Suite
 from bench.text import value_text
-
-
-class Outcome(StrEnum):
-    """What a measured effect says beside the printed one."""
-
-    SAME = "same direction"  # the interval lies on the printed effect's side of 0 and holds it
-    SMALLER = "same direction, smaller"  # the interval lies between 0 and the printed effect
-    LARGER = "same direction, larger"
-    OPPOSITE = "opposite direction"
-    NONE = "none, as printed"  # printed as 0, and the interval is no further from it than rounding
-    NONE_PRINTED = "none printed"  # printed as 0, and the interval lies beside it
-    NOT_SEEN = "no effect of this size"  # it holds 0 and not the printed effect
-    CANNOT_TELL = "cannot tell"  # it holds both
-    SINGLE_RUN = "single run"
-    NOT_JUDGED = "not judged"  # a side did not learn, or there is no room above what it starts from
-    NOT_MEASURED = "not measured"
 
 
 @dataclass(frozen=True)
@@ -118,32 +102,6 @@ class ComparedEffect:
             "why": self.why,
             "cells": list(self.cells),
         }
-
-
-def outcome_of(printed: float, half_unit: float, measured: Interval) -> Outcome:
-    """Return what a measured effect says beside a printed one.
-
-    Args:
-        printed: the printed effect.
-        half_unit: how much of it rounding may have hidden.
-        measured: the measured one with its interval.
-    """
-    if measured.low is None or measured.high is None:
-        return Outcome.SINGLE_RUN
-    is_none = abs(printed) < half_unit / 2
-    if is_none and max(-measured.low, measured.high) <= half_unit:
-        return Outcome.NONE
-    if measured.low <= 0 <= measured.high:
-        holds = measured.low - half_unit <= printed <= measured.high + half_unit
-        return Outcome.CANNOT_TELL if holds else Outcome.NOT_SEEN
-    if is_none:
-        return Outcome.NONE_PRINTED
-    if (printed > 0) != (measured.low > 0):
-        return Outcome.OPPOSITE
-    nearest, furthest = sorted((abs(measured.low), abs(measured.high)))
-    if abs(printed) - half_unit > furthest:
-        return Outcome.SMALLER
-    return Outcome.LARGER if abs(printed) + half_unit < nearest else Outcome.SAME
 
 
 def compare_effects(

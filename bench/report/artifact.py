@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.compared_effects import Outcome
+from bench.analysis.outcomes import Outcome
 from bench.files.atomic import write_whole
 from bench.papers.reader import Artifact, Paper
 from bench.report.effects import ArtifactEffects, artifact_effects

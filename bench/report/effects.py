@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.analysis.compared_effects import ComparedEffect, Outcome
+from bench.analysis.compared_effects import ComparedEffect
 from bench.analysis.effect_rows import shown_effects, varied_settings
+from bench.analysis.outcomes import Outcome
 from bench.report.tables import Entry, Table, number, setting_entry, slug
 
 EFFECTS_LEGEND = (

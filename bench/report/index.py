@@ -7,8 +7,8 @@ from typing import Any
 
 from bench.analysis.all_claims import decided_as_published, overall_verdict
 from bench.analysis.claims import ClaimVerdict
-from bench.analysis.compared_effects import Outcome
 from bench.analysis.coverage import Place, artifact_places, claim_places
+from bench.analysis.outcomes import Outcome
 from bench.analysis.verdicts import Verdict
 from bench.files.atomic import write_whole
 from bench.papers.reader import PAPERS, Paper, load_paper

@@ -6,8 +6,8 @@ from typing import Any
 
 from bench.analysis.all_claims import JudgedScale, claim_row
 from bench.analysis.claims import ClaimVerdict
-from bench.analysis.compared_effects import Outcome
 from bench.analysis.evidence import Evidence, by_claim
+from bench.analysis.outcomes import Outcome
 from bench.analysis.verdicts import Verdict
 from bench.report.leaderboard import Run, runs_of
 from bench.report.origin import Origin, origin_of
@@ -73,7 +73,9 @@ def summarise(evidence: Evidence) -> Summary:
         effects=effects,
         claims={claim.id: verdict for claim, verdict, _ in by_claim(judged)},
         rows={
-            claim: row for claim in suite.claims if (row := claim_row(claim, of_scale)) is not None
+            claim: record
+            for claim in suite.claims
+            if (record := claim_row(claim, of_scale)) is not None
         },
         checks=[j.record() for j in judged if j.counts and j.effect],
         origin=origin_of(evidence.done),

@@ -1,5 +1,7 @@
 """What of two provenances may explain other numbers: the processor's model, where it is known."""
 
+from typing import Any
+
 import pytest
 
 from bench.analysis.causes import MODEL, only_model, other_versions, same_model
@@ -52,7 +54,7 @@ def test_the_model_that_trained_an_encoder_counts() -> None:
 def test_compare_names_the_processor_where_it_may_be_the_reason(
     here: dict[str, str], there: dict[str, str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cell = {"id": "a" * 16, "experiment": "identity", "metrics": {"x": [1.0, 2.0]}}
+    cell: dict[str, Any] = {"id": "a" * 16, "experiment": "identity", "metrics": {"x": [1.0, 2.0]}}
     cell |= {"versions": other_versions(here, there), "same_model": same_model(here, there)}
     print_drift(
         {"same": 0, "moved": [cell], "only_here": 0, "only_there": 0, "metrics": [], "groups": []}

@@ -8,9 +8,10 @@ from scipy.stats import nct, t, ttest_1samp, ttest_ind
 
 from bench.analysis import measured as measured_module
 from bench.analysis.claims import judge_check
-from bench.analysis.compared_effects import Outcome, compare_effects, outcome_of
+from bench.analysis.compared_effects import compare_effects
 from bench.analysis.effect_rows import shown_effects
 from bench.analysis.measured import Measured
+from bench.analysis.outcomes import Outcome, outcome_of
 from bench.analysis.room import Rooms
 from bench.analysis.spread import Spread
 from bench.analysis.statistics import Interval
