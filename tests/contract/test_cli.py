@@ -395,7 +395,7 @@ def test_names_in_claims_and_figures_are_checked(
 def test_a_fault_of_the_system_is_one_line(done: Workspace) -> None:
     answer = done.call("report", "small", "--to", "suites/small.yaml")
     assert (answer.status, answer.err.count("\n")) == (2, 1)
-    assert answer.err.startswith("bench: suites/small.yaml")
+    assert answer.err.startswith("bench: --to suites/small.yaml: ")
 
 
 def test_a_bad_environment_is_told_before_anything_starts(

@@ -164,7 +164,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
         "suites/small.yaml: name: found 'other', expected the file's name 'small'\n",
     ),
     "not a mapping": ("- 1\n", "suites/small.yaml: a suite is a mapping of keys, found list\n"),
-    "an empty file": ("", "suites/small.yaml: a suite is a mapping of keys, found NoneType\n"),
+    "an empty file": ("", "suites/small.yaml: the file is empty; a suite is a mapping of keys\n"),
     "a key twice": (
         "name: small\npaper: eqco\npaper: dcl\n",
         "suites/small.yaml: line 3: key 'paper' twice\n",
