@@ -99,10 +99,15 @@ def _answer(question: Question, summaries: Sequence[Summary], suite: Suite) -> A
         if rows:
             verdict = worst(ClaimVerdict(row["verdict"]) for row in rows)
             deciding = [row for row in rows if row["verdict"] == str(verdict)]
-            lines = [effect_words(row) for row in deciding]
+            lines = [_line(row) for row in deciding]
             smaller = verdict == ClaimVerdict.FAILS and all(map(_is_there, deciding))
             return Answer(question, verdict, summary, lines[:MOST_LINES], len(rows), smaller)
     return Answer(question, ClaimVerdict.NOT_TESTED, None, [], 0)
+
+
+def _line(row: dict[str, Any]) -> str:
+    """Return an effect in words, and why it says nothing where it does not."""
+    return "; ".join(text for text in (effect_words(row), row["why"]) if text)
 
 
 def _answers(question: Question, row: dict[str, Any]) -> bool:

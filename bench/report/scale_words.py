@@ -42,7 +42,8 @@ def data_words(settings: dict[str, Any]) -> str | None:
     if name is None:
         return None
     images = settings.get("train_images")
-    words = f"{images} {DATASETS.get(name, name)}" if images else DATASETS.get(name, name)
+    data = DATASETS.get(name, name)
+    words = f"{images:,} images of {data}" if images else data
     size, network = settings.get("image_size"), settings.get("arch")
     words += f" at {size}x{size}" if size else ""
     words = f"{words}, {NETWORKS.get(network, network)}{_kind(network)}" if network else words

@@ -3,6 +3,7 @@
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -87,7 +88,7 @@ def test_a_scale_is_named_by_its_data() -> None:
     suite = load_suite(path)
     assert scale_words(expand(suite, "gpu", path)[:1], published=True) == "published protocol"
     smoke = expand(suite, "smoke", path)
-    assert scale_words(smoke, published=False) == "256 digits at 16x16, small network"
+    assert scale_words(smoke, published=False) == "256 images of digits at 16x16, small network"
     boxed = SUITES / "eqco-table-8.yaml"
     words = scale_words(expand(load_suite(boxed), "cpu", boxed), published=False)
     assert words == "drawn shapes after digits at 16x16, small network"
@@ -144,6 +145,7 @@ def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
         "claim": question.claims[0], "check": check, "verdict": "fails", "groups": 1, "n": 5,
         "effect": (low + high) / 2, "low": low, "high": high, "threshold": 2.4,
         "smallest_effect": 0.9, "printed_effect": None, "stand_in_for": None, "level": 0.9,
+        "why": None,
     }  # fmt: skip
     summary = Summary(
         suite.name, "cifar", "small digits", "", "dcl", False, True, 1, 1, {}, frozenset(), {}, {},
@@ -151,6 +153,10 @@ def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
     )  # fmt: skip
     (answer,) = answers([summary], [suite])
     assert answer.text == text
+    unsure = row | {"verdict": "cannot tell here", "why": "dcl did not learn here"}
+    (answer,) = answers([replace(summary, checks=[unsure])], [suite])
+    assert answer.text.startswith("Cannot be decided")
+    assert answer.lines[0].endswith("; dcl did not learn here")
 
 
 OWN: dict[str, Any] = {
