@@ -1,9 +1,9 @@
 """The first page: counts that add up, answers, scales named by their data, own suites."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from dataclasses import replace
 from typing import Any
 
 import pytest
