@@ -36,8 +36,8 @@ def test_a_claim_has_its_sentence_and_its_effect_in_words(measured: Workspace) -
         "holds  eqco/toy-mi-steady\n"
         f"{SENTENCE}"
         "    MI bound, change over K at eqco, alpha 512, the worst of 2: +0.08 [-0.13,\n"
-        "    0.29] nats (holds if within ±10), n = 2; smallest detectable distance from\n"
-        "    the threshold 0.28\n"
+        "    0.29] nats (90 % interval; holds if within ±10), n = 2; smallest detectable\n"
+        "    distance from the threshold 0.28\n"
     )
 
 

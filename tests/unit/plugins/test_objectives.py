@@ -64,7 +64,7 @@ def test_the_cell_of_a_map_has_the_numbers_of_its_training(hinge: Path) -> None:
 
 def test_a_preset_of_a_plugin_fills_in_its_numbers(hinge: Path) -> None:
     preset = load_presets(hinge)["moco-hinge"]
-    assert preset.coordinates["slack"] == Coordinate(0.2, "me", {"paper": 0.2})
+    assert preset.coordinates["slack"] == Coordinate(0.2, "me", {})  # no paper states it
     assert preset.coordinates["loss"].value == "hinge"
 
 
