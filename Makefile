@@ -38,7 +38,7 @@ $(DEV): $(VENV)/.uv pyproject.toml
 OLDEST_PYTHON := $(shell sed -n 's/^requires-python = ">=\([0-9.]*\)".*/\1/p' pyproject.toml)
 lock: $(VENV)/.uv
 	$(UV) pip compile pyproject.toml --all-extras --universal --python-version $(OLDEST_PYTHON) --generate-hashes --no-annotate \
-	  --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' --quiet $(UPGRADE) --output-file $(PINS)
+	  --custom-compile-command 'make lock' --quiet $(UPGRADE) --output-file $(PINS)
 
 # Two jobs on what is embedded, two to three minutes on two free cores. What a claim's verdict is does not matter here.
 PART := --scale quick --where K=64 --where mi_true=10

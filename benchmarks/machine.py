@@ -2,10 +2,11 @@
 
 import os
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import torch
+
+from bench.results.provenance import processor
 
 
 def conditions(device: str) -> dict[str, Any]:
@@ -19,13 +20,6 @@ def conditions(device: str) -> dict[str, Any]:
         "torch": torch.__version__,
         "peer": peer_name(),
     }
-
-
-def processor() -> str:
-    """Return the processor's name; "CPU" where the system does not tell it."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else "CPU"
 
 
 def peer_name() -> str:

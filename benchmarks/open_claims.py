@@ -5,7 +5,6 @@ missing in the reference results, and their predicted core-minutes, from the cel
 (`bench plan` predicts the same way). A training that cells share counts once in a suite.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from bench.analysis.effects import NO_CELL
@@ -19,7 +18,6 @@ from bench.suites.load import load_suite, suite_paths
 
 SCALES = ("cifar", "cpu")
 HEADS = ("suite", "scale", "cells missing", "core-minutes", "claims that it tests")
-UNKNOWN = "?"
 
 
 def rows(workspace: Workspace, untested: set[tuple[str, str]], machine: Machine) -> list[list[str]]:
@@ -35,7 +33,7 @@ def rows(workspace: Workspace, untested: set[tuple[str, str]], machine: Machine)
         states = selection.store.states(selection.cells)
         missing = sum(state.state != State.DONE for state in states)
         seconds = predict(selection.cells, states, selection.store, [None], machine=machine).core_s
-        minutes = UNKNOWN if seconds is None else f"{float(f'{seconds / 60:.2g}'):g}"
+        minutes = "?" if seconds is None else f"{float(f'{seconds / 60:.2g}'):g}"
         names = selection.suite.name, selection.scale
         found.append((seconds or float("inf"), [*names, str(missing), minutes, ", ".join(claims)]))
     return [row for _, row in sorted(found)]
@@ -48,12 +46,10 @@ def _testing(
     for path in suite_paths(workspace.suites).values():
         suite = load_suite(path)
         asked = [claim for claim in suite.claims if (suite.paper, claim) in untested]
-        tested: dict[str, list[str]] = defaultdict(list)
         for scale in [s for s in SCALES if s in suite.scales and asked]:
             selection = choose(workspace, suite.name, scale=scale)
             judged = evidence_of(selection).judged
             with_cells = {j.claim.id for j in judged if j.counts and j.missing != NO_CELL}
-            tested[scale] = [claim for claim in asked if claim in with_cells]
+            if tested := [claim for claim in asked if claim in with_cells]:
+                yield selection, tested
             asked = [claim for claim in asked if claim not in with_cells]
-            if tested[scale]:
-                yield selection, tested[scale]

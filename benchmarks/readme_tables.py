@@ -139,8 +139,8 @@ def open_claims() -> str:
     machine = Machine("cpu", names.most_common(1)[0][0])
     lines = rows(WORKSPACE, untested, machine)
     listed = {name for line in lines for name in line[-1].split(", ")}
-    told = f"{len(listed)} of the {len(untested)} claims that nothing tests yet"
-    return f"{told} have checks at these scales.\n\n{_table([HEADS, RULE, *lines])}"
+    count = f"{len(listed)} of the {len(untested)} claims that nothing tests yet"
+    return f"{count} have checks at these scales.\n\n{_table([HEADS, RULE, *lines])}"
 
 
 def _counts(counts: Counter[str], order: Sequence[str]) -> str:

@@ -77,9 +77,9 @@ class Judged:
     @property
     def printed_margin(self) -> float | None:
         """How far inside of what the check asks for the printed numbers lie; negative outside."""
-        return (
-            None if self.printed is None else region_of(self.check)[0].margin(self.printed.effect)
-        )
+        if self.printed is None:
+            return None
+        return region_of(self.check)[0].margin(self.printed.effect)
 
     def record(self) -> dict[str, Any]:
         """Return the row of `bench claims --json`."""
@@ -251,14 +251,14 @@ def _verdict(
 
 def _unless_too_small(judged: Judged) -> Judged:
     """Return the check, inconclusive replaced where the printed effect could not have been seen."""
-    seen, margin, printed = judged.smallest_effect, judged.printed_margin, judged.printed
-    if judged.verdict != ClaimVerdict.INCONCLUSIVE or seen is None or printed is None:
+    seen, margin = judged.smallest_effect, judged.printed_margin
+    if judged.verdict != ClaimVerdict.INCONCLUSIVE or seen is None or judged.printed is None:
         return judged
     if margin is None or not 0 < margin < seen:
         return judged
     return _cannot_tell(
         judged,
-        f"the printed effect, {printed.effect:.2g}, lies {margin:.2g} from the threshold, "
+        f"the printed effect, {judged.printed.effect:.2g}, lies {margin:.2g} from the threshold, "
         f"and distances below {seen:.2g} cannot be detected here",
     )
 

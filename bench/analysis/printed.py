@@ -133,16 +133,14 @@ def printed_text(folder: Path) -> str:
         suite: {c: [_entry(j) for j in rows] for c, rows in claims.items() if reached(rows)}
         for suite, claims in found.items()
     }
-    return HEAD + yaml.safe_dump({name: claims for name, claims in text.items() if claims})
+    filled = {name: claims for name, claims in text.items() if claims}
+    return HEAD + yaml.safe_dump(filled, default_flow_style=None)
 
 
 def _closer(a: Judged, b: Judged) -> Judged:
     """Return of one check at two scales the one whose effect is nearer to the threshold."""
-    return min((a, b), key=lambda j: inf if j.effect is None else _margin(j, j.effect.mean))
-
-
-def _margin(judged: Judged, effect: float) -> float:
-    return region_of(judged.check)[0].margin(effect)
+    region, _ = region_of(a.check)
+    return min((a, b), key=lambda j: region.margin(j.effect.mean) if j.effect else inf)
 
 
 def _entry(judged: Judged) -> dict[str, float | int] | None:

@@ -63,10 +63,9 @@ def done_of(selection: Selection, cells: Sequence[Cell], given: str = AS_OPTION)
 def reference_hint(results: Path, given: str = AS_OPTION) -> str:
     """Return where to look in place of a results folder that has no answer; empty: nowhere."""
     reference = results / "reference"
-    hint = ""
-    if reference.is_dir():
-        hint = f"; `{given.format(reference)}` reads the runs of reference"
-    return hint
+    if not reference.is_dir():
+        return ""
+    return f"; `{given.format(reference)}` reads the runs of reference"
 
 
 def rooms_of(selection: Selection) -> Rooms:

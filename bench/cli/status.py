@@ -31,7 +31,7 @@ from bench.results.store import OVER, CellState, State
 from bench.text import counted
 
 WATCH_EVERY_S = 2.0
-WHOLE_FROM = 100  # epochs, which are rounded to whole ones
+WHOLE_FROM = 100  # epochs or steps, which are written as whole ones
 MOST_BEGUN = 10  # cells that run or were stopped, each with a line
 USUAL = ("None", "Resources", "Priority", "Dependency", "JobArrayTaskLimit", "BeginTime")
 """Reasons for which jobs wait that will pass by themselves."""
@@ -166,9 +166,8 @@ def _stopped_text(cell: Record) -> str:
         return f"stopped after {attempts}: training is finished, evaluations are missing"
     if cell["resumes_at"] is None:
         return f"stopped after {attempts} before the first checkpoint: will start again"
-    in_epochs = cell["epoch"] is not None
-    unit, at = "epoch" if in_epochs else "step", cell["resumes_at"]
-    at_text = f"{at:.3g}" if in_epochs and at < WHOLE_FROM else f"{at:.0f}"
+    unit, at = "epoch" if cell["epoch"] is not None else "step", cell["resumes_at"]
+    at_text = f"{at:.3g}" if at < WHOLE_FROM else f"{at:.0f}"
     of = "" if cell["of"] is None else f" of {cell['of']}"
     age = "" if (s := cell["checkpoint_age_s"]) is None else f", {duration(s)} old"
     return f"stopped after {attempts}: checkpoint at {unit} {at_text}{of}{age}"

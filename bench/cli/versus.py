@@ -123,11 +123,11 @@ def _grids(workspace: Workspace, scale: str | None, paper: str | None) -> Grids:
         suite = load_suite(path)
         if paper in (None, suite.paper):
             names = [name for name in suite.scales if scale in (None, name)]
-            grids += [(suite, n, _judged(expand(suite, n, path))) for n in names]
+            grids += [(suite, n, _without_searches(expand(suite, n, path))) for n in names]
     return grids
 
 
-def _judged(cells: Sequence[Cell]) -> list[Cell]:
+def _without_searches(cells: Sequence[Cell]) -> list[Cell]:
     return [c for c in without_baselines(cells) if c.settings.get("held_out") is None]
 
 

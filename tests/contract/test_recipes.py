@@ -73,9 +73,11 @@ def test_every_command_that_a_page_shows_is_one(line: str) -> None:
     words = shlex.split(re.sub(r" \[.*\]$", "", line))
     group = typer.main.get_command(app)
     verb = next((k for k, word in enumerate(words) if word in VERBS), len(words))
-    group.make_context("bench", [*words[:verb], "suites"])
+    folders = group.make_context("bench", [*words[:verb], "suites"])
+    assert folders.args == [], "words before the command that are no option of the program"
     if verb < len(words):
-        command_of(words[verb]).make_context(words[verb], words[verb + 1 :])
+        context = command_of(words[verb]).make_context(words[verb], words[verb + 1 :])
+        assert context.args == [], "words that no option or argument takes"
 
 
 @pytest.mark.parametrize("line", sorted(COMMANDS))
