@@ -7,9 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from bench.cells.detection_sets import SHAPES, SIZES
 from bench.cli.options import AsJson, answer
 from bench.cli.terminal import print_rows
 from bench.data.catalogue import CATALOGUE, image_folders
+from bench.data.coco_layout import boxed_sets
 from bench.data.load import download
 from bench.report.tables import Entry
 
@@ -29,12 +31,29 @@ def datasets(
 
 
 def describe_datasets(root: Path) -> list[Record]:
-    """Return every known data set and every folder of images below `root`."""
+    """Return every known data set, with boxes or without, and every folder of images in `root`."""
     known = [asdict(info) | {"present": info.present(root)} for info in CATALOGUE.values()]
-    return known + [
-        {"name": name, "what": "images", "how": str(path), "present": True}
-        for name, path in image_folders(root).items()
+    boxed = boxed_sets(root)
+    return [
+        *known,
+        *(_boxed_record(name, root, there) for name, there in boxed.items()),
+        *(
+            {"name": name, "what": "images", "how": str(path), "present": True}
+            for name, path in image_folders(root).items()
+            if path.name not in boxed
+        ),
     ]
+
+
+def _boxed_record(name: str, root: Path, there: bool) -> Record:
+    drawn = name == SHAPES
+    return {
+        "name": name,
+        "what": "drawn shapes with boxes" if drawn else "images with boxes",
+        **({"images": sum(SIZES[name])} if name in SIZES else {}),
+        "how": "drawn in code" if drawn else f"{root / name} in COCO format",
+        "present": there,
+    }
 
 
 def print_datasets(records: Sequence[Record]) -> None:

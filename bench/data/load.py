@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from bench.cells.detection_sets import SIZES
 from bench.data.catalogue import CATALOGUE, PREFIX, check_present, folder_name, streams
+from bench.data.coco_layout import check_boxed
 from bench.data.folders import load_folder
 from bench.data.images import Images, load_digits
 from bench.data.torchvision_sets import download_torchvision, load_torchvision
@@ -36,5 +38,7 @@ def download(name: str, root: Path) -> None:
     """
     if name in CATALOGUE and CATALOGUE[name].folder:
         download_torchvision(name, root)
+    elif name in SIZES:
+        check_boxed(name, root)
     else:
         check_present(name, root)

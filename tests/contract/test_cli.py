@@ -500,10 +500,37 @@ def test_data_sets_are_listed_with_the_folders_there(workspace: Workspace) -> No
     assert "folder:mine" in workspace.call("--data", "sets", "datasets").out
 
 
-def test_a_data_set_that_must_be_put_there_by_hand_is_told(workspace: Workspace) -> None:
-    answer = workspace.call("--data", "sets", "datasets", "--get", "imagenet1k")
+def test_data_sets_with_boxes_are_listed(workspace: Workspace) -> None:
+    """A folder that lacks a part is not there; neither kind is taken for folders of classes."""
+    for name, parts in (("street", ("train", "test")), ("half", ("train",))):
+        folder = workspace.root / "sets" / name
+        (folder / "annotations").mkdir(parents=True)
+        for part in parts:
+            (folder / part).mkdir()
+            (folder / "annotations" / f"{part}.json").touch()
+    found = {d["name"]: d for d in workspace.call("--data", "sets", "datasets", "--json").json}
+    there = {name: found[name]["present"] for name in ("shapes", "coco", "street", "half")}
+    assert there == {"shapes": True, "coco": False, "street": True, "half": False}
+    assert (found["shapes"]["images"], found["coco"]["images"]) == (300, 123_287)
+    assert not {"folder:street", "folder:half"} & found.keys()
+    shown = workspace.call("--data", "sets", "datasets").out
+    assert "coco         images with boxes" in shown
+    assert "sets/coco in COCO format" in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("imagenet1k", "imagenet1k: no folder sets/imagenet1k. Put the images "),
+        ("coco", "coco: no train part in sets/coco: needs train/ with annotations/train.json "),
+    ],
+)
+def test_a_data_set_that_must_be_put_there_by_hand_is_told(
+    workspace: Workspace, name: str, told: str
+) -> None:
+    answer = workspace.call("--data", "sets", "datasets", "--get", name)
     assert answer.status == 2
-    assert answer.err.startswith("bench: imagenet1k: no folder sets/imagenet1k. Put the images ")
+    assert answer.err.startswith(f"bench: {told}")
 
 
 @pytest.mark.slow
