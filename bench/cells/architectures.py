@@ -132,11 +132,43 @@ def activations(arch: str, stem: Stem, width: int, image_size: int) -> float:
     return float(sum(layer.numbers for layer in _layers(arch, stem, width, image_size)))
 
 
+def weights(arch: str, stem: Stem, width: int, image_size: int) -> float:
+    """Return how many weights the same layers have.
+
+    Args and Raises as for `multiply_adds`.
+    """
+    return float(sum(layer.weights for layer in _layers(arch, stem, width, image_size)))
+
+
+def pyramid_places(arch: str, stem: Stem, image_size: int) -> int:
+    """Return how many places the outputs of all stages have, for one image.
+
+    Args and Raises as for `multiply_adds`.
+    """
+    return sum(size**2 for size in _stage_sizes(architecture(arch), stem, image_size))
+
+
+def last_stage_activations(arch: str, width: int, size: int) -> float:
+    """Return how many numbers the layers of the last stage put out for what goes into it.
+
+    Args:
+        arch: a residual network.
+        width: channels of the first stage before 2x and 4x.
+        size: height and width of what goes in.
+
+    Raises:
+        ValueError: no such architecture.
+    """
+    shape = architecture(arch)
+    return float(sum(x.numbers for x in _stage(shape, width, len(shape.blocks) - 1, size)))
+
+
 class Layer(NamedTuple):
     """A convolution or a full layer."""
 
     multiply_adds: int
     numbers: int  # that it puts out
+    weights: int
 
 
 def _layers(arch: str, stem: Stem, width: int, image_size: int) -> Iterator[Layer]:
@@ -151,42 +183,59 @@ def _of_alexnet(width: int, size: int) -> Iterator[Layer]:
     for i, (before, after) in enumerate(pairwise((3, *channels)), start=1):
         yield _convolution(size, 9 * before, after)
         size = (size - 3) // 2 + 1 if i in ALEXNET_POOLED else size
-    yield Layer(units * channels[-1] * size**2, units)
-    yield Layer(units * units, units)
+    yield Layer(units * channels[-1] * size**2, units, units * channels[-1] * size**2)
+    yield Layer(units * units, units, units * units)
 
 
 def _convolution(size: int, inputs: int, channels: int) -> Layer:
     """Return a layer that puts out `channels` numbers a pixel, each of so many inputs."""
-    return Layer(size**2 * inputs * channels, size**2 * channels)
+    return Layer(size**2 * inputs * channels, size**2 * channels, inputs * channels)
 
 
 def _convolutions(architecture: Architecture, stem: Stem, width: int, size: int) -> Iterator[Layer]:
     """Yield the stem and each convolution of each block; a halving rounds the size up."""
-    width *= architecture.widening
-    if stem == "imagenet":
+    channels = width * architecture.widening
+    kernel = 7 if stem == "imagenet" else 3
+    yield _convolution(size if stem == "cifar" else _half(size), 3 * kernel**2, channels)
+    before = _behind_stem(stem, size)
+    for stage, after in enumerate(_stage_sizes(architecture, stem, size)):
+        yield from _stage(architecture, width, stage, before)
+        before = after
+
+
+def _behind_stem(stem: Stem, size: int) -> int:
+    halvings = {"cifar": 0, "half": 1, "imagenet": 2}[stem]
+    for _ in range(halvings):
         size = _half(size)
-        yield _convolution(size, 49 * 3, width)
-        size = _half(size)
-    else:
-        size = _half(size) if stem == "half" else size
-        yield _convolution(size, 9 * 3, width)
-    channels = width
-    for stage, blocks in enumerate(architecture.blocks):
-        inner = width * 2**stage
-        outer = inner * 4 if architecture.bottleneck else inner
-        for block in range(blocks):
-            before = size
-            size = _half(size) if stage > 0 and block == 0 else size
-            if architecture.bottleneck:
-                yield _convolution(before, channels, inner)
-                yield _convolution(size, 9 * inner, inner)
-                yield _convolution(size, inner, outer)
-            else:
-                yield _convolution(size, 9 * channels, inner)
-                yield _convolution(size, 9 * outer, inner)
-            if channels != outer and not architecture.padded:
-                yield _convolution(size, channels, outer)
-            channels = outer
+    return size
+
+
+def _stage_sizes(architecture: Architecture, stem: Stem, size: int) -> list[int]:
+    """Return height and width behind each stage."""
+    sizes = [_behind_stem(stem, size)]
+    while len(sizes) < len(architecture.blocks):
+        sizes.append(_half(sizes[-1]))
+    return sizes
+
+
+def _stage(architecture: Architecture, width: int, stage: int, size: int) -> Iterator[Layer]:
+    """Yield each convolution of a stage, into which images of this size go."""
+    inner = width * architecture.widening * 2**stage
+    outer = inner * 4 if architecture.bottleneck else inner
+    into = inner if stage == 0 else outer // 2
+    for block in range(architecture.blocks[stage]):
+        channels = into if block == 0 else outer
+        before = size
+        size = _half(size) if stage > 0 and block == 0 else size
+        if architecture.bottleneck:
+            yield _convolution(before, channels, inner)
+            yield _convolution(size, 9 * inner, inner)
+            yield _convolution(size, inner, outer)
+        else:
+            yield _convolution(size, 9 * channels, inner)
+            yield _convolution(size, 9 * outer, inner)
+        if channels != outer and not architecture.padded:
+            yield _convolution(size, channels, outer)
 
 
 def _half(size: int) -> int:

@@ -199,13 +199,15 @@ class Baseline(Cell):
             views=self.views,
             warps=draws_of(self.test_warp),
         )  # fmt: skip
-        unshared = plus({"start": 1.0}, unshared)
-        if self.epochs and self.batch_size:
+        unshared, kept = plus({"start": 1.0}, unshared), 0.0
+        if self.network and self.epochs and self.batch_size:
             seen = float(self.epochs * size.train)
             count = self.epochs * max(1, size.train // self.batch_size)
             training = plus(read(self.dataset, seen), network.forward(BACKWARD_TOO * seen))
             unshared = plus(unshared, steps(count, self.views, seen), training)
-        return Costs("images", network.name, network.multiply_adds, {}, unshared)
+            kept = self.network.step_bytes(self.batch_size)
+        one_pass = network.multiply_adds
+        return Costs("images", network.name, one_pass, {}, unshared, own_bytes=kept)
 
     @property
     def cost_family(self) -> str:

@@ -5,13 +5,15 @@ How long one unit of a term takes on a machine is fitted by `bench.estimate` to 
 
 from typing import NamedTuple
 
-from bench.cells.architectures import Stem, activations, features_of, multiply_adds
+from bench.cells.architectures import Stem, activations, features_of, multiply_adds, weights
 from bench.cells.dataset_sizes import STREAMED
 from bench.cells.linear_protocols import LinearProtocol
 from bench.cells.warps import WARPS
 
 NUMBER_BYTES = 4
 BACKWARD_TOO = 3  # a step's multiply-adds, in forward passes
+KEPT = 2  # numbers of a layer that its backward pass needs: before normalisation and behind it
+LEARNT = 3  # numbers of a weight that is learnt: itself, its gradient and its momentum
 
 Terms = dict[str, float]
 """Amounts by the name of what takes the time."""
@@ -25,6 +27,12 @@ class Costs(NamedTuple):
     size: float  # multiply-adds of one pass of it
     shared: Terms  # of the training that all cells with its `training_id` share; empty: none
     own: Terms
+    shared_bytes: float = 0.0  # what a step of the shared training keeps at once; 0: not known
+    own_bytes: float = 0.0  # what one of the cell's own training keeps
+
+    def after(self, training: "Costs") -> "Costs":
+        """Return these costs with those of an encoder's training before."""
+        return self._replace(shared=training.shared, shared_bytes=training.shared_bytes)
 
 
 class Network(NamedTuple):
@@ -48,24 +56,40 @@ class Network(NamedTuple):
         return multiply_adds(self.arch, self.stem, self.width, self.image_size)
 
     @property
+    def number_bytes(self) -> int:
+        """Of one number that a layer puts out."""
+        return NUMBER_BYTES if self.precision == "float32" else NUMBER_BYTES // 2
+
+    @property
     def features(self) -> int:
         """How many features come out."""
         return features_of(self.arch, self.width)
 
-    def forward(self, passes: float, local_size: int | None = None) -> Terms:
-        """Return the cost of so many forward passes, of one image each.
+    @property
+    def activations(self) -> float:
+        """Numbers that its layers put out for one image."""
+        return activations(self.arch, self.stem, self.width, self.image_size)
+
+    def forward(self, passes: float) -> Terms:
+        """Return the cost of so many forward passes, of one image each; a backward one is two."""
+        return {
+            f"multiply-adds {self.name}": passes * self.multiply_adds,
+            f"bytes {self.name}": NUMBER_BYTES * passes * self.activations,
+        }
+
+    def kept_bytes(self, images: float) -> float:
+        """Return what the backward pass over so many images needs, in bytes."""
+        return self.number_bytes * KEPT * images * self.activations
+
+    def step_bytes(self, images: float, of_weight: int = LEARNT) -> float:
+        """Return what a step keeps at once, in bytes.
 
         Args:
-            passes: a backward pass counts as two.
-            local_size: pixels a side, if they are not those of the network.
+            images: through which the step goes back.
+            of_weight: numbers for each weight, of 32 bits whatever the precision.
         """
-        size = local_size or self.image_size
-        one = multiply_adds(self.arch, self.stem, self.width, size)
-        numbers = activations(self.arch, self.stem, self.width, size)
-        return {
-            f"multiply-adds {self.name}": passes * one,
-            f"bytes {self.name}": NUMBER_BYTES * passes * numbers,
-        }
+        there = weights(self.arch, self.stem, self.width, self.image_size)
+        return self.kept_bytes(images) + NUMBER_BYTES * of_weight * there
 
 
 class Images(NamedTuple):

@@ -15,10 +15,15 @@ from pydantic import (
     model_validator,
 )
 
-from bench.cells.architectures import SMALL_ALEXNET, network_text
+from bench.cells.architectures import (
+    SMALL_ALEXNET,
+    last_stage_activations,
+    network_text,
+    pyramid_places,
+)
 from bench.cells.axes import Fraction
 from bench.cells.cell import identity
-from bench.cells.costs import BACKWARD_TOO, Costs, plus
+from bench.cells.costs import BACKWARD_TOO, KEPT, NUMBER_BYTES, Costs, plus
 from bench.cells.dataset_sizes import Demand
 from bench.cells.detection_sets import GUESS, SIZES
 from bench.cells.finetune import OF_EVALUATIONS
@@ -32,6 +37,10 @@ OF_MASKS = ("ap_mask", "ap50_mask", "ap75_mask")
 DROP = 0.1
 """What a drop multiplies the learning rate by."""
 ONE_X = 90_000 * 16  # images that a detector sees in the schedule that the field calls 1x
+BOX_SIDE, MASK_SIDE, C4_SIDE = 7, 14, 14  # of a region that is cut from features
+DEEP_HEAD = 4  # convolutions of the head 'four-conv', and of the mask head
+POSITIVE = 0.25  # of the sampled regions, at most: torchvision's
+PLACE_LAYERS = 3  # at each place of a pyramid: two of its own, one that proposes regions
 
 
 class Detection(Pretrain):
@@ -202,16 +211,32 @@ class Detection(Pretrain):
     def costs(self) -> Costs:
         """The training that cells share; the detector's, and the test."""
         network, size = self.network, SIZES.get(self.detect_dataset, GUESS)
+        seeing = network._replace(image_size=self.shorter_side)
         seen, tested = self.images_seen, float(size.test)
         passes = (1 if self.frozen_backbone else BACKWARD_TOO) * seen + tested
         regions = self.sampled_regions * seen * BACKWARD_TOO + self.proposals * tested
         own = plus(
             {"start": 1.0, "steps": seen / self.detect_batch_size},
-            network.forward(passes, self.shorter_side),
+            seeing.forward(passes),
             {"images with boxes": seen + tested, f"regions {self.neck}": regions},
         )
-        shared = self.trained.costs.shared if self.start == "pretrained" else {}
-        return Costs("images", network.name, network.multiply_adds, shared, own)
+        batch = self.detect_batch_size
+        kept = seeing.step_bytes(0, 1) if self.frozen_backbone else seeing.step_bytes(batch)
+        kept += KEPT * NUMBER_BYTES * batch * self._head_numbers
+        costs = Costs("images", network.name, network.multiply_adds, {}, own, own_bytes=kept)
+        return costs.after(self.trained.costs) if self.start == "pretrained" else costs
+
+    @property
+    def _head_numbers(self) -> float:
+        """Numbers that pyramid and region heads put out for one image in training."""
+        regions = self.sampled_regions
+        if self.neck == "c4":
+            return regions * last_stage_activations(self.arch, self.width, C4_SIDE)
+        places = pyramid_places(self.arch, self.stem, self.shorter_side)
+        pyramid = PLACE_LAYERS * self.region_channels * places
+        boxes = self.region_channels * BOX_SIDE**2 + 2 * self.head_units
+        masks = self.region_channels * (DEEP_HEAD * MASK_SIDE**2 + (2 * MASK_SIDE) ** 2)
+        return pyramid + regions * boxes + (self.detector == MASK) * POSITIVE * regions * masks
 
     @property
     def cost_family(self) -> str:

@@ -163,8 +163,9 @@ class FineTune(Pretrain):
             steps(count, self.tune_views, seen),
             network.forward(PASSES[self.tune_layers] * seen + tested),
         )
-        shared = self.trained.costs.shared if self.start == "pretrained" else {}
-        return Costs("images", network.name, network.multiply_adds, shared, unshared)
+        own_bytes = network.step_bytes(self.tune_batch_size) if self.tune_layers == "all" else 0.0
+        costs = Costs("images", network.name, network.multiply_adds, {}, unshared, 0.0, own_bytes)
+        return costs.after(self.trained.costs) if self.start == "pretrained" else costs
 
     def asked_of_data(self) -> list[Demand]:
         """Return what the training of the encoder asks of the data set."""

@@ -14,6 +14,7 @@ from bench.cells.cell import Cell, identity
 from bench.cells.coordinates import EVALUATIONS, LABELS, Coordinates
 from bench.cells.costs import (
     BACKWARD_TOO,
+    LEARNT,
     Costs,
     Images,
     Network,
@@ -179,26 +180,37 @@ class Pretrain(Coordinates, Cell):
 
     @property
     def _passes(self) -> int:
-        """Forward passes that a training image costs per epoch, backward ones counted as two.
+        """Forward passes of a training image per epoch, keys' among them; backward ones are two."""
+        return (BACKWARD_TOO + self._has_second_network) * self._learnt_from
 
-        Of two views, and of the keys where these are another network's.
-        """
+    @property
+    def _has_second_network(self) -> bool:
+        """Whether another network, which follows the encoder, makes the keys."""
+        return not self.one_view and self.target == "momentum"
+
+    @property
+    def _learnt_from(self) -> int:
+        """Views of an image through which a step goes back."""
         if self.one_view:
-            return BACKWARD_TOO * (1 + (self.colour == "lab"))
-        momentum = self.target == "momentum"
-        return (BACKWARD_TOO + momentum) * (2 if self.symmetric or not momentum else 1)
+            return 1 + (self.colour == "lab")
+        return 2 if self.symmetric or not self._has_second_network else 1
+
+    @property
+    def _small_views(self) -> Network | None:
+        """The encoder at the size of multi-crop's small views."""
+        size = self.local_size if self.views == "multi-crop" else None
+        return self.network._replace(image_size=size) if size else None
 
     @property
     def _training(self) -> Terms:
         """What the steps and their views cost."""
-        seen, network = float(self.epochs * self._images), self.network
-        passes = network.forward(seen * self._passes)
-        if self.views == "multi-crop" and self.local_size is not None:
-            local = network.forward(seen * LOCAL_VIEWS * BACKWARD_TOO, self.local_size)
-            passes = plus(passes, local)
+        seen = float(self.epochs * self._images)
+        costs = self.network.forward(seen * self._passes)
+        if (small := self._small_views) is not None:
+            costs = plus(costs, small.forward(seen * LOCAL_VIEWS * BACKWARD_TOO))
         views = seen if self.one_view else 2 * seen
         count = self.epochs * max(1, self._images // self.batch_size)
-        return plus(steps(count, self.views, views), read(self.dataset, seen), passes)
+        return plus(steps(count, self.views, views), read(self.dataset, seen), costs)
 
     @property
     def multiply_adds(self) -> float:
@@ -218,15 +230,18 @@ class Pretrain(Coordinates, Cell):
                 neighbours(labelled, size.test, network.features),
             )
             shared = plus(shared, times(-(-self.epochs // self.knn_every_epochs), look))
-        unshared = evaluation(
+        unshared = plus({"start": 1.0}, evaluation(
             network, Images(self.dataset, labelled, size.test, size.classes),
             linear=(self.linear, self.linear_protocol),
             shots=(self.few_shot, self.few_shot_draws),
             views=self.views,
             warps=draws_of(self.test_warp),
-        )  # fmt: skip
-        unshared = plus({"start": 1.0}, unshared)
-        return Costs("images", network.name, network.multiply_adds, shared, unshared)
+        ))  # fmt: skip
+        numbers = LEARNT + self._has_second_network
+        kept = network.step_bytes(self._learnt_from * self.batch_size, numbers)
+        if (small := self._small_views) is not None:
+            kept += small.kept_bytes(LOCAL_VIEWS * self.batch_size)
+        return Costs("images", network.name, network.multiply_adds, shared, unshared, kept)
 
     @property
     def cost_family(self) -> str:

@@ -166,7 +166,9 @@ class Supervised(Cell):
             steps(self.epochs * max(1, self._images // self.batch_size), self.views, seen),
             network.forward(BACKWARD_TOO * seen + tested),
         )
-        return Costs("images", network.name, network.multiply_adds, {}, unshared)
+        kept = network.step_bytes(self.batch_size)
+        one_pass = network.multiply_adds
+        return Costs("images", network.name, one_pass, {}, unshared, own_bytes=kept)
 
     @property
     def cost_family(self) -> str:

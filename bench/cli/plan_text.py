@@ -97,9 +97,11 @@ def _ends(p: Record) -> tuple[float, float]:
 
 
 def _memory(p: Record) -> str:
-    host = "?" if p["peak_memory_gb"] is None else f"{p['peak_memory_gb']:.1f} GB"
-    device = p["device_peak_gb"]
-    return host if device is None else f"{host}, GPU {device:.1f} GB"
+    host, device = p["peak_memory_gb"], p["device_peak_gb"]
+    texts = [f"{host:.1f} GB"] if host is not None else []
+    if device is not None:
+        texts.append(f"GPU {_range(*(device * factor for factor in _ends(p)))} GB")
+    return ", ".join(texts) or "?"
 
 
 def _memory_per_worker(p: Record) -> str:
@@ -110,12 +112,15 @@ def _memory_per_worker(p: Record) -> str:
 def _hours(p: Record, gpus: int) -> str:
     """Return the work in core-hours or GPU-hours."""
     low, high = (p["core_s"] / 3600 * factor for factor in _ends(p))
+    return f"{_range(low, high)} {'GPU' if gpus else 'core'}-hours"
+
+
+def _range(low: float, high: float) -> str:
+    """Return a lower and an upper end, one number where they are the same."""
     if high < LEAST:
-        return f"less than {LEAST} {'GPU' if gpus else 'core'}-hours"
-    text = f"{low:,.3g}" if high < MANY else f"{low:,.0f}"
-    if low < high:
-        text += f" to {high:,.3g}" if high < MANY else f" to {high:,.0f}"
-    return f"{text} {'GPU' if gpus else 'core'}-hours"
+        return f"less than {LEAST}"
+    form = ",.3g" if high < MANY else ",.0f"
+    return f"{low:{form}}" + (f" to {high:{form}}" if low < high else "")
 
 
 def _prediction_text(p: Record) -> str:

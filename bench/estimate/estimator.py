@@ -3,6 +3,7 @@
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from bench.cells.cell import Cell
@@ -200,7 +201,11 @@ class Estimator:
     ) -> Estimate:
         shared_s = device.seconds(costs.shared) if training is not None else 0.0
         own_s, basis = device.seconds(costs.own), f"model of {device.in_words}"
-        return self._made(cell, training, shared_s, own_s, "model", basis, is_near=False)
+        made = self._made(cell, training, shared_s, own_s, "model", basis, is_near=False)
+        kept = max(costs.own_bytes, costs.shared_bytes if training is not None else 0.0)
+        if made.device_peak_gb is not None or not kept:
+            return made
+        return replace(made, device_peak_gb=kept / 1e9)
 
     def _made(
         self, cell: Cell, training: str | None, shared_s: float | None, own_s: float | None,

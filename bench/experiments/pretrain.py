@@ -137,7 +137,9 @@ def probe(cell: Pretrain, data: Path, device: str, clock: Clock) -> Spent:
         raise fault
     online = training.online
     rate_s = forward_rate(online.backbone, source, cell, clock)
-    shared_s, evaluation_s = (rate_s * _products(terms) for terms in cell.costs[-2:])
+    shared_s, evaluation_s = (
+        rate_s * _products(terms) for terms in (cell.costs.shared, cell.costs.own)
+    )
     if not has_long_steps(training, shared_s):
         shared_s = steps_s(training, clock)
         if cell.clusters is not None:

@@ -21,13 +21,11 @@ from torchvision.models.detection.mask_rcnn import MaskRCNNHeads, MaskRCNNPredic
 from torchvision.ops import FeaturePyramidNetwork, MultiScaleRoIAlign
 from torchvision.ops.feature_pyramid_network import LastLevelMaxPool
 
-from bench.cells.detection import MASK, Detection
+from bench.cells.detection import BOX_SIDE, C4_SIDE, DEEP_HEAD, MASK, MASK_SIDE, Detection
 from bench.networks.resnet import ResNet
 
 ANCHORS = 5  # sizes of the anchors where there is one level
 RATIOS = (0.5, 1.0, 2.0)  # height over width of an anchor
-BOX_SIDE, MASK_SIDE, C4_SIDE = 7, 14, 14  # of a region that is cut from features
-DEEP_HEAD = 4  # convolutions of the head 'four-conv', and of the mask head
 SAMPLES = 2  # per bin of a region and direction
 
 Triple = tuple[float, float, float]

@@ -215,7 +215,8 @@ def test_a_published_scale_of_one_seed_is_warned_of(
 def test_a_gpu_that_is_not_here_is_told_to_be_a_model(workspace: Workspace) -> None:
     workspace.suite(DIGITS)
     out = " ".join(workspace.call("plan", "digits", "--on", "h100").out.split())
-    assert "GPU-hours, memory not known; from model of an H100, within a factor 3." in out
+    memory = "GPU-hours, GPU less than 0.01 GB per worker"
+    assert f"{memory}; from model of an H100, within a factor 3." in out
     record = workspace.call("plan", "digits", "--on", "h100", "--json").json["predicted"]
     assert (record["span"], record["machine"], record["gpus"]) == (3.0, "H100", 1)
     here = " ".join(workspace.call("plan", "digits").out.split())

@@ -179,6 +179,7 @@ def test_a_gpu_that_is_not_here_is_modelled(tmp_path: Path) -> None:
     assert (estimate.source, estimate.message) == ("model", "model of an H100, within a factor 3")
     record = prediction.record()
     assert (record["span"], record["gpus"], record["peak_memory_gb"]) == (3.0, 1, None)
+    assert record["device_peak_gb"] == asked[0].costs.shared_bytes / 1e9
     assert record["gpu_hours"] == pytest.approx((record["core_s"] or 0) / 3600, abs=1e-4)
     assert on(h100, [toy()]).estimates[0].source == "unknown"
     assert on(Machine("cuda", "Abacus"), asked).estimates[0].source == "unknown"
