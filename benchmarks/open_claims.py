@@ -18,6 +18,8 @@ from bench.suites.load import load_suite, suite_paths
 
 SCALES = ("cifar", "cpu")
 HEADS = ("suite", "scale", "cells missing", "core-minutes", "claims that it tests")
+MINUTES = HEADS.index("core-minutes")
+UNKNOWN = "?"
 
 
 def rows(workspace: Workspace, untested: set[tuple[str, str]], machine: Machine) -> list[list[str]]:
@@ -33,7 +35,7 @@ def rows(workspace: Workspace, untested: set[tuple[str, str]], machine: Machine)
         states = selection.store.states(selection.cells)
         missing = sum(state.state != State.DONE for state in states)
         seconds = predict(selection.cells, states, selection.store, [None], machine=machine).core_s
-        minutes = "?" if seconds is None else f"{float(f'{seconds / 60:.2g}'):g}"
+        minutes = UNKNOWN if seconds is None else f"{float(f'{seconds / 60:.2g}'):g}"
         names = selection.suite.name, selection.scale
         found.append((seconds or float("inf"), [*names, str(missing), minutes, ", ".join(claims)]))
     return [row for _, row in sorted(found)]

@@ -26,7 +26,7 @@ from bench.estimate.machine import Machine
 from bench.papers.reader import PAPERS, load_paper
 from bench.results.reader import Results
 from bench.suites.load import suite_paths
-from benchmarks.open_claims import HEADS, rows
+from benchmarks.open_claims import HEADS, MINUTES, UNKNOWN, rows
 
 ROOT = Path(__file__).parents[1]
 SUITES, REFERENCE = ROOT / "suites", ROOT / "results" / "reference"
@@ -140,7 +140,10 @@ def open_claims() -> str:
     lines = rows(WORKSPACE, untested, machine)
     listed = {name for line in lines for name in line[-1].split(", ")}
     count = f"{len(listed)} of the {len(untested)} claims that nothing tests yet"
-    return f"{count} have checks at these scales.\n\n{_table([HEADS, RULE, *lines])}"
+    known = [float(line[MINUTES]) for line in lines if line[MINUTES] != UNKNOWN]
+    total = f"The {len(known)} suites with a known time take {sum(known) / 60:.0f} core-hours"
+    table = _table([HEADS, RULE, *lines])
+    return f"{count} have checks at these scales. {total}, each on its own.\n\n{table}"
 
 
 def _counts(counts: Counter[str], order: Sequence[str]) -> str:

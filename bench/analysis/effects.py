@@ -88,7 +88,7 @@ def groups_of(check: Check, measured: Measured, metrics: Metrics) -> tuple[dict[
         metrics: metrics by cell id.
     """
     sides = sides_of(check)
-    cells_of = [measured.index.where(side) for side in sides]
+    cells_of = [_cells_of(check, side, measured.index) for side in sides]
     compared = {c.id: c for side in cells_of for c in side}
     named = {name for side in sides for name in side} | {"seed", getattr(check, "over", "seed")}
     key_of = _grouping([cell.known for cell in compared.values()], named)
@@ -104,6 +104,13 @@ def sides_of(check: Check) -> list[Where]:
     """Return the settings of each side of cells that the check compares, its own first."""
     others = (getattr(check, name, None) for name in ("than", "other", "other_than"))
     return [check.where, *(side for side in others if side is not None)]
+
+
+def _cells_of(check: Check, side: Where, index: CellIndex) -> list[Cell]:
+    cells = index.where(side)
+    if not isinstance(check, MovesLess) or check.over_from is None:
+        return list(cells)
+    return [cell for cell in cells if cell.known[check.over] >= check.over_from]
 
 
 def _whole_seeds(
@@ -217,7 +224,7 @@ def _by(term: Term, weight: float) -> Term:
 
 def cells_named(check: Check, index: CellIndex) -> list[Cell]:
     """Return the cells on the check's sides, in the order of the index."""
-    ids = {cell.id for side in sides_of(check) for cell in index.where(side)}
+    ids = {cell.id for side in sides_of(check) for cell in _cells_of(check, side, index)}
     return [cell for cell in index.cells if cell.id in ids]
 
 

@@ -15,6 +15,7 @@ from bench.errors import SuiteError, choices
 from bench.plugins.folders import Plugin
 from bench.plugins.objectives import Declaration, Number, declared_objectives
 
+Q_B_BINS = 20  # of the histogram of q_B over [0, 1]
 Sees = Literal[
     "margin", "scalar_NK", "globals_2NK", "close_NK", "kappa", "queued_NK",
     "correlation_DD", "samples_MD",

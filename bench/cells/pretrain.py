@@ -37,7 +37,7 @@ from bench.cells.dataset_sizes import (
 )
 from bench.cells.learning_rate import ruled
 from bench.cells.linear_protocols import LinearProtocol, linear_protocol, linear_record
-from bench.cells.losses import loss_named, number_names
+from bench.cells.losses import Q_B_BINS, loss_named, number_names
 from bench.cells.own_numbers import at_default, with_numbers
 from bench.cells.rules import check_agreement
 from bench.cells.warps import WARPS, warp_record
@@ -94,7 +94,9 @@ class Pretrain(Coordinates, Cell):
         return self
 
     def step_of(self, metric: str) -> float | None:
-        """Return what one test image is worth."""
+        """Return what one test image is worth, of the mode of q_B the width of a bin."""
+        if metric == "q_b_mode":
+            return 1 / Q_B_BINS
         warps = 1 if self.test_warp == "none" else WARPS[self.test_warp].draws
         return accuracy_step(self.dataset, metric, self.held_out, warps)
 
@@ -125,8 +127,7 @@ class Pretrain(Coordinates, Cell):
     @classmethod
     def setting_names(cls) -> list[str]:
         """Return the names a suite may set: fields, and numbers of plug-ins' objectives."""
-        fields = super().setting_names()
-        return [*fields, *sorted(number_names() - cls.model_fields.keys())]
+        return [*super().setting_names(), *sorted(number_names() - cls.model_fields.keys())]
 
     @cached_property
     def training_id(self) -> str:
@@ -175,8 +176,8 @@ class Pretrain(Coordinates, Cell):
     @property
     def _images(self) -> int:
         """How many images an epoch has."""
-        there = images_there(self.dataset, self.pretrain_on, self.held_out)
-        return self.train_images or there or GUESS.train
+        there = self.train_images or images_there(self.dataset, self.pretrain_on, self.held_out)
+        return there or GUESS.train
 
     @property
     def _passes(self) -> int:
@@ -191,9 +192,8 @@ class Pretrain(Coordinates, Cell):
     @property
     def _learnt_from(self) -> int:
         """Views of an image through which a step goes back."""
-        if self.one_view:
-            return 1 + (self.colour == "lab")
-        return 2 if self.symmetric or not self._has_second_network else 1
+        both = not self.one_view and (self.symmetric or not self._has_second_network)
+        return 2 if both or (self.one_view and self.colour == "lab") else 1
 
     @property
     def _small_views(self) -> Network | None:
@@ -237,8 +237,8 @@ class Pretrain(Coordinates, Cell):
             views=self.views,
             warps=draws_of(self.test_warp),
         ))  # fmt: skip
-        numbers = LEARNT + self._has_second_network
-        kept = network.step_bytes(self._learnt_from * self.batch_size, numbers)
+        images = self._learnt_from * self.batch_size
+        kept = network.step_bytes(images, LEARNT + self._has_second_network)
         if (small := self._small_views) is not None:
             kept += small.kept_bytes(LOCAL_VIEWS * self.batch_size)
         return Costs("images", network.name, network.multiply_adds, shared, unshared, kept)

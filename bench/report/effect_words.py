@@ -27,6 +27,7 @@ METRICS = {
     "knn": "kNN",
     "q_b": "q_B",
     "q_b_mode": "mode of q_B",
+    "q_b_cv": "variation of q_B",
     "ap_bbox": "box AP",
     "ap_segm": "mask AP",
     "few_shot_linear": "few-shot linear",
@@ -124,7 +125,8 @@ def _along_words(check: Check, pair: str) -> str:
         case MovesLess():
             side, _, than = pair.partition(" - ")
             way = {"rising": "rise", "falling": "fall"}[check.direction]
-            return f"{way} of {than} over {over} - variation of {side}"
+            start = "" if check.over_from is None else f" from {check.over_from:g}"
+            return f"{way} of {than} over {over}{start} - variation of {side}"
         case Crossing():
             first, last = check.between
             return f"{pair}, lead at {over} {first:g} and lag at {last:g}"

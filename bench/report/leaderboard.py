@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.analysis.doubts import doubts_of
+from bench.analysis.room import Rooms
 from bench.analysis.statistics import Interval, t_interval
 from bench.cells.cell import identity
 from bench.papers.names import setting_name, value_name
@@ -40,10 +41,16 @@ class Run:
     method: str  # as pages write it, with the loss where it is not the method's own
     settings: str  # an id of all settings but the seed
     metrics: dict[str, float]
+    rooms: tuple[tuple[str, str], ...] = ()  # metric and its floor and ceiling in words
 
 
-def runs_of(done: Done) -> list[Run]:
-    """Return the finished cells that have a method and were trained on images."""
+def runs_of(done: Done, rooms: Rooms) -> list[Run]:
+    """Return the finished cells that have a method and were trained on images.
+
+    Args:
+        done: finished cells of a scale.
+        rooms: of that scale.
+    """
     runs = []
     for cell, finished in done:
         known = cell.settings
@@ -55,7 +62,9 @@ def runs_of(done: Done) -> list[Run]:
             alike = {name: value for name, value in known.items() if name != "seed"}
             protocol = tuple(known.get(name) for name in PROTOCOL)
             words = f"{data_words(known)}, {known['epochs']} epochs, batch {known['batch_size']}"
-            runs.append(Run(cell.id, protocol, words, _method(known), identity(alike), metrics))
+            found = [(n, room.in_words) for n in metrics if (room := rooms.of_cell(n, cell))]
+            own = _method(known), identity(alike), metrics, tuple(found)
+            runs.append(Run(cell.id, protocol, words, *own))
     return runs
 
 
@@ -135,7 +144,10 @@ def _table(title: str, runs: Sequence[Run]) -> Table | None:
         for method in order
     ]
     heads = ["method", "seeds", "settings run", *map(metric_title, metrics)]
-    return Table(slug(title, length=LONGEST), title, heads, rows)
+    shown = {run.id for alike in chosen.values() for run in alike}
+    rooms = dict.fromkeys(room for run in runs if run.id in shown for room in run.rooms)
+    notes = [f"{metric_title(metric)}: {words}." for metric, words in sorted(rooms)]
+    return Table(slug(title, length=LONGEST), title, heads, rows, notes)
 
 
 def _interval(runs: Sequence[Run], metric: str) -> Interval | None:

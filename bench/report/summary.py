@@ -79,5 +79,5 @@ def summarise(evidence: Evidence) -> Summary:
         },
         checks=[j.record() for j in judged if j.counts and j.effect],
         origin=origin_of(evidence.done),
-        runs=runs_of(evidence.done),
+        runs=runs_of(evidence.done, evidence.rooms),
     )

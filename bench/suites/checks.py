@@ -167,6 +167,7 @@ class MovesLess(CheckRecord):
 
     check: Literal["moves-less"]
     over: str
+    over_from: float | None = None  # smaller values of the axis are left out
     than: Where
     direction: Direction
     by: float = 0.0

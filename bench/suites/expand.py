@@ -118,6 +118,8 @@ def _check_values(rules: dict[str, list[Scalar]], points: list[Point]) -> None:
                 found = repr(value) if is_their_text else value  # '8' is not 8
                 raise SuiteError(
                     f"--where {name}: no cell has the value {found}. There are: {known}."
+                    if there
+                    else f"--where {name}: no cell sets it."
                 )
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from bench.cells.losses import loss_named
+from bench.cells.losses import Q_B_BINS, loss_named
 from bench.cells.pretrain import Pretrain
 from bench.losses import histogram, mi_lower_bound
 from bench.losses.contrastive import excess
@@ -23,7 +23,6 @@ PER_QUERY = (
 )  # fmt: skip
 # Of the last convolutions of the last two blocks (DCL, App. 9).
 LAYERS = ("grad_norm_block_before", "grad_norm_last_block")
-BINS = 20  # of the histogram of q_B over [0, 1]
 
 
 class Probes(nn.Module):
@@ -42,7 +41,7 @@ class Probes(nn.Module):
         self._weights = tuple(weights)
         self.register_buffer("sums", torch.zeros(3, len(PER_QUERY), dtype=torch.float64))
         self.register_buffer("layer_sums", torch.zeros(3, len(LAYERS), dtype=torch.float64))
-        self.register_buffer("histogram", torch.zeros(BINS, dtype=torch.float64))
+        self.register_buffer("histogram", torch.zeros(Q_B_BINS, dtype=torch.float64))
 
     @torch.no_grad()
     def add(self, pairs: Sequence[Pair], losses: Iterable[Tensor], shares: int) -> None:
@@ -67,7 +66,7 @@ class Probes(nn.Module):
                 [loss_N.detach(), bound_N, q_N, norm_N, pos_N, neg_NK.mean(dim=1)]
             ).double()
             self._sum(self.sums, values)
-            self.histogram += histogram(q_N, bins=BINS)
+            self.histogram += histogram(q_N, bins=Q_B_BINS)
 
     @torch.no_grad()
     def add_gradients(self) -> None:
@@ -103,10 +102,10 @@ class Probes(nn.Module):
                 if name in spread and name != "grad_norm_q":
                     metrics[f"{name}_cv"] = s / m if m > 0 else 0.0
         mode = int(self.histogram.argmax())
-        return metrics if self.untold else metrics | {"q_b_mode": (mode + 0.5) / BINS}
+        return metrics if self.untold else metrics | {"q_b_mode": (mode + 0.5) / Q_B_BINS}
 
     def distribution(self) -> Tensor | None:
-        """Return the histogram of q_B, its bins summing to 1, shape (BINS,); None without tau."""
+        """Return the histogram of q_B, with sum 1, shape (Q_B_BINS,); None without tau."""
         return None if self.untold else self.histogram / self.histogram.sum()
 
     def reset(self) -> None:

@@ -370,6 +370,7 @@ def test_a_file_too_large(workspace: Workspace) -> None:
         ),
         (("--where", "K=" + "[" * 100_000), "--where K: no cell has the value [[["),
         (("--where", "K=0b_"), "--where K: no cell has the value 0b_. There are: 8, 16.\n"),
+        (("--where", "precision=bf16"), "--where precision: no cell sets it.\n"),
         (("--sclae", "x"), "No such option: --sclae"),
         (
             ("--jobs", "0"),

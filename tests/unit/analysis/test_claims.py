@@ -198,6 +198,22 @@ def test_moving_less_holds_in_neither_direction_of_ones_own() -> None:
     }  # fmt: skip
 
 
+def test_a_range_that_the_sentence_names_leaves_smaller_values_out() -> None:
+    """Over all K the other side moves by 2 more; from K = 128 on neither side moves."""
+    check = {
+        "check": "moves-less", "over": "K", "where": EQCO, "than": INFONCE, "direction": "rising"
+    }  # fmt: skip
+
+    def steep_below_128(cell: Any) -> float:
+        return float(noise(cell) - 2.0 * (cell.loss == "infonce" and cell.K < 128))
+
+    assert str(judge(check, steep_below_128).verdict) == "holds"
+    limited = judge(check | {"over_from": 128}, steep_below_128)
+    assert limited.effect is not None
+    assert abs(limited.effect.mean) < 1
+    assert str(limited.verdict) != "holds"
+
+
 def test_a_gain_that_grows_has_a_sign_and_a_direction() -> None:
     """A side that is worse everywhere, most at small K, does not gain there."""
     check = {"check": "gain-grows", "over": "K", "where": EQCO, "than": INFONCE}

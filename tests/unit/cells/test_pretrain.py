@@ -396,3 +396,8 @@ def test_every_conditional_field_is_refused_where_it_has_no_meaning(
     for name in without:
         with pytest.raises(ValidationError, match=re.escape(rules[name].message(name))):
             small_cell(cell.method, **{name: VALUES.get(name, 1)})
+
+
+def test_the_mode_of_q_b_is_as_sure_as_a_bin_is_wide() -> None:
+    """Seeds with one mode say that it lies in a bin of the histogram."""
+    assert small_cell().step_of("q_b_mode") == 0.05

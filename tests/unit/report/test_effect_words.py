@@ -107,6 +107,16 @@ AXIS = {"metric": "q_b", "over": "batch_size"}
             "q_B, rise of infonce over batch - variation of dcl",
         ),
         (
+            {
+                "check": "moves-less",
+                "where": A,
+                "than": B,
+                "direction": "rising",
+                "over_from": 16,
+            },
+            "q_B, rise of infonce over batch from 16 - variation of dcl",
+        ),
+        (
             {"check": "crossing", "where": A, "than": B, "between": [8, 64]},
             "q_B, dcl - infonce, lead at batch 8 and lag at batch 64",
         ),

@@ -1,5 +1,7 @@
 """The leaderboard: one protocol per table, the best settings of a method, seeds counted."""
 
+from dataclasses import replace
+
 from bench.report.leaderboard import Run, leaderboard
 
 DIGITS = (
@@ -41,6 +43,20 @@ def test_the_best_settings_of_each_method_stand_with_their_seeds() -> None:
     texts = [[entry.text for entry in row] for row in table.rows]
     assert texts == [["DCL", "1", "1", "70.00"], ["SimCLR", "2", "2", "60.50 ± 6.35"]]
     assert table.rows[1][3].cells == ("SimCLRtau 0.1020", "SimCLRtau 0.1120")
+
+
+def test_floor_and_ceiling_stand_below_their_table_once() -> None:
+    """Those of the settings that are shown; those of settings that lost are not."""
+    runs = [
+        replace(run(method, settings, 0, value), rooms=(("knn_top1", words),))
+        for method, settings, value, words in (
+            ("SimCLR", "tau 0.1", 60.0, "raw pixels 40.0"),
+            ("SimCLR", "tau 0.5", 50.0, "raw pixels 41.0"),
+            ("DCL", "tau 0.1", 70.0, "raw pixels 40.0"),
+        )
+    ]
+    (table,) = leaderboard(runs)
+    assert table.notes == ["kNN top-1 (%): raw pixels 40.0."]
 
 
 def test_protocols_of_the_same_words_are_told_apart() -> None:
