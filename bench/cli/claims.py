@@ -111,7 +111,7 @@ class Filter:
 
     def takes(self, record: Record, verdict: str) -> bool:
         """Return whether a claim with this verdict as a whole is asked for."""
-        text = f"{record['paper']}/{record['claim']} {record['sentence']}".lower()
+        text = f"{record['claim']} {record['sentence']}".lower()
         return self.verdict in (None, verdict) and all(
             re.search(rf"\b{re.escape(word)}", text) for word in self.words
         )

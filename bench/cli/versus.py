@@ -53,7 +53,8 @@ def versus(
 
     A difference is the mean over the points that the suite has of both. Where other settings of
     the training differ too, such as the batch size, they are named and the row is not counted.
-    Searches on held-out training images choose settings and are left out.
+    Searches on held-out training images choose settings and are left out, and so are scales that
+    only check that everything runs, unless one is named.
 
     Exit status 3: nothing was measured.
     """
@@ -81,9 +82,11 @@ def compare_methods(
         metric: this one; default: those that each suite shows.
 
     Raises:
-        BenchError: no suite has such a method or loss, scale or metric.
+        BenchError: both are the same, or no suite has such a method or loss, scale or metric.
         NothingMeasured: suites have both, but no finished cell of both.
     """
+    if first == second:
+        raise BenchError(f"versus {first} {second}: needs two different methods or losses.")
     if paper is not None:
         load_paper(paper)
     check_scale_known(scale, workspace.suites)
@@ -117,12 +120,13 @@ Grids = list[tuple[Suite, str, list[Cell]]]
 
 
 def _grids(workspace: Workspace, scale: str | None, paper: str | None) -> Grids:
-    """Return the cells of every suite at every scale, baselines and searches left out."""
+    """Return the cells of every suite by scale, baselines and searches left out."""
     grids = []
     for path in known_suites(workspace.suites).values():
         suite = load_suite(path)
         if paper in (None, suite.paper):
-            names = [name for name in suite.scales if scale in (None, name)]
+            scales = suite.scales.items()
+            names = [n for n, s in scales if n == scale or (scale is None and s.judged)]
             grids += [(suite, n, _without_searches(expand(suite, n, path))) for n in names]
     return grids
 

@@ -85,6 +85,15 @@ def test_every_suite_and_scale_that_has_both_has_a_row(measured: Workspace) -> N
     assert {r["suite"] for r in only.json} == {"other", "small"}
 
 
+def test_a_scale_that_only_checks_that_everything_runs_is_shown_where_it_is_named(
+    measured: Workspace,
+) -> None:
+    measured.suite(changed(SUITE, {"claims": CLAIM, "scales.tiny.judged": False}))
+    both = ("versus", "eqco", "infonce", "--json")
+    assert measured.call(*both, "--scale", "tiny").json[0]["scale"] == "tiny"
+    assert measured.call(*both).status == 3
+
+
 def test_it_is_printed_with_unit_seeds_and_points(measured: Workspace) -> None:
     told = measured.call("versus", "infonce", "eqco").out
     assert told.startswith("infonce - eqco, mean over the points that a suite has of both")
@@ -188,6 +197,7 @@ def test_settings_that_differ_besides_the_method_are_named_and_the_row_is_not_co
             "--metric knn_top: no cell has it. Did you ",
         ),
         (["eqco", "infonce", "--scale", "big"], 2, "--scale big: no suite has it. "),
+        (["eqco", "eqco"], 2, "versus eqco eqco: needs two different methods or losses."),
         (["eqco", "infonce", "--paper", "doc"], 2, "no paper 'doc'. Did you mean 'dcl'? "),
     ],
 )
