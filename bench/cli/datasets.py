@@ -1,7 +1,7 @@
 """`bench datasets`: the images there are."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ import typer
 from bench.cells.detection_sets import SHAPES, SIZES
 from bench.cli.options import AsJson, answer
 from bench.cli.terminal import print_rows
-from bench.data.catalogue import CATALOGUE, image_folders
+from bench.data.catalogue import CATALOGUE, DatasetInfo, image_folders
 from bench.data.coco_layout import boxed_sets
 from bench.data.load import download
 from bench.report.tables import Entry
@@ -38,7 +38,7 @@ def describe_datasets(root: Path) -> list[Record]:
         *known,
         *(_boxed_record(name, root, there) for name, there in boxed.items()),
         *(
-            {"name": name, "what": "images", "how": str(path), "present": True}
+            _record(name, "images", None, str(path), present=True)
             for name, path in image_folders(root).items()
             if path.name not in boxed
         ),
@@ -46,14 +46,19 @@ def describe_datasets(root: Path) -> list[Record]:
 
 
 def _boxed_record(name: str, root: Path, there: bool) -> Record:
-    drawn = name == SHAPES
-    return {
-        "name": name,
-        "what": "drawn shapes with boxes" if drawn else "images with boxes",
-        **({"images": sum(SIZES[name])} if name in SIZES else {}),
-        "how": "drawn in code" if drawn else f"{root / name} in COCO format",
-        "present": there,
-    }
+    images = sum(SIZES[name]) if name in SIZES else None
+    if name == SHAPES:
+        return _record(name, "drawn shapes with boxes", images, "drawn in code", present=there)
+    how = f"{root / name} in COCO format"
+    return _record(name, "images with boxes", images, how, present=there)
+
+
+def _record(name: str, what: str, images: int | None, how: str, *, present: bool) -> Record:
+    """Return the record of a data set that is not in the catalogue."""
+    unknown = dict.fromkeys(field.name for field in fields(DatasetInfo))
+    return unknown | {
+        "name": name, "what": what, "images": images, "how": how, "present": present
+    }  # fmt: skip
 
 
 def print_datasets(records: Sequence[Record]) -> None:
@@ -61,11 +66,14 @@ def print_datasets(records: Sequence[Record]) -> None:
     heads = ["data set", "what", "images", "classes", "MB", "there", "how"]
     rows = [
         [
-            *(Entry(str(r.get(key, ""))) for key in ("name", "what", "images", "classes")),
-            Entry(str(r.get("size_mb", ""))),
+            *(_entry(r[key]) for key in ("name", "what", "images", "classes", "size_mb")),
             Entry("yes" if r["present"] else "no"),
             Entry(r["how"]),
         ]
         for r in records
     ]
     print_rows("", heads, rows)
+
+
+def _entry(value: object) -> Entry:
+    return Entry("" if value is None else str(value))

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
 from tests.fakes.cells import small_cell, training_of
-from tests.unit.experiments.test_detection import C4, detecting, detecting_cell
+from tests.fakes.detectors import C4, detecting, detecting_cell
 
 NUMBERS = 3 * 4  # bytes of a weight: itself, its gradient and its momentum
 

@@ -27,18 +27,10 @@ from bench.suites.load import load_suite
 from bench.train.detection import Detecting, as_tensor, detected, flipped
 from bench.train.loop import train
 from tests.fakes.cells import small_cell
+from tests.fakes.detectors import C4, TRAINED, detecting, detecting_cell
 from tests.fakes.paths import SUITES
 from tests.fakes.workspace import Workspace
 
-TRAINED = small_cell()
-DETECTOR: dict[str, Any] = {
-    "experiment": "detection", "detect_dataset": "shapes", "detect_images": 6,
-    "detector": "faster-rcnn", "neck": "fpn", "box_head": "two-linear", "frozen_backbone": False,
-    "anchor_size": 8, "region_channels": 8, "head_units": 16, "proposals": 10,
-    "sampled_regions": 8, "shorter_side": 64, "longer_side": 64, "detect_epochs": 2,
-    "detect_batch_size": 2, "detect_lr": 0.02, "detect_weight_decay": 1e-4,
-}  # fmt: skip
-C4: dict[str, Any] = {"neck": "c4", "box_head": None}
 KINDS: dict[str, dict[str, Any]] = {
     "pyramid": {},
     "four convolutions": {"box_head": "four-conv", "head_norm": "batch", "backbone_bn": "batch"},
@@ -47,15 +39,6 @@ KINDS: dict[str, dict[str, Any]] = {
     "c4": C4 | {"detector": "mask-rcnn"},
     "frozen c4": C4 | {"frozen_backbone": True},
 }
-
-
-def detecting_cell(trained: Pretrain = TRAINED, **changes: Any) -> Detection:
-    own = trained.model_dump(exclude={"experiment", "version"})
-    return Detection.model_validate(own | DETECTOR | changes)
-
-
-def detecting(cell: Detection, encoder: Online | None = None) -> Detecting:
-    return Detecting(cell, draw_shapes(), "cpu", encoder)
 
 
 def run(root: Path, *cells: Pretrain) -> list[Outcome]:
