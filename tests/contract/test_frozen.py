@@ -51,7 +51,7 @@ EXPORTED = {
     "detection.mutual-information-table-2d.csv.gz": "493491edf9675cce",
     "detection.mutual-information-table-4.csv.gz": "80ed1a6acef59b5b",
     "detection.unigrad-table-10.csv.gz": "3b34b6156feb9421",
-    "digests.json": "df883d5741fe9080",
+    "digests.json": "d3edb14ee9bc62d9",
     "finetune.unigrad-table-9.csv.gz": "5bf8458303e79567",
     "gaussian-mi.csv": "490373fe6872e71a",
     "gaussian-mi.history.csv": "85533756ac500fd5",
@@ -79,6 +79,8 @@ EXPORTED = {
     "spirals.arrays.npz": "89d0e6d8d1be7948",
     "spirals.csv": "25dc3d77d2430790",
     "spirals.history.csv": "7ce04485e7060304",
+    "supervised.dual-temperature-table-2.csv.gz": "2c27a4013db2ca32",
+    "supervised.dual-temperature-table-2.history.csv.gz": "e086c1cee102ff67",
     "vince-gaussian.csv": "6fefebdf110828f5",
     "vince-gaussian.history.csv": "b034188bdea0daa7",
 }
