@@ -107,9 +107,10 @@ def sides_of(check: Check) -> list[Where]:
 
 
 def _cells_of(check: Check, side: Where, index: CellIndex) -> list[Cell]:
+    """Return the cells of a side; where the check begins at a value of its axis, from there on."""
     cells = index.where(side)
     if not isinstance(check, MovesLess) or check.over_from is None:
-        return list(cells)
+        return cells
     return [cell for cell in cells if cell.known[check.over] >= check.over_from]
 
 

@@ -93,18 +93,6 @@ def timm_name(arch: str, stem: Stem, width: int, colour: str) -> str | None:
     return arch if same and arch in TIMM else None
 
 
-def network_text(arch: str, stem: Stem, width: int, image_size: int) -> str:
-    """Return in words an encoder and the size of its images; see `multiply_adds`.
-
-    Args:
-        arch: name of the architecture.
-        stem: the first layers.
-        width: channels of the first block.
-        image_size: width of an image in pixels.
-    """
-    return f"{arch}/{stem} width {width} {image_size} px"
-
-
 def multiply_adds(arch: str, stem: Stem, width: int, image_size: int) -> float:
     """Return the multiply-adds of one forward pass of one image through an encoder.
 
@@ -164,11 +152,26 @@ def last_stage_activations(arch: str, width: int, size: int) -> float:
 
 
 class Layer(NamedTuple):
-    """A convolution or a full layer."""
+    """A convolution, or a full layer, which has one place."""
 
-    multiply_adds: int
-    numbers: int  # that it puts out
-    weights: int
+    places: int  # of what it puts out
+    inputs: int  # of one place
+    channels: int
+
+    @property
+    def weights(self) -> int:
+        """How many it has."""
+        return self.inputs * self.channels
+
+    @property
+    def numbers(self) -> int:
+        """How many it puts out."""
+        return self.places * self.channels
+
+    @property
+    def multiply_adds(self) -> int:
+        """Of one image."""
+        return self.places * self.weights
 
 
 def _layers(arch: str, stem: Stem, width: int, image_size: int) -> Iterator[Layer]:
@@ -183,13 +186,13 @@ def _of_alexnet(width: int, size: int) -> Iterator[Layer]:
     for i, (before, after) in enumerate(pairwise((3, *channels)), start=1):
         yield _convolution(size, 9 * before, after)
         size = (size - 3) // 2 + 1 if i in ALEXNET_POOLED else size
-    yield Layer(units * channels[-1] * size**2, units, units * channels[-1] * size**2)
-    yield Layer(units * units, units, units * units)
+    yield Layer(1, channels[-1] * size**2, units)
+    yield Layer(1, units, units)
 
 
 def _convolution(size: int, inputs: int, channels: int) -> Layer:
     """Return a layer that puts out `channels` numbers a pixel, each of so many inputs."""
-    return Layer(size**2 * inputs * channels, size**2 * channels, inputs * channels)
+    return Layer(size**2, inputs, channels)
 
 
 def _convolutions(architecture: Architecture, stem: Stem, width: int, size: int) -> Iterator[Layer]:

@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from bench.cells.architectures import Stem, network_text
+from bench.cells.architectures import Stem
 from bench.cells.axes import Fraction, ViewSet
 from bench.cells.cell import Cell, identity, varied_settings
 from bench.cells.costs import (
@@ -199,23 +199,22 @@ class Baseline(Cell):
             views=self.views,
             warps=draws_of(self.test_warp),
         )  # fmt: skip
-        unshared, kept = plus({"start": 1.0}, unshared), 0.0
-        if self.network and self.epochs and self.batch_size:
+        unshared = plus({"start": 1.0}, unshared)
+        kept = 0.0
+        if self.epochs and self.batch_size:
             seen = float(self.epochs * size.train)
             count = self.epochs * max(1, size.train // self.batch_size)
             training = plus(read(self.dataset, seen), network.forward(BACKWARD_TOO * seen))
             unshared = plus(unshared, steps(count, self.views, seen), training)
-            kept = self.network.step_bytes(self.batch_size)
-        one_pass = network.multiply_adds
-        return Costs("images", network.name, one_pass, {}, unshared, own_bytes=kept)
+            kept = network.step_bytes(self.batch_size)
+        return Costs("images", network.name, network.multiply_adds, {}, unshared, 0.0, kept)
 
     @property
     def cost_family(self) -> str:
         """The cells of this kind with this network."""
-        if self.arch is None or self.stem is None or self.width is None:
+        if self.network is None:
             return f"baseline raw {self.image_size}"
-        network = network_text(self.arch, self.stem, self.width, self.image_size)
-        return f"baseline {self.baseline} {network}"
+        return f"baseline {self.baseline} {self.network.in_words}"
 
     def asked_of_data(self) -> list[Demand]:
         """Return what steps and kNN ask of the data set."""

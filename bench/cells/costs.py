@@ -47,8 +47,16 @@ class Network(NamedTuple):
     @property
     def name(self) -> str:
         """What networks of other widths and image sizes have in common with it."""
-        low = "" if self.precision == "float32" else f" {self.precision}"
-        return f"{self.arch}/{self.stem}{low}"
+        return f"{self.arch}/{self.stem}{self._low}"
+
+    @property
+    def in_words(self) -> str:
+        """The network with its width and the size of its images."""
+        return f"{self.arch}/{self.stem} width {self.width} {self.image_size} px{self._low}"
+
+    @property
+    def _low(self) -> str:
+        return "" if self.precision == "float32" else f" {self.precision}"
 
     @property
     def multiply_adds(self) -> float:
@@ -70,6 +78,11 @@ class Network(NamedTuple):
         """Numbers that its layers put out for one image."""
         return activations(self.arch, self.stem, self.width, self.image_size)
 
+    @property
+    def weights(self) -> float:
+        """How many its layers have."""
+        return weights(self.arch, self.stem, self.width, self.image_size)
+
     def forward(self, passes: float) -> Terms:
         """Return the cost of so many forward passes, of one image each; a backward one is two."""
         return {
@@ -88,8 +101,7 @@ class Network(NamedTuple):
             images: through which the step goes back.
             of_weight: numbers for each weight, of 32 bits whatever the precision.
         """
-        there = weights(self.arch, self.stem, self.width, self.image_size)
-        return self.kept_bytes(images) + NUMBER_BYTES * of_weight * there
+        return self.kept_bytes(images) + NUMBER_BYTES * of_weight * self.weights
 
 
 class Images(NamedTuple):
@@ -124,6 +136,10 @@ class RawInputs(NamedTuple):
     def forward(self, passes: float) -> Terms:  # noqa: ARG002
         """Return nothing: no network computes."""
         return {}
+
+    def step_bytes(self, images: float) -> float:  # noqa: ARG002
+        """Return 0: nothing is learnt."""
+        return 0.0
 
 
 def plus(*costs: Terms) -> Terms:

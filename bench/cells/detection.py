@@ -18,12 +18,11 @@ from pydantic import (
 from bench.cells.architectures import (
     SMALL_ALEXNET,
     last_stage_activations,
-    network_text,
     pyramid_places,
 )
 from bench.cells.axes import Fraction
 from bench.cells.cell import identity
-from bench.cells.costs import BACKWARD_TOO, KEPT, NUMBER_BYTES, Costs, plus
+from bench.cells.costs import BACKWARD_TOO, KEPT, NUMBER_BYTES, Costs, Network, plus
 from bench.cells.dataset_sizes import Demand
 from bench.cells.detection_sets import GUESS, SIZES
 from bench.cells.finetune import OF_EVALUATIONS
@@ -194,10 +193,16 @@ class Detection(Pretrain):
         return None
 
     @property
+    def backbone(self) -> Network:
+        """The encoder as the detector runs it: its images, and 32 bits whatever trained it."""
+        return self.network._replace(image_size=self.shorter_side, precision="float32")
+
+    @property
     def multiply_adds(self) -> float:
         """The training of the encoder, where there is one, and the detector's backbone."""
-        name = f"multiply-adds {self.network.name}"
-        return self.costs.shared.get(name, 0.0) + self.costs.own[name]
+        costs = self.costs
+        before = costs.shared.get(f"multiply-adds {self.network.name}", 0.0)
+        return before + costs.own[f"multiply-adds {self.backbone.name}"]
 
     @property
     def images_seen(self) -> float:
@@ -210,20 +215,20 @@ class Detection(Pretrain):
     @property
     def costs(self) -> Costs:
         """The training that cells share; the detector's, and the test."""
-        network, size = self.network, SIZES.get(self.detect_dataset, GUESS)
-        seeing = network._replace(image_size=self.shorter_side)
+        network, size = self.backbone, SIZES.get(self.detect_dataset, GUESS)
         seen, tested = self.images_seen, float(size.test)
         passes = (1 if self.frozen_backbone else BACKWARD_TOO) * seen + tested
         regions = self.sampled_regions * seen * BACKWARD_TOO + self.proposals * tested
         own = plus(
             {"start": 1.0, "steps": seen / self.detect_batch_size},
-            seeing.forward(passes),
+            network.forward(passes),
             {"images with boxes": seen + tested, f"regions {self.neck}": regions},
         )
         batch = self.detect_batch_size
-        kept = seeing.step_bytes(0, 1) if self.frozen_backbone else seeing.step_bytes(batch)
+        kept = network.step_bytes(0, 1) if self.frozen_backbone else network.step_bytes(batch)
         kept += KEPT * NUMBER_BYTES * batch * self._head_numbers
-        costs = Costs("images", network.name, network.multiply_adds, {}, own, own_bytes=kept)
+        one_pass = self.network.multiply_adds
+        costs = Costs("images", network.name, one_pass, {}, own, own_bytes=kept)
         return costs.after(self.trained.costs) if self.start == "pretrained" else costs
 
     @property
@@ -241,8 +246,7 @@ class Detection(Pretrain):
     @property
     def cost_family(self) -> str:
         """The cells with this detector on this network, at this size of images."""
-        network = network_text(self.arch, self.stem, self.width, self.shorter_side)
-        return f"{self.experiment} {self.detector} {self.neck} {network}"
+        return f"{self.experiment} {self.detector} {self.neck} {self.backbone.in_words}"
 
     @property
     def cost_kind(self) -> str:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, model_validator
 
-from bench.cells.architectures import network_text
 from bench.cells.cell import Cell, identity
 from bench.cells.coordinates import EVALUATIONS, LABELS, Coordinates
 from bench.cells.costs import (
@@ -127,7 +126,8 @@ class Pretrain(Coordinates, Cell):
     @classmethod
     def setting_names(cls) -> list[str]:
         """Return the names a suite may set: fields, and numbers of plug-ins' objectives."""
-        return [*super().setting_names(), *sorted(number_names() - cls.model_fields.keys())]
+        fields = super().setting_names()
+        return [*fields, *sorted(number_names() - cls.model_fields.keys())]
 
     @cached_property
     def training_id(self) -> str:
@@ -176,8 +176,8 @@ class Pretrain(Coordinates, Cell):
     @property
     def _images(self) -> int:
         """How many images an epoch has."""
-        there = self.train_images or images_there(self.dataset, self.pretrain_on, self.held_out)
-        return there or GUESS.train
+        there = images_there(self.dataset, self.pretrain_on, self.held_out)
+        return self.train_images or there or GUESS.train
 
     @property
     def _passes(self) -> int:
@@ -192,8 +192,9 @@ class Pretrain(Coordinates, Cell):
     @property
     def _learnt_from(self) -> int:
         """Views of an image through which a step goes back."""
-        both = not self.one_view and (self.symmetric or not self._has_second_network)
-        return 2 if both or (self.one_view and self.colour == "lab") else 1
+        if self.one_view:
+            return 1 + (self.colour == "lab")
+        return 2 if self.symmetric or not self._has_second_network else 1
 
     @property
     def _small_views(self) -> Network | None:
@@ -246,9 +247,7 @@ class Pretrain(Coordinates, Cell):
     @property
     def cost_family(self) -> str:
         """The cells with this network and precision."""
-        low = "" if self.precision == "float32" else f" {self.precision}"
-        network = network_text(self.arch, self.stem, self.width, self.image_size)
-        return f"{self.experiment} {network}{low}"
+        return f"{self.experiment} {self.network.in_words}"
 
     @property
     def cost_kind(self) -> str:

@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from bench.cells.architectures import Stem, network_text
+from bench.cells.architectures import Stem
 from bench.cells.axes import Fraction, ViewSet
 from bench.cells.cell import Cell, identity
 from bench.cells.costs import BACKWARD_TOO, Costs, Network, plus, read, steps
@@ -167,14 +167,12 @@ class Supervised(Cell):
             network.forward(BACKWARD_TOO * seen + tested),
         )
         kept = network.step_bytes(self.batch_size)
-        one_pass = network.multiply_adds
-        return Costs("images", network.name, one_pass, {}, unshared, own_bytes=kept)
+        return Costs("images", network.name, network.multiply_adds, {}, unshared, 0.0, kept)
 
     @property
     def cost_family(self) -> str:
         """The cells with this network."""
-        network = network_text(self.arch, self.stem, self.width, self.image_size)
-        return f"{self.experiment} {network}"
+        return f"{self.experiment} {self.network.in_words}"
 
     @property
     def cost_kind(self) -> str:

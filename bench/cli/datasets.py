@@ -1,7 +1,7 @@
 """`bench datasets`: the images there are."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,33 +32,23 @@ def datasets(
 
 def describe_datasets(root: Path) -> list[Record]:
     """Return every known data set, with boxes or without, and every folder of images in `root`."""
-    known = [asdict(info) | {"present": info.present(root)} for info in CATALOGUE.values()]
     boxed = boxed_sets(root)
-    return [
-        *known,
-        *(_boxed_record(name, root, there) for name, there in boxed.items()),
-        *(
-            _record(name, "images", None, str(path), present=True)
-            for name, path in image_folders(root).items()
-            if path.name not in boxed
-        ),
+    there = [(info, info.present(root)) for info in CATALOGUE.values()]
+    there += [(_boxed(name, root), is_there) for name, is_there in boxed.items()]
+    there += [
+        (DatasetInfo(name, "images", None, None, None, str(path)), True)
+        for name, path in image_folders(root).items()
+        if path.name not in boxed
     ]
+    return [asdict(info) | {"present": is_there} for info, is_there in there]
 
 
-def _boxed_record(name: str, root: Path, there: bool) -> Record:
+def _boxed(name: str, root: Path) -> DatasetInfo:
     images = sum(SIZES[name]) if name in SIZES else None
+    what, how = "images with boxes", f"{root / name} in COCO format"
     if name == SHAPES:
-        return _record(name, "drawn shapes with boxes", images, "drawn in code", present=there)
-    how = f"{root / name} in COCO format"
-    return _record(name, "images with boxes", images, how, present=there)
-
-
-def _record(name: str, what: str, images: int | None, how: str, *, present: bool) -> Record:
-    """Return the record of a data set that is not in the catalogue."""
-    unknown = dict.fromkeys(field.name for field in fields(DatasetInfo))
-    return unknown | {
-        "name": name, "what": what, "images": images, "how": how, "present": present
-    }  # fmt: skip
+        what, how = "drawn shapes with boxes", "drawn in code"
+    return DatasetInfo(name, what, images, None, None, how)
 
 
 def print_datasets(records: Sequence[Record]) -> None:

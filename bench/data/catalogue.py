@@ -13,13 +13,16 @@ WHERE = "train/<wnid>/*.JPEG and val/<wnid>/*.JPEG"
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """One data set: `images` counts all of its parts, `size_mb` is what it takes on disk."""
+    """One data set: `images` counts all of its parts, `size_mb` is what it takes on disk.
+
+    None: not known.
+    """
 
     name: str
     what: str
-    images: int
-    classes: int
-    size_mb: int
+    images: int | None
+    classes: int | None
+    size_mb: int | None
     how: str  # to get it
     folder: str = ""  # below the root, of those that torchvision downloads
 

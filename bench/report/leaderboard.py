@@ -63,8 +63,9 @@ def runs_of(done: Done, rooms: Rooms) -> list[Run]:
             protocol = tuple(known.get(name) for name in PROTOCOL)
             words = f"{data_words(known)}, {known['epochs']} epochs, batch {known['batch_size']}"
             found = [(n, room.in_words) for n in metrics if (room := rooms.of_cell(n, cell))]
-            own = _method(known), identity(alike), metrics, tuple(found)
-            runs.append(Run(cell.id, protocol, words, *own))
+            settings = identity(alike)
+            run = Run(cell.id, protocol, words, _method(known), settings, metrics, tuple(found))
+            runs.append(run)
     return runs
 
 
