@@ -148,15 +148,17 @@ def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
         "why": None,
     }  # fmt: skip
     summary = Summary(
-        suite.name, "cifar", "small digits", "", "dcl", False, True, 1, 1, {}, frozenset(), {}, {},
-        {}, [row], None, [],
+        suite.name, "cifar", "small digits", "", "dcl", False, True, 1, 1, {}, frozenset(), {},
+        {question.claims[0]: ClaimVerdict.FAILS}, {}, [row], None, [],
     )  # fmt: skip
     (answer,) = answers([summary], [suite])
     assert answer.text == text
+    assert answer.claims == {}
     unsure = row | {"verdict": "cannot tell here", "why": "dcl did not learn here"}
     (answer,) = answers([replace(summary, checks=[unsure])], [suite])
     assert answer.text.startswith("Cannot be decided")
     assert answer.lines[0].endswith("; dcl did not learn here")
+    assert answer.claims == {question.claims[0]: ClaimVerdict.FAILS}, "the claim's own verdict"
 
 
 OWN: dict[str, Any] = {
