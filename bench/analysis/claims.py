@@ -146,7 +146,7 @@ def judge_claims(
         baselines: the scale's that are finished; where it has some and they are not, nothing is
             judged on an accuracy.
 
-    At a scale that only checks that everything runs, no check is judged.
+    No check is judged at a scale that only checks that everything runs, or is `unjudged`.
     """
     measured = Measured(scale, cells, done, Rooms(suite.scales[scale].baselines, baselines))
     rows: list[Judged] = []
@@ -156,9 +156,10 @@ def judge_claims(
             for i, check in enumerate(checks)
         ]
         rows += _corrected(judged)
-    if suite.scales[scale].judged:
+    if suite.scales[scale].judges_claims:
         return rows
-    return [_cannot_tell(row, ONLY_RUNS) if row.effect else row for row in rows]
+    why = suite.scales[scale].unjudged or ONLY_RUNS
+    return [_cannot_tell(row, why) if row.effect else row for row in rows]
 
 
 def cells_of_check(check: Check, cells: Sequence[Cell]) -> list[Cell]:

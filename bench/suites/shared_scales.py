@@ -37,6 +37,7 @@ class SharedScaleEntry(Record):
     baselines: Settings | None = None  # settings of training with labels; null: no baselines
     stand_in: StandIn | None = None  # metrics that are judged in place of the paper's
     judged: bool = True  # false: the scale only checks that everything runs; no claim is judged
+    unjudged: str | None = None  # why no claim is judged at this scale though it computes enough
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
@@ -53,7 +54,12 @@ class SharedScaleEntry(Record):
         inherited = base.model_dump() if base else {}
         changes = self.model_dump(include={"what", "protocol", "seeds"}, exclude_none=True)
         fixed = inherited.get("fixed", {}) | self.fixed
-        given = {"baselines", "stand_in", "judged"} & self.model_fields_set  # else the base's
+        given = {
+            "baselines",
+            "stand_in",
+            "judged",
+            "unjudged",
+        } & self.model_fields_set  # else the base's
         changes |= {"fixed": fixed} | self.model_dump(include=given)
         return SharedScale.model_validate(inherited | changes)
 

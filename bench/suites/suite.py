@@ -78,6 +78,7 @@ class SharedScale(Record):
     baselines: Settings | None = None  # of the training with labels; null: the scale has none
     stand_in: StandIn | None = None
     judged: bool = True  # false: it only checks that everything runs
+    unjudged: str | None = None  # why no claim is judged though it computes enough
 
 
 class Scale(Record):
@@ -99,6 +100,12 @@ class Scale(Record):
     baselines: Settings | None = None
     stand_in: StandIn | None = None
     judged: bool = True
+    unjudged: str | None = None
+
+    @property
+    def judges_claims(self) -> bool:
+        """Whether claims are judged by what is measured at this scale."""
+        return self.judged and self.unjudged is None
 
 
 class Layout(Record):

@@ -52,6 +52,15 @@ def test_a_scale_that_only_runs_judges_no_claim(workspace: Workspace) -> None:
         assert "this scale only checks that everything runs" in text
 
 
+def test_a_scale_says_why_it_judges_no_claim(workspace: Workspace) -> None:
+    path = workspace.suite(changed(SUITE, {"scales.tiny.unjudged": "its baseline is broken"}))
+    finish(workspace.root / "results", cells_of(path, "tiny"), number)
+    text = " ".join(workspace.call("claims", "small").out.split())
+    assert "cannot tell here eqco/toy-mi-steady" in text
+    assert "its baseline is broken" in text
+    assert "only checks that everything runs" not in text
+
+
 def test_without_a_suite_untested_claims_are_counted_and_listed_when_asked_for(
     measured: Workspace,
 ) -> None:

@@ -131,7 +131,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
         {"lik": "quick"},
         None,
         "suites/small.yaml: scales.tiny.lik: unknown key. Did you mean 'like'? Allowed here: "
-        "like, what, protocol, fixed, seeds, baselines, stand_in, judged, grid, zip.\n",
+        "like, what, protocol, fixed, seeds, baselines, stand_in, judged, unjudged, grid, zip.\n",
     ),
     "nothing to be like, and not whole": (
         {"fixed": {"steps": 1}},
@@ -171,13 +171,13 @@ MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
         {"like": "quick"},
         {"quick": QUICK | {"sede": [1]}},
         "suites/scales/own.yaml: quick.sede: unknown key. Did you mean 'seeds'? Allowed here: "
-        "like, what, protocol, fixed, seeds, baselines, stand_in, judged.\n",
+        "like, what, protocol, fixed, seeds, baselines, stand_in, judged, unjudged.\n",
     ),
     "an axis": (
         {"like": "quick"},
         {"quick": QUICK | {"grid": {"K": [1]}}},
         "suites/scales/own.yaml: quick.grid: unknown key. Allowed here: like, what, protocol, "
-        "fixed, seeds, baselines, stand_in, judged.\n",
+        "fixed, seeds, baselines, stand_in, judged, unjudged.\n",
     ),
     "a shared scale like none": (
         {"like": "quick"},
