@@ -272,7 +272,7 @@ def test_doctor_reads_every_finished_cell(workspace: Workspace) -> None:
         f"{cell.relative_to(workspace.root)}: is missing, but digests.json names it; "
         f"{summary.relative_to(workspace.root)}: {other_digest}; "
         f"results/gaussian-mi/{folders[2].name}/provenance.json: {other_digest}; "
-        "remove a folder to have its cell computed again",
+        "`bench run` computes damaged cells again, and encoders that a cell needs",
     )
 
 
