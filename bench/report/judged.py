@@ -6,11 +6,11 @@ from bench.analysis.claims import Judged
 
 
 def effect_text(judged: Judged) -> str:
-    """Return the effect that decides, its interval, and of how many groups it is the worst."""
+    """Return the effect that decides, its interval, and of how many groups it is the least favourable."""
     effect = judged.effect
     if effect is None:
         return ""
-    of = f", worst of {judged.groups}" if judged.groups > 1 else ""
+    of = f", least favourable of {judged.groups}" if judged.groups > 1 else ""
     if effect.low is None or effect.high is None:
         return f"{effect.mean:.3g}{of}"
     return f"{effect.mean:.3g} [{effect.low:.3g}, {effect.high:.3g}]{of}"

@@ -600,10 +600,6 @@ def test_cells_travel(done: Workspace) -> None:
             "--encoders: tables cannot hold encoders; --to out.tar exports them, for other "
             "programs `--as safetensors`",
         ),
-        (
-            ("export", "small", "--to", "x.tar"),
-            "small (tiny): no finished cell in results, nothing to export",
-        ),
         (("merge", "empty"), "empty: no finished cell in it"),
     ],
 )  # fmt: skip

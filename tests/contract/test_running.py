@@ -51,8 +51,8 @@ def begun(workspace: Workspace) -> Workspace:
     trained.note_step(12)
     trained, attempt = begin(root, evaluating)
     trained.summary_file.write_text("{}")
-    for attempt in (*attempts[1:], attempt, begin(root, claimed)[1]):
-        attempt.end("interrupted")
+    for stopped_one in (*attempts[1:], attempt, begin(root, claimed)[1]):
+        stopped_one.end("interrupted")
     return workspace
 
 

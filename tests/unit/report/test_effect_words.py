@@ -8,11 +8,11 @@ from pydantic import TypeAdapter
 from bench.report.effect_words import (
     asked_words,
     effect_words,
-    metric_words,
     subject_words,
     unit_of,
 )
 from bench.suites.checks import Check
+from bench.suites.metric_words import metric_words
 
 CHECK: TypeAdapter[Check] = TypeAdapter(Check)
 DCL, INFONCE = {"loss": "dcl", "batch_size": 32}, {"loss": "infonce", "batch_size": 32}
@@ -43,7 +43,7 @@ def test_what_a_check_asks_for() -> None:
     [
         ({"effect": None}, ""),
         ({"low": None, "high": None, "smallest_effect": None}, "+0.356 points (holds if above 0)"),
-        ({"groups": 3}, "at batch 32, the worst of 3: +0.4 "),
+        ({"groups": 3}, "at batch 32, the least favourable of 3 comparisons: +0.4 "),
         ({"printed_effect": None}, "n = 5; smallest detectable effect 1.2"),
         ({"stand_in_for": "knn_top1"}, "; paper kNN at least +4.8; "),
         ({"printed_groups": 1}, "; paper +4.8; "),
