@@ -1,6 +1,6 @@
 """The effect of a claim's check in words: what less what, how much, and beside the paper."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import floor, log10
 from typing import Any
 
@@ -42,7 +42,8 @@ def effect_words(record: Mapping[str, Any]) -> str:
     n = record["groups"]
     worst = f", the least favourable of {n} comparisons" if n > 1 else ""
     unit = unit_of(check)
-    number = number_words(record["effect"], record["low"], record["high"])
+    sides = sides_words(record["sides"])
+    number = sides + number_words(record["effect"], record["low"], record["high"])
     text = f"{subject_words(check)}{worst}: {number}{' ' * bool(unit)}{unit}"
     level = "" if record["low"] is None else f"{100 * record['level']:.0f} % interval; "
     parts = [f"{text} ({level}holds if {_expected_words(check)}), n = {record['n']}"]
@@ -152,6 +153,11 @@ def _moment(check: Check) -> str:
     if at.area:
         return ", mean over epochs"
     return f" at epoch {at.epoch:g}" if at.epoch is not None else f" since epoch {at.since:g}"
+
+
+def sides_words(sides: Sequence[float] | None) -> str:
+    """Return the two numbers whose difference an effect is: `1.1 - 0.7 = `; empty without them."""
+    return "" if sides is None else f"{sides[0]:.3g} - {sides[1]:.3g} = "
 
 
 def number_words(mean: float, low: float | None, high: float | None) -> str:
