@@ -105,7 +105,7 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
         missing = place.reason or "no suite covers it"
     keys = (
         "paper", "claim", "sentence", "scale", "check", "counts", "part", "stand_in_for", "effect",
-        "low", "high", "level", "covers", "n", "groups", "threshold", "smallest_effect",
+        "low", "high", "sides", "level", "covers", "n", "groups", "threshold", "smallest_effect",
         "printed_effect", "printed_groups", "printed_margin", "room", "unlearned", "verdict", "why",
         "missing",
     )  # fmt: skip

@@ -26,7 +26,7 @@ from bench.cells.index import CellIndex
 from bench.papers.printed_checks import PrintedCheck, printed_check
 from bench.papers.reader import Claim, Paper
 from bench.results.reader import Done, Finished
-from bench.suites.checks import Check
+from bench.suites.checks import Check, MovesLess
 from bench.suites.suite import Suite
 
 ERROR = 0.05  # how often a false verdict may come
@@ -59,6 +59,7 @@ class Judged:
     threshold: float
     verdict: ClaimVerdict
     missing: str | None = None  # why it was not tested
+    sides: tuple[float, float] | None = None  # of `moves-less`: their difference is it
     groups: int = 0  # that were judged one by one
     here: bool = True  # whether the scale has cells with the settings that the check names
     p_fails: float = 1.0  # of the hypothesis that no group lies outside
@@ -96,6 +97,7 @@ class Judged:
             "effect": e.mean if e else None,
             "low": e.low if e else None,
             "high": e.high if e else None,
+            "sides": list(self.sides) if self.sides else None,
             "level": LEVEL,
             "covers": "training seeds",
             "n": e.n if e else 0,
@@ -230,9 +232,11 @@ def _verdict(
     grounds, deciding = min(
         failing or baseless or unsure or grounded, key=lambda pair: region.margin(pair[1].mean)
     )
+    group = next(group for group, effect in effects if effect is deciding)
     judged = replace(
         judged,
         effect=deciding.interval(LEVEL),
+        sides=group.moves() if isinstance(judged.check, MovesLess) else None,
         groups=len(grounded),
         p_fails=p_fails,
         smallest_effect=deciding.smallest_effect(ERROR),

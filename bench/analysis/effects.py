@@ -66,6 +66,12 @@ class Group:
         difference = contrast(self.terms, how, pools, self.offset)
         return None if difference is None else sure_to_a_step(difference, step)
 
+    def moves(self) -> tuple[float, float]:
+        """Return how far the other side and the check's own move, for `moves-less`, by means."""
+        parts = self.terms[:2], self.terms[2:]
+        theirs, ours = (sum(t.weight * t.values.mean for t in part) for part in parts)
+        return theirs, 0.0 - ours
+
 
 def region_of(check: Check) -> tuple[Region, float]:
     """Return where the effect must lie, and the threshold to be reported."""

@@ -16,6 +16,7 @@ from bench.analysis.room import Room
 from bench.cells.cell import Cell
 from bench.cells.telling import without_followers
 from bench.suites.checks import Check, Where
+from bench.suites.metric_words import metric_words
 from bench.text import value_text
 
 NOT_COMPUTED = "its floor and ceiling are not computed yet"
@@ -118,7 +119,8 @@ class Footing:
             return None
         who = _family(self._check, where, side, self._measured)
         sentence = (
-            f"{who} did not learn here: {self._check.metric} {level:.1f}, {names} {floor:.1f}"
+            f"{who} did not learn here: {metric_words(self._check.metric)} {level:.1f}, "
+            f"{names} {floor:.1f}"
         )
         if level <= floor:
             return sentence

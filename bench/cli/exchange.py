@@ -11,7 +11,7 @@ import typer
 from bench.cli.evidence import results_of
 from bench.cli.options import AsJson, Scale, SuiteNames, answer, check_folder, under
 from bench.cli.selection import Selection, select
-from bench.errors import BenchError, choices
+from bench.errors import BenchError, NothingMeasured, choices
 from bench.results.exchange.merge import Archive, Folder, Source
 from bench.results.exchange.merge import merge as merge_sources
 from bench.results.exchange.write_tar import SUFFIXES, export_archive
@@ -56,7 +56,7 @@ def export(
     Tables are read by pandas, and by `show`, `compare` and other verbs as --results. Cells are
     added to tables that exist.
 
-    `bench import` reads an archive.
+    `bench import` reads an archive. Exit status 3: nothing is finished to export.
     """
     chosen = [select(context.obj, name, scale=scale) for name in suite]
     if form is None:
@@ -120,8 +120,8 @@ def export_selections(
         histories: whether tables hold whole histories, not only what figures read.
 
     Raises:
-        BenchError: nothing is finished, the name of `to` says something else, or encoders are
-            asked for in tables.
+        NothingMeasured: nothing is finished.
+        BenchError: the name of `to` says something else, or encoders are asked for in tables.
     """
     archive = to.name.endswith(SUFFIXES)
     if not archive and to.suffix in (".csv", ".gz", ".parquet", ".tgz", ".xz", ".zip"):
@@ -161,7 +161,8 @@ def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> R
         data: the folder of data sets, for the statistics of their pixels.
 
     Raises:
-        BenchError: nothing is finished, no such form, or its package is missing.
+        NothingMeasured: nothing is finished.
+        BenchError: no such form, or its package is missing.
     """
     if form not in FORMS:
         raise BenchError(f"--as {form}: unknown. {choices(form, list(FORMS))}")
@@ -174,7 +175,7 @@ def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> R
         count = export_encoders(cells, chosen[0].store, to, data)
         if not count:
             titles = ", ".join(selection.title for selection in chosen)
-            raise BenchError(f"{titles}: no trained encoder in {chosen[0].results}")
+            raise NothingMeasured(f"{titles}: no trained encoder in {chosen[0].results}")
         return {"encoders": count, "folder": str(to)}
     count = sum(
         export_histories(results_of(s).finished(s.cells), to, form, f"{s.suite.name}-{s.scale}")
@@ -184,10 +185,12 @@ def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> R
 
 
 def check_finished(chosen: Sequence[Selection]) -> None:
-    """Raise a BenchError if no cell of the selections is finished."""
+    """Raise NothingMeasured if no cell of the selections is finished."""
     if not any(s.state == State.DONE for c in chosen for s in c.store.states(c.cells)):
         titles = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
-        raise BenchError(f"{titles}: no finished cell in {chosen[0].results}, nothing to export")
+        raise NothingMeasured(
+            f"{titles}: no finished cell in {chosen[0].results}, nothing to export"
+        )
 
 
 def print_export(record: Record) -> None:

@@ -89,19 +89,28 @@ def describe_status(selection: Selection) -> Record:
 
 
 def _begun(selection: Selection, states: Sequence[CellState]) -> list[Record]:
-    """Return how far each cell has come that runs, or was stopped before it was over."""
+    """Return how far each cell has come that runs, or was stopped after its training began.
+
+    A worker claims the cells of a stack together; those of which nothing is recorded when it dies
+    are missing, no more.
+    """
     named = zip(selection.cells, states, labels(selection.cells), strict=True)
+    claimed = (
+        (cell, state, label, standing_of(selection.store, cell))
+        for cell, state, label in named
+        if state.attempts and state.state not in OVER
+    )
     return [
         {
             "id": cell.id,
             "cell": label,
             "state": "running" if state.state == State.RUNNING else "stopped",
             "attempts": state.attempts,
-            **asdict(standing := standing_of(selection.store, cell)),
+            **asdict(standing),
             "resumes_at": standing.resumes_at,
         }
-        for cell, state, label in named
-        if state.state == State.RUNNING or (state.attempts and state.state not in OVER)
+        for cell, state, label, standing in claimed
+        if state.state == State.RUNNING or standing.has_begun
     ]
 
 

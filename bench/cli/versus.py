@@ -18,12 +18,13 @@ from bench.cli.terminal import print_line, print_rows
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, NothingMeasured, choices
 from bench.papers.reader import load_paper
-from bench.report.effect_words import metric_words, number_words, unit_of_metric
+from bench.report.effect_words import number_words, unit_of_metric
 from bench.report.shown_tables import shown_tables
 from bench.report.tables import Entry
 from bench.results.reader import Done, Results
 from bench.suites.expand import expand
 from bench.suites.load import known_suites, load_suite
+from bench.suites.metric_words import metric_words
 from bench.suites.stand_in import with_stand_ins
 from bench.suites.suite import Suite
 from bench.text import counted, value_text

@@ -119,7 +119,7 @@ class TrainedFolder(CellFolder):
             return why
 
         while self.is_done and (why := fault(self)) is not None:
-            warn(f"{why.partition('; remove ')[0]}; the encoder is trained again")
+            warn(f"{why}; the encoder is trained again")
             if not discard(self, lambda folder: fault(folder) is not None):
                 time.sleep(POLL_S)
 

@@ -12,6 +12,7 @@ from bench.analysis.compared_effects import ComparedEffect
 from bench.analysis.effect_rows import shown_effects, varied_settings
 from bench.figures.crowd import named_places
 from bench.figures.style import COLUMN_IN, GREY, TEXT_IN, look, styles
+from bench.suites.metric_words import metric_title
 from bench.text import value_text
 
 PANELS_A_ROW = 3
@@ -95,7 +96,11 @@ def draw_panel(panel: Panel, ax: Axes, scales: Sequence[str], *, upright: bool) 
         label += ", not judged"
         _intervals(ax, others, upright=upright, label=label, alpha=FAINT, **style)
     _name_places(ax, panel.places, upright=upright)
-    labels = {f"scale {r.scale}: {r.stand_in}": 0 for r in panel.rows if r.stand_in and r.measured}
+    labels = {
+        f"scale {row.scale}: {metric_title(row.stand_in)}": 0
+        for row in panel.rows
+        if row.stand_in and row.measured
+    }
     ax.set_title("\n".join([panel.title, *labels]))
     return ax
 
@@ -155,7 +160,8 @@ def _panels(rows: Sequence[ComparedEffect], axis: str | None) -> list[Panel]:
     for row in rows:
         words = [f"{n} {value_text(row.at[n])}" for n in settings if row.at.get(n) is not None]
         words = [*([short[row.contrast]] if several or (not axis and not words) else []), *words]
-        title = "\n".join([row.metric, ", ".join(words)]) if axis and words else row.metric
+        metric = metric_title(row.metric)
+        title = "\n".join([metric, ", ".join(words)]) if axis and words else metric
         name = value_text(row.at.get(axis), null="-") if axis else _broken(", ".join(words))
         panel = panels.setdefault(title, Panel(title, [], [], []))
         panel.rows.append(row)

@@ -128,8 +128,7 @@ def read_json(path: Path | str, most_bytes: int = MOST_BYTES_OF_JSON) -> Any:
     try:
         return parse_json(content)
     except ValueError as fault:
-        remedy = f"remove {Path(path).parent} to have it computed again"
-        raise Damaged(f"{path}: cannot be read ({fault}); {remedy}") from fault
+        raise Damaged(f"{path}: cannot be read ({fault})") from fault
 
 
 def _partial(path: Path) -> Path:

@@ -1,6 +1,6 @@
 """The effect of a claim's check in words: what less what, how much, and beside the paper."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import floor, log10
 from typing import Any
 
@@ -21,19 +21,9 @@ from bench.suites.checks import (
     Peak,
     Where,
 )
+from bench.suites.metric_words import metric_words
 from bench.text import value_text
 
-METRICS = {
-    "knn": "kNN",
-    "q_b": "q_B",
-    "q_b_mode": "mode of q_B",
-    "q_b_cv": "variation of q_B",
-    "ap_bbox": "box AP",
-    "ap_segm": "mask AP",
-    "few_shot_linear": "few-shot linear",
-    "mi_lower_bound": "MI bound",
-    "mi_lower_bound_approximate": "approximate MI bound",
-}
 SETTINGS = {"batch_size": "batch"}
 NATS = ("mi_", "vince_bound", "infonce_bound")
 MOST_DECIMALS = 6
@@ -49,9 +39,11 @@ def effect_words(record: Mapping[str, Any]) -> str:
     if record["effect"] is None:
         return ""
     check = _CHECK.validate_python(record["check"])
-    worst = f", the worst of {record['groups']}" if record["groups"] > 1 else ""
+    n = record["groups"]
+    worst = f", the least favourable of {n} comparisons" if n > 1 else ""
     unit = unit_of(check)
-    number = number_words(record["effect"], record["low"], record["high"])
+    sides = sides_words(record["sides"])
+    number = sides + number_words(record["effect"], record["low"], record["high"])
     text = f"{subject_words(check)}{worst}: {number}{' ' * bool(unit)}{unit}"
     level = "" if record["low"] is None else f"{100 * record['level']:.0f} % interval; "
     parts = [f"{text} ({level}holds if {_expected_words(check)}), n = {record['n']}"]
@@ -66,14 +58,6 @@ def effect_words(record: Mapping[str, Any]) -> str:
 def asked_words(check: Check) -> str:
     """Return what a check asks for in words: `linear, dcl - infonce at batch 32: above 0`."""
     return f"{subject_words(check)}: {_expected_words(check)}"
-
-
-def metric_words(metric: str) -> str:
-    """Return a metric's name as a sentence has it: linear for linear_top1."""
-    name = metric.removesuffix("_top1")
-    warped = "warped " if name.startswith("warped_") else ""
-    bare = name.removeprefix("warped_")
-    return warped + METRICS.get(bare, bare.replace("_", " "))
 
 
 def unit_of(check: Check) -> str:
@@ -169,6 +153,11 @@ def _moment(check: Check) -> str:
     if at.area:
         return ", mean over epochs"
     return f" at epoch {at.epoch:g}" if at.epoch is not None else f" since epoch {at.since:g}"
+
+
+def sides_words(sides: Sequence[float] | None) -> str:
+    """Return the two numbers whose difference an effect is: `1.1 - 0.7 = `; empty without them."""
+    return "" if sides is None else f"{sides[0]:.3g} - {sides[1]:.3g} = "
 
 
 def number_words(mean: float, low: float | None, high: float | None) -> str:

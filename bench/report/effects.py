@@ -7,6 +7,7 @@ from bench.analysis.compared_effects import ComparedEffect
 from bench.analysis.effect_rows import shown_effects, varied_settings
 from bench.analysis.outcomes import Outcome
 from bench.report.tables import Entry, Table, number, setting_entry, slug
+from bench.suites.metric_words import metric_title
 
 EFFECTS_LEGEND = (
     "An effect is a difference, in the metric's unit. Published: of two printed rows, or as the "
@@ -107,7 +108,7 @@ def _only(values: Sequence[str]) -> str | None:
 def _title(row: ComparedEffect, one: dict[str, str]) -> str:
     title = f"{row.paper}/{row.artifact}: effect"
     title += f" of {one['effect']}" if "effect" in one else ""
-    title += f" on {one['metric']}" if "metric" in one else ""
+    title += f" on {metric_title(one['metric'])}" if "metric" in one else ""
     return title + (f", scale {one['scale']}" if "scale" in one else "")
 
 

@@ -3,17 +3,19 @@
 from typing import Any
 
 from bench.analysis.claims import Judged
+from bench.report.effect_words import sides_words
 
 
 def effect_text(judged: Judged) -> str:
-    """Return the effect that decides, its interval, and of how many groups it is the worst."""
+    """Return the effect that decides, its interval, and of how many it is the least favourable."""
     effect = judged.effect
     if effect is None:
         return ""
-    of = f", worst of {judged.groups}" if judged.groups > 1 else ""
+    of = f", least favourable of {judged.groups}" if judged.groups > 1 else ""
+    mean = f"{sides_words(judged.sides)}{effect.mean:.3g}"
     if effect.low is None or effect.high is None:
-        return f"{effect.mean:.3g}{of}"
-    return f"{effect.mean:.3g} [{effect.low:.3g}, {effect.high:.3g}]{of}"
+        return f"{mean}{of}"
+    return f"{mean} [{effect.low:.3g}, {effect.high:.3g}]{of}"
 
 
 def seen_text(judged: Judged) -> str:

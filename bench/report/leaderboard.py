@@ -9,7 +9,7 @@ from bench.analysis.room import Rooms
 from bench.analysis.statistics import Interval, t_interval
 from bench.cells.cell import identity
 from bench.papers.names import setting_name, value_name
-from bench.report.paper_table import metric_title
+from bench.report.paper_table import metric_head
 from bench.report.scale_words import data_words
 from bench.report.tables import Entry, Table, slug
 from bench.results.reader import Done
@@ -144,10 +144,10 @@ def _table(title: str, runs: Sequence[Run]) -> Table | None:
         ]
         for method in order
     ]
-    heads = ["method", "seeds", "settings run", *map(metric_title, metrics)]
+    heads = ["method", "seeds", "settings run", *map(metric_head, metrics)]
     shown = {run.id for alike in chosen.values() for run in alike}
     rooms = dict.fromkeys(room for run in runs if run.id in shown for room in run.rooms)
-    notes = [f"{metric_title(metric)}: {words}." for metric, words in sorted(rooms)]
+    notes = [f"{metric_head(metric)}: {words}." for metric, words in sorted(rooms)]
     return Table(slug(title, length=LONGEST), title, heads, rows, notes)
 
 

@@ -13,9 +13,9 @@ from bench.analysis.doubts import MARK
 from bench.analysis.verdicts import Verdict
 from bench.papers.names import setting_name, value_name
 from bench.papers.reader import Artifact, PublishedValue
-from bench.report.effect_words import metric_words
 from bench.report.mathml import to_mathml
 from bench.report.tables import MARKS, Entry, Table, number
+from bench.suites.metric_words import metric_title
 from bench.suites.suite import Layout
 from bench.text import value_text
 
@@ -204,7 +204,7 @@ def _named(key: str, value: Any, paper: str) -> Place:
     if key in FORMULAS and isinstance(value, str):
         return Place(value, formula=to_mathml(value))
     if isinstance(value, str):
-        return Place(metric_title(value) if key == METRIC else value_name(value, paper))
+        return Place(metric_head(value) if key == METRIC else value_name(value, paper))
     return Place(value_text(value), number=None if isinstance(value, bool) else float(value))
 
 
@@ -217,28 +217,26 @@ def row_words(value: PublishedValue) -> str:
         return f"row {place}"
     method = settings.get("method")
     named = [value_name(method, value.paper)] if isinstance(method, str) else []
-    named += [metric_title(value.metric)] if value.metric else []
+    named += [metric_head(value.metric)] if value.metric else []
     return f"row {value.row + 1}" + (f" ({', '.join(named)})" if named else "")
 
 
 def _head(column: str | None, value: Any, artifact: Artifact) -> str:
     if column == METRIC or column is None:
         metric = value or next((v.metric for v in artifact.values if v.metric), None)
-        return metric_title(metric) if metric else "value"
+        return metric_head(metric) if metric else "value"
     if value is None:  # such as a drop over all values of the column
         metrics = {v.metric for v in artifact.values if v.row_settings.get(column) is None}
         if len(metrics) == 1 and (metric := metrics.pop()):
-            return metric_title(metric)
+            return metric_head(metric)
     head = value_name(value, artifact.paper) if isinstance(value, str) else value_text(value)
     return f"{setting_name(column)} {head}"
 
 
-def metric_title(metric: str) -> str:
+def metric_head(metric: str) -> str:
     """Return a metric as the head of a column: kNN top-1 (%)."""
-    for ending, words in (("_top1", "top-1 (%)"), ("_top5", "top-5 (%)")):
-        if metric.endswith(ending):
-            return f"{metric_words(metric.removesuffix(ending))} {words}"
-    return metric_words(metric).replace("top1", "top-1")
+    unit = " (%)" if metric.endswith(("_top1", "_top5")) else ""
+    return metric_title(metric) + unit
 
 
 def paper_csv(artifact: Artifact, measured: Sequence[Measured]) -> str:

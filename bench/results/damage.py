@@ -12,6 +12,9 @@ from bench.results.digests import ENCODER, SmallFiles, check_files, read_small_f
 from bench.results.folder import CellFolder
 from bench.results.owner import Owner
 
+AS_MISSING = "it counts as missing until `bench run` computes it again"
+"""How a damaged cell is reported."""
+
 
 def damage_of(folder: CellFolder, *, whole: bool = False) -> str | None:
     """Return which file of a finished cell is not what was written, and how; None if none is.
@@ -33,8 +36,7 @@ def damage_of(folder: CellFolder, *, whole: bool = False) -> str | None:
             folder.history(finished=True)
             folder.arrays()
     except Damaged as fault:
-        why = str(fault).partition("; remove ")[0]
-        return f"{why}; remove {folder.path} to have it computed again"
+        return str(fault)
     return None
 
 

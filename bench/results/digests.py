@@ -136,4 +136,4 @@ def _compare(folder: Path, file: str, digests: Mapping[str, str], digest: str | 
 
 
 def _damaged(folder: Path, file: str, why: str) -> Damaged:
-    return Damaged(f"{folder / file}: {why}; remove {folder} to have it computed again")
+    return Damaged(f"{folder / file}: {why}")

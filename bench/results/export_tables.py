@@ -64,7 +64,7 @@ def _export(
         if not folder.is_done:
             continue
         if (why := damage_of(folder, whole=True)) is not None:
-            warn(f"{why}; it is left out")
+            warn(f"{why}; it is left out until `bench run` computes it again")
             continue
         count += 1
         rows[cell.id] = _row(cell, folder.metrics() or {}, folder)

@@ -174,10 +174,7 @@ class CellFolder:
     def _metrics_of(self, summary: Any) -> dict[str, float]:
         metrics = summary.get("metrics") if isinstance(summary, dict) else None
         if not is_metrics(metrics):
-            raise Damaged(
-                f"{self.summary_file}: holds no finite metrics; remove {self.path} to have it "
-                "computed again"
-            )
+            raise Damaged(f"{self.summary_file}: holds no finite metrics")
         return metrics
 
     def provenance(self) -> dict[str, Any]:
@@ -245,9 +242,7 @@ class CellFolder:
             raise self._unreadable(self.path / file, str(fault)) from fault
 
     def _unreadable(self, path: Path, why: str) -> Damaged:
-        return Damaged(
-            f"{path}: cannot be read ({why}); remove {self.path} to have it computed again"
-        )
+        return Damaged(f"{path}: cannot be read ({why})")
 
     def append_history(self, line: dict[str, float]) -> None:
         """Add one record of metrics; `step` is among them."""

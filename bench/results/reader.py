@@ -14,7 +14,7 @@ from bench.cells.cell import Cell
 from bench.errors import Damaged, StoreError
 from bench.files.messages import warn
 from bench.files.regular import sha256_of, sha256_of_file
-from bench.results.damage import read_sound
+from bench.results.damage import AS_MISSING, read_sound
 from bench.results.digests import SmallFiles
 from bench.results.exchange.entry import is_id
 from bench.results.exported import Exported
@@ -25,7 +25,8 @@ from bench.results.store import Store
 History = list[dict[str, float]]
 Arrays = dict[str, np.ndarray[Any, Any]]
 
-NO_HISTORY, NO_ARRAYS = "its history is left out", "its arrays are left out"
+UNTIL = "until `bench run` computes the cell again"
+NO_HISTORY, NO_ARRAYS = f"its history is left out {UNTIL}", f"its arrays are left out {UNTIL}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +140,7 @@ def _sound_files(folder: CellFolder) -> SmallFiles | None:
     try:
         return read_sound(folder)
     except Damaged as fault:
-        _count_as_missing(folder, fault)
+        _count_as_missing(fault)
         return None
 
 
@@ -148,15 +149,14 @@ def _finished(folder: CellFolder, small: SmallFiles | None) -> Finished | None:
     try:
         metrics, provenance = folder.result(small)
     except Damaged as fault:
-        _count_as_missing(folder, fault)
+        _count_as_missing(fault)
         return None
     origin = flatten(provenance)
     return Finished(metrics, origin, partial(_history, folder), partial(_arrays, folder))
 
 
-def _count_as_missing(folder: CellFolder, fault: Damaged) -> None:
-    why = str(fault).partition("; remove ")[0]
-    warn(f"{why}; remove {folder.path} to have it computed again; it counts as missing")
+def _count_as_missing(fault: Damaged) -> None:
+    warn(f"{fault}; {AS_MISSING}")
 
 
 def _history(folder: CellFolder) -> History:

@@ -35,6 +35,11 @@ class Standing:
     checkpoint_age_s: float | None = None
 
     @property
+    def has_begun(self) -> bool:
+        """Whether anything is recorded of it: a process that claimed it may have died before."""
+        return self.is_trained or self.step is not None or self.checkpoint_step is not None
+
+    @property
     def share(self) -> float | None:
         """How much of the training is done, by the last record; None before the first."""
         if self.is_trained:

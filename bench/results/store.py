@@ -14,7 +14,7 @@ from bench.cells.cell import Cell
 from bench.errors import StoreError
 from bench.files.atomic import raise_if_disk_failed, to_json, write_whole
 from bench.files.messages import warn
-from bench.results.damage import damage_of, discard
+from bench.results.damage import AS_MISSING, damage_of, discard
 from bench.results.digests import TRAINED
 from bench.results.exported import Exported
 from bench.results.folder import CellFolder
@@ -152,7 +152,7 @@ class Store:
             why = damage_of(folder)
             if why is None:
                 return DONE
-            warn(f"{why}; it counts as missing")
+            warn(f"{why}; {AS_MISSING}")
         last = folder.last_attempt()
         if last is None:
             return waiting
@@ -170,7 +170,7 @@ class Store:
         """Remove the files of finished cells of which one is not what was written, and tell it."""
         for folder in map(self.folder, cells):
             if folder.is_done and (why := damage_of(folder, whole=True)) is not None:
-                warn(f"{why.partition('; remove ')[0]}; the cell is computed again")
+                warn(f"{why}; the cell is computed again")
                 discard(folder, lambda at: damage_of(at, whole=True) is not None)
 
     def retry_from_now(self, cells: Iterable[Cell]) -> float:

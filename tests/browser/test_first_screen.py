@@ -94,10 +94,26 @@ def test_a_mark_opens_by_touch_and_without_scripts(browser: Any, image_site: Pat
     page.context.close()
 
 
+@pytest.mark.parametrize(
+    ("scheme", "media", "turned"),
+    [("light", "screen", False), ("dark", "screen", True), ("dark", "print", False)],
+)
+def test_figures_are_dark_on_a_dark_screen_alone(
+    browser: Any, image_site: Path, scheme: str, media: str, turned: bool
+) -> None:
+    page = opened(browser, image_site, color_scheme=scheme)
+    page.emulate_media(media=media)
+    told = page.locator(".headline img").evaluate("e => getComputedStyle(e).filter")
+    assert ("invert" in told) == turned
+    page.context.close()
+
+
 def test_a_long_answer_fits_a_phone(browser: Any, image_site: Path) -> None:
     page = opened(browser, image_site, viewport=WIDTHS["phone"])
     answer = "By less than the paper says, on CIFAR-10 at 24x24, small network"
-    page.locator(".answer .verdict").first.evaluate("(e, text) => e.textContent = text", answer)
+    badge = page.locator(".answer .verdict").first
+    badge.evaluate("(e, text) => e.textContent = text", answer)
+    assert badge.evaluate("e => e.getClientRects().length") == 1  # one box, not one for each line
     assert page.evaluate("document.documentElement.scrollWidth") == WIDTHS["phone"]["width"]
     page.context.close()
 

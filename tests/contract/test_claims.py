@@ -35,9 +35,9 @@ def test_a_claim_has_its_sentence_and_its_effect_in_words(measured: Workspace) -
         "\n"
         "holds  eqco/toy-mi-steady\n"
         f"{SENTENCE}"
-        "    MI bound, change over K at eqco, alpha 512, the worst of 2: +0.08 [-0.13,\n"
-        "    0.29] nats (90 % interval; holds if within ±10), n = 2; smallest detectable\n"
-        "    distance from the threshold 0.28\n"
+        "    MI bound, change over K at eqco, alpha 512, the least favourable of 2\n"
+        "    comparisons: +0.08 [-0.13, 0.29] nats (90 % interval; holds if within ±10),\n"
+        "    n = 2; smallest detectable distance from the threshold 0.28\n"
     )
 
 

@@ -34,21 +34,25 @@ def begin(root: Path, cell: Cell) -> tuple[CellFolder, Attempt]:
 
 @pytest.fixture
 def begun(workspace: Workspace) -> Workspace:
-    """One cell runs, one was stopped with a checkpoint, one before it, one after its training."""
+    """One cell runs, one was stopped with a checkpoint, one before it, one after its training.
+
+    One was claimed, and its worker died before it trained.
+    """
     path = workspace.suite(SIX)
-    running, stopped, bare, evaluating, *_ = cells_of(path, "tiny")
+    running, bare, stopped, evaluating, claimed, _ = cells_of(path, "tiny")
     root = workspace.root / "results"
-    for cell in (running, stopped):
+    attempts = []
+    for cell in (running, bare, stopped):
         trained, attempt = begin(root, cell)
         line = {"step": 8, "epoch": 1, "train_loss": 2.5, "knn_top1": 50.0}
         trained.history_file.write_text(json.dumps(line) + "\n")
-    attempt.end("interrupted")
+        attempts.append(attempt)
     trained.checkpoint_file.write_bytes(b"x")
     trained.note_step(12)
-    begin(root, bare)[1].end("interrupted")
     trained, attempt = begin(root, evaluating)
     trained.summary_file.write_text("{}")
-    attempt.end("interrupted")
+    for stopped_one in (*attempts[1:], attempt, begin(root, claimed)[1]):
+        stopped_one.end("interrupted")
     return workspace
 
 
@@ -57,8 +61,8 @@ def test_status_tells_where_each_begun_cell_stands(begun: Workspace) -> None:
     told = [line[3] for line in lines[1:-1]]
     assert told == [
         "infonce, seed 0: running: epoch 1 of 3, loss 2.5, kNN 50.0 %",
-        "infonce, seed 1: stopped after 1 attempt: checkpoint at epoch 1.5 of 3, 0 s old",
-        "infonce, seed 2: stopped after 1 attempt before the first checkpoint: will start again",
+        "infonce, seed 1: stopped after 1 attempt before the first checkpoint: will start again",
+        "infonce, seed 2: stopped after 1 attempt: checkpoint at epoch 1.5 of 3, 0 s old",
         "dcl, seed 0: stopped after 1 attempt: training is finished, evaluations are missing",
     ]
     assert (
@@ -96,7 +100,7 @@ def test_status_has_them_as_json(begun: Workspace) -> None:
         "id", "cell", "state", "attempts", "step", "epoch", "of", "loss", "accuracy",
         "accuracy_of", "is_trained", "checkpoint_step", "checkpoint_age_s", "resumes_at",
     ]  # fmt: skip
-    assert (rows[0]["epoch"], rows[1]["resumes_at"], rows[3]["is_trained"]) == (1, 1.5, True)
+    assert (rows[0]["epoch"], rows[2]["resumes_at"], rows[3]["is_trained"]) == (1, 1.5, True)
 
 
 def test_many_begun_cells_are_cut(begun: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

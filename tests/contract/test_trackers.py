@@ -101,12 +101,14 @@ def test_a_package_that_is_not_there_is_one_line(
 
 def test_exports_of_nothing_are_told(small: Workspace) -> None:
     answer = small.call(*EXPORT, "safetensors")
-    assert answer.status == 2
+    assert answer.status == 3
     assert answer.err == "bench: small at scale tiny: no trained encoder in results\n"
     answer = small.call("--results", "other", *EXPORT, "tensorboard")
     assert (answer.status, answer.err) == (
-        2, "bench: small (tiny): no finished cell in other, nothing to export\n",
+        3, "bench: small (tiny): no finished cell in other, nothing to export\n",
     )  # fmt: skip
+    answer = small.call("--results", "other", "export", "small", "--to", "x.tar")
+    assert (answer.status, Path("x.tar").exists()) == (3, False)
     answer = small.call(*EXPORT, "tensorboard", "--histories")
     assert answer.err == "bench: --encoders, --histories: leave them out with --as\n"
     assert not Path("runs").exists()

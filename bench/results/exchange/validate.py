@@ -107,7 +107,7 @@ def _check_digests(entry: Entry) -> bool:
         return check_files(entry.path, entry.id)
     except Damaged as fault:  # in the words for a file that may come from elsewhere
         name, _, why = str(fault).removeprefix(f"{entry.path}/").partition(": ")
-        raise entry.fault(name, why.partition("; remove ")[0]) from fault
+        raise entry.fault(name, why) from fault
 
 
 def check_cell(entry: Entry) -> Cell:

@@ -171,6 +171,7 @@ def test_a_rate_that_follows_from_data_set_and_batch_size_splits_no_group() -> N
     (judged,) = judge_claims(asked, "paper", cells, done, load_paper("dcl"))
     assert judged.effect is not None
     assert judged.effect.mean == pytest.approx(4.0)  # of ImageNet-1K, the smallest difference
+    assert judged.sides == pytest.approx((5.0, 1.0))
 
 
 def test_a_metric_that_is_not_measured_is_told() -> None:

@@ -294,7 +294,7 @@ def rooms_of(suite: Any, cells: Any, levels: dict[str, float]) -> Rooms:
         ({"raw": 40.0, "untrained": 30.0, "labels": 80.0}, None),
         (
             {"raw": 40.0, "untrained": 60.5, "labels": 80.0},
-            "dataset = cifar10, batch_size = 32, loss = infonce did not learn here: knn_top1 60.0, "
+            "dataset = cifar10, batch_size = 32, loss = infonce did not learn here: kNN 60.0, "
             "untrained network 60.5",
         ),
         (

@@ -94,7 +94,7 @@ def test_sides_above_the_floor_are_judged() -> None:
 def test_a_side_below_the_floor_decides_nothing(check: Any, numbers: Any, who: str) -> None:
     judged = judge(check, sides(*numbers), baselines())
     level = next(n for n in reversed(numbers) if n == 39)
-    told = f"{who} did not learn here: knn_top1 {level:.1f}, raw pixels 40.0"
+    told = f"{who} did not learn here: kNN {level:.1f}, raw pixels 40.0"
     assert (str(judged.verdict), judged.unlearned[0]) == ("cannot tell here", told)
     assert judged.effect is not None
     assert judged.why is not None
@@ -103,9 +103,7 @@ def test_a_side_below_the_floor_decides_nothing(check: Any, numbers: Any, who: s
 
 def test_the_untrained_network_may_be_the_floor() -> None:
     judged = judge(AT_64, sides(52, 44), baselines(untrained=45.0))
-    told = (
-        "loss = infonce, batch_size = 64 did not learn here: knn_top1 44.0, untrained network 45.0"
-    )
+    told = "loss = infonce, batch_size = 64 did not learn here: kNN 44.0, untrained network 45.0"
     assert judged.why == told
 
 
@@ -116,7 +114,7 @@ def test_a_lead_over_the_floor_must_be_one_that_is_seen() -> None:
     low = judge(AT_64, sides(52, 40 + 0.99 * seen), baselines())
     assert (str(low.verdict), low.why) == (
         "cannot tell here",
-        f"loss = infonce, batch_size = 64 did not learn here: knn_top1 {40 + 0.99 * seen:.1f}, raw "
+        f"loss = infonce, batch_size = 64 did not learn here: kNN {40 + 0.99 * seen:.1f}, raw "
         f"pixels 40.0; a lead this small is not detectable, {seen:.2g} would be",
     )
     assert str(judge(AT_64, sides(52, 40 + 1.01 * seen), baselines()).verdict) == "holds"
@@ -171,7 +169,7 @@ def test_a_side_is_judged_by_its_mean_along_the_axis() -> None:
     assert str(judge(check, falls, baselines()).verdict) == "holds"
     low = lambda c: 50 if c.batch_size == 512 else 36  # noqa: E731
     judged = judge(check, low, baselines())
-    assert judged.why == "loss = infonce did not learn here: knn_top1 38.8, raw pixels 40.0"
+    assert judged.why == "loss = infonce did not learn here: kNN 38.8, raw pixels 40.0"
 
 
 def test_one_group_that_fails_is_enough_though_another_did_not_learn() -> None:
@@ -183,8 +181,8 @@ def test_one_group_that_fails_is_enough_though_another_did_not_learn() -> None:
     judged = judge(BETTER, better("infonce"), baselines())
     assert (str(judged.verdict), judged.groups, judged.why) == ("fails", 5, None)
     assert judged.unlearned == (
-        "loss = dcl, batch_size = 512 did not learn here: knn_top1 39.0, raw pixels 40.0",
-        "loss = infonce, batch_size = 512 did not learn here: knn_top1 39.0, raw pixels 40.0",
+        "loss = dcl, batch_size = 512 did not learn here: kNN 39.0, raw pixels 40.0",
+        "loss = infonce, batch_size = 512 did not learn here: kNN 39.0, raw pixels 40.0",
     )
     assert str(judge(BETTER, better("dcl"), baselines()).verdict) == "cannot tell here"
 
@@ -213,7 +211,7 @@ def test_each_network_has_its_own_floor() -> None:
     measured = [(c, Finished({"knn_top1": 48.0 + NOISE[c.seed]}, {})) for c in own]
     changed = suite.model_copy(update=changes)
     (judged,) = judge_claims(changed, "cpu", own, measured, load_paper("eqco"), done)
-    assert judged.unlearned[0].endswith("knn_top1 47.9, untrained network 50.0")
+    assert judged.unlearned[0].endswith("kNN 47.9, untrained network 50.0")
     assert {told.partition(",")[0] for told in judged.unlearned} == {"width = 32"}
     assert judged.room is not None
     assert judged.room.room == 20.0  # of the two the narrower

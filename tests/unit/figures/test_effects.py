@@ -40,7 +40,7 @@ def drawn(panel: Panel, scales: list[str], *, upright: bool) -> dict[str, Any]:
 def test_printed_effects_are_open_and_measured_ones_have_their_intervals() -> None:
     rows = table_1("cifar")
     axis, (panel,) = effect_panels(rows)
-    assert (axis, panel.title) == ("batch_size", "knn_top1")
+    assert (axis, panel.title) == ("batch_size", "kNN top-1")
     assert panel.places == ["32", "64", "128", "256", "512"]
     found = drawn(panel, ["cifar"], upright=True)
     printed, _ = found["published"]
@@ -65,7 +65,7 @@ def test_scales_of_one_place_stand_beside_each_other() -> None:
           for name in ("cifar", "cpu")}  # fmt: skip
     assert at["cifar"] == pytest.approx([0.8, 1.8, 2.8, 3.8])
     assert at["cpu"] == pytest.approx([0.2, 1.2, 2.2, 3.2, 4.2])
-    assert found["ax"].get_title() == "knn_top1\nscale cpu: warped_knn_top1"
+    assert found["ax"].get_title() == "kNN top-1\nscale cpu: warped kNN top-1"
 
 
 def test_a_scale_looks_the_same_whatever_else_is_drawn() -> None:
@@ -104,8 +104,8 @@ def test_each_contrast_and_setting_has_a_panel_over_an_axis() -> None:
     axis, panels = effect_panels(shown_effects(of_artifact(rows, "table-6")))
     assert axis == "epochs"
     assert [(p.title, p.places) for p in panels] == [
-        ("linear_top1\nmethod simclr", ["100", "200"]),
-        ("linear_top1\nmethod moco-v2", ["100", "200"]),
+        ("linear top-1\nmethod simclr", ["100", "200"]),
+        ("linear top-1\nmethod moco-v2", ["100", "200"]),
     ]
 
 

@@ -8,11 +8,11 @@ from pydantic import TypeAdapter
 from bench.report.effect_words import (
     asked_words,
     effect_words,
-    metric_words,
     subject_words,
     unit_of,
 )
 from bench.suites.checks import Check
+from bench.suites.metric_words import metric_words
 
 CHECK: TypeAdapter[Check] = TypeAdapter(Check)
 DCL, INFONCE = {"loss": "dcl", "batch_size": 32}, {"loss": "infonce", "batch_size": 32}
@@ -20,8 +20,7 @@ EXCEEDS = {"check": "exceeds", "metric": "linear_top1", "where": DCL, "than": IN
 ROW = {
     "check": EXCEEDS, "effect": 0.356, "low": -1.07, "high": 1.78, "n": 5, "groups": 1,
     "threshold": 0.0, "printed_effect": 4.8, "printed_groups": 2, "smallest_effect": 1.23,
-    "stand_in_for": None,
-    "level": 0.9,
+    "stand_in_for": None, "level": 0.9, "sides": None,
 }  # fmt: skip
 
 
@@ -43,7 +42,8 @@ def test_what_a_check_asks_for() -> None:
     [
         ({"effect": None}, ""),
         ({"low": None, "high": None, "smallest_effect": None}, "+0.356 points (holds if above 0)"),
-        ({"groups": 3}, "at batch 32, the worst of 3: +0.4 "),
+        ({"sides": [1.06, 0.704]}, "at batch 32: 1.06 - 0.704 = +0.4 [-1.1, 1.8] points"),
+        ({"groups": 3}, "at batch 32, the least favourable of 3 comparisons: +0.4 "),
         ({"printed_effect": None}, "n = 5; smallest detectable effect 1.2"),
         ({"stand_in_for": "knn_top1"}, "; paper kNN at least +4.8; "),
         ({"printed_groups": 1}, "; paper +4.8; "),

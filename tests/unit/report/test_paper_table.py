@@ -13,7 +13,7 @@ from bench.papers.tolerances import tolerance_of
 from bench.report.paper_table import (
     Measured,
     PaperTable,
-    metric_title,
+    metric_head,
     paper_csv,
     paper_table,
     row_words,
@@ -95,7 +95,7 @@ def test_methods_are_named_as_the_paper_prints_them() -> None:
     assert value_name("ball-lab-s-neigh-anneal") == "BALL (Lab, S-neigh, annealed)"
     assert value_name("ir-nce") == "IR-nce"
     assert value_name("of-no-paper") == "of-no-paper"
-    assert metric_title("linear_top5") == "linear top-5 (%)"
+    assert metric_head("linear_top5") == "linear top-5 (%)"
 
 
 def test_measured_numbers_stand_under_their_printed_one() -> None:

@@ -64,7 +64,7 @@ def test_the_page_of_an_artifact_has_room_too(workspace: Workspace, path: Path) 
 
 def test_the_page_says_who_did_not_learn(workspace: Workspace, path: Path) -> None:
     texts = pages(workspace, path, unlearned)
-    told = "loss = infonce, batch_size = 16 did not learn here: knn_top1 39.0, raw pixels 40.0"
+    told = "loss = infonce, batch_size = 16 did not learn here: kNN 39.0, raw pixels 40.0"
     page = texts["roomy/tiny/index.md"]
     assert f"Checks that use these are not judged:\n\n- {told}\n" in page
     assert f"**cannot tell here** ({told}; {ROOM})" in page

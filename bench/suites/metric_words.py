@@ -1,0 +1,30 @@
+"""Metrics by the names that a sentence, a title or a head of a column has."""
+
+METRICS = {
+    "knn": "kNN",
+    "q_b": "q_B",
+    "q_b_mode": "mode of q_B",
+    "q_b_cv": "variation of q_B",
+    "ap_bbox": "box AP",
+    "ap_segm": "mask AP",
+    "few_shot_linear": "few-shot linear",
+    "mi_lower_bound": "MI bound",
+    "mi_lower_bound_approximate": "approximate MI bound",
+}
+TOPS = (("_top1", "top-1"), ("_top5", "top-5"))
+
+
+def metric_words(metric: str) -> str:
+    """Return a metric's name as a sentence has it: linear for linear_top1."""
+    name = metric.removesuffix("_top1")
+    warped = "warped " if name.startswith("warped_") else ""
+    bare = name.removeprefix("warped_")
+    return warped + METRICS.get(bare, bare.replace("_", " "))
+
+
+def metric_title(metric: str) -> str:
+    """Return a metric's name as a title has it: linear top-1 for linear_top1."""
+    for ending, words in TOPS:
+        if metric.endswith(ending):
+            return f"{metric_words(metric.removesuffix(ending))} {words}"
+    return metric_words(metric).replace("top1", "top-1")
