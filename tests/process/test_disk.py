@@ -37,7 +37,7 @@ def test_a_limit_on_file_sizes_stops_the_run(
     workspace: Workspace, how: tuple[str, ...], most_bytes: int
 ) -> None:
     """Of 1000 bytes: before anything starts; of 20,000: at the first checkpoint."""
-    workspace.suite(changed(SUITE, {"fixed.steps": 1500}))
+    workspace.suite(changed(SUITE, {"fixed.steps": 200}))
     status, _, err = end(start_limited(workspace, most_bytes, "run", "small", *PART, *how))
     line = err.splitlines()[-1]
     assert (status, "cannot be written (File too large); " in line) == (1, True), err
