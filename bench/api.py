@@ -18,7 +18,7 @@ from bench.cli.evidence import AS_ARGUMENT, done_of, evidence_of
 from bench.cli.python_arguments import Settings, values_of, whole_numbers
 from bench.cli.selection import Selection, choose
 from bench.cli.workspace import workspace_of
-from bench.errors import BenchError, DiskFailure, Interrupted
+from bench.errors import BenchError, DiskFailure, Interrupted, NothingMeasured
 from bench.papers.reader import PAPERS, load_paper
 from bench.results.reader import Done
 
@@ -72,7 +72,8 @@ def histories(
 ) -> pd.DataFrame:
     """Return what was recorded while training: a row per finished cell, record and metric.
 
-    Tables that were exported without `--histories` hold those that the suite's figures read.
+    Tables that were exported without `--histories` hold those that the suite's figures read: of
+    some suites none.
 
     Args:
         suite, scale, where, seeds, results, suites: as `load` takes them.
@@ -82,10 +83,17 @@ def histories(
         `value`, then the settings that tell the cells apart (`load` has all of them, by `cell`).
 
     Raises:
-        BenchError, NothingMeasured: as `load`.
+        BenchError, NothingMeasured: as `load`; also if no finished cell has a history.
     """
     selection = _selected(suite, scale, where, seeds, results=results, suites=suites)
-    return history_frame(selection.suite.name, selection.scale, _done(selection))
+    frame = history_frame(selection.suite.name, selection.scale, _done(selection))
+    if frame.empty:
+        raise NothingMeasured(
+            f"{selection.suite.name} at scale {selection.scale}: no history of a finished cell in "
+            f"{selection.results}; tables hold all histories if they are exported by `bench export "
+            "--histories`"
+        )
+    return frame
 
 
 def arrays(

@@ -28,6 +28,7 @@ SLACK = 1e-3  # nats by which rounding may lift a bound
 
 BOUNDS = ("mi_lower_bound", "mi_lower_bound_approximate")
 VINCE_BOUNDS = tuple(name for name in VinceGaussian.metrics if "bound" in name)
+SAME_FOR_ALL = "the critic gives the same number for all pairs"
 TEMPERATURES = ("tau", "tau_beta")
 KEYS = ("step", "epoch")  # of a line of history, which are no metrics
 
@@ -96,7 +97,11 @@ def _nothing_learned(cell: Cell, measured: dict[str, float]) -> Iterator[str]:
         if math.expm1(-2 * cell.mi_true / cell.d) == -1:
             yield f"mi_true {cell.mi_true:g}: in {cell.d} dimensions the correlation rounds to 1"
         if cell.eval_repeats > 1 and measured.get("mi_lower_bound_std") == 0:
-            yield "the critic gives the same number for all pairs"
+            yield SAME_FOR_ALL
+    if isinstance(cell, VinceGaussian):
+        rounding = 2 * ROUNDOFF * math.log1p(cell.K)  # of log(1 + K) - log(1 + K)
+        if all(abs(measured.get(name, math.inf)) <= rounding for name in VINCE_BOUNDS):
+            yield SAME_FOR_ALL
 
 
 def _of_random_keys(cell: Cell, measured: dict[str, float]) -> Doubts:

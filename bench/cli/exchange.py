@@ -185,11 +185,21 @@ def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> R
 
 
 def check_finished(chosen: Sequence[Selection]) -> None:
-    """Raise NothingMeasured if no cell of the selections is finished."""
+    """Check that a cell of the selections is finished, in a folder of its own.
+
+    Raises:
+        NothingMeasured: none is finished.
+        BenchError: all that are finished stand in exported tables.
+    """
     if not any(s.state == State.DONE for c in chosen for s in c.store.states(c.cells)):
         titles = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
         raise NothingMeasured(
             f"{titles}: no finished cell in {chosen[0].results}, nothing to export"
+        )
+    if not any(c.store.folder(cell).is_done for c in chosen for cell in c.cells):
+        raise BenchError(
+            f"--results {chosen[0].results}: holds exported tables, not the folders of cells that "
+            "`bench export` reads; copy the tables, or name the results that they come from"
         )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench.cells.cell import Cell
+from bench.text import counted
 
 PUBLISHED = "published protocol"
 REDUCED = "reduced protocol"
@@ -21,7 +22,9 @@ NETWORKS = {"resnet18": "ResNet-18", "resnet20": "ResNet-20", "resnet50": "ResNe
 
 
 def scale_words(cells: Sequence[Cell], *, published: bool) -> str:
-    """Return `published protocol`, or the data and network: `digits at 16x16, small network`.
+    """Return `published protocol`, or data, network and epochs, where all cells have as many.
+
+    Such as `digits at 16x16, small network, 20 epochs`.
 
     Args:
         cells: of the scale, baselines left out.
@@ -29,11 +32,14 @@ def scale_words(cells: Sequence[Cell], *, published: bool) -> str:
     """
     if published:
         return PUBLISHED
-    described = (data_words(cell.settings) for cell in cells)
-    phrases = list(dict.fromkeys(phrase for phrase in described if phrase is not None))
+    described = [(data_words(cell.settings), cell.known.get("epochs")) for cell in cells]
+    phrases = list(dict.fromkeys(phrase for phrase, _ in described if phrase is not None))
     if not phrases:
         return REDUCED
-    return " and ".join(phrases) if len(phrases) <= MOST_PHRASES else f"{len(phrases)} data sets"
+    words = " and ".join(phrases) if len(phrases) <= MOST_PHRASES else f"{len(phrases)} data sets"
+    lengths = {epochs for phrase, epochs in described if phrase is not None}
+    one = lengths.pop() if len(lengths) == 1 else None
+    return words if one is None else f"{words}, {counted(one, 'epoch')}"
 
 
 def data_words(settings: dict[str, Any]) -> str | None:

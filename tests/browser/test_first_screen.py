@@ -110,7 +110,7 @@ def test_figures_are_dark_on_a_dark_screen_alone(
 
 def test_a_long_answer_fits_a_phone(browser: Any, image_site: Path) -> None:
     page = opened(browser, image_site, viewport=WIDTHS["phone"])
-    answer = "By less than the paper says, on CIFAR-10 at 24x24, small network"
+    answer = "By less than the paper says, on CIFAR-10 at 24x24, small network, 5 epochs"
     badge = page.locator(".answer .verdict").first
     badge.evaluate("(e, text) => e.textContent = text", answer)
     assert badge.evaluate("e => e.getClientRects().length") == 1  # one box, not one for each line

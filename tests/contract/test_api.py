@@ -190,6 +190,8 @@ def test_reference_results_are_read_with_histories_and_verdicts() -> None:
     assert set(frame.metric) == {"mi_lower_bound"}
     assert not frame.duplicated(["cell", "step", "metric"]).any()
     assert set(frame.loss) == {"infonce", "eqco"}
+    with pytest.raises(bench.NothingMeasured, match=r"^dcl-table-1 at scale cifar: no history"):
+        bench.histories("dcl-table-1", **words | {"scale": "cifar"})
     compared = bench.compare("eqco-table-9", **words)
     assert (compared.verdict == "reproduced").sum() == 40
     assert {"K", "loss", "mi_true", "published", "measured"} <= set(compared.columns)

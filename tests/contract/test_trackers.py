@@ -109,6 +109,10 @@ def test_exports_of_nothing_are_told(small: Workspace) -> None:
     )  # fmt: skip
     answer = small.call("--results", "other", "export", "small", "--to", "x.tar")
     assert (answer.status, Path("x.tar").exists()) == (3, False)
+    assert small.call("export", "small", "--to", "tables").status == 0
+    answer = small.call("--results", "tables", "export", "small", "--to", "x.tar")
+    assert (answer.status, Path("x.tar").exists()) == (2, False)
+    assert answer.err.startswith("bench: --results tables: holds exported tables, not the folders")
     answer = small.call(*EXPORT, "tensorboard", "--histories")
     assert answer.err == "bench: --encoders, --histories: leave them out with --as\n"
     assert not Path("runs").exists()

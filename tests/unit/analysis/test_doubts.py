@@ -7,7 +7,7 @@ import pytest
 
 from bench.analysis.claims import ClaimVerdict, judge_claims
 from bench.analysis.compare import compare
-from bench.analysis.doubts import MARK, believed, doubt_lines, doubts_of
+from bench.analysis.doubts import MARK, VINCE_BOUNDS, believed, doubt_lines, doubts_of
 from bench.analysis.verdicts import Verdict
 from bench.cells import CELLS
 from bench.cells.cell import Cell
@@ -39,6 +39,7 @@ def classifier(**changes: Any) -> Cell:
 QUEUE: dict[str, Any] = {"K": 1000, "train_images": 128, "bn_groups": 2, "epochs": 20}
 EQCO: dict[str, Any] = {"loss": "eqco", "alpha": 512.0}
 ALL = "all"  # metrics
+DEAD = "the critic gives the same number for all pairs"
 FOUND: dict[str, tuple[Cell, dict[str, float], str | None]] = {
     # What the audit of numbers measured: MoCo v2 with a queue far larger than the data.
     "a queue's random start": (
@@ -86,6 +87,12 @@ FOUND: dict[str, tuple[Cell, dict[str, float], str | None]] = {
     "of samples": (
         vince(K=63), {"mi_true": 0.7, "vince_bound_train": 4.2},
         "vince_bound_train is above log 64 = 4.16 nats, the logarithm of the samples",
+    ),
+    "dead encoders of a toy": (
+        vince(K=63), {"mi_true": 0.7} | dict.fromkeys(VINCE_BOUNDS, 1e-7), DEAD,
+    ),
+    "encoders of a toy that tell little": (
+        vince(K=63), {"mi_true": 0.7} | dict.fromkeys(VINCE_BOUNDS, 1e-4), None,
     ),
     "a huge temperature": (small_cell(tau=1e9), {"knn_top1": 52.0}, ALL),
     "a tiny temperature": (small_cell(tau=1e-9), {"knn_top1": 52.0}, ALL),

@@ -80,7 +80,7 @@ def test_digits_are_called_digits(image_site: Path) -> None:
         assert "digits at 16x16, small network" in text, name
         assert "CIFAR-10 at 24x24, small network" in text, name
     told = re.findall(r">dcl-table-1, cpu</a> \(([^)]*)\)", (image_site / "index.html").read_text())
-    assert set(told) == {"digits at 16x16, small network"}
+    assert set(told) == {"digits at 16x16, small network, 20 epochs"}
 
 
 def test_a_scale_is_named_by_its_data() -> None:
@@ -88,10 +88,11 @@ def test_a_scale_is_named_by_its_data() -> None:
     suite = load_suite(path)
     assert scale_words(expand(suite, "gpu", path)[:1], published=True) == "published protocol"
     smoke = expand(suite, "smoke", path)
-    assert scale_words(smoke, published=False) == "256 images of digits at 16x16, small network"
+    words = scale_words(smoke, published=False)
+    assert words == "256 images of digits at 16x16, small network, 1 epoch"
     boxed = SUITES / "eqco-table-8.yaml"
     words = scale_words(expand(load_suite(boxed), "cpu", boxed), published=False)
-    assert words == "drawn shapes after digits at 16x16, small network"
+    assert words == "drawn shapes after digits at 16x16, small network, 20 epochs"
     toy = SUITES / "eqco-table-9.yaml"
     assert scale_words(expand(load_suite(toy), "smoke", toy), published=False) == "reduced protocol"
 
@@ -121,7 +122,7 @@ def test_without_results_an_answer_says_so_and_what_to_run() -> None:
 
 def test_answers_come_from_the_results(image_site: Path) -> None:
     text = (image_site / "index.md").read_text()
-    assert "**Does DCL help at small batch?** [Yes, on CIFAR-10 at 24x24, small network]" in text
+    assert "**Does DCL help at small batch?** [Yes, on CIFAR-10 at 24x24, small network, " in text
     assert re.search(r"kNN, dcl - infonce at cifar10, batch 32: \+4\.\d+ .*; paper \+4\.8", text)
     assert "computed 2026-11-18" in text
     assert "Made-up Processor (CPU)" in text
