@@ -22,9 +22,12 @@ PAGES = (
     "unigrad/table-2.html", "dcl-table-1/cpu/index.html",
 )  # fmt: skip
 QUESTIONS = {
-    "Does DCL help at small batch?": ("Yes, on CIFAR-10 at 24x24, small network", "paper +4.8"),
+    "Does DCL help at small batch?": (
+        "Yes, on CIFAR-10 at 24x24, small network, 5 epochs",
+        "paper +4.8",
+    ),
     "Does EqCo make SimCLR insensitive to K?": (
-        "Less sensitive, on CIFAR-10 at 24x24, small network",
+        "Less sensitive, on CIFAR-10 at 24x24, small network, 5 epochs",
         "EqCo",
     ),
 }
