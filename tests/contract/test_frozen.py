@@ -37,6 +37,7 @@ EVALUATION_IDS = {
 }
 EXPORTED = {
     "baseline.dcl-table-1.csv.gz": "4abc9a80d21e17c3",
+    "baseline.dcl-table-2.csv.gz": "4abc9a80d21e17c3",
     "baseline.dual-temperature-figure-2.csv.gz": "e905b8d63a0c0993",
     "baseline.dual-temperature-table-1.csv.gz": "e905b8d63a0c0993",
     "baseline.dual-temperature-table-1.history.csv.gz": "a7da0605b2965793",
@@ -60,7 +61,7 @@ EXPORTED = {
     "detection.mutual-information-table-2d.csv.gz": "493491edf9675cce",
     "detection.mutual-information-table-4.csv.gz": "80ed1a6acef59b5b",
     "detection.unigrad-table-10.csv.gz": "3b34b6156feb9421",
-    "digests.json": "f133cc2ea2009f43",
+    "digests.json": "70ccfcf527b55d1e",
     "finetune.unigrad-table-9.csv.gz": "5bf8458303e79567",
     "gaussian-mi.csv": "490373fe6872e71a",
     "gaussian-mi.history.csv": "85533756ac500fd5",
@@ -69,6 +70,8 @@ EXPORTED = {
     "optimal-bound.csv": "4c5960314400a3d9",
     "pretrain.dcl-table-1.arrays.npz": "fe569a68dec0d69b",
     "pretrain.dcl-table-1.csv.gz": "c69c570cb4038a8b",
+    "pretrain.dcl-table-2.arrays.npz": "f8717b78138c023a",
+    "pretrain.dcl-table-2.csv.gz": "550db2dd495b2b73",
     "pretrain.dual-temperature-figure-2.arrays.npz": "c2ea17c6125dc3c7",
     "pretrain.dual-temperature-figure-2.csv.gz": "169ed4b7662760ef",
     "pretrain.dual-temperature-table-1.arrays.npz": "bead243b4c0f3324",
