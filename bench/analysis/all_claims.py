@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.analysis.claims import ONLY_RUNS, ClaimVerdict, Judged, whole_verdict, worst
+from bench.analysis.claims import ClaimVerdict, Judged, whole_verdict, worst
 from bench.analysis.coverage import Place
 from bench.papers.reader import load_paper
 from bench.suites.suite import Suite
@@ -39,7 +39,7 @@ def claim_rows(
         spoken_of = [s for s in scales if s.suite.name in place.suites]
         tested = [row for s in spoken_of if (row := claim_row(place.id, s)) is not None]
         judged = tested or [_untested(place, spoken_of, scale)]
-        deciding = [row for row in judged if row["why"] != ONLY_RUNS] or judged
+        deciding = [row for row in judged if row["judged"]] or judged
         overall = overall_verdict(
             [(ClaimVerdict(row["verdict"]), row["protocol"] == "published") for row in deciding]
         )
@@ -104,10 +104,10 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
     else:
         missing = place.reason or "no suite covers it"
     keys = (
-        "paper", "claim", "sentence", "scale", "check", "counts", "part", "stand_in_for", "effect",
-        "low", "high", "sides", "level", "covers", "n", "groups", "threshold", "smallest_effect",
-        "printed_effect", "printed_groups", "printed_margin", "room", "unlearned", "verdict", "why",
-        "missing",
+        "paper", "claim", "sentence", "scale", "check", "judged", "counts", "part", "stand_in_for",
+        "effect", "low", "high", "sides", "level", "covers", "n", "groups", "threshold",
+        "smallest_effect", "printed_effect", "printed_groups", "printed_margin", "room",
+        "unlearned", "verdict", "why", "missing",
     )  # fmt: skip
     return dict.fromkeys(keys) | {
         "paper": claim.paper,

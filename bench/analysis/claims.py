@@ -61,6 +61,7 @@ class Judged:
     missing: str | None = None  # why it was not tested
     sides: tuple[float, float] | None = None  # of `moves-less`: their difference is it
     groups: int = 0  # that were judged one by one
+    is_judged: bool = True  # whether the scale judges claims
     here: bool = True  # whether the scale has cells with the settings that the check names
     p_fails: float = 1.0  # of the hypothesis that no group lies outside
     smallest_effect: float | None = None  # distance from the threshold seen four times in five
@@ -91,6 +92,7 @@ class Judged:
             "sentence": self.claim.claim,
             "scale": self.scale,
             "check": self.check.model_dump(mode="json"),
+            "judged": self.is_judged,
             "counts": self.counts,
             "part": self.check.part,
             "stand_in_for": self.stand_in_for,
@@ -161,7 +163,8 @@ def judge_claims(
     if suite.scales[scale].judges_claims:
         return rows
     why = suite.scales[scale].unjudged or ONLY_RUNS
-    return [_cannot_tell(row, why) if row.effect else row for row in rows]
+    rows = [_cannot_tell(row, why) if row.effect else row for row in rows]
+    return [replace(row, is_judged=False) for row in rows]
 
 
 def cells_of_check(check: Check, cells: Sequence[Cell]) -> list[Cell]:
@@ -219,20 +222,20 @@ def _verdict(
     One group that fails is enough; else all of them must have grounds to be judged on.
     """
     footings: dict[int, Footing] = {}
-    grounded: list[tuple[Grounds, Estimate]] = []
+    grounded: list[tuple[Grounds, Estimate, Group]] = []
     for group, effect in effects:
         if id(group.sides) not in footings:
             footings[id(group.sides)] = Footing(judged.check, group.sides, measured)
-        grounded.append((footings[id(group.sides)].grounds(effect.smallest_effect(ERROR)), effect))
-    fails = [e.p_fails(region) if grounds.are_sound else 1.0 for grounds, e in grounded]
+        grounds = footings[id(group.sides)].grounds(effect.smallest_effect(ERROR))
+        grounded.append((grounds, effect, group))
+    fails = [e.p_fails(region) if grounds.are_sound else 1.0 for grounds, e, _ in grounded]
     p_fails = min(1.0, len(grounded) * min(fails))
-    failing = [pair for pair, p in zip(grounded, fails, strict=True) if len(grounded) * p <= ERROR]
-    baseless = [pair for pair in grounded if not pair[0].are_sound]
-    unsure = [pair for pair in grounded if pair[1].p_holds(region) > ERROR]
-    grounds, deciding = min(
-        failing or baseless or unsure or grounded, key=lambda pair: region.margin(pair[1].mean)
+    failing = [one for one, p in zip(grounded, fails, strict=True) if len(grounded) * p <= ERROR]
+    baseless = [one for one in grounded if not one[0].are_sound]
+    unsure = [one for one in grounded if one[1].p_holds(region) > ERROR]
+    grounds, deciding, group = min(
+        failing or baseless or unsure or grounded, key=lambda one: region.margin(one[1].mean)
     )
-    group = next(group for group, effect in effects if effect is deciding)
     judged = replace(
         judged,
         effect=deciding.interval(LEVEL),
@@ -241,11 +244,11 @@ def _verdict(
         p_fails=p_fails,
         smallest_effect=deciding.smallest_effect(ERROR),
         room=grounds.room,
-        unlearned=tuple(dict.fromkeys(reason for g, _ in grounded for reason in g.unlearned)),
+        unlearned=tuple(dict.fromkeys(reason for g, *_ in grounded for reason in g.unlearned)),
     )
     if failing:
         return replace(judged, verdict=ClaimVerdict.FAILS)
-    if any(grounds.missing for grounds, _ in baseless):
+    if any(grounds.missing for grounds, *_ in baseless):
         return replace(judged, missing=NOT_COMPUTED)
     if baseless:
         return _cannot_tell(judged, str(grounds.why))

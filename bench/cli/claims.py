@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 import typer
 
 from bench.analysis.all_claims import JudgedScale, claim_rows
-from bench.analysis.claims import ONLY_RUNS, ClaimVerdict, Judged, judge_claims
+from bench.analysis.claims import ClaimVerdict, Judged, judge_claims
 from bench.analysis.coverage import claim_places
 from bench.analysis.evidence import Evidence, by_claim
 from bench.cells.baseline import baselines_among, without_baselines
@@ -80,7 +80,7 @@ def claims(
     if any(record["verdict"] == "fails" for record in records):
         raise typer.Exit(1)
     asked_for_untested = verdict == ClaimVerdict.NOT_TESTED and records
-    judged = any(r["effect"] is not None and r["why"] != ONLY_RUNS for r in records)
+    judged = any(r["effect"] is not None and r["judged"] for r in records)
     raise typer.Exit(0 if judged or asked_for_untested else 3)
 
 

@@ -121,7 +121,8 @@ def export_selections(
 
     Raises:
         NothingMeasured: nothing is finished.
-        BenchError: the name of `to` says something else, or encoders are asked for in tables.
+        BenchError: the name of `to` says something else, encoders are asked for in tables, or all
+            that is finished stands in exported tables.
     """
     archive = to.name.endswith(SUFFIXES)
     if not archive and to.suffix in (".csv", ".gz", ".parquet", ".tgz", ".xz", ".zip"):
@@ -134,6 +135,11 @@ def export_selections(
             "programs `--as safetensors`"
         )
     check_finished(chosen)
+    if not any(c.store.folder(cell).is_done for c in chosen for cell in c.cells):
+        raise BenchError(
+            f"--results {chosen[0].results}: holds exported tables, not the folders of cells that "
+            "archives and tables are made from; copy the tables, or name the folder of results"
+        )
     if archive:
         cells = [cell for selection in chosen for cell in selection.cells]
         written = export_archive(cells, chosen[0].store, to, encoders=encoders)
@@ -185,21 +191,11 @@ def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> R
 
 
 def check_finished(chosen: Sequence[Selection]) -> None:
-    """Check that a cell of the selections is finished, in a folder of its own.
-
-    Raises:
-        NothingMeasured: none is finished.
-        BenchError: all that are finished stand in exported tables.
-    """
+    """Raise NothingMeasured if no cell of the selections is finished."""
     if not any(s.state == State.DONE for c in chosen for s in c.store.states(c.cells)):
         titles = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
         raise NothingMeasured(
             f"{titles}: no finished cell in {chosen[0].results}, nothing to export"
-        )
-    if not any(c.store.folder(cell).is_done for c in chosen for cell in c.cells):
-        raise BenchError(
-            f"--results {chosen[0].results}: holds exported tables, not the folders of cells that "
-            "`bench export` reads; copy the tables, or name the results that they come from"
         )
 
 

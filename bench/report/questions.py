@@ -1,7 +1,7 @@
 """The questions on the first screen, answered from the results: `questions.yaml`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,6 @@ class Answer:
     summary: Summary | None  # of the scale that answers; None where nothing was tested
     lines: list[str]  # an effect each, beside the paper's: of the checks that decide
     checks: int  # that answer
-    claims: dict[str, ClaimVerdict] = field(default_factory=dict)  # with another verdict as a whole
     is_smaller: bool = False  # the checks fail by the size that they ask for alone
 
     @property
@@ -65,6 +64,16 @@ class Answer:
         if self.summary is None or self.summary.published:
             return at_published
         return elsewhere.format(self.summary.words)
+
+    @property
+    def claims(self) -> dict[str, ClaimVerdict]:
+        """The claims whose verdict as a whole is another one, with it."""
+        wholes = self.summary.claims if self.summary else {}
+        return {
+            c: wholes[c]
+            for c in self.question.claims
+            if wholes.get(c, self.verdict) != self.verdict
+        }
 
     @property
     def command(self) -> str:
@@ -102,11 +111,7 @@ def _answer(question: Question, summaries: Sequence[Summary], suite: Suite) -> A
             deciding = [row for row in rows if row["verdict"] == str(verdict)]
             lines = [_line(row) for row in deciding]
             smaller = verdict == ClaimVerdict.FAILS and all(map(_is_there, deciding))
-            wholes = {name: summary.claims[name] for name in question.claims}
-            others = {name: whole for name, whole in wholes.items() if whole != verdict}
-            return Answer(
-                question, verdict, summary, lines[:MOST_LINES], len(rows), others, smaller
-            )
+            return Answer(question, verdict, summary, lines[:MOST_LINES], len(rows), smaller)
     return Answer(question, ClaimVerdict.NOT_TESTED, None, [], 0)
 
 

@@ -12,7 +12,8 @@ from bench.results.digests import ENCODER, SmallFiles, check_files, read_small_f
 from bench.results.folder import CellFolder
 from bench.results.owner import Owner
 
-AS_MISSING = "it counts as missing until `bench run` computes it again"
+UNTIL = "until `bench run` computes it again"
+AS_MISSING = f"it counts as missing {UNTIL}"
 """How a damaged cell is reported."""
 
 

@@ -12,7 +12,7 @@ from bench.cells.cell import Cell
 from bench.files.atomic import to_json, to_npz, write_whole
 from bench.files.messages import warn
 from bench.files.regular import sha256_of_file
-from bench.results.damage import damage_of
+from bench.results.damage import UNTIL, damage_of
 from bench.results.digests import DIGESTS
 from bench.results.folder import CellFolder
 from bench.results.provenance import flatten
@@ -64,7 +64,7 @@ def _export(
         if not folder.is_done:
             continue
         if (why := damage_of(folder, whole=True)) is not None:
-            warn(f"{why}; it is left out until `bench run` computes it again")
+            warn(f"{why}; it is left out {UNTIL}")
             continue
         count += 1
         rows[cell.id] = _row(cell, folder.metrics() or {}, folder)

@@ -14,7 +14,7 @@ from bench.cells.cell import Cell
 from bench.errors import Damaged, StoreError
 from bench.files.messages import warn
 from bench.files.regular import sha256_of, sha256_of_file
-from bench.results.damage import AS_MISSING, read_sound
+from bench.results.damage import AS_MISSING, UNTIL, read_sound
 from bench.results.digests import SmallFiles
 from bench.results.exchange.entry import is_id
 from bench.results.exported import Exported
@@ -25,7 +25,6 @@ from bench.results.store import Store
 History = list[dict[str, float]]
 Arrays = dict[str, np.ndarray[Any, Any]]
 
-UNTIL = "until `bench run` computes the cell again"
 NO_HISTORY, NO_ARRAYS = f"its history is left out {UNTIL}", f"its arrays are left out {UNTIL}"
 
 

@@ -18,6 +18,8 @@ from bench.record import Record
 from bench.suites.named_files import read_entries, read_folder
 from bench.suites.suite import Protocol, Seeds, Settings, SharedScale, StandIn
 
+OWN = {"baselines", "stand_in", "judged", "unjudged"}  # keys that null or false may set too
+
 
 class SharedScaleEntry(Record):
     """A shared scale as its file has it: whole, or a change of the one that `like` names.
@@ -54,12 +56,7 @@ class SharedScaleEntry(Record):
         inherited = base.model_dump() if base else {}
         changes = self.model_dump(include={"what", "protocol", "seeds"}, exclude_none=True)
         fixed = inherited.get("fixed", {}) | self.fixed
-        given = {
-            "baselines",
-            "stand_in",
-            "judged",
-            "unjudged",
-        } & self.model_fields_set  # else the base's
+        given = OWN & self.model_fields_set  # else the base's
         changes |= {"fixed": fixed} | self.model_dump(include=given)
         return SharedScale.model_validate(inherited | changes)
 

@@ -55,7 +55,9 @@ def test_a_scale_that_only_runs_judges_no_claim(workspace: Workspace) -> None:
 def test_a_scale_says_why_it_judges_no_claim(workspace: Workspace) -> None:
     path = workspace.suite(changed(SUITE, {"scales.tiny.unjudged": "its baseline is broken"}))
     finish(workspace.root / "results", cells_of(path, "tiny"), number)
-    text = " ".join(workspace.call("claims", "small").out.split())
+    answer = workspace.call("claims", "small")
+    assert (answer.status, workspace.call("claims").status) == (3, 3)
+    text = " ".join(answer.out.split())
     assert "cannot tell here eqco/toy-mi-steady" in text
     assert "its baseline is broken" in text
     assert "only checks that everything runs" not in text

@@ -25,7 +25,7 @@ HISTORY = changed(
         "figures.0.log_x": REMOVED,
     },
 )
-UNTIL = "until `bench run` computes"
+UNTIL = "until `bench run` computes it again"
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def test_a_damaged_history_is_told_by_those_who_read_it(done: Workspace) -> None
     why = "has a SHA-256 that differs from digests.json"
     line = f"bench: warning: {first}/history.jsonl: {why}; "
     for words, end in (
-        (("report", "small"), f"its history is left out {UNTIL} the cell again"),
-        (("export", "small", "--to", "tables"), f"it is left out {UNTIL} it again"),
+        (("report", "small"), f"its history is left out {UNTIL}"),
+        (("export", "small", "--to", "tables"), f"it is left out {UNTIL}"),
     ):
         answer = done.call(*words)
         assert (answer.status, line + end in answer.err.splitlines()) == (0, True), words
@@ -97,10 +97,10 @@ def test_damaged_arrays_are_told_by_those_who_read_them(
     answer = done.call("compare", "results", "results")
     assert (answer.status, answer.err) == (
         0,
-        line + f"its arrays are left out {UNTIL} the cell again\n",
+        line + f"its arrays are left out {UNTIL}\n",
     )
     answer = done.call("export", "small", "--to", "tables")
-    assert (answer.status, answer.err) == (0, line + f"it is left out {UNTIL} it again\n")
+    assert (answer.status, answer.err) == (0, line + f"it is left out {UNTIL}\n")
     assert done.call("report", "small").status == 0  # no figure needs them
     assert done.call("doctor").status == 1
 
@@ -144,7 +144,7 @@ def test_an_odd_file_in_the_place_of_a_summary_is_one_line_and_the_cell_missing(
     why = f"bench: warning: {path}: is not a regular file"
     for words in (("status", "small"), ("plan", "small"), ("compare", "small")):
         answer = done.call(*words, "--json", "--seeds", "0")
-        assert answer.err == f"{why}; it counts as missing {UNTIL} it again\n", words
+        assert answer.err == f"{why}; it counts as missing {UNTIL}\n", words
         if words[0] == "status":
             assert (answer.json["done"], answer.json["missing"]) == (len(folders(done)) - 1, 1)
     answer = done.call("run", "small", "--executor", "inline", "--seeds", "0", "--json")
@@ -167,8 +167,7 @@ def test_an_odd_file_in_a_cell_harms_no_report_of_another_suite(
     assert line.startswith(
         f"bench: warning: {path.relative_to(done.root)}: is not a regular file; "
     )
-    what = "it" if name == "summary" else "the cell"
-    assert line.endswith(f"{left.get(name, 'it counts as missing')} {UNTIL} {what} again")
+    assert line.endswith(f"{left.get(name, 'it counts as missing')} {UNTIL}")
     assert answer.status == 0
 
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from bench.analysis.all_claims import JudgedScale, claim_rows, overall_verdict
-from bench.analysis.claims import ONLY_RUNS, ClaimVerdict, Judged
+from bench.analysis.claims import ClaimVerdict, Judged
 from bench.analysis.coverage import Place
 from bench.analysis.statistics import Interval
 from bench.cli.claims import describe_claims, totals_text
@@ -46,7 +46,7 @@ def test_the_worst_check_decides_at_each_scale() -> None:
 def test_a_scale_that_only_runs_decides_nothing() -> None:
     """Neither for nor against: the other scale's verdict is that of the claim."""
     good = judged(ClaimVerdict.HOLDS, 0.1)
-    ran = replace(judged(ClaimVerdict.CANNOT_TELL, 0.9), why=ONLY_RUNS)
+    ran = replace(judged(ClaimVerdict.CANNOT_TELL, 0.9), is_judged=False)
     steady = place("toy-mi-steady", ["eqco-table-9"])
     quick = SUITE.scales["quick"].model_copy(update={"protocol": "reduced"})
     suite = SUITE.model_copy(update={"scales": SUITE.scales | {"quick": quick}})
