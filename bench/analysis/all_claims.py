@@ -120,6 +120,7 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
         "unlearned": [],
         "verdict": str(ClaimVerdict.NOT_TESTED),
         "missing": missing,
+        "notes": [],
         "suite": None,
         "protocol": None,
         "checks": 0,

@@ -30,9 +30,6 @@ from bench.suites.checks import Check, MovesLess
 from bench.suites.suite import Suite
 
 ERROR = 0.05  # how often a false verdict may come
-ONLY_RUNS = (
-    "this scale only checks that everything runs: it computes too little to judge a claim by"
-)
 DIRECTION = "the direction, not the size"
 LEVEL = 1 - 2 * ERROR  # of the interval whose ends are the one-sided bounds
 
@@ -70,6 +67,7 @@ class Judged:
     unlearned: tuple[str, ...] = ()  # of each side that did not learn here: that, with the numbers
     stand_in_for: str | None = None  # the paper's metric, where the scale judges another
     why: str | None = None  # the scale cannot tell
+    notes: tuple[str, ...] = ()  # of the suite, on the claim
 
     @property
     def counts(self) -> bool:
@@ -114,6 +112,7 @@ class Judged:
             "verdict": str(self.verdict),
             "why": self.why,
             "missing": self.missing,
+            "notes": list(self.notes),
         }
 
 
@@ -159,10 +158,11 @@ def judge_claims(
             _judge(suite, check, paper.claim(name), measured, printed_check(suite.name, name, i))
             for i, check in enumerate(checks)
         ]
-        rows += _corrected(judged)
-    if suite.scales[scale].judges_claims:
+        notes = tuple(suite.notes_on(name, scale))
+        rows += [replace(row, notes=notes) for row in _corrected(judged)]
+    why = suite.scales[scale].no_verdict
+    if why is None:
         return rows
-    why = suite.scales[scale].unjudged or ONLY_RUNS
     rows = [_cannot_tell(row, why) if row.effect else row for row in rows]
     return [replace(row, is_judged=False) for row in rows]
 

@@ -176,6 +176,7 @@ class _Family:
         """Take effects that share artifact, metric, the cells looked at and the two sides."""
         self.measured, self.printed, self.counterparts = measured, printed, counterparts
         metric = printed[0].comparison.metric
+        self.no_verdict = scale.no_verdict
         self.stand_in = scale.stand_in.metrics.get(metric) if scale.stand_in else None
         self.metric = self.stand_in or metric
 
@@ -237,6 +238,7 @@ class _Family:
     ) -> ComparedEffect:
         first = self.printed[0]
         estimate = group.estimate if group else None
+        why = (group.grounds.in_words or self.no_verdict) if group and estimate else None
         return ComparedEffect(
             paper=first.value.paper,
             artifact=first.comparison.artifact,
@@ -251,7 +253,7 @@ class _Family:
             smallest_effect=estimate.smallest_effect(DETECTED) if estimate else None,
             replaced=self._replaced(printed) if printed and group else (),
             cells=group.done if group else (),
-            why=group.grounds.in_words if group and estimate else None,
+            why=why,
         )
 
     def _replaced(self, printed: PrintedEffect) -> tuple[str, ...]:

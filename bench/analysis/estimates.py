@@ -1,12 +1,12 @@
-"""The effects of a check, estimated from the finished cells."""
+"""The effects of a check, and the lead of its sides over a floor, estimated from finished cells."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from bench.analysis.effects import Group, Key, groups_of
 from bench.analysis.measured import Measured, Metrics
-from bench.analysis.statistics import Estimate
+from bench.analysis.statistics import Estimate, Seeds, Term, contrast, sure_to_a_step
 from bench.cells.cell import Cell
 from bench.suites.checks import Check
 
@@ -27,6 +27,36 @@ def estimates_of(check: Check, measured: Measured, needed: Sequence[Cell]) -> tu
     step = _step(check, [cell for cell in needed if cell.id in metrics], metrics)
     estimated = {key: (group, group.estimate(how, pools, step)) for key, group in groups.items()}
     return {key: pair for key, pair in estimated.items() if pair[1] is not None}, missing
+
+
+def lead_of(
+    check: Check, measured: Measured, side: Sequence[Cell], floors: Mapping[str, float]
+) -> Estimate | None:
+    """Return how far the cells of a side lie above their floors on average; None: nothing known.
+
+    From the side's own cells, whatever they are compared with. Every value of an axis counts alike.
+
+    Args:
+        check: on an accuracy; of a check on a history the last values count.
+        measured: the cells of a suite at a scale, and the finished ones among them.
+        side: cells of one side.
+        floors: of each of them that is finished, by its id.
+    """
+    last = check.model_copy(update={"at": None})
+    cells = [cell for cell in side if cell.id in floors]
+    points: dict[str, Term] = {}
+    for cell in cells:
+        point = cell.model_dump_json(exclude={"seed"})
+        empty = Term(1.0, Seeds(), measured.alike(cell, last))
+        value = measured.metrics[cell.id][check.metric] - floors[cell.id]
+        points.setdefault(point, empty).values[cell.seed] = value
+    if not points:
+        return None
+    terms = [term._replace(weight=1 / len(points)) for term in points.values()]
+    lead = contrast(terms, measured.how(last, cells), measured.pools(last, cells))
+    if lead is None:
+        return None
+    return sure_to_a_step(lead, _step(last, cells, measured.metrics))
 
 
 def _step(check: Check, cells: Sequence[Cell], metrics: Metrics) -> float | None:

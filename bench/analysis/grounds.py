@@ -2,7 +2,8 @@
 
 Where either is absent nothing can be said of the sentence, whatever the numbers are. A side is
 judged as a family: by the mean of its cells along the check's axis, for a sentence may speak of a
-temperature or a number of negatives that ruins one end of it.
+temperature or a number of negatives that ruins one end of it. Whether it learned is a matter of its
+own cells alone: of their lead over the floor, and of how small a lead their seeds let one see.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from functools import cached_property
 from statistics import fmean
 
 from bench.analysis.effects import cells_named, sides_of
+from bench.analysis.estimates import lead_of
 from bench.analysis.measured import Measured
 from bench.analysis.room import Room
 from bench.cells.cell import Cell
@@ -19,6 +21,8 @@ from bench.suites.checks import Check, Where
 from bench.suites.metric_words import metric_words
 from bench.text import value_text
 
+LEARNED_ERROR = 0.05
+"""The one-sided level at which a side's lead over its floor must be one that is seen."""
 NOT_COMPUTED = "its floor and ceiling are not computed yet"
 LEFT = 10.0
 """Percent points that floor and ceiling lie apart beyond the smallest effect that is seen.
@@ -90,41 +94,37 @@ class Footing:
                 f"too little room: {narrowest.room:.1f} points of {needed:.1f} needed "
                 f"(the smallest detectable effect, {least:.2g}, and {LEFT:g} more)"
             )
-        reasons = (
-            [] if self._check.may_collapse else [self._unlearned(e, least) for e in self._ends]
-        )
-        return Grounds(narrowest, False, tuple(t for t in reasons if t), cramped)
+        return Grounds(narrowest, False, self._unlearned, cramped)
 
     @cached_property
-    def _ends(self) -> list[tuple[Where, Sequence[Cell], float, float, str]]:
-        """Each side that has an accuracy: its cells, their mean, the mean floor, which that is."""
-        metric, measured = self._check.metric, self._measured
-        ends = []
-        for where, side in zip(sides_of(self._check), self._sides, strict=True):
-            rooms = [(c, measured.rooms.of_cell(metric, c)) for c in side]
-            valued = [(measured.metrics[c.id].get(metric), room) for c, room in rooms]
-            pairs = [(v, room) for v, room in valued if v is not None and room is not None]
-            if pairs:
-                level, floor = fmean(v for v, _ in pairs), fmean(room.floor for _, room in pairs)
-                names = " or ".join(dict.fromkeys(room.floor_is for _, room in pairs))
-                ends.append((where, side, level, floor, names))
-        return ends
+    def _unlearned(self) -> tuple[str, ...]:
+        """Of each side that did not learn: that, with the numbers."""
+        if self._check.may_collapse:
+            return ()
+        sides = zip(sides_of(self._check), self._sides, strict=True)
+        return tuple(told for where, side in sides if (told := self._not_learned(where, side)))
 
-    def _unlearned(
-        self, end: tuple[Where, Sequence[Cell], float, float, str], margin: float
-    ) -> str | None:
-        """Return that a side does not beat its floor by more than a margin, with the numbers."""
-        where, side, level, floor, names = end
-        if level - floor > margin:
+    def _not_learned(self, where: Where, side: Sequence[Cell]) -> str | None:
+        """Return that a side's lead over its floor is not one that is seen, with the numbers."""
+        metric, measured = self._check.metric, self._measured
+        rooms = {c.id: measured.rooms.of_cell(metric, c) for c in side}
+        values = {name: measured.metrics[name].get(metric) for name in rooms}
+        known = {n: room for n, room in rooms.items() if room and values[n] is not None}
+        lead = lead_of(self._check, measured, side, {n: room.floor for n, room in known.items()})
+        if lead is None:
             return None
-        who = _family(self._check, where, side, self._measured)
+        least = lead.smallest_effect(LEARNED_ERROR) or 0.0
+        if lead.mean > least:
+            return None
+        floor = fmean(room.floor for room in known.values())
+        names = " or ".join(dict.fromkeys(room.floor_is for room in known.values()))
         sentence = (
-            f"{who} did not learn here: {metric_words(self._check.metric)} {level:.1f}, "
-            f"{names} {floor:.1f}"
+            f"{_family(self._check, where, side, measured)} did not learn here: "
+            f"{metric_words(metric)} {floor + lead.mean:.1f}, {names} {floor:.1f}"
         )
-        if level <= floor:
+        if lead.mean <= 0:
             return sentence
-        return f"{sentence}; a lead this small is not detectable, {margin:.2g} would be"
+        return f"{sentence}; a lead this small is not detectable, {least:.2g} would be"
 
 
 def _family(check: Check, where: Where, side: Sequence[Cell], measured: Measured) -> str:

@@ -18,6 +18,7 @@ from bench.files.messages import forget_warnings
 from bench.suites.shipped import default_suites
 from bench.text import plain_text
 
+READER_GONE = 141  # the exit status that a shell gives a program which writes to a broken pipe
 REFERENCE = ("results", "reference")  # the folder of a checkout with the reference results
 
 
@@ -56,8 +57,19 @@ VERBS: dict[str, Verb] = {
 }
 
 
+class _ReaderGone(Exception):
+    """The program that a pipe leads to has ended, as `head` does."""
+
+
 class _Verbs(TyperGroup):
     """A group that loads a verb when it is called: some load pandas, some torch."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Call a verb; the library would exit with 1, a negative answer, where a pipe breaks."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _ReaderGone from error
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name of the verb called, its command and the words behind it."""
@@ -168,10 +180,10 @@ def main() -> None:
         if os.environ.get("RANK", "0") == "0":
             print(f"bench: {_advice(sys.argv[1:])}", file=sys.stderr)
         status = INTERRUPTED
+    except (BrokenPipeError, _ReaderGone):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = READER_GONE
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(141)
         where = f"{error.filename}: " if error.filename else ""
         status = _complain(f"{where}{error.strerror or error}")
     sys.exit(status or 0)

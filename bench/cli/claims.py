@@ -181,6 +181,7 @@ def print_claims(
                 line = f"{subject_words(judged.check)}: {line}"
             alone = len(here) == 1 and judged.verdict == whole
             print_line(line if alone else f"{judged.verdict}: {line}", indent="    ")
+        print_notes(checks[0].notes)
         if more := len(checks) - len(here):
             print_line(
                 f"{counted(more, 'more check')} on settings that no cell of this scale has",
@@ -207,6 +208,12 @@ def print_claim(paper: str, name: str, verdict: str, sentence: str) -> None:
     print_line(f'"{sentence}"', indent="  ")
 
 
+def print_notes(notes: Sequence[str]) -> None:
+    """Print what a suite remarks on a claim."""
+    for note in notes:
+        print_line(f"Note: {note}", indent="    ")
+
+
 def print_all_claims(records: Sequence[Record], chosen: Filter, workspace: Workspace) -> None:
     """Print each claim of the papers at each scale that has results, and how many there are.
 
@@ -229,6 +236,7 @@ def print_all_claims(records: Sequence[Record], chosen: Filter, workspace: Works
             parts = [f"{at}: {r['verdict']}", effect_words(r), r["why"], r["missing"]]
             parts.append(room_text(r["room"]))
             print_line("; ".join(text for text in parts if text), indent="    ")
+            print_notes(r["notes"])
         else:
             print_line(r["missing"] or "", indent="    ")
     print()

@@ -123,7 +123,10 @@ def _cells(folder: Path) -> str:
     """Look at every file of finished cells, trained encoders and exported tables."""
     inspected = inspect(folder)
     if inspected.faults:
-        remedy = ["`bench run` computes damaged cells again, and encoders that a cell needs"]
+        remedy = [
+            "`bench run` computes damaged cells again, and encoders that a missing cell needs; "
+            "other damaged encoders can be deleted"
+        ]
         only_tables = len(inspected.faults) == inspected.damaged_tables
         raise StoreError("; ".join([*inspected.faults, *([] if only_tables else remedy)]))
     counts = f"{counted(inspected.cells, 'cell')} and {counted(inspected.encoders, 'encoder')}"

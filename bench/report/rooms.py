@@ -14,10 +14,11 @@ MEANING = (
     "The floor is the larger of raw pixels and the untrained network; the ceiling is the same "
     "network, trained with labels for as many epochs; the room is the distance between the two. "
     "All are evaluated by the protocol of the cells. A claim about an accuracy is judged only if "
-    f"the room exceeds the smallest detectable effect of its check by {LEFT:g} points, and if the "
-    "mean of each side lies above the floor by more than that effect; where the claim itself says "
-    "that a side does not learn, the latter is not asked. Accuracies during training have no floor "
-    "or ceiling if their kNN differs from the evaluation's."
+    f"the room exceeds the smallest detectable effect of its check by {LEFT:g} points, and if each "
+    "side has learned: its mean lies above the floor by more than the smallest lead that its own "
+    "seeds let one detect. Where the claim itself says that a side does not learn, the latter is "
+    "not asked. Accuracies during training have no floor or ceiling if their kNN differs from the "
+    "evaluation's."
 )
 
 

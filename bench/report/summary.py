@@ -63,7 +63,7 @@ def summarise(evidence: Evidence) -> Summary:
         title=suite.title,
         paper=suite.paper,
         published=evidence.is_published,
-        judged=suite.scales[evidence.scale].judges_claims,
+        judged=suite.scales[evidence.scale].no_verdict is None,
         done=len(evidence.done),
         cells=len(evidence.cells),
         values=values,

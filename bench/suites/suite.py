@@ -12,6 +12,9 @@ from bench.record import Record
 from bench.suites.checks import Check
 from bench.suites.figure import Figure
 
+ONLY_RUNS = (
+    "this scale only checks that everything runs: it computes too little to judge a claim by"
+)
 LARGEST_WHOLE = 2**53  # of a setting or a seed: in JSON each reader takes it for the same number
 Scalar = bool | int | float | str | None
 Settings = dict[str, Scalar]
@@ -103,9 +106,9 @@ class Scale(Record):
     unjudged: str | None = None
 
     @property
-    def judges_claims(self) -> bool:
-        """Whether claims are judged by what is measured at this scale."""
-        return self.judged and self.unjudged is None
+    def no_verdict(self) -> str | None:
+        """Why nothing is judged by what is measured at this scale; None: claims are."""
+        return self.unjudged or (None if self.judged else ONLY_RUNS)
 
 
 class Layout(Record):
@@ -203,3 +206,8 @@ class Suite(SuiteBase):
 
     scales: dict[Name, Scale]
     compare: list[Comparison] = []
+
+    def notes_on(self, claim: str, scale: str) -> list[str]:
+        """Return the notes that name a claim, less those that speak of other scales alone."""
+        others = tuple(f"{name} scale" for name in self.scales if name != scale)
+        return [n for n in self.notes if f"`{claim}`" in n and not n.startswith(others)]

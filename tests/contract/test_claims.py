@@ -63,6 +63,20 @@ def test_a_scale_says_why_it_judges_no_claim(workspace: Workspace) -> None:
     assert "only checks that everything runs" not in text
 
 
+def test_a_suites_notes_on_a_claim_stand_below_it(workspace: Workspace) -> None:
+    notes = [
+        "`toy-mi-steady` is asked of alpha 512.",
+        "long scale: `toy-mi-steady` is asked of more steps.",
+        "`another-claim` is asked of nothing.",
+    ]
+    path = workspace.suite(changed(SUITE, {"notes": notes}))
+    finish(workspace.root / "results", cells_of(path, "tiny"), number)
+    for words in (("claims", "small"), ("claims",)):
+        out = workspace.call(*words).out
+        assert out.count("Note: ") == 1
+        assert f"\n    Note: {notes[0]}\n" in out
+
+
 def test_without_a_suite_untested_claims_are_counted_and_listed_when_asked_for(
     measured: Workspace,
 ) -> None:

@@ -1,6 +1,7 @@
 """The command line's contract: statuses, JSON, speed, no torch."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -272,7 +273,8 @@ def test_doctor_reads_every_finished_cell(workspace: Workspace) -> None:
         f"{cell.relative_to(workspace.root)}: is missing, but digests.json names it; "
         f"{summary.relative_to(workspace.root)}: {other_digest}; "
         f"results/gaussian-mi/{folders[2].name}/provenance.json: {other_digest}; "
-        "`bench run` computes damaged cells again, and encoders that a cell needs",
+        "`bench run` computes damaged cells again, and encoders that a missing cell needs; "
+        "other damaged encoders can be deleted",
     )
 
 
@@ -330,6 +332,17 @@ def test_reading_never_imports_torch(done: Workspace, words: list[str]) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.slow
+def test_a_broken_pipe_is_no_negative_answer(workspace: Workspace) -> None:
+    """The exit status is the shell's, and nothing is said."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "bench", "suites"]
+    answer = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, cwd=workspace.root)
+    os.close(writer)
+    assert (answer.returncode, answer.stderr) == (141, b"")
 
 
 @pytest.mark.slow
@@ -601,11 +614,17 @@ def test_cells_travel(done: Workspace) -> None:
             "programs `--as safetensors`",
         ),
         (("merge", "empty"), "empty: no finished cell in it"),
+        (
+            ("merge", "tables"),
+            "tables: no finished cell in it, but exported tables, which `--results tables` reads",
+        ),
     ],
 )  # fmt: skip
 def test_mistakes_about_archives(workspace: Workspace, words: tuple[str, ...], told: str) -> None:
     (workspace.root / "bad.tar").write_bytes(b"x")
-    (workspace.root / "empty").mkdir()
+    for name in ("empty", "tables"):
+        (workspace.root / name).mkdir()
+    (workspace.root / "tables" / "gaussian-mi.small.tiny.csv").touch()
     answer = workspace.call(*words)
     assert (answer.status, answer.out, answer.err) == (2, "", f"bench: {told}\n")
     assert not (workspace.root / "results").exists()

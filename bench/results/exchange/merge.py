@@ -123,7 +123,9 @@ def merge(sources: Sequence[Source], store: Store, check_encoder: CheckEncoder) 
     """
     for source in sources:
         if not sum(1 for _ in _checked(source, check_encoder)) and not source.left_out:
-            raise StoreError(f"{source.path}: no finished cell in it")
+            tables = any(source.path.glob("*.csv*"))
+            read = f", but exported tables, which `--results {source.path}` reads" if tables else ""
+            raise StoreError(f"{source.path}: no finished cell in it{read}")
     store.check_writable()
     merged = Merged()
     for source in sources:

@@ -22,6 +22,7 @@ from bench.suites.baselines import baseline_cells
 from bench.suites.checks import Exceeds
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
+from bench.suites.suite import ONLY_RUNS
 from tests.fakes.effects import NOISE, accuracy, effects, of_artifact
 from tests.fakes.paths import SUITES
 
@@ -324,3 +325,21 @@ def test_an_effect_without_learning_or_room_says_nothing(
     (row, *_) = of_artifact(missing, "table-1-cifar10", "knn_top1")
     assert row.why == "its floor and ceiling are not computed yet"
     assert row.record()["outcome"] == "not judged"
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [({"unjudged": "the loss runs away"}, "the loss runs away"), ({"judged": False}, ONLY_RUNS)],
+)
+def test_where_no_claim_is_judged_no_effect_is(changes: dict[str, Any], why: str) -> None:
+    path = SUITES / "dcl-table-1.yaml"
+    suite = load_suite(path)
+    scale = suite.scales["cifar"].model_copy(update=changes)
+    suite = suite.model_copy(update={"scales": {"cifar": scale}})
+    cells = without_baselines(expand(suite, "cifar", path))
+    done = [(cell, Finished(knn(cell), {})) for cell in cells]
+    rooms = rooms_of(suite, cells, {"raw": 40.0, "untrained": 30.0, "labels": 80.0})
+    rows = compare_effects(suite, "cifar", cells, done, load_paper("dcl"), rooms)
+    (row, *_) = of_artifact(rows, "table-1-cifar10", "knn_top1")
+    assert (row.outcome, row.why) == (Outcome.NOT_JUDGED, why)
+    assert row.measured is not None
