@@ -20,7 +20,7 @@ from bench.analysis.estimates import estimates_of
 from bench.analysis.grounds import NOT_COMPUTED, Footing, Grounds
 from bench.analysis.measured import Measured
 from bench.analysis.room import Room, Rooms
-from bench.analysis.statistics import Estimate, Interval, Region
+from bench.analysis.statistics import ERROR, Estimate, Interval, Region
 from bench.cells.cell import Cell
 from bench.cells.index import CellIndex
 from bench.papers.printed_checks import PrintedCheck, printed_check
@@ -29,7 +29,6 @@ from bench.results.reader import Done, Finished
 from bench.suites.checks import Check, MovesLess
 from bench.suites.suite import Suite
 
-ERROR = 0.05  # how often a false verdict may come
 DIRECTION = "the direction, not the size"
 LEVEL = 1 - 2 * ERROR  # of the interval whose ends are the one-sided bounds
 

@@ -15,14 +15,13 @@ from bench.analysis.effects import cells_named, sides_of
 from bench.analysis.estimates import lead_of
 from bench.analysis.measured import Measured
 from bench.analysis.room import Room
+from bench.analysis.statistics import ERROR
 from bench.cells.cell import Cell
 from bench.cells.telling import without_followers
 from bench.suites.checks import Check, Where
 from bench.suites.metric_words import metric_words
 from bench.text import value_text
 
-LEARNED_ERROR = 0.05
-"""The one-sided level at which a side's lead over its floor must be one that is seen."""
 NOT_COMPUTED = "its floor and ceiling are not computed yet"
 LEFT = 10.0
 """Percent points that floor and ceiling lie apart beyond the smallest effect that is seen.
@@ -113,7 +112,7 @@ class Footing:
         lead = lead_of(self._check, measured, side, {n: room.floor for n, room in known.items()})
         if lead is None:
             return None
-        least = lead.smallest_effect(LEARNED_ERROR) or 0.0
+        least = lead.smallest_effect(ERROR) or 0.0
         if lead.mean > least:
             return None
         floor = fmean(room.floor for room in known.values())

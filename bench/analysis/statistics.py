@@ -26,6 +26,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 LEVEL = 0.95
+ERROR = 0.05  # how often a false verdict may come, by a one-sided test
 SAME = 1e-9  # numbers nearer than this, relatively, are equal but for rounding
 POWER = 0.8  # how often an effect is seen that counts as one that could be seen
 
