@@ -146,8 +146,9 @@ def _settings(
         ),
     ] = False,
 ) -> None:
-    if results.exists() and not results.is_dir():
-        raise BenchError(f"--results {results}: is not a folder")
+    for name, path in (("suites", suites), ("results", results), ("data", data)):
+        if path is not None and path.exists() and not path.is_dir():
+            raise BenchError(f"--{name} {path}: is not a folder")
     if results.parts[-2:] == REFERENCE and not results.exists():
         raise BenchError(
             f"--results {results}: no such folder; the reference results are in the project's "
@@ -198,6 +199,9 @@ def _with_hint(message: str) -> str:
             f"{message.rstrip('.')}: name two methods or two losses, as in "
             "`bench versus dcl infonce`"
         )
+    for option in ("--suites", "--results", "--data"):
+        if message.startswith(f"No such option: {option}"):
+            return f"{option} stands before the verb: `bench {option} FOLDER VERB ...`"
     return message
 
 

@@ -34,10 +34,12 @@ from bench.cli.show import MOST_LINES, measured_of, print_measured
 from bench.data.catalogue import streams
 from bench.environment import StepKind, place, seconds_between_checkpoints, step_kind
 from bench.errors import LaunchError, NothingMeasured
+from bench.files.messages import warn
 from bench.launch.options import RunOptions
 from bench.launch.run import run_cells
 from bench.launch.slurm.request import Request
 from bench.launch.slurm.submit import submit
+from bench.results.exported import holds_tables
 from bench.results.store import OVER, CellState, State
 from bench.text import counted
 
@@ -138,6 +140,8 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
         data: the folder of data sets.
     """
     options.check()
+    if holds_tables(chosen[0].results):
+        warn(f"{chosen[0].results} holds exported tables; new cells are written beside them")
     cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
     check_data(cells, data)
     check_steps(cells, step_kind(), ranks=max(options.ranks or 1, place().world_size))

@@ -10,6 +10,11 @@ from bench.results.tables import Arrays, Tables
 Record = dict[str, float]
 
 
+def holds_tables(root: Path) -> bool:
+    """Return whether a folder of results has exported tables in it."""
+    return any(root.glob("*.csv*"))
+
+
 class Exported:
     """The cells that the tables of a folder hold of an experiment; read when they are asked for."""
 

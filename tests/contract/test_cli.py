@@ -603,6 +603,7 @@ def test_cells_travel(done: Workspace) -> None:
             ("import", "bad.tar"),
             "bad.tar: is not an archive; `bench export SUITE --to FILE.tar` makes one",
         ),
+        (("import", "empty"), "empty: is a folder; `bench merge` adds the cells of one"),
         (("merge", "none"), "none: no such results folder"),
         (
             ("export", "small", "--to", "x.parquet"),
@@ -628,3 +629,12 @@ def test_mistakes_about_archives(workspace: Workspace, words: tuple[str, ...], t
     answer = workspace.call(*words)
     assert (answer.status, answer.out, answer.err) == (2, "", f"bench: {told}\n")
     assert not (workspace.root / "results").exists()
+
+
+def test_a_run_beside_exported_tables_says_so(workspace: Workspace) -> None:
+    (workspace.root / "results").mkdir()
+    (workspace.root / "results" / "gaussian-mi.other.tiny.csv").write_text("cell\n")
+    words = ("run", "small", "--where", "K=8", "--where", "mi_true=2", "--seeds", "0")
+    answer = workspace.call(*words, "--executor", "inline")
+    line = "bench: warning: results holds exported tables; new cells are written beside them"
+    assert (answer.status, answer.err.splitlines().count(line)) == (0, 1)

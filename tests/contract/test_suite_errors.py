@@ -373,6 +373,10 @@ def test_a_file_too_large(workspace: Workspace) -> None:
         (("--where", "precision=bf16"), "--where precision: no cell sets it.\n"),
         (("--sclae", "x"), "No such option: --sclae"),
         (
+            ("--results", "x"),
+            "--results stands before the verb: `bench --results FOLDER VERB ...`\n",
+        ),
+        (
             ("--jobs", "0"),
             "Invalid value for '--jobs': Input should be greater than or equal to 1\n",
         ),
@@ -385,6 +389,13 @@ def test_mistakes_on_the_command_line(
     assert answer.status == 2
     assert answer.err.startswith(f"bench: {expected}")
     assert answer.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--suites", "--results", "--data"])
+def test_a_file_is_no_folder(workspace: Workspace, option: str) -> None:
+    (workspace.root / "file").touch()
+    answer = workspace.call(option, "file", "suites")
+    assert (answer.status, answer.err) == (2, f"bench: {option} file: is not a folder\n")
 
 
 def test_unknown_executor(workspace: Workspace) -> None:

@@ -29,6 +29,7 @@ from bench.results.exchange.validate import (
     check_all,
     check_cell,
 )
+from bench.results.exported import holds_tables
 from bench.results.folder import CellFolder
 from bench.results.lease import heartbeat
 from bench.results.owner import Owner
@@ -123,8 +124,8 @@ def merge(sources: Sequence[Source], store: Store, check_encoder: CheckEncoder) 
     """
     for source in sources:
         if not sum(1 for _ in _checked(source, check_encoder)) and not source.left_out:
-            tables = any(source.path.glob("*.csv*"))
-            read = f", but exported tables, which `--results {source.path}` reads" if tables else ""
+            tables = f", but exported tables, which `--results {source.path}` reads"
+            read = tables if holds_tables(source.path) else ""
             raise StoreError(f"{source.path}: no finished cell in it{read}")
     store.check_writable()
     merged = Merged()

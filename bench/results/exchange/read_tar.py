@@ -109,6 +109,8 @@ def _check_whole(file: Path) -> bool:
 
 @contextmanager
 def _opened(file: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    if file.is_dir():
+        raise StoreError(f"{file}: is a folder; `bench merge` adds the cells of one")
     if not file.is_file():
         raise StoreError(f"{file}: no such archive; `bench export SUITE --to FILE.tar` makes one")
     with file.open("rb") as raw:
