@@ -162,8 +162,8 @@ def judge_claims(
     why = suite.scales[scale].no_verdict
     if why is None:
         return rows
-    rows = [_cannot_tell(row, why) if row.effect else row for row in rows]
-    return [replace(row, is_judged=False) for row in rows]
+    told = (_cannot_tell(row, why) if row.effect else row for row in rows)
+    return [replace(row, is_judged=False) for row in told]
 
 
 def cells_of_check(check: Check, cells: Sequence[Cell]) -> list[Cell]:

@@ -46,10 +46,9 @@ def lead_of(
     cells = [cell for cell in side if cell.id in floors]
     points: dict[str, Term] = {}
     for cell in cells:
-        point = cell.model_dump_json(exclude={"seed"})
         empty = Term(1.0, Seeds(), measured.alike(cell, last))
         value = measured.metrics[cell.id][check.metric] - floors[cell.id]
-        points.setdefault(point, empty).values[cell.seed] = value
+        points.setdefault(cell.but_seed, empty).values[cell.seed] = value
     if not points:
         return None
     terms = [term._replace(weight=1 / len(points)) for term in points.values()]

@@ -106,17 +106,16 @@ class Footing:
     def _not_learned(self, where: Where, side: Sequence[Cell]) -> str | None:
         """Return that a side's lead over its floor is not one that is seen, with the numbers."""
         metric, measured = self._check.metric, self._measured
-        rooms = {c.id: measured.rooms.of_cell(metric, c) for c in side}
-        values = {name: measured.metrics[name].get(metric) for name in rooms}
-        known = {n: room for n, room in rooms.items() if room and values[n] is not None}
-        lead = lead_of(self._check, measured, side, {n: room.floor for n, room in known.items()})
+        measuring = [cell for cell in side if metric in measured.metrics[cell.id]]
+        rooms = {c.id: r for c in measuring if (r := measured.rooms.of_cell(metric, c))}
+        lead = lead_of(self._check, measured, side, {name: r.floor for name, r in rooms.items()})
         if lead is None:
             return None
         least = lead.smallest_effect(ERROR) or 0.0
         if lead.mean > least:
             return None
-        floor = fmean(room.floor for room in known.values())
-        names = " or ".join(dict.fromkeys(room.floor_is for room in known.values()))
+        floor = fmean(room.floor for room in rooms.values())
+        names = " or ".join(dict.fromkeys(room.floor_is for room in rooms.values()))
         sentence = (
             f"{_family(self._check, where, side, measured)} did not learn here: "
             f"{metric_words(metric)} {floor + lead.mean:.1f}, {names} {floor:.1f}"

@@ -77,8 +77,8 @@ class Measured:
         for cell in self.cells:
             number = self.metrics.get(cell.id, {}).get(metric)
             if number is not None and cell.experiment == spread.experiment:
-                point = repr({k: v for k, v in cell.known.items() if k != "seed"})
-                points.setdefault(self._name(cell, spread), {}).setdefault(point, []).append(number)
+                alike = points.setdefault(self._name(cell, spread), {})
+                alike.setdefault(cell.but_seed, []).append(number)
         variances = {name: pooled(samples.values()) for name, samples in points.items()}
         return {name: v for name, v in variances.items() if v is not None}
 

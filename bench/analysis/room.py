@@ -80,7 +80,7 @@ class Rooms:
         self._settings = settings
         self._measured: dict[str, list[dict[str, float]]] = {}  # by baselines but for their seed
         for cell, finished in baselines or []:
-            self._measured.setdefault(_but_seed(cell), []).append(finished.metrics)
+            self._measured.setdefault(cell.but_seed, []).append(finished.metrics)
         self._needed: dict[Point, dict[str, str]] = {}
 
     def of(self, metric: str, cells: Iterable[Cell]) -> list[Room]:
@@ -128,12 +128,8 @@ class Rooms:
         point = tuple((name, value) for name, value in settings.items() if name != "seed")
         if point not in self._needed:
             baselines = baseline_cells([cell], self._settings)
-            self._needed[point] = {b.baseline: _but_seed(b) for b in baselines}
+            self._needed[point] = {b.baseline: b.but_seed for b in baselines}
         return point
-
-
-def _but_seed(baseline: Cell) -> str:
-    return baseline.model_dump_json(exclude={"seed"})
 
 
 def apart(rooms: Sequence[Room]) -> list[str]:

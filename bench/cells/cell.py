@@ -68,6 +68,11 @@ class Cell(Record, ABC):
         """16 hex digits over every field, defaults included."""
         return identity(self.model_dump(mode="json"))
 
+    @cached_property
+    def but_seed(self) -> str:
+        """Every field but the seed, in one text: cells that have it in common are one point."""
+        return self.model_dump_json(exclude={"seed"})
+
     @property
     def former_ids(self) -> list[str]:
         """The ids that this cell had under earlier versions of its experiment."""

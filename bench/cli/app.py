@@ -96,7 +96,7 @@ app = typer.Typer(
     cls=_Verbs,
     help="Reproduce the tables, figures and claims of five papers on contrastive learning.",
     epilog="Exit status: 0 success; 1 the answer is negative (a cell failed, a claim fails); "
-    "2 a mistake in the call; 3 no result could answer; 130 interrupted.",
+    "2 a mistake in the call; 3 no result could answer; 130 interrupted; 141 its reader has gone.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings=_CONTEXT,

@@ -129,9 +129,7 @@ def choose(
     _add_in_order(basket, [s for s in printed if s.cells and costs.can_have(s.cells)])
     claimed = {name for needed in claims for name in needed.cells}
     rest = [
-        Needed(e.cell.model_dump_json(exclude={"seed"}), e.cell.seed, frozenset([e.cell.id]))
-        for e in estimates
-        if e.is_left
+        Needed(e.cell.but_seed, e.cell.seed, frozenset([e.cell.id])) for e in estimates if e.is_left
     ]
     _add_in_order(basket, [s for s in rest if not s.cells & claimed])
     for name, seed, cells in claims:

@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
 def parts_of(cell: Cell, costs: Costs) -> dict[str, Part]:
     """Return the parts of a cell: `shared`, the training that cells share, if any, and `own`."""
-    family, alike = cell.cost_family, cell.model_dump_json(exclude={"seed"})
+    family, alike = cell.cost_family, cell.but_seed
     asked = ", ".join(sorted(costs.own))
     own = f"own {family if costs.shared else cell.cost_kind} {asked}"
     parts = {"own": Part(costs.own, (f"own {family}", own, f"own {alike}"))}

@@ -16,6 +16,7 @@ HEAD = """# Commands
 | 2 | a mistake in the call or in a file; one line on standard error says which |
 | 3 | no result exists that could answer the question |
 | 130 | interrupted |
+| 141 | the program that its output was piped into has ended, as `head` does |
 
 With `--json`, a verb prints one [JSON document](../reference/json.md) on standard output, and
 nothing else there. Progress and messages go to standard error.
