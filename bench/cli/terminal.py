@@ -36,10 +36,18 @@ GLUE = "\x00"  # in place of a space at which no line is broken
 PLAIN_WIDTH = 200  # where standard output is no terminal
 
 
+class _Output(Console):
+    """Standard output; the library's own would exit with 1, a negative answer, if a pipe breaks."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command line."""
+        raise BrokenPipeError
+
+
 def console() -> Console:
     """Return standard output: the terminal's width, or one that does not break tables."""
-    out = Console(highlight=False)
-    return out if out.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
+    out = _Output(highlight=False)
+    return out if out.is_terminal else _Output(highlight=False, width=PLAIN_WIDTH)
 
 
 def print_line(text: str, indent: str = "") -> None:

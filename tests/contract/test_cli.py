@@ -5,10 +5,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import jsonschema
 import pytest
 
+from bench.cli.terminal import console
 from bench.errors import SuiteError
 from bench.files.regular import sha256_of
 from bench.files.yaml_file import load_yaml
@@ -334,15 +336,34 @@ def test_reading_never_imports_torch(done: Workspace, words: list[str]) -> None:
     assert answer.returncode == 0, answer.stderr
 
 
-@pytest.mark.slow
-def test_a_broken_pipe_is_no_negative_answer(workspace: Workspace) -> None:
-    """The exit status is the shell's, and nothing is said."""
+@pytest.fixture
+def unread() -> Iterator[int]:
+    """The end for writing of a pipe whose reader has gone."""
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "bench", "suites"]
-    answer = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, cwd=workspace.root)
+    yield writer
     os.close(writer)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["suites"], ["claims", "small"], ["show", "small"]])
+def test_a_broken_pipe_is_no_negative_answer(
+    done: Workspace, unread: int, words: list[str]
+) -> None:
+    """The exit status is the shell's, and nothing is said."""
+    command = [sys.executable, "-m", "bench", *words]
+    answer = subprocess.run(command, stdout=unread, stderr=subprocess.PIPE, cwd=done.root)
     assert (answer.returncode, answer.stderr) == (141, b"")
+
+
+def test_nor_is_one_that_the_library_of_tables_meets(
+    unread: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with os.fdopen(os.dup(unread), "w") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        with pytest.raises(BrokenPipeError):
+            console().print("a line")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # takes what is left
 
 
 @pytest.mark.slow
