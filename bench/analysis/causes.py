@@ -2,10 +2,11 @@
 
 from typing import Any
 
+PROCESSOR = "machine.processor"
 MODEL = "machine.processor_model"
 RECORDED_LATER = (MODEL, "machine.cpu_capability")  # older results lack them
 CAUSES = (
-    "python", "device", "device_name", "dataset", "machine.processor", "code.commit",
+    "python", "device", "device_name", "dataset", PROCESSOR, "code.commit",
     "trained.step", *RECORDED_LATER,
 )  # fmt: skip
 """Of other numbers, in provenance; packages are too."""
@@ -49,6 +50,15 @@ def only_model(versions: Record) -> bool:
         versions: of `other_versions`.
     """
     return bool(versions) and all(_plain(name) in RECORDED_LATER for name in versions)
+
+
+def tells_processors(versions: Record) -> bool:
+    """Whether the processors are known to differ, by their names or models.
+
+    Args:
+        versions: of `other_versions`.
+    """
+    return any(_plain(name) in (PROCESSOR, MODEL) for name in versions)
 
 
 def _plain(name: str) -> str:

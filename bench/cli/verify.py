@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from bench.analysis.causes import MODEL, OTHER_MODEL
+from bench.analysis.causes import OTHER_MODEL, tells_processors
 from bench.analysis.recomputed import verified
 from bench.cells.cell import Cell
 from bench.cli.options import AsJson, Scale, Seeds, SuiteName, Where, answer, under
@@ -138,6 +138,6 @@ def _drift(record: Record) -> str:
         text += f"; other {', '.join(parts)}"
     elif not record["only_metrics"] and not record["versions"]:
         text += "; the summary alone differs: was it altered?"
-    if not record["same_model"] and MODEL not in record["versions"]:
+    if not record["same_model"] and not tells_processors(record["versions"]):
         text += f"; the processor's model is not recorded: {OTHER_MODEL}"
     return text

@@ -101,6 +101,10 @@ def test_the_model_of_the_processor_may_be_the_reason(done: Workspace) -> None:
     assert told in out, "beside another version too"
     assert "packages.torch: then 1.0" in out
     alter(folder / "provenance.json", packages=origin["packages"])
+    alter(folder / "provenance.json", machine=machine | {"processor": "another one"})
+    out = done.call("verify", "small").out
+    assert told not in out, "their names differ"
+    assert "machine.processor: then another one" in out
     alter(folder / "provenance.json", machine=origin["machine"])
     assert told not in done.call("verify", "small").out
 
