@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from bench.cells.architectures import Stem
-from bench.cells.axes import Fraction, ViewSet
+from bench.cells.axes import Fraction, ViewSet, later
 from bench.cells.cell import Cell, identity
 from bench.cells.costs import BACKWARD_TOO, Costs, Network, plus, read, steps
 from bench.cells.dataset_sizes import (
@@ -60,6 +60,7 @@ class Supervised(Cell):
     # data
     dataset: Annotated[str, Field(min_length=1)]
     train_images: PositiveInt | None = None  # the first so many of a fixed random order; null: all
+    held_out: Annotated[float, Field(gt=0, lt=1)] | None = later()
     image_size: Annotated[int, Field(ge=8)]  # pixels a side, of a view
     label_noise: Literal["none", "symmetric", "asymmetric"] = "none"  # of the training images
     eta: Annotated[float, Field(ge=0, le=1)] = 0.0  # probability that a label is made wrong
@@ -101,11 +102,10 @@ class Supervised(Cell):
     local_size: ClassVar[int | None] = None
     colour: ClassVar[str] = "rgb"
     cutmix: ClassVar[bool] = False
-    held_out: ClassVar[float | None] = None
 
     def step_of(self, metric: str) -> float | None:
         """Return what one test image is worth."""
-        return accuracy_step(self.dataset, metric)
+        return accuracy_step(self.dataset, metric, self.held_out)
 
     @property
     def N(self) -> int:
@@ -137,8 +137,10 @@ class Supervised(Cell):
 
     @cached_property
     def id(self) -> str:
-        """16 hex digits over every field but the labels."""
-        return identity({k: v for k, v in self.model_dump(mode="json").items() if k not in LABELS})
+        """16 hex digits over every field but the labels, and what came later at its default."""
+        left_out = LABELS if self.held_out else LABELS | {"held_out"}
+        fields = self.model_dump(mode="json")
+        return identity({k: v for k, v in fields.items() if k not in left_out})
 
     @property
     def multiply_adds(self) -> float:
@@ -153,13 +155,14 @@ class Supervised(Cell):
     @property
     def _images(self) -> int:
         """How many images an epoch has."""
-        return self.train_images or images_there(self.dataset) or GUESS.train
+        found = images_there(self.dataset, held_out=self.held_out)
+        return self.train_images or found or GUESS.train
 
     @property
     def costs(self) -> Costs:
         """The steps, and the test after each epoch."""
         seen, network = float(self.epochs * self._images), self.network
-        tested = float(self.epochs * (size_of(self.dataset) or GUESS).test)
+        tested = float(self.epochs * (size_of(self.dataset, self.held_out) or GUESS).test)
         unshared = plus(
             {"start": 1.0},
             read(self.dataset, seen + tested),
@@ -181,5 +184,5 @@ class Supervised(Cell):
 
     def asked_of_data(self) -> list[Demand]:
         """Return what a step asks of the data set."""
-        images = training_images(self.dataset, self.train_images)
+        images = training_images(self.dataset, self.train_images, held_out=self.held_out)
         return [] if images is None else images.demands(self.batch_size, self.N)

@@ -73,6 +73,18 @@ def trained(folder: Path, cell: Supervised, stop_after: int = -1) -> SupervisedT
     return training
 
 
+def test_a_search_is_scored_on_training_images_that_are_held_out() -> None:
+    whole, cell = small_cell(train_images=None), small_cell(train_images=None, held_out=0.1)
+    labels = open_source(cell, Path(), "cpu").labels
+    everything = open_source(whole, Path(), "cpu").labels
+    assert len(labels["train"]) + len(labels["test"]) == len(everything["train"])
+    assert cell.step_of("test_top1") == pytest.approx(100 / 135)
+    assert cell.asked_of_data()[0].most == pytest.approx(len(labels["train"]), abs=5)
+    assert cell.multiply_adds / whole.multiply_adds == pytest.approx(0.9, abs=0.01)
+    assert cell.costs.own["steps"] < whole.costs.own["steps"]
+    assert cell.id != whole.id
+
+
 @pytest.mark.slow
 def test_a_small_cell_trains_above_chance(tmp_path: Path) -> None:
     cell = small_cell(train_images=None, image_size=16, width=8, epochs=3, batch_size=32)
