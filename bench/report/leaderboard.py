@@ -1,5 +1,6 @@
 """A leaderboard over all suites: method by metric, at one protocol, with the number of seeds."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -145,10 +146,22 @@ def _table(title: str, runs: Sequence[Run]) -> Table | None:
         for method in order
     ]
     heads = ["method", "seeds", "settings run", *map(metric_head, metrics)]
-    shown = {run.id for alike in chosen.values() for run in alike}
-    rooms = dict.fromkeys(room for run in runs if run.id in shown for room in run.rooms)
-    notes = [f"{metric_head(metric)}: {words}." for metric, words in sorted(rooms)]
+    notes = _rooms({method: chosen[method] for method in order})
     return Table(slug(title, length=LONGEST), title, heads, rows, notes)
+
+
+def _rooms(chosen: Mapping[str, Sequence[Run]]) -> list[str]:
+    """Return floor and ceiling of each metric, with the methods they are of where they differ."""
+    owners: dict[tuple[str, str], list[str]] = {}
+    for method, runs in chosen.items():
+        for room in dict.fromkeys(room for run in runs for room in run.rooms):
+            owners.setdefault(room, []).append(method)
+    rooms_of = Counter(metric for metric, _ in owners)
+    notes = []
+    for (metric, words), methods in sorted(owners.items()):
+        whose = f" of {', '.join(methods)}" if rooms_of[metric] > 1 else ""
+        notes.append(f"{metric_head(metric)}{whose}: {words}.")
+    return notes
 
 
 def _interval(runs: Sequence[Run], metric: str) -> Interval | None:

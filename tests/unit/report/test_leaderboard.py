@@ -57,6 +57,12 @@ def test_floor_and_ceiling_stand_below_their_table_once() -> None:
     ]
     (table,) = leaderboard(runs)
     assert table.notes == ["kNN top-1 (%): raw pixels 40.0."]
+    of_dcl = replace(runs[2], rooms=(("knn_top1", "raw pixels 39.0"),))
+    (table,) = leaderboard([*runs[:2], of_dcl])
+    assert table.notes == [
+        "kNN top-1 (%) of DCL: raw pixels 39.0.",
+        "kNN top-1 (%) of SimCLR: raw pixels 40.0.",
+    ]
 
 
 def test_protocols_of_the_same_words_are_told_apart() -> None:
