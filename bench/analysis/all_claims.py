@@ -105,7 +105,8 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
         missing = place.reason or "no suite covers it"
     keys = (
         "paper", "claim", "sentence", "scale", "check", "judged", "counts", "part", "stand_in_for",
-        "effect", "low", "high", "sides", "level", "covers", "n", "groups", "threshold",
+        "effect", "low", "high", "sides", "level", "covers", "n", "groups", "others",
+        "spread", "freedom", "threshold",
         "smallest_effect", "printed_effect", "printed_groups", "printed_margin", "room",
         "unlearned", "verdict", "why", "missing",
     )  # fmt: skip
@@ -116,6 +117,7 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
         "counts": False,
         "n": 0,
         "groups": 0,
+        "others": [],
         "printed_groups": 0,
         "unlearned": [],
         "verdict": str(ClaimVerdict.NOT_TESTED),

@@ -13,14 +13,15 @@ the furthest off; n is its number of seeds. benchmarks/verdicts.py measures the 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import isinf
 from typing import Any
 
 from bench.analysis.effects import Group, cells_named, groups_of, region_of
-from bench.analysis.estimates import estimates_of
+from bench.analysis.estimates import Estimates, estimates_of
 from bench.analysis.grounds import NOT_COMPUTED, Footing, Grounds
 from bench.analysis.measured import Measured
 from bench.analysis.room import Room, Rooms
-from bench.analysis.statistics import ERROR, Estimate, Interval, Region
+from bench.analysis.statistics import ERROR, Estimate, How, Interval, Region
 from bench.cells.cell import Cell
 from bench.cells.index import CellIndex
 from bench.papers.printed_checks import PrintedCheck, printed_check
@@ -28,8 +29,10 @@ from bench.papers.reader import Claim, Paper
 from bench.results.reader import Done, Finished
 from bench.suites.checks import Check, MovesLess
 from bench.suites.suite import Suite
+from bench.text import value_text
 
 DIRECTION = "the direction, not the size"
+MOST_SHOWN = 4  # groups of a check whose effects are told one by one
 LEVEL = 1 - 2 * ERROR  # of the interval whose ends are the one-sided bounds
 
 
@@ -57,6 +60,9 @@ class Judged:
     missing: str | None = None  # why it was not tested
     sides: tuple[float, float] | None = None  # of `moves-less`: their difference is it
     groups: int = 0  # that were judged one by one
+    others: tuple[tuple[str, Interval], ...] = ()  # of few groups those that do not decide, named
+    spread: How | None = None  # where the standard error comes from
+    freedom: float | None = None  # degrees of freedom of the interval
     is_judged: bool = True  # whether the scale judges claims
     here: bool = True  # whether the scale has cells with the settings that the check names
     p_fails: float = 1.0  # of the hypothesis that no group lies outside
@@ -101,6 +107,12 @@ class Judged:
             "covers": "training seeds",
             "n": e.n if e else 0,
             "groups": self.groups,
+            "others": [
+                {"group": name, "effect": of.mean, "low": of.low, "high": of.high}
+                for name, of in self.others
+            ],
+            "spread": self.spread,
+            "freedom": self.freedom,
             "threshold": self.threshold,
             "smallest_effect": self.smallest_effect,
             "printed_effect": self.printed.effect if self.printed else None,
@@ -205,7 +217,9 @@ def judge_check(
     region, threshold = region_of(check)
     needed = cells_named(check, measured.index)
     estimates, missing = estimates_of(check, measured, needed)
-    effects = list(estimates.values())
+    effects = [
+        (name, *pair) for name, pair in zip(_names(estimates), estimates.values(), strict=True)
+    ]
     judged = Judged(claim, measured.scale, check, None, threshold, ClaimVerdict.NOT_TESTED)
     judged = replace(judged, printed=printed)
     if not effects:
@@ -214,7 +228,10 @@ def judge_check(
 
 
 def _verdict(
-    judged: Judged, effects: list[tuple[Group, Estimate]], region: Region, measured: Measured
+    judged: Judged,
+    effects: list[tuple[str, Group, Estimate]],
+    region: Region,
+    measured: Measured,
 ) -> Judged:
     """Return the check with its verdict on all groups, and the effect that decides it.
 
@@ -222,7 +239,7 @@ def _verdict(
     """
     footings: dict[int, Footing] = {}
     grounded: list[tuple[Grounds, Estimate, Group]] = []
-    for group, effect in effects:
+    for _, group, effect in effects:
         if id(group.sides) not in footings:
             footings[id(group.sides)] = Footing(judged.check, group.sides, measured)
         grounds = footings[id(group.sides)].grounds(effect.smallest_effect(ERROR))
@@ -235,11 +252,15 @@ def _verdict(
     grounds, deciding, group = min(
         failing or baseless or unsure or grounded, key=lambda one: region.margin(one[1].mean)
     )
+    others = [(name, e.interval(LEVEL)) for name, other, e in effects if other is not group]
     judged = replace(
         judged,
         effect=deciding.interval(LEVEL),
         sides=group.moves() if isinstance(judged.check, MovesLess) else None,
         groups=len(grounded),
+        others=tuple(others) if len(others) < MOST_SHOWN and all(n for n, _ in others) else (),
+        spread=deciding.how,
+        freedom=None if isinf(deciding.error) else deciding.freedom,
         p_fails=p_fails,
         smallest_effect=deciding.smallest_effect(ERROR),
         room=grounds.room,
@@ -254,6 +275,23 @@ def _verdict(
     if not unsure:
         return replace(judged, verdict=ClaimVerdict.HOLDS)
     return _unless_too_small(replace(judged, verdict=ClaimVerdict.INCONCLUSIVE))
+
+
+def _names(estimates: Estimates) -> list[str]:
+    """Return what tells each group from the others: one setting that readers know, else its key.
+
+    Empty of groups that are told apart by values of an axis.
+    """
+    for name in ("method", "dataset", "batch_size"):
+        values = [group.sides[0][0].known.get(name) for group, _ in estimates.values()]
+        if None not in values and len({*values}) == len(values):
+            return [value if isinstance(value, str) else f"{name} {value}" for value in values]
+    return [
+        ", ".join(f"{name} {value_text(value, null='none')}" for name, value in key)
+        if all(isinstance(part, tuple) for part in key)
+        else ""
+        for key in estimates
+    ]
 
 
 def _unless_too_small(judged: Judged) -> Judged:

@@ -9,7 +9,7 @@ from statistics import fmean
 from bench.analysis.doubts import believed
 from bench.analysis.room import Rooms
 from bench.analysis.spread import Spread, spread_of
-from bench.analysis.statistics import How, Pools, pooled
+from bench.analysis.statistics import How, Pools, pooled, unequal_spread
 from bench.analysis.train_times import train_times
 from bench.cells.cell import Cell
 from bench.cells.index import CellIndex
@@ -64,7 +64,10 @@ class Measured:
         return None if spread is None or spread.how != "pooled" else self._name(cell, spread)
 
     def pools(self, check: Check, needed: Sequence[Cell]) -> Pools:
-        """Return the shared variances of the check's metric, over all cells of the scale."""
+        """Return the shared variances of the check's metric, over all cells of the scale.
+
+        None where the seeds of the cells refute that they share one.
+        """
         spread = self._spread(check, needed)
         if spread is None or spread.how != "pooled":
             return {}
@@ -79,7 +82,12 @@ class Measured:
             if number is not None and cell.experiment == spread.experiment:
                 alike = points.setdefault(self._name(cell, spread), {})
                 alike.setdefault(cell.but_seed, []).append(number)
-        variances = {name: pooled(samples.values()) for name, samples in points.items()}
+        step = max((cell.step_of(metric) or 0.0 for cell in self.cells), default=0.0)
+        variances = {
+            name: pooled(samples.values())
+            for name, samples in points.items()
+            if not unequal_spread(samples.values(), step)
+        }
         return {name: v for name, v in variances.items() if v is not None}
 
     def _spread(self, check: Check, needed: Sequence[Cell]) -> Spread | None:

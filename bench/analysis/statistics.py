@@ -6,7 +6,7 @@ point of the grid. Its standard error comes from the spread of the seeds, in one
 
 - *paired*: the sum is formed seed by seed, for what the seed moves (initial weights, order of the
   data) then cancels; Student's interval with one degree of freedom less than seeds;
-- *pooled*: points of like spread share one variance;
+- *pooled*: points of like spread share one variance, unless their own seeds refute it;
 - *separate*: every point has its own variance, with Welch's degrees of freedom (Biometrika 34).
 
 There is no bootstrap here. Of three seeds there are ten different resamples, none beyond the values
@@ -23,11 +23,12 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import chdtrc, stdtr, stdtrit
 
 LEVEL = 0.95
 ERROR = 0.05  # how often a false verdict may come, by a one-sided test
 SAME = 1e-9  # numbers nearer than this, relatively, are equal but for rounding
+UNEQUAL = 0.01  # how often points of one spread may be taken for points of several
 POWER = 0.8  # how often an effect is seen that counts as one that could be seen
 
 How = Literal["paired", "pooled", "separate"]
@@ -80,6 +81,7 @@ class Estimate:
     freedom: float
     std: float | None = None
     reach: float = 0.0  # how far off it may be though the seeds agree: a step of the metric
+    how: How = "separate"  # where the standard error comes from
 
     def interval(self, level: float) -> Interval:
         """Return the interval that covers the mean with this probability."""
@@ -190,6 +192,30 @@ def pooled(groups: Iterable[Sequence[float]]) -> Variance | None:
     return Variance(squares / freedom, freedom)
 
 
+def unequal_spread(groups: Iterable[Sequence[float]], step: float = 0.0) -> bool:
+    """Whether Bartlett's test refutes, at UNEQUAL, that several points share one variance.
+
+    Bartlett (1937), Proc. R. Soc. A 160, for normal values.
+
+    Args:
+        groups: the numbers of each point; below two they say nothing.
+        step: in which the metric moves; no point is taken to have less spread than its rounding.
+    """
+    enough = [values for values in groups if len(values) > 1]
+    freedom = np.array([len(values) - 1 for values in enough])
+    least = step**2 / 12
+    variances = np.array([max(float(np.var(values, ddof=1)), least) for values in enough])
+    if len(enough) < 2 or not variances.any():  # noqa: PLR2004 - two spreads can differ
+        return False
+    if not variances.all():
+        return True
+    total = int(freedom.sum())
+    shared = float(freedom @ variances) / total
+    statistic = total * np.log(shared) - float(freedom @ np.log(variances))
+    small = 1 + ((1 / freedom).sum() - 1 / total) / (3 * (len(enough) - 1))
+    return bool(chdtrc(len(enough) - 1, statistic / small) < UNEQUAL)
+
+
 def contrast(
     terms: Sequence[Term], how: How = "separate", pools: Pools = NONE_SHARED, offset: float = 0.0
 ) -> Estimate | None:
@@ -211,6 +237,7 @@ def contrast(
     shared = [s for s in terms[0].values if all(s in t.values for t in terms)] if are_paired else []
     if len(shared) > 1 and how == "paired":
         result = _student([sum(t.weight * t.values[s] for t in terms) for s in shared])
+        result = replace(result, how="paired")
     elif min(counts) > 1:
         result = _satterthwaite(terms, pools)
     elif shared:
@@ -255,7 +282,9 @@ def _satterthwaite(terms: Sequence[Term], pools: Pools) -> Estimate:
     freedom = total**2 / spread if spread else sum(len(t.values) - 1 for t in terms)
     mean = sum(t.weight * t.values.mean for t in terms)
     std = (total**0.5) * len(terms[0].values) ** 0.5 if len(terms) == 1 else None
-    return Estimate(min(len(t.values) for t in terms), mean, total**0.5, freedom, std)
+    how: How = "separate" if groups.keys().isdisjoint(pools) else "pooled"
+    n = min(len(t.values) for t in terms)
+    return Estimate(n, mean, total**0.5, freedom, std, how=how)
 
 
 def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:

@@ -34,7 +34,7 @@ def effect_words(record: Mapping[str, Any]) -> str:
     """Return a row of `bench claims --json` in words; empty where it has no effect.
 
     Such as `linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (90 % interval; holds if
-    above 0), n = 5; paper +4.8; smallest detectable effect 1.2`.
+    above 0), n = 5 (spread pooled, 20 degrees of freedom); paper +4.8; smallest detectable effect 1.2`.
     """
     if record["effect"] is None:
         return ""
@@ -46,13 +46,27 @@ def effect_words(record: Mapping[str, Any]) -> str:
     number = sides + number_words(record["effect"], record["low"], record["high"])
     text = f"{subject_words(check)}{worst}: {number}{' ' * bool(unit)}{unit}"
     level = "" if record["low"] is None else f"{100 * record['level']:.0f} % interval; "
-    parts = [f"{text} ({level}holds if {_expected_words(check)}), n = {record['n']}"]
+    spread = _spread_words(record)
+    parts = [f"{text} ({level}holds if {_expected_words(check)}), n = {record['n']}{spread}"]
+    if others := record["others"]:
+        parts.append(f"beside it {', '.join(map(_other_words, others))}")
     if (printed := _printed_words(check, record)) is not None:
         parts.append(printed)
     if seen := record["smallest_effect"]:
         what = "effect" if record["threshold"] == 0 else "distance from the threshold"
         parts.append(f"smallest detectable {what} {seen:.2g}")
     return "; ".join(parts)
+
+
+def _spread_words(record: Mapping[str, Any]) -> str:
+    """Return where the standard error comes from; empty without one."""
+    if record["freedom"] is None:
+        return ""
+    return f" (spread {record['spread']}, {record['freedom']:.2g} degrees of freedom)"
+
+
+def _other_words(other: Mapping[str, Any]) -> str:
+    return f"{other['group']} {number_words(other['effect'], other['low'], other['high'])}"
 
 
 def asked_words(check: Check) -> str:
@@ -171,9 +185,9 @@ def number_words(mean: float, low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return f"{mean:+.3g}"
     half = (high - low) / 2
-    decimals = min(max(1 - floor(log10(half)), 0), MOST_DECIMALS) if half > 0 else 3
-    if half >= 1:
-        decimals = 1
+    if half < 10.0**-MOST_DECIMALS:
+        return f"{mean:+.3g} [{low:.3g}, {high:.3g}]"
+    decimals = 1 if half >= 1 else min(1 - floor(log10(half)), MOST_DECIMALS)
     return f"{mean:+.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
 
 

@@ -3,19 +3,30 @@
 from typing import Any
 
 from bench.analysis.claims import Judged
+from bench.analysis.statistics import Interval
 from bench.report.effect_words import sides_words
 
 
 def effect_text(judged: Judged) -> str:
-    """Return the effect that decides, its interval, and of how many it is the least favourable."""
+    """Return the effect that decides, of how many it is the least favourable, and few others."""
     effect = judged.effect
     if effect is None:
         return ""
     of = f", least favourable of {judged.groups}" if judged.groups > 1 else ""
-    mean = f"{sides_words(judged.sides)}{effect.mean:.3g}"
+    others = "".join(f"; {name} {_interval_text(other)}" for name, other in judged.others)
+    return f"{sides_words(judged.sides)}{_interval_text(effect)}{of}{others}"
+
+
+def _interval_text(effect: Interval) -> str:
     if effect.low is None or effect.high is None:
-        return f"{mean}{of}"
-    return f"{mean} [{effect.low:.3g}, {effect.high:.3g}]{of}"
+        return f"{effect.mean:.3g}"
+    return f"{effect.mean:.3g} [{effect.low:.3g}, {effect.high:.3g}]"
+
+
+def seeds_text(judged: Judged) -> str:
+    """Return the number of seeds, how their spread was estimated and its degrees of freedom."""
+    n = judged.effect.n if judged.effect else 0
+    return str(n) if judged.freedom is None else f"{n} ({judged.spread}, {judged.freedom:.2g})"
 
 
 def seen_text(judged: Judged) -> str:

@@ -13,7 +13,7 @@ from bench.analysis.doubts import MARK
 from bench.report.effect_words import asked_words
 from bench.report.effects import EFFECTS_LEGEND
 from bench.report.formats import markdown_text, to_markdown
-from bench.report.judged import effect_text, remark_text, seen_text
+from bench.report.judged import effect_text, remark_text, seeds_text, seen_text
 from bench.report.rooms import MEANING as ROOM_MEANING
 from bench.report.rows import rows_html
 from bench.report.tables import LEGEND, MARKS, MEANINGS, slug
@@ -57,6 +57,7 @@ def _environment(*, html: bool) -> Environment:
         "remark": remark_text,
         "room_meaning": ROOM_MEANING,
         "rows_html": rows_html,
+        "seeds": seeds_text,
         "seen": seen_text,
         "version": __version__,
         "words": asked_words,

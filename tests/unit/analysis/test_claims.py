@@ -126,6 +126,34 @@ def test_exceeds_takes_the_smallest_difference() -> None:
     assert mean.effect.mean == pytest.approx(0.425)  # of 0.5, 0.2, 0.5 and 0.5
 
 
+def test_of_few_groups_the_others_are_told_too() -> None:
+    """By what readers know them by; groups that values of an axis tell apart are not listed."""
+    sides = {"where": EQCO | {"K": 512}, "than": INFONCE | {"K": 512}}
+    lead = lambda c: (12 - c.mi_true) * (c.loss == "eqco") + noise(c)  # noqa: E731
+    judged = judge({"check": "exceeds"} | sides, lead)
+    assert judged.effect is not None
+    assert judged.effect.mean == pytest.approx(2, abs=0.01)
+    ((name, other),) = judged.others
+    assert (name, other.mean) == ("mi_true 8", pytest.approx(4, abs=0.01))
+    assert judged.record()["others"][0]["group"] == "mi_true 8"
+    flat = {"check": "flat", "over": "K", "within": 0.1, "where": EQCO}
+    assert judge(flat, lambda c: c.mi_true + noise(c)).others == ()
+
+
+@pytest.mark.parametrize(("ratio", "spread"), [(3, "pooled"), (100, "separate")])
+def test_no_spread_is_shared_that_the_seeds_refute(ratio: float, spread: str) -> None:
+    path = SUITES / "eqco-table-4.yaml"
+    suite = load_suite(path)
+    cells = without_baselines(expand(suite, "cifar", path))
+    done = [
+        (c, Finished({"linear_top1": 40 + c.seed / (ratio if c.settings["bn"] == "sync" else 1)}, {}))
+        for c in cells
+    ]
+    (judged,) = judge_claims(suite, "cifar", cells, done, load_paper("eqco"))
+    assert judged.spread == spread
+    assert judged.freedom == pytest.approx(4 if spread == "pooled" else 2, abs=0.01)
+
+
 @pytest.mark.parametrize(("direction", "verdict"), [("rising", "holds"), ("falling", "fails")])
 def test_change_looks_at_the_ends_alone(direction: str, verdict: str) -> None:
     check = {"check": "change", "over": "K", "direction": direction, "by": 2.0, "where": EQCO}

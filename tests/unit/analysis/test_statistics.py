@@ -10,16 +10,19 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bench.analysis.statistics import (
+    UNEQUAL,
     Estimate,
     Interval,
     Region,
     Seeds,
     Term,
+    Variance,
     contrast,
     estimate,
     pooled,
     sure_to_a_step,
     t_interval,
+    unequal_spread,
 )
 from bench.analysis.verdicts import Verdict, judge_value
 from bench.cells import CELLS
@@ -136,13 +139,46 @@ def test_equal_seeds_are_no_surer_than_the_step_of_the_metric() -> None:
     assert sure_to_a_step(noisy, 9.0) == noisy
 
 
+def test_one_spread_is_refuted_where_a_test_of_its_own_says_so() -> None:
+    """Against scipy's; of points of one spread one in a hundred is refuted."""
+    draw = np.random.default_rng(0)
+    samples = [draw.normal(scale=draw.choice([1.0, 1.0, 4.0]), size=(4, 3)) for _ in range(200)]
+    samples += [draw.normal(size=(6, 5)) for _ in range(2000)]
+    found = [unequal_spread(groups.tolist()) for groups in samples]
+    assert found == [bool(stats.bartlett(*groups).pvalue < UNEQUAL) for groups in samples]
+    assert 0 < sum(found[:200])
+    assert np.mean(found[200:]) == pytest.approx(UNEQUAL, abs=0.007)
+
+
+def test_points_without_spread() -> None:
+    """Seeds that agree to the bit have at least the spread of the metric's rounding."""
+    assert unequal_spread([[1.0, 1.0, 1.0], [1.0, 2.0, 4.0]])
+    assert not unequal_spread([[1.0, 1.0, 1.0], [1.0, 2.0, 4.0]], step=1.0)
+    assert not unequal_spread([[1.0, 1.0], [3.0, 3.0]])
+    assert not unequal_spread([[1.0], [2.0, 9.0]])
+    assert not unequal_spread([])
+
+
+def test_where_the_error_comes_from() -> None:
+    """A contrast is pooled where one of its points shares a variance that is not refuted."""
+    mine, theirs = Seeds({0: 1.0, 1: 2.0}), Seeds({0: 3.0, 1: 5.0})
+    terms = [Term(1.0, mine, "a"), Term(-1.0, theirs, "b")]
+    pools = {"a": Variance(1.0, 4)}
+    for how, shared, told in (
+        ("paired", {}, "paired"), ("pooled", pools, "pooled"), ("pooled", {}, "separate"),
+    ):  # fmt: skip
+        found = contrast(terms, how, shared)
+        assert found is not None
+        assert found.how == told
+
+
 def test_seeds_that_move_alike_have_the_noise_of_a_step() -> None:
     """One image more in each of two seeds is what chance does; a number of a formula has none."""
     moved = estimate({0: 0.2, 1: 0.2}, {0: 0.0, 1: 0.0})
     assert moved is not None
     assert moved.p_value(0.2) == pytest.approx(0.39, abs=0.01)
     assert (moved.p_value(0.0), estimate({0: 1.0, 1: 1.0}, {0: 1.0, 1: 1.0})) == (
-        0.0, Estimate(2, 0.0, 0.0, 1, 0.0)
+        0.0, Estimate(2, 0.0, 0.0, 1, 0.0, how="paired")
     )  # fmt: skip
 
 

@@ -20,8 +20,10 @@ EXCEEDS = {"check": "exceeds", "metric": "linear_top1", "where": DCL, "than": IN
 ROW = {
     "check": EXCEEDS, "effect": 0.356, "low": -1.07, "high": 1.78, "n": 5, "groups": 1,
     "threshold": 0.0, "printed_effect": 4.8, "printed_groups": 2, "smallest_effect": 1.23,
-    "stand_in_for": None, "level": 0.9, "sides": None,
+    "stand_in_for": None, "level": 0.9, "sides": None, "others": [], "spread": None,
+    "freedom": None,
 }  # fmt: skip
+OTHER = {"group": "moco", "effect": 1.04, "low": 0.52, "high": 1.56}
 
 
 def test_the_whole_sentence() -> None:
@@ -42,6 +44,10 @@ def test_what_a_check_asks_for() -> None:
     [
         ({"effect": None}, ""),
         ({"low": None, "high": None, "smallest_effect": None}, "+0.356 points (holds if above 0)"),
+        ({"spread": "pooled", "freedom": 15.6}, "n = 5 (spread pooled, 16 degrees of freedom); "),
+        ({"others": [OTHER]}, "n = 5; beside it moco +1.04 [0.52, 1.56]; "),
+        ({"effect": 9e-15, "low": 9e-15, "high": 9e-15}, ": +9e-15 [9e-15, 9e-15] points"),
+        ({"effect": 2e-9, "low": 1e-9, "high": 3e-9}, ": +2e-09 [1e-09, 3e-09] points"),
         ({"sides": [1.06, 0.704]}, "at batch 32: 1.06 - 0.704 = +0.4 [-1.1, 1.8] points"),
         ({"groups": 3}, "at batch 32, the least favourable of 3 comparisons: +0.4 "),
         ({"printed_effect": None}, "n = 5; smallest detectable effect 1.2"),
