@@ -15,7 +15,7 @@ from bench.analysis.frame import history_frame, measured_frame, published_frame,
 from bench.cells.baseline import without_baselines
 from bench.cli.cell_command import cell_command
 from bench.cli.evidence import AS_ARGUMENT, done_of, evidence_of
-from bench.cli.python_arguments import Settings, values_of, whole_numbers
+from bench.cli.python_arguments import Settings, suite_named, values_of, whole_numbers
 from bench.cli.selection import Selection, choose
 from bench.cli.workspace import workspace_of
 from bench.errors import BenchError, DiskFailure, Interrupted, NothingMeasured
@@ -291,7 +291,12 @@ def _selected(
         workspace_of(**folders),
     )
     return choose(
-        at, suite, scale=scale, where=rules, seeds=whole_numbers("seeds", seeds), changes=given
+        at,
+        suite_named(suite),
+        scale=scale,
+        where=rules,
+        seeds=whole_numbers("seeds", seeds),
+        changes=given,
     )
 
 

@@ -1,5 +1,6 @@
 """Arguments that Python gives where a command line has text."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,17 @@ from bench.suites.suite import Scalar
 
 Settings = Mapping[str, Scalar | Sequence[Scalar]]
 _ONE = (str, int, float, type(None), np.generic)
+
+
+def suite_named(suite: str | os.PathLike[str]) -> str:
+    """Return the name of a suite, or the path of its file, as text.
+
+    Raises:
+        BenchError: it is neither.
+    """
+    if not isinstance(suite, str | os.PathLike):
+        raise BenchError(f"suite {suite!r}: expected a suite's name, or the path of its file")
+    return os.fspath(suite)
 
 
 def values_of(argument: str, settings: Settings | None) -> Chosen:

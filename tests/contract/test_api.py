@@ -151,6 +151,8 @@ def test_results_or_seeds_that_are_none_are_told(small: Workspace) -> None:
         bench.load("small", seeds="0")  # type: ignore[arg-type]
     with pytest.raises(bench.BenchError, match=r"^seeds \[\]: expected whole numbers"):
         bench.load("small", seeds=[])
+    with pytest.raises(bench.BenchError, match=r"^suite 3: expected a suite's name, or the path"):
+        bench.load(3)  # type: ignore[arg-type]
 
 
 NO_SETTINGS: list[tuple[dict[str, Any], str]] = [
