@@ -40,6 +40,7 @@ class Lead:
     groups: int  # points of the other settings that both have
     why: str | None  # nothing can be decided here
     unequal: tuple[Unequal, ...] = ()  # other settings that differ between the two sides
+    cells: frozenset[str] = frozenset()  # the ids of those that are compared
     level: float = LEVEL
 
     @property
@@ -102,7 +103,8 @@ def lead(measured: Measured, setting: str, first: str, second: str, metric: str)
     needed = cells_named(check, measured.index)
     groups, _ = groups_of(each, measured, measured.numbers(each, needed))
     unequal = _unequal(setting, list(groups.values()))
-    return Lead(metric, judged.effect, len(groups), judged.why, unequal)
+    ids = frozenset(c.id for group in groups.values() for side in group.sides for c in side)
+    return Lead(metric, judged.effect, len(groups), judged.why, unequal, ids)
 
 
 def _unequal(setting: str, groups: Sequence[Group]) -> tuple[Unequal, ...]:

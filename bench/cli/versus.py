@@ -93,15 +93,16 @@ def compare_methods(
     check_scale_known(scale, workspace.suites)
     results = Results(workspace.results) if workspace.results.exists() else None
     grids = _grids(workspace, scale, paper)
-    having, rows = [], []
+    having: list[tuple[Suite, str]] = []
+    leads: list[tuple[Suite, str, Lead]] = []
     for suite, name, cells in grids:
         setting = setting_of(first, second, cells)
         if setting is None:
             continue
         having.append((suite, name))
         done = [] if results is None else results.finished(_of(cells, setting, first, second))
-        rows += [
-            _row(suite, name, shown)
+        leads += [
+            (suite, name, shown)
             for name_of_metric in _metrics(suite, name, cells, metric)
             if (
                 shown := lead(
@@ -111,10 +112,10 @@ def compare_methods(
         ]
     if not having:
         raise BenchError(_nobody_has(first, second, grids))
-    if not rows:
+    if not leads:
         text = _nothing_measured(workspace, first, second, having, metric, grids)
         raise NothingMeasured(text + reference_hint(workspace.results))
-    return rows
+    return [_row(*one, _place_of_all_cells(one, leads)) for one in leads]
 
 
 Grids = list[tuple[Suite, str, list[Cell]]]
@@ -154,7 +155,20 @@ def _metrics(suite: Suite, scale: str, cells: Sequence[Cell], only: str | None) 
     return [name for name in dict.fromkeys(t.metric for t in tables) if name in known]
 
 
-def _row(suite: Suite, scale: str, shown: Lead) -> Record:
+def _place_of_all_cells(
+    one: tuple[Suite, str, Lead], leads: Sequence[tuple[Suite, str, Lead]]
+) -> str | None:
+    """Return the suite whose row has all cells of a row and more, or as many and stands before."""
+    cells, before = one[2].cells, True
+    for suite, _, other in leads:
+        if other is one[2]:
+            before = False
+        elif other.metric == one[2].metric and (cells < other.cells or cells == other.cells and before):
+            return suite.name
+    return None
+
+
+def _row(suite: Suite, scale: str, shown: Lead, within: str | None) -> Record:
     difference = shown.difference
     return {
         "suite": suite.name,
@@ -173,6 +187,7 @@ def _row(suite: Suite, scale: str, shown: Lead) -> Record:
             {"setting": u.setting, "first": list(u.first), "second": list(u.second)}
             for u in shown.unequal
         ],
+        "within": within,
     }
 
 
@@ -248,8 +263,12 @@ def print_versus(first: str, second: str, records: Sequence[Record]) -> None:
 
 
 def _tally(first: str, second: str, records: Sequence[Record]) -> str:
-    """Return in how many rows each side is higher, of accuracies and of other metrics."""
-    equal = [r for r in records if not r["unequal"]]
+    """Return in how many rows each side is higher, of accuracies and of other metrics.
+
+    Rows with other settings are left out, and those whose cells another row has too.
+    """
+    fair = [r for r in records if not r["unequal"]]
+    equal = [r for r in fair if r["within"] is None]
     kinds = {
         "Accuracies": [r["sign"] for r in equal if _is_accuracy(r["metric"])],
         "Other metrics, of which higher is not better by itself": [
@@ -262,9 +281,12 @@ def _tally(first: str, second: str, records: Sequence[Record]) -> str:
         for kind, signs in kinds.items()
         if signs
     ]
-    if left_out := len(records) - len(equal):
+    if left_out := len(records) - len(fair):
         parts.append(f"Not counted: {counted(left_out, 'row')} with other settings.")
-    return " ".join([*parts, "Suites may share cells."])
+    if repeated := len(fair) - len(equal):
+        others = ", ".join(dict.fromkeys(r["within"] for r in fair if r["within"]))
+        parts.append(f"Not counted: {counted(repeated, 'row')} whose cells are all in {others}.")
+    return " ".join(parts)
 
 
 def _is_accuracy(metric: str) -> bool:

@@ -14,7 +14,7 @@ from tests.fakes.workspace import Workspace
 
 KEYS = [
     "suite", "scale", "protocol", "metric", "difference", "low", "high", "level", "n", "groups",
-    "sign", "why", "unequal",
+    "sign", "why", "unequal", "within",
 ]  # fmt: skip
 CLAIM = {
     "toy-mi-steady": [
@@ -79,6 +79,14 @@ def test_every_suite_and_scale_that_has_both_has_a_row(measured: Workspace) -> N
         ("third", "long"): (1, 1, True),
         ("third", "tiny"): (2, 4, False),
     }
+    within = {(r["suite"], r["scale"]): r["within"] for r in rows}
+    assert {place: of for place, of in within.items() if of} == {
+        ("other", "tiny"): "small",
+        ("small", "long"): "other",  # of what is finished
+        ("third", "long"): "other",
+    }
+    told = measured.call("versus", "eqco", "infonce").out
+    assert "Not counted: 3 rows whose cells are all in" in told
     only = measured.call(
         "versus", "eqco", "infonce", "--scale", "long", "--paper", "eqco", "--json"
     )
