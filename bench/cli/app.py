@@ -199,6 +199,8 @@ def _with_hint(message: str) -> str:
             f"{message.rstrip('.')}: name two methods or two losses, as in "
             "`bench versus dcl infonce`"
         )
+    if message.startswith("No such command") and "Did you mean" not in message:
+        return f"{message} `bench --help` lists all"
     for option in ("--suites", "--results", "--data"):
         if message.startswith(f"No such option: {option}"):
             return f"{option} stands before the verb: `bench {option} FOLDER VERB ...`"
