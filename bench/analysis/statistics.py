@@ -205,7 +205,7 @@ def unequal_spread(groups: Iterable[Sequence[float]], step: float = 0.0) -> bool
     freedom = np.array([len(values) - 1 for values in enough])
     least = step**2 / 12
     variances = np.array([max(float(np.var(values, ddof=1)), least) for values in enough])
-    if len(enough) < 2 or not variances.any():  # noqa: PLR2004 - two spreads can differ
+    if len(enough) < 2 or not variances.any():
         return False
     if not variances.all():
         return True

@@ -163,7 +163,9 @@ def _place_of_all_cells(
     for suite, _, other in leads:
         if other is one[2]:
             before = False
-        elif other.metric == one[2].metric and (cells < other.cells or cells == other.cells and before):
+        elif other.metric == one[2].metric and (
+            cells < other.cells or (cells == other.cells and before)
+        ):
             return suite.name
     return None
 

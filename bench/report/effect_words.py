@@ -34,7 +34,8 @@ def effect_words(record: Mapping[str, Any]) -> str:
     """Return a row of `bench claims --json` in words; empty where it has no effect.
 
     Such as `linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (90 % interval; holds if
-    above 0), n = 5 (spread pooled, 20 degrees of freedom); paper +4.8; smallest detectable effect 1.2`.
+    above 0), n = 5 (spread pooled, 20 degrees of freedom); paper +4.8; smallest detectable
+    effect 1.2`.
     """
     if record["effect"] is None:
         return ""

@@ -391,7 +391,9 @@ def test_mistakes_on_the_command_line(
     assert answer.err.count("\n") == 1
 
 
-def test_an_unknown_verb_names_the_one_that_was_meant_or_where_all_are(workspace: Workspace) -> None:
+def test_an_unknown_verb_names_the_one_that_was_meant_or_where_all_are(
+    workspace: Workspace,
+) -> None:
     assert workspace.call("sutes").err == "bench: No such command 'sutes'. Did you mean 'suites'?\n"
     assert workspace.call("help").err == "bench: No such command 'help'. `bench --help` lists all\n"
 
