@@ -56,6 +56,16 @@ class Planted:
         """The cell's name."""
         return f"{sorted(self.settings.items())} {self.seed}"
 
+    @cached_property
+    def known(self) -> Settings:
+        """What cells are chosen by."""
+        return {"experiment": self.experiment} | self.settings
+
+    @cached_property
+    def but_seed(self) -> str:
+        """What cells of one point have in common."""
+        return str(sorted(self.settings.items()))
+
     def step_of(self, metric: str) -> float | None:
         """Return the step in which the metric moves: far below its noise."""
         return 1e-6 if metric == METRIC else None
