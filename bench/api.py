@@ -285,19 +285,10 @@ def _selected(
     changes: Settings | None = None,
     **folders: Folder,
 ) -> Selection:
-    rules, given, at = (
-        values_of("where", where),
-        values_of("changes", changes),
-        workspace_of(**folders),
-    )
-    return choose(
-        at,
-        suite_named(suite),
-        scale=scale,
-        where=rules,
-        seeds=whole_numbers("seeds", seeds),
-        changes=given,
-    )
+    name, numbers = suite_named(suite), whole_numbers("seeds", seeds)
+    rules, given = values_of("where", where), values_of("changes", changes)
+    at = workspace_of(**folders)
+    return choose(at, name, scale=scale, where=rules, seeds=numbers, changes=given)
 
 
 def _done(selection: Selection) -> Done:

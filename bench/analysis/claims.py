@@ -2,12 +2,11 @@
 
 A check that speaks of many groups of cells (an order at every temperature, equality in every row)
 is judged group by group. It *holds* where every group lies where the check says, each at a
-one-sided 5 %: no correction is due, since a group that does not lie there would have to pass by
-itself (an intersection-union test). It *fails* where a group lies outside at 5 % for the whole
-claim: Bonferroni's correction over the groups of a check, Holm's over the checks of the claim. An
-equivalence is two one-sided tests at 5 % each. The 90 % interval reported is the one that
-decides: its ends are the two one-sided bounds. The effect reported is that of the deciding group,
-the furthest off; n is its number of seeds. benchmarks/verdicts.py measures the error rates.
+one-sided 5 % (an intersection-union test, which needs no correction). It *fails* where a group
+lies outside at 5 % for the whole claim: Bonferroni's correction over the groups of a check, Holm's
+over the checks of the claim. An equivalence is two one-sided tests at 5 % each. The 90 % interval
+reported is the one that decides: its ends are the two one-sided bounds. It is that of the deciding
+group, the furthest off. benchmarks/verdicts.py measures the error rates.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +16,7 @@ from math import isinf
 from typing import Any
 
 from bench.analysis.effects import Group, cells_named, groups_of, region_of
-from bench.analysis.estimates import Estimates, estimates_of
+from bench.analysis.estimates import Named, estimates_of, named
 from bench.analysis.grounds import NOT_COMPUTED, Footing, Grounds
 from bench.analysis.measured import Measured
 from bench.analysis.room import Room, Rooms
@@ -29,7 +28,6 @@ from bench.papers.reader import Claim, Paper
 from bench.results.reader import Done, Finished
 from bench.suites.checks import Check, MovesLess
 from bench.suites.suite import Suite
-from bench.text import value_text
 
 DIRECTION = "the direction, not the size"
 MOST_SHOWN = 4  # groups of a check whose effects are told one by one
@@ -199,8 +197,7 @@ def _judge(
     sized = getattr(written, "by", 0.0) > 0
     rest = {"by": 0.0, "part": written.part or DIRECTION} if sized else {}
     check = written.model_copy(update={"metric": stand_in} | rest)
-    judged = judge_check(check, claim, measured, printed)
-    return replace(judged, stand_in_for=written.metric)
+    return replace(judge_check(check, claim, measured, printed), stand_in_for=written.metric)
 
 
 def judge_check(
@@ -217,22 +214,14 @@ def judge_check(
     region, threshold = region_of(check)
     needed = cells_named(check, measured.index)
     estimates, missing = estimates_of(check, measured, needed)
-    effects = [
-        (name, *pair) for name, pair in zip(_names(estimates), estimates.values(), strict=True)
-    ]
     judged = Judged(claim, measured.scale, check, None, threshold, ClaimVerdict.NOT_TESTED)
     judged = replace(judged, printed=printed)
-    if not effects:
+    if not estimates:
         return replace(judged, missing=missing, here=bool(cells_of_check(check, needed)))
-    return _verdict(judged, effects, region, measured)
+    return _verdict(judged, named(estimates), region, measured)
 
 
-def _verdict(
-    judged: Judged,
-    effects: list[tuple[str, Group, Estimate]],
-    region: Region,
-    measured: Measured,
-) -> Judged:
+def _verdict(judged: Judged, effects: list[Named], region: Region, measured: Measured) -> Judged:
     """Return the check with its verdict on all groups, and the effect that decides it.
 
     One group that fails is enough; else all of them must have grounds to be judged on.
@@ -275,23 +264,6 @@ def _verdict(
     if not unsure:
         return replace(judged, verdict=ClaimVerdict.HOLDS)
     return _unless_too_small(replace(judged, verdict=ClaimVerdict.INCONCLUSIVE))
-
-
-def _names(estimates: Estimates) -> list[str]:
-    """Return what tells each group from the others: one setting that readers know, else its key.
-
-    Empty of groups that are told apart by values of an axis.
-    """
-    for name in ("method", "dataset", "batch_size"):
-        values = [group.sides[0][0].known.get(name) for group, _ in estimates.values()]
-        if None not in values and len({*values}) == len(values):
-            return [value if isinstance(value, str) else f"{name} {value}" for value in values]
-    return [
-        ", ".join(f"{name} {value_text(value, null='none')}" for name, value in key)
-        if all(isinstance(part, tuple) for part in key)
-        else ""
-        for key in estimates
-    ]
 
 
 def _unless_too_small(judged: Judged) -> Judged:

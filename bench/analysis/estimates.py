@@ -9,8 +9,10 @@ from bench.analysis.measured import Measured, Metrics
 from bench.analysis.statistics import Estimate, Seeds, Term, contrast, sure_to_a_step
 from bench.cells.cell import Cell
 from bench.suites.checks import Check
+from bench.text import value_text
 
 Estimates = dict[Key, tuple[Group, Estimate]]
+Named = tuple[str, Group, Estimate]
 
 
 def estimates_of(check: Check, measured: Measured, needed: Sequence[Cell]) -> tuple[Estimates, str]:
@@ -27,6 +29,24 @@ def estimates_of(check: Check, measured: Measured, needed: Sequence[Cell]) -> tu
     step = _step(check, [cell for cell in needed if cell.id in metrics], metrics)
     estimated = {key: (group, group.estimate(how, pools, step)) for key, group in groups.items()}
     return {key: pair for key, pair in estimated.items() if pair[1] is not None}, missing
+
+
+def named(estimates: Estimates) -> list[Named]:
+    """Return the effects, each with what tells its group from the others.
+
+    One setting that readers know does where it can, else the group's key; values of an axis have
+    no name.
+
+    Args:
+        estimates: of `estimates_of`.
+    """
+    effects = estimates.values()
+    for name in ("method", "dataset", "batch_size"):
+        values = [group.sides[0][0].known.get(name) for group, _ in effects]
+        if None not in values and len({*values}) == len(values):
+            words = [v if isinstance(v, str) else f"{name} {v}" for v in values]
+            return [(word, *pair) for word, pair in zip(words, effects, strict=True)]
+    return [(_key_words(key), *pair) for key, pair in estimates.items()]
 
 
 def lead_of(
@@ -56,6 +76,12 @@ def lead_of(
     if lead is None:
         return None
     return sure_to_a_step(lead, _step(last, cells, measured.metrics))
+
+
+def _key_words(key: Key) -> str:
+    if not all(isinstance(part, tuple) for part in key):
+        return ""
+    return ", ".join(f"{name} {value_text(value, null='none')}" for name, value in key)
 
 
 def _step(check: Check, cells: Sequence[Cell], metrics: Metrics) -> float | None:

@@ -8,8 +8,8 @@ from statistics import fmean
 
 from bench.analysis.doubts import believed
 from bench.analysis.room import Rooms
-from bench.analysis.spread import Spread, spread_of
-from bench.analysis.statistics import How, Pools, pooled, unequal_spread
+from bench.analysis.spread import Spread, spread_of, unequal_spread
+from bench.analysis.statistics import How, Pools, pooled
 from bench.analysis.train_times import train_times
 from bench.cells.cell import Cell
 from bench.cells.index import CellIndex

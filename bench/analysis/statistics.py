@@ -23,12 +23,11 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc, stdtr, stdtrit
+from scipy.special import stdtr, stdtrit
 
 LEVEL = 0.95
 ERROR = 0.05  # how often a false verdict may come, by a one-sided test
 SAME = 1e-9  # numbers nearer than this, relatively, are equal but for rounding
-UNEQUAL = 0.01  # how often points of one spread may be taken for points of several
 POWER = 0.8  # how often an effect is seen that counts as one that could be seen
 
 How = Literal["paired", "pooled", "separate"]
@@ -190,30 +189,6 @@ def pooled(groups: Iterable[Sequence[float]]) -> Variance | None:
         return None
     squares = sum((len(v) - 1) * float(np.var(v, ddof=1)) for v in enough)
     return Variance(squares / freedom, freedom)
-
-
-def unequal_spread(groups: Iterable[Sequence[float]], step: float = 0.0) -> bool:
-    """Whether Bartlett's test refutes, at UNEQUAL, that several points share one variance.
-
-    Bartlett (1937), Proc. R. Soc. A 160, for normal values.
-
-    Args:
-        groups: the numbers of each point; below two they say nothing.
-        step: in which the metric moves; no point is taken to have less spread than its rounding.
-    """
-    enough = [values for values in groups if len(values) > 1]
-    freedom = np.array([len(values) - 1 for values in enough])
-    least = step**2 / 12
-    variances = np.array([max(float(np.var(values, ddof=1)), least) for values in enough])
-    if len(enough) < 2 or not variances.any():
-        return False
-    if not variances.all():
-        return True
-    total = int(freedom.sum())
-    shared = float(freedom @ variances) / total
-    statistic = total * np.log(shared) - float(freedom @ np.log(variances))
-    small = 1 + ((1 / freedom).sum() - 1 / total) / (3 * (len(enough) - 1))
-    return bool(chdtrc(len(enough) - 1, statistic / small) < UNEQUAL)
 
 
 def contrast(

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from bench.analysis.spread import UNEQUAL, unequal_spread
 from bench.analysis.statistics import (
-    UNEQUAL,
     Estimate,
     How,
     Interval,
@@ -24,7 +24,6 @@ from bench.analysis.statistics import (
     pooled,
     sure_to_a_step,
     t_interval,
-    unequal_spread,
 )
 from bench.analysis.verdicts import Verdict, judge_value
 from bench.cells import CELLS

@@ -290,8 +290,8 @@ def test_cells_of_one_encoder_share_it_with_pretrain(
 OVERFIT: dict[str, Any] = {
     "start": "scratch", "width": 16, "head_norm": "batch", "backbone_bn": "batch",
     "region_channels": 32, "head_units": 128, "proposals": 50, "sampled_regions": 64,
-    "detect_images": 20, "detect_epochs": None, "detect_steps": 480, "detect_batch_size": 4,
-    "detect_lr": 0.05, "detect_drops": "360", "detect_warmup_steps": 20, "flips": False,
+    "detect_images": 20, "detect_epochs": None, "detect_steps": 640, "detect_batch_size": 4,
+    "detect_lr": 0.05, "detect_drops": "480", "detect_warmup_steps": 20, "flips": False,
 }  # fmt: skip
 
 
