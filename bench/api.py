@@ -15,7 +15,7 @@ from bench.analysis.frame import history_frame, measured_frame, published_frame,
 from bench.cells.baseline import without_baselines
 from bench.cli.cell_command import cell_command
 from bench.cli.evidence import AS_ARGUMENT, done_of, evidence_of
-from bench.cli.python_arguments import Settings, suite_named, values_of, whole_numbers
+from bench.cli.python_arguments import Settings, text_of, values_of, whole_numbers
 from bench.cli.selection import Selection, choose
 from bench.cli.workspace import workspace_of
 from bench.errors import BenchError, DiskFailure, Interrupted, NothingMeasured
@@ -285,7 +285,9 @@ def _selected(
     changes: Settings | None = None,
     **folders: Folder,
 ) -> Selection:
-    name, numbers = suite_named(suite), whole_numbers("seeds", seeds)
+    name = text_of("suite", suite, "a suite's name, or the path of its file")
+    scale = scale if scale is None else text_of("scale", scale, "the name of a scale")
+    numbers = whole_numbers("seeds", seeds)
     rules, given = values_of("where", where), values_of("changes", changes)
     at = workspace_of(**folders)
     return choose(at, name, scale=scale, where=rules, seeds=numbers, changes=given)

@@ -257,7 +257,8 @@ def _satterthwaite(terms: Sequence[Term], pools: Pools) -> Estimate:
     freedom = total**2 / spread if spread else sum(len(t.values) - 1 for t in terms)
     mean = sum(t.weight * t.values.mean for t in terms)
     std = (total**0.5) * len(terms[0].values) ** 0.5 if len(terms) == 1 else None
-    how: How = "separate" if groups.keys().isdisjoint(pools) else "pooled"
+    shared = (n in pools and pools[n].freedom >= len(g[0].values) for n, g in groups.items())
+    how: How = "pooled" if any(shared) else "separate"
     n = min(len(t.values) for t in terms)
     return Estimate(n, mean, total**0.5, freedom, std, how=how)
 

@@ -68,7 +68,8 @@ Limit = Annotated[
 
 REASONS = {
     "code": "an error in the code; the log has the traceback; `--retry-failed` tries again",
-    "data": "the data set is missing, damaged or too small for the settings",
+    "data": "the data set is missing, damaged or too small for the settings; once it is there, "
+    "`--retry-failed` tries again",
     "diverged": "a loss or an estimate became infinite or not a number",
     "oom": "out of memory, or its worker was killed repeatedly",
 }

@@ -115,6 +115,7 @@ def describe_plan(
         "what": selection.suite.scales[selection.scale].what,
         "cells": _cells(selection.cells, states, prediction),
         "missing": sum(state.state not in OVER for state in states),
+        "failed": sum(state.state == State.FAILED for state in states),
         "predicted": prediction.record(),
         "departures": _departures(selection),
     }

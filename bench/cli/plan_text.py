@@ -34,7 +34,7 @@ def print_plan(record: Record) -> None:
         print_rows("", ["id", "state", *names], rows)
     _print_kinds(record["predicted"])
     print(
-        f"{counted(len(cells), 'cell')}, {record['missing']} to run. "
+        f"{counted(len(cells), 'cell')}, {record['missing']} to run{_failed_text(record)}. "
         f"{_prediction_text(record['predicted'])}{_model_text(record)}"
     )
     if record["departures"]:
@@ -123,10 +123,17 @@ def _range(low: float, high: float) -> str:
     return f"{low:{form}}" + (f" to {high:{form}}" if low < high else "")
 
 
+def _failed_text(record: Record) -> str:
+    """Return how many cells failed before; empty where none did."""
+    if not record["failed"]:
+        return ""
+    return f", {record['failed']} failed (`bench run` with `--retry-failed` tries them again)"
+
+
 def _prediction_text(p: Record) -> str:
     """Return the total in words, and what it stands on."""
     if not p["by_kind"]:
-        return "Nothing is left."
+        return "No time is needed."
     known, unknown = p["known"], p["cells_unknown"]
     basis = f"from {' and '.join(p['basis'])}"
     if not unknown:

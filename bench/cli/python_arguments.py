@@ -14,15 +14,20 @@ Settings = Mapping[str, Scalar | Sequence[Scalar]]
 _ONE = (str, int, float, type(None), np.generic)
 
 
-def suite_named(suite: str | os.PathLike[str]) -> str:
-    """Return the name of a suite, or the path of its file, as text.
+def text_of(argument: str, given: Any, what: str) -> str:
+    """Return a text or path as text.
+
+    Args:
+        argument: its name, for messages.
+        given: what it was given.
+        what: what is expected, in words.
 
     Raises:
         BenchError: it is neither.
     """
-    if not isinstance(suite, str | os.PathLike):
-        raise BenchError(f"suite {suite!r}: expected a suite's name, or the path of its file")
-    return os.fspath(suite)
+    if not isinstance(given, str | os.PathLike):
+        raise BenchError(f"{argument} {given!r}: expected {what}")
+    return str(os.fspath(given))
 
 
 def values_of(argument: str, settings: Settings | None) -> Chosen:

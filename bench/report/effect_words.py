@@ -125,7 +125,7 @@ def _along_words(check: Check, pair: str) -> str:
             side, _, than = pair.partition(" - ")
             way = {"rising": "rise", "falling": "fall"}[check.direction]
             start = "" if check.over_from is None else f" from {check.over_from:g}"
-            return f"{way} of {than} over {over}{start} - variation of {side}"
+            return f"{way} of {than} over {over}{start} - change of {side}"
         case Crossing():
             first, last = check.between
             return f"{pair}, lead at {over} {first:g} and lag at {last:g}"

@@ -153,6 +153,10 @@ def test_results_or_seeds_that_are_none_are_told(small: Workspace) -> None:
         bench.load("small", seeds=[])
     with pytest.raises(bench.BenchError, match=r"^suite 3: expected a suite's name, or the path"):
         bench.load(3)  # type: ignore[arg-type]
+    with pytest.raises(bench.BenchError, match=r"^scale 3: expected the name of a scale"):
+        bench.load("small", scale=3)  # type: ignore[arg-type]
+    with pytest.raises(bench.BenchError, match=r"^results 3: expected the path of a folder"):
+        bench.load("small", results=3)  # type: ignore[arg-type]
 
 
 NO_SETTINGS: list[tuple[dict[str, Any], str]] = [

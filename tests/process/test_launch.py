@@ -273,6 +273,9 @@ def test_a_failing_cell_harms_no_other_and_says_why(
     assert "16 cells: 12 done, 4 failed" in told.out
     assert "failed: code: RuntimeError: no such thing (log: results/gaussian-mi/" in told.out
 
+    planned = " ".join(workspace.call("plan", "small").out.split())
+    assert "16 cells, 0 to run, 4 failed (`bench run` with `--retry-failed` tries them" in planned
+
     again = workspace.call("run", "small", "--executor", "inline", "--json")  # not by itself
     assert (again.status, again.json["failed"]) == (1, 4)
     assert len(workspace.attempts()) == CELLS

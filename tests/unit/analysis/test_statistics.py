@@ -163,10 +163,10 @@ def test_points_without_spread() -> None:
 @pytest.mark.parametrize(
     ("how", "shared", "told"),
     [("paired", {}, "paired"), ("pooled", {"a": Variance(1.0, 4)}, "pooled"),
-     ("pooled", {}, "separate")],
+     ("pooled", {}, "separate"), ("pooled", {"a": Variance(1.0, 1)}, "separate")],
 )  # fmt: skip
 def test_where_the_error_comes_from(how: How, shared: Pools, told: How) -> None:
-    """A contrast is pooled where one of its points shares a variance."""
+    """A contrast is pooled where one of its points shares a variance with others."""
     terms = [Term(1.0, Seeds({0: 1.0, 1: 2.0}), "a"), Term(-1.0, Seeds({0: 3.0, 1: 5.0}), "b")]
     found = contrast(terms, how, shared)
     assert found is not None

@@ -110,7 +110,7 @@ AXIS = {"metric": "q_b", "over": "batch_size"}
         ),
         (
             {"check": "moves-less", "where": A, "than": B, "direction": "rising"},
-            "q_B, rise of infonce over batch - variation of dcl",
+            "q_B, rise of infonce over batch - change of dcl",
         ),
         (
             {
@@ -120,7 +120,7 @@ AXIS = {"metric": "q_b", "over": "batch_size"}
                 "direction": "rising",
                 "over_from": 16,
             },
-            "q_B, rise of infonce over batch from 16 - variation of dcl",
+            "q_B, rise of infonce over batch from 16 - change of dcl",
         ),
         (
             {"check": "crossing", "where": A, "than": B, "between": [8, 64]},
