@@ -223,9 +223,12 @@ def test_table_9_launcher_killed_job_requeued_slurmd_killed(
     checkpoints = on_slurm.root / "results/gaussian-mi"
     wait_for(lambda: list(checkpoints.glob("*/checkpoint.pt")), what="for a checkpoint")
     (job, *_) = cluster.jobs(running=True)
-    node = cluster.node_of(job)
+    begun = len(on_slurm.attempts())
     cluster.ask("scontrol", "requeue", job)
     wait_for(lambda: restarts(cluster, job), what="for the requeue")
+    # Killed while it launches a job, slurmd would have the job held for good.
+    wait_for(lambda: len(on_slurm.attempts()) > begun, seconds=240, what="for a new start")
+    node = cluster.node_of(job)
     cluster.script("kill-slurmd", node)  # its job runs on
     cluster.script("start-slurmd", node)
     wait_for(lambda: counts()["done"] == counts()["cells"], seconds=1200, what="for the end")
