@@ -15,8 +15,8 @@ from enum import StrEnum
 from math import isinf
 from typing import Any
 
-from bench.analysis.effects import Group, cells_named, groups_of, region_of
-from bench.analysis.estimates import Named, estimates_of, named
+from bench.analysis.effects import Group, Known, cells_named, groups_of, region_of
+from bench.analysis.estimates import Estimates, estimates_of, others_than
 from bench.analysis.grounds import NOT_COMPUTED, Footing, Grounds
 from bench.analysis.measured import Measured
 from bench.analysis.room import Room, Rooms
@@ -58,7 +58,7 @@ class Judged:
     missing: str | None = None  # why it was not tested
     sides: tuple[float, float] | None = None  # of `moves-less`: their difference is it
     groups: int = 0  # that were judged one by one
-    others: tuple[tuple[str, Interval], ...] = ()  # of few groups those that do not decide, named
+    others: tuple[tuple[Known, Interval], ...] = ()  # of few groups those that do not decide
     spread: How | None = None  # where the standard error comes from
     freedom: float | None = None  # degrees of freedom of the interval
     is_judged: bool = True  # whether the scale judges claims
@@ -106,8 +106,8 @@ class Judged:
             "n": e.n if e else 0,
             "groups": self.groups,
             "others": [
-                {"group": name, "effect": of.mean, "low": of.low, "high": of.high}
-                for name, of in self.others
+                {"settings": settings, "effect": of.mean, "low": of.low, "high": of.high}
+                for settings, of in self.others
             ],
             "spread": self.spread,
             "freedom": self.freedom,
@@ -218,17 +218,17 @@ def judge_check(
     judged = replace(judged, printed=printed)
     if not estimates:
         return replace(judged, missing=missing, here=bool(cells_of_check(check, needed)))
-    return _verdict(judged, named(estimates), region, measured)
+    return _verdict(judged, estimates, region, measured)
 
 
-def _verdict(judged: Judged, effects: list[Named], region: Region, measured: Measured) -> Judged:
+def _verdict(judged: Judged, effects: Estimates, region: Region, measured: Measured) -> Judged:
     """Return the check with its verdict on all groups, and the effect that decides it.
 
     One group that fails is enough; else all of them must have grounds to be judged on.
     """
     footings: dict[int, Footing] = {}
     grounded: list[tuple[Grounds, Estimate, Group]] = []
-    for _, group, effect in effects:
+    for group, effect in effects.values():
         if id(group.sides) not in footings:
             footings[id(group.sides)] = Footing(judged.check, group.sides, measured)
         grounds = footings[id(group.sides)].grounds(effect.smallest_effect(ERROR))
@@ -241,13 +241,13 @@ def _verdict(judged: Judged, effects: list[Named], region: Region, measured: Mea
     grounds, deciding, group = min(
         failing or baseless or unsure or grounded, key=lambda one: region.margin(one[1].mean)
     )
-    others = [(name, e.interval(LEVEL)) for name, other, e in effects if other is not group]
+    others = others_than(group, effects) if len(effects) <= MOST_SHOWN else []
     judged = replace(
         judged,
         effect=deciding.interval(LEVEL),
         sides=group.moves() if isinstance(judged.check, MovesLess) else None,
         groups=len(grounded),
-        others=tuple(others) if len(others) < MOST_SHOWN and all(n for n, _ in others) else (),
+        others=tuple((settings, e.interval(LEVEL)) for settings, e in others),
         spread=deciding.how,
         freedom=None if isinf(deciding.error) else deciding.freedom,
         p_fails=p_fails,

@@ -11,13 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.analysis.counterparts import Counterparts
+from bench.analysis.effects import telling_settings
 from bench.analysis.measured import Measured
-from bench.analysis.measured_effects import (
-    DETECTED,
-    MeasuredEffect,
-    distinguishing_settings,
-    measured_effects,
-)
+from bench.analysis.measured_effects import DETECTED, MeasuredEffect, measured_effects
 from bench.analysis.outcomes import Outcome, outcome_of
 from bench.analysis.room import Rooms
 from bench.analysis.statistics import LEVEL, Interval
@@ -192,7 +188,7 @@ class _Family:
             if len(effects) > 1:  # readings of the row
                 rows += [
                     self._row(printed, apart | at, group)
-                    for apart, group in zip(distinguishing_settings(effects), effects, strict=True)
+                    for apart, group in zip(_telling(effects), effects, strict=True)
                 ]
             else:
                 rows.append(self._row(printed, at, *effects))
@@ -221,7 +217,7 @@ class _Family:
         varied = [n for n in names if len({repr(g.settings.get(n)) for g in groups}) > 1]
         places = [{n: g.settings.get(n) for n in varied} for g in alone]
         if any(places.count(position) > 1 for position in places):
-            places = [p | a for p, a in zip(places, distinguishing_settings(alone), strict=True)]
+            places = [p | a for p, a in zip(places, _telling(alone), strict=True)]
         alike = replace(
             first, settings={n: v for n, v in first.settings.items() if n not in varied}
         )
@@ -264,3 +260,7 @@ class _Family:
                 if value != wanted[name]:
                     replaced[f"{name} {value_text(value)} for {value_text(wanted[name])}"] = None
         return tuple(replaced)
+
+
+def _telling(effects: Sequence[MeasuredEffect]) -> list[Settings]:
+    return telling_settings([(effect.settings, effect.key) for effect in effects])

@@ -28,6 +28,7 @@ from bench.suites.checks import (
 )
 
 Key = tuple[Any, ...]  # what tells a group from others: pairs of a setting and its value, ends
+Known = dict[str, Any]  # the settings of a cell
 KeyOf = Callable[[dict[str, Any]], Key]
 Series = dict[Any, Term]  # the points of a group of one side, by the value of the axis
 Terms = list[Term]
@@ -227,6 +228,22 @@ def _change(series: Series, start: Any, end: Any, weight: float) -> Terms:
 
 def _by(term: Term, weight: float) -> Term:
     return Term(term.weight * weight, term.values, term.alike)
+
+
+def telling_settings(groups: Sequence[tuple[Known, Known]]) -> list[Known]:
+    """Return what tells each of several groups from the others: one setting where one is enough.
+
+    The method, the data set or the batch size if one of them is, for readers know these; else the
+    key of the group.
+
+    Args:
+        groups: of each the settings of its first cell, and its key without values of an axis.
+    """
+    for name in ("method", "dataset", "batch_size", *(n for n in groups[0][0] if n != "seed")):
+        values = [settings.get(name) for settings, _ in groups]
+        if all(values.count(value) == 1 for value in values):
+            return [{name: value} for value in values]
+    return [key for _, key in groups]
 
 
 def cells_named(check: Check, index: CellIndex) -> list[Cell]:

@@ -4,15 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bench.analysis.effects import Group, Key, groups_of
+from bench.analysis.effects import Group, Key, Known, groups_of, telling_settings
 from bench.analysis.measured import Measured, Metrics
 from bench.analysis.statistics import Estimate, Seeds, Term, contrast, sure_to_a_step
 from bench.cells.cell import Cell
 from bench.suites.checks import Check
-from bench.text import value_text
 
 Estimates = dict[Key, tuple[Group, Estimate]]
-Named = tuple[str, Group, Estimate]
 
 
 def estimates_of(check: Check, measured: Measured, needed: Sequence[Cell]) -> tuple[Estimates, str]:
@@ -31,22 +29,20 @@ def estimates_of(check: Check, measured: Measured, needed: Sequence[Cell]) -> tu
     return {key: pair for key, pair in estimated.items() if pair[1] is not None}, missing
 
 
-def named(estimates: Estimates) -> list[Named]:
-    """Return the effects, each with what tells its group from the others.
+def others_than(group: Group, estimates: Estimates) -> list[tuple[Known, Estimate]]:
+    """Return the other groups' effects, each with what tells its group from all.
 
-    One setting that readers know does where it can, else the group's key; values of an axis have
-    no name.
+    None where groups are values of an axis.
 
     Args:
+        group: one of them.
         estimates: of `estimates_of`.
     """
-    effects = estimates.values()
-    for name in ("method", "dataset", "batch_size"):
-        values = [group.sides[0][0].known.get(name) for group, _ in effects]
-        if None not in values and len({*values}) == len(values):
-            words = [v if isinstance(v, str) else f"{name} {v}" for v in values]
-            return [(word, *pair) for word, pair in zip(words, effects, strict=True)]
-    return [(_key_words(key), *pair) for key, pair in estimates.items()]
+    if any(not isinstance(part, tuple) for key in estimates for part in key):
+        return []
+    groups = [(of.sides[0][0].known, dict(key)) for key, (of, _) in estimates.items()]
+    told = zip(telling_settings(groups), estimates.values(), strict=True)
+    return [(settings, effect) for settings, (of, effect) in told if of is not group]
 
 
 def lead_of(
@@ -76,12 +72,6 @@ def lead_of(
     if lead is None:
         return None
     return sure_to_a_step(lead, _step(last, cells, measured.metrics))
-
-
-def _key_words(key: Key) -> str:
-    if not all(isinstance(part, tuple) for part in key):
-        return ""
-    return ", ".join(f"{name} {value_text(value, null='none')}" for name, value in key)
 
 
 def _step(check: Check, cells: Sequence[Cell], metrics: Metrics) -> float | None:

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from bench.analysis.effects import groups_of, sides_of
+from bench.analysis.effects import Known, groups_of, sides_of
 from bench.analysis.estimates import estimates_of
 from bench.analysis.grounds import Footing, Grounds
 from bench.analysis.measured import Measured
@@ -13,7 +12,6 @@ from bench.cells.cell import Cell
 from bench.results.reader import Finished
 from bench.suites.checks import Exceeds, Where
 
-Known = dict[str, Any]  # the settings of a cell
 DETECTED = (1 - LEVEL) / 2
 """The one-sided level at which the interval of an effect excludes 0."""
 
@@ -52,18 +50,6 @@ def measured_effects(
     unread = Measured("", everything, [(c, Finished({metric: 0.0}, {})) for c in everything])
     groups, _ = groups_of(check, unread, unread.metrics)
     return [_of_group(check, dict(key), measured) for key in groups]
-
-
-def distinguishing_settings(effects: Sequence[MeasuredEffect]) -> list[Known]:
-    """Return what tells each effect from the others: one setting where one is enough.
-
-    The method, if that is one, for it names other settings too.
-    """
-    for name in sorted(effects[0].settings, key=lambda name: name != "method"):
-        values = [effect.settings.get(name) for effect in effects]
-        if all(values.count(value) == 1 for value in values):
-            return [{name: value} for value in values]
-    return [effect.key for effect in effects]
 
 
 def _of_group(check: Exceeds, key: Known, measured: Measured) -> MeasuredEffect:

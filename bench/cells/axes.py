@@ -1,13 +1,14 @@
 """The settings of `pretrain`, axis by axis; `pretrain.py` puts them together.
 
-A setting that came later is `later`: at its default it enters no id, so older results keep theirs.
+A setting that came after the first results is `later`: at its default it enters no id.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from bench.cells.architectures import Arch, Stem
+from bench.cells.later import later
 from bench.cells.learning_rate import Rule
 from bench.cells.losses import LossName
 from bench.record import Record
@@ -20,11 +21,6 @@ ViewSet = Literal[
     "multi-crop", "crop-flip", "affine", "none", "crop", "flip", "jitter", "grayscale", "blur",
     "solarize", "lab-filters",
 ]  # fmt: skip
-
-
-def later(default: Any = None) -> Any:
-    """Return a field that enters no id at its default."""
-    return Field(default=default, json_schema_extra={"later": True})
 
 
 class Axis(Record):

@@ -26,7 +26,8 @@ from bench.cells.costs import BACKWARD_TOO, KEPT, NUMBER_BYTES, Costs, Network, 
 from bench.cells.dataset_sizes import Demand
 from bench.cells.detection_sets import GUESS, SIZES
 from bench.cells.finetune import OF_EVALUATIONS
-from bench.cells.pretrain import LATER, Pretrain, encoder_cell
+from bench.cells.later import without_later
+from bench.cells.pretrain import Pretrain, encoder_cell
 
 OF_THE_BACKBONE = ("arch", "stem", "width", "zero_init_residual", "seed")
 """Settings of `pretrain` that a backbone from scratch has too."""
@@ -165,8 +166,7 @@ class Detection(Pretrain):
         if self.training_id is not None:
             return identity(own | {"training": self.training_id})
         backbone = {name: fields[name] for name in OF_THE_BACKBONE}
-        later = {name for name, value in backbone.items() if LATER.get(name, ...) == value}
-        return identity(own | {name: backbone[name] for name in backbone.keys() - later})
+        return identity(own | without_later(backbone, Pretrain))
 
     @property
     def stack_key(self) -> str:

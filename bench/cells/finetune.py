@@ -19,7 +19,8 @@ from bench.cells.cell import identity
 from bench.cells.coordinates import EVALUATIONS
 from bench.cells.costs import Costs, draws_of, plus, read, steps
 from bench.cells.dataset_sizes import GUESS, Demand, size_of, training_images
-from bench.cells.pretrain import LATER, Pretrain, encoder_cell
+from bench.cells.later import without_later
+from bench.cells.pretrain import Pretrain, encoder_cell
 from bench.cells.supervised import of_one_size
 from bench.cells.warps import WARPS, warp_record
 
@@ -117,8 +118,7 @@ class FineTune(Pretrain):
         if self.training_id is not None:
             return identity(settings | {"training": self.training_id})
         network = {name: fields[name] for name in OF_THE_NETWORK}
-        later = {name for name, value in network.items() if LATER.get(name, ...) == value}
-        return identity(settings | {name: network[name] for name in network.keys() - later})
+        return identity(settings | without_later(network, Pretrain))
 
     @property
     def stack_key(self) -> str:

@@ -34,6 +34,7 @@ from bench.cells.dataset_sizes import (
     size_of,
     training_images,
 )
+from bench.cells.later import without_later
 from bench.cells.learning_rate import ruled
 from bench.cells.linear_protocols import LinearProtocol, linear_protocol, linear_record
 from bench.cells.losses import Q_B_BINS, loss_named, number_names
@@ -113,8 +114,8 @@ class Pretrain(Coordinates, Cell):
         left_out = LABELS | at_default(self.loss, self.model_extra or {})
         return {
             name: value
-            for name, value in fields.items()
-            if name not in left_out and not (name in LATER and value == LATER[name])
+            for name, value in without_later(fields, Pretrain).items()
+            if name not in left_out
         }
 
     @property
@@ -281,14 +282,6 @@ class Pretrain(Coordinates, Cell):
             images.demand("clusters", self.clusters if from_bank else None, others),
             Demand("K", self.count, images.taken, f"{images.limit}, so negatives repeat", False),
         ]
-
-
-LATER: dict[str, Any] = {
-    name: field.default
-    for name, field in Pretrain.model_fields.items()
-    if isinstance(field.json_schema_extra, dict) and field.json_schema_extra.get("later")
-}
-"""Settings that enter an id only where they are not at this value."""
 
 
 def encoder_cell(cell: Pretrain) -> Pretrain:

@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from bench.cells.architectures import Stem
-from bench.cells.axes import Fraction, ViewSet, later
+from bench.cells.axes import Fraction, ViewSet
 from bench.cells.cell import Cell, identity
 from bench.cells.costs import BACKWARD_TOO, Costs, Network, plus, read, steps
 from bench.cells.dataset_sizes import (
@@ -28,6 +28,7 @@ from bench.cells.dataset_sizes import (
     size_of,
     training_images,
 )
+from bench.cells.later import later, without_later
 from bench.cells.learning_rate import Rule, check_rate, ruled
 from bench.cells.requirements import Belongs
 
@@ -138,9 +139,8 @@ class Supervised(Cell):
     @cached_property
     def id(self) -> str:
         """16 hex digits over every field but the labels, and what came later at its default."""
-        left_out = LABELS if self.held_out else LABELS | {"held_out"}
-        fields = self.model_dump(mode="json")
-        return identity({k: v for k, v in fields.items() if k not in left_out})
+        fields = self.model_dump(mode="json", exclude=set(LABELS))
+        return identity(without_later(fields, type(self)))
 
     @property
     def multiply_adds(self) -> float:

@@ -67,7 +67,8 @@ def _spread_words(record: Mapping[str, Any]) -> str:
 
 
 def _other_words(other: Mapping[str, Any]) -> str:
-    return f"{other['group']} {number_words(other['effect'], other['low'], other['high'])}"
+    effect = number_words(other["effect"], other["low"], other["high"])
+    return f"{settings_words(other['settings'])} {effect}"
 
 
 def asked_words(check: Check) -> str:
@@ -137,16 +138,18 @@ def _pair(where: Where, than: Where | None) -> tuple[str, str]:
     if than is None:
         return "", _at(where)
     shared = {k: v for k, v in where.items() if k in than and than[k] == v}
-    ours, theirs = (_names({k: v for k, v in s.items() if k not in shared}) for s in (where, than))
+    ours, theirs = (
+        settings_words({k: v for k, v in s.items() if k not in shared}) for s in (where, than)
+    )
     return f"{ours or 'all'} - {theirs or 'all'}", _at(shared)
 
 
 def _at(settings: Where) -> str:
-    names = _names(settings)
+    names = settings_words(settings)
     return f" at {names}" if names else ""
 
 
-def _names(settings: Where) -> str:
+def settings_words(settings: Where) -> str:
     """Return settings in words: texts speak for themselves, numbers need their setting's name.
 
     What is null is left out where anything else is said.

@@ -1,10 +1,11 @@
 """Verdicts of checks in words."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bench.analysis.claims import Judged
 from bench.analysis.statistics import Interval
-from bench.report.effect_words import sides_words
+from bench.report.effect_words import settings_words, sides_words
 
 
 def effect_text(judged: Judged) -> str:
@@ -13,7 +14,7 @@ def effect_text(judged: Judged) -> str:
     if effect is None:
         return ""
     of = f", least favourable of {judged.groups}" if judged.groups > 1 else ""
-    others = "".join(f"; {name} {_interval_text(other)}" for name, other in judged.others)
+    others = "".join(f"; {settings_words(s)} {_interval_text(e)}" for s, e in judged.others)
     return f"{sides_words(judged.sides)}{_interval_text(effect)}{of}{others}"
 
 
@@ -47,6 +48,17 @@ def remark_text(judged: Judged) -> str:
         room.in_words if room else "accuracy without learning unknown" if unknown else None,
     ]
     return "; ".join(text for text in remarks if text)
+
+
+def notes_elsewhere(notes: Sequence[str], judged: Iterable[Sequence[Any]]) -> list[str]:
+    """Return a suite's notes but for those that stand below a claim.
+
+    Args:
+        notes: of the suite.
+        judged: of each claim the sentence, its verdict and its checks.
+    """
+    below = {note for *_, rows in judged for note in rows[0].notes}
+    return [note for note in notes if note not in below]
 
 
 def room_text(room: dict[str, Any] | None) -> str:

@@ -13,7 +13,7 @@ from bench.analysis.doubts import MARK
 from bench.report.effect_words import asked_words
 from bench.report.effects import EFFECTS_LEGEND
 from bench.report.formats import markdown_text, to_markdown
-from bench.report.judged import effect_text, remark_text, seeds_text, seen_text
+from bench.report.judged import effect_text, notes_elsewhere, remark_text, seeds_text, seen_text
 from bench.report.rooms import MEANING as ROOM_MEANING
 from bench.report.rows import rows_html
 from bench.report.tables import LEGEND, MARKS, MEANINGS, slug
@@ -54,6 +54,7 @@ def _environment(*, html: bool) -> Environment:
         "markdown": to_markdown,
         "marks": MARKS,
         "meanings": MEANINGS,
+        "notes_elsewhere": notes_elsewhere,
         "remark": remark_text,
         "room_meaning": ROOM_MEANING,
         "rows_html": rows_html,

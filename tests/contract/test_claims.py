@@ -76,6 +76,13 @@ def test_a_suites_notes_on_a_claim_stand_below_it(workspace: Workspace) -> None:
         out = workspace.call(*words).out
         assert out.count("Note: ") == 1
         assert f"\n    Note: {notes[0]}\n" in out
+    site = workspace.root / "site"
+    assert workspace.call("report", "small", "--to", str(site)).status == 0
+    for page, start in (("index.md", "\nNote: "), ("index.html", "<p>Note: ")):
+        text = (site / "small" / "tiny" / page).read_text()
+        assert text.count(start) == 1
+        assert text.count("is asked of alpha 512.") == 1
+        assert text.count("is asked of more steps.") == 1  # among the notes at the end
 
 
 def test_without_a_suite_untested_claims_are_counted_and_listed_when_asked_for(

@@ -133,10 +133,10 @@ def test_of_few_groups_the_others_are_told_too() -> None:
     judged = judge({"check": "exceeds"} | sides, lead)
     assert judged.effect is not None
     assert judged.effect.mean == pytest.approx(2, abs=0.01)
-    ((name, other),) = judged.others
-    assert name == "mi_true 8"
+    ((settings, other),) = judged.others
+    assert settings == {"mi_true": 8}
     assert other.mean == pytest.approx(4, abs=0.01)
-    assert judged.record()["others"][0]["group"] == "mi_true 8"
+    assert judged.record()["others"][0]["settings"] == {"mi_true": 8}
     flat = {"check": "flat", "over": "K", "within": 0.1, "where": EQCO}
     assert judge(flat, lambda c: c.mi_true + noise(c)).others == ()
 

@@ -23,7 +23,7 @@ ROW = {
     "stand_in_for": None, "level": 0.9, "sides": None, "others": [], "spread": None,
     "freedom": None,
 }  # fmt: skip
-OTHER = {"group": "moco", "effect": 1.04, "low": 0.52, "high": 1.56}
+OTHER = {"settings": {"method": "moco"}, "effect": 1.04, "low": 0.52, "high": 1.56}
 
 
 def test_the_whole_sentence() -> None:
