@@ -264,9 +264,8 @@ def _grouping(points: list[dict[str, Any]], named: Iterable[str]) -> KeyOf:
     free = sorted(name for name in varied if not _follows(name, fixed, points))
     # First those that move with the named ones while all else stays, such as a learning rate that
     # follows from data set and batch size together.
-    free.sort(key=lambda name: _follows(name, [n for n in free if n != name], points))
-    keys = list(free)
-    for name in free:
+    keys = sorted(free, key=lambda name: _follows(name, [n for n in free if n != name], points))
+    for name in tuple(keys):
         rest = [other for other in keys if other != name]
         if _follows(name, fixed + rest, points):
             keys = rest

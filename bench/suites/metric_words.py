@@ -3,6 +3,7 @@
 METRICS = {
     "knn": "kNN",
     "q_b": "q_B",
+    "q_b_first": "q_B of the first epoch",
     "q_b_mode": "mode of q_B",
     "q_b_cv": "variation of q_B",
     "ap_bbox": "box AP",

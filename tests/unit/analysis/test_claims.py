@@ -208,6 +208,29 @@ def test_a_rate_that_follows_from_data_set_and_batch_size_splits_no_group() -> N
     assert judged.sides == pytest.approx((5.0, 1.0))
 
 
+def test_rates_of_both_sides_that_move_with_the_batch_split_no_group() -> None:
+    """Each loss has a rate of its own at every batch size: all three sizes are compared."""
+    path = TABLE_9.with_name("dcl-table-17.yaml")
+    suite = load_suite(path)
+    cells = without_baselines(expand(suite, "cifar", path))
+    assert len({cell.settings["lr"] for cell in cells}) == 6
+    check = ADAPTER.validate_python(
+        {"check": "exceeds", "metric": "m", "where": {"loss": "cross-entropy"},
+         "than": {"loss": "dcl"}}
+    )  # fmt: skip
+    lead = {32: 2.0, 128: 1.0, 256: 3.0}
+    done = [
+        (c, Finished({"m": lead[c.settings["batch_size"]] * (c.loss == "cross-entropy")}, {}))
+        for c in cells
+    ]
+    asked = suite.model_copy(update={"claims": {"supervised-slightly-lower": [check]}})
+    (judged,) = judge_claims(asked, "cifar", cells, done, load_paper("dcl"))
+    assert judged.effect is not None
+    assert judged.effect.mean == 1
+    others = [(settings, effect.mean) for settings, effect in judged.others]
+    assert others == [({"batch_size": 32}, 2), ({"batch_size": 256}, 3)]
+
+
 def test_a_metric_that_is_not_measured_is_told() -> None:
     check = {"check": "flat", "metric": "other", "over": "K", "within": 0.1, "where": EQCO}
     judged = judge(check, lambda _: 1.0)
