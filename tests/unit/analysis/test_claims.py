@@ -219,10 +219,11 @@ def test_rates_of_both_sides_that_move_with_the_batch_split_no_group() -> None:
          "than": {"loss": "dcl"}}
     )  # fmt: skip
     lead = {32: 2.0, 128: 1.0, 256: 3.0}
-    done = [
-        (c, Finished({"m": lead[c.settings["batch_size"]] * (c.loss == "cross-entropy")}, {}))
-        for c in cells
-    ]
+
+    def metric(cell: Any) -> float:
+        return lead[cell.batch_size] * (cell.loss == "cross-entropy")
+
+    done = [(c, Finished({"m": metric(c)}, {})) for c in cells]
     asked = suite.model_copy(update={"claims": {"supervised-slightly-lower": [check]}})
     (judged,) = judge_claims(asked, "cifar", cells, done, load_paper("dcl"))
     assert judged.effect is not None
