@@ -221,7 +221,7 @@ def test_rates_of_both_sides_that_move_with_the_batch_split_no_group() -> None:
     lead = {32: 2.0, 128: 1.0, 256: 3.0}
 
     def metric(cell: Any) -> float:
-        return lead[cell.batch_size] * (cell.loss == "cross-entropy")
+        return float(lead[cell.batch_size] * (cell.loss == "cross-entropy"))
 
     done = [(c, Finished({"m": metric(c)}, {})) for c in cells]
     asked = suite.model_copy(update={"claims": {"supervised-slightly-lower": [check]}})
