@@ -85,5 +85,7 @@ def print_measured(
         print_line(f"{left_out} more tables: `{selection.command('show')}`")
     print_doubts(done)
     if {1} == {r["n"] for table in tables for r in measured_records(table, done)}:
-        print_line("One seed has no interval: `--seeds 0,1,2` gives one.")
+        first = min(cell.seed for cell, _ in done)
+        seeds = ",".join(str(first + i) for i in range(3))
+        print_line(f"One seed has no interval: `--seeds {seeds}` gives one.")
     print_line(f"Next: {next_command(selection, len(done) == of)}")

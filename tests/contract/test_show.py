@@ -78,11 +78,14 @@ def test_a_suite_without_tables_has_one_for_each_metric_it_reads(workspace: Work
     assert len(rows) == 8
 
 
-def test_one_seed_has_no_interval_and_that_is_said(workspace: Workspace) -> None:
+@pytest.mark.parametrize(("seed", "three"), [(0, "0,1,2"), (1, "1,2,3")])
+def test_one_seed_has_no_interval_and_that_is_said(
+    workspace: Workspace, seed: int, three: str
+) -> None:
     path = workspace.root / "suites" / "small.yaml"
     finish(workspace.root / "results", cells_of(path, "tiny"), number)
-    answer = workspace.call("show", "small", "--seeds", "0")
-    assert "One seed has no interval" in answer.out
+    answer = workspace.call("show", "small", "--seeds", str(seed))
+    assert f"One seed has no interval: `--seeds {three}` gives one." in answer.out
     assert "±" not in answer.out.replace("± 95 % interval", "")
 
 
