@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.analysis.claims import ClaimVerdict, Judged, whole_verdict, worst
 from bench.analysis.coverage import Place
+from bench.analysis.judged import ClaimVerdict, Judged, whole_verdict, worst
 from bench.papers.reader import load_paper
 from bench.suites.suite import Suite
 
@@ -105,7 +105,7 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
         missing = place.reason or "no suite covers it"
     keys = (
         "paper", "claim", "sentence", "scale", "check", "judged", "counts", "part", "stand_in_for",
-        "effect", "low", "high", "sides", "level", "covers", "n", "groups", "others",
+        "effect", "low", "high", "sides", "level", "covers", "n", "groups", "group", "others",
         "spread", "freedom", "threshold",
         "smallest_effect", "printed_effect", "printed_groups", "printed_margin", "room",
         "unlearned", "verdict", "why", "missing",
@@ -117,6 +117,7 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
         "counts": False,
         "n": 0,
         "groups": 0,
+        "group": {},
         "others": [],
         "printed_groups": 0,
         "unlearned": [],

@@ -29,7 +29,7 @@ from bench.suites.checks import (
 
 Key = tuple[Any, ...]  # what tells a group from others: pairs of a setting and its value, ends
 Known = dict[str, Any]  # the settings of a cell
-KeyOf = Callable[[dict[str, Any]], Key]
+KeyOf = Callable[[Known], Key]
 Series = dict[Any, Term]  # the points of a group of one side, by the value of the axis
 Terms = list[Term]
 
@@ -55,6 +55,8 @@ class Group:
     terms: Terms
     offset: float
     sides: list[list[Cell]]  # all cells of each side along the axis
+    settings: Known = field(default_factory=dict)  # that tell these cells from other groups'
+    at: Known = field(default_factory=dict)  # of several effects along an axis: where on it
 
     def estimate(self, how: How, pools: Pools, step: float | None) -> Any:
         """Return the effect over seeds; None where no seed says anything.
@@ -171,12 +173,19 @@ def _contrasts(check: Check, sides: list[Side]) -> dict[Key, Group]:
     for key in shared:
         cells = [side[key].cells for side in sides]
         for name, terms in _of_one(check, [side[key].series for side in sides]):
-            groups[(*key, *name)] = Group(terms, offset, cells)
+            groups[(*key, *name)] = Group(terms, offset, cells, dict(key), _place(check, name))
     if groups and isinstance(check, Exceeds | GainGrows) and check.mean:
         terms = [_by(t, 1 / len(groups)) for group in groups.values() for t in group.terms]
         cells = [[c for key in shared for c in side[key].cells] for side in sides]
         return {(): Group(terms, offset, cells)}
     return groups
+
+
+def _place(check: Check, name: Key) -> Known:
+    """Return the value of the check's axis that an effect is at, or those between which it is."""
+    if not isinstance(check, Flat | Ordered | Crossing):
+        return {}
+    return {check.over: name[0] if len(name) == 1 else list(name)}
 
 
 def _of_one(check: Check, series: list[Series]) -> Iterable[tuple[Key, Terms]]:
@@ -252,7 +261,7 @@ def cells_named(check: Check, index: CellIndex) -> list[Cell]:
     return [cell for cell in index.cells if cell.id in ids]
 
 
-def _grouping(points: list[dict[str, Any]], named: Iterable[str]) -> KeyOf:
+def _grouping(points: list[Known], named: Iterable[str]) -> KeyOf:
     """Return the key that tells groups of cells apart: the settings that are not named.
 
     Settings that follow from the named ones (a learning rate from the batch size, alpha from the
@@ -272,13 +281,13 @@ def _grouping(points: list[dict[str, Any]], named: Iterable[str]) -> KeyOf:
     return lambda settings: tuple((name, settings.get(name)) for name in keys)
 
 
-def _varies(name: str, points: list[dict[str, Any]]) -> bool:
+def _varies(name: str, points: list[Known]) -> bool:
     """Return whether a setting differs among the points, of which there is one at least."""
     first = points[0].get(name)
     return any(point.get(name) != first for point in points)
 
 
-def _follows(name: str, from_names: list[str], points: list[dict[str, Any]]) -> bool:
+def _follows(name: str, from_names: list[str], points: list[Known]) -> bool:
     """Return whether a setting is a function of others, over the points there are."""
     seen: dict[Any, Any] = {}
     return all(

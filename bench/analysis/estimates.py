@@ -10,6 +10,8 @@ from bench.analysis.statistics import Estimate, Seeds, Term, contrast, sure_to_a
 from bench.cells.cell import Cell
 from bench.suites.checks import Check
 
+MOST_SHOWN = 4  # groups of a check whose effects are told one by one
+
 Estimates = dict[Key, tuple[Group, Estimate]]
 
 
@@ -29,19 +31,32 @@ def estimates_of(check: Check, measured: Measured, needed: Sequence[Cell]) -> tu
     return {key: pair for key, pair in estimated.items() if pair[1] is not None}, missing
 
 
-def others_than(group: Group, estimates: Estimates) -> list[tuple[Known, Estimate]]:
-    """Return the other groups' effects, each with what tells its group from all.
+def names_of(estimates: Estimates) -> list[Known]:
+    """Return what tells each group from others, if any: settings, and where on an axis it is."""
+    groups = [group for group, _ in estimates.values()]
+    if len(groups) == 1:
+        return [{}]
+    cells = {id(of.sides): (of.sides[0][0].known, of.settings) for of in groups}
+    told = telling_settings(list(cells.values())) if len(cells) > 1 else [{}]
+    settings = dict(zip(cells, told, strict=True))
+    return [settings[id(of.sides)] | of.at for of in groups]
 
-    None where groups are values of an axis.
+
+def others_than(group: Group, estimates: Estimates) -> list[tuple[Known, Estimate]]:
+    """Return the effects of other cells, each with its name; none where there are many.
+
+    None either where an axis or the two ways of `moves-less` tell effects apart.
 
     Args:
         group: one of them.
         estimates: of `estimates_of`.
     """
-    if any(not isinstance(part, tuple) for key in estimates for part in key):
+    groups = [of for of, _ in estimates.values()]
+    if len(groups) > MOST_SHOWN or len({id(of.sides) for of in groups}) < len(groups):
         return []
-    groups = [(of.sides[0][0].known, dict(key)) for key, (of, _) in estimates.items()]
-    told = zip(telling_settings(groups), estimates.values(), strict=True)
+    if any(of.at for of in groups):
+        return []
+    told = zip(names_of(estimates), estimates.values(), strict=True)
     return [(settings, effect) for settings, (of, effect) in told if of is not group]
 
 

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, whole_verdict
+from bench.analysis.claims import judge_claims
 from bench.analysis.compare import Compared, compare
 from bench.analysis.compared_effects import ComparedEffect, compare_effects
 from bench.analysis.departures import departures_of_scale
+from bench.analysis.judged import ClaimVerdict, Judged, whole_verdict
 from bench.analysis.room import Rooms
 from bench.cells.baseline import Baseline, baselines_among, without_baselines
 from bench.cells.cell import Cell

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import yaml
 
-from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, worst
+from bench.analysis.claims import judge_claims
 from bench.analysis.compare import cells_of_value
 from bench.analysis.effects import region_of
+from bench.analysis.judged import ClaimVerdict, Judged, worst
 from bench.cells.cell import Cell
 from bench.cells.index import CellIndex
 from bench.files.atomic import write_whole

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.analysis.claims import LEVEL, judge_check
+from bench.analysis.claims import judge_check
 from bench.analysis.effects import Group, cells_named, groups_of
+from bench.analysis.judged import LEVEL
 from bench.analysis.measured import Measured
 from bench.analysis.statistics import Interval
 from bench.cells.cell import Cell

@@ -9,9 +9,10 @@ from typing import Annotated, Any, Self
 import typer
 
 from bench.analysis.all_claims import JudgedScale, claim_rows
-from bench.analysis.claims import ClaimVerdict, Judged, judge_claims
+from bench.analysis.claims import judge_claims
 from bench.analysis.coverage import claim_places
 from bench.analysis.evidence import Evidence, by_claim
+from bench.analysis.judged import ClaimVerdict, Judged
 from bench.cells.baseline import baselines_among, without_baselines
 from bench.cli.command_line import command_line
 from bench.cli.completion import paper_names, suite_names, verdict_names

@@ -42,6 +42,7 @@ def effect_words(record: Mapping[str, Any]) -> str:
     check = _CHECK.validate_python(record["check"])
     n = record["groups"]
     worst = f", the least favourable of {n} comparisons" if n > 1 else ""
+    worst += f" ({group_words(record['group'])})" if record["group"] else ""
     unit = unit_of(check)
     sides = sides_words(record["sides"])
     number = sides + number_words(record["effect"], record["low"], record["high"])
@@ -68,7 +69,7 @@ def _spread_words(record: Mapping[str, Any]) -> str:
 
 def _other_words(other: Mapping[str, Any]) -> str:
     effect = number_words(other["effect"], other["low"], other["high"])
-    return f"{settings_words(other['settings'])} {effect}"
+    return f"{group_words(other['settings'])} {effect}"
 
 
 def asked_words(check: Check) -> str:
@@ -160,6 +161,17 @@ def settings_words(settings: Where) -> str:
         v if isinstance(v, str) else f"{SETTINGS.get(k, k)} {value_text(v, null='none')}"
         for k, v in said.items()
     )
+
+
+def group_words(settings: Where) -> str:
+    """Return what tells a group in words: its settings, and between which values of an axis."""
+    plain = {name: value for name, value in settings.items() if not isinstance(value, list)}
+    ends = [
+        f"{SETTINGS.get(name, name)} {value_text(value, joined_by=' to ')}"
+        for name, value in settings.items()
+        if isinstance(value, list)
+    ]
+    return ", ".join([settings_words(plain)] * bool(plain) + ends)
 
 
 def _moment(check: Check) -> str:

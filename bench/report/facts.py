@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bench.analysis.claims import ClaimVerdict, Judged
 from bench.analysis.compare import Compared
 from bench.analysis.doubts import MARK, doubt_lines, doubts_of
 from bench.analysis.evidence import Evidence, by_claim
+from bench.analysis.judged import ClaimVerdict, Judged
 from bench.cells.cell import Cell, varied_settings
 from bench.cells.telling import telling_settings
 from bench.papers.reader import Artifact, Claim, Paper, Protocol

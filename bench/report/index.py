@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.analysis.all_claims import decided_as_published, overall_verdict
-from bench.analysis.claims import ClaimVerdict
 from bench.analysis.coverage import Place, artifact_places, claim_places
+from bench.analysis.judged import ClaimVerdict
 from bench.analysis.outcomes import Outcome
 from bench.analysis.verdicts import Verdict
 from bench.files.atomic import write_whole

@@ -3,19 +3,20 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from bench.analysis.claims import Judged
+from bench.analysis.judged import Judged
 from bench.analysis.statistics import Interval
-from bench.report.effect_words import settings_words, sides_words
+from bench.report.effect_words import group_words, sides_words
 
 
-def effect_text(judged: Judged) -> str:
-    """Return the effect that decides, of how many it is the least favourable, and few others."""
+def effect_lines(judged: Judged) -> list[str]:
+    """Return the effect that decides, of how many it is the least favourable; and few others."""
     effect = judged.effect
     if effect is None:
-        return ""
+        return []
     of = f", least favourable of {judged.groups}" if judged.groups > 1 else ""
-    others = "".join(f"; {settings_words(s)} {_interval_text(e)}" for s, e in judged.others)
-    return f"{sides_words(judged.sides)}{_interval_text(effect)}{of}{others}"
+    of += f" ({group_words(judged.group)})" if judged.group else ""
+    own = f"{sides_words(judged.sides)}{_interval_text(effect)}{of}"
+    return [own, *(f"{group_words(of)} {_interval_text(e)}" for of, e in judged.others)]
 
 
 def _interval_text(effect: Interval) -> str:

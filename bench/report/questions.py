@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from bench.analysis.claims import ClaimVerdict, worst
+from bench.analysis.judged import ClaimVerdict, worst
 from bench.errors import PublishedError
 from bench.files.yaml_file import load_yaml
 from bench.record import Record as Fixed

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.analysis.all_claims import JudgedScale, claim_row
-from bench.analysis.claims import ClaimVerdict
 from bench.analysis.evidence import Evidence, by_claim
+from bench.analysis.judged import ClaimVerdict
 from bench.analysis.outcomes import Outcome
 from bench.analysis.verdicts import Verdict
 from bench.report.leaderboard import Run, runs_of

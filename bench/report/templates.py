@@ -8,12 +8,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from bench import __version__
-from bench.analysis.claims import ClaimVerdict
 from bench.analysis.doubts import MARK
+from bench.analysis.judged import ClaimVerdict
 from bench.report.effect_words import asked_words
 from bench.report.effects import EFFECTS_LEGEND
 from bench.report.formats import markdown_text, to_markdown
-from bench.report.judged import effect_text, notes_elsewhere, remark_text, seeds_text, seen_text
+from bench.report.judged import effect_lines, notes_elsewhere, remark_text, seeds_text, seen_text
 from bench.report.rooms import MEANING as ROOM_MEANING
 from bench.report.rows import rows_html
 from bench.report.tables import LEGEND, MARKS, MEANINGS, slug
@@ -48,7 +48,7 @@ def _environment(*, html: bool) -> Environment:
     environment.globals |= {
         "claim_marks": CLAIM_MARKS,
         "doubt_mark": MARK,
-        "effect": effect_text,
+        "effect_lines": effect_lines,
         "effects_legend": EFFECTS_LEGEND,
         "legend": LEGEND,
         "markdown": to_markdown,

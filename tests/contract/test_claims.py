@@ -36,9 +36,9 @@ def test_a_claim_has_its_sentence_and_its_effect_in_words(measured: Workspace) -
         "holds  eqco/toy-mi-steady\n"
         f"{SENTENCE}"
         "    MI bound, change over K at eqco, alpha 512, the least favourable of 2\n"
-        "    comparisons: +0.08 [-0.13, 0.29] nats (90 % interval; holds if within ±10),\n"
-        "    n = 2 (spread separate, 2 degrees of freedom); smallest detectable distance\n"
-        "    from the threshold 0.28\n"
+        "    comparisons (mi_true 2, K 8 to 16): +0.08 [-0.13, 0.29] nats (90 % interval;\n"
+        "    holds if within ±10), n = 2 (spread separate, 2 degrees of freedom);\n"
+        "    smallest detectable distance from the threshold 0.28\n"
     )
 
 

@@ -20,8 +20,8 @@ from tests.fakes.workspace import Workspace
 
 # Mappings whose keys are settings, metrics or names, shown as `*`.
 NAMED_BY_DATA = {
-    "assumed", "at", "axes", "claims", "column", "config", "coordinates", "metrics", "of",
-    "origin", "over", "row", "scales", "settings", "versions", "where",
+    "assumed", "at", "axes", "claims", "column", "config", "coordinates", "group", "metrics",
+    "of", "origin", "over", "row", "scales", "settings", "versions", "where",
 }  # fmt: skip
 PAGE = (ROOT / "docs" / "reference" / "json.md").read_text()
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))

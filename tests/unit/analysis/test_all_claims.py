@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 
 from bench.analysis.all_claims import JudgedScale, claim_rows, overall_verdict
-from bench.analysis.claims import ClaimVerdict, Judged
 from bench.analysis.coverage import Place
+from bench.analysis.judged import ClaimVerdict, Judged
 from bench.analysis.statistics import Interval
 from bench.cli.claims import describe_claims, totals_text
 from bench.cli.workspace import Workspace as Folders

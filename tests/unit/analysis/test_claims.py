@@ -9,7 +9,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from bench.analysis import claims
-from bench.analysis.claims import ClaimVerdict, Judged, judge_claims, whole_verdict, worst
+from bench.analysis.claims import judge_claims
+from bench.analysis.judged import ClaimVerdict, Judged, whole_verdict, worst
 from bench.analysis.measured import number_at
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
@@ -137,8 +138,21 @@ def test_of_few_groups_the_others_are_told_too() -> None:
     assert settings == {"mi_true": 8}
     assert other.mean == pytest.approx(4, abs=0.01)
     assert judged.record()["others"][0]["settings"] == {"mi_true": 8}
+    assert judged.record()["group"] == {"mi_true": 10}
     flat = {"check": "flat", "over": "K", "within": 0.1, "where": EQCO}
     assert judge(flat, lambda c: c.mi_true + noise(c)).others == ()
+
+
+def test_the_deciding_group_is_named() -> None:
+    """By settings and, where an axis has many effects, by the values between which it lies."""
+    at = {"mi_true": 8}
+    flat = {"check": "flat", "over": "K", "within": 0.1, "where": EQCO}
+    far = lambda c: float(c.K == 256 and c.mi_true == 8) + 0.5 * (c.K == 128) + noise(c)  # noqa: E731
+    assert judge(flat, far).group == at | {"K": [256, 512]}
+    assert judge(flat | {"where": EQCO | at}, far).group == {"K": [256, 512]}
+    assert judge(flat | {"over": "mi_true", "where": EQCO | {"K": 512}}, far).group == {}
+    one = {"where": EQCO | at | {"K": 512}, "than": INFONCE | at | {"K": 512}}
+    assert judge({"check": "exceeds"} | one, lambda c: (c.loss == "eqco") + noise(c)).group == {}
 
 
 @pytest.mark.parametrize(("ratio", "spread"), [(3, "pooled"), (100, "separate")])

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.claims import ClaimVerdict, judge_claims
+from bench.analysis.claims import judge_claims
 from bench.analysis.compare import compare
 from bench.analysis.doubts import MARK, VINCE_BOUNDS, believed, doubt_lines, doubts_of
+from bench.analysis.judged import ClaimVerdict
 from bench.analysis.verdicts import Verdict
 from bench.cells import CELLS
 from bench.cells.cell import Cell

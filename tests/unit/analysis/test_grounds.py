@@ -8,9 +8,10 @@ import yaml
 from pydantic import TypeAdapter
 from scipy.special import stdtrit
 
-from bench.analysis.claims import Judged, judge_check, judge_claims
+from bench.analysis.claims import judge_check, judge_claims
 from bench.analysis.effects import region_of
 from bench.analysis.grounds import LEFT
+from bench.analysis.judged import Judged
 from bench.analysis.measured import Measured
 from bench.analysis.measured_effects import measured_effects
 from bench.analysis.room import Rooms

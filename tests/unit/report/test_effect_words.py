@@ -20,7 +20,7 @@ EXCEEDS = {"check": "exceeds", "metric": "linear_top1", "where": DCL, "than": IN
 ROW = {
     "check": EXCEEDS, "effect": 0.356, "low": -1.07, "high": 1.78, "n": 5, "groups": 1,
     "threshold": 0.0, "printed_effect": 4.8, "printed_groups": 2, "smallest_effect": 1.23,
-    "stand_in_for": None, "level": 0.9, "sides": None, "others": [], "spread": None,
+    "stand_in_for": None, "level": 0.9, "sides": None, "others": [], "group": {}, "spread": None,
     "freedom": None,
 }  # fmt: skip
 OTHER = {"settings": {"method": "moco"}, "effect": 1.04, "low": 0.52, "high": 1.56}
@@ -50,6 +50,11 @@ def test_what_a_check_asks_for() -> None:
         ({"effect": 2e-9, "low": 1e-9, "high": 3e-9}, ": +2e-09 [1e-09, 3e-09] points"),
         ({"sides": [1.06, 0.704]}, "at batch 32: 1.06 - 0.704 = +0.4 [-1.1, 1.8] points"),
         ({"groups": 3}, "at batch 32, the least favourable of 3 comparisons: +0.4 "),
+        ({"groups": 3, "group": {"K": [64, 128]}}, "of 3 comparisons (K 64 to 128): +0.4 "),
+        (
+            {"groups": 3, "group": {"tau": 0.1, "K": [64, 128]}},
+            "of 3 comparisons (tau 0.1, K 64 to 128): +0.4 ",
+        ),
         ({"printed_effect": None}, "n = 5; smallest detectable effect 1.2"),
         ({"stand_in_for": "knn_top1"}, "; paper kNN at least +4.8; "),
         ({"printed_groups": 1}, "; paper +4.8; "),

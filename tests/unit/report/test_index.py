@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bench.analysis.claims import ClaimVerdict
+from bench.analysis.judged import ClaimVerdict
 from bench.papers.reader import PAPERS, load_paper
 from bench.report.questions import answers, questions
 from bench.report.scale_words import scale_words
@@ -146,7 +146,7 @@ def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
         "claim": question.claims[0], "check": check, "verdict": "fails", "groups": 1, "n": 5,
         "effect": (low + high) / 2, "low": low, "high": high, "threshold": 2.4,
         "smallest_effect": 0.9, "printed_effect": None, "stand_in_for": None, "level": 0.9,
-        "why": None, "sides": None, "others": [], "spread": None, "freedom": None,
+        "why": None, "sides": None, "others": [], "group": {}, "spread": None, "freedom": None,
     }  # fmt: skip
     summary = Summary(
         suite.name, "cifar", "small digits", "", "dcl", False, True, 1, 1, {}, frozenset(), {},
