@@ -54,6 +54,7 @@ class Answer:
     lines: list[str]  # an effect each, beside the paper's: of the checks that decide
     checks: int  # that answer
     is_smaller: bool = False  # the checks fail by the size that they ask for alone
+    noted: str | None = None  # the claim with the suite's notes on these numbers, if there are any
 
     @property
     def text(self) -> str:
@@ -111,7 +112,9 @@ def _answer(question: Question, summaries: Sequence[Summary], suite: Suite) -> A
             deciding = [row for row in rows if row["verdict"] == str(verdict)]
             lines = [_line(row) for row in deciding]
             smaller = verdict == ClaimVerdict.FAILS and all(map(_is_there, deciding))
-            return Answer(question, verdict, summary, lines[:MOST_LINES], len(rows), smaller)
+            noted = next((row["claim"] for row in deciding if row["notes"]), None)
+            shown = lines[:MOST_LINES]
+            return Answer(question, verdict, summary, shown, len(rows), smaller, noted)
     return Answer(question, ClaimVerdict.NOT_TESTED, None, [], 0)
 
 

@@ -128,6 +128,17 @@ def test_answers_come_from_the_results(image_site: Path) -> None:
     assert "Made-up Processor (CPU)" in text
 
 
+def test_an_answer_points_to_the_suites_note_on_it(image_site: Path) -> None:
+    """At the claim that it rests on, where the note stands; answers without one do not."""
+    text = (image_site / "index.md").read_text()
+    links = re.findall(r'<a href="([^"]+)">a note on', (image_site / "index.html").read_text())
+    assert 0 < len(links) == text.count("That page has a note on these numbers") < len(questions())
+    assert "a note on these numbers, below the claim `small-batch-cifar-stl10`." in text
+    for page, anchor in (link.split("#") for link in links):
+        section = (image_site / page).read_text().partition(f'id="{anchor}"')[2]
+        assert "<p>Note: cifar scale, <code>" in section.partition("</section>")[0]
+
+
 @pytest.mark.parametrize(
     ("low", "high", "text"),
     [
@@ -147,6 +158,7 @@ def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
         "effect": (low + high) / 2, "low": low, "high": high, "threshold": 2.4,
         "smallest_effect": 0.9, "printed_effect": None, "stand_in_for": None, "level": 0.9,
         "why": None, "sides": None, "others": [], "group": {}, "spread": None, "freedom": None,
+        "notes": [],
     }  # fmt: skip
     summary = Summary(
         suite.name, "cifar", "small digits", "", "dcl", False, True, 1, 1, {}, frozenset(), {},
@@ -155,6 +167,7 @@ def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
     (answer,) = answers([summary], [suite])
     assert answer.text == text
     assert answer.claims == {}
+    assert answer.noted is None
     unsure = row | {"verdict": "cannot tell here", "why": "dcl did not learn here"}
     (answer,) = answers([replace(summary, checks=[unsure])], [suite])
     assert answer.text.startswith("Cannot be decided")
