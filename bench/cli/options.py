@@ -14,6 +14,8 @@ from bench.errors import BenchError
 from bench.results.store import CellState, State
 from bench.text import plain_text
 
+MOST_FAILURES = 10  # lines of different ones
+
 SuiteName = Annotated[
     str,
     typer.Argument(
@@ -117,13 +119,16 @@ def failures_of(cells: Sequence[Cell], states: Sequence[CellState]) -> list[dict
 
 
 def print_failures(failures: Sequence[dict[str, Any]]) -> None:
-    """Print the first failures, a line each."""
-    for failure in failures[:10]:
-        log = f" (log: {failure['log']})" if failure["log"] else ""
-        line = f"{failure['reason']}: {failure['message']}{log}"
-        print(f"  {failure['id']} failed: {plain_text(line)}")
-    if len(failures) > 10:
-        print(f"  ... and {len(failures) - 10} more")
+    """Print the first failures, a line for all cells that failed by one message."""
+    alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for failure in failures:
+        alike.setdefault((failure["reason"], failure["message"]), []).append(failure)
+    for (reason, message), (first, *others) in [*alike.items()][:MOST_FAILURES]:
+        cells = f"{first['id']} and {len(others)} more" if others else first["id"]
+        log = f" (log: {first['log']})" if first["log"] else ""
+        print(f"  {cells} failed: {plain_text(f'{reason}: {message}{log}')}")
+    if left_out := sum(map(len, [*alike.values()][MOST_FAILURES:])):
+        print(f"  ... and {left_out} more")
     for reason in dict.fromkeys(failure["reason"] for failure in failures):
         if reason in REASONS:
             print(f"  {reason}: {REASONS[reason]}")

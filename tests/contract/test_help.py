@@ -143,7 +143,9 @@ def test_reasons_of_failures_are_explained_once(
 ) -> None:
     from bench.cli.options import print_failures
 
-    failure = {"id": "x", "reason": reason, "message": "m", "attempts": 1, "log": None}
-    print_failures([failure] * 12)
+    failure = {"id": "x", "reason": reason, "attempts": 1, "log": None}
+    print_failures([failure | {"message": str(i // 2)} for i in range(24)])
     out = capsys.readouterr().out
-    assert out.endswith(f"  ... and 2 more\n  {reason}: {told}\n")
+    assert out.count("\n") == 12
+    assert out.startswith(f"  x and 1 more failed: {reason}: 0\n")
+    assert out.endswith(f"9\n  ... and 4 more\n  {reason}: {told}\n")
