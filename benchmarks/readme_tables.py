@@ -16,10 +16,9 @@ from functools import cache
 from pathlib import Path
 from statistics import median
 
-from bench.analysis.evidence import Evidence
+from bench.analysis.evidence import Evidence, gather
 from bench.analysis.verdicts import Verdict
 from bench.cli.claims import describe_claims
-from bench.cli.evidence import evidence_of
 from bench.cli.selection import select_scales
 from bench.cli.workspace import Workspace, workspace_of
 from bench.estimate.machine import Machine
@@ -42,10 +41,10 @@ def evidence() -> list[Evidence]:
     """Return what the reference results say, of every suite and scale that they have cells of."""
     results, workspace = Results(REFERENCE), workspace_of(suites=SUITES, results=REFERENCE)
     return [
-        evidence_of(selection)
+        gather(chosen.suite, chosen.scale, chosen.cells, chosen.paper, results)
         for path in suite_paths(SUITES).values()
-        for selection in select_scales(path, workspace)
-        if results.finished(selection.cells)
+        for chosen in select_scales(path, workspace)
+        if results.finished(chosen.cells)
     ]
 
 

@@ -8,6 +8,7 @@ is called `cell`, metrics have their own names, and `metrics` says which columns
 import json
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 Row = dict[str, str]
 
@@ -65,6 +66,7 @@ def _plain(text: str) -> str:
     return value if bare else text
 
 
+@lru_cache(maxsize=2**16)  # tables hold millions of entries, few of them different
 def _json(text: str) -> str:
     """Return the JSON text of an entry, empty if it is."""
     return text if not text or _is_json(text) else json.dumps(text)
