@@ -80,7 +80,7 @@ chromium:
 	@command -v chromium >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends chromium; } >/dev/null 2>&1 || echo "Chromium cannot be installed here: its tests are skipped"
 
 test: $(TEST) slurm chromium
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --dist worksteal --durations=10 $(TEST_OPTIONS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal --durations=10 $(TEST_OPTIONS)
 
 # What is not marked slow: 60 CPU-seconds in all, which the last lines tell.
 test-fast: $(TEST)
