@@ -4,6 +4,7 @@ A change here is a change of science or of a format: it raises a version, and CH
 """
 
 import hashlib
+from pathlib import Path
 
 import pytest
 
@@ -151,6 +152,26 @@ EXPORTED = {
 """The first digits of the SHA-256 of each exported table of the reference runs."""
 
 
+IDS = Path(__file__).with_name("ids.txt")
+"""For each suite and scale: number of cells, and the start of the SHA-256 of their ids."""
+
+
+def ids_of_all_cells() -> str:
+    lines = []
+    for path in sorted((ROOT / "suites").glob("*.yaml")):
+        suite = load_suite(path)
+        for scale in suite.scales:
+            ids = [cell.id for cell in expand(suite, scale, path)]
+            digest = hashlib.sha256("\n".join(ids).encode()).hexdigest()[:16]
+            lines.append(f"{path.stem} {scale} {len(ids)} {digest}\n")
+    return "".join(lines)
+
+
+def test_ids_of_all_cells_of_all_suites_stay() -> None:
+    """`python -m tests.contract.test_frozen` writes the file anew; CHANGELOG says what moved."""
+    assert ids_of_all_cells() == IDS.read_text()
+
+
 @pytest.mark.parametrize(("name", "scale"), FIRST_CELLS)
 def test_ids_of_cells_stay(name: str, scale: str) -> None:
     path = ROOT / "suites" / f"{name}.yaml"
@@ -188,3 +209,7 @@ def test_cells_are_known_by_their_ids_under_earlier_versions(
     """Literal ids of version 1: what was computed then is told as stale, not as missing."""
     path = ROOT / "suites" / f"{name}.yaml"
     assert expand(load_suite(path), scale, path)[0].former_ids == [former]
+
+
+if __name__ == "__main__":
+    IDS.write_text(ids_of_all_cells())

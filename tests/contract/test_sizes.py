@@ -5,7 +5,7 @@ import ast
 from tests.fakes.paths import ROOT
 
 BENCH = ROOT / "bench"
-MOST_LINES = 300  # of a file
+MOST_LINES = 600  # of a file
 MOST_CODE_LINES = 40  # of a function, without its docstring, comments and empty lines
 LARGE_FILES: set[str] = set()
 LONG_FUNCTIONS: set[str] = set()
@@ -20,7 +20,7 @@ def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str
     return sum(bool(line.strip()) and not line.strip().startswith("#") for line in text)
 
 
-def test_files_are_at_most_300_lines() -> None:
+def test_files_are_at_most_600_lines() -> None:
     large = {
         str(path.relative_to(BENCH))
         for path in BENCH.rglob("*.py")
