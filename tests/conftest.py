@@ -10,11 +10,8 @@ from pathlib import Path
 import pytest
 
 from bench import cli
-from bench.cells import losses
-from bench.cells.requirements import belongs_with
-from bench.plugins.folders import plugin_folders
-from bench.plugins.objectives import declared_objectives
 from bench.suites import presets
+from bench.suites.shipped import plugin_folders
 from tests.fakes.slurm import MadeUpSlurm
 from tests.fakes.suites import SUITE
 from tests.fakes.workspace import Answer, Workspace
@@ -69,7 +66,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(folder)
     every = importlib.metadata.entry_points
     monkeypatch.setattr(
-        "bench.plugins.folders.entry_points",
+        "bench.suites.shipped.entry_points",
         lambda group: [p for p in every(group=group) if str(folder) in str(p.dist._path)],  # type: ignore[union-attr]
     )
     forget_plugins()
@@ -79,11 +76,8 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def forget_plugins() -> None:
     """Have plug-ins looked for anew."""
-    for kept in (
-        plugin_folders, declared_objectives, losses._plugin_losses, losses.number_names,
-        belongs_with, presets._installed_presets,
-    ):  # fmt: skip
-        kept.cache_clear()
+    plugin_folders.cache_clear()
+    presets._installed_presets.cache_clear()
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from bench.analysis.measured import Measured
 from bench.analysis.statistics import Interval
 from bench.cells.cell import Cell
 from bench.cells.coordinates import OWN_OF_LOSS, OWN_OF_METHOD
-from bench.cells.losses import number_names
 from bench.papers.reader import Claim
 from bench.suites.checks import Exceeds, Where
 from bench.suites.suite import Scalar
@@ -110,7 +109,7 @@ def lead(measured: Measured, setting: str, first: str, second: str, metric: str)
 
 def _unequal(setting: str, groups: Sequence[Group]) -> tuple[Unequal, ...]:
     """Return the settings, besides those that say what the two are, that differ in any group."""
-    own = _OWN[setting] | set(number_names()) | {setting, "seed"}
+    own = _OWN[setting] | {setting, "seed"}
     names = dict.fromkeys(n for g in groups for side in g.sides for c in side for n in c.settings)
     found = []
     for name in names:

@@ -11,7 +11,6 @@ from pydantic import NonNegativeInt, model_validator
 
 from bench.cells.costs import Costs
 from bench.cells.dataset_sizes import Demand
-from bench.plugins.folders import Plugin
 from bench.record import Record
 
 LARGEST_FLOAT = (2 - 2**-23) * 2.0**127  # of float32, in which cells compute
@@ -77,7 +76,6 @@ class Cell(Record, ABC):
     def former_ids(self) -> list[str]:
         """The ids that this cell had under earlier versions of its experiment."""
         fields = {name: getattr(self, name) for name in type(self).model_fields}
-        fields |= self.model_extra or {}
         earlier = (fields | {"version": v} for v in range(1, self.version))
         return [self.model_construct(**fields).id for fields in earlier]
 
@@ -99,11 +97,6 @@ class Cell(Record, ABC):
     def blocks(self) -> tuple[int, ...]:
         """How many numbers one cell fills in each tensor of a stack."""
         return ()
-
-    @property
-    def plugins(self) -> list[Plugin]:
-        """Installed distributions whose code computes it beside bench's."""
-        return []
 
     @property
     def stack_key(self) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from bench.cells.coordinates import Coordinates
-from bench.cells.losses import every_loss, loss_named
+from bench.cells.losses import LOSSES
 from bench.cells.requirements import DRAWN
 
 
@@ -104,9 +104,9 @@ def _check_neighbours(cell: Coordinates) -> None:
         )
     if cell.neighbour_sum is not None:
         need(
-            cell.negatives == "bank" and loss_named(cell.loss).closer,
+            cell.negatives == "bank" and LOSSES[cell.loss].closer,
             f"neighbours '{cell.neighbours}' needs negatives 'bank' and a loss out of "
-            + ", ".join(name for name, loss in every_loss() if loss.closer),
+            + ", ".join(name for name, loss in LOSSES.items() if loss.closer),
         )
     if cell.neighbours == "k-neighbourhood" and cell.neighbour_count is None:
         need(

@@ -7,7 +7,7 @@ whose settings a suite took over, and enters no id.
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import ConfigDict, model_validator
+from pydantic import model_validator
 
 from bench.cells.cell import Cell, identity
 from bench.cells.coordinates import EVALUATIONS, LABELS, Coordinates
@@ -37,11 +37,9 @@ from bench.cells.dataset_sizes import (
 from bench.cells.later import without_later
 from bench.cells.learning_rate import ruled
 from bench.cells.linear_protocols import LinearProtocol, linear_protocol, linear_record
-from bench.cells.losses import Q_B_BINS, loss_named, number_names
-from bench.cells.own_numbers import at_default, with_numbers
+from bench.cells.losses import Q_B_BINS
 from bench.cells.rules import check_agreement
 from bench.cells.warps import WARPS, warp_record
-from bench.plugins.folders import Plugin
 
 LOCAL_VIEWS = 6  # of multi-crop
 # kNN while training belongs to the training, so its protocol is no setting of an evaluation.
@@ -58,7 +56,6 @@ class Pretrain(Coordinates, Cell):
 
     has_presets: ClassVar[bool] = True
     is_evaluated: ClassVar[bool] = True  # whether its evaluations are made
-    model_config = ConfigDict(extra="allow")  # numbers of a plug-in's objective, and nothing else
     metrics: ClassVar[tuple[str, ...]] = (
         "train_loss", "surrogate", "mi_lower_bound", "q_b", "q_b_std", "q_b_cv", "q_b_mode",
         "grad_norm_q", "grad_norm_q_std", "grad_norm_last_block", "grad_norm_last_block_std",
@@ -80,10 +77,9 @@ class Pretrain(Coordinates, Cell):
     @model_validator(mode="before")
     @classmethod
     def _write_out_what_follows(cls, settings: Any) -> Any:
-        """Write out N, the learning rate and an objective's own numbers where they follow."""
+        """Write out N and the learning rate where they follow from other settings."""
         if not isinstance(settings, dict):
             return settings
-        settings = with_numbers(settings, cls.model_fields.keys(), cls.__name__)
         if settings.get("N") is None:
             settings = settings | {"N": settings.get("batch_size")}
         return settings | ruled(settings, settings["N"])
@@ -109,26 +105,9 @@ class Pretrain(Coordinates, Cell):
 
     @property
     def science(self) -> dict[str, Any]:
-        """Every field and number but the labels, and what came later at its default."""
-        fields = self.model_dump(mode="json")
-        left_out = LABELS | at_default(self.loss, self.model_extra or {})
-        return {
-            name: value
-            for name, value in without_later(fields, Pretrain).items()
-            if name not in left_out
-        }
-
-    @property
-    def plugins(self) -> list[Plugin]:
-        """The distribution that brings the objective, where bench does not."""
-        plugin = loss_named(self.loss).plugin
-        return [plugin] if plugin else []
-
-    @classmethod
-    def setting_names(cls) -> list[str]:
-        """Return the names a suite may set: fields, and numbers of plug-ins' objectives."""
-        fields = super().setting_names()
-        return [*fields, *sorted(number_names() - cls.model_fields.keys())]
+        """Every field except labels, and except later settings at their defaults."""
+        fields = self.model_dump(mode="json", exclude=set(LABELS))
+        return without_later(fields, Pretrain)
 
     @cached_property
     def training_id(self) -> str:
@@ -287,6 +266,5 @@ class Pretrain(Coordinates, Cell):
 def encoder_cell(cell: Pretrain) -> Pretrain:
     """Return the cell of `pretrain` with the encoder of a cell that has more settings."""
     settings = {name: getattr(cell, name) for name in Pretrain.model_fields}
-    settings |= cell.model_extra or {}
     version = Pretrain.model_fields["version"].default
     return Pretrain.model_validate(settings | {"experiment": "pretrain", "version": version})

@@ -1,10 +1,9 @@
 """Which settings have a meaning with some values of others alone, as far as tables can say."""
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, NamedTuple
 
-from bench.cells.losses import LOSSES, every_loss, loss_named, losses_that
+from bench.cells.losses import LOSSES, losses_that
 
 Values = tuple[str | None, ...]
 
@@ -95,21 +94,6 @@ BELONGS: dict[str, Belongs] = {
     "plateau_drops": Belongs("lr_schedule", ("plateau",)),
 }
 """Settings of `pretrain` that have a meaning with some values of another one alone."""
-
-
-@cache
-def belongs_with(loss: str | None) -> Mapping[str, Belongs]:
-    """Return BELONGS, with what an objective needs and may take if it is a plug-in's."""
-    if loss is None or loss in LOSSES or loss not in dict(every_loss()):
-        return BELONGS
-    declared = loss_named(loss)
-    rules = dict(BELONGS)
-    for name, rule in BELONGS.items():
-        if rule.other == "loss" and name in declared.needs:
-            rules[name] = rule._replace(needed=(*rule.needed, loss))
-        elif rule.other == "loss" and name in declared.may:
-            rules[name] = rule._replace(allowed=(*rule.allowed, loss))
-    return rules
 
 
 WITH_GRADIENT: dict[str, Belongs] = {

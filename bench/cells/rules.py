@@ -4,9 +4,9 @@ from bench.cells.architectures import SMALL_ALEXNET, alexnet_size
 from bench.cells.coordinates import Coordinates
 from bench.cells.learning_rate import check_rate, scaled_lr
 from bench.cells.linear_protocols import linear_protocol
-from bench.cells.losses import every_loss, loss_named
+from bench.cells.losses import LOSSES
 from bench.cells.negatives_rules import CHECKS_OF_NEGATIVES, need
-from bench.cells.requirements import WITH_GRADIENT, belongs_with, or_
+from bench.cells.requirements import BELONGS, WITH_GRADIENT, or_
 
 
 def check_agreement(cell: Coordinates) -> None:
@@ -16,7 +16,7 @@ def check_agreement(cell: Coordinates) -> None:
         ValueError: they do not; the first fault found, in one line.
     """
     settings = dict(cell)
-    for name, rule in belongs_with(cell.loss).items():
+    for name, rule in BELONGS.items():
         if not rule.holds(name, settings):
             state = "missing" if settings[name] is None else "given"
             where = f"; {name} is {state} with {rule.other} {or_((settings[rule.other],))}"
@@ -77,7 +77,7 @@ def _check_batch_norm(cell: Coordinates) -> None:
 
 
 def _check_objective(cell: Coordinates) -> None:
-    loss = loss_named(cell.loss)
+    loss = LOSSES[cell.loss]
     need(
         cell.tau is not None or "tau" not in loss.needs,
         f"tau is needed with loss '{cell.loss}'",
@@ -131,7 +131,7 @@ def _check_normaliser(cell: Coordinates) -> None:
 
 def _check_sample_set(cell: Coordinates) -> None:
     """Check what objectives over features see beside a query and its key."""
-    loss = loss_named(cell.loss)
+    loss = LOSSES[cell.loss]
     if loss.over == "similarities" or cell.loss == "align-uniform":
         return
     if loss.is_loss:
@@ -197,7 +197,7 @@ def _check_mixtures(cell: Coordinates) -> None:
     )
     if cell.cutmix or cell.views == "multi-crop":
         mixture = "cutmix" if cell.cutmix else "views 'multi-crop'"
-        linear = [name for name, loss in every_loss() if loss.linear]
+        linear = [name for name, loss in LOSSES.items() if loss.linear]
         parts = (cell.positive_gradient, cell.negative_gradient)
         need(
             parts[0] != "whitened" and parts[1] not in ("target", "variance"),

@@ -11,7 +11,6 @@ from typing import Any
 
 import typer
 
-from bench.cells.losses import every_loss
 from bench.cli.options import AsJson, answer
 from bench.cli.selection import select_scales
 from bench.cli.terminal import print_rows
@@ -20,12 +19,12 @@ from bench.environment import cores
 from bench.errors import BenchError, StoreError
 from bench.launch.devices import visible_gpus
 from bench.papers.reader import PAPERS, load_paper
-from bench.plugins.folders import GROUPS, Plugin, plugin_folders
 from bench.report.tables import Entry
 from bench.results.digests import DIGESTS
 from bench.results.inspect import Inspected, inspect
 from bench.results.store import Store
 from bench.suites.load import known_suites
+from bench.suites.shipped import GROUPS, plugin_folders
 from bench.text import counted
 
 PACKAGES = (
@@ -93,12 +92,11 @@ def _published() -> str:
 
 
 def _plugins() -> str:
-    """Name installed plug-ins and what they bring; their code is not loaded."""
-    brought: dict[Plugin, list[str]] = {}
+    """Name installed packages that bring suites or methods."""
+    brought: dict[str, list[str]] = {}
     for group in GROUPS:
         for plugin in dict.fromkeys(folder.plugin for folder in plugin_folders(group)):
             brought.setdefault(plugin, []).append(group.removeprefix("bench."))
-    every_loss()  # reads their declarations
     details = (f"{plugin}: {', '.join(sorted(kinds))}" for plugin, kinds in sorted(brought.items()))
     return "; ".join(details) or "none installed"
 

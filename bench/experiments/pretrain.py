@@ -252,7 +252,7 @@ def _train(
     home.write_encoder(training.online)
     shares = training.probes.distribution()
     arrays = {} if shares is None else {"q_b_histogram": shares.cpu().numpy()}
-    provenance = describe(device, torch.get_num_threads(), cell.plugins)
+    provenance = describe(device, torch.get_num_threads())
     provenance |= watch.record() | {"dataset": source.meta.fingerprint}
     provenance |= {"resumed_at": resumed_at or 0}  # the step from which its seconds count
     if ranks.many:

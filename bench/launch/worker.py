@@ -198,7 +198,7 @@ def provenance_of(device: str, spent: Record, cells: Sequence[Cell]) -> Record:
         spent: when it began, and each cell's share of the seconds.
         cells: the cells of the stack.
     """
-    return describe(device, THREADS, cells[0].plugins) | {  # a stack has one objective
+    return describe(device, THREADS) | {
         **spent,
         "stack": len(cells),
         "peak_memory_gb": peak_memory_gb(),

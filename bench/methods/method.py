@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from bench.cells.losses import loss_named
+from bench.cells.losses import LOSSES
 from bench.cells.pretrain import Pretrain
 from bench.data.draws import Draw
 from bench.data.streams import Purpose, stream
@@ -224,7 +224,7 @@ class Method:
         self, branch: Mapping[int, Tensor], key_ND: Tensor, a: int, F_DD: Tensor | None
     ) -> Samples:
         """Return the sample set of an objective over features, where it has one."""
-        loss = loss_named(self.cell.loss)
+        loss = LOSSES[self.cell.loss]
         if F_DD is not None:
             return Samples(correlation_DD=F_DD)
         if "correlation_DD" not in loss.sees:

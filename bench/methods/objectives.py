@@ -2,17 +2,15 @@
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from torch import Tensor
 
-from bench.cells.losses import Loss, Sees, loss_named
+from bench.cells.losses import LOSSES, Sees
 from bench.cells.pretrain import Pretrain
-from bench.errors import CellFailure
 from bench.losses import eqco_margin, neighbour_gain
 from bench.methods.negatives import Similarities
 from bench.methods.sample_sets import Samples
-from bench.plugins.load import load_function
 
 
 class Pair(NamedTuple):
@@ -41,9 +39,12 @@ Objective = Callable[[Pair], Tensor]
 
 def make_objective(cell: Pretrain) -> Objective:
     """Return the cell's objective: its function in `bench.losses` with the cell's settings."""
-    loss = loss_named(cell.loss)
-    function = _function(loss)
-    names = [n for n in (*loss.needs, *loss.may, *loss.numbers) if n != "alpha"]  # it is the margin
+    loss = LOSSES[cell.loss]
+    module, function_name = loss.function.split(".")
+    function: Callable[..., Tensor] = getattr(
+        import_module(f"bench.losses.{module}"), function_name
+    )
+    names = [n for n in (*loss.needs, *loss.may) if n != "alpha"]  # alpha gives the margin
     settings = {name: getattr(cell, name) for name in names}
     margin = margin_of(cell)
 
@@ -67,31 +68,6 @@ def make_objective(cell: Pretrain) -> Objective:
             if pair.similarities.near_NL is None
             else value_N - _gain(cell, pair.similarities)
         )
-
-    return objective
-
-
-def _function(loss: Loss) -> Callable[..., Tensor]:
-    """Return what computes an objective: a function of `bench.losses`, or of a plug-in."""
-    if loss.plugin is not None:
-        return _held_to_shape(loss, load_function(loss.function, loss.plugin))
-    module, name = loss.function.split(".")
-    function: Callable[..., Tensor] = getattr(import_module(f"bench.losses.{module}"), name)
-    return function
-
-
-def _held_to_shape(loss: Loss, function: Callable[..., Any]) -> Callable[..., Tensor]:
-    """Return the function of a plug-in, which has to answer one number per query."""
-
-    def objective(first: Tensor, second: Tensor, **settings: Any) -> Tensor:
-        value_N = function(first, second, **settings)
-        returned = tuple(value_N.shape) if isinstance(value_N, Tensor) else type(value_N).__name__
-        if returned != (len(first),):
-            raise CellFailure(
-                f"plug-in {loss.plugin}: {loss.function} returned {returned}, expected a tensor of "
-                f"shape ({len(first)},): the loss of each query"
-            )
-        return value_N  # type: ignore[no-any-return]
 
     return objective
 

@@ -4,7 +4,6 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 
 from bench import __version__
 from bench.files.regular import is_number
-from bench.plugins.folders import Plugin
 from bench.results.names import MOST_NAMES, is_name
 from bench.text import foreign_text
 
@@ -88,18 +86,17 @@ def _cpu_capability() -> str | None:
     return None if torch is None else str(torch.backends.cpu.get_cpu_capability())
 
 
-def describe(device: str, threads: int, plugins: Iterable[Plugin] = ()) -> dict[str, Any]:
+def describe(device: str, threads: int) -> dict[str, Any]:
     """Return what a result depends on beside its settings: code, packages, machine, device.
 
     Args:
         device: cpu or cuda.
         threads: of the process.
-        plugins: installed distributions whose code computed it beside bench's.
     """
     return {
         "code": _code(),
         "python": sys.version.split()[0],
-        "packages": {name: _version(name) for name in PACKAGES} | dict(plugins),
+        "packages": {name: _version(name) for name in PACKAGES},
         "machine": {
             "system": platform.system(),
             "architecture": platform.machine(),

@@ -3,11 +3,8 @@
 from typing import Any
 
 from bench.cells import CELLS
-from bench.cells.losses import every_loss
 from bench.suites.shared_scales import shipped_scales
 from bench.suites.suite_file import SuiteFile
-
-_NUMBER = {"type": ["number", "null"]}  # of a plug-in's objective
 
 
 def suite_schema() -> dict[str, Any]:
@@ -27,9 +24,7 @@ def _rule(experiment: str) -> dict[str, Any]:
     kind = CELLS[experiment]
     full = kind.model_json_schema()
     names = kind.setting_names()
-    settings = {name: full["properties"].get(name, _NUMBER) for name in names}
-    if "enum" in settings.get("loss", {}) and kind.has_presets:
-        settings["loss"] |= {"enum": [name for name, _ in every_loss()]}
+    settings = {name: full["properties"][name] for name in names}
     axes = {name: {"type": "array", "items": value} for name, value in settings.items()}
     closed = {"type": "object", "additionalProperties": False}
     return {

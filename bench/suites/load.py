@@ -7,9 +7,8 @@ from pydantic import ValidationError
 from bench.errors import SuiteError, choices
 from bench.files.validation_errors import explain
 from bench.files.yaml_file import load_yaml, yaml_files
-from bench.plugins.folders import plugin_folders
 from bench.suites.shared_scales import load_shared_scales
-from bench.suites.shipped import shipped_suites
+from bench.suites.shipped import plugin_folders, shipped_suites
 from bench.suites.suite import Suite
 from bench.suites.suite_file import SuiteFile
 
@@ -69,7 +68,7 @@ def known_suites(folder: Path) -> dict[str, Path]:
         SuiteError: there is no such folder, or two files of it, or two plug-ins, share a name.
     """
     here, installed = suite_paths(folder), dict[str, Path]()
-    for plugin, _, path in plugin_folders("bench.suites"):
+    for plugin, path in plugin_folders("bench.suites"):
         for name, file in suite_paths(path).items():
             if name in installed and name not in here:
                 raise SuiteError(

@@ -11,13 +11,13 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.cells.losses import LOSS_OPTIONS, kappa_of, number_names, numbers_of
-from bench.cells.requirements import DRAWN, WITH_GRADIENT, belongs_with
+from bench.cells.losses import LOSS_OPTIONS, kappa_of
+from bench.cells.requirements import BELONGS, DRAWN, WITH_GRADIENT
 from bench.errors import SuiteError, choices
 from bench.files.yaml_file import load_yaml
-from bench.plugins.folders import plugin_folders
 from bench.record import Record
 from bench.suites.named_files import read_entries, read_folder
+from bench.suites.shipped import plugin_folders
 from bench.suites.sources import Coordinate, read_coordinate
 from bench.suites.suite import Scalar
 
@@ -134,12 +134,9 @@ def filled(settings: dict[str, Any], known: Mapping[str, Preset]) -> dict[str, A
 
 def _is_stale(name: str, merged: dict[str, Any]) -> bool:
     """Return whether a preset's setting has no meaning any more with the others."""
-    if name in number_names():
-        return name not in numbers_of(merged.get("loss"))
     if name == "drawn":
         return merged["drawn"] not in DRAWN.get(str(merged.get("negatives")), ())
-    belongs = belongs_with(merged.get("loss"))
-    tables = [belongs, WITH_GRADIENT] if merged.get("loss") == "gradient" else [belongs]
+    tables = [BELONGS, WITH_GRADIENT] if merged.get("loss") == "gradient" else [BELONGS]
     return any(name in rules and not rules[name].has_meaning(merged) for rules in tables)
 
 

@@ -8,7 +8,6 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from bench.cells.axes import Comparison, DataAndViews, Encoder, Objective, Optimisation
-from bench.cells.losses import number_names
 from bench.errors import SuiteError, choices
 from bench.suites.agreement import agrees
 from bench.suites.suite import Scalar
@@ -56,7 +55,7 @@ def read_coordinate(name: str, written: Any, key_path: str, *, of_paper: bool = 
         SuiteError: there is no such setting, a value is not allowed, it has no source, or `why` is
             missing or explains nothing.
     """
-    if name not in COORDINATES and name not in number_names():
+    if name not in COORDINATES:
         raise SuiteError(f"{key_path}: unknown key. {choices(name, list(COORDINATES))}")
     if isinstance(written, dict):
         return _of_mapping(name, written, key_path)
@@ -101,8 +100,6 @@ def _check(name: str, value: Any, key_path: str) -> None:
 
 @cache
 def _of_field(name: str) -> TypeAdapter[Any]:
-    if name not in COORDINATES:  # a number of a plug-in's objective, whose bounds cells hold
-        return TypeAdapter(float | None)
     field = COORDINATES[name]
     typed: Any = Annotated[field.annotation, *(field.metadata or [None])]
     return TypeAdapter(typed)

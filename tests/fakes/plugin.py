@@ -1,4 +1,4 @@
-"""An installed package that brings an objective, a method and a suite, as files in a folder."""
+"""An installed package that brings a method and a suite, as files in folders."""
 
 from pathlib import Path
 
@@ -10,66 +10,44 @@ CODE = f"""from pathlib import Path
 
 Path(__file__).parents[1].joinpath("{MARKER}").write_text(__name__)
 """
-FUNCTION = '''
-
-def hinge(pos_N, neg_NK, *, slack, power):
-    """Return (slack + hardest negative - positive)_+ ^ power of each query."""
-    return (slack + neg_NK.amax(dim=-1) - pos_N).clamp(min=0) ** power
-'''
-OBJECTIVES = """hinge:
-  what: The hardest negative's violation of a margin
-  function: hinge_losses.losses:hinge
-  over: similarities
-  numbers:
-    slack: {what: "the margin, a difference of cosines", above: 0, at_most: 2}
-    power: {what: "of the violation", default: 1.0, at_least: 1}
-"""
-METHODS = """moco-hinge:
-  what: MoCo v2 under the hinge
+METHODS = """moco-cold:
+  what: MoCo v2 at a low temperature
   like: moco-v2
-  coordinates: {loss: [hinge, me], slack: [0.2, me], tau: [null, me]}
+  coordinates: {tau: [0.05, me]}
 """
-HINGE = changed(
+COLD = changed(
     DIGITS,
     {
-        "name": "hinge-slack",
-        "title": "The hinge's margin on digits",
-        "fixed.method": "moco-hinge",
+        "name": "cold",
+        "title": "A low temperature on digits",
+        "fixed.method": "moco-cold",
         "fixed.epochs": 1,
         "fixed.knn_k": 3,
-        "grid": {"slack": [0.1, 0.2]},
-        "tables": [{"title": "kNN", "metric": "knn_top1", "rows": ["slack"]}],
+        "grid": {"momentum": [0.9, 0.99]},
+        "tables": [{"title": "kNN", "metric": "knn_top1", "rows": ["momentum"]}],
     },
 )
 GROUPS = {
-    "bench.objectives": "hinge = hinge_losses.objectives",
-    "bench.methods": "hinge = hinge_losses.methods",
-    "bench.suites": "hinge = hinge_losses.suites",
+    "bench.methods": "cold = cold_methods.methods",
+    "bench.suites": "cold = cold_methods.suites",
 }
 
 
 def install_plugin(
-    folder: Path,
-    *,
-    objectives: str = OBJECTIVES,
-    groups: dict[str, str] = GROUPS,
-    name: str = "Hinge_Losses",
+    folder: Path, *, groups: dict[str, str] = GROUPS, name: str = "Cold_Methods"
 ) -> Path:
-    """Write what an installer leaves of the package `hinge_losses`; return its folder.
+    """Write what an installer leaves of the package `cold_methods`; return its folder.
 
     Args:
-        folder: what is put on the path.
-        objectives: the file of objectives.
+        folder: is put on the path.
         groups: entry points by group.
         name: of the distribution.
     """
-    package = folder / "hinge_losses"
+    package = folder / "cold_methods"
     texts = {
         "__init__.py": CODE,
-        "losses.py": CODE + FUNCTION,
-        "objectives/hinge.yaml": objectives,
-        "methods/hinge.yaml": METHODS,
-        "suites/hinge-slack.yaml": to_yaml(HINGE),
+        "methods/cold.yaml": METHODS,
+        "suites/cold.yaml": to_yaml(COLD),
     }
     for place, text in texts.items():
         path = package / place
