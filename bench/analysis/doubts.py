@@ -15,7 +15,7 @@ from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 from bench.cells.cell import Cell
-from bench.cells.dataset_sizes import training_images
+from bench.cells.datasets import training_images
 from bench.cells.pretrain import Pretrain
 from bench.cells.toys import GaussianMI, MarginCell, OptimalBound, VinceGaussian
 from bench.results.reader import Done, Finished, History

@@ -31,10 +31,10 @@ from bench.cells.costs import (
     read,
     steps,
 )
-from bench.cells.dataset_sizes import (
+from bench.cells.datasets import (
     GUESS,
+    DatasetInfo,
     Demand,
-    Size,
     accuracy_step,
     size_of,
     training_images,
@@ -173,7 +173,7 @@ class Baseline(Cell):
         return Network(self.arch, self.stem, self.width, self.image_size)
 
     @property
-    def _size(self) -> Size:
+    def _size(self) -> DatasetInfo:
         """The data set's, with the training images that are taken."""
         size = size_of(self.dataset, self.held_out) or GUESS
         return size._replace(train=self.train_images or size.train)

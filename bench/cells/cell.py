@@ -3,14 +3,15 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import NonNegativeInt, model_validator
 
 from bench.cells.costs import Costs
-from bench.cells.dataset_sizes import Demand
+from bench.cells.datasets import Demand
 from bench.record import Record
 
 LARGEST_FLOAT = (2 - 2**-23) * 2.0**127  # of float32, in which cells compute
@@ -170,6 +171,27 @@ class Cell(Record, ABC):
     def setting_names(cls) -> list[str]:
         """Return the names a suite may set, the seed left out (it has a key of its own)."""
         return [k for k in cls.model_fields if k not in ("experiment", "version", "seed")]
+
+
+def too_much(cell: Cell) -> str | None:
+    """Return the first setting that is above what the data set allows, in one line; None: none is.
+
+    Data sets of unknown size, such as folders of images, are passed over.
+    """
+    return next((reason for _, reason in _unmet(cell)), None)
+
+
+def impossible(cells: Iterable[Cell]) -> dict[str, int]:
+    """Return why cells cannot be computed with their data sets, in one line, and how many each."""
+    found = (next((why for fails, why in _unmet(cell) if fails), None) for cell in cells)
+    return Counter(why for why in found if why is not None)
+
+
+def _unmet(cell: Cell) -> Iterable[tuple[bool, str]]:
+    """Yield the settings that ask too much of the data set, and whether the cell fails by them."""
+    for d in cell.asked_of_data():
+        if d.value > d.most:
+            yield d.fails, f"{d.setting} {d.value}: {d.limit}"
 
 
 def varied_settings(cells: Sequence[Cell]) -> list[str]:

@@ -6,7 +6,7 @@ How long one unit of a term takes on a machine is fitted by `bench.estimate` to 
 from typing import NamedTuple
 
 from bench.cells.architectures import Stem, activations, features_of, multiply_adds, weights
-from bench.cells.dataset_sizes import STREAMED
+from bench.cells.datasets import streams
 from bench.cells.linear_protocols import LinearProtocol
 from bench.cells.warps import WARPS
 
@@ -169,7 +169,7 @@ def steps(count: float, views: str, images: float) -> Terms:
 
 def read(dataset: str, images: float) -> Terms:
     """Return the cost of so many images of a data set, before any view of them."""
-    where = "files" if dataset in STREAMED else "memory"
+    where = "files" if streams(dataset) else "memory"
     return {f"images from {where}": float(images)}
 
 

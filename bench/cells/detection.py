@@ -23,8 +23,7 @@ from bench.cells.architectures import (
 from bench.cells.axes import Fraction
 from bench.cells.cell import identity
 from bench.cells.costs import BACKWARD_TOO, KEPT, NUMBER_BYTES, Costs, Network, plus
-from bench.cells.dataset_sizes import Demand
-from bench.cells.detection_sets import GUESS, SIZES
+from bench.cells.datasets import BOXED_SETS, Demand
 from bench.cells.finetune import OF_EVALUATIONS
 from bench.cells.later import without_later
 from bench.cells.pretrain import Pretrain, encoder_cell
@@ -209,13 +208,13 @@ class Detection(Pretrain):
         """Images that the detector learns from, each as often as it is seen."""
         if self.detect_steps is not None:
             return float(self.detect_steps * self.detect_batch_size)
-        there = SIZES.get(self.detect_dataset, GUESS).train
+        there = BOXED_SETS.get(self.detect_dataset, BOXED_SETS["coco"]).train
         return float((self.detect_epochs or 0) * min(self.detect_images or there, there))
 
     @property
     def costs(self) -> Costs:
         """The training that cells share; the detector's, and the test."""
-        network, size = self.backbone, SIZES.get(self.detect_dataset, GUESS)
+        network, size = self.backbone, BOXED_SETS.get(self.detect_dataset, BOXED_SETS["coco"])
         seen, tested = self.images_seen, float(size.test)
         passes = (1 if self.frozen_backbone else BACKWARD_TOO) * seen + tested
         regions = self.sampled_regions * seen * BACKWARD_TOO + self.proposals * tested
@@ -256,7 +255,7 @@ class Detection(Pretrain):
     def asked_of_data(self) -> list[Demand]:
         """Return what the encoder's training asks of its data, and the detector of its images."""
         own = []
-        if (size := SIZES.get(self.detect_dataset)) is not None:
+        if (size := BOXED_SETS.get(self.detect_dataset)) is not None:
             limit = f"{self.detect_dataset} has {size.train} to train on"
             own = [Demand("detect_images", self.detect_images or 0, size.train, limit)]
         if self.start == "scratch":

@@ -18,7 +18,7 @@ from bench.cells.axes import Fraction, ViewSet
 from bench.cells.cell import identity
 from bench.cells.coordinates import EVALUATIONS
 from bench.cells.costs import Costs, draws_of, plus, read, steps
-from bench.cells.dataset_sizes import GUESS, Demand, size_of, training_images
+from bench.cells.datasets import GUESS, Demand, size_of, training_images
 from bench.cells.later import without_later
 from bench.cells.pretrain import Pretrain, encoder_cell
 from bench.cells.supervised import of_one_size

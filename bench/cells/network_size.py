@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 from bench.cells.axes import Encoder
 from bench.cells.cell import identity
 from bench.cells.costs import Costs
-from bench.cells.dataset_sizes import Demand
+from bench.cells.datasets import Demand
 from bench.cells.pretrain import Pretrain
 
 NETWORK = (*Encoder.model_fields, "image_size", "colour")

@@ -26,7 +26,7 @@ from bench.cells.costs import (
     steps,
     times,
 )
-from bench.cells.dataset_sizes import (
+from bench.cells.datasets import (
     GUESS,
     Demand,
     accuracy_step,

@@ -20,7 +20,7 @@ from bench.cells.architectures import Stem
 from bench.cells.axes import Fraction, ViewSet
 from bench.cells.cell import Cell, identity
 from bench.cells.costs import BACKWARD_TOO, Costs, Network, plus, read, steps
-from bench.cells.dataset_sizes import (
+from bench.cells.datasets import (
     GUESS,
     Demand,
     accuracy_step,

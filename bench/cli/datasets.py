@@ -1,16 +1,15 @@
 """`bench datasets`: the images there are."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from bench.cells.detection_sets import SHAPES, SIZES
+from bench.cells.datasets import BOXED_SETS, IMAGE_SETS, DatasetInfo
 from bench.cli.options import AsJson, answer
 from bench.cli.terminal import print_rows
-from bench.data.catalogue import CATALOGUE, DatasetInfo, image_folders
+from bench.data.catalogue import image_folders, is_present
 from bench.data.coco_layout import boxed_sets
 from bench.data.load import download
 from bench.report.tables import Entry
@@ -33,22 +32,29 @@ def datasets(
 def describe_datasets(root: Path) -> list[Record]:
     """Return every known data set, with boxes or without, and every folder of images in `root`."""
     boxed = boxed_sets(root)
-    there = [(info, info.present(root)) for info in CATALOGUE.values()]
-    there += [(_boxed(name, root), is_there) for name, is_there in boxed.items()]
-    there += [
-        (DatasetInfo(name, "images", None, None, None, str(path)), True)
+    records = [_known(info, is_present(info.name, root)) for info in IMAGE_SETS.values()]
+    records += [
+        _known(BOXED_SETS[name], is_there, how=f"{root / name} in COCO format")
+        if name in BOXED_SETS
+        else _record(name, "images with boxes", is_there, f"{root / name} in COCO format")
+        for name, is_there in boxed.items()
+    ]
+    return records + [
+        _record(name, "images", True, str(path))
         for name, path in image_folders(root).items()
         if path.name not in boxed
     ]
-    return [asdict(info) | {"present": is_there} for info, is_there in there]
 
 
-def _boxed(name: str, root: Path) -> DatasetInfo:
-    images = sum(SIZES[name]) if name in SIZES else None
-    what, how = "images with boxes", f"{root / name} in COCO format"
-    if name == SHAPES:
-        what, how = "drawn shapes with boxes", "drawn in code"
-    return DatasetInfo(name, what, images, None, None, how)
+def _known(info: DatasetInfo, is_there: bool, how: str = "") -> Record:
+    facts = {key: getattr(info, key) for key in ("images", "size_mb", "folder")}
+    facts |= {"classes": info.classes or None}
+    return _record(info.name, info.what, is_there, info.how or how) | facts
+
+
+def _record(name: str, what: str, is_there: bool, how: str) -> Record:
+    unknown: Record = {"images": None, "classes": None, "size_mb": None}
+    return {"name": name, "what": what, **unknown, "how": how, "folder": "", "present": is_there}
 
 
 def print_datasets(records: Sequence[Record]) -> None:

@@ -11,8 +11,7 @@ import typer
 from bench.analysis.departures import departures_of_scale
 from bench.analysis.needed_cells import Sets, needed_by_claims, needed_by_printed
 from bench.cells.baseline import settings_apart, without_baselines
-from bench.cells.cell import Cell
-from bench.cells.dataset_limits import impossible, too_much
+from bench.cells.cell import Cell, impossible, too_much
 from bench.cli.needed_data import missing_data
 from bench.cli.options import (
     AsJson,

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from bench.cells.cell import Cell
-from bench.cells.dataset_limits import impossible
+from bench.cells.cell import Cell, impossible
+from bench.cells.datasets import streams
 from bench.cells.step_kinds import without_graph
 from bench.cli.needed_data import missing_data
 from bench.cli.options import (
@@ -31,7 +31,6 @@ from bench.cli.plan import check_of_suite, within
 from bench.cli.plan_text import print_limited
 from bench.cli.selection import Selection, select, select_scales
 from bench.cli.show import MOST_LINES, measured_of, print_measured
-from bench.data.catalogue import streams
 from bench.environment import StepKind, place, seconds_between_checkpoints, step_kind
 from bench.errors import LaunchError, NothingMeasured
 from bench.files.messages import warn

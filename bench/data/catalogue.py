@@ -1,66 +1,21 @@
-"""The data sets that a cell may name, where each is looked for, and how to get it; no torch."""
+"""Where the files of each data set are looked for; no torch."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
-from bench.cells.dataset_sizes import STREAMED
+from bench.cells.datasets import IMAGE_SETS, WHERE, streams
 from bench.errors import DataError, DataMissing, choices
 
 PREFIX = "folder:"
-WHERE = "train/<wnid>/*.JPEG and val/<wnid>/*.JPEG"
 
 
-@dataclass(frozen=True)
-class DatasetInfo:
-    """One data set: `images` counts all of its parts, `size_mb` is what it takes on disk.
-
-    None: not known.
-    """
-
-    name: str
-    what: str
-    images: int | None
-    classes: int | None
-    size_mb: int | None
-    how: str  # to get it
-    folder: str = ""  # below the root, of those that torchvision downloads
-
-    def present(self, root: Path) -> bool:
-        """Return whether its folders are there; no file is opened."""
-        try:
-            check_present(self.name, root)
-        except DataMissing:
-            return False
-        return True
-
-
-_GET = "bench datasets --get"
-CATALOGUE = {
-    info.name: info
-    for info in (
-        DatasetInfo("digits", "digits, 16x16", 1797, 10, 0, "comes with scikit-learn"),
-        DatasetInfo(
-            *("cifar10", "photographs, 32x32", 60_000, 10, 170),
-            *(f"{_GET} cifar10", "cifar-10-batches-py"),
-        ),
-        DatasetInfo(
-            *("cifar100", "photographs, 32x32", 60_000, 100, 169),
-            *(f"{_GET} cifar100", "cifar-100-python"),
-        ),
-        DatasetInfo(
-            *("stl10", "photographs, 96x96, most unlabelled", 113_000, 10, 2640),
-            *(f"{_GET} stl10", "stl10_binary"),
-        ),
-        DatasetInfo("imagenet100", "photographs", 131_689, 100, 15_000, WHERE),
-        DatasetInfo("imagenet1k", "photographs", 1_331_167, 1000, 150_000, WHERE),
-    )
-}
-
-
-def streams(name: str) -> bool:
-    """Return whether the data set is too large for memory and streams from disk."""
-    return name in STREAMED
+def is_present(name: str, root: Path) -> bool:
+    """Return whether the folders of a data set are there; no file is opened."""
+    try:
+        check_present(name, root)
+    except DataMissing:
+        return False
+    return True
 
 
 def check_present(name: str, root: Path) -> None:
@@ -72,13 +27,12 @@ def check_present(name: str, root: Path) -> None:
     """
     if name.startswith(PREFIX):
         check_folder(folder_name(name), root)
-    elif name not in CATALOGUE:
-        allowed = choices(name, [*CATALOGUE, f"{PREFIX}<name>"])
+    elif name not in IMAGE_SETS:
+        allowed = choices(name, [*IMAGE_SETS, f"{PREFIX}<name>"])
         raise DataError(f"{name}: unknown data set. {allowed}")
     elif streams(name):
         imagenet_folder(name, root)
-    elif not (root / CATALOGUE[name].folder).is_dir() and name != "digits":
-        info = CATALOGUE[name]
+    elif (info := IMAGE_SETS[name]).folder and not (root / info.folder).is_dir():
         remedy = f"'{info.how}' downloads it there ({info.size_mb} MB)"
         raise DataMissing(f"{name}: not found in {root}. {remedy}.")
 

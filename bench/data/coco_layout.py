@@ -7,7 +7,7 @@
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from bench.cells.detection_sets import SHAPES, SIZES
+from bench.cells.datasets import BOXED_SETS, SHAPES
 from bench.errors import DataMissing
 
 Part = Literal["train", "test"]
@@ -63,7 +63,7 @@ def check_boxed(name: str, root: Path) -> None:
 def boxed_sets(root: Path) -> dict[str, bool]:
     """Return whether the data sets with boxes are there: the known ones, and folders below root."""
     folders = sorted(path.parent.name for path in root.glob("*/annotations") if path.is_dir())
-    return {name: _is_there(name, root) for name in (*SIZES, *folders)}
+    return {name: _is_there(name, root) for name in (*BOXED_SETS, *folders)}
 
 
 def _is_there(name: str, root: Path) -> bool:

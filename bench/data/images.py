@@ -12,12 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bench.cells.datasets import Triple
 from bench.data.streams import Purpose, stream
 
-IMAGENET_MEAN = (0.485, 0.456, 0.406)  # of torchvision's models, the field's constants
-IMAGENET_STD = (0.229, 0.224, 0.225)
 DIGITS_SEED = 1797  # of the split of `digits`, the same for every cell
-Triple = tuple[float, float, float]
 
 
 @dataclass(frozen=True, eq=False)

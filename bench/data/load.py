@@ -1,13 +1,20 @@
 """Any data set that fits in memory, by its name."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-from bench.cells.detection_sets import SIZES
-from bench.data.catalogue import CATALOGUE, PREFIX, check_present, folder_name, streams
+from bench.cells.datasets import BOXED_SETS, IMAGE_SETS
+from bench.data.catalogue import PREFIX, check_present, folder_name
 from bench.data.coco_layout import check_boxed
 from bench.data.folders import load_folder
 from bench.data.images import Images, load_digits
 from bench.data.torchvision_sets import download_torchvision, load_torchvision
+
+LOADERS: dict[str, Callable[[str, Path], Images]] = {
+    "digits": lambda _name, _root: load_digits(),
+    "torchvision": load_torchvision,
+}
+"""Readers of data sets that fit in memory, from a name and the folder of data sets."""
 
 
 def load_images(name: str, root: Path) -> Images:
@@ -20,13 +27,12 @@ def load_images(name: str, root: Path) -> Images:
         ValueError: it is one of those that stream.
     """
     check_present(name, root)
-    if streams(name):
-        raise ValueError(f"{name} does not fit in memory; use load_files of bench.data.streaming")
-    if name == "digits":
-        return load_digits()
     if name.startswith(PREFIX):
         return load_folder(folder_name(name), root)
-    return load_torchvision(name, root)
+    loader = IMAGE_SETS[name].loader
+    if loader not in LOADERS:
+        raise ValueError(f"{name} does not fit in memory; use load_files of bench.data.streaming")
+    return LOADERS[loader](name, root)
 
 
 def download(name: str, root: Path) -> None:
@@ -36,9 +42,9 @@ def download(name: str, root: Path) -> None:
         DataError: the network or the disk fails, or the name is unknown.
         DataMissing: the data set has to be put there by hand, and is not; the line says where.
     """
-    if name in CATALOGUE and CATALOGUE[name].folder:
+    if name in IMAGE_SETS and IMAGE_SETS[name].torchvision:
         download_torchvision(name, root)
-    elif name in SIZES:
+    elif name in BOXED_SETS:
         check_boxed(name, root)
     else:
         check_present(name, root)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bench.cells.detection_sets import SHAPES
+from bench.cells.datasets import SHAPES
 from bench.data.boxed import BoxedSet
 from bench.data.coco_folder import load_coco_folder
 from bench.data.shapes import draw_shapes

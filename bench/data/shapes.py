@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from pycocotools import mask as rle
 
-from bench.cells.detection_sets import SHAPES, SIZES
+from bench.cells.datasets import BOXED_SETS, SHAPES
 from bench.data.boxed import BoxedPart, BoxedSet, Pixels
 from bench.data.images import fingerprint_of
 from bench.data.streams import Purpose, stream
@@ -23,7 +23,7 @@ GRAIN = 12  # standard deviation of a pixel of the ground
 @cache
 def draw_shapes() -> BoxedSet:
     """Return the data set, which is the same everywhere."""
-    size = SIZES[SHAPES]
+    size = BOXED_SETS[SHAPES]
     parts = [_part(which, count) for which, count in enumerate((size.train, size.test))]
     told = (json.dumps(part.annotations, sort_keys=True).encode() for part in parts)
     pixels = (part.read(i).tobytes() for part in parts for i in range(len(part.images)))

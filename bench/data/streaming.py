@@ -19,10 +19,11 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from bench.data.catalogue import WHERE, imagenet_folder
+from bench.cells.datasets import IMAGENET_MEAN, IMAGENET_STD, WHERE, Triple
+from bench.data.catalogue import imagenet_folder
 from bench.data.decode import centre_crop, read_image
 from bench.data.folders import Files, class_names, list_files
-from bench.data.images import IMAGENET_MEAN, IMAGENET_STD, Triple, fingerprint_of
+from bench.data.images import fingerprint_of
 from bench.errors import DataTorn
 
 Numbers = npt.NDArray[np.float64]

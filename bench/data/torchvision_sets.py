@@ -6,40 +6,32 @@ from typing import Any
 import numpy as np
 import torch
 
+from bench.cells.datasets import IMAGE_SETS
 from bench.data.download import Archive, fetch
-from bench.data.images import IMAGENET_MEAN, IMAGENET_STD, Images, Split, fingerprint_of
+from bench.data.images import Images, Split, fingerprint_of
 from bench.errors import DataError, DataTorn
 from bench.files.messages import tell
 
-CLASSES = {"cifar10": "CIFAR10", "cifar100": "CIFAR100", "stl10": "STL10"}
-# Mean and std over all pixels of CIFAR's 50,000 training images (Krizhevsky, 2009), to four digits;
-# for STL-10 the field uses ImageNet's.
-STATISTICS = {
-    "cifar10": ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)),
-    "cifar100": ((0.5071, 0.4865, 0.4409), (0.2673, 0.2564, 0.2762)),
-    "stl10": (IMAGENET_MEAN, IMAGENET_STD),
-}
-
 
 def load_torchvision(name: str, root: Path) -> Images:
-    """Return one of `CLASSES` from `root`, its checksums tested; nothing is downloaded.
+    """Return CIFAR-10, CIFAR-100 or STL-10 from `root` once its checksums are tested.
 
     Raises:
         DataTorn: a file is missing or differs from the published one.
     """
     source = _source(name)
-    splits = ("train", "test", "unlabeled") if name == "stl10" else (True, False)
+    info = IMAGE_SETS[name]
+    splits = ("train", "test", "unlabeled") if info.unlabeled else (True, False)
     try:
         train, test, *rest = [_split(source(root, split)) for split in splits]
     except RuntimeError as fault:
         raise DataTorn(f"{_torn_file(source, root)}: {_remedy(name)}") from fault
-    mean, std = STATISTICS[name]
     return Images(
         name=name,
-        classes=100 if name == "cifar100" else 10,
+        classes=info.classes,
         image_size=train.pixels.shape[-1],
-        mean=mean,
-        std=std,
+        mean=info.mean,
+        std=info.std,
         fingerprint=fingerprint_of(f"{f} {md5}".encode() for f, md5 in _checksums(source)),
         train=train,
         test=test,
@@ -48,7 +40,7 @@ def load_torchvision(name: str, root: Path) -> Images:
 
 
 def download_torchvision(name: str, root: Path) -> None:
-    """Fetch one of `CLASSES` into `root`, unpack it and test its checksums.
+    """Fetch CIFAR-10, CIFAR-100 or STL-10 into `root`, unpack it and test its checksums.
 
     Nothing is fetched where the data set, or its archive, is there and whole.
 
@@ -75,7 +67,7 @@ def download_torchvision(name: str, root: Path) -> None:
 def _source(name: str) -> Any:
     from torchvision import datasets  # type: ignore[import-untyped, unused-ignore] # slow to import
 
-    return getattr(datasets, CLASSES[name])
+    return getattr(datasets, IMAGE_SETS[name].torchvision)
 
 
 def _split(read: Any) -> Split:

@@ -10,7 +10,7 @@ from torch import nn
 
 from bench.cells.architectures import multiply_adds
 from bench.cells.cell import Cell
-from bench.data.catalogue import streams
+from bench.cells.datasets import streams
 from bench.experiments.outcome import Clock
 from bench.train.sources import Shown, Source
 from bench.train.trainable import Trainable

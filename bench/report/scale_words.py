@@ -4,20 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench.cells.cell import Cell
+from bench.cells.datasets import words_of
 from bench.text import counted
 
 PUBLISHED = "published protocol"
 REDUCED = "reduced protocol"
 MOST_PHRASES = 2  # of data sets
-DATASETS = {
-    "cifar10": "CIFAR-10",
-    "cifar100": "CIFAR-100",
-    "stl10": "STL-10",
-    "imagenet1k": "ImageNet",
-    "imagenet100": "ImageNet-100",
-    "shapes": "drawn shapes",
-    "coco": "COCO",
-}
 NETWORKS = {"resnet18": "ResNet-18", "resnet20": "ResNet-20", "resnet50": "ResNet-50"}
 
 
@@ -48,13 +40,13 @@ def data_words(settings: dict[str, Any]) -> str | None:
     if name is None:
         return None
     images = settings.get("train_images")
-    data = DATASETS.get(name, name)
+    data = words_of(name)
     words = f"{images:,} images of {data}" if images else data
     size, network = settings.get("image_size"), settings.get("arch")
     words += f" at {size}x{size}" if size else ""
     words = f"{words}, {NETWORKS.get(network, network)}{_kind(network)}" if network else words
     boxed = settings.get("detect_dataset")
-    return f"{DATASETS.get(boxed, boxed)} after {words}" if boxed else words
+    return f"{words_of(boxed)} after {words}" if boxed else words
 
 
 def _kind(network: str) -> str:

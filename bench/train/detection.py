@@ -14,9 +14,9 @@ from pycocotools import mask as rle
 from torch import Tensor
 from torch.optim import Optimizer
 
+from bench.cells.datasets import IMAGENET_MEAN, IMAGENET_STD
 from bench.cells.detection import DROP, MASK, Detection
 from bench.data.boxed import BoxedPart, BoxedSet
-from bench.data.images import IMAGENET_MEAN, IMAGENET_STD
 from bench.data.streams import Purpose, stream
 from bench.environment import StepKind, cores
 from bench.errors import DataFailure

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from bench.data.images import Triple
+from bench.cells.datasets import Triple
 from bench.data.views import scaled_lab
 
 

@@ -11,12 +11,11 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from bench.cells.datasets import IMAGE_SETS, Triple
 from bench.cells.pretrain import Pretrain
-from bench.data.catalogue import PREFIX, streams
+from bench.data.catalogue import PREFIX
 from bench.data.decode import centre_crop
-from bench.data.images import IMAGENET_MEAN, IMAGENET_STD, Triple
 from bench.data.load import load_images
-from bench.data.torchvision_sets import STATISTICS
 from bench.train.pixels import at_size, normalised
 from bench.train.sources import SHORTER_SIDE
 
@@ -79,11 +78,11 @@ def preprocessing_of(cell: Pretrain, root: Path) -> Preprocessing:
         DataError: the mean and deviation of a `folder:` are its own, and it is not there.
     """
     crop = None
-    if cell.dataset in STATISTICS:
-        mean, std = STATISTICS[cell.dataset]
-    elif streams(cell.dataset):
-        mean, std = IMAGENET_MEAN, IMAGENET_STD
-        crop = (round(cell.image_size * SHORTER_SIDE), cell.image_size)
+    info = IMAGE_SETS.get(cell.dataset)
+    if info is not None and info.loader != "digits":
+        mean, std = info.mean, info.std
+        if info.loader == "imagenet":
+            crop = (round(cell.image_size * SHORTER_SIDE), cell.image_size)
     else:
         images = load_images(cell.dataset, root)
         mean, std = images.mean, images.std

@@ -12,7 +12,7 @@ from bench.analysis.judged import ClaimVerdict
 from bench.analysis.verdicts import Verdict
 from bench.cells import CELLS
 from bench.cells.cell import Cell
-from bench.cells.dataset_sizes import SIZES
+from bench.cells.datasets import IMAGE_SETS
 from bench.papers.reader import load_paper
 from bench.report.measured import measured_records, measured_table
 from bench.report.tables import make_tables
@@ -133,7 +133,7 @@ def test_what_means_nothing_is_found_and_nothing_else(name: str) -> None:
 
 
 def test_the_ceilings_of_the_digits_are_those_of_their_images() -> None:
-    assert round(math.log(SIZES["digits"].train), 2) == 7.21
+    assert round(math.log(IMAGE_SETS["digits"].train), 2) == 7.21
 
 
 def test_what_is_left_is_believed_in_histories_too() -> None:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from bench.cells import CELLS
-from bench.cells.cell import Cell
-from bench.cells.dataset_limits import impossible, too_much
+from bench.cells.cell import Cell, impossible, too_much
 from bench.cells.stacks import make_stacks
 from bench.cells.supervised import Supervised
 from bench.experiments import probe_of

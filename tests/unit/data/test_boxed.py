@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bench.cells.detection_sets import SHAPES, SIZES
+from bench.cells.datasets import BOXED_SETS, SHAPES
 from bench.data.boxed import BoxedPart
 from bench.data.coco_folder import read_annotations
 from bench.data.coco_layout import check_boxed
@@ -197,7 +197,8 @@ def test_files_that_do_not_fit_are_named(tmp_path: Path) -> None:
 def test_shapes_are_drawn_alike_and_their_masks_fit_their_boxes() -> None:
     shapes = draw_shapes()
     assert shapes.fingerprint == draw_shapes.__wrapped__().fingerprint
-    assert (len(shapes.train.images), len(shapes.test.images)) == SIZES[SHAPES]
+    known = BOXED_SETS[SHAPES]
+    assert (len(shapes.train.images), len(shapes.test.images)) == (known.train, known.test)
     assert set(shapes.train.labels.values()) == {1, 2, 3} == set(range(1, len(KINDS) + 1))
     for row in range(20):
         objects, pixels = shapes.train.objects(row, with_masks=True), shapes.train.read(row)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bench.cells.dataset_sizes import size_of
+from bench.cells.datasets import size_of
 from bench.data.folders import Files
 from bench.data.held_out import with_files_held_out, with_held_out
 from bench.data.images import load_digits

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from bench.data.catalogue import CATALOGUE, check_present, streams
+from bench.cells.datasets import IMAGE_SETS, streams
+from bench.data.catalogue import check_present, is_present
 from bench.data.images import Images, channel_statistics, fingerprint_of, load_digits
 from bench.data.load import download, load_images
 from bench.errors import DataError, DataMissing, DataTorn
@@ -188,18 +189,18 @@ def test_a_mistake_is_told_before_and_while_loading(name: str) -> None:
 
 
 def test_the_catalogue_knows_what_is_there(tmp_path: Path) -> None:
-    assert [name for name, info in CATALOGUE.items() if info.present(tmp_path)] == ["digits"]
-    assert CATALOGUE["digits"].present(tmp_path / "nowhere")
+    assert [name for name in IMAGE_SETS if is_present(name, tmp_path)] == ["digits"]
+    assert is_present("digits", tmp_path / "nowhere")
     (tmp_path / "cifar-100-python").mkdir()
     (tmp_path / "imagenet1k" / "train").mkdir(parents=True)
-    assert CATALOGUE["cifar100"].present(tmp_path)
-    assert not CATALOGUE["imagenet100"].present(tmp_path)
+    assert is_present("cifar100", tmp_path)
+    assert not is_present("imagenet100", tmp_path)
     (tmp_path / "imagenet1k" / "val").mkdir()
-    assert CATALOGUE["imagenet100"].present(tmp_path)
+    assert is_present("imagenet100", tmp_path)
 
 
 def test_only_imagenet_streams(tmp_path: Path) -> None:
-    names = [*CATALOGUE, "folder:imagenet1k"]
+    names = [*IMAGE_SETS, "folder:imagenet1k"]
     assert [name for name in names if streams(name)] == ["imagenet100", "imagenet1k"]
     for part in ("train", "val"):
         (tmp_path / "imagenet1k" / part).mkdir(parents=True)

@@ -9,7 +9,7 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor, nn
 
-from bench.cells.dataset_limits import too_much
+from bench.cells.cell import too_much
 from bench.cells.detection import OF_BOXES, Detection
 from bench.cells.pretrain import Pretrain
 from bench.data.boxed import BoxedPart

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from scipy.optimize import minimize
 from torch import Tensor, nn
 
-from bench.cells.dataset_limits import too_much
+from bench.cells.cell import too_much
 from bench.cells.finetune import FineTune
 from bench.cells.pretrain import Pretrain
 from bench.cells.supervised import Supervised

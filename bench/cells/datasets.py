@@ -1,0 +1,210 @@
+"""The known data sets in one table, and what the settings of a cell ask of their sizes.
+
+A data set that one of the loaders reads is one entry in `_KNOWN`; a new kind of file needs a loader
+in `bench/data/load.py` as well.
+"""
+
+from typing import Literal, NamedTuple
+
+Triple = tuple[float, float, float]
+IMAGENET_MEAN = (0.485, 0.456, 0.406)  # constants of torchvision's models, which the field uses
+IMAGENET_STD = (0.229, 0.224, 0.225)
+WHERE = "train/<wnid>/*.JPEG and val/<wnid>/*.JPEG"
+
+
+class DatasetInfo(NamedTuple):
+    """Facts of one data set."""
+
+    name: str
+    words: str  # its name in sentences
+    what: str  # the kind of images
+    train: int
+    test: int
+    classes: int  # 0: not stated
+    size_mb: int | None  # on disk; None: not stated
+    how: str  # to get it
+    loader: Literal["digits", "torchvision", "imagenet", "shapes", "coco"]
+    unlabeled: int = 0  # images without labels, beside the training images
+    torchvision: str = ""  # its class in torchvision.datasets
+    folder: str = ""  # of torchvision's files, below the folder of data sets
+    mean: Triple = IMAGENET_MEAN  # of each channel, of pixels in [0, 1]
+    std: Triple = IMAGENET_STD
+
+    @property
+    def images(self) -> int:
+        """Images of all parts."""
+        return self.train + self.test + self.unlabeled
+
+    @property
+    def has_boxes(self) -> bool:
+        """Whether detectors learn from it, and encoders do not."""
+        return self.loader in ("shapes", "coco")
+
+
+_GET = "bench datasets --get"
+# Mean and std over all pixels of CIFAR's 50,000 training images (Krizhevsky, 2009), to four digits.
+_KNOWN = (
+    DatasetInfo(
+        "digits", "digits", "digits, 16x16", 1347, 450, 10, 0, "comes with scikit-learn", "digits"
+    ),
+    DatasetInfo(
+        "cifar10", "CIFAR-10", "photographs, 32x32", 50_000, 10_000, 10, 170, f"{_GET} cifar10",
+        "torchvision", torchvision="CIFAR10", folder="cifar-10-batches-py",
+        mean=(0.4914, 0.4822, 0.4465), std=(0.2470, 0.2435, 0.2616),
+    ),
+    DatasetInfo(
+        "cifar100", "CIFAR-100", "photographs, 32x32", 50_000, 10_000, 100, 169,
+        f"{_GET} cifar100", "torchvision", torchvision="CIFAR100", folder="cifar-100-python",
+        mean=(0.5071, 0.4865, 0.4409), std=(0.2673, 0.2564, 0.2762),
+    ),
+    DatasetInfo(
+        "stl10", "STL-10", "photographs, 96x96, most unlabelled", 5000, 8000, 10, 2640,
+        f"{_GET} stl10", "torchvision", 100_000, torchvision="STL10", folder="stl10_binary",
+    ),
+    DatasetInfo(
+        "imagenet100", "ImageNet-100", "photographs", 126_689, 5000, 100, 15_000, WHERE, "imagenet"
+    ),
+    DatasetInfo(
+        "imagenet1k", "ImageNet", "photographs", 1_281_167, 50_000, 1000, 150_000, WHERE,
+        "imagenet",
+    ),
+    DatasetInfo(
+        "shapes", "drawn shapes", "drawn shapes with boxes", 200, 100, 0, None, "drawn in code",
+        "shapes",
+    ),
+    DatasetInfo("coco", "COCO", "images with boxes", 118_287, 5000, 0, None, "", "coco"),
+    DatasetInfo("voc07", "VOC 2007", "images with boxes", 5011, 4952, 0, None, "", "coco"),
+    DatasetInfo(
+        "voc07+12", "VOC 2007+2012", "images with boxes", 16_551, 4952, 0, None, "", "coco"
+    ),
+)  # fmt: skip
+IMAGE_SETS = {info.name: info for info in _KNOWN if not info.has_boxes}
+"""Data sets that encoders learn from, by name."""
+BOXED_SETS = {info.name: info for info in _KNOWN if info.has_boxes}
+"""Data sets with boxes and masks, by name; any folder in COCO format is another one."""
+SHAPES = "shapes"
+GUESS = IMAGE_SETS["cifar10"]  # for a data set of unknown size, such as a folder of images
+
+
+def words_of(dataset: str) -> str:
+    """Return what sentences call a data set."""
+    info = IMAGE_SETS.get(dataset) or BOXED_SETS.get(dataset)
+    return info.words if info else dataset
+
+
+def streams(dataset: str) -> bool:
+    """Return whether a data set is too large for memory, so its images are decoded as needed."""
+    return dataset in IMAGE_SETS and IMAGE_SETS[dataset].loader == "imagenet"
+
+
+_OF_TEST_IMAGES = ("knn_top", "linear_top", "online_linear_top", "test_top")
+_OF_WARPED_IMAGES = ("warped_knn_top", "warped_linear_top")
+
+
+def size_of(dataset: str, held_out: float | None = None) -> DatasetInfo | None:
+    """Return the facts of a data set; None if it is not known.
+
+    With `held_out`, that share of the training images is the test part, up to one image per class.
+    """
+    size = IMAGE_SETS.get(dataset)
+    if size is None or held_out is None:
+        return size
+    out = round(held_out * size.train)
+    return size._replace(train=size.train - out, test=out)
+
+
+def accuracy_step(
+    dataset: str, metric: str, held_out: float | None = None, warps: int = 1
+) -> float | None:
+    """Return the percent that one test image is worth to an accuracy; None where not known.
+
+    Args:
+        dataset: its name.
+        metric: the accuracy.
+        held_out: see `size_of`.
+        warps: draws of a warp per test image.
+    """
+    size = size_of(dataset, held_out)
+    if size is None or not metric.startswith(_OF_TEST_IMAGES + _OF_WARPED_IMAGES):
+        return None
+    return 100 / (size.test * (warps if metric.startswith(_OF_WARPED_IMAGES) else 1))
+
+
+def images_there(
+    dataset: str, pretrain_on: str = "train", held_out: float | None = None
+) -> int | None:
+    """Return how many images there are to train on; None where the data set is not known.
+
+    Args:
+        dataset: name of the data set.
+        pretrain_on: the part or parts to train on.
+        held_out: share of the training part that is kept back; None: nothing.
+    """
+    size = size_of(dataset, held_out)
+    if size is None:
+        return None
+    return size.train + (size.unlabeled if pretrain_on == "train+unlabeled" else 0)
+
+
+class Demand(NamedTuple):
+    """What a setting asks of a data set."""
+
+    setting: str
+    value: int
+    most: int  # that the data set allows
+    limit: str  # why no more, in words
+    fails: bool = True  # whether the cell cannot be computed with more
+
+
+class TrainingImages(NamedTuple):
+    """How many images of a data set of known size a cell trains on."""
+
+    dataset: str
+    available: int
+    taken: int
+
+    @property
+    def limit(self) -> str:
+        """What their number comes from, in words."""
+        if self.taken == self.available:
+            return f"{self.dataset} has {self.available}"
+        return f"train_images is {self.taken}"
+
+    def demand(self, setting: str, value: int | None, most: int | None = None) -> Demand:
+        """Return what a setting asks of these images, or of the `most` of them that count.
+
+        Args:
+            setting: name of the setting.
+            value: how many images it asks for; None: none.
+            most: how many of the images count; None: all.
+        """
+        return Demand(setting, value or 0, self.taken if most is None else most, self.limit)
+
+    def demands(self, batch_size: int, N: int) -> list[Demand]:
+        """Return what every training asks: so many images, and one step of N."""
+        enough = f"{self.dataset} has {self.available} to train on"
+        return [
+            Demand("train_images", self.taken, self.available, enough),
+            self.demand("batch_size", batch_size),
+            self.demand("N", N),
+        ]
+
+
+def training_images(
+    dataset: str,
+    train_images: int | None,
+    pretrain_on: str = "train",
+    held_out: float | None = None,
+) -> TrainingImages | None:
+    """Return the images that `train_images` (None: all) takes; None where the size is not known.
+
+    Args:
+        dataset: name of the data set.
+        train_images: how many images are taken; None: all.
+        pretrain_on: the part or parts to train on.
+        held_out: share of the training part that is kept back; None: nothing.
+    """
+    available = images_there(dataset, pretrain_on, held_out)
+    if available is None:
+        return None
+    return TrainingImages(dataset, available, available if train_images is None else train_images)
