@@ -8,7 +8,7 @@ from typing import Any
 
 from bench.cells.detection import MASK, Detection
 from bench.data.load_boxed import load_boxed
-from bench.distributed import ALONE, Ranks
+from bench.experimental import ALONE, Ranks
 from bench.experiments import pretrain
 from bench.experiments.deterministic import deterministic
 from bench.experiments.encoder_folder import TrainedFolder

@@ -9,8 +9,8 @@ from typing import Any
 from bench.cells.finetune import FineTune
 from bench.data.label_lists import published_list
 from bench.data.labelled import listed_rows, stratified_rows
-from bench.distributed import ALONE, Ranks
 from bench.errors import DataFailure
+from bench.experimental import ALONE, Ranks
 from bench.experiments import pretrain
 from bench.experiments.deterministic import deterministic
 from bench.experiments.encoder_folder import TrainedFolder

@@ -13,7 +13,7 @@ from bench.results.folder import CellFolder
 from bench.results.folders import Folders
 
 if TYPE_CHECKING:
-    from bench.distributed import Ranks
+    from bench.experimental import Ranks
 
 
 @dataclass(frozen=True)

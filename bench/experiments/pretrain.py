@@ -11,10 +11,10 @@ import torch
 from bench.cells.coordinates import EVALUATIONS
 from bench.cells.costs import Terms
 from bench.cells.pretrain import Pretrain
-from bench.distributed import ALONE, Ranks
-from bench.distributed.stop import agreed
 from bench.environment import step_kind
 from bench.errors import CellFailure, DataFailure
+from bench.experimental import ALONE, Ranks
+from bench.experimental.ranks import agreed
 from bench.experiments.deterministic import deterministic
 from bench.experiments.encoder_folder import TrainedFolder
 from bench.experiments.evaluations import Evaluator

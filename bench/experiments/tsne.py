@@ -7,10 +7,10 @@ from torch import nn
 
 from bench.cells.tsne import TSNE
 from bench.data.streams import Purpose, stream
-from bench.distributed import ALONE, Ranks
 from bench.errors import DataFailure
 from bench.evaluate.features import extract
 from bench.evaluate.tsne import tsne
+from bench.experimental import ALONE, Ranks
 from bench.experiments.encoder_folder import TrainedFolder
 from bench.experiments.evaluations import Evaluator
 from bench.experiments.layers import encoder_of

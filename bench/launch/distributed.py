@@ -1,4 +1,7 @@
-"""Ranks that compute each cell together: the first takes cells and leads, the others follow."""
+"""Ranks that compute each cell together: the first takes cells and leads, the others follow.
+
+Experimental: it has never run on several GPUs or machines (see `bench.experimental`).
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -7,10 +10,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from bench.cells.cell import Cell
-from bench.distributed import Ranks
-from bench.distributed.rendezvous import joined
 from bench.environment import Place, place
 from bench.errors import Interrupted, LaunchError, RankLost
+from bench.experimental import Ranks
+from bench.experimental.ranks import joined
 from bench.experiments import EXPERIMENTS, Outcome
 from bench.experiments.outcome import RunOnRanks
 from bench.experiments.timing import Stopwatch

@@ -180,8 +180,8 @@ def _compute(
     cells: Sequence[Cell], folders: Folders, *, device: str, sharing: int
 ) -> tuple[Sequence[Outcome], Record]:
     """Compute a stack in this process alone."""
+    from bench.experimental.gpu_usage import Meter
     from bench.experiments.timing import Stopwatch  # loads torch
-    from bench.launch.gpu_usage import Meter
 
     watch, meter = Stopwatch(cells[0], device), Meter(os.environ["CUDA_VISIBLE_DEVICES"], sharing)
     with meter:

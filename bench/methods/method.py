@@ -12,7 +12,7 @@ from bench.cells.pretrain import Pretrain
 from bench.data.draws import Draw
 from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix, cutmix
-from bench.distributed import ALONE, Ranks
+from bench.experimental import ALONE, Ranks
 from bench.methods.bank import Bank
 from bench.methods.bank_negatives import BankNegatives
 from bench.methods.negatives import Anchor, Negatives, Onlookers, QueueNegatives, Similarities

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from bench.cells.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
-from bench.distributed import ALONE, Ranks
+from bench.experimental import ALONE, Ranks
 from bench.methods.witness import make_witness
 from bench.networks.alexnet import SmallAlexNet
 from bench.networks.encoder import make_encoder

@@ -8,7 +8,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from bench.distributed import ALONE, Ranks
+from bench.experimental import ALONE, Ranks
 
 
 class Target(Protocol):

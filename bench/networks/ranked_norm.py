@@ -1,5 +1,7 @@
 """Batch normalisation over the groups of a whole batch whose rows are spread over ranks.
 
+Experimental: it has never run on several GPUs (see `bench.experimental`).
+
 Shapes: n rows of this rank's share, B = W n of the whole batch on W ranks, C channels, G groups.
 """
 
@@ -9,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm
 
-from bench.distributed import Ranks
+from bench.experimental import Ranks
 from bench.networks.batchnorm import (
     GroupBatchNorm1d,
     GroupBatchNorm2d,

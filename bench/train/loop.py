@@ -10,11 +10,11 @@ from torch import nn
 from bench.cells.pretrain import Pretrain
 from bench.data.draws import Draw, drawn_by
 from bench.data.streams import Purpose, stream
-from bench.distributed import ALONE, Ranks
 from bench.environment import StepKind, seconds_between_checkpoints
 from bench.errors import Interrupted
 from bench.evaluate.linear import OnlineLinear
 from bench.evaluate.plateau import Plateau
+from bench.experimental import ALONE, Ranks
 from bench.methods.make import make_method
 from bench.methods.method import Seen
 from bench.methods.online_network import Online

@@ -59,7 +59,7 @@ def load_modules() -> None:
         import_module(f"bench.cli.{verb.module}")
     for name in ("gaussian_mi", "gradient_norm", "pretrain", "spirals", "vince_gaussian"):
         import_module(f"bench.experiments.{name}")
-    for name in ("torch._dynamo", "sklearn.datasets", "bench.launch.gpu_usage"):
+    for name in ("torch._dynamo", "sklearn.datasets", "bench.experimental.gpu_usage"):
         import_module(name)  # the first by optimisers, when the first is made
     gc.collect()
     gc.freeze()  # what children leave untouched they need not copy

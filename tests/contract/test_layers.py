@@ -24,22 +24,22 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "suites": ("papers",),
     "losses": (),
     "data": ("environment",),
-    "distributed": ("environment", "signals"),
-    "networks": ("distributed",),
+    "experimental": ("environment", "signals"),
+    "networks": ("experimental",),
     "evaluate": ("losses", "data", "networks"),
-    "methods": ("losses", "data", "distributed", "networks"),
+    "methods": ("losses", "data", "experimental", "networks"),
     "results": ("environment", "signals"),
     "train": (
-        "environment", "signals", "losses", "data", "distributed", "networks", "evaluate",
+        "environment", "signals", "losses", "data", "experimental", "networks", "evaluate",
         "methods", "results",
     ),
     "experiments": (
-        "environment", "signals", "losses", "data", "distributed", "networks", "evaluate",
+        "environment", "signals", "losses", "data", "experimental", "networks", "evaluate",
         "methods", "results", "train",
     ),
     "estimate": ("results",),
     "launch": (
-        "environment", "signals", "distributed", "results", "experiments", "estimate",
+        "environment", "signals", "experimental", "results", "experiments", "estimate",
     ),
     "analysis": ("papers", "suites", "results"),
     "figures": ("papers", "suites", "results", "analysis"),
@@ -56,7 +56,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 TORCH = {
     "losses", "networks", "data", "methods", "evaluate", "train", "experiments", "launch",
-    "distributed",
+    "experimental",
 }  # fmt: skip
 
 

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from bench.data.images import Split
-from bench.distributed import Ranks
-from bench.distributed.stop import agreed
 from bench.errors import Diverged, Interrupted
+from bench.experimental import Ranks
+from bench.experimental.ranks import agreed
 from bench.networks.batchnorm import batch_norm_1d, batch_norm_2d
 from bench.networks.ranked_norm import spread_norms, statistics_apart
 from bench.results.folder import CellFolder

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from bench.distributed import Ranks
+from bench.experimental import Ranks
 
 
 class Crew:

@@ -1,19 +1,31 @@
-"""What ranks exchange: outputs of their shares, sums of gradients, a few plain objects.
+"""Ranks: processes that compute one cell together; what they exchange, how they meet and stop.
+
+Each rank encodes its contiguous share of every batch. The outputs are gathered, and from there on
+every rank holds the whole batch and computes the whole loss.
 
 Shapes: n rows of this rank's share, W ranks, V blocks of rows.
 """
 
+import os
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Self, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.rendezvous import rendezvous
 
-from bench.errors import RankLost
+from bench.environment import Place
+from bench.errors import CellFailure, Interrupted, LaunchError, Preempted, RankLost
+from bench.signals import warned
 
+MEET = timedelta(minutes=10)  # for all ranks to begin
+WAIT = timedelta(days=2)  # for the first rank, which evaluates while the others wait
+GO_ON, STOP, MAKE_WAY, GIVE_UP = range(4)
 BUCKET = 2**23  # numbers that are summed over the ranks at once: 32 MB
 
 T = TypeVar("T")
@@ -243,3 +255,75 @@ def _heard() -> Iterator[None]:
 
 
 ALONE = Ranks()
+
+
+@contextmanager
+def joined(place: Place, device: str) -> Iterator[Ranks]:
+    """Meet the other ranks: gloo on CPUs and for words, nccl between GPUs.
+
+    Args:
+        place: which rank this is.
+        device: cpu, or cuda for the one CUDA device that this process sees.
+
+    Raises:
+        LaunchError: some ranks have a GPU and some have none.
+    """
+    if not place.meets:
+        _meet()
+    store, rank, world_size = next(rendezvous("env://", place.rank, place.world_size, timeout=MEET))
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=world_size, timeout=WAIT)
+    words = dist.group.WORLD
+    alone = Ranks(place.rank, place.world_size, words, words)
+    kinds = alone.hear_all(device)
+    if len(set(kinds)) > 1:
+        lacking = ", ".join(str(i) for i, kind in enumerate(kinds) if kind == "cpu")
+        raise LaunchError(f"ranks without a GPU while others have one: {lacking}")
+    if device == "cpu":
+        yield alone
+    else:
+        torch.cuda.set_device(0)
+        yield Ranks(
+            place.rank, place.world_size, dist.new_group(backend="nccl", timeout=WAIT), words
+        )
+    dist.destroy_process_group()  # not after an error: the others may not be there to take leave
+
+
+def _meet() -> None:
+    """Say where the tasks of a job meet: on the host of the first, at a port of the job's own."""
+    import submitit
+    from submitit.slurm.slurm import SlurmJobEnvironment
+
+    submitted = "SUBMITIT_EXECUTOR" in os.environ
+    job = submitit.JobEnvironment() if submitted else SlurmJobEnvironment()
+    step = f"{job.job_id}.{os.environ.get('SLURM_STEP_ID', '')}"
+    os.environ["MASTER_ADDR"] = job.hostnames[0] if job.num_nodes > 1 else "127.0.0.1"
+    os.environ.setdefault("MASTER_PORT", str(20000 + zlib.crc32(step.encode()) % 40000))
+
+
+def agreed(
+    heartbeat: Callable[[], None], asked: Callable[[], bool], ranks: Ranks
+) -> Callable[[], None]:
+    """Return a heartbeat that stops all ranks after the same step.
+
+    Args:
+        heartbeat: this rank's own, which may raise a CellFailure.
+        asked: whether this rank is to stop.
+        ranks: all of which call the heartbeat after every step.
+    """
+
+    def of_all_ranks() -> None:
+        fault: CellFailure | None = None
+        try:
+            heartbeat()
+        except CellFailure as failure:
+            fault = failure
+        request = (MAKE_WAY if warned() else STOP) if asked() else GO_ON
+        strongest = ranks.greatest(GIVE_UP if fault else request)
+        if strongest == GIVE_UP:
+            raise fault or CellFailure("another rank gave the training up")
+        if strongest == MAKE_WAY:
+            raise Preempted("a rank was warned")
+        if strongest == STOP:
+            raise Interrupted("told to stop")
+
+    return of_all_ranks

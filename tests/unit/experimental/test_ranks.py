@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from bench.distributed import ALONE
+from bench.experimental import ALONE
 from tests.fakes.cells import METHODS, sizes_of, small_cell
 from tests.fakes.rank_tasks import apart, diverged, gathered_gradient, normalised, resumed, steps
 from tests.fakes.ranks import Crew

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from bench.launch import gpu_usage as meter
-from bench.launch.gpu_usage import Meter
+from bench.experimental import gpu_usage as meter
+from bench.experimental.gpu_usage import Meter
 
 
 class Gpu:
