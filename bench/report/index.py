@@ -13,13 +13,10 @@ from bench.analysis.verdicts import Verdict
 from bench.files.atomic import write_whole
 from bench.papers.reader import PAPERS, Paper, load_paper
 from bench.report.effect_words import effect_words
-from bench.report.formats import to_csv
-from bench.report.leaderboard import leaderboard
 from bench.report.origin import Origin, citation, origin_of_all
 from bench.report.questions import answers
 from bench.report.scale_words import PUBLISHED
 from bench.report.summary import Summary
-from bench.report.tables import Table
 from bench.report.templates import render
 from bench.suites.suite import Suite
 
@@ -42,16 +39,14 @@ def write_index(
     summaries: Sequence[Summary],
     suites: Sequence[Suite],
     *,
-    formats: Sequence[str],
     inputs: str,
 ) -> list[Path]:
-    """Write the first page and the leaderboard; return all files.
+    """Write the first page; return its files.
 
     Args:
         to: the site's folder.
         summaries: of each suite and scale with results.
         suites: all of them.
-        formats: of tables, as files beside the pages.
         inputs: the fingerprint of what the page is made from.
     """
     artifacts, claims = artifact_places(suites), claim_places(suites)
@@ -69,7 +64,6 @@ def write_index(
         "totals": _totals(papers),
         "origin": _origin_lines(summaries),
         "verdicts": ORDER,
-        "boards": leaderboard(run for s in summaries for run in s.runs),
         "methods": (to / "methods.md").exists(),
         "presets": (to / "presets.md").exists(),
         "title": title,
@@ -79,27 +73,7 @@ def write_index(
     write_whole(page, render("index.md.j2", **known).encode())
     text = render("index.html.j2", **known, inputs=inputs, root="", crumbs=[("Papers", None)])
     write_whole(page.with_suffix(".html"), text.encode())
-    return [page, page.with_suffix(".html"), *_write_boards(to, known["boards"], formats, inputs)]
-
-
-def _write_boards(
-    to: Path, tables: Sequence[Table], formats: Sequence[str], inputs: str
-) -> list[Path]:
-    """Write the leaderboard, where there is anything to compare; return its files."""
-    if not tables:
-        return []
-    page = to / "leaderboard.md"
-    known: dict[str, Any] = {"tables": tables, "formats": formats}
-    crumbs = [("Papers", "index.html"), ("Leaderboard", None)]
-    text = render(
-        "leaderboard.html.j2", **known, inputs=inputs, title="Leaderboard", root="", crumbs=crumbs
-    )
-    files = {page: render("leaderboard.md.j2", **known), page.with_suffix(".html"): text}
-    if "csv" in formats:
-        files |= {to / "leaderboard" / f"{table.name}.csv": to_csv(table) for table in tables}
-    for path, content in files.items():
-        write_whole(path, content.encode())
-    return list(files)
+    return [page, page.with_suffix(".html")]
 
 
 def _picture(to: Path, answered: Sequence[Any]) -> dict[str, str] | None:

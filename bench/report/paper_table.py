@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from markupsafe import Markup
-
 from bench.analysis.compare import Compared
 from bench.analysis.doubts import MARK
 from bench.analysis.verdicts import Verdict
 from bench.papers.names import setting_name, value_name
 from bench.papers.reader import Artifact, PublishedValue
-from bench.report.mathml import to_mathml
 from bench.report.tables import MARKS, Entry, Table, number
 from bench.suites.metric_words import metric_title
 from bench.suites.suite import Layout
@@ -60,7 +57,6 @@ class Place:
     """One place of the table: a name, or a printed number with the measured ones under it."""
 
     text: str
-    formula: Markup | None = None
     row: str | None = None  # the published row: paper/artifact, row 1
     number: float | None = None
     measured: tuple[Measured, ...] = ()
@@ -196,13 +192,11 @@ def _place(value: PublishedValue, measured: Sequence[Measured]) -> Place:
 
 
 def _named(key: str, value: Any, paper: str) -> Place:
-    """Return the name of a row: a formula, a letter in parentheses, a method."""
+    """Return the name of a row: a letter in parentheses, a method."""
     if value is None:
         return Place(DASH if key in (*PRINTED_NAMES, *FORMULAS) else "")
     if key in ("row", "table_2_row"):
         return Place(f"({value})")
-    if key in FORMULAS and isinstance(value, str):
-        return Place(value, formula=to_mathml(value))
     if isinstance(value, str):
         return Place(metric_head(value) if key == METRIC else value_name(value, paper))
     return Place(value_text(value), number=None if isinstance(value, bool) else float(value))

@@ -79,12 +79,8 @@ class Site:
         for place in old:
             self._write_artifact(place, facts)
         if index_is_old:
-            pages = write_index(
-                self.to, summaries, self._suites(), formats=self.formats, inputs=all_inputs
-            )
+            pages = write_index(self.to, summaries, self._suites(), inputs=all_inputs)
             self._note("index", pages)
-        boards = (self.to / "leaderboard.html", self.to / "leaderboard.md")
-        self.pages += [path for path in boards if path.is_file()]
         return self.to / "index.html"
 
     def _pictures(self, shown: Sequence[Grid]) -> list[str]:

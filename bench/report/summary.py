@@ -9,7 +9,6 @@ from bench.analysis.evidence import Evidence, by_claim
 from bench.analysis.judged import ClaimVerdict
 from bench.analysis.outcomes import Outcome
 from bench.analysis.verdicts import Verdict
-from bench.report.leaderboard import Run, runs_of
 from bench.report.origin import Origin, origin_of
 from bench.report.scale_words import scale_words
 
@@ -36,7 +35,6 @@ class Summary:
     rows: dict[str, Record]  # by claim that was tested, of the check that decides
     checks: list[Record]  # all that count and have an effect, as `bench claims --json` has them
     origin: Origin | None  # None without a finished cell
-    runs: list[Run]  # of methods on images
 
     @property
     def folder(self) -> str:
@@ -79,5 +77,4 @@ def summarise(evidence: Evidence) -> Summary:
         },
         checks=[j.record() for j in judged if j.counts and j.effect],
         origin=origin_of(evidence.done),
-        runs=runs_of(evidence.done, evidence.rooms),
     )

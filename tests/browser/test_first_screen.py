@@ -18,7 +18,7 @@ pytestmark = [
 
 WIDTHS = {"desktop": {"width": 1400, "height": 900}, "phone": {"width": 390, "height": 844}}
 PAGES = (
-    "index.html", "leaderboard.html", "dcl/table-1-cifar10.html", "eqco/figure-2.html",
+    "index.html", "dcl/table-1-cifar10.html", "eqco/figure-2.html",
     "unigrad/table-2.html", "dcl-table-1/cpu/index.html",
 )  # fmt: skip
 QUESTIONS = {
