@@ -19,6 +19,8 @@ from pydantic import (
 from bench.cells.architectures import Stem
 from bench.cells.axes import Fraction, ViewSet
 from bench.cells.cell import Cell, identity, varied_settings
+from bench.cells.coordinates import ACCURACIES as EVALUATED
+from bench.cells.coordinates import metrics_asked, metrics_of
 from bench.cells.costs import (
     BACKWARD_TOO,
     Costs,
@@ -102,13 +104,7 @@ class Baseline(Cell):
     few_shot_draws: PositiveInt = 10
     test_warp: Literal["none", "digits-25"] = "none"
 
-    metrics: ClassVar[tuple[str, ...]] = (
-        "knn_top1", "knn_top5", "linear_top1", "linear_top5", "few_shot_linear_top1",
-        "few_shot_linear_top1_std", "few_shot_nn_top1", "few_shot_nn_top1_std", "warped_knn_top1",
-        "warped_knn_top5", "warped_linear_top1", "warped_linear_top5",
-        "warped_few_shot_linear_top1", "warped_few_shot_linear_top1_std",
-        "warped_few_shot_nn_top1", "warped_few_shot_nn_top1_std",
-    )  # fmt: skip
+    metrics: ClassVar[tuple[str, ...]] = metrics_of(EVALUATED)
     # What sources of images and evaluations ask, and a baseline has no choice of.
     features: ClassVar[Literal["backbone"]] = "backbone"
     weights_K: ClassVar[int | None] = None
@@ -151,6 +147,11 @@ class Baseline(Cell):
         """Return what one test image is worth."""
         warps = 1 if self.test_warp == "none" else WARPS[self.test_warp].draws
         return accuracy_step(self.dataset, metric, self.held_out, warps)
+
+    @property
+    def evaluation_metrics(self) -> list[str]:
+        """Metrics of the evaluations that the baseline asks for."""
+        return metrics_asked(self, EVALUATED)
 
     @property
     def N(self) -> int:

@@ -4,7 +4,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
@@ -132,6 +132,15 @@ class Cell(Record, ABC):
         None: one rank computes it, since it is small and more of them would idle.
         """
         return None
+
+    @property
+    def evaluation_metrics(self) -> list[str]:
+        """Metrics that a finished cell has to have, because it is evaluated for them."""
+        return []
+
+    def lacking(self, metrics: Mapping[str, float]) -> list[str]:
+        """Return the metrics of evaluations that a finished cell does not have: they came later."""
+        return [name for name in self.evaluation_metrics if name not in metrics]
 
     def asked_of_data(self) -> list[Demand]:
         """Return what the settings ask of the data set; none where its size is not known."""

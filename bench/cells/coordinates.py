@@ -1,5 +1,8 @@
 """Every axis of `pretrain` put together, and which settings are the protocol of an evaluation."""
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from bench.cells.axes import (
     Comparison,
     DataAndViews,
@@ -29,17 +32,67 @@ class Coordinates(Evaluation, Optimisation, Objective, Comparison, Encoder, Data
         return self.target == "bank"
 
 
-EVALUATIONS: dict[str, tuple[str, ...]] = {
-    "knn": ("features", "knn_k", "knn_tau", "knn_metric"),
-    "linear": ("features", "linear"),
-    "few-shot": ("features", "few_shot", "few_shot_draws"),
-    "geometry": ("features",),
-    "weights": ("weights_K",),
-    "warped-knn": ("features", "knn_k", "knn_tau", "knn_metric", "test_warp"),
-    "warped-linear": ("features", "linear", "test_warp"),
-    "warped-few-shot": ("features", "few_shot", "few_shot_draws", "test_warp"),
+class EvaluationKind(NamedTuple):
+    """An evaluation of a trained encoder: its protocol, and the metrics that it gives."""
+
+    settings: tuple[str, ...]
+    """Settings that are its protocol; they enter its id, the metrics do not."""
+    metrics: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    """Settings without which a cell does not ask for it."""
+
+    def is_asked_by(self, cell: object) -> bool:
+        """Return whether a cell asks for it."""
+        return all(getattr(cell, name) not in (None, "none") for name in self.needs)
+
+    def warped(self) -> "EvaluationKind":
+        """Return the same evaluation on warped test images."""
+        return EvaluationKind(
+            (*self.settings, "test_warp"),
+            tuple(f"warped_{name}" for name in self.metrics),
+            (*self.needs, "test_warp"),
+        )
+
+
+_ACCURACIES = {
+    "knn": EvaluationKind(
+        ("features", "knn_k", "knn_tau", "knn_metric"), ("knn_top1", "knn_top5")
+    ),
+    "linear": EvaluationKind(("features", "linear"), ("linear_top1", "linear_top5"), ("linear",)),
+    "few-shot": EvaluationKind(
+        ("features", "few_shot", "few_shot_draws"),
+        (
+            "few_shot_linear_top1", "few_shot_linear_top1_std", "few_shot_nn_top1",
+            "few_shot_nn_top1_std",
+        ),
+        ("few_shot",),
+    ),
+}  # fmt: skip
+ACCURACIES = _ACCURACIES | {f"warped-{name}": kind.warped() for name, kind in _ACCURACIES.items()}
+"""Evaluations that baselines have too."""
+EVALUATIONS = {
+    **_ACCURACIES,
+    "geometry": EvaluationKind(("features",), ("alignment", "uniformity", "class_separation")),
+    "weights": EvaluationKind(("weights_K",), ("weight_similarity",), ("weights_K", "tau")),
+    **ACCURACIES,
 }
-"""Evaluations of a trained encoder, and the fields that are their protocol."""
+"""Evaluations of a trained encoder, by name.
+
+A metric is a name here and a number in `bench/experiments/evaluations.py`. Finished cells whose
+encoder is kept get a new metric from the next `bench run`.
+"""
+
+
+def metrics_asked(cell: object, kinds: Mapping[str, EvaluationKind]) -> list[str]:
+    """Return the metrics of the evaluations that a cell asks for."""
+    return [name for kind in kinds.values() if kind.is_asked_by(cell) for name in kind.metrics]
+
+
+def metrics_of(kinds: Mapping[str, EvaluationKind]) -> tuple[str, ...]:
+    """Return the metrics of all these evaluations."""
+    return tuple(name for kind in kinds.values() for name in kind.metrics)
+
+
 LABELS = frozenset({"method", "base_lr", "base_lr_bias", "lr_scaling", "linear_once"})
 """Fields that enter no id: they say where others come from, or stand in a protocol's record."""
 HEADS = tuple(

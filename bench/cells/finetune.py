@@ -28,7 +28,7 @@ PUBLISHED_LISTS = {0.01: "1percent.txt", 0.1: "10percent.txt"}
 """The lists of labelled images of ImageNet, by their share (google-research/simclr at be133b3)."""
 PASSES = {"all": 3, "last-stage": 2, "head": 1}
 """Forward passes that a step costs an image, by what learns."""
-OF_EVALUATIONS = {name for fields in EVALUATIONS.values() for name in fields}
+OF_EVALUATIONS = {name for kind in EVALUATIONS.values() for name in kind.settings}
 """Settings that have no meaning here."""
 OF_THE_NETWORK = (
     "precision", "seed", "dataset", "pretrain_on", "train_images", "held_out", "image_size",

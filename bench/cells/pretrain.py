@@ -10,7 +10,13 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import model_validator
 
 from bench.cells.cell import Cell, identity
-from bench.cells.coordinates import EVALUATIONS, LABELS, Coordinates
+from bench.cells.coordinates import (
+    EVALUATIONS,
+    LABELS,
+    Coordinates,
+    metrics_asked,
+    metrics_of,
+)
 from bench.cells.costs import (
     BACKWARD_TOO,
     LEARNT,
@@ -60,15 +66,9 @@ class Pretrain(Coordinates, Cell):
         "train_loss", "surrogate", "mi_lower_bound", "q_b", "q_b_std", "q_b_cv", "q_b_mode",
         "grad_norm_q", "grad_norm_q_std", "grad_norm_last_block", "grad_norm_last_block_std",
         "grad_norm_last_block_cv", "grad_norm_block_before", "grad_norm_block_before_std",
-        "grad_norm_block_before_cv", "positive_similarity", "negative_similarity", "knn_top1",
-        "knn_top5", "knn_top1_best", "linear_top1", "linear_top5", "online_linear_top1",
-        "few_shot_linear_top1", "few_shot_linear_top1_std", "few_shot_nn_top1",
-        "few_shot_nn_top1_std", "alignment", "uniformity", "class_separation",
-        "principal_component_ratio", "eigenspace_alignment", "weight_similarity",
-        "warped_knn_top1", "warped_knn_top5",
-        "warped_linear_top1", "warped_linear_top5", "warped_few_shot_linear_top1",
-        "warped_few_shot_linear_top1_std", "warped_few_shot_nn_top1",
-        "warped_few_shot_nn_top1_std",
+        "grad_norm_block_before_cv", "positive_similarity", "negative_similarity",
+        *metrics_of(EVALUATIONS), "knn_top1_best", "online_linear_top1",
+        "principal_component_ratio", "eigenspace_alignment",
     )  # fmt: skip
     of_provenance: ClassVar[tuple[str, ...]] = ("log2_train_hours",)
     stack_limit: ClassVar[int] = 1000
@@ -115,12 +115,17 @@ class Pretrain(Coordinates, Cell):
 
         The data of evaluations and their protocols are no part of it.
         """
-        evaluation_fields = {name for fields in EVALUATIONS.values() for name in fields}
+        evaluation_fields = {name for kind in EVALUATIONS.values() for name in kind.settings}
         return identity({k: v for k, v in self.science.items() if k not in evaluation_fields})
+
+    @property
+    def evaluation_metrics(self) -> list[str]:
+        """Metrics of the evaluations that the cell asks for."""
+        return metrics_asked(self, EVALUATIONS) if self.is_evaluated else []
 
     def evaluation(self, name: str) -> dict[str, Any]:
         """Return the protocol of an evaluation, written out."""
-        record = {field: getattr(self, field) for field in EVALUATIONS[name]}
+        record = {field: getattr(self, field) for field in EVALUATIONS[name].settings}
         if name.endswith("linear"):
             record |= {"protocol": self._linear_record()}
         return record | (warp_record(self.test_warp) if name.startswith("warped") else {})

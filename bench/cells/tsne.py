@@ -24,6 +24,7 @@ class TSNE(Pretrain):
     perplexity: Annotated[float, Field(ge=1)] = 30.0
     """How many neighbours an image is close to."""
 
+    is_evaluated: ClassVar[bool] = False
     metrics: ClassVar[tuple[str, ...]] = ("kl_divergence",)
 
     @model_validator(mode="after")

@@ -12,7 +12,7 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.verdicts import Verdict
 from bench.cells.cell import Cell
 from bench.cli.effects import print_effects
-from bench.cli.evidence import evidence_of
+from bench.cli.evidence import evidence_of, print_added_later
 from bench.cli.options import AsJson, Scale, Seeds, Where, answer
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import interval_text, print_doubts, print_line, print_rows, print_table
@@ -114,6 +114,7 @@ def print_comparison(evidence: Evidence, selection: Selection) -> None:
     print(f"{len(evidence.done)} of {len(evidence.cells)} cells done{hint}")
     if evidence.done and not any(row.measured for row in evidence.compared):
         _print_why_not(evidence, selection)
+    print_added_later(selection, evidence.done)
     if any(row.measured for row in evidence.compared):
         _print_values(evidence)
     if not evidence.is_published and any(e.printed and e.measured for e in evidence.effects):

@@ -8,6 +8,7 @@ from bench.analysis.room import Rooms
 from bench.cells.baseline import baselines_among
 from bench.cells.cell import Cell
 from bench.cli.selection import Selection
+from bench.cli.terminal import print_line
 from bench.errors import NothingMeasured
 from bench.results.reader import Done, Results
 
@@ -37,6 +38,13 @@ def results_of(selection: Selection) -> Results:
             f"{selection.results}: no such results folder; `{selection.command('run')}` makes one"
         )
     return Results(selection.results)
+
+
+def print_added_later(selection: Selection, done: Done) -> None:
+    """Print which metrics the finished cells lack because they were added later."""
+    if done:
+        for line in results_of(selection).added_later(done):
+            print_line(line)
 
 
 def done_of(selection: Selection, cells: Sequence[Cell], given: str = AS_OPTION) -> Done:

@@ -33,7 +33,7 @@ from bench.cli.selection import Selection, select, select_scales
 from bench.cli.show import MOST_LINES, measured_of, print_measured
 from bench.environment import StepKind, place, seconds_between_checkpoints, step_kind
 from bench.errors import LaunchError, NothingMeasured
-from bench.files.messages import warn
+from bench.files.messages import tell, warn
 from bench.launch.options import RunOptions
 from bench.launch.run import run_cells
 from bench.launch.slurm.request import Request
@@ -145,6 +145,7 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
     check_data(cells, data)
     check_steps(cells, step_kind(), ranks=max(options.ranks or 1, place().world_size))
     store, wanted, states = chosen[0].store, cells, dict[str, CellState]()
+    tell_of_evaluations(store.states(cells))
     jobs = options.local_jobs(cells, store)
     if options.limit_hours is not None:
         before = store.states(cells)
@@ -167,6 +168,13 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
     ends = run_cells(wanted, store, data, title=title, jobs=jobs, retry_failed=options.retry_failed)
     states |= {cell.id: state for cell, state in zip(wanted, ends, strict=True)}
     return _counts(cells, [states[cell.id] for cell in cells])
+
+
+def tell_of_evaluations(states: Sequence[CellState]) -> None:
+    """Say which metrics were added later, so that kept encoders of finished cells are evaluated."""
+    for lacks, n in Counter(state.lacks for state in states if state.lacks).items():
+        cells, metrics = counted(n, "finished cell"), ", ".join(lacks)
+        tell(f"{cells}: evaluating the kept encoder again for {metrics}")
 
 
 def _counts(

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from bench.cells.baseline import without_baselines
-from bench.cli.evidence import done_of, rooms_of
+from bench.cli.evidence import done_of, print_added_later, rooms_of
 from bench.cli.next_command import next_command
 from bench.cli.options import AsJson, Changes, Scale, Seeds, SuiteName, Where, answer
 from bench.cli.selection import Selection, select
@@ -84,6 +84,7 @@ def print_measured(
     if left_out:
         print_line(f"{left_out} more tables: `{selection.command('show')}`")
     print_doubts(done)
+    print_added_later(selection, done)
     if {1} == {r["n"] for table in tables for r in measured_records(table, done)}:
         first = min(cell.seed for cell, _ in done)
         seeds = ",".join(str(first + i) for i in range(3))

@@ -23,9 +23,11 @@ from bench.cli.options import (
     print_failures,
 )
 from bench.cli.selection import Selection, select
+from bench.cli.terminal import print_line
 from bench.estimate.predict import predict
 from bench.launch.devices import slots
 from bench.launch.progress import Followed, Progress, duration, expected_of, standing_text
+from bench.results.reader import Results
 from bench.results.standing import Standing, standing_of
 from bench.results.store import OVER, CellState, State
 from bench.text import counted
@@ -69,6 +71,7 @@ def describe_status(selection: Selection) -> Record:
         **{str(state): counts[state] for state in State},
         "attempts": sum(state.attempts for state in states),
         "failures": failures_of(selection.cells, states),
+        "added_later": _added_later(selection),
         "begun": _begun(selection, states),
         "jobs": [
             {
@@ -86,6 +89,15 @@ def describe_status(selection: Selection) -> Record:
         predicted = predict(selection.cells, states, store, _workers(selection))
         record["left_core_s"] = predicted.core_s
     return record
+
+
+def _added_later(selection: Selection) -> list[str]:
+    """Return lines on metrics that finished cells lack because they were added later."""
+    evaluated = [cell for cell in selection.cells if cell.evaluation_metrics]
+    if not evaluated or not selection.results.exists():
+        return []
+    results = Results(selection.results)
+    return results.added_later(results.finished(evaluated))
 
 
 def _begun(selection: Selection, states: Sequence[CellState]) -> list[Record]:
@@ -150,6 +162,8 @@ def print_status(record: Record, again: str) -> None:
         print("  Slurm does not answer: cells submitted last are counted as queued")
     _print_jobs(record["jobs"])
     print_failures(record["failures"])
+    for line in record["added_later"]:
+        print_line(line, indent="  ")
     _print_begun(record["begun"], again)
 
 

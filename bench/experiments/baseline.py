@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from bench.cells.baseline import NETWORK, TRAINING, Baseline
+from bench.cells.coordinates import ACCURACIES
 from bench.cells.supervised import Supervised
 from bench.data.streams import Purpose, stream
 from bench.experiments.deterministic import deterministic
@@ -20,9 +21,6 @@ from bench.results.folders import Folders
 from bench.train.loop import train
 from bench.train.sources import Source, open_source
 from bench.train.supervised import SupervisedTraining
-
-ACCURACIES = ("knn", "linear", "few-shot", "warped-knn", "warped-linear", "warped-few-shot")
-"""Evaluations that a baseline has."""
 
 
 def run(cells: Sequence[Baseline], folders: Folders, device: str) -> list[Outcome]:

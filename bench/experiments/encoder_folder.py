@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from bench.cells.coordinates import EVALUATIONS as KINDS
 from bench.cells.pretrain import Pretrain
 from bench.errors import Damaged
 from bench.files.atomic import write_whole
@@ -69,9 +70,10 @@ class TrainedFolder(CellFolder):
         return self.path / EVALUATIONS / f"{name}.json"
 
     def evaluation(self, cell: Pretrain, name: str) -> dict[str, float] | None:
-        """Return what an evaluation found; None if it was not done under the cell's protocol.
+        """Return the metrics of an evaluation; None if it has to be done.
 
-        One that is not what was written is reported, and as if it was not done.
+        That is so if no record under the cell's protocol has all of its metrics. A damaged record
+        is reported and counts as none.
         """
         path = self.evaluation_file(cell.evaluation_id(name))
         try:
@@ -84,7 +86,9 @@ class TrainedFolder(CellFolder):
         if (record["evaluation"], record["protocol"]) != (name, cell.evaluation(name)):
             warn(f"{path}: is another evaluation than its name says; the evaluation is done again")
             return None
-        return dict(record["metrics"])
+        metrics: dict[str, float] = record["metrics"]
+        asked = KINDS[name].metrics if KINDS[name].is_asked_by(cell) else ()
+        return dict(metrics) if metrics.keys() >= set(asked) else None  # a metric came later
 
     def write_evaluation(self, cell: Pretrain, name: str, metrics: dict[str, float]) -> None:
         """Keep what an evaluation found, with its protocol.

@@ -10,12 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from bench.cells.baseline import Baseline
+from bench.cells.coordinates import EVALUATIONS
 from bench.cells.pretrain import WATCH_K, WATCH_TAU, Pretrain
 from bench.cells.view_recipes import Recipe
 from bench.cells.warps import WARPS
 from bench.data.streams import Purpose, stream
 from bench.data.views.views import Views
-from bench.errors import DataFailure
+from bench.errors import CellFailure, DataFailure
 from bench.evaluate.features import Accuracy, Features, extract
 from bench.evaluate.few_shot import few_shot
 from bench.evaluate.knn import knn_top1
@@ -107,8 +108,18 @@ class Evaluator:
             name: of the evaluation, such as "knn".
             cell: the cell; its fields are the evaluation's settings.
             online: the trained encoder.
+
+        Raises:
+            CellFailure: its metrics are not those that `EVALUATIONS` declares.
         """
-        return _EVALUATIONS[name](self, cell, online)
+        if not EVALUATIONS[name].is_asked_by(cell):
+            return {}
+        metrics, declared = _EVALUATIONS[name](self, cell, online), EVALUATIONS[name].metrics
+        if metrics.keys() != set(declared):
+            raise CellFailure(
+                f"evaluation {name} gives {', '.join(metrics)}, but declares {', '.join(declared)}"
+            )
+        return metrics
 
     def _of(self, encoder: nn.Module) -> Features:
         train, test = (extract(encoder, self.source.plain(part)) for part in PARTS)
@@ -162,11 +173,10 @@ class Evaluator:
             warp: how test images are warped, a key of `WARPS`, or "none".
 
         Returns:
-            linear_top1 and linear_top5, in percent of the test images; none without a protocol.
+            linear_top1 and linear_top5, in percent of the test images.
         """
         protocol, shown = cell.linear_protocol, None
-        if protocol is None:
-            return {}
+        assert protocol is not None
         if protocol.shown != "image":
             views = CROP_FLIP(cell.image_size) if protocol.shown == "crop-flip" else views_of(cell)
             shown = self._shown(cell, views.first(), online)
@@ -206,8 +216,7 @@ class Evaluator:
             online: the trained encoder.
             warp: how test images are warped, a key of `WARPS`, or "none".
         """
-        if cell.few_shot is None:
-            return {}
+        assert cell.few_shot is not None
         return few_shot(
             self._features(cell.features, online, warp),
             labels_a_class=cell.few_shot,
@@ -256,8 +265,8 @@ class Evaluator:
         dual-temperature, supplement, Sec. E, Figure 2: the cosine of the vectors of 1 - P(positive)
         with other views as positives and other images as negatives, the mean over REDRAWN pairs.
         """
-        if cell.weights_K is None or cell.tau is None:
-            return {}
+        assert cell.weights_K is not None
+        assert cell.tau is not None
         encoder, test = online.embedding, np.arange(len(self.source.labels["test"]))
         train = np.arange(len(self.source.labels["train"]))
         query, _ = self._views(cell, encoder, "test", test, 10)
@@ -277,11 +286,9 @@ class Evaluator:
 def _warped(
     evaluation: Callable[[Evaluator, Evaluated, Layers, str], dict[str, float]],
 ) -> Callable[[Evaluator, Evaluated, Layers], dict[str, float]]:
-    """Return the evaluation on warped test images, if the cell has them; metrics are `warped_`."""
+    """Return the evaluation on warped test images, whose metrics are `warped_...`."""
 
     def evaluate(evaluator: Evaluator, cell: Evaluated, online: Layers) -> dict[str, float]:
-        if cell.test_warp == "none":
-            return {}
         metrics = evaluation(evaluator, cell, online, cell.test_warp)
         return {f"warped_{name}": value for name, value in metrics.items()}
 

@@ -52,7 +52,7 @@ def export_encoders(cells: Sequence[Cell], store: Store, folder: Path, data: Pat
     trained: dict[str, list[Pretrain]] = {}
     states = store.states(cells)
     for cell, state in zip(cells, states, strict=True):
-        if isinstance(cell, Pretrain) and state.state == State.DONE:
+        if isinstance(cell, Pretrain) and (state.state == State.DONE or state.lacks):
             trained.setdefault(cell.training_id, []).append(cell)
     count = 0
     for name, sharing in trained.items():

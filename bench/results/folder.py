@@ -17,7 +17,9 @@ from bench.results.arrays import arrays_of
 from bench.results.attempts import Attempt, begin_attempt, last_attempt
 from bench.results.digests import (
     DIGESTS,
+    ENCODER,
     MOST_BYTES,
+    TRAINED,
     SmallFiles,
     check_content,
     read_small_files,
@@ -83,10 +85,25 @@ class CellFolder:
         """Whether the cell has its result."""
         return self.summary_file.exists()
 
+    def to_evaluate(self, cell: Cell) -> list[str]:
+        """Return the metrics that a finished cell lacks and that its kept encoder can give."""
+        if not cell.evaluation_metrics or cell.training_id is None:
+            return []
+        trained = CellFolder(self.path.parent.parent / TRAINED / cell.training_id)
+        kept = trained.is_done and (trained.path / ENCODER).exists()
+        try:
+            return cell.lacking(self.metrics() or {}) if kept else []
+        except Damaged:
+            return []
+
+    def is_complete(self, cell: Cell | None) -> bool:
+        """Return whether the cell is done and no metric was added that its encoder can give."""
+        return self.is_done and (cell is None or not self.to_evaluate(cell))
+
     def claim(
         self, cell: Cell | None, owner: Owner, launch: str, *, retry_before: float = 0.0
     ) -> Attempt | None:
-        """Begin an attempt at the cell; None if it is done, failed, or a living process holds it.
+        """Begin an attempt at the cell; None if it is complete, failed or held by another process.
 
         Args:
             cell: whose folder this is; None for a trained encoder.
@@ -94,15 +111,17 @@ class CellFolder:
             launch: on whose behalf.
             retry_before: failures that ended before this time (seconds since 1970) are tried again.
         """
-        if self.is_done:
+        if self.is_complete(cell):
             return None
         attempt = begin_attempt(self.attempts, owner, launch, retry_before=retry_before)
         if attempt is None:
             return None
-        if self.is_done:  # finished between the look and the claim: nothing was executed
+        if self.is_complete(cell):  # finished between the look and the claim: nothing was executed
             attempt.end("interrupted", message="another process had finished it")
             return None
         self.sweep()
+        if self.is_done:  # its encoder is evaluated again; until then its files stay as they are
+            return attempt
         (self.path / DIGESTS).unlink(missing_ok=True)  # of an attempt that ended before the summary
         if cell is not None:
             write_whole(self.cell_file, to_json(cell.model_dump(mode="json")))

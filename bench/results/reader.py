@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -21,6 +22,7 @@ from bench.results.exported import Exported
 from bench.results.folder import CellFolder
 from bench.results.provenance import flatten
 from bench.results.store import Store
+from bench.text import counted
 
 History = list[dict[str, float]]
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -81,6 +83,23 @@ class Results:
         """Return the cells that are finished, in order, with what is kept of each."""
         pairs = ((cell, self.find(cell)) for cell in cells)
         return [(cell, kept) for cell, kept in pairs if kept is not None]
+
+    def added_later(self, done: Done) -> list[str]:
+        """Return lines on metrics that finished cells lack because they were added later."""
+        again, never = Counter[str](), Counter[str]()
+        for cell, finished in done:
+            if lacking := cell.lacking(finished.metrics):
+                can_give = self.store.folder(cell).to_evaluate(cell)
+                again.update(name for name in lacking if name in can_give)
+                never.update(name for name in lacking if name not in can_give)
+        again_texts = [
+            f"{name}: to evaluate in {counted(n, 'cell')}; `bench run` does it from kept encoders"
+            for name, n in again.items()
+        ]
+        return again_texts + [
+            f"{name}: not measured (no encoder kept) in {counted(n, 'cell')}"
+            for name, n in never.items()
+        ]
 
     def kept(self, experiment: str, name: str) -> Finished | None:
         """Return the finished cell with an id; None if it is not there."""

@@ -5,7 +5,7 @@ import shutil
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from uuid import uuid4
@@ -51,6 +51,7 @@ class CellState:
     message: str | None = None
     log: str | None = None
     job: str | None = None  # of Slurm, while it runs
+    lacks: tuple[str, ...] = ()  # metrics that its kept encoder has to be evaluated for
 
 
 DONE = CellState(State.DONE)
@@ -150,9 +151,12 @@ class Store:
         folder = self.folder(cell)
         if os.path.exists(f"{self.root}/{cell.experiment}/{cell.id}/summary.json"):
             why = damage_of(folder)
-            if why is None:
+            if why is None and not (lacking := folder.to_evaluate(cell)):
                 return DONE
-            warn(f"{why}; {AS_MISSING}")
+            if why is None:
+                waiting = replace(waiting, lacks=tuple(lacking))
+            else:
+                warn(f"{why}; {AS_MISSING}")
         last = folder.last_attempt()
         if last is None:
             return waiting
@@ -164,7 +168,7 @@ class Store:
             return CellState(
                 State.FAILED, last.number, record["reason"], record["message"], log_file
             )
-        return CellState(waiting.state, last.number)
+        return replace(waiting, attempts=last.number)
 
     def discard_damaged(self, cells: Iterable[Cell]) -> None:
         """Remove the files of finished cells of which one is not what was written, and tell it."""

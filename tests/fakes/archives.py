@@ -39,7 +39,8 @@ def fill(
     assert attempt is not None
     folder.append_history({"step": 1, "loss": value})
     metric = "gradient_norm" if isinstance(cell, GradientNorm) else "knn_top1"
-    folder.finish({metric: value}, {"a": np.array(arrays)} if arrays else {}, ORIGIN)
+    metrics = {name: 9.0 for name in cell.evaluation_metrics} | {metric: value}
+    folder.finish(metrics, {"a": np.array(arrays)} if arrays else {}, ORIGIN)
     attempt.end("done")
     return folder
 

@@ -152,7 +152,7 @@ def test_evaluations_have_ids_of_their_own(field: str) -> None:
     assert cell.id != other.id
     assert cell.training_id == other.training_id == other.stack_key
     changed = {n for n in EVALUATIONS if cell.evaluation_id(n) != other.evaluation_id(n)}
-    assert changed == {n for n, fields in EVALUATIONS.items() if field in fields}
+    assert changed == {n for n, kind in EVALUATIONS.items() if field in kind.settings}
 
 
 @pytest.mark.parametrize(

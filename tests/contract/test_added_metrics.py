@@ -1,0 +1,93 @@
+"""A metric that is added later reaches finished cells whose encoder was kept, and no others."""
+
+import json
+import shutil
+from typing import Any
+
+import pytest
+
+from bench.cells import coordinates
+from bench.cells.pretrain import Pretrain
+from bench.experiments import evaluations
+from bench.experiments.evaluations import Evaluator
+from tests.fakes.cells import PRETRAIN
+from tests.fakes.suites import changed
+from tests.fakes.workspace import Workspace
+
+pytestmark = pytest.mark.slow
+ONE = changed(PRETRAIN, {"tables": [{"title": "kNN", "metric": "knn_top1", "rows": ["epochs"]}]})
+
+
+@pytest.fixture
+def finished(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A workspace with a finished cell, and then a metric `hardness` of the geometry."""
+    workspace.suite(ONE)
+    assert workspace.call("run", "small", "--executor", "inline").status == 0
+    geometry = coordinates.EVALUATIONS["geometry"]
+    more = geometry._replace(metrics=(*geometry.metrics, "hardness"))
+    monkeypatch.setitem(coordinates.EVALUATIONS, "geometry", more)
+    monkeypatch.setattr(Pretrain, "metrics", (*Pretrain.metrics, "hardness"))
+    monkeypatch.setitem(
+        evaluations._EVALUATIONS,
+        "geometry",
+        lambda *asked: Evaluator.geometry(*asked) | {"hardness": 0.25},
+    )
+    monkeypatch.setattr(
+        "bench.experiments.pretrain._train", lambda *_: pytest.fail("it is trained again")
+    )
+    return workspace
+
+
+def metrics_of(workspace: Workspace) -> dict[str, float]:
+    (summary,) = (workspace.root / "results" / "pretrain").glob("*/summary.json")
+    metrics: dict[str, float] = json.loads(summary.read_text())["metrics"]
+    return metrics
+
+
+def test_a_kept_encoder_is_evaluated_again(
+    finished: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = metrics_of(finished)
+    status = finished.call("status", "small")
+    assert "1 missing" in status.out
+    assert "hardness: to evaluate in 1 cell; `bench run` does it from kept encoders" in status.out
+    done: list[str] = []
+    ask = Evaluator.evaluate
+
+    def noted(self: Evaluator, name: str, *rest: Any) -> dict[str, float]:
+        done.append(name)
+        return ask(self, name, *rest)
+
+    monkeypatch.setattr(Evaluator, "evaluate", noted)
+    run = finished.call("run", "small", "--executor", "inline")
+    assert "1 finished cell: evaluating the kept encoder again for hardness" in run.err
+    assert run.out.startswith("1 done, 0 failed, 0 missing")
+    assert done == ["geometry"]
+    after = metrics_of(finished)
+    assert after["hardness"] == 0.25
+    assert {name: after[name] for name in before} == before
+    assert finished.call("run", "small", "--executor", "inline").out.startswith("1 done")
+    assert done == ["geometry"]
+
+
+def test_nothing_is_trained_for_a_metric(finished: Workspace) -> None:
+    shutil.rmtree(finished.root / "results" / "trained")
+    told = "hardness: not measured (no encoder kept) in 1 cell"
+    for verb in ("status", "show", "compare"):
+        assert told in finished.call(verb, "small").out, verb
+    assert "1 done" in finished.call("status", "small").out
+    run = finished.call("run", "small", "--executor", "inline")
+    assert (run.status, "again" in run.err) == (0, False)
+    assert finished.call("plan", "small", "--json").json["missing"] == 0
+
+
+def test_an_evaluation_gives_the_metrics_that_it_declares(
+    finished: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the cell would be evaluated again for ever; what was measured before stays."""
+    monkeypatch.setitem(evaluations._EVALUATIONS, "geometry", Evaluator.geometry)
+    before = metrics_of(finished)
+    run = finished.call("run", "small", "--executor", "inline")
+    assert run.status == 1
+    assert "evaluation geometry gives alignment, uniformity, class_separation, but" in run.out
+    assert metrics_of(finished) == before
