@@ -21,7 +21,7 @@ from bench.analysis.measured import Measured
 from bench.analysis.room import Rooms
 from bench.analysis.statistics import ERROR, Estimate, Region
 from bench.cells.cell import Cell
-from bench.cells.index import CellIndex
+from bench.cells.groups import CellIndex
 from bench.papers.printed_checks import PrintedCheck, printed_check
 from bench.papers.reader import Claim, Paper
 from bench.results.reader import Done, Finished

@@ -11,7 +11,7 @@ from bench.analysis.seed_numbers import numbers_of_seeds
 from bench.analysis.statistics import Interval
 from bench.analysis.verdicts import Verdict, judge_value
 from bench.cells.cell import Cell
-from bench.cells.index import CellIndex
+from bench.cells.groups import CellIndex
 from bench.papers.reader import Paper, PublishedValue, Statement
 from bench.papers.tolerances import Tolerance, tolerance_of
 from bench.results.reader import Done

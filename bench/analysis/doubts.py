@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
+from bench.cells.axes import TEMPERATURES
 from bench.cells.cell import Cell
 from bench.cells.datasets import training_images
 from bench.cells.pretrain import Pretrain
@@ -29,7 +30,6 @@ SLACK = 1e-3  # nats by which rounding may lift a bound
 BOUNDS = ("mi_lower_bound", "mi_lower_bound_approximate")
 VINCE_BOUNDS = tuple(name for name in VinceGaussian.metrics if "bound" in name)
 SAME_FOR_ALL = "the critic gives the same number for all pairs"
-TEMPERATURES = ("tau", "tau_beta")
 KEYS = ("step", "epoch")  # of a line of history, which are no metrics
 
 Doubts = dict[str, str]  # metric -> why it means nothing

@@ -11,7 +11,7 @@ from typing import Any
 from bench.analysis.measured import Measured, Metrics
 from bench.analysis.statistics import How, Pools, Region, Seeds, Term, contrast, sure_to_a_step
 from bench.cells.cell import Cell
-from bench.cells.index import CellIndex
+from bench.cells.groups import CellIndex
 from bench.suites.checks import (
     Below,
     Check,

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bench.analysis.doubts import doubts_of
-from bench.cells.telling import telling_settings
+from bench.cells.groups import telling_settings
 from bench.papers.reader import PublishedValue
 from bench.results.reader import Done
 

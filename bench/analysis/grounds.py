@@ -17,7 +17,7 @@ from bench.analysis.measured import Measured
 from bench.analysis.room import Room
 from bench.analysis.statistics import ERROR
 from bench.cells.cell import Cell
-from bench.cells.telling import without_followers
+from bench.cells.groups import without_followers
 from bench.suites.checks import Check, Where
 from bench.suites.metric_words import metric_words
 from bench.text import value_text

@@ -12,7 +12,7 @@ from bench.analysis.spread import Spread, spread_of, unequal_spread
 from bench.analysis.statistics import How, Pools, pooled
 from bench.analysis.train_times import train_times
 from bench.cells.cell import Cell
-from bench.cells.index import CellIndex
+from bench.cells.groups import CellIndex
 from bench.results.reader import Done, Finished, History
 from bench.suites.checks import At, Below, Check
 

@@ -7,7 +7,7 @@ from bench.analysis.compare import cells_of_value
 from bench.analysis.seed_numbers import base_of
 from bench.cells.baseline import ACCURACIES
 from bench.cells.cell import Cell
-from bench.cells.index import CellIndex
+from bench.cells.groups import CellIndex
 from bench.papers.reader import Paper
 from bench.suites.baselines import baseline_cells
 from bench.suites.checks import Check

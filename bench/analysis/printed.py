@@ -20,7 +20,7 @@ from bench.analysis.compare import cells_of_value
 from bench.analysis.effects import region_of
 from bench.analysis.judged import ClaimVerdict, Judged, worst
 from bench.cells.cell import Cell
-from bench.cells.index import CellIndex
+from bench.cells.groups import CellIndex
 from bench.files.atomic import write_whole
 from bench.papers.printed_checks import PRINTED
 from bench.papers.reader import Paper, load_paper

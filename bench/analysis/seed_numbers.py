@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import stdev
 
 from bench.cells.cell import Cell
-from bench.cells.index import CellIndex
+from bench.cells.groups import CellIndex
 from bench.papers.reader import PublishedValue
 from bench.suites.printed_rows import wanted_settings
 from bench.suites.suite import Comparison, Suite

@@ -8,8 +8,8 @@ from bench.analysis.effects import Group, cells_named, groups_of
 from bench.analysis.judged import LEVEL
 from bench.analysis.measured import Measured
 from bench.analysis.statistics import Interval
+from bench.cells.axes import OWN_OF_LOSS, OWN_OF_METHOD
 from bench.cells.cell import Cell
-from bench.cells.coordinates import OWN_OF_LOSS, OWN_OF_METHOD
 from bench.papers.reader import Claim
 from bench.suites.checks import Exceeds, Where
 from bench.suites.suite import Scalar

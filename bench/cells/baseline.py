@@ -17,10 +17,9 @@ from pydantic import (
 )
 
 from bench.cells.architectures import Stem
-from bench.cells.axes import Fraction, ViewSet
+from bench.cells.axes import ACCURACIES as EVALUATED
+from bench.cells.axes import Fraction, ViewSet, metrics_asked, metrics_of
 from bench.cells.cell import Cell, identity, varied_settings
-from bench.cells.coordinates import ACCURACIES as EVALUATED
-from bench.cells.coordinates import metrics_asked, metrics_of
 from bench.cells.costs import (
     BACKWARD_TOO,
     Costs,
@@ -43,7 +42,7 @@ from bench.cells.datasets import (
 )
 from bench.cells.learning_rate import Rule, check_rate, ruled
 from bench.cells.linear_protocols import LinearProtocol, linear_protocol, linear_record
-from bench.cells.warps import WARPS, warp_record
+from bench.cells.view_recipes import WARPS, warp_record
 
 LABELS = frozenset({"base_lr", "lr_scaling"})
 """Fields that say where the learning rate comes from, and so enter no id."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bench.cells.architectures import Stem, activations, features_of, multiply_adds, weights
 from bench.cells.datasets import streams
 from bench.cells.linear_protocols import LinearProtocol
-from bench.cells.warps import WARPS
+from bench.cells.view_recipes import WARPS
 
 NUMBER_BYTES = 4
 BACKWARD_TOO = 3  # a step's multiply-adds, in forward passes

@@ -14,15 +14,14 @@ from pydantic import (
 )
 
 from bench.cells.architectures import SMALL_ALEXNET
-from bench.cells.axes import Fraction, ViewSet
+from bench.cells.axes import EVALUATIONS, Fraction, ViewSet
 from bench.cells.cell import identity
-from bench.cells.coordinates import EVALUATIONS
 from bench.cells.costs import Costs, draws_of, plus, read, steps
 from bench.cells.datasets import GUESS, Demand, size_of, training_images
 from bench.cells.later import without_later
 from bench.cells.pretrain import Pretrain, encoder_cell
 from bench.cells.supervised import of_one_size
-from bench.cells.warps import WARPS, warp_record
+from bench.cells.view_recipes import WARPS, warp_record
 
 PUBLISHED_LISTS = {0.01: "1percent.txt", 0.1: "10percent.txt"}
 """The lists of labelled images of ImageNet, by their share (google-research/simclr at be133b3)."""

@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from bench.cells.cell import Cell, identity
-from bench.cells.coordinates import (
+from bench.cells.axes import (
     EVALUATIONS,
     LABELS,
     Coordinates,
     metrics_asked,
     metrics_of,
 )
+from bench.cells.cell import Cell, identity
 from bench.cells.costs import (
     BACKWARD_TOO,
     LEARNT,
@@ -45,7 +45,7 @@ from bench.cells.learning_rate import ruled
 from bench.cells.linear_protocols import LinearProtocol, linear_protocol, linear_record
 from bench.cells.losses import Q_B_BINS
 from bench.cells.rules import check_agreement
-from bench.cells.warps import WARPS, warp_record
+from bench.cells.view_recipes import WARPS, warp_record
 
 LOCAL_VIEWS = 6  # of multi-crop
 # kNN while training belongs to the training, so its protocol is no setting of an evaluation.

@@ -30,7 +30,7 @@ from bench.cells.datasets import (
 )
 from bench.cells.later import later, without_later
 from bench.cells.learning_rate import Rule, check_rate, ruled
-from bench.cells.requirements import Belongs
+from bench.cells.rules import Belongs
 
 LABELS = frozenset({"base_lr", "lr_scaling"})
 """Fields that say where the learning rate comes from, and so enter no id."""

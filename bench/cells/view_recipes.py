@@ -1,10 +1,14 @@
-"""The named view sets: a recipe for each view, with where their numbers come from."""
+"""Named view sets, a recipe for each view, and named warps of test images."""
 
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from bench.errors import choices
+from bench.record import Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,3 +140,22 @@ def recipes_of(name: str, strength: float) -> tuple[Recipe, ...]:
         return tuple(_scaled(recipe, strength) for recipe in _SETS[name])
     except ValueError as error:
         raise ValueError(f"views: strength {strength} is out of the range of '{name}'") from error
+
+
+class Warp(Record):
+    """Random warps of test images, the same ones for every cell; each number is drawn uniformly."""
+
+    rotation: NonNegativeFloat  # degrees: from minus this to this
+    scale: Annotated[float, Field(ge=1)]  # from 1 / scale to scale, in its logarithm
+    shift: NonNegativeFloat  # half widths, across and down: from minus this to this
+    draws: PositiveInt  # warps per test image, each of which counts as a test image
+
+
+WARPS: dict[str, Warp] = {
+    "digits-25": Warp(rotation=25.0, scale=1.3, shift=0.2, draws=5),
+}
+
+
+def warp_record(name: str) -> dict[str, Any]:
+    """Return a warp written out under `warp`, as it enters an id; nothing for `none`."""
+    return {"warp": WARPS[name].model_dump(mode="json")} if name in WARPS else {}

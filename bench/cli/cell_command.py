@@ -3,7 +3,7 @@
 import shlex
 
 from bench.cells.cell import Cell
-from bench.cells.telling import telling_settings
+from bench.cells.groups import telling_settings
 from bench.cli.command_line import beside_tables, command_line
 from bench.cli.selection import command_words
 from bench.cli.workspace import Workspace

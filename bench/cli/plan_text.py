@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from bench.cells.telling import without_followers
+from bench.cells.groups import without_followers
 from bench.cli.terminal import listed, print_line, print_rows
 from bench.launch.progress import duration
 from bench.report.tables import Entry

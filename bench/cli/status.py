@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bench.cells.telling import labels
+from bench.cells.groups import labels
 from bench.cli.options import (
     AsJson,
     Changes,

@@ -11,7 +11,7 @@ import typer
 
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
-from bench.cells.telling import telling_settings
+from bench.cells.groups import telling_settings
 from bench.cli.command_line import command_line
 from bench.cli.completion import paper_names, scale_names, suite_names
 from bench.cli.options import AsJson, Have, answer

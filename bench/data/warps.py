@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.cells.warps import Warp
+from bench.cells.view_recipes import Warp
 from bench.data.streams import Purpose, stream
 from bench.data.views.geometry import warp
 from bench.data.views.parameters import affine_matrix

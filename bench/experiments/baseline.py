@@ -6,8 +6,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from bench.cells.axes import ACCURACIES
 from bench.cells.baseline import NETWORK, TRAINING, Baseline
-from bench.cells.coordinates import ACCURACIES
 from bench.cells.supervised import Supervised
 from bench.data.streams import Purpose, stream
 from bench.experiments.deterministic import deterministic

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from bench.cells.coordinates import EVALUATIONS as KINDS
+from bench.cells.axes import EVALUATIONS as KINDS
 from bench.cells.pretrain import Pretrain
 from bench.errors import Damaged
 from bench.files.atomic import write_whole

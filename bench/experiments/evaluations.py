@@ -9,11 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bench.cells.axes import EVALUATIONS
 from bench.cells.baseline import Baseline
-from bench.cells.coordinates import EVALUATIONS
 from bench.cells.pretrain import WATCH_K, WATCH_TAU, Pretrain
-from bench.cells.view_recipes import Recipe
-from bench.cells.warps import WARPS
+from bench.cells.view_recipes import WARPS, Recipe
 from bench.data.streams import Purpose, stream
 from bench.data.views.views import Views
 from bench.errors import CellFailure, DataFailure

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from bench.cells.coordinates import EVALUATIONS
+from bench.cells.axes import EVALUATIONS
 from bench.cells.costs import Terms
 from bench.cells.pretrain import Pretrain
 from bench.environment import step_kind

@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.text import Text
 
 from bench.cells.cell import Cell
-from bench.cells.telling import labels
+from bench.cells.groups import labels
 from bench.estimate.predict import Prediction
 from bench.launch.time_left import Expected, TimeLeft
 from bench.results.standing import Standing, standing_of

@@ -9,7 +9,7 @@ from bench.analysis.doubts import MARK, doubt_lines, doubts_of
 from bench.analysis.evidence import Evidence, by_claim
 from bench.analysis.judged import ClaimVerdict, Judged
 from bench.cells.cell import Cell, varied_settings
-from bench.cells.telling import telling_settings
+from bench.cells.groups import telling_settings
 from bench.papers.reader import Artifact, Claim, Paper, Protocol
 from bench.report.effects import ArtifactEffects, artifact_effects
 from bench.report.measured import measured_table

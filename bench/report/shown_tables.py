@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from bench.cells.cell import Cell
-from bench.cells.telling import telling_settings
+from bench.cells.groups import telling_settings
 from bench.suites.suite import MeasuredTable, Suite
 
 MOST_COLUMNS = 8

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.cells.cell import Cell
-from bench.cells.telling import labels
+from bench.cells.groups import labels
 from bench.environment import extra
 from bench.results.reader import Done, Finished
 

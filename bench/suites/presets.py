@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.cells.losses import LOSS_OPTIONS, kappa_of
-from bench.cells.requirements import BELONGS, DRAWN, WITH_GRADIENT
+from bench.cells.rules import BELONGS, DRAWN, WITH_GRADIENT
 from bench.errors import SuiteError, choices
 from bench.files.yaml_file import load_yaml
 from bench.record import Record

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, get_args
 from pydantic.fields import FieldInfo
 
 from bench.cells.axes import (
+    LABELS,
     Axis,
     Comparison,
     DataAndViews,
@@ -13,8 +14,7 @@ from bench.cells.axes import (
     Objective,
     Optimisation,
 )
-from bench.cells.coordinates import LABELS
-from bench.cells.requirements import BELONGS
+from bench.cells.rules import BELONGS
 from bench.text import value_text
 
 AXES: dict[str, type[Axis]] = {

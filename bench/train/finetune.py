@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from bench.cells.finetune import FineTune
-from bench.cells.warps import WARPS, Warp
+from bench.cells.view_recipes import WARPS, Warp
 from bench.data.streams import Purpose, stream
 from bench.data.views import make_views
 from bench.environment import StepKind

@@ -16,7 +16,7 @@ from bench.cells.baseline import Baseline
 from bench.cells.datasets import streams
 from bench.cells.pretrain import Pretrain
 from bench.cells.supervised import Supervised
-from bench.cells.warps import Warp
+from bench.cells.view_recipes import Warp
 from bench.data.held_out import with_files_held_out, with_held_out
 from bench.data.images import Images, Split
 from bench.data.load import load_images

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench.cells import coordinates
+from bench.cells import axes
 from bench.cells.pretrain import Pretrain
 from bench.experiments import evaluations
 from bench.experiments.evaluations import Evaluator
@@ -23,9 +23,9 @@ def finished(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace
     """A workspace with a finished cell, and then a metric `hardness` of the geometry."""
     workspace.suite(ONE)
     assert workspace.call("run", "small", "--executor", "inline").status == 0
-    geometry = coordinates.EVALUATIONS["geometry"]
+    geometry = axes.EVALUATIONS["geometry"]
     more = geometry._replace(metrics=(*geometry.metrics, "hardness"))
-    monkeypatch.setitem(coordinates.EVALUATIONS, "geometry", more)
+    monkeypatch.setitem(axes.EVALUATIONS, "geometry", more)
     monkeypatch.setattr(Pretrain, "metrics", (*Pretrain.metrics, "hardness"))
     monkeypatch.setitem(
         evaluations._EVALUATIONS,

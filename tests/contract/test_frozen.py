@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.cells.coordinates import EVALUATIONS
+from bench.cells.axes import EVALUATIONS
 from bench.cells.pretrain import Pretrain
 from bench.suites.expand import expand
 from bench.suites.load import load_suite

@@ -12,7 +12,7 @@ from bench.analysis.printed import (
     reached,
 )
 from bench.cells.cell import Cell
-from bench.cells.index import CellIndex
+from bench.cells.groups import CellIndex
 from bench.papers.printed_checks import PRINTED
 from bench.papers.reader import PAPERS, load_paper
 from bench.suites.checks import Check

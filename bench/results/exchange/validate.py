@@ -10,8 +10,8 @@ import numpy as np
 from pydantic import ValidationError
 
 from bench.cells import CELLS
+from bench.cells.axes import EVALUATIONS as PROTOCOLS
 from bench.cells.cell import Cell, identity
-from bench.cells.coordinates import EVALUATIONS as PROTOCOLS
 from bench.cells.pretrain import Pretrain
 from bench.errors import BenchError, Damaged, StoreError
 from bench.files.regular import parse_json

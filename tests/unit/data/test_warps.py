@@ -3,7 +3,7 @@
 import torch
 from torch.testing import assert_close
 
-from bench.cells.warps import WARPS, Warp
+from bench.cells.view_recipes import WARPS, Warp
 from bench.data.images import load_digits
 from bench.data.warps import warped
 from bench.evaluate.features import Features

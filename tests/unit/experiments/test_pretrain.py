@@ -10,7 +10,7 @@ import pytest
 import torch
 from PIL import Image
 
-from bench.cells.coordinates import EVALUATIONS
+from bench.cells.axes import EVALUATIONS
 from bench.cells.pretrain import Pretrain
 from bench.errors import CellFailure, DataFailure, Diverged
 from bench.evaluate.features import extract

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench.cells.telling import labels, without_followers
+from bench.cells.groups import labels, without_followers
 from bench.launch import progress as module
 from bench.launch import time_left
 from bench.launch.progress import Followed, Progress, standing_text

@@ -9,7 +9,7 @@ from bench.analysis.claims import cells_of_check
 from bench.analysis.effects import sides_of
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
-from bench.cells.index import CellIndex
+from bench.cells.groups import CellIndex
 from bench.suites.checks import Check, Peak
 from bench.suites.expand import expand
 from bench.suites.load import load_suite, suite_paths

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.cells.cell import Cell
-from bench.cells.index import CellIndex
+from bench.cells.groups import CellIndex
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from tests.fakes.paths import SUITES
