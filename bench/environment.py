@@ -88,6 +88,12 @@ def place() -> Place:
     return _place(names) if all(name in os.environ for name in names) else Place()
 
 
+def this_job() -> str:
+    """Return the Slurm job that this process is a part of: 17, or 17_3 in an array; "": none."""
+    array, index = (os.environ.get(f"SLURM_ARRAY_{part}_ID") for part in ("JOB", "TASK"))
+    return f"{array}_{index}" if array and index else os.environ.get("SLURM_JOB_ID", "")
+
+
 def _place(names: tuple[str, ...], *, meets: bool = False) -> Place:
     rank, world_size, local_rank = map(_whole, names)
     return Place(rank, world_size, local_rank, meets)

@@ -1,10 +1,10 @@
 """Time what launching costs: thousands of small cells in packed jobs, and slots kept busy.
 
 Bare processes, one a core, compute equal parts of a grid in their own process; then the local queue
-does it, then Slurm's jobs, each with a worker a core and filled up by predicted time. A ratio
+does it, then a Slurm job with a worker a core. A ratio
 compares wall times with that of the bare processes, which share the cores as the workers do.
 
-    python -m benchmarks.launching [--cells 1000] [--steps 1000] [--workers 2] [--minutes 2]
+    python -m benchmarks.launching [--cells 1000] [--steps 1000] [--workers 2]
 """
 
 import argparse
@@ -65,7 +65,6 @@ def main() -> None:
     parser.add_argument("--cells", type=int, default=1000)
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=cores())
-    parser.add_argument("--minutes", type=float, default=2.0, help="of work in a job")
     given = parser.parse_args()
     seeds = list(range(given.cells // A_SEED))
     words = ("small", "--seeds", ",".join(map(str, seeds)))
@@ -88,10 +87,8 @@ def main() -> None:
             print(f"local queue: {local:.0f} s, {local / alone:.2f} of the bare processes")
             print(f"  its slots compute {share:.0%} of the time")
 
-            bench(root, {}, "plan", "small", "--probe")
             began = time.perf_counter()
-            workers, minutes = str(given.workers), str(given.minutes)
-            pack = ("--pack", workers, "--time-per-job", minutes, "--jobs", "1")
+            pack = ("--pack", str(given.workers), "--jobs", "1")
             run = bench(root, cluster.environment, "run", *words, "--executor", "slurm", *pack)
             while done(root / "results") < given.cells:
                 time.sleep(0.2)

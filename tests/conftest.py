@@ -83,7 +83,8 @@ def forget_plugins() -> None:
 @pytest.fixture
 def slurm(monkeypatch: pytest.MonkeyPatch) -> MadeUpSlurm:
     made = MadeUpSlurm()
-    monkeypatch.setattr("bench.results.slurm.squeue.tasks", made.tasks)
+    for user in ("launch.slurm.jobs", "launch.slurm.submit", "launch.slurm.job", "cli.cancel"):
+        monkeypatch.setattr(f"bench.{user}.ask", made.ask)
     return made
 
 

@@ -9,8 +9,8 @@ import typer
 from bench.cli.options import AsJson, Scale, Seeds, SuiteName, Where, answer, under
 from bench.cli.selection import Selection, select
 from bench.errors import LaunchError
+from bench.launch.slurm.jobs import ask, jobs_of
 from bench.results.owner import Owner
-from bench.results.slurm.squeue import ask
 from bench.text import counted, plain_text
 
 Record = dict[str, Any]
@@ -26,26 +26,21 @@ def cancel(
 
 
 def stop(selection: Selection) -> Record:
-    """Stop what computes or will compute cells of the selection: jobs, and launchers here.
+    """Stop the Slurm jobs that may compute cells of the selection, and the launchers here.
 
-    Checkpoints stay. A job or launcher that has cells of other suites too stops as a whole.
+    Checkpoints stay. A job or launcher that may compute other cells too stops as a whole.
 
     Raises:
         LaunchError: Slurm does not answer.
     """
-    store, wanted = selection.store, {cell.id for cell in selection.cells}
-    submissions = store.submissions
-    submissions.forget()
-    if submissions.open() and submissions.tasks(submissions.open()) is None:
-        raise LaunchError("Slurm does not answer: jobs that were submitted from here may still run")
-    submissions.stop(wanted)
-    jobs = submissions.jobs_of(wanted)
+    wanted = {cell.id for cell in selection.cells}
+    jobs = [job.id for job in jobs_of(selection.results, wanted)]
     more = " ..." if len(jobs) > 3 else ""
     if jobs and ask("scancel", *jobs) is None:
         raise LaunchError(f"scancel failed for jobs {', '.join(jobs[:3])}{more}")
     stopped: list[str] = []
     elsewhere: list[str] = []
-    for owner in store.launchers_of(wanted):
+    for owner in selection.store.launchers_of(wanted):
         (stopped if _end(owner) else elsewhere).append(f"{owner.host}:{owner.pid}")
     return {"jobs": jobs, "launchers": stopped, "elsewhere": elsewhere}
 

@@ -36,7 +36,6 @@ from bench.errors import LaunchError, NothingMeasured
 from bench.files.messages import tell, warn
 from bench.launch.options import RunOptions
 from bench.launch.run import run_cells
-from bench.launch.slurm.request import Request
 from bench.launch.slurm.submit import submit
 from bench.results.exported import holds_tables
 from bench.results.store import OVER, CellState, State
@@ -59,13 +58,6 @@ ProfileName = Annotated[
 Pack = Annotated[
     str | None, typer.Option(help="Number of workers per GPU (without GPUs: per job), or auto.")
 ]
-TimePerJob = Annotated[
-    float | None,
-    typer.Option(
-        min=0.01, help="For slurm: fill each job with cells up to this predicted time in minutes."
-    ),
-]
-
 Ranks = Annotated[
     int | None,
     typer.Option(
@@ -80,7 +72,7 @@ def run(
     context: typer.Context, suite: SuiteNames, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, changes: Changes = None, jobs: Jobs = None, executor: Executor = "local",
     retry_failed: RetryFailed = False, limit_gpu_hours: Limit = None, profile: ProfileName = None,
-    pack: Pack = None, time_per_job: TimePerJob = None, ranks: Ranks = None,
+    pack: Pack = None, ranks: Ranks = None,
     have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Compute the missing cells of one or more suites, here or as Slurm jobs."""
@@ -92,9 +84,7 @@ def run(
         select_scales(path, context.obj)  # the report refuses what it has of a suite with a mistake
     if limit_gpu_hours is not None:
         check_of_suite(chosen[0])
-    options = RunOptions(
-        executor, jobs, retry_failed, limit_gpu_hours, profile, pack, time_per_job, ranks
-    )
+    options = RunOptions(executor, jobs, retry_failed, limit_gpu_hours, profile, pack, ranks)
     counts = run_selections(chosen, options, context.obj.data)
     answer(counts, lambda record: print_end(record, chosen), as_json)
     raise typer.Exit(1 if counts["failed"] else 0)
@@ -118,10 +108,7 @@ def resume(
 def check_begun(selection: Selection) -> None:
     """Raise a LaunchError if no cell of the selection was ever begun."""
     states = selection.store.states(selection.cells)
-    begun = (*OVER, State.QUEUED)
-    if any(s.attempts or s.state in begun for s in states):
-        return
-    if not selection.store.submissions.gave({cell.id for cell in selection.cells}):
+    if not any(s.attempts or s.state in (*OVER, State.QUEUED) for s in states):
         raise LaunchError(
             f"{selection.title}: nothing to resume in "
             f"{selection.results}; `{selection.command('run')}` starts it"
@@ -162,7 +149,6 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
         states = {cell.id: state for cell, state in zip(cells, before, strict=True)}
     if options.executor == "slurm":
         submitted = _submit(wanted, chosen[0], options, data)
-        store.submissions.forget()
         return _counts(cells, store.states(cells), submitted)
     title = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
     ends = run_cells(wanted, store, data, title=title, jobs=jobs, retry_failed=options.retry_failed)
@@ -182,13 +168,13 @@ def _counts(
 ) -> Record:
     """Return the counts at the end, with what was submitted if it was."""
     counts = Counter(state.state for state in states)
-    waiting = counts[State.QUEUED] + counts[State.RUNNING] if submitted else 0
+    running = counts[State.RUNNING] if submitted else 0
     return {
         "done": counts[State.DONE],
         "failed": counts[State.FAILED],
-        "missing": len(states) - counts[State.DONE] - counts[State.FAILED] - waiting,
+        "missing": len(states) - counts[State.DONE] - counts[State.FAILED] - running,
         "failures": failures_of(cells, states),
-        **({"submitted": submitted | {"waiting": waiting}} if submitted else {}),
+        **({"submitted": submitted | {"running": running}} if submitted else {}),
     }
 
 
@@ -229,19 +215,21 @@ def check_steps(cells: Sequence[Cell], kind: StepKind, *, ranks: int = 1) -> Non
 
 
 def _submit(cells: Sequence[Cell], selection: Selection, options: RunOptions, data: Path) -> Record:
-    """Give what is missing to Slurm; return what was given."""
+    """Submit jobs that compute what is missing; return what was submitted."""
     seconds_between_checkpoints()  # a mistake in it is reported before anything is submitted
     profile = options.slurm_profile(cells, selection.store)
     retry_before = selection.store.retry_from_now(cells) if options.retry_failed else 0.0
-    request = Request(cells, data.resolve(), profile, options.jobs, retry_before)
-    submission = submit(request, selection.store)
-    arrays = [] if submission is None else submission.record["arrays"]
+    submitted = submit(
+        cells, selection.store, data, profile, jobs=options.jobs, retry_before=retry_before
+    )
+    for why, count in submitted.misfits.items():
+        warn(f"{counted(count, 'cell')} left out: {why}")
     return {
-        "cells": sum(len(task) for array in arrays for task in array),
-        "jobs": sum(map(len, arrays)),
-        "arrays": len(arrays),
-        "logs": None if submission is None else str(submission.logs),
-        "suite": selection.words,
+        "cells": submitted.cells,
+        "jobs": submitted.jobs,
+        "jobs_before": submitted.before,
+        "left_out": submitted.misfits.total(),
+        "logs": None if submitted.logs is None else str(submitted.logs),
     }
 
 
@@ -257,15 +245,20 @@ def print_end(record: Record, chosen: Sequence[Selection]) -> None:
 
 def print_counts(record: Record, follow: str) -> None:
     """Print how a run ended; `follow` is the command that follows what was submitted."""
-    given = record.get("submitted")
-    if given is not None and given["cells"]:
-        cells, jobs = counted(given["cells"], "cell"), counted(given["jobs"], "job")
-        print(
-            f"submitted {cells} in {jobs} ({counted(given['arrays'], 'array')}, "
-            f"logs: {given['logs']}); `{follow}` follows"
-        )
-    elif given is not None:
-        print("nothing to submit: every cell is finished, failed, running or queued")
-    waiting = f", {given['waiting']} queued or running" if given else ""
-    print(f"{record['done']} done, {record['failed']} failed, {record['missing']} missing{waiting}")
+    if (given := record.get("submitted")) is not None:
+        print(_submitted_text(given, follow))
+    running = f", {given['running']} running" if given else ""
+    print(f"{record['done']} done, {record['failed']} failed, {record['missing']} missing{running}")
     print_failures(record["failures"])
+
+
+def _submitted_text(given: Record, follow: str) -> str:
+    """Return what was submitted, and what was not necessary."""
+    cells, before = counted(given["cells"], "cell"), counted(given["jobs_before"], "job")
+    if given["jobs"]:
+        more = f" beside {before} that wait or run" if given["jobs_before"] else ""
+        jobs = counted(given["jobs"], "job")
+        return f"submitted {jobs}{more} for {cells} (logs: {given['logs']}); `{follow}` follows"
+    if given["jobs_before"]:
+        return f"nothing to submit: {before} for {cells} wait or run already; `{follow}` follows"
+    return "nothing to submit: every cell is finished or failed"

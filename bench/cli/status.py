@@ -24,16 +24,20 @@ from bench.cli.options import (
 )
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import print_line
+from bench.errors import LaunchError
 from bench.estimate.predict import predict
 from bench.launch.devices import slots
 from bench.launch.progress import Followed, Progress, duration, expected_of, standing_text
+from bench.launch.slurm.jobs import SlurmJob, jobs_of
 from bench.results.reader import Results
 from bench.results.standing import Standing, standing_of
 from bench.results.store import OVER, CellState, State
 from bench.text import counted
 
 WATCH_EVERY_S = 2.0
+ASK_EVERY_S = 10.0  # Slurm, about jobs that compute nothing yet
 WHOLE_FROM = 100  # epochs or steps, which are written as whole ones
+MOST_JOBS = 10  # jobs, each with a line
 MOST_BEGUN = 10  # cells that run or were stopped, each with a line
 USUAL = ("None", "Resources", "Priority", "Dependency", "JobArrayTaskLimit", "BeginTime")
 """Reasons for which jobs wait that will pass by themselves."""
@@ -44,8 +48,8 @@ Record = dict[str, Any]
 def status(
     context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, changes: Changes = None,
-    watch: Annotated[bool, typer.Option(help="Follow until no cell is running or queued.")] = False,
-    have: Have = None, as_json: AsJson = False,
+    watch: Annotated[bool, typer.Option(help="Follow until no cell runs and no job waits.")]
+    = False, have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Count cells by state, with the reasons of failures, the jobs and the time left."""
     selection = select(
@@ -58,10 +62,12 @@ def status(
 
 
 def describe_status(selection: Selection) -> Record:
-    """Return the cells by state, and the jobs of Slurm that hold any of them."""
+    """Return the cells by state, and the Slurm jobs that may compute any of them."""
     store = selection.store
     states = store.states(selection.cells)
     counts = Counter(state.state for state in states)
+    begun = _begun(selection, states)
+    jobs = _jobs(selection)
     record: Record = {
         "suite": selection.suite.name,
         "scale": selection.scale,
@@ -72,21 +78,24 @@ def describe_status(selection: Selection) -> Record:
         "attempts": sum(state.attempts for state in states),
         "failures": failures_of(selection.cells, states),
         "added_later": _added_later(selection),
-        "begun": _begun(selection, states),
+        "begun": begun,
         "jobs": [
             {
-                "job": task.job,
-                "state": task.state,
-                "reason": task.reason,
-                "log": str(submission.log(task.job)),
+                "job": job.id,
+                "state": job.state,
+                "reason": job.reason,
+                "node": job.node,
+                "elapsed": job.elapsed,
+                "log": str(job.log),
+                "cells": [cell["cell"] for cell in begun if cell["job"] == job.id],
             }
-            for submission, task in store.submissions.holding({c.id for c in selection.cells})
+            for job in jobs or ()
         ],
-        "slurm_answers": store.submissions.answers(),
+        "slurm_answers": jobs is not None,
         "left_core_s": None,
     }
     if counts[State.DONE] + counts[State.FAILED] < len(states):
-        predicted = predict(selection.cells, states, store, _workers(selection))
+        predicted = predict(selection.cells, states, store, _workers(jobs))
         record["left_core_s"] = predicted.core_s
     return record
 
@@ -98,6 +107,14 @@ def _added_later(selection: Selection) -> list[str]:
         return []
     results = Results(selection.results)
     return results.added_later(results.finished(evaluated))
+
+
+def _jobs(selection: Selection) -> list[SlurmJob] | None:
+    """Return the jobs that may compute cells of the selection; None if Slurm does not answer."""
+    try:
+        return jobs_of(selection.results, {cell.id for cell in selection.cells})
+    except LaunchError:
+        return None
 
 
 def _begun(selection: Selection, states: Sequence[CellState]) -> list[Record]:
@@ -117,6 +134,7 @@ def _begun(selection: Selection, states: Sequence[CellState]) -> list[Record]:
             "id": cell.id,
             "cell": label,
             "state": "running" if state.state == State.RUNNING else "stopped",
+            "job": state.job,
             "attempts": state.attempts,
             **asdict(standing),
             "resumes_at": standing.resumes_at,
@@ -126,16 +144,18 @@ def _begun(selection: Selection, states: Sequence[CellState]) -> list[Record]:
     ]
 
 
-def _workers(selection: Selection) -> list[str | None]:
-    """Return what computes the rest: the jobs that hold any of it, else what this machine has."""
-    return selection.store.submissions.workers({c.id for c in selection.cells}) or slots(None)
+def _workers(jobs: Sequence[SlurmJob] | None) -> list[str | None]:
+    """Return what computes the rest: the workers of the running jobs, else this machine's."""
+    profiles = [job.submission.profile for job in jobs or () if job.state == "RUNNING"]
+    places = [["0" if p.gpus_per_node else None] * p.workers for p in profiles]
+    return [place for of_job in places for place in of_job] or slots(None)
 
 
 def watch_status(selection: Selection) -> None:
     """Show the states until no cell runs or waits in a queue."""
     cells = selection.cells
     states = selection.store.states(cells)
-    workers = _workers(selection)
+    workers = _workers(_jobs(selection))
     prediction = predict(cells, states, selection.store, workers)
     expected = expected_of(prediction)
     title = f"{selection.suite.name} ({selection.scale})"
@@ -143,9 +163,9 @@ def watch_status(selection: Selection) -> None:
     with Progress(title, Counter(), len(workers), followed) as show:
         while not show(states):
             begun = any(s.state in (State.RUNNING, State.QUEUED) for s in states)
-            if not begun and not selection.store.submissions.awaited({c.id for c in cells}):
+            if not begun and _jobs(selection) == []:
                 return
-            time.sleep(WATCH_EVERY_S)
+            time.sleep(WATCH_EVERY_S if begun else ASK_EVERY_S)
             states = selection.store.states(selection.cells)
 
 
@@ -159,7 +179,7 @@ def print_status(record: Record, again: str) -> None:
     if not Path(record["results"]).exists():
         print(f"  {record['results']}: this results folder does not exist yet")
     if not record["slurm_answers"]:
-        print("  Slurm does not answer: cells submitted last are counted as queued")
+        print("  Slurm does not answer: jobs that were submitted may still run")
     _print_jobs(record["jobs"])
     print_failures(record["failures"])
     for line in record["added_later"]:
@@ -201,15 +221,16 @@ def _standing(cell: Record) -> Standing:
 
 
 def _print_jobs(jobs: Sequence[Record]) -> None:
-    """Print how many jobs are in each state, and the logs of those that run."""
-    if not jobs:
-        return
-    counts = Counter(job["state"].lower() for job in jobs)
-    print(f"  Slurm: {', '.join(f'{n} {state}' for state, n in counts.items())}")
-    for job in [job for job in jobs if job["state"] == "RUNNING"][:10]:
-        print(f"    job {job['job']} runs (log: {job['log']})")
-    stuck = Counter(
-        j["reason"] for j in jobs if j["state"] == "PENDING" and j["reason"] not in USUAL
-    )
-    for reason, n in stuck.items():
+    """Print the running jobs, how many jobs wait, and why if it will not pass by itself."""
+    running = [job for job in jobs if job["state"] != "PENDING"]
+    for job in running[:MOST_JOBS]:
+        cells = f": {'; '.join(job['cells'])}" if job["cells"] else ""
+        state = f"{job['state'].lower()} on {job['node']} for {job['elapsed']}"
+        print(f"  job {job['job']} {state} (log: {job['log']}){cells}")
+    if len(running) > MOST_JOBS:
+        print(f"  ... and {len(running) - MOST_JOBS} more jobs (--json lists all)")
+    waiting = [job["reason"] for job in jobs if job["state"] == "PENDING"]
+    if waiting:
+        print(f"  {counted(len(waiting), 'job')} pending")
+    for reason, n in Counter(r for r in waiting if r not in USUAL).items():
         print(f"    {n} pending: {reason}")

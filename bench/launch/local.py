@@ -16,13 +16,11 @@ from typing import cast
 
 import submitit
 
-from bench.cells.cell import Cell
 from bench.cells.stacks import Stack
+from bench.environment import this_job
 from bench.errors import DiskFailure, Interrupted, LaunchError
 from bench.files.atomic import disk_failures
-from bench.launch.worker import Assignment, give_up, work
-from bench.results.attempts import all_attempts
-from bench.results.slurm.squeue import this_job
+from bench.launch.worker import KILLED, KILLS_ALLOWED, Assignment, give_up, kills, work
 from bench.results.standing import standing_of
 from bench.results.store import OVER, CellState, State
 from bench.signals import deaf, listening
@@ -31,7 +29,6 @@ from bench.text import counted
 POLL_S = 0.25
 REST = 9  # times as long as a look took: the launcher takes a tenth of a core at most
 STOP_S = 60.0  # for a worker to write its checkpoint, when it is told to stop
-KILLS_ALLOWED = 3  # of one cell
 DEATHS_ALLOWED = 5  # of the workers of a slot, in a row, that finish nothing
 STOPPING = "bench: stopping; waiting for the workers (Ctrl-C again: do not wait for them)"
 NO_LIMIT_MIN = 60 * 24 * 365
@@ -187,8 +184,6 @@ class _Remainder:
     def note_end(self, worker: Worker) -> None:
         """Count a worker's death, and give up cells that killed too many workers.
 
-        Cells that died together are tried one by one.
-
         Raises:
             DiskFailure: the worker stopped since a file cannot be written, or died and none can.
             LaunchError: workers die before they can do anything.
@@ -200,30 +195,13 @@ class _Remainder:
         self.store.check_writable()
         self.deaths += 1
         last_line = _last_line(worker)
-        killed = {cell.id for cell in self.cells if self._was_killed(cell, last_line)}
-        self.stacks = [
-            part
-            for stack in self.stacks
-            for part in (
-                [[cell] for cell in stack] if any(c.id in killed for c in stack) else [stack]
-            )
-        ]
+        for cell in self.cells:
+            folder = self.store.folder(cell)
+            if not folder.is_done and (n := kills(folder, self.since)) >= KILLS_ALLOWED:
+                give_up(cell, self.store, KILLED.format(n), last_line)
         if self.deaths > self.deaths_allowed:
             cause = f"last line of stderr: {last_line}" if last_line else "killed by a signal"
             raise LaunchError(f"workers keep crashing; {cause} (log: {worker.paths.stderr})")
-
-    def _was_killed(self, cell: Cell, last_line: str) -> bool:
-        """Return whether a worker of this queue was killed at the cell; give it up if too often."""
-        folder = self.store.folder(cell)
-        killed = [
-            attempt
-            for attempt in all_attempts(folder.attempts)
-            if attempt.record["began"] >= self.since and attempt.state == "killed"
-        ]
-        if len(killed) >= KILLS_ALLOWED and not folder.is_done:
-            why = f"its worker was killed {len(killed)} times (memory?)"
-            give_up(cell, self.store, why, last_line)
-        return bool(killed)
 
 
 def _sleep(seconds: float, must_stop: Callable[[], bool]) -> None:

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from bench.cells.cell import Cell
 from bench.errors import LaunchError, choices
 from bench.launch.devices import slots, visible_gpus
-from bench.launch.slurm.packing import automatic_pack
+from bench.launch.slurm.packing import automatic_pack, ranks_fault
 from bench.launch.slurm.profile import Profile, load_profile
 from bench.results.store import Store
 
@@ -25,7 +25,6 @@ class RunOptions:
     limit_hours: float | None = None
     profile: str | None = None
     pack: str | None = None  # a number or auto
-    time_per_job_min: float | None = None
     ranks: int | None = None
 
     def check(self) -> None:
@@ -34,11 +33,7 @@ class RunOptions:
             allowed = choices(self.executor, list(EXECUTORS))
             raise LaunchError(f"--executor {self.executor}: unknown. {allowed}")
         if self.executor != "slurm":
-            for name, value in (
-                ("profile", self.profile),
-                ("time-per-job", self.time_per_job_min),
-                ("ranks", self.ranks),
-            ):
+            for name, value in (("profile", self.profile), ("ranks", self.ranks)):
                 if value is not None:
                     raise LaunchError(f"--{name} belongs to --executor slurm")
         if self.pack is not None:
@@ -77,8 +72,7 @@ class RunOptions:
         if pack == "auto":
             on_gpu = profile.gpus_per_node > 0
             pack = automatic_pack(cells, store) if on_gpu else profile.cpus_per_task or 1
-        given = {"time_per_job_min": self.time_per_job_min, "ranks": self.ranks, "pack": int(pack)}
-        changed = {name: value for name, value in given.items() if value is not None}
+        changed = {"pack": int(pack)} | ({} if self.ranks is None else {"ranks": self.ranks})
         try:
             return Profile.model_validate(profile.model_dump() | changed)
         except ValidationError as error:
@@ -90,13 +84,5 @@ class RunOptions:
 def check_ranks(cells: Sequence[Cell], world_size: int) -> None:
     """Raise a LaunchError unless each cell can be computed by so many ranks."""
     for cell in cells:
-        if cell.batch_over_ranks is None:
-            raise LaunchError(
-                f"{cell.experiment} runs on one rank, found {world_size}: leave out torchrun "
-                "or --ranks"
-            )
-        if cell.batch_over_ranks % world_size:
-            raise LaunchError(
-                f"cell {cell.id}: batch_size {cell.batch_over_ranks} does not divide among "
-                f"{world_size} ranks"
-            )
+        if fault := ranks_fault(cell, world_size):
+            raise LaunchError(f"cell {cell.id}: {fault}")

@@ -6,7 +6,7 @@ import signal
 import sys
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +21,8 @@ from bench.cells.stacks import Stack
 from bench.errors import CellFailure, DiskFailure, Diverged
 from bench.experiments import EXPERIMENTS, Outcome
 from bench.files.atomic import raise_if_disk_failed
+from bench.results.attempts import all_attempts
+from bench.results.folder import CellFolder
 from bench.results.folders import Folders
 from bench.results.launches import Launch
 from bench.results.lease import Claim, Lease, every
@@ -32,6 +34,8 @@ from bench.signals import end_if_stopped, stoppable
 
 THREADS = 1  # in a worker: a result does not depend on how many workers or cores there are
 FOLLOW_EVERY_S = 1.0
+KILLS_ALLOWED = 3  # of the workers of one cell
+KILLED = "its worker was killed {} times (memory?)"
 NO_MEMORY = ("DefaultCPUAllocator: can't allocate memory", "Storage size calculation overflowed")
 """What a RuntimeError of torch says where memory does not suffice."""
 
@@ -131,11 +135,15 @@ def compute_stacks(assignment: Assignment, compute: Compute, *, recovers: bool =
         recovers: whether after an error other cells may be tried; else it is raised.
     """
     launch, store = assignment.launch, assignment.store
-    for stack in assignment.stacks:
+    for stack in _apart(assignment):
         end_if_stopped()
         with Lease(launch.name, retry_before=launch.retry_before) as lease:
             claims = [(cell, lease.claim(store.folder(cell), cell)) for cell in stack]
-            held = [(cell, claim) for cell, claim in claims if claim is not None]
+            held = [
+                (cell, claim)
+                for cell, claim in claims
+                if claim is not None and not _is_given_up(lease, claim, launch.since)
+            ]
             try:
                 for equal in _by_step(held):
                     _compute_and_settle(equal, lease, assignment, compute, recovers)
@@ -145,6 +153,36 @@ def compute_stacks(assignment: Assignment, compute: Compute, *, recovers: bool =
                     fail(lease, claim, error)
                 if not recovers:
                     raise
+
+
+def _apart(assignment: Assignment) -> Iterator[Stack]:
+    """Yield the stacks; cells whose worker was killed are tried one by one."""
+    since = assignment.launch.since
+    for stack in assignment.stacks:
+        folders = map(assignment.store.folder, stack)
+        if len(stack) > 1 and any(kills(folder, since) for folder in folders):
+            yield from ([cell] for cell in stack)
+        else:
+            yield stack
+
+
+def kills(folder: CellFolder, since: float) -> int:
+    """Return how many attempts that began since then ended with the death of their process."""
+    return sum(
+        attempt.record["began"] >= since and attempt.state == "killed"
+        for attempt in all_attempts(folder.attempts)
+    )
+
+
+def _is_given_up(lease: Lease, claim: Claim, since: float) -> bool:
+    """Give a cell up that killed too many workers, maybe with their whole Slurm jobs.
+
+    A launcher that survives its workers gives cells up by itself, with their last words.
+    """
+    if claim.attempt.number <= KILLS_ALLOWED or (n := kills(claim.folder, since)) < KILLS_ALLOWED:
+        return False
+    lease.end(claim, "failed", "oom", KILLED.format(n))
+    return True
 
 
 def _by_step(held: Sequence[Held]) -> list[list[Held]]:

@@ -90,7 +90,7 @@ def _faults_of_others(root: Path) -> Iterator[str]:
         except Damaged as fault:
             yield str(fault)
     launches = root / "launches"
-    given = sorted((launches / "slurm").glob("*.json"))
+    given = sorted((launches / "slurm").glob("*/submission.json"))
     records: list[tuple[Path, type[Record], str]] = [
         *((path, LaunchRecord, "a launch") for path in sorted(launches.glob("*.json"))),
         *((path, SubmissionRecord, "a submission") for path in given),

@@ -18,7 +18,7 @@ class Launch:
     path: Path
     owner: Owner
     retry_before: float  # failures older than this are tried again
-    since: float  # when it began
+    since: float  # from when on killed workers count
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.results.slurm.squeue import this_job
+from bench.environment import this_job
 
 LEASE_S = 300.0  # a process on another machine is dead when it gave no sign for this long
 

@@ -56,14 +56,10 @@ class LaunchRecord(Record):
 
 
 class SubmissionRecord(Record):
-    """What was given to Slurm (`bench.results.slurm.submissions.Submission`)."""
+    """What was submitted to Slurm (`bench.launch.slurm.jobs.Submission`)."""
 
-    name: str
-    owner: OwnerRecord
-    arrays: list[list[list[str]]]
-    retry_before: NonNegativeFloat
-    gpus: bool = False
-    submitted: bool
+    cells: list[str]
+    profile: dict[str, Any]
 
 
 class EvaluationRecord(Record):

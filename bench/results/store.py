@@ -22,7 +22,6 @@ from bench.results.folders import Folders
 from bench.results.launches import Launch, announced
 from bench.results.lease import heartbeat
 from bench.results.owner import LEASE_S, Owner
-from bench.results.slurm.submissions import Submissions
 
 
 class State(StrEnum):
@@ -36,6 +35,7 @@ class State(StrEnum):
     STALE = "stale"
 
 
+SLURM = "slurm"  # in the folder of launches: what was submitted
 PROBE_BYTES = 2**14  # more than any record, less than a checkpoint
 OVER = (State.DONE, State.FAILED)
 """States in which nothing is left to do, unless failures are tried again."""
@@ -60,19 +60,18 @@ DONE = CellState(State.DONE)
 class Store:
     """The results of any number of suites, shared by any number of processes."""
 
-    def __init__(self, root: Path, *, asks_slurm: bool = True, have: Sequence[Path] = ()) -> None:
+    def __init__(self, root: Path, *, have: Sequence[Path] = (), retry_before: float = 0.0) -> None:
         """Name the folder; it is made when something is first written.
 
         Args:
             root: the results.
-            asks_slurm: whether what Slurm holds counts as queued.
             have: further folders of exported tables, whose cells count as done.
+            retry_before: failures that ended before this time (seconds since 1970) do not count.
         """
-        self.root, self.asks_slurm = root, asks_slurm
+        self.root, self.retry_before = root, retry_before
         self.have = (root, *have)
         self._exported: dict[str, set[str]] = {}
         self.launches = root / "launches"
-        self.submissions = Submissions(self.launches / "slurm")
 
     def folder(self, cell: Cell) -> CellFolder:
         """Return the cell's folder, whether it exists or not."""
@@ -162,7 +161,9 @@ class Store:
             return waiting
         if last.state == "running":
             return CellState(State.RUNNING, last.number, job=last.owner.job or None)
-        if last.state == "failed" and last.record["ended"] >= queued.get(cell.id, 0.0):
+        if last.state == "failed" and last.record["ended"] >= queued.get(
+            cell.id, self.retry_before
+        ):
             record, log = last.record, last.path.with_suffix(".log")
             log_file = str(log) if log.exists() else None
             return CellState(
@@ -190,8 +191,8 @@ class Store:
         return now
 
     def queued(self) -> dict[str, float]:
-        """Return the ids that launchers or Slurm hold, and since when they retry failures."""
-        ids = self.submissions.queued() if self.asks_slurm else {}
+        """Return the ids that launchers hold, and since when they retry failures."""
+        ids: dict[str, float] = {}
         for path, owner, launch in announced(self.launches):
             if owner.is_alive(path):
                 for name in launch["cells"]:
@@ -208,16 +209,18 @@ class Store:
         return owners
 
     @contextmanager
-    def announce(self, cells: Sequence[Cell], *, retry_before: float = 0.0) -> Iterator[Launch]:
+    def announce(
+        self, cells: Sequence[Cell], *, retry_before: float = 0.0, since: float | None = None
+    ) -> Iterator[Launch]:
         """Tell other processes that these cells wait in this one's queue.
 
         Args:
-            cells: the cells.
             retry_before: failures that ended before this time are tried again.
+            since: from when on killed workers count (seconds since 1970); None: from now on.
         """
         self.sweep()
         path = self.launches / f"{uuid4().hex[:12]}.json"
-        launch = Launch(path, Owner.me(), retry_before, time.time())
+        launch = Launch(path, Owner.me(), retry_before, time.time() if since is None else since)
         record = {
             "owner": launch.owner.record(),
             "cells": sorted(cell.id for cell in cells),
@@ -241,7 +244,7 @@ class Store:
                 shutil.rmtree(path.with_suffix(""), ignore_errors=True)
         for path in self.launches.glob("*"):
             held = path in readable or path.with_suffix(".json") in readable
-            if not held and path != self.submissions.folder:
+            if not held and path.name != SLURM:
                 _remove_if_old(path)
         for path in self.root.glob(".*probe-*"):  # whole or half-written
             _remove_if_old(path)

@@ -11,10 +11,10 @@ from random import Random
 from typing import Any
 
 from bench.files.atomic import to_json
+from bench.launch.slurm import jobs
 from bench.results import folder, owner, store
 from bench.results.owner import Owner
 from bench.results.records import sealed
-from bench.results.slurm import squeue
 from benchmarks.attacks.attempt import Attempt, judge
 from benchmarks.attacks.child import Answer, bench
 from benchmarks.attacks.workbench import TOYS, cell_bytes, difference
@@ -59,7 +59,7 @@ def _hurry() -> None:
     """Shorten leases, and let Slurm answer that it has no jobs."""
     for module in (owner, folder, store):
         module.LEASE_S = LEASE_S  # type: ignore[attr-defined]
-    squeue.tasks = lambda names: []
+    jobs.ask = lambda *command: ""
 
 
 def _bench(home: Path, *words: str) -> Answer:
@@ -141,13 +141,9 @@ def _launch(rng: Random, results: Path) -> str:
 def _submission(rng: Random, results: Path) -> str:
     """Something given to Slurm, which does not know it."""
     cell = _open_cell(rng, results)
-    path = results / "launches" / "slurm" / "0123456789ab.json"
+    path = results / "launches" / "slurm" / "bench-01234567" / jobs.RECORD
     path.parent.mkdir(parents=True, exist_ok=True)
-    record = {
-        "name": "0123456789ab", "owner": _elsewhere(rng), "arrays": [[[cell.name]]],
-        "retry_before": _time(rng), "gpus": False, "submitted": rng.random() < 0.5,
-    }  # fmt: skip
-    path.write_bytes(to_json(record))
+    path.write_bytes(to_json({"cells": [cell.name], "profile": {}}))
     _touch(path, rng)
     return "a submission"
 

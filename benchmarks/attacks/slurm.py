@@ -61,7 +61,7 @@ class _Round(Round):
             if time.monotonic() > began + LONGEST_S:
                 self.faults.append((Outcome.HANG, f"not done: {self._status()}"))
                 break
-            if not self.cluster.jobs(sweeps=True):
+            if not self.cluster.jobs():
                 self._submit()
             time.sleep(self.rng.uniform(0.5, 2.0))
             if len(self.told) < KILLS:

@@ -1,6 +1,6 @@
-"""`bench cancel` with a made-up Slurm: what is noted, and which jobs are ended."""
+"""`bench cancel` with a made-up Slurm: which jobs are ended."""
 
-from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,25 +10,10 @@ from bench.cli.run import check_begun
 from bench.cli.selection import Selection
 from bench.cli.workspace import workspace_of
 from bench.errors import LaunchError
-from bench.results.slurm.submissions import Submission
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from tests.fakes.slurm import MadeUpSlurm, submitted
 from tests.fakes.workspace import Workspace
-
-Said = list[tuple[str, ...]]
-
-
-@pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch) -> Said:
-    commands: Said = []
-
-    def ask(*command: str) -> str:
-        commands.append(command)
-        return ""
-
-    monkeypatch.setattr(module, "ask", ask)
-    return commands
 
 
 @pytest.fixture
@@ -39,54 +24,43 @@ def selection(workspace: Workspace) -> Selection:
 
 
 @pytest.fixture
-def given(selection: Selection, slurm: MadeUpSlurm) -> Submission:
-    """Two tasks, the first of them the selection's, and the job that comes last."""
-    one = submitted(selection.results, [[c.id for c in selection.cells], ["other"]])
-    slurm.begin(f"{one.name}-0", 0)
-    slurm.begin(one.sweep, 0, "8", "PENDING")
+def given(selection: Selection, slurm: MadeUpSlurm) -> Path:
+    """Two jobs for the selection and more, and one for other cells."""
+    one = submitted(selection.results, [selection.cells[0].id, "other"])
+    slurm.begin(one, "7_0")
+    slurm.begin(one, "7_1", "PENDING")
+    slurm.begin(submitted(selection.results, ["other"], "bench-2"), "8")
     return one
 
 
-def test_jobs_are_noted_as_ended_before_they_are(
-    selection: Selection, given: Submission, said: Said
+def test_jobs_that_may_compute_its_cells_are_cancelled(
+    selection: Selection, given: Path, slurm: MadeUpSlurm
 ) -> None:
-    assert stop(selection) == {"jobs": ["7_0", "8_0"], "launchers": [], "elsewhere": []}
-    assert said == [("scancel", "7_0", "8_0")]
-    assert [path.name for path in given.logs.iterdir()] == [f"{given.name}-0.0.stopped"]
-    assert stop(selection)["jobs"] == ["7_0", "8_0"]  # again, as long as they are there
+    assert stop(selection) == {"jobs": ["7_0", "7_1"], "launchers": [], "elsewhere": []}
+    assert slurm.asked[-1] == ("scancel", "7_0", "7_1")
 
 
-def test_what_was_cancelled_before_it_began_can_be_resumed(
-    selection: Selection, given: Submission, slurm: MadeUpSlurm, said: Said
-) -> None:
-    stop(selection)
-    slurm.alive = []
-    selection.store.submissions.tidy()
-    assert not selection.store.submissions.open()
-    check_begun(selection)
-    elsewhere = replace(selection, workspace=workspace_of(results=selection.results / "other"))
+def test_what_never_began_cannot_be_resumed(selection: Selection, given: Path) -> None:
     with pytest.raises(LaunchError, match="nothing to resume"):
-        check_begun(elsewhere)
+        check_begun(selection)
 
 
 def test_nothing_is_told_to_end_where_there_is_nothing(
-    selection: Selection, slurm: MadeUpSlurm, said: Said
+    selection: Selection, slurm: MadeUpSlurm
 ) -> None:
     assert stop(selection) == {"jobs": [], "launchers": [], "elsewhere": []}
-    assert said == []
+    assert slurm.asked == []
 
 
-def test_a_slurm_that_does_not_answer_is_told_and_nothing_noted(
-    selection: Selection, given: Submission, slurm: MadeUpSlurm, monkeypatch: pytest.MonkeyPatch
+def test_a_slurm_that_does_not_answer_is_told(
+    selection: Selection, given: Path, slurm: MadeUpSlurm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "ask", lambda *_: None)
-    with pytest.raises(LaunchError, match=r"^scancel failed for jobs 7_0, 8_0$"):
+    with pytest.raises(LaunchError, match=r"^scancel failed for jobs 7_0, 7_1$"):
         stop(selection)
-    given.stopped_file(f"{given.name}-0", 0).unlink()
     slurm.alive = None
     with pytest.raises(LaunchError) as unknown:
         stop(selection)
     assert str(unknown.value) == (
         "Slurm does not answer: jobs that were submitted from here may still run"
     )
-    assert list(given.logs.iterdir()) == []

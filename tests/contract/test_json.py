@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from bench.cli import cancel as cancel_module
 from bench.experiments import EXPERIMENTS, Outcome
 from bench.results.owner import Owner
 from bench.results.store import Store
@@ -82,10 +81,8 @@ def documents(
         patch.setitem(EXPERIMENTS, "gaussian-mi", refuse)
         ask("run", "run", "small", "--executor", "inline")
     cells = cells_of(path, "tiny")
-    submission = submitted(Path("results"), [[cell.id for cell in cells]])
-    slurm.begin(f"{submission.name}-0")
+    slurm.begin(submitted(Path("results"), [cell.id for cell in cells]))
     ask("status", "status", "small")
-    monkeypatch.setattr(cancel_module, "ask", lambda *_: "")
     ask("cancel", "cancel", "small")
     slurm.alive = []
 

@@ -20,7 +20,7 @@ PORTS = 32
 NODES = ("127.0.0.2", "127.0.0.3")
 
 
-ARRAY = 3  # tasks of an array, at most
+ARRAY = 3  # jobs of an array, at most
 
 
 def free_ports() -> int:
@@ -65,12 +65,10 @@ class Cluster:
             command, env=os.environ | self.environment, capture_output=True, text=True, check=True
         ).stdout
 
-    def jobs(self, *, running: bool = False, sweeps: bool = False) -> list[str]:
+    def jobs(self, *, running: bool = False) -> list[str]:
         """Return the ids of jobs that have not ended."""
         states = ["--states=RUNNING"] if running else []
-        lines = self.ask("squeue", "-h", "-r", "--format=%i|%j", *states).splitlines()
-        found = [line.split("|") for line in lines]
-        return [job for job, name in found if sweeps or not name.endswith("-sweep")]
+        return self.ask("squeue", "-h", "-r", "--format=%i", *states).split()
 
     def node_of(self, job: str) -> str:
         return self.ask("squeue", "-h", "-j", job, "--format=%N").strip()

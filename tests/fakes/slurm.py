@@ -1,40 +1,49 @@
 """A Slurm that is made up: what it says of jobs is what a test writes down."""
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from bench.results.slurm.squeue import Task
-from bench.results.slurm.submissions import Submission
-from bench.results.store import Store
+from bench.files.atomic import to_json, write_whole
+from bench.launch.slurm.jobs import RECORD, STACKS, slurm_folder
+from bench.launch.slurm.profile import Profile
 
 
 class MadeUpSlurm:
-    """Knows the tasks in `alive`; None there stands for a controller that does not answer."""
+    """Knows the jobs in `alive`; None there stands for a controller that does not answer."""
 
     def __init__(self) -> None:
-        self.alive: list[Task] | None = []
-        self.questions = 0
+        self.alive: list[tuple[str, ...]] | None = []
+        self.asked: list[tuple[str, ...]] = []
+        self.config: str | None = "MaxArraySize            = 1001\n"
 
-    def tasks(self, names: Iterable[str]) -> list[Task] | None:
-        self.questions += 1
-        asked = list(names)
-        return None if self.alive is None else [t for t in self.alive if t.array in asked]
+    def ask(self, *command: str) -> str | None:
+        self.asked.append(command)
+        if self.alive is None or command[0] != "squeue":
+            return self.config if command[0] == "scontrol" else None if self.alive is None else ""
+        (names,) = [w.removeprefix("--name=").split(",") for w in command if w.startswith("--name")]
+        return "".join("|".join(job) + "\n" for job in self.alive if job[0] in names)
 
-    def begin(self, array: str, place: int = 0, job: str = "7", state: str = "RUNNING") -> None:
+    def begin(
+        self, folder: Path, job: str = "7_0", state: str = "RUNNING", why: str = "None"
+    ) -> None:
         assert self.alive is not None
-        self.alive.append(Task(array, place, f"{job}_{place}", state, "None"))
+        node, elapsed = ("n1", "1:05") if state == "RUNNING" else ("", "0:00")
+        self.alive.append((folder.name, job, state, why, node, elapsed))
 
 
-def submitted(
-    root: Path,
-    *arrays: Sequence[Sequence[str]],
-    retry_before: float = 0.0,
-    gpus: bool = False,
-) -> Submission:
-    """Return a submission of arrays of tasks of cells' ids, all of it given to Slurm."""
-    ids = [[list(task) for task in array] for array in arrays]
-    found = Store(root).submissions.begin(lambda: (ids, retry_before), gpus=gpus)
-    assert found is not None
-    found.logs.mkdir()
-    found.note_submitted()
-    return found
+def submitted(results: Path, cells: Iterable[str], name: str = "bench-1", **profile: Any) -> Path:
+    """Write a submission for cells, by their ids; return its folder."""
+    folder = slurm_folder(results) / name
+    folder.mkdir(parents=True)
+    settings = Profile.model_validate(profile).model_dump()
+    write_whole(folder / RECORD, to_json({"cells": list(cells), "profile": settings}))
+    (folder / STACKS).touch()
+    return folder
+
+
+def grow_old(folder: Path) -> None:
+    """Date a submission back by a day."""
+    path = folder / RECORD
+    os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 86400))

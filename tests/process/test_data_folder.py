@@ -1,14 +1,11 @@
 """`--data` reaches what computes, wherever it runs, and leaves no trace in the environment."""
 
 import os
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from bench.launch.slurm.request import Request
 from tests.fakes.processes import end
 from tests.fakes.suites import DIGITS, REMOVED, changed
 from tests.fakes.workspace import Workspace
@@ -44,16 +41,3 @@ def test_a_probe_finds_its_data(grey: Workspace) -> None:
 def test_the_variable_stands_for_the_option(grey: Workspace) -> None:
     status, _, err = end(grey.start("run", "grey", "--executor", "inline", BENCH_DATA="sets"))
     assert status == 0, err
-
-
-def test_jobs_of_slurm_are_given_the_whole_path(
-    grey: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given: list[Path] = []
-
-    def submit(request: Request, _: Any) -> None:
-        given.append(request.data)
-
-    monkeypatch.setattr("bench.cli.run.submit", submit)
-    answer = grey.call("--data", "sets", "run", "grey", "--executor", "slurm", "--json")
-    assert (answer.status, given) == (0, [grey.root.resolve() / "sets"])

@@ -33,7 +33,7 @@ def on_slurm(
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("HOME", str(workspace.root))  # no profiles of the user's
     yield workspace
-    left = cluster.jobs(sweeps=True)
+    left = cluster.jobs()
     if left:
         cluster.ask("scancel", *left)
 

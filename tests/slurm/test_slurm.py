@@ -1,4 +1,4 @@
-"""Grids on a real Slurm: submitted, warned, requeued, killed, shared, cancelled; the same bytes."""
+"""Grids on a real Slurm: shared by jobs, warned, requeued, killed, cancelled; the same bytes."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.fakes.cluster import ARRAY, Cluster
+from tests.fakes.cluster import ARRAY, NODES, Cluster
 from tests.fakes.paths import SUITES
 from tests.fakes.processes import end
 from tests.fakes.suites import RANKED, SUITE, changed
@@ -49,10 +49,10 @@ def restarts(cluster: Cluster, job: str) -> int:
     return int(found[1])
 
 
-def test_arrays_under_the_limit_more_tasks_than_slots_and_a_failing_cell(
+def test_two_jobs_share_a_grid_with_failing_cells(
     on_slurm: Workspace, wait_for: Wait, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """4 jobs in 2 arrays, 2 at once; two of K = 8 cannot be computed."""
+    """No cell is computed twice; two of K = 8 cannot be computed."""
     on_slurm.suite(SHORT)
     (on_slurm.root / "sitecustomize.py").write_text(
         "import sys\n"
@@ -68,8 +68,8 @@ def test_arrays_under_the_limit_more_tasks_than_slots_and_a_failing_cell(
     monkeypatch.setenv("PYTHONPATH", str(on_slurm.root), prepend=os.pathsep)
     answer = on_slurm.call("run", "small", "--executor", "slurm", "--jobs", "2", "--json")
     given = answer.json["submitted"]
-    assert (given["cells"], given["jobs"], given["arrays"]) == (CELLS, CELLS, 2)
-    wait_for(lambda: over(on_slurm), what="for the array")
+    assert (given["cells"], given["jobs"], given["jobs_before"]) == (CELLS, 2, 0)
+    wait_for(lambda: over(on_slurm), what="for the jobs")
     found = status(on_slurm)
     assert (found["done"], found["failed"]) == (2, 2)
     attempts = on_slurm.attempts()
@@ -78,8 +78,48 @@ def test_arrays_under_the_limit_more_tasks_than_slots_and_a_failing_cell(
         "ArithmeticError: planted"
     }
     assert all(a["owner"]["job"] for a in attempts)
-    arrays = json.loads((on_slurm.root / "results/launches/slurm/0001.json").read_text())["arrays"]
-    assert max(map(len, arrays)) <= ARRAY
+
+
+def test_an_array_has_at_most_the_jobs_that_the_site_allows(
+    on_slurm: Workspace, cluster: Cluster, wait_for: Wait
+) -> None:
+    on_slurm.suite(SHORT)
+    answer = on_slurm.call("run", "small", "--executor", "slurm", "--json")
+    assert answer.json["submitted"]["jobs"] == ARRAY < CELLS
+    wait_for(lambda: over(on_slurm), what="for the end")
+    wait_for(lambda: not cluster.jobs(), what="for the jobs, which find nothing more to do")
+    assert len(on_slurm.attempts()) == CELLS
+    again = on_slurm.call("run", "small", "--executor", "slurm")
+    assert "nothing to submit: every cell is finished or failed\n" in again.out
+
+
+def test_a_killed_jobs_cell_is_taken_over_and_run_again_replaces_the_job(
+    on_slurm: Workspace, cluster: Cluster, wait_for: Wait, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCH_CHECKPOINT_S", "0.2")
+    on_slurm.suite(changed(LONG, {"fixed.steps": 12000}))
+    run = ("run", "small", "--executor", "slurm", "--jobs", "2", "--json")
+    on_slurm.call(*run)
+    wait_for(lambda: status(on_slurm)["running"] == 2, what="for running cells")
+    listed = on_slurm.call("status", "small", "--json").json["jobs"]
+    assert [(job["state"], len(job["cells"])) for job in listed] == [("RUNNING", 1)] * 2
+    assert {job["node"] for job in listed} <= set(NODES)
+    assert on_slurm.call(*run).json["submitted"] | {"logs": None} == {
+        "cells": CELLS, "jobs": 0, "jobs_before": 2, "left_out": 0, "logs": None, "running": 2,
+    }  # fmt: skip
+
+    killed = listed[0]["job"]
+    (cell,) = (a["owner"] for a in on_slurm.attempts() if a["owner"]["job"] == killed)
+    cluster.kill(killed)  # as the kernel does when memory is short
+    wait_for(lambda: killed not in cluster.jobs(), what="for its end")
+    given = on_slurm.call(*run).json["submitted"]
+    assert (given["jobs"], given["jobs_before"]) == (1, 1)
+    wait_for(lambda: over(on_slurm), seconds=300, what="for the end")
+    ends_like_inline(on_slurm)
+    attempts = on_slurm.attempts()
+    assert Counter(a["state"] for a in attempts) == {"done": CELLS, "running": 1}
+    (lost,) = (a for a in attempts if a["state"] == "running")  # its owner is dead
+    assert lost["owner"] == cell
 
 
 @pytest.mark.skipif(not os.environ.get("BENCH_LONG"), reason="takes minutes: BENCH_LONG=1")
@@ -93,7 +133,7 @@ def test_warned_requeued_and_killed_it_ends_as_if_it_was_not(
     wait_for(lambda: cluster.jobs(), what="for a job")
     os.killpg(launcher.pid, signal.SIGKILL)
     launcher.communicate()
-    on_slurm.call("run", "small", "--executor", "slurm")  # what the dead one did not submit
+    on_slurm.call("run", "small", "--executor", "slurm")  # if it died before it had submitted
     wait_for(lambda: status(on_slurm)["running"] >= 2, what="for running cells")
 
     computing = [a["owner"]["job"] for a in on_slurm.attempts() if a["state"] == "running"]
@@ -104,7 +144,8 @@ def test_warned_requeued_and_killed_it_ends_as_if_it_was_not(
 
     wait_for(lambda: cluster.jobs(running=True), what="for a running job")
     killed = cluster.jobs(running=True)[0]
-    cluster.kill(killed)  # as the kernel does when memory is short: the last job takes over
+    cluster.kill(killed)  # as the kernel does when memory is short: other jobs take over
+    on_slurm.call("run", "small", "--executor", "slurm")
     wait_for(lambda: cluster.jobs(running=True), what="for another running job")
     node = cluster.node_of(cluster.jobs(running=True)[0])
     cluster.script("kill-node", node)
@@ -118,17 +159,10 @@ def test_warned_requeued_and_killed_it_ends_as_if_it_was_not(
     assert "preempted" in {attempt["reason"] for attempt in on_slurm.attempts()}
 
 
-def test_two_launchers_submit_no_cell_twice(
-    on_slurm: Workspace, cluster: Cluster, wait_for: Wait
-) -> None:
+def test_two_launchers_at_once_compute_no_cell_twice(on_slurm: Workspace, wait_for: Wait) -> None:
     on_slurm.suite(STACKED)
     runs = [on_slurm.start("run", "small", "--executor", "slurm") for _ in range(2)]
     assert [end(run)[0] for run in runs] == [0, 0]
-    records = [
-        json.loads(p.read_text()) for p in on_slurm.root.glob("results/launches/slurm/*.json")
-    ]
-    given = [cell for r in records for array in r["arrays"] for task in array for cell in task]
-    assert len(given) == len(set(given)) == CELLS
     wait_for(lambda: over(on_slurm), what="for the end")
     assert len(on_slurm.attempts()) == CELLS
 
@@ -142,8 +176,8 @@ def test_cancelled_jobs_stop_and_run_again_when_asked(
         on_slurm.call("run", "small", "--executor", "slurm", "--pack", "2")
     wait_for(lambda: status(on_slurm)["running"], what="for running cells")
     record = on_slurm.call("cancel", "small", "--json").json
-    assert len(record["jobs"]) == 2  # the job, and the one that would look after it
-    wait_for(lambda: not cluster.jobs(sweeps=True), what="for the jobs to end")
+    assert len(record["jobs"]) == 1
+    wait_for(lambda: not cluster.jobs(), what="for the jobs to end")
     found = status(on_slurm)
     assert (found["running"], found["queued"]) == (0, 0)
     assert found["missing"] > 0
@@ -164,7 +198,6 @@ def test_mistakes_are_one_line(on_slurm: Workspace) -> None:
             ["--profile", "odd"],
             "slurm_partitoin: not to be set here. Did you mean 'slurm_partition'",
         ),
-        (["--time-per-job", "1"], "the run time of gaussian-mi"),
         (["--pack", "0"], "--pack 0: expected a number of workers, or auto"),
     ):
         answer = on_slurm.call("run", "small", "--executor", "slurm", *words)

@@ -1,115 +1,94 @@
-"""What a job of Slurm does: it holds a queue over its own slots and computes what is missing.
+"""What a Slurm job does: it claims missing cells in the store and computes them until none is left.
 
-It may be warned, requeued, killed or doubled at any moment: cells are claimed in the store, and
-what a claim's owner leaves behind is a checkpoint.
+It may be warned, requeued or killed at any moment. Its claims are then free, and another job, or
+its own next life, continues the cells from their checkpoints.
 """
 
+import pickle
 import signal
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import FrameType
 
 from submitit.helpers import DelayedSubmission
 
-from bench.cells.cell import Cell
 from bench.cells.stacks import Stack
-from bench.environment import place
-from bench.errors import DiskFailure, Interrupted, Preempted, RankLost
+from bench.environment import place, this_job
+from bench.errors import Interrupted, Preempted
 from bench.launch.devices import slots, visible_gpus
 from bench.launch.local import LocalQueue
 from bench.launch.progress import Progress
+from bench.launch.slurm.jobs import ask
 from bench.launch.slurm.profile import Profile
 from bench.launch.worker import Assignment
 from bench.results.launches import Launch
-from bench.results.slurm.squeue import ask, this_job
 from bench.results.store import Store
 from bench.signals import stoppable
 
 
-class Job:
-    """One task of an array, as submitit pickles it; what it was at is found in the store."""
+class PullCells:
+    """The work of one job, as submitit pickles it; all jobs of a submission have the same."""
 
     def __init__(
         self,
-        stacks: Sequence[Stack],
+        stacks: Path,
         results: Path,
         data: Path,
         profile: Profile,
         *,
+        since: float,
         retry_before: float,
-        stopped: Path,
     ) -> None:
-        """Describe what is to be computed.
+        """Describe the work.
 
         Args:
-            stacks: the cells.
+            stacks: the pickled cells, an absolute path.
             results: the results folder, absolute.
             data: the folder of data sets, absolute.
-            profile: what the job was given: GPUs, workers, ranks that compute each cell together.
+            profile: what the job was given: GPUs, workers, ranks.
+            since: when the jobs were submitted; a cell that killed too many workers since is
+                given up.
             retry_before: failures that ended before this time are tried again.
-            stopped: the file to make when somebody ends the job: its cells are not lost then.
         """
-        self.stacks, self.results, self.data = stacks, results, data
-        self.profile, self.retry_before, self.stopped = profile, retry_before, stopped
+        self.stacks, self.data, self.profile = stacks, data, profile
+        self.since, self.retry_before = since, retry_before
+        self.store = Store(results, retry_before=retry_before)
         self.queue: LocalQueue | None = None
 
     def __call__(self) -> None:
-        """Compute what nobody has done or holds."""
-        self.stopped.unlink(missing_ok=True)  # of a life before
+        """Compute the cells that nobody has computed or computes; without any, return at once."""
+        stacks: list[Stack] = pickle.loads(self.stacks.read_bytes())
         if self.profile.ranks > 1:
-            self._run_ranks()
+            self._run_ranks(stacks)
             return
-        signal.signal(signal.SIGTERM, self._end)  # of scancel and of requeues; submitit ignores it
+        signal.signal(signal.SIGTERM, _interrupt)  # from scancel and requeues; submitit ignores it
         gpus = visible_gpus() if self.profile.gpus_per_node else []
         workers = self.profile.workers_a_gpu
         places = slots(workers * len(gpus)) if gpus else [None] * workers
-        with (
-            self._announced() as launch,
-            Progress(f"job {this_job()}", Counter(), len(places)) as report,
-        ):
-            self.queue = LocalQueue(self._assignment(launch), places)
-            try:
-                self.queue.run(report, patient=False)
-            except DiskFailure:  # its cells are not lost: nobody submits them again by himself
-                with suppress(OSError):
-                    self.stopped.touch()
-                raise
+        title = f"job {this_job()}"
+        with self._announced() as launch, Progress(title, Counter(), len(places)) as report:
+            self.queue = LocalQueue(Assignment(stacks, self.store, self.data, launch), places)
+            self.queue.run(report, patient=False)
 
-    def _run_ranks(self) -> None:
+    def _run_ranks(self, stacks: list[Stack]) -> None:
         """Compute as one of several ranks; the first one claims, and requeues the job if warned."""
         from bench.launch.distributed import leading  # loads torch, which the launcher does not
 
+        cells = [cell for stack in stacks for cell in stack]
         try:
-            with stoppable(), leading(self._cells, self._store, self.data) as lead:
+            with stoppable(), leading(cells, self.store, self.data) as lead:
                 if lead is not None:
                     with self._announced() as launch:
-                        lead(self._assignment(launch))
+                        lead(Assignment(stacks, self.store, self.data, launch))
         except Preempted:
             if place().rank == 0:
                 ask("scontrol", "requeue", this_job())
             raise
-        except RankLost:
-            raise
-        except Interrupted:
-            with suppress(OSError):
-                self.stopped.touch()
-            raise
-
-    @property
-    def _store(self) -> Store:
-        return Store(self.results, asks_slurm=False)
-
-    @property
-    def _cells(self) -> list[Cell]:
-        return [cell for stack in self.stacks for cell in stack]
 
     def _announced(self) -> AbstractContextManager[Launch]:
-        return self._store.announce(self._cells, retry_before=self.retry_before)
-
-    def _assignment(self, launch: Launch) -> Assignment:
-        return Assignment(self.stacks, self._store, self.data, launch)
+        """Announce the job without its cells: they are no more its own than other jobs'."""
+        return self.store.announce([], retry_before=self.retry_before, since=self.since)
 
     def checkpoint(self) -> DelayedSubmission:
         """Stop the workers, which write their checkpoints; called by submitit's signal handler."""
@@ -118,7 +97,6 @@ class Job:
             self.queue = None
         return DelayedSubmission(self)
 
-    def _end(self, number: int, _: FrameType | None) -> None:
-        with suppress(OSError):
-            self.stopped.touch()
-        raise Interrupted(f"signal {number}")
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    raise Interrupted(f"signal {number}")

@@ -1,46 +1,46 @@
-"""Which cells share a job: side by side on its workers, and one after another."""
+"""How many workers share a GPU, and which cells fit into a worker."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from bench.cells.cell import Cell
-from bench.cells.stacks import Stack
 from bench.errors import LaunchError
 from bench.estimate.history import sampled_timings
+from bench.estimate.predict import predict
+from bench.launch.slurm.profile import Profile
 from bench.results.store import Store
 
-Task = list[Stack]
-FILLED = 0.9  # of a GPU's or a job's memory, by workers that share it
+FILLED = 0.9  # of a GPU's memory, by workers that share it
 
 
-def pack_stacks(
-    stacks: Sequence[Stack], workers: int, *, fill_s: float = 0, seconds: Mapping[str, float]
-) -> list[Task]:
-    """Return the stacks in tasks, each for so many workers.
+def misfits(cells: Sequence[Cell], store: Store, profile: Profile) -> dict[str, str]:
+    """Return why cells do not fit into the jobs of a profile, by their ids.
 
-    Args:
-        stacks: the longest first.
-        workers: of a task; it gets at least one stack for each.
-        fill_s: short stacks are added one after another as long as all of a task's workers are
-            done within this time.
-        seconds: predicted for each cell, by its id; read only if `fill_s` is above 0.
+    A job of several ranks computes only cells whose batch divides among them. A worker's memory is
+    its share of the profile's `mem_gb`; what a cell takes is known from finished cells like it.
     """
-    tasks: list[Task] = []
-    room = 0.0
-    for stack in stacks:
-        cost = sum(seconds[cell.id] for cell in stack) if fill_s > 0 else 0.0
-        if not tasks or (len(tasks[-1]) >= workers and (fill_s <= 0 or cost > room)):
-            tasks.append([])
-            room = fill_s * workers
-        tasks[-1].append(stack)
-        room -= cost
-    return tasks
+    if profile.ranks > 1:
+        faults = {cell.id: ranks_fault(cell, profile.ranks) for cell in cells}
+        return {name: fault for name, fault in faults.items() if fault is not None}
+    if profile.mem_gb is None or not cells:
+        return {}
+    has_gb = profile.mem_gb / profile.workers
+    places = ["0" if profile.gpus_per_node else None]
+    estimates = predict(cells, store.states(cells), store, places, leave=()).estimates
+    return {
+        e.cell.id: f"{e.kind} takes about {e.peak_memory_gb:.3g} GB, and a worker of these jobs "
+        f"has {has_gb:.3g} GB: raise mem_gb or lower --pack"
+        for e in estimates
+        if e.peak_memory_gb is not None and e.peak_memory_gb > has_gb
+    }
 
 
-def cut_arrays(tasks: Sequence[Task], limit: int) -> list[list[Task]]:
-    """Return the tasks in arrays of at most `limit`, as even as can be."""
-    count = -(-len(tasks) // limit)
-    size = -(-len(tasks) // max(1, count))
-    return [list(tasks[i : i + size]) for i in range(0, len(tasks), max(1, size))]
+def ranks_fault(cell: Cell, ranks: int) -> str | None:
+    """Return why a cell cannot be computed by so many ranks; None: it can."""
+    if cell.batch_over_ranks is None:
+        return f"{cell.experiment} runs on one rank, found {ranks}: leave out torchrun or --ranks"
+    if cell.batch_over_ranks % ranks:
+        return f"batch_size {cell.batch_over_ranks} does not divide among {ranks} ranks"
+    return None
 
 
 def automatic_pack(cells: Sequence[Cell], store: Store) -> int:

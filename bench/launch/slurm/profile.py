@@ -42,8 +42,7 @@ class Profile(Record):
     mem_gb: float | None = Field(default=None, gt=0)
     pack: Pack = 1  # workers per GPU, or of a job without GPUs
     ranks: PositiveInt = 1  # processes that compute each cell together, one per GPU
-    time_per_job_min: float | None = Field(default=None, gt=0)  # short cells fill a job up to this
-    max_array_size: PositiveInt | None = None  # tasks of one array; by default what the site allows
+    max_array_size: PositiveInt | None = None  # jobs of one `bench run`; default: the site's limit
     slurm: dict[str, Option] = {}  # without the prefix
 
     @property

@@ -1,113 +1,125 @@
-"""Slurm: missing cells -> tasks -> job arrays, given to submitit; then the launcher may go.
+"""Slurm: missing cells -> jobs that claim them, given to submitit; then the launcher may go."""
 
-A last small job, begun when the arrays have ended, submits again what was killed without a word.
-"""
-
+import pickle
 import re
-import sys
+import shutil
+import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import redirect_stderr
-from dataclasses import replace
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from shutil import which
 from typing import Any
+from uuid import uuid4
 
 import submitit
 from submitit.core.utils import FailedJobError
 
 from bench.cells.cell import Cell
-from bench.cells.stacks import make_stacks
+from bench.cells.stacks import Stack, make_stacks
 from bench.errors import LaunchError
-from bench.estimate.predict import predict
-from bench.launch.options import check_ranks
-from bench.launch.slurm.job import Job
-from bench.launch.slurm.packing import Task, cut_arrays, pack_stacks
+from bench.files.atomic import to_json, write_whole
+from bench.launch.slurm.job import PullCells
+from bench.launch.slurm.jobs import (
+    RECORD,
+    STACKS,
+    SlurmJob,
+    ask,
+    forget_ended,
+    jobs_of,
+    slurm_folder,
+)
+from bench.launch.slurm.packing import misfits
 from bench.launch.slurm.profile import Profile
-from bench.launch.slurm.request import Request
-from bench.launch.slurm.resubmit import Resubmit
-from bench.results.lease import heartbeat
-from bench.results.slurm.squeue import ask
-from bench.results.slurm.submissions import Submission
 from bench.results.store import OVER, State, Store
 
 FOR_EVER = 1_000_000  # requeues after a time limit
-SWEEP_MIN = 30  # of the last job, which may have to wait for a lease
 
 
-def submit(request: Request, store: Store) -> Submission | None:
-    """Submit what is neither done nor held by anybody; None if that is nothing.
+@dataclass(frozen=True)
+class Submitted:
+    """What a submission did."""
+
+    cells: int  # that the jobs may compute
+    jobs: int  # new ones
+    before: int  # jobs that wait or run for these cells already
+    logs: Path | None  # None: nothing was submitted
+    misfits: Counter[str]  # why cells were left out, and how many
+
+
+def submit(
+    cells: Sequence[Cell],
+    store: Store,
+    data: Path,
+    profile: Profile,
+    *,
+    jobs: int | None = None,
+    retry_before: float = 0.0,
+) -> Submitted:
+    """Submit as many jobs as the unfinished cells need beside those that wait or run for them.
+
+    Args:
+        data: the folder of data sets.
+        jobs: at most so many at once; None: as many as keep all their workers busy at first.
+        retry_before: failures that ended before this time (seconds since 1970) are tried again.
 
     Raises:
-        LaunchError: there is no Slurm here, or it refuses the jobs.
+        LaunchError: there is no Slurm here, it refuses the jobs, or no cell fits the profile.
     """
-    if which("sbatch") is None:
+    if shutil.which("sbatch") is None:
         raise LaunchError(
             "--executor slurm: there is no sbatch here; run this on a login node of the cluster"
         )
-    if request.profile.ranks > 1:
-        check_ranks(request.cells, request.profile.ranks)
-    limit = _max_array_size(request.profile)
-    store.discard_damaged(request.cells)
-    store.submissions.tidy()
-    _adopt(request, store)
-    arrays: list[list[Task]] = []
-
-    def choose() -> tuple[list[list[list[str]]], float] | None:
-        nonlocal arrays
-        store.submissions.forget()
-        tasks = _tasks(request, store)
-        arrays = cut_arrays(tasks, limit)
-        ids = [
-            [[cell.id for stack in task for cell in stack] for task in array] for array in arrays
-        ]
-        return (ids, request.retry_before) if tasks else None
-
-    submission = store.submissions.begin(choose, gpus=request.profile.gpus_per_node > 0)
-    if submission is not None:
-        try:
-            with heartbeat(submission.path):
-                _give_to_slurm(submission, arrays, request, store)
-        except BaseException:
-            submission.end()
-            raise
-        submission.note_submitted()
-    return submission
-
-
-def _tasks(request: Request, store: Store) -> list[Task]:
-    leave = (State.DONE,) if request.retry_before else OVER
-    leave = (*leave, State.RUNNING, State.QUEUED)
-    states = store.states(request.cells)
-    todo = [c for c, s in zip(request.cells, states, strict=True) if s.state not in leave]
-    if request.alone:
-        return [[[cell]] for cell in todo]
-    profile = request.profile
-    fill_s = 60 * (profile.time_per_job_min or 0)
-    seconds = _seconds(todo, store, profile) if fill_s else {}
-    return pack_stacks(make_stacks(todo, 1), profile.workers, fill_s=fill_s, seconds=seconds)
+    limit = _max_array_size(profile)
+    store.discard_damaged(cells)
+    alive = jobs_of(store.root)
+    forget_ended(store.root, alive)
+    over = (State.DONE,) if retry_before else OVER
+    states = store.states(cells)
+    todo = [c for c, s in zip(cells, states, strict=True) if s.state not in over]
+    why = misfits(todo, store, profile)
+    if todo and len(why) == len(todo):
+        raise LaunchError(next(iter(why.values())))
+    left_out, todo = Counter(why.values()), [cell for cell in todo if cell.id not in why]
+    stacks = make_stacks(todo, profile.workers * (jobs or 1))
+    needed = min(-(-len(stacks) // profile.workers), jobs or limit, limit)
+    before = sum(_serves(job, todo, profile) for job in alive) if todo and not retry_before else 0
+    if needed <= before:
+        return Submitted(len(todo), 0, before, None, left_out)
+    folder = slurm_folder(store.root.resolve()) / f"bench-{uuid4().hex[:8]}"
+    work = PullCells(
+        folder / STACKS,
+        store.root.resolve(),
+        data.resolve(),
+        profile,
+        since=time.time(),
+        retry_before=retry_before,
+    )
+    _write_submission(folder, stacks, profile)
+    try:
+        _sbatch(work, needed - before, folder, _options(profile))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return Submitted(len(todo), needed - before, before, folder, left_out)
 
 
-def _seconds(cells: Sequence[Cell], store: Store, profile: Profile) -> dict[str, float]:
-    """Return what is predicted of each cell.
+def _serves(job: SlurmJob, cells: Sequence[Cell], profile: Profile) -> bool:
+    """Whether a job may compute all of these cells, with this profile."""
+    submission = job.submission
+    return submission.profile == profile and submission.cells.issuperset(c.id for c in cells)
 
-    Raises:
-        LaunchError: nothing is known of one of them.
-    """
-    places = ["0" if profile.gpus_per_node else None]
-    prediction = predict(cells, store.states(cells), store, places, leave=())
-    by_cell = {e.cell.id: prediction.seconds(e) for e in prediction.estimates}
-    unknown = [e.kind for e in prediction.estimates if by_cell[e.cell.id] is None]
-    if unknown:
-        raise LaunchError(
-            f"--time-per-job: the run time of {unknown[0]} is unknown; `bench plan --probe` times "
-            "a few steps"
-        )
-    return {name: seconds or 0.0 for name, seconds in by_cell.items()}
+
+def _write_submission(folder: Path, stacks: Sequence[Stack], profile: Profile) -> None:
+    folder.mkdir(parents=True)
+    ids = [cell.id for stack in stacks for cell in stack]
+    write_whole(folder / STACKS, pickle.dumps(stacks))
+    write_whole(folder / RECORD, to_json({"cells": ids, "profile": profile.model_dump()}))
 
 
 def _max_array_size(profile: Profile) -> int:
-    """Return how many tasks an array may have; its highest index is one below MaxArraySize."""
+    """Return how many jobs an array may have; its highest index is one below MaxArraySize."""
     answer = ask("scontrol", "show", "config")
     if answer is None:
         raise LaunchError("--executor slurm: the controller does not answer (scontrol show config)")
@@ -116,100 +128,8 @@ def _max_array_size(profile: Profile) -> int:
     return max(1, min(site, profile.max_array_size or site))
 
 
-def _give_to_slurm(
-    submission: Submission, arrays: Sequence[list[Task]], request: Request, store: Store
-) -> None:
-    """Submit all arrays, or none; then the job that looks after them."""
-    submission.logs.mkdir(parents=True, exist_ok=True)
-    given: list[str] = []
-    try:
-        for tasks in arrays:
-            given.append(_submit_array(tasks, submission, request, store, given))
-    except BaseException:
-        if given:
-            ask("scancel", *given)
-        raise
-    _look_after(submission, dict(zip(submission.arrays, given, strict=True)), request, store)
-
-
-def _adopt(request: Request, store: Store) -> None:
-    """Look after arrays whose launcher died before it could."""
-    submissions = store.submissions
-    alive = submissions.tasks(submissions.open()) or []
-    for submission in submissions.open():
-        jobs = {t.array: t.job.split("_")[0] for t in alive if t.array in submission.arrays}
-        looked_after = submission.record["submitted"] or submission.in_the_making()
-        cells = [cell for cell in request.cells if cell.id in submission.cells]
-        if jobs and cells and not looked_after:
-            if not any(task.array == submission.sweep for task in alive):
-                _look_after(submission, jobs, replace(request, cells=cells), store)
-            submission.note_submitted()
-
-
-def _look_after(
-    submission: Submission, jobs: dict[str, str], request: Request, store: Store
-) -> None:
-    """Submit the job that comes after these arrays, by name and number."""
-    last = Resubmit(request, store.root.resolve(), submission, jobs, submit)
-    options = _options(_small(request.profile), list(jobs.values()))
-    try:
-        _sbatch([last], submission.logs, submission.sweep, options)
-    except LaunchError as refused:
-        print(
-            f"bench: the clean-up job could not be submitted ({refused}); run `bench resume` to "
-            "resubmit killed cells",
-            file=sys.stderr,
-        )
-
-
-def _submit_array(
-    tasks: Sequence[Task],
-    submission: Submission,
-    request: Request,
-    store: Store,
-    given: Sequence[str],
-) -> str:
-    """Submit the next array; return its number.
-
-    With fewer jobs allowed at once than there are arrays, arrays wait for each other.
-    """
-    profile, count, k = request.profile, len(submission.arrays), len(given)
-    name = list(submission.arrays)[k]
-    jobs = [
-        Job(
-            task,
-            store.root.resolve(),
-            request.data,
-            profile,
-            retry_before=submission.retry_before,
-            stopped=submission.stopped_file(name, index).resolve(),
-        )
-        for index, task in enumerate(tasks)
-    ]
-    lanes = min(request.jobs or count, count)
-    options = _options(profile, given[k - lanes : k - lanes + 1] if k >= lanes else ())
-    options["slurm_array_parallelism"] = (request.jobs or len(tasks) * lanes) // lanes
-    return _sbatch(jobs, submission.logs, name, options)
-
-
-def _small(profile: Profile) -> Profile:
-    """Return what the last job asks for: a core for a while."""
-    large = ("mem", "gres", "exclusive")
-    left = {k: v for k, v in profile.slurm.items() if not k.startswith(large)}
-    return Profile(timeout_min=SWEEP_MIN, slurm=left)
-
-
-def _options(profile: Profile, after: Sequence[str]) -> dict[str, Any]:
-    """Return what submitit is asked for, by its own names.
-
-    Args:
-        profile: the cluster's.
-        after: jobs that must have ended before.
-    """
-    additional = profile.slurm.get("additional_parameters", {})
-    assert isinstance(additional, dict)
-    if after:
-        additional = additional | {"dependency": f"afterany:{':'.join(after)}"}
+def _options(profile: Profile) -> dict[str, Any]:
+    """Return what submitit is asked for, by its own names."""
     options: dict[str, Any] = {
         "timeout_min": profile.timeout_min,
         "gpus_per_node": profile.gpus_per_node,
@@ -219,19 +139,22 @@ def _options(profile: Profile, after: Sequence[str]) -> dict[str, Any]:
     }
     if profile.mem_gb:
         options["mem_gb"] = profile.mem_gb
-    slurm = profile.slurm | ({"additional_parameters": additional} if additional else {})
-    return options | {f"slurm_{name}": value for name, value in slurm.items()}
+    return options | {f"slurm_{name}": value for name, value in profile.slurm.items()}
 
 
-def _sbatch(jobs: Sequence[Any], folder: Path, name: str, options: dict[str, Any]) -> str:
-    """Submit one array; return its id."""
+def _sbatch(work: PullCells, jobs: int, folder: Path, options: dict[str, Any]) -> None:
+    """Submit one array of equal jobs, named like the folder.
+
+    Raises:
+        LaunchError: Slurm refuses them.
+    """
     executor = submitit.AutoExecutor(folder, cluster="slurm", slurm_max_num_timeout=FOR_EVER)
-    executor.update_parameters(name=name, **options)
+    executor.update_parameters(name=folder.name, slurm_array_parallelism=jobs, **options)
     try:
         with redirect_stderr(StringIO()), executor.batch():  # sbatch's own words, reported below
-            given = [executor.submit(job) for job in jobs]
+            for _ in range(jobs):
+                executor.submit(work)
     except FailedJobError as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
         reason = next((line for line in lines if "error" in line), lines[-1] if lines else "")
         raise LaunchError(f"Slurm refuses the jobs: {reason.strip()}") from None
-    return str(given[0].job_id.split("_")[0])

@@ -1,6 +1,7 @@
-"""A job of Slurm: whom it lets stop it, what it leaves, and what it asks of Slurm."""
+"""A Slurm job: who stops it, what it announces, and what it asks of Slurm."""
 
 import os
+import pickle
 import signal
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,10 @@ from submitit.helpers import DelayedSubmission
 from bench.cells.cell import Cell
 from bench.errors import Interrupted, Preempted, RankLost
 from bench.launch.slurm import job as slurm_job
-from bench.launch.slurm.job import Job
+from bench.launch.slurm.job import PullCells
 from bench.launch.slurm.profile import Profile
 from bench.launch.worker import Assignment
-from bench.results.store import Store
 from tests.fakes.results import states
-from tests.fakes.slurm import MadeUpSlurm
 from tests.fakes.toys import make_cells
 
 CELLS: list[Cell] = [*make_cells(2)]
@@ -35,9 +34,8 @@ class Queue:
 
     def run(self, _: Any, *, patient: bool) -> None:
         assert not patient
-        assert (
-            states(self.assignment.store, CELLS) == ["queued"] * 2
-        )  # others see who will compute them
+        assert states(self.assignment.store, CELLS) == ["missing"] * 2  # any job may compute them
+        assert self.assignment.launch.is_alive()
         Queue.then()
 
     def stop(self) -> None:
@@ -54,28 +52,28 @@ def _queue(monkeypatch: pytest.MonkeyPatch) -> Any:
     signal.signal(signal.SIGTERM, before)
 
 
-def job_of(folder: Path, **changes: Any) -> Job:
+def job_of(folder: Path, **changes: Any) -> PullCells:
     folder.mkdir(exist_ok=True)
-    profile, stopped = Profile.model_validate(changes), folder / "stopped"
-    results, data = folder / "results", folder / "sets"
-    return Job([CELLS], results, data, profile, retry_before=0.0, stopped=stopped)
+    (folder / "stacks").write_bytes(pickle.dumps([CELLS]))
+    return PullCells(
+        folder / "stacks",
+        folder / "results",
+        folder / "sets",
+        Profile.model_validate(changes),
+        since=5.0,
+        retry_before=7.0,
+    )
 
 
-def test_scancel_leaves_a_word_and_the_next_life_takes_it_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    job = job_of(tmp_path)
+def test_scancel_interrupts_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Queue, "then", staticmethod(lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    job = job_of(tmp_path)
     with pytest.raises(Interrupted):
         job()
-    assert job.stopped.exists()
-    assert states(Store(job.results), CELLS) == ["missing"] * 2
-    monkeypatch.setattr(Queue, "then", staticmethod(lambda: None))
-    job()
-    assert not job.stopped.exists()
+    assert not list(job.store.launches.glob("*.json"))
 
 
-def test_a_warning_stops_the_workers_and_leaves_no_word(tmp_path: Path) -> None:
+def test_a_warning_stops_the_workers_and_the_job_goes_on_later(tmp_path: Path) -> None:
     job = job_of(tmp_path)
     job()
     again = job.checkpoint()
@@ -83,8 +81,15 @@ def test_a_warning_stops_the_workers_and_leaves_no_word(tmp_path: Path) -> None:
     assert again.function is job
     assert [queue.stopped for queue in Queue.made] == [1]
     assert job.queue is None  # it is pickled
-    assert not job.stopped.exists()
     job.checkpoint()  # before anything ran
+
+
+def test_failures_and_kills_count_from_the_submission_on(tmp_path: Path) -> None:
+    job_of(tmp_path)()
+    (queue,) = Queue.made
+    launch = queue.assignment.launch
+    assert (launch.since, launch.retry_before) == (5.0, 7.0)
+    assert queue.assignment.store.retry_before == 7.0
 
 
 @pytest.mark.parametrize(
@@ -105,27 +110,18 @@ def test_workers_are_spread_over_the_gpus_of_the_job(
     assert Queue.made[0].assignment.data == tmp_path / "sets"
 
 
-def test_a_job_does_not_ask_slurm_which_holds_its_own_cells(
-    tmp_path: Path, slurm: MadeUpSlurm
-) -> None:
-    store = Store(tmp_path / "results")
-    store.submissions.begin(lambda: ([[[cell.id for cell in CELLS]]], 0.0))
-    job_of(tmp_path)()
-    assert slurm.questions == 0
-
-
 @pytest.mark.parametrize(
-    ("told", "rank", "requeued", "stopped"),
+    ("told", "rank", "requeued"),
     [
-        (Preempted("signal 12"), 0, True, False),
-        (Preempted("signal 12"), 1, False, False),
-        (RankLost("rank 1"), 0, False, False),
-        (Interrupted("signal 15"), 0, False, True),
+        (Preempted("signal 12"), 0, True),
+        (Preempted("signal 12"), 1, False),
+        (RankLost("rank 1"), 0, False),
+        (Interrupted("signal 15"), 0, False),
     ],
 )
 def test_ranks_that_are_warned_are_requeued_by_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    told: Interrupted, rank: int, requeued: bool, stopped: bool,
+    told: Interrupted, rank: int, requeued: bool,
 ) -> None:  # fmt: skip
     asked: list[tuple[str, ...]] = []
     monkeypatch.setattr(slurm_job, "ask", lambda *command: asked.append(command))
@@ -142,5 +138,4 @@ def test_ranks_that_are_warned_are_requeued_by_the_first(
     with pytest.raises(type(told)):
         job()
     assert asked == ([("scontrol", "requeue", "17")] if requeued else [])
-    assert job.stopped.exists() == stopped
     assert Queue.made == []

@@ -24,6 +24,7 @@ from bench.launch.worker import Assignment, compute_stacks, run_worker
 from bench.results.attempts import begin_attempt
 from bench.results.owner import Owner
 from bench.results.store import State, Store
+from tests.fakes.processes import dead_owner
 from tests.fakes.results import states
 from tests.fakes.toys import make, make_cells, stop_at_checkpoint
 
@@ -238,3 +239,39 @@ def test_every_library_computes_with_as_many_threads_as_torch(
     run(Store(tmp_path), make_cells(1))
     assert [set(one.values()) for one in seen] == [{1}, {1}, {1}]
     assert torch.get_num_threads() == 1
+
+
+def killed(store: Store, cell: Cell, times: int) -> None:
+    """Note attempts at a cell whose processes are dead."""
+    for _ in range(times):
+        assert begin_attempt(store.folder(cell).attempts, dead_owner(), "") is not None
+
+
+def test_a_cell_that_killed_whole_jobs_is_given_up_and_kills_before_do_not_count(
+    tmp_path: Path,
+) -> None:
+    store, (cell, other) = Store(tmp_path), make_cells(2)
+    killed(store, other, 3)
+    with store.announce([]) as later:
+        pass
+    with store.announce([], since=later.since) as launch:
+        killed(store, cell, 3)
+        run_worker(Assignment([[cell], [other]], store, Path(), launch))
+    first, second = store.states([cell, other])
+    assert (first.state, first.reason) == (State.FAILED, "oom")
+    assert first.message == "its worker was killed 3 times (memory?)"
+    assert second.state == State.DONE
+
+
+def test_cells_whose_worker_was_killed_are_tried_one_by_one(tmp_path: Path) -> None:
+    store, cells = Store(tmp_path), make_cells(4)
+    sizes: list[int] = []
+
+    def compute(held: Sequence[Cell], _: Any) -> Any:
+        sizes.append(len(held))
+        return [ValueError("seen")] * len(held), {}
+
+    with store.announce([]) as launch:
+        killed(store, cells[1], 1)
+        compute_stacks(Assignment([[*cells[:2]], [*cells[2:]]], store, Path(), launch), compute)
+    assert sizes == [1, 1, 2]

@@ -14,10 +14,9 @@ from bench.results.store import Store
 from tests.fakes.archives import fill
 from tests.fakes.processes import age
 from tests.fakes.results import states
-from tests.fakes.slurm import MadeUpSlurm, submitted
 from tests.fakes.toys import make_cells
 
-KINDS = ("attempt", "launch", "submission")
+KINDS = ("attempt", "launch")
 WRONG: dict[str, Any] = {
     "a list": "[1]", "text": '"x"', "nothing": "", "half": '{"owner": {', "no keys": "{}",
     "deep": "[" * 100_000, "a long number": '{"attempt": ' + "1" * 5000 + "}",
@@ -34,7 +33,6 @@ NO_FILES = ("a folder", "a pipe", "a device")
 WHY = {
     "attempt": "is not a record of an attempt",
     "launch": "is not a record of a launch",
-    "submission": "is not a record of a submission",
 }
 
 
@@ -57,25 +55,23 @@ def write(path: Path, wrong: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("wrong", [*WRONG, *NO_FILES])
 def test_a_damaged_record_is_told_and_harms_nothing_else(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], slurm: MadeUpSlurm, kind: str, wrong: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, wrong: str
 ) -> None:
     store, cells = Store(tmp_path), make_cells(4)
     fill(store, cells[0])
     attempt = store.folder(cells[1]).claim(cells[1], Owner.me(), "x")
     assert attempt is not None
     attempt.end("failed", "code", "no")
-    submission = submitted(tmp_path, [[cells[2].id]])
-    slurm.begin(f"{submission.name}-0")
     with store.announce(cells[3:]) as launch:
-        sound = ["done", "failed", "queued", "queued"]
+        sound = ["done", "failed", "missing", "queued"]
         assert states(store, cells) == sound
-        paths = {"attempt": attempt.path, "launch": launch.path, "submission": submission.path}
+        paths = {"attempt": attempt.path, "launch": launch.path}
         path = paths[kind]
         write(path, wrong)
         forget_warnings()
         capsys.readouterr()
         found = states(Store(tmp_path), cells)
-        place = {"attempt": 1, "submission": 2, "launch": 3}[kind]
+        place = {"attempt": 1, "launch": 3}[kind]
         assert found == [*sound[:place], "missing", *sound[place + 1 :]]
         err = capsys.readouterr().err
         assert err.count("\n") == 1

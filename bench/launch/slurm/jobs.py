@@ -1,0 +1,120 @@
+"""The Slurm jobs that compute cells of a results folder.
+
+Each `bench run` that submits jobs makes a folder `<results>/launches/slurm/<name>/`, and its jobs
+have that name. `submission.json` lists the cells, `stacks.pickle` holds them for the jobs, and the
+logs lie beside them. Any of the jobs may compute any of the cells: claims in the store decide.
+"""
+
+import subprocess
+import time
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.errors import Damaged, LaunchError
+from bench.files.messages import warn
+from bench.launch.slurm.profile import Profile
+from bench.results.owner import LEASE_S
+from bench.results.records import SubmissionRecord, read_record
+from bench.results.store import SLURM
+
+TIMEOUT_S = 60.0
+RECORD = "submission.json"
+STACKS = "stacks.pickle"
+FORMAT = "%j|%i|%T|%r|%N|%M"
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Jobs that were submitted together, all for the same cells."""
+
+    folder: Path
+    cells: frozenset[str]  # their ids
+    profile: Profile
+
+
+@dataclass(frozen=True)
+class SlurmJob:
+    """A job, or one task of a job array, that waits or runs."""
+
+    id: str  # as scancel takes it: 17 or 17_3
+    state: str  # PENDING, RUNNING, COMPLETING, ...
+    reason: str  # why it waits, in Slurm's word; "None" while it runs
+    node: str  # "" while it waits
+    elapsed: str  # [days-]hours:minutes:seconds
+    submission: Submission
+
+    @property
+    def log(self) -> Path:
+        """The file of its standard output; that of its errors ends in .err."""
+        return self.submission.folder / f"{self.id}_0_log.out"
+
+
+def slurm_folder(results: Path) -> Path:
+    """Return the folder of all submissions for a results folder."""
+    return results / "launches" / SLURM
+
+
+def jobs_of(results: Path, cells: Set[str] | None = None) -> list[SlurmJob]:
+    """Return the jobs that wait or run for a results folder.
+
+    Args:
+        cells: ids; only the jobs that may compute one of them. None: all jobs.
+
+    Raises:
+        LaunchError: Slurm does not answer.
+    """
+    submissions = {
+        s.folder.name: s
+        for s in _submissions(results)
+        if cells is None or not s.cells.isdisjoint(cells)
+    }
+    if not submissions:  # without a name squeue would list everybody's jobs
+        return []
+    names = f"--name={','.join(submissions)}"
+    answer = ask("squeue", "--noheader", "--array", names, f"--format={FORMAT}")
+    if answer is None:
+        raise LaunchError("Slurm does not answer: jobs that were submitted from here may still run")
+    found = []
+    for line in answer.splitlines():
+        name, job, state, reason, node, elapsed = line.strip().split("|", 5)
+        found.append(SlurmJob(job, state, reason, node, elapsed, submissions[name]))
+    return found
+
+
+def forget_ended(results: Path, jobs: list[SlurmJob]) -> None:
+    """Forget the submissions of which no job is left; their logs stay.
+
+    Args:
+        jobs: all that wait or run.
+    """
+    alive = {job.submission.folder for job in jobs}
+    for path in slurm_folder(results).glob(f"*/{RECORD}"):
+        is_new = time.time() - path.stat().st_mtime < LEASE_S  # sbatch may not have been called yet
+        if path.parent not in alive and not is_new:
+            path.unlink(missing_ok=True)
+            path.with_name(STACKS).unlink(missing_ok=True)
+
+
+def _submissions(results: Path) -> Iterator[Submission]:
+    """Yield the submissions that may have jobs; damaged records are reported and left out."""
+    for path in sorted(slurm_folder(results).glob(f"*/{RECORD}")):
+        try:
+            record = read_record(path, SubmissionRecord, "a submission")
+        except Damaged as fault:
+            warn(f"{fault}; its jobs are not known")
+        else:
+            if record is not None:
+                profile = Profile.model_validate(record["profile"])
+                yield Submission(path.parent, frozenset(record["cells"]), profile)
+
+
+def ask(*command: str) -> str | None:
+    """Return what a command of Slurm prints; None if there is no such command or it fails."""
+    try:
+        answer = subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=TIMEOUT_S
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout

@@ -1,1 +1,0 @@
-"""What was given to Slurm for a results folder, and what Slurm says of it."""
