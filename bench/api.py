@@ -3,7 +3,8 @@
 Settings have the names that suite files give them; `docs/reference/python.md` lists every column.
 """
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,19 +14,23 @@ import pandas as pd
 
 from bench.analysis.frame import history_frame, measured_frame, published_frame, record_frame
 from bench.cells.baseline import without_baselines
-from bench.cli.cell_command import cell_command
+from bench.cells.cell import Cell
 from bench.cli.evidence import AS_ARGUMENT, done_of, evidence_of
-from bench.cli.python_arguments import Settings, text_of, values_of, whole_numbers
-from bench.cli.selection import Selection, choose
-from bench.cli.workspace import workspace_of
+from bench.cli.selection import Chosen, Selection, choose, command_words
+from bench.cli.workspace import Workspace, beside_tables, command_line, workspace_of
 from bench.errors import BenchError, DiskFailure, Interrupted, NothingMeasured
 from bench.papers.reader import PAPERS, load_paper
 from bench.results.reader import Done
+from bench.suites.expand import expand
+from bench.suites.load import known_suites, load_suite
+from bench.suites.suite import Scalar
 
 if TYPE_CHECKING:
     from bench.experiments.loaded_encoder import LoadedEncoder
 
 Folder = str | Path | None
+Settings = Mapping[str, Scalar | Sequence[Scalar]]
+_ONE = (str, int, float, type(None), np.generic)
 
 
 def load(
@@ -272,8 +277,19 @@ def load_encoder(
     if (Path(cell) / "config.json").is_file():
         return encoder_of_export(Path(cell))
     workspace = workspace_of(results=results, suites=suites, data=data)
-    command = partial(cell_command, workspace=workspace)
+    command = partial(_training_command, workspace=workspace)
     return encoder_of_cell(str(cell), workspace.results, workspace.data, command)
+
+
+def _training_command(cell: Cell, workspace: Workspace) -> str:
+    """Return the command for a cell's seed in the first suite and scale that have the cell."""
+    for path in known_suites(workspace.suites).values():
+        suite = load_suite(path)
+        for scale in suite.scales if suite.experiment == cell.experiment else ():
+            if any(other.id == cell.id for other in expand(suite, scale, path, seeds=[cell.seed])):
+                words = command_words(suite.name, scale), f"--seeds {cell.seed}"
+                return f"`{command_line(beside_tables(workspace), 'run', *words)}`"
+    return "`bench run` of the suite that has this cell"
 
 
 def _selected(
@@ -295,3 +311,69 @@ def _selected(
 
 def _done(selection: Selection) -> Done:
     return done_of(selection, without_baselines(selection.cells) or selection.cells, AS_ARGUMENT)
+
+
+def text_of(argument: str, given: Any, what: str) -> str:
+    """Return a text or path as text.
+
+    Args:
+        argument: its name, for messages.
+        given: what it was given.
+        what: what is expected, in words.
+
+    Raises:
+        BenchError: it is neither.
+    """
+    if not isinstance(given, str | os.PathLike):
+        raise BenchError(f"{argument} {given!r}: expected {what}")
+    return str(os.fspath(given))
+
+
+def values_of(argument: str, settings: Settings | None) -> Chosen:
+    """Return the values of each setting.
+
+    Args:
+        argument: its name, for messages.
+        settings: a value, or several, of each.
+
+    Raises:
+        BenchError: they are no mapping, or a value is of no setting's kind.
+    """
+    if settings is None:
+        return {}
+    if not isinstance(settings, Mapping) or not all(isinstance(name, str) for name in settings):
+        raise BenchError(
+            f"{argument} {settings!r}: expected a mapping of settings, such as {{'K': [64, 128]}}"
+        )
+    return {name: _listed(f"{argument} {name}", value) for name, value in settings.items()}
+
+
+def _listed(place: str, value: Any) -> list[Scalar]:
+    several = isinstance(value, Iterable) and not isinstance(value, (*_ONE, Mapping))
+    values = list(value) if several else [value]
+    if not all(isinstance(one, _ONE) for one in values):
+        raise BenchError(f"{place}: found {value!r}, expected a value or a list of values")
+    return [_plain(one) for one in values]
+
+
+def whole_numbers(argument: str, numbers: Iterable[int] | None) -> list[int] | None:
+    """Return the numbers of an argument; None where it is not given.
+
+    Args:
+        argument: its name, for messages.
+        numbers: from 0 on.
+
+    Raises:
+        BenchError: they are no whole numbers, or none at all.
+    """
+    if numbers is None:
+        return None
+    listed = [_plain(n) for n in numbers] if isinstance(numbers, Iterable) else numbers
+    whole = isinstance(listed, list) and all(type(n) is int and n >= 0 for n in listed)
+    if not (listed and whole):
+        raise BenchError(f"{argument} {listed}: expected whole numbers, such as [0, 1, 2]")
+    return listed
+
+
+def _plain(value: Any) -> Any:  # a number of numpy as one of Python
+    return value.item() if isinstance(value, np.generic) else value

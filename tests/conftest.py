@@ -83,7 +83,7 @@ def forget_plugins() -> None:
 @pytest.fixture
 def slurm(monkeypatch: pytest.MonkeyPatch) -> MadeUpSlurm:
     made = MadeUpSlurm()
-    for user in ("launch.slurm.jobs", "launch.slurm.submit", "launch.slurm.job", "cli.cancel"):
+    for user in ("launch.slurm.jobs", "launch.slurm.submit", "launch.slurm.job", "cli.status"):
         monkeypatch.setattr(f"bench.{user}.ask", made.ask)
     return made
 

@@ -37,14 +37,14 @@ VERBS: dict[str, Verb] = {
     "datasets": Verb("Look up", "datasets", "List the data sets, or download one."),
     "schema": Verb("Look up", "suites", "Print the JSON schema of suite files, for editors."),
     "doctor": Verb("Look up", "doctor", "Check this machine, the suites and the results."),
-    "init": Verb("Run", "init", "Copy the suites into a folder, to edit or to add to them."),
+    "init": Verb("Run", "suites", "Copy the suites into a folder, to edit or to add to them."),
     "plan": Verb(
         "Run", "plan", "Show a suite's grid, the missing cells, predicted time and memory."
     ),
     "run": Verb("Run", "run", "Compute the missing cells of one or more suites."),
     "resume": Verb("Run", "run", "Continue suites that were begun before."),
     "status": Verb("Run", "status", "Count a suite's cells by state, with failures and jobs."),
-    "cancel": Verb("Run", "cancel", "Stop the jobs and launchers that compute a suite's cells."),
+    "cancel": Verb("Run", "status", "Stop the jobs and launchers that compute a suite's cells."),
     "verify": Verb("Run", "verify", "Compute finished cells again and compare the results."),
     "show": Verb("Judge", "show", "Print what was measured, as the suite's tables."),
     "compare": Verb("Judge", "compare", "Show measured beside published, or two results."),

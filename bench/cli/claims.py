@@ -14,13 +14,20 @@ from bench.analysis.coverage import claim_places
 from bench.analysis.evidence import Evidence, by_claim
 from bench.analysis.judged import ClaimVerdict, Judged
 from bench.cells.baseline import baselines_among, without_baselines
-from bench.cli.command_line import command_line
-from bench.cli.completion import paper_names, suite_names, verdict_names
 from bench.cli.evidence import evidence_of, reference_hint
-from bench.cli.options import AsJson, Scale, Seeds, Where, answer
+from bench.cli.options import (
+    AsJson,
+    Scale,
+    Seeds,
+    Where,
+    answer,
+    paper_names,
+    suite_names,
+    verdict_names,
+)
 from bench.cli.selection import check_scale_known, select
 from bench.cli.terminal import print_doubts, print_line, print_verdict
-from bench.cli.workspace import Workspace
+from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, choices
 from bench.papers.reader import Claim, load_paper
 from bench.report.effect_words import effect_words, subject_words

@@ -11,12 +11,12 @@ from bench.analysis.drift import moved
 from bench.analysis.evidence import Evidence
 from bench.analysis.verdicts import Verdict
 from bench.cells.cell import Cell
-from bench.cli.effects import print_effects
 from bench.cli.evidence import evidence_of, print_added_later
 from bench.cli.options import AsJson, Scale, Seeds, Where, answer
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import interval_text, print_doubts, print_line, print_rows, print_table
 from bench.errors import BenchError, NothingMeasured
+from bench.report.effects import EFFECTS_LEGEND, artifact_effects
 from bench.report.tables import (
     LEGEND,
     Entry,
@@ -232,3 +232,25 @@ def _group_row(group: Record, groups: Sequence[Record]) -> list[Entry]:
         Entry(f"{group['there']:.5g}"),
         Entry(interval_text(group | {"effect": group["difference"]})),
     ]
+
+
+def print_effects(evidence: Evidence) -> None:
+    """Print the published and the measured effects of each artifact where any stand together."""
+    by_artifact = artifact_effects(evidence.effects)
+    beside = {
+        name: effects
+        for name, effects in by_artifact.items()
+        if any(row.printed and row.measured for row in effects.rows)
+    }
+    for effects in beside.values():
+        print()
+        print_table(effects.table)
+    if beside:
+        print()
+        print_line(f"{EFFECTS_LEGEND}.")
+    elif by_artifact:
+        print(f"no printed effect has a measured one at scale {evidence.scale}")
+    elif evidence.effects:
+        print(f"none of {len(evidence.effects)} effects is measured at scale {evidence.scale}")
+    else:
+        print("the suite names no baseline, so its printed rows have no effects")

@@ -12,7 +12,6 @@ from bench.analysis.departures import departures_of_scale
 from bench.analysis.needed_cells import Sets, needed_by_claims, needed_by_printed
 from bench.cells.baseline import settings_apart, without_baselines
 from bench.cells.cell import Cell, impossible, too_much
-from bench.cli.needed_data import missing_data
 from bench.cli.options import (
     AsJson,
     Changes,
@@ -26,7 +25,7 @@ from bench.cli.options import (
     answer,
 )
 from bench.cli.plan_text import print_plan
-from bench.cli.selection import Selection, select, select_scales
+from bench.cli.selection import Selection, missing_data, select, select_scales
 from bench.environment import step_kind
 from bench.errors import BenchError, LaunchError
 from bench.estimate.budget import Choice, Needed, choose

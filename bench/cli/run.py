@@ -12,7 +12,6 @@ import typer
 from bench.cells.cell import Cell, impossible
 from bench.cells.datasets import streams
 from bench.cells.step_kinds import without_graph
-from bench.cli.needed_data import missing_data
 from bench.cli.options import (
     AsJson,
     Changes,
@@ -29,7 +28,7 @@ from bench.cli.options import (
 )
 from bench.cli.plan import check_of_suite, within
 from bench.cli.plan_text import print_limited
-from bench.cli.selection import Selection, select, select_scales
+from bench.cli.selection import Selection, missing_data, select, select_scales
 from bench.cli.show import MOST_LINES, measured_of, print_measured
 from bench.environment import StepKind, place, seconds_between_checkpoints, step_kind
 from bench.errors import LaunchError, NothingMeasured

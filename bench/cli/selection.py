@@ -2,15 +2,19 @@
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from bench.cells.cell import Cell
-from bench.cli.command_line import command_line
-from bench.cli.workspace import Workspace
-from bench.errors import BenchError, choices
+from bench.cells.detection import Detection
+from bench.cells.finetune import FineTune
+from bench.cli.workspace import Workspace, command_line
+from bench.data.catalogue import check_present, imagenet_folder
+from bench.data.coco_layout import check_boxed
+from bench.data.label_lists import check_list, published_list
+from bench.errors import BenchError, DataError, choices
 from bench.files.yaml_file import scalar
 from bench.papers.reader import Paper
 from bench.results.store import Store
@@ -246,3 +250,32 @@ def _settings(option: str, texts: list[str] | None) -> Chosen:
         scalars = [scalar(value.strip()) for value in values.split(",")]
         rules.setdefault(name.strip(), []).extend(scalars)
     return rules
+
+
+def missing_data(cells: Sequence[Cell], root: Path) -> Iterator[DataError]:
+    """Yield what is not there, data set by data set: images, lists of labelled ones, or boxes.
+
+    No file is read.
+
+    Args:
+        cells: that are to be computed.
+        root: the folder of data sets.
+    """
+    for name in sorted({name for cell in cells if (name := cell.looks_at)}):
+        listed = {
+            cell.label_fraction
+            for cell in cells
+            if isinstance(cell, FineTune) and cell.dataset == name and cell.labelled == "published"
+        }
+        try:
+            check_present(name, root)
+            for share in sorted(listed):
+                check_list(published_list(imagenet_folder(name, root), share))
+        except DataError as fault:
+            yield fault
+    boxed = {cell.detect_dataset for cell in cells if isinstance(cell, Detection)}
+    for name in sorted(boxed):
+        try:
+            check_boxed(name, root)
+        except DataError as fault:
+            yield fault

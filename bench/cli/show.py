@@ -7,7 +7,6 @@ import typer
 
 from bench.cells.baseline import without_baselines
 from bench.cli.evidence import done_of, print_added_later, rooms_of
-from bench.cli.next_command import next_command
 from bench.cli.options import AsJson, Changes, Scale, Seeds, SuiteName, Where, answer
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import print_doubts, print_line, print_table
@@ -90,3 +89,23 @@ def print_measured(
         seeds = ",".join(str(first + i) for i in range(3))
         print_line(f"One seed has no interval: `--seeds {seeds}` gives one.")
     print_line(f"Next: {next_command(selection, len(done) == of)}")
+
+
+def next_command(selection: Selection, whole: bool) -> str:
+    """Return the command that tells most next: the rest of the cells, then verdicts, then pages.
+
+    Args:
+        selection: what was looked at.
+        whole: whether all of its cells are done.
+    """
+    suite, whole_suite = selection.suite, selection.whole
+    published = suite.scales[selection.scale].protocol == "published"
+    if not whole:
+        return f"`{selection.command('run')}` computes the rest"
+    if selection.changes:
+        return f"`{whole_suite.command('show')}` shows the suite's own cells"
+    if published and suite.compare:
+        return f"`{whole_suite.command('compare')}` compares it with the printed values"
+    if suite.claims:
+        return f"`{whole_suite.command('claims')}` judges the paper's claims on it"
+    return f"`{whole_suite.command('report')}` writes pages and figures"

@@ -1,4 +1,4 @@
-"""`bench suites` and `bench schema`: what may be run."""
+"""`bench suites`, `bench schema` and `bench init`: what may be run, and copies of it to edit."""
 
 import json
 from collections.abc import Sequence
@@ -12,12 +12,10 @@ import typer
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.cells.groups import telling_settings
-from bench.cli.command_line import command_line
-from bench.cli.completion import paper_names, scale_names, suite_names
-from bench.cli.options import AsJson, Have, answer
+from bench.cli.options import AsJson, Have, answer, paper_names, scale_names, suite_names
 from bench.cli.selection import check_scale_known, command_words, had
 from bench.cli.terminal import listed, print_line
-from bench.cli.workspace import Workspace
+from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, choices
 from bench.files.messages import tell
 from bench.papers.reader import load_paper
@@ -26,7 +24,7 @@ from bench.suites.expand import expand
 from bench.suites.json_schema import suite_schema
 from bench.suites.load import find_suite, known_suites, load_suite
 from bench.suites.protocol import check_scale
-from bench.suites.shipped import shipped_suites
+from bench.suites.shipped import HERE, copy_suites, shipped_suites
 from bench.suites.suite import Suite
 from bench.suites.validate import check_suite
 from bench.text import counted, value_text
@@ -249,3 +247,20 @@ def print_suite(record: Record, workspace: Workspace) -> None:
         print_line(f"note: {note}")
     words = command_words(record["name"], record["default_scale"])
     print_line(f"Next: `{command_line(workspace, 'plan', words)}`")
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where `suites/` is made.")] = Path("."),
+    as_json: AsJson = False,
+) -> None:
+    """Copy bench's own suites to FOLDER/suites, to edit them or to add others beside them."""
+    to = folder / HERE
+    suites = copy_suites(to)
+    record = {"folder": str(to), "suites": suites}
+    answer(record, lambda _: _print_copied(to, suites), as_json)
+
+
+def _print_copied(to: Path, suites: int) -> None:
+    print_line(f"{to}: {counted(suites, 'suite')}, copies that bench will not overwrite.")
+    where = "" if to == HERE else f" in {to.parent}"
+    print_line(f"Commands run{where} use these suites in place of bench's own.")

@@ -1,10 +1,12 @@
-"""The folders that a command works in."""
+"""The folders that a command works in, and commands on them that messages name."""
 
 import os
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
 from bench.errors import BenchError
+from bench.results.tables import table_files
 from bench.suites.shipped import default_suites
 
 
@@ -35,3 +37,32 @@ def workspace_of(**given: str | Path | None) -> Workspace:
     defaults = Workspace(default_suites(), USUAL_RESULTS, Path("datasets"))
     chosen = {k: given.get(k) or os.environ.get(v) for k, v in VARIABLES.items()}
     return defaults._replace(**{k: Path(v) for k, v in chosen.items() if v})
+
+
+def command_line(workspace: Workspace, verb: str, *words: str) -> str:
+    """Return a command with those folders that it would not find by itself.
+
+    Nothing is computed into exported tables: for `run` they count as done beside other results.
+
+    Args:
+        workspace: the folders.
+        verb: of `bench`.
+        words: what stands behind it, as the shell reads it.
+    """
+    have = ""
+    if verb == "run" and table_files(workspace.results):
+        have = f"--have {shlex.quote(str(workspace.results))}"
+        workspace = beside_tables(workspace)
+    usual = workspace_of()
+    folders = [
+        f"--{name} {shlex.quote(str(folder))}"
+        for name, folder in workspace._asdict().items()
+        if folder != getattr(usual, name)
+    ]
+    return " ".join(word for word in ["bench", *folders, verb, *words, have] if word)
+
+
+def beside_tables(workspace: Workspace) -> Workspace:
+    """Return the folders to compute in: other results where these are exported tables."""
+    tables = table_files(workspace.results)
+    return workspace._replace(results=USUAL_RESULTS) if tables else workspace

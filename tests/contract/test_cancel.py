@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.cli import cancel as module
-from bench.cli.cancel import stop
+from bench.cli import status as module
 from bench.cli.run import check_begun
 from bench.cli.selection import Selection
+from bench.cli.status import stop
 from bench.cli.workspace import workspace_of
 from bench.errors import LaunchError
 from bench.suites.expand import expand

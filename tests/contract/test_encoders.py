@@ -87,18 +87,6 @@ def test_tables_hold_no_encoder_and_say_which_command_makes_one(trained: Workspa
     assert trained.call(*command.split()[1:], "--executor", "inline").status == 0
 
 
-def test_of_several_cells_the_command_names_one(workspace: Workspace) -> None:
-    path = workspace.suite(changed(DIGITS, {"grid": {"knn_k": [3, 7], "tau": [0.1, 0.25]}}))
-    cells = cells_of(path, "tiny")
-    finish(workspace.root / "results", cells, lambda _: {"knn_top1": 50.0})
-    for cell in cells:
-        with pytest.raises(bench.BenchError) as told:
-            bench.load_encoder(cell.id)
-        words = str(told.value).split("`")[1].split()
-        (config,) = workspace.call("plan", *words[2:], "--json").json["cells"]
-        assert config["id"] == cell.id
-
-
 @pytest.mark.parametrize("experiment", ["supervised", "none"])
 def test_a_cell_without_an_encoder_is_told(workspace: Workspace, experiment: str) -> None:
     path = workspace.suite(CLASSIFIER)
