@@ -1,7 +1,9 @@
-"""Settings of a run that come from the environment and move no number."""
+"""What the environment and the machine say: settings, place among other processes, GPUs."""
 
 import math
 import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -123,3 +125,22 @@ def extra(module: str, what: str) -> Any:
         raise BenchError(
             f"{what} needs the package {package}: pip install 'contrastive-bench[{package}]'"
         ) from fault
+
+
+def visible_gpus() -> list[str]:
+    """Return the CUDA devices that may be used, as CUDA_VISIBLE_DEVICES names them."""
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if chosen is not None:
+        return [name.strip() for name in chosen.split(",") if name.strip()]
+    if shutil.which("nvidia-smi") is None:
+        return []
+    command = ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    return answer.stdout.split() if answer.returncode == 0 else []
+
+
+def slots(jobs: int | None) -> list[str | None]:
+    """Return one entry per worker, its GPU or None: `jobs`, else one per GPU, else one per core."""
+    gpus = visible_gpus()
+    count = jobs or len(gpus) or cores()
+    return [gpus[i % len(gpus)] if gpus else None for i in range(count)]

@@ -15,9 +15,8 @@ from bench.cli.options import AsJson, answer
 from bench.cli.selection import select_scales
 from bench.cli.terminal import print_rows
 from bench.cli.workspace import Workspace
-from bench.environment import cores
+from bench.environment import cores, visible_gpus
 from bench.errors import BenchError, StoreError
-from bench.launch.devices import visible_gpus
 from bench.papers.reader import PAPERS, load_paper
 from bench.report.tables import Entry
 from bench.results.digests import DIGESTS

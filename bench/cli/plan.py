@@ -26,14 +26,13 @@ from bench.cli.options import (
 )
 from bench.cli.plan_text import print_plan
 from bench.cli.selection import Selection, missing_data, select, select_scales
-from bench.environment import step_kind
+from bench.environment import slots, step_kind
 from bench.errors import BenchError, LaunchError
 from bench.estimate.budget import Choice, Needed, choose
 from bench.estimate.devices import check_device
 from bench.estimate.machine import Machine
 from bench.estimate.predict import Prediction, predict
 from bench.files.messages import tell, warn
-from bench.launch.devices import slots
 from bench.results.store import OVER, CellState, State
 from bench.text import ONE_SEED, counted
 

@@ -27,9 +27,9 @@ from bench.cli.options import (
 )
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import print_line
+from bench.environment import slots
 from bench.errors import LaunchError
 from bench.estimate.predict import predict
-from bench.launch.devices import slots
 from bench.launch.progress import Followed, Progress, duration, expected_of, standing_text
 from bench.launch.slurm.jobs import SlurmJob, ask, jobs_of
 from bench.results.owner import Owner

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,8 +61,9 @@ def suites(
     check_scale_known(scale, context.obj.suites)
     if paper is not None:
         load_paper(paper)
-    wanted = Wanted(tuple((search or "").lower().split()), paper, dataset, scale)
-    records = describe_suites(context.obj, had(have), wanted)
+    records = describe_suites(
+        context.obj, had(have), search=search or "", paper=paper, dataset=dataset, scale=scale
+    )
     if dataset is not None and not records:
         check_data_set(context.obj, dataset)
     answer(records, lambda _: print_suites(records, context.obj), as_json)
@@ -74,54 +74,43 @@ def schema() -> None:
     print(json.dumps(suite_schema(), indent=1))
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Which suites and scales are listed."""
-
-    words: tuple[str, ...] = ()  # in the name or the title, in lower case
-    paper: str | None = None
-    dataset: str | None = None
-    scale: str | None = None
-
-    def takes(self, suite: Suite) -> bool:
-        """Return whether a suite is listed, if a scale of it is."""
-        text = f"{suite.name} {suite.title} {' '.join(suite.reproduces)}".lower()
-        return self.paper in (None, suite.paper) and all(word in text for word in self.words)
-
-    def scales(self, suite: Suite) -> list[str]:
-        """Return the scales of a suite that may be listed."""
-        return [name for name in suite.scales if self.scale in (None, name)]
-
-
 def describe_suites(
-    workspace: Workspace, have: Sequence[Path] = (), wanted: Wanted | None = None
+    workspace: Workspace,
+    have: Sequence[Path] = (),
+    *,
+    search: str = "",
+    paper: str | None = None,
+    dataset: str | None = None,
+    scale: str | None = None,
 ) -> list[Record]:
     """Return the suites with their scales; one that cannot be read is told on standard error.
 
     Args:
-        workspace: folders of suites and results.
         have: folders of exported tables whose cells count as done.
-        wanted: which suites to list; None: all.
+        search: words that the name, title or artifacts of a suite must have.
+        paper, dataset, scale: the only ones that are listed; None: all.
 
     Raises:
         BenchError: of the last one, if none can be read.
     """
-    wanted = wanted or Wanted()
     store, records = Store(workspace.results, have=have), []
     paths, faults = known_suites(workspace.suites), list[BenchError]()
     for path in paths.values():
         try:
             suite = load_suite(path)
-            if not wanted.takes(suite):
+            text = f"{suite.name} {suite.title} {' '.join(suite.reproduces)}".lower()
+            named = all(word in text for word in search.lower().split())
+            if not named or paper not in (None, suite.paper):
                 continue
-            cells = {scale: expand(suite, scale, path) for scale in wanted.scales(suite)}
+            names = [name for name in suite.scales if scale in (None, name)]
+            cells = {name: expand(suite, name, path) for name in names}
         except BenchError as error:
             faults.append(error)
             continue
         scales = {
-            scale: {"cells": len(scale_cells), "done": _done(store, scale_cells)}
-            for scale, scale_cells in cells.items()
-            if wanted.dataset is None or wanted.dataset in datasets_of(scale_cells)
+            name: {"cells": len(scale_cells), "done": _done(store, scale_cells)}
+            for name, scale_cells in cells.items()
+            if dataset is None or dataset in datasets_of(scale_cells)
         }
         if scales:
             records.append(_record(suite) | {"scales": scales})
@@ -240,7 +229,7 @@ def print_suite(record: Record, workspace: Workspace) -> None:
             print_line(f"{axis}: {listed(map(value_text, values))}", indent="    ")
         print_line(f"seed: {listed(map(str, scale['seeds']))}", indent="    ")
     for name, sentence in record["claims"].items():
-        print_line(f'claim {name}: "{sentence}"')
+        print_line(f"claim {name}: {sentence}")
     for name, assumed in record["assumed"].items():
         print_line(f"assumed {name} = {value_text(assumed['value'])}: {assumed['why']}")
     for note in record["notes"]:

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from bench.cells.cell import Cell
-from bench.environment import Place, place
+from bench.environment import Place, place, visible_gpus
 from bench.errors import Interrupted, LaunchError, RankLost
 from bench.experimental import Ranks
 from bench.experimental.ranks import joined
 from bench.experiments import EXPERIMENTS, Outcome
 from bench.experiments.outcome import RunOnRanks
 from bench.experiments.timing import Stopwatch
-from bench.launch.devices import visible_gpus
 from bench.launch.options import check_ranks
 from bench.launch.worker import Assignment, compute_stacks, configure_process, provenance_of
 from bench.results.folders import Folders

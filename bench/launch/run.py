@@ -8,10 +8,9 @@ from pathlib import Path
 
 from bench.cells.cell import Cell
 from bench.cells.stacks import make_stacks
-from bench.environment import place, seconds_between_checkpoints
+from bench.environment import place, seconds_between_checkpoints, slots
 from bench.errors import Interrupted, LaunchError
 from bench.estimate.predict import predict
-from bench.launch.devices import slots
 from bench.launch.local import LocalQueue
 from bench.launch.progress import Followed, Progress, expected_of
 from bench.launch.worker import Assignment, run_worker

@@ -14,9 +14,8 @@ from types import FrameType
 from submitit.helpers import DelayedSubmission
 
 from bench.cells.stacks import Stack
-from bench.environment import place, this_job
+from bench.environment import place, slots, this_job, visible_gpus
 from bench.errors import Interrupted, Preempted
-from bench.launch.devices import slots, visible_gpus
 from bench.launch.local import LocalQueue
 from bench.launch.progress import Progress
 from bench.launch.slurm.jobs import ask

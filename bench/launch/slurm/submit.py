@@ -20,6 +20,7 @@ from bench.cells.cell import Cell
 from bench.cells.stacks import Stack, make_stacks
 from bench.errors import LaunchError
 from bench.files.atomic import to_json, write_whole
+from bench.launch.options import misfits
 from bench.launch.slurm.job import PullCells
 from bench.launch.slurm.jobs import (
     RECORD,
@@ -30,7 +31,6 @@ from bench.launch.slurm.jobs import (
     jobs_of,
     slurm_folder,
 )
-from bench.launch.slurm.packing import misfits
 from bench.launch.slurm.profile import Profile
 from bench.results.store import OVER, State, Store
 

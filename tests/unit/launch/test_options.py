@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bench.errors import LaunchError
-from bench.launch.slurm.packing import automatic_pack
+from bench.launch.options import automatic_pack
 from bench.results.store import Store
 from tests.fakes.timings import finish
 from tests.fakes.toys import toy
