@@ -42,7 +42,7 @@ def load(
     results: Folder = None,
     suites: Folder = None,
 ) -> pd.DataFrame:
-    """Return what was measured of a suite: a row per finished cell and metric.
+    """Return the measurements of a suite: one row per finished cell and metric.
 
     Args:
         suite: its name, or the path of its file.
@@ -55,8 +55,8 @@ def load(
 
     Returns:
         Columns: `suite`, `scale`, `cell` (the id), `experiment`, `seed`, `metric`, `value`
-        (accuracies in percent, losses and mutual information in nats), `doubt` (why the number
-        means nothing, missing where it does), then each setting by its name in suite files.
+        (accuracies in percent, losses and mutual information in nats), `doubt` (why the value
+        is unreliable; missing if it is reliable), then each setting by its name in suite files.
 
     Raises:
         BenchError: a mistake in one of the arguments or in the suite.
@@ -318,7 +318,6 @@ def text_of(argument: str, given: Any, what: str) -> str:
 
     Args:
         argument: its name, for messages.
-        given: what it was given.
         what: what is expected, in words.
 
     Raises:
@@ -332,12 +331,8 @@ def text_of(argument: str, given: Any, what: str) -> str:
 def values_of(argument: str, settings: Settings | None) -> Chosen:
     """Return the values of each setting.
 
-    Args:
-        argument: its name, for messages.
-        settings: a value, or several, of each.
-
     Raises:
-        BenchError: they are no mapping, or a value is of no setting's kind.
+        BenchError: they are not a mapping, or a value has no type of a setting.
     """
     if settings is None:
         return {}
@@ -357,14 +352,10 @@ def _listed(place: str, value: Any) -> list[Scalar]:
 
 
 def whole_numbers(argument: str, numbers: Iterable[int] | None) -> list[int] | None:
-    """Return the numbers of an argument; None where it is not given.
-
-    Args:
-        argument: its name, for messages.
-        numbers: from 0 on.
+    """Return the numbers of an argument; None if it is not given.
 
     Raises:
-        BenchError: they are no whole numbers, or none at all.
+        BenchError: they are not whole numbers from 0, or there are none.
     """
     if numbers is None:
         return None

@@ -138,13 +138,7 @@ REASONS = {
 
 
 def answer(record: Any, show: Any, as_json: bool) -> None:
-    """Print what a verb found out: one JSON document, or as `show` does.
-
-    Args:
-        record: what can be written as JSON.
-        show: prints the record for people.
-        as_json: whether JSON is printed.
-    """
+    """Print the answer of a verb: as one JSON document, or with `show`, for people."""
     if place().rank > 0:  # of a run on several ranks the first one answers
         return
     if as_json:
@@ -154,14 +148,10 @@ def answer(record: Any, show: Any, as_json: bool) -> None:
 
 
 def check_folder(to: Path, verb: str) -> None:
-    """Refuse what `--to` names if a folder cannot be there.
-
-    Args:
-        to: as given.
-        verb: what would write it.
+    """Check that `--to` can name a folder for a verb to write.
 
     Raises:
-        BenchError: it, or a folder that it would lie in, is a file.
+        BenchError: the path, or one of its parents, is a file.
     """
     for path in (to, *to.parents):
         if path.is_file():
@@ -169,7 +159,7 @@ def check_folder(to: Path, verb: str) -> None:
 
 
 def failures_of(cells: Sequence[Cell], states: Sequence[CellState]) -> list[dict[str, Any]]:
-    """Return the failed ones of the cells, each with its reason, message and log."""
+    """Return the failed cells, each with its reason, message and log."""
     return [
         {"id": c.id, "reason": s.reason, "message": s.message, "attempts": s.attempts, "log": s.log}
         for c, s in zip(cells, states, strict=True)
@@ -178,7 +168,7 @@ def failures_of(cells: Sequence[Cell], states: Sequence[CellState]) -> list[dict
 
 
 def print_failures(failures: Sequence[dict[str, Any]]) -> None:
-    """Print the first failures, a line for all cells that failed by one message."""
+    """Print the first failures, one line per message."""
     alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for failure in failures:
         alike.setdefault((failure["reason"], failure["message"]), []).append(failure)
@@ -194,7 +184,7 @@ def print_failures(failures: Sequence[dict[str, Any]]) -> None:
 
 
 def under(title: str, show: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Return what prints the suite and scale that an answer is about, and the answer below."""
+    """Return a printer that prints `title` and then the answer."""
 
     def shown(record: Any) -> None:
         print(f"{title}:")

@@ -115,14 +115,12 @@ def check_begun(selection: Selection) -> None:
 
 
 def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path) -> Record:
-    """Run the cells of all selections in one queue, or submit them; return the counts at the end.
+    """Run the cells of all selections in one queue, or submit jobs; return the final counts.
 
-    With `limit_hours` only the cells that are chosen to fit in are run, and reported.
+    With `limit_hours`, only cells that fit into the limit are run.
 
     Args:
-        chosen: selections of one results folder.
-        options: how the cells are run.
-        data: the folder of data sets.
+        chosen: selections with the same results folder.
     """
     options.check()
     if holds_tables(chosen[0].results):
@@ -165,7 +163,7 @@ def tell_of_evaluations(states: Sequence[CellState]) -> None:
 def _counts(
     cells: Sequence[Cell], states: Sequence[CellState], submitted: Record | None = None
 ) -> Record:
-    """Return the counts at the end, with what was submitted if it was."""
+    """Return the final counts, and what was submitted to Slurm, if anything."""
     counts = Counter(state.state for state in states)
     running = counts[State.RUNNING] if submitted else 0
     return {
@@ -178,10 +176,7 @@ def _counts(
 
 
 def check_data(cells: Sequence[Cell], data: Path) -> None:
-    """Raise a BenchError if the folder `data` has not what the cells need of a data set.
-
-    That is the data set itself, and of those of known size as much as the settings ask.
-    """
+    """Raise a BenchError if a data set is missing, or too small for the settings of a cell."""
     for why, count in impossible(cells).items():
         raise LaunchError(
             f"{why} ({count} of the cells; nothing was run; exclude these cells with --where)"
@@ -233,7 +228,7 @@ def _submit(cells: Sequence[Cell], selection: Selection, options: RunOptions, da
 
 
 def print_end(record: Record, chosen: Sequence[Selection]) -> None:
-    """Print how a run ended, what it measured, and the next command."""
+    """Print the final counts, the measured tables, and the next command."""
     print_counts(record, f"{chosen[0].command('status')} --watch")
     for selection in chosen:
         with suppress(NothingMeasured):  # submitted, interrupted elsewhere, or all failed
@@ -243,7 +238,7 @@ def print_end(record: Record, chosen: Sequence[Selection]) -> None:
 
 
 def print_counts(record: Record, follow: str) -> None:
-    """Print how a run ended; `follow` is the command that follows what was submitted."""
+    """Print the final counts; `follow` is the command that watches submitted jobs."""
     if (given := record.get("submitted")) is not None:
         print(_submitted_text(given, follow))
     running = f", {given['running']} running" if given else ""

@@ -1,4 +1,4 @@
-"""What a command speaks of: a suite, a scale, its cells, its paper and the results."""
+"""The cells that a command line selects, and the data sets that they need."""
 
 import shlex
 import sys
@@ -88,16 +88,15 @@ def select(
     have: Sequence[Path] | None = None,
     changes: list[str] | None = None,
 ) -> Selection:
-    """Return what a command line chose.
+    """Return the selection that command-line arguments describe.
 
     Args:
-        workspace: the folders.
-        name: of the suite, or the path of its file.
-        scale: one of the suite's; default: its own.
+        name: the suite, or the path of its file.
+        scale: None: the suite's default.
         where: conditions such as `K=64,128`, all of which must hold.
-        seeds: such as `0,1,2`, in place of the suite's.
+        seeds: such as `0,1,2`; replaces the suite's.
         have: folders of exported tables, whose cells count as done.
-        changes: settings such as `epochs=2` in place of the suite's.
+        changes: settings such as `epochs=2` that replace the suite's.
 
     Raises:
         BenchError: a mistake in the suite or in the choice.
@@ -129,17 +128,7 @@ def choose(
     have: Sequence[Path] | None = None,
     changes: Chosen | None = None,
 ) -> Selection:
-    """Return what was chosen by values: see `select`.
-
-    Args:
-        workspace: folders of suites and results.
-        name: name or file of the suite.
-        scale: name of the scale; None: the suite's default.
-        where: allowed values by setting.
-        seeds: seeds in place of the suite's.
-        have: folders of exported tables whose cells count as done.
-        changes: other values of settings.
-    """
+    """Return a selection; the arguments are those of `select`, as values instead of text."""
     path = find_suite(name, workspace.suites)
     suite = load_suite(path)
     chosen = scale or suite.scale
@@ -154,19 +143,13 @@ def choose(
 def command_words(
     suite: str, scale: str, changes: Mapping[str, Sequence[Scalar]] | None = None
 ) -> str:
-    """Return what names a suite's cells behind a verb: `dcl-table-1 --scale smoke --set K=64`.
-
-    Args:
-        suite: name of the suite.
-        scale: name of the scale.
-        changes: other values of settings, as `--set` has them.
-    """
+    """Return the arguments that select a suite's cells: `dcl-table-1 --scale smoke --set K=64`."""
     given = [f"--set {k}={','.join(map(value_text, v))}" for k, v in (changes or {}).items()]
     return " ".join([suite, f"--scale {scale}", *given])
 
 
 def _tell_other_scales(selection: Selection) -> None:
-    """Tell on standard error where the suite has cells, if not all are there at its own scale."""
+    """Print which other scales have finished cells, if the default scale is incomplete."""
     if selection.store.kept(selection.cells) == len(selection.cells):
         return
     others = [name for name in selection.suite.scales if name != selection.scale]
@@ -206,11 +189,7 @@ def check_scale_known(scale: str | None, suites: Path) -> None:
 
 
 def select_scales(path: Path, workspace: Workspace) -> list[Selection]:
-    """Return all cells of a suite, scale by scale.
-
-    Args:
-        path: of the suite's file.
-        workspace: the folders.
+    """Return one selection per scale of a suite, each with all its cells.
 
     Raises:
         BenchError: a mistake in the suite.
@@ -253,13 +232,9 @@ def _settings(option: str, texts: list[str] | None) -> Chosen:
 
 
 def missing_data(cells: Sequence[Cell], root: Path) -> Iterator[DataError]:
-    """Yield what is not there, data set by data set: images, lists of labelled ones, or boxes.
+    """Yield an error for each data set of the cells that is missing in the folder `root`.
 
-    No file is read.
-
-    Args:
-        cells: that are to be computed.
-        root: the folder of data sets.
+    Images, lists of labelled images and boxes are looked for; no file is read.
     """
     for name in sorted({name for cell in cells if (name := cell.looks_at)}):
         listed = {

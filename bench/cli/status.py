@@ -122,10 +122,10 @@ def _jobs(selection: Selection) -> list[SlurmJob] | None:
 
 
 def _begun(selection: Selection, states: Sequence[CellState]) -> list[Record]:
-    """Return how far each cell has come that runs, or was stopped after its training began.
+    """Return the progress of running cells, and of cells that stopped after training began.
 
-    A worker claims the cells of a stack together; those of which nothing is recorded when it dies
-    are missing, no more.
+    A worker claims all cells of a stack at once. If it dies before anything of a cell is recorded,
+    that cell counts as missing, not as stopped.
     """
     named = zip(selection.cells, states, labels(selection.cells), strict=True)
     claimed = (
@@ -156,7 +156,7 @@ def _workers(jobs: Sequence[SlurmJob] | None) -> list[str | None]:
 
 
 def watch_status(selection: Selection) -> None:
-    """Show the states until no cell runs or waits in a queue."""
+    """Show the states until no cell runs and no job waits."""
     cells = selection.cells
     states = selection.store.states(cells)
     workers = _workers(_jobs(selection))
@@ -174,7 +174,7 @@ def watch_status(selection: Selection) -> None:
 
 
 def print_status(record: Record, again: str) -> None:
-    """Print the cells by state; `again` is the command that goes on with stopped ones."""
+    """Print the cells by state; `again` is the command that continues stopped cells."""
     counts = ", ".join(f"{record[state]} {state}" for state in State if record[state])
     left = record["left_core_s"]
     more = f"; about {duration(left)} of work left" if left else ""
@@ -192,7 +192,7 @@ def print_status(record: Record, again: str) -> None:
 
 
 def _print_begun(begun: Sequence[Record], again: str) -> None:
-    """Print how far running cells have come, and where stopped ones stand."""
+    """Print the progress of running cells, and where stopped cells will resume."""
     for cell in begun[:MOST_BEGUN]:
         text = _stopped_text(cell) if cell["state"] == "stopped" else _running_text(cell)
         print(f"  {cell['id']} {cell['cell']}: {text}")
@@ -270,7 +270,7 @@ def stop(selection: Selection) -> Record:
 
 
 def _end(owner: Owner) -> bool:
-    """Tell a launcher to stop; return whether it could be told."""
+    """Send SIGTERM to a launcher; return whether that was possible."""
     if owner.machine != Owner.me().machine:
         return False
     try:

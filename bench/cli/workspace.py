@@ -20,16 +20,14 @@ class Workspace(NamedTuple):
 
 USUAL_RESULTS = Path("results")
 VARIABLES = {"suites": "BENCH_SUITES", "results": "BENCH_RESULTS", "data": "BENCH_DATA"}
-"""The environment's word on each."""
+"""The environment variable that sets each folder."""
 
 
 def workspace_of(**given: str | Path | None) -> Workspace:
-    """Return the folders: each as given, else as the environment says, else the default.
-
-    The defaults are those of `bench.cli.app`.
+    """Return the folders: each as given, else from the environment, else the default.
 
     Raises:
-        BenchError: one is neither text nor a path.
+        BenchError: a folder is neither text nor a path.
     """
     for name, folder in given.items():
         if folder is not None and not isinstance(folder, str | Path):
@@ -40,14 +38,13 @@ def workspace_of(**given: str | Path | None) -> Workspace:
 
 
 def command_line(workspace: Workspace, verb: str, *words: str) -> str:
-    """Return a command with those folders that it would not find by itself.
+    """Return a command with the options for folders that are not the defaults.
 
-    Nothing is computed into exported tables: for `run` they count as done beside other results.
+    `run` never writes into exported tables: their cells count as done (`--have`), and new results
+    go to the default folder.
 
     Args:
-        workspace: the folders.
-        verb: of `bench`.
-        words: what stands behind it, as the shell reads it.
+        words: arguments behind the verb, quoted for the shell.
     """
     have = ""
     if verb == "run" and table_files(workspace.results):
@@ -63,6 +60,6 @@ def command_line(workspace: Workspace, verb: str, *words: str) -> str:
 
 
 def beside_tables(workspace: Workspace) -> Workspace:
-    """Return the folders to compute in: other results where these are exported tables."""
+    """Return the folders to compute in: default results in place of exported tables."""
     tables = table_files(workspace.results)
     return workspace._replace(results=USUAL_RESULTS) if tables else workspace

@@ -27,21 +27,20 @@ Lead = Callable[[Assignment], None]
 
 
 class OutOfStep(LaunchError):
-    """The first rank failed where the others did not: they may be anywhere in a step."""
+    """The first rank failed and the others did not, so they no longer work on the same step."""
 
 
 @contextmanager
 def leading(cells: Sequence[Cell], store: Store, data: Path) -> Iterator[Lead | None]:
-    """Join the ranks; yield what computes for the first one, to the others None when all is over.
+    """Join the ranks; yield a function that computes to the first, None to the others at the end.
 
     Args:
-        cells: what is to be computed; of one run all ranks are given the same.
-        store: where results go.
+        cells: the same on all ranks.
         data: the folder of data sets.
 
     Raises:
-        LaunchError: these cells cannot be computed by so many ranks.
-        Interrupted: a rank was told to stop, or is gone; checkpoints stay.
+        LaunchError: so many ranks cannot compute these cells.
+        Interrupted: a rank was told to stop, or is gone; checkpoints are kept.
     """
     position = place()
     check_ranks(cells, position.world_size)
@@ -63,10 +62,10 @@ def leading(cells: Sequence[Cell], store: Store, data: Path) -> Iterator[Lead | 
 
 
 def gpu_of(position: Place, gpus: Sequence[str]) -> str | None:
-    """Return the GPU of a rank: of its machine's the one with its number; None without any.
+    """Return the GPU of a rank, chosen by its number on this machine; None without GPUs.
 
     Raises:
-        LaunchError: there are some, but fewer than ranks on this machine.
+        LaunchError: there are fewer GPUs than ranks on this machine.
     """
     if not gpus:
         return None
@@ -92,7 +91,7 @@ def _lead(assignment: Assignment, *, ranks: Ranks, device: str) -> None:
 def _compute(
     cells: Sequence[Cell], folders: Folders, *, ranks: Ranks, device: str
 ) -> tuple[Sequence[Outcome], dict[str, Any]]:
-    """Tell the other ranks which cells are next, and compute them with these."""
+    """Send the next cells to the other ranks and compute them together."""
     cells = ranks.tell(list(cells))
     watch = Stopwatch(cells[0], device)
     outcomes = _run_of(cells)(cells, folders, device, ranks)
@@ -102,7 +101,7 @@ def _compute(
 
 
 def _follow(store: Store, data: Path, ranks: Ranks, device: str) -> None:
-    """Compute what the first rank says until it says that all is over."""
+    """Compute the cells that the first rank sends, until it sends none."""
     stopped: Interrupted | None = None
     with listening():
         while cells := ranks.tell(list[Cell]()):
@@ -117,5 +116,5 @@ def _follow(store: Store, data: Path, ranks: Ranks, device: str) -> None:
 
 
 def _run_of(cells: Sequence[Cell]) -> RunOnRanks:
-    """Return what computes these cells; it takes ranks, as their `batch_over_ranks` says."""
+    """Return the experiment of these cells, which can run on several ranks."""
     return cast(RunOnRanks, EXPERIMENTS[cells[0].experiment])

@@ -1,9 +1,8 @@
-"""One machine: a queue of slots, each held by a worker that submitit started.
+"""Run workers on this machine: one per slot, each a long-lived process that submitit starts.
 
-submitit's local executor starts what it is given at once and has no queue; here each slot is one
-long-lived job, and the store's claims deal the cells out, so that any number of launchers and
-workers share one grid. A worker that dies is replaced; a cell that keeps killing its worker is
-given up. A Slurm job holds such a queue too: cells are packed side by side by its slots.
+Workers claim cells in the store, so any number of launchers and workers can share one grid. A
+worker that dies is replaced. A cell that repeatedly kills its worker is given up. A Slurm job runs
+such a queue too.
 """
 
 import shutil
@@ -38,26 +37,25 @@ Report = Callable[[list[CellState]], bool]
 
 
 class LocalQueue:
-    """Workers, one a slot, that are kept busy until no cell is left to do."""
+    """Keep one worker per slot busy until no cell is left to do."""
 
     def __init__(self, assignment: Assignment, slots: Sequence[str | None]) -> None:
-        """Take the cells on; nothing is started yet.
+        """Prepare the queue; no worker is started yet.
 
         Args:
-            assignment: the cells, for the launch that this queue belongs to.
-            slots: one entry a worker: its CUDA device, or None for the CPU.
+            slots: one entry per worker: its CUDA device, or None for the CPU.
         """
         self.workers: list[Worker | None] = [None] * len(slots)
         self.assignment, self.slots = assignment, slots
         self.remainder = _Remainder(assignment, DEATHS_ALLOWED * len(slots))
 
     def run(self, report: Report, *, patient: bool = True) -> list[CellState]:
-        """Keep every slot busy; return the states at the last look, of the stacks' cells in order.
+        """Keep every slot busy; return the last known states of the stacks' cells, in order.
 
         Args:
-            report: called with the states of the cells at every look; tells whether all are over.
-            patient: wait for cells that other processes compute; else only for those that a former
-                life of this Slurm job held on another machine, until they count as dead.
+            report: called with the current states; returns whether all cells are done or failed.
+            patient: wait for cells that other processes compute. If false, wait only for cells
+                that this Slurm job held on another machine before it was requeued.
 
         Raises:
             LaunchError: workers die before they can do anything.
@@ -119,7 +117,7 @@ class LocalQueue:
 
 
 class _Remainder:
-    """What is still to be done, and how often it went wrong."""
+    """The cells that are not done, and how many workers died at them."""
 
     def __init__(self, assignment: Assignment, deaths_allowed: int) -> None:
         self.deaths_allowed = deaths_allowed
@@ -132,7 +130,7 @@ class _Remainder:
         self.job = this_job()
 
     def look(self) -> list[CellState]:
-        """Ask the store for the cells that were not over at the last look."""
+        """Update and return the states of the cells; those that were over are not read again."""
         left = [i for i, state in enumerate(self.states) if state.state not in OVER]
         answers = self.store.states([self.cells[i] for i in left])
         for i, state in zip(left, answers, strict=True):
@@ -143,7 +141,7 @@ class _Remainder:
         return self.states
 
     def stopped_text(self) -> str:
-        """Return how many of the cells that ran go on later, and how many begin again."""
+        """Say how many interrupted cells can resume from a checkpoint, and how many cannot."""
         ran = [
             cell
             for cell, state in zip(self.cells, self.states, strict=True)
@@ -164,9 +162,9 @@ class _Remainder:
         )
 
     def rotations(self) -> list[list[Stack]]:
-        """Return the stacks left, in an order of its own for each worker worth starting.
+        """Return the stacks left, rotated differently for each worker that can be started.
 
-        Empty if all cells are held.
+        The list is empty if other processes hold all cells.
         """
         free = {
             cell.id
@@ -177,7 +175,7 @@ class _Remainder:
         return [waiting[i:] + waiting[:i] for i in range(len(waiting))]
 
     def held_by_this_job(self) -> bool:
-        """Whether a cell seems to run in this Slurm job, of which no worker is left here."""
+        """Whether a cell is still claimed by this Slurm job from before it was requeued."""
         states = (s for s in self.states if s.state == State.RUNNING)
         return bool(self.job) and any(state.job == self.job for state in states)
 

@@ -1,4 +1,4 @@
-"""`bench run`: what is missing, cut into stacks, computed by workers or by this process."""
+"""`bench run` on this machine: compute missing cells in workers or in this process."""
 
 import time
 from collections import Counter
@@ -31,17 +31,15 @@ def run_cells(
 ) -> list[CellState]:
     """Compute every cell that is not done, on workers or in this process; return the states.
 
-    Failed cells are left alone unless `retry_failed`. Cells that another process computes are
-    waited for, and taken over if that process dies. Under torchrun all ranks compute each cell
-    together; the first alone writes and reports.
+    Failed cells are skipped unless `retry_failed`. Cells that another process computes are
+    awaited, and taken over if that process dies. Under torchrun all ranks compute each cell
+    together; only the first rank writes and reports.
 
     Args:
-        cells: what is to be done.
-        store: where results go.
         data: the folder of data sets.
-        title: the suites.
-        jobs: how many workers; None: one per GPU, or one per core; 0: this process computes.
-        retry_failed: whether failed cells are tried again.
+        title: names the suites in progress lines.
+        jobs: number of workers; None: one per GPU, or one per core; 0: compute in this process.
+        retry_failed: try failed cells again.
 
     Raises:
         LaunchError: torchrun without `--executor inline`.
@@ -60,7 +58,7 @@ def run_cells(
 
 @dataclass(frozen=True)
 class _Grid:
-    """Cells, all of which are to be over in the end."""
+    """The cells of one `bench run`."""
 
     cells: Sequence[Cell]
     store: Store
@@ -69,11 +67,11 @@ class _Grid:
     retry_failed: bool
 
     def run(self, jobs: int | None, compute_here: Callable[[Assignment], None]) -> list[CellState]:
-        """Compute what is not over; return the last known state of each cell.
+        """Compute unfinished cells; return the last known state of each cell.
 
         Args:
             jobs: as for `run_cells`.
-            compute_here: what computes in this process, if `jobs` is 0.
+            compute_here: computes in this process if `jobs` is 0.
         """
         self.store.check_writable()
         self.store.discard_damaged(self.cells)
@@ -117,7 +115,7 @@ class _Grid:
 def _compute_here(
     assignment: Assignment, compute: Callable[[Assignment], None], report: Progress
 ) -> list[CellState]:
-    """Compute in this process until all cells are over, those of other processes too."""
+    """Compute in this process until all cells are done or failed, here or elsewhere."""
     cells = [cell for stack in assignment.stacks for cell in stack]
     while not report(states := assignment.store.states(cells)):
         compute(assignment)

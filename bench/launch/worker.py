@@ -1,4 +1,4 @@
-"""A worker: takes stacks of cells that nobody holds, computes them, writes what came of them."""
+"""Workers claim stacks of cells, compute them and write the results."""
 
 import os
 import resource
@@ -50,7 +50,7 @@ _computed = count()  # stacks of this process: the first one waits for libraries
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a launch asks of those that compute for it."""
+    """The work that a launcher gives its workers."""
 
     stacks: Sequence[Stack]  # cells, in the order in which to try them
     store: Store  # where results go
@@ -59,10 +59,9 @@ class Assignment:
 
 
 def run_worker(assignment: Assignment, gpu: str | None = None, sharing: int = 1) -> None:
-    """Compute, as a process of its own or in this one, every cell that nobody computes.
+    """Compute every cell that no other process computes; stop if the launcher is gone.
 
     Args:
-        assignment: the cells; when its launcher is gone, the worker stops.
         gpu: the CUDA device to use, as CUDA_VISIBLE_DEVICES names it.
         sharing: workers that use it at once, this one included.
 
@@ -77,13 +76,7 @@ def run_worker(assignment: Assignment, gpu: str | None = None, sharing: int = 1)
 
 
 def work(assignment: Assignment, gpu: str | None, sharing: int) -> str | None:
-    """Compute as `run_worker` does; return why the disk takes nothing more, if it does not.
-
-    Args:
-        assignment: the cells, with store and data.
-        gpu: which GPU; None: none.
-        sharing: workers on the same GPU or machine.
-    """
+    """Call `run_worker`; return the message of a disk failure, None if there was none."""
     try:
         run_worker(assignment, gpu, sharing)
     except DiskFailure as failure:
@@ -94,7 +87,7 @@ def work(assignment: Assignment, gpu: str | None, sharing: int) -> str | None:
 
 
 def configure_process(gpu: str | None) -> str:
-    """Make this process one that computes on a GPU, or on one core; return the device for torch."""
+    """Restrict this process to one GPU, or to one core; return the name of torch's device."""
     os.environ["CUDA_VISIBLE_DEVICES"] = gpu or ""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # deterministic matrix products
     import torch  # here alone: launchers do without it
@@ -105,10 +98,10 @@ def configure_process(gpu: str | None) -> str:
 
 
 def limit_libraries(threads: int) -> None:
-    """Let numpy, SciPy, scikit-learn and faiss use so many threads, as `torch.set_num_threads`.
+    """Limit the threads of numpy, SciPy, scikit-learn and faiss.
 
-    Each brings OpenBLAS or OpenMP of its own, which torch's limit does not reach. What is loaded is
-    set directly; what will be loaded, or begins threads of its own, reads the environment.
+    Each brings its own OpenBLAS or OpenMP, which `torch.set_num_threads` does not limit. Loaded
+    libraries are limited directly; libraries that are loaded later read the environment.
     """
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)
@@ -116,7 +109,7 @@ def limit_libraries(threads: int) -> None:
 
 
 def _following(launch: Launch) -> AbstractContextManager[None]:
-    """Stop this process when the launcher, if it is another one, is gone."""
+    """Stop this process when its launcher, if that is another process, is gone."""
     me = Owner.me()
 
     def look() -> None:
@@ -127,12 +120,11 @@ def _following(launch: Launch) -> AbstractContextManager[None]:
 
 
 def compute_stacks(assignment: Assignment, compute: Compute, *, recovers: bool = True) -> None:
-    """Claim, compute and settle every cell that is neither done nor held by a living process.
+    """Claim and compute every cell that is not done and that no living process holds.
 
     Args:
-        assignment: the cells.
         compute: computes a stack.
-        recovers: whether after an error other cells may be tried; else it is raised.
+        recovers: try other cells after an error; if false, raise it.
     """
     launch, store = assignment.launch, assignment.store
     for stack in _apart(assignment):
@@ -186,7 +178,7 @@ def _is_given_up(lease: Lease, claim: Claim, since: float) -> bool:
 
 
 def _by_step(held: Sequence[Held]) -> list[list[Held]]:
-    """Return stacks of cells that have come equally far."""
+    """Split a stack into cells whose checkpoints are at the same step."""
     stacks: dict[int | None, list[Held]] = defaultdict(list)
     for cell, claim in held:
         stacks[claim.folder.checkpoint_step()].append((cell, claim))
@@ -229,12 +221,11 @@ def _compute(
 
 
 def provenance_of(device: str, spent: Record, cells: Sequence[Cell]) -> Record:
-    """Return the provenance of each cell of a stack that ends now.
+    """Return the provenance that the cells of a finished stack share.
 
     Args:
-        device: where it was computed, as torch names it.
-        spent: when it began, and each cell's share of the seconds.
-        cells: the cells of the stack.
+        device: torch's name of the device.
+        spent: when the stack began, and each cell's share of the seconds.
     """
     return describe(device, THREADS) | {
         **spent,
@@ -244,13 +235,9 @@ def provenance_of(device: str, spent: Record, cells: Sequence[Cell]) -> Record:
 
 
 def settle(lease: Lease, claim: Claim, outcome: Outcome, provenance: Record) -> None:
-    """Write what came of a cell, unless somebody took its claim over, and release it.
+    """Write the outcome of a cell and release its claim.
 
-    Args:
-        lease: the claims of this process.
-        claim: the claim of the cell.
-        outcome: its result, or how it failed.
-        provenance: where the result comes from.
+    Nothing is written if another process has taken over the claim.
     """
     if isinstance(outcome, Exception):
         fail(lease, claim, outcome)
@@ -267,13 +254,7 @@ def settle(lease: Lease, claim: Claim, outcome: Outcome, provenance: Record) -> 
 
 
 def fail(lease: Lease, claim: Claim, error: Exception) -> None:
-    """End an attempt by its error: the reason, one line, and the traceback in its log.
-
-    Args:
-        lease: the claims of this process.
-        claim: the claim of the cell.
-        error: what went wrong.
-    """
+    """End an attempt as failed: reason and message in its record, the traceback in its log."""
     reason = error.reason if isinstance(error, CellFailure) else "code"
     if _is_out_of_memory(error):
         reason = "oom"
@@ -287,19 +268,17 @@ def fail(lease: Lease, claim: Claim, error: Exception) -> None:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """Whether Python, a GPU or torch's allocator on a CPU has no memory left."""
+    """Whether an error says that the memory of the host or of the GPU is exhausted."""
     known = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
     return known or (isinstance(error, RuntimeError) and any(w in str(error) for w in NO_MEMORY))
 
 
 def give_up(cell: Cell, store: Store, why: str, last_words: str) -> None:
-    """Record a cell as failed that was lost too often, unless it is done or somebody computes it.
+    """Record a cell as failed (`oom`) unless it is done or another process computes it.
 
     Args:
-        cell: the cell.
-        store: where it is recorded.
-        why: how it was lost.
-        last_words: of those that computed it; "" for none.
+        why: why the cell is given up.
+        last_words: the last line that its worker printed; "" for none.
     """
     with Lease() as lease:
         claim = lease.claim(store.folder(cell), cell)
