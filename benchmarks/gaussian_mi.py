@@ -99,7 +99,8 @@ def main() -> None:
     )
     for K in (64, 128, 256, 512):
         cell = make_cells(K, 1)[0]
-        macs = cell.multiply_adds / (cell.steps + cell.eval_repeats / 3)
+        towers = 2 * K * cell.hidden_units * (2 * cell.d + 3 * cell.embedding_dim)
+        macs = towers + 3 * K**2 * cell.embedding_dim  # of both encoders and the critic
         steps = max(3, options.steps * 64 // K)
         runs = {0: plain(K)} | {count: stacked(K, count) for count in STACKS}
         best = dict.fromkeys(runs, float("inf"))

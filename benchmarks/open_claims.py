@@ -11,7 +11,7 @@ from bench.analysis.effects import NO_CELL
 from bench.cli.evidence import evidence_of
 from bench.cli.selection import Selection, choose
 from bench.cli.workspace import Workspace
-from bench.estimate.machine import Machine
+from bench.estimate.history import Machine
 from bench.estimate.predict import predict
 from bench.results.store import State
 from bench.suites.load import load_suite, suite_paths

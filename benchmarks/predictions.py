@@ -23,9 +23,8 @@ from typing import NamedTuple
 
 from bench.cells import CELLS
 from bench.errors import BenchError
-from bench.estimate.estimator import Estimator
-from bench.estimate.history import Timing, sampled_timings
-from bench.estimate.machine import Machine
+from bench.estimate.history import Machine, Timing, sampled_timings
+from bench.estimate.predict import Table
 from bench.results.store import Store
 from bench.suites.expand import expand
 from bench.suites.load import load_suite, suite_paths
@@ -67,32 +66,30 @@ def measured_s(timing: Timing) -> float | None:
 
 def stack_of(timing: Timing) -> str:
     """Return what the cells of a stack have in common: they share its time to the bit."""
-    return f"{timing.cell.cost_kind} {timing.shared_s!r} {timing.own_s!r}"
+    return f"{timing.cell.kind} {timing.shared_s!r} {timing.own_s!r}"
 
 
 def kind_of(timing: Timing) -> str:
     """Return the kind of a cell, by which `bench plan` lists it."""
-    return timing.cell.cost_kind
+    return timing.cell.kind
 
 
 def errors(timings: Sequence[Timing], left_out: Callable[[Timing], str]) -> dict[str, float | None]:
     """Return ln(predicted / measured) of each cell, by its id; None where it is not predicted.
 
     Args:
-        timings: of one machine.
-        left_out: cells with equal answers are left out together.
+        timings: of finished cells.
+        left_out: cells of one machine with equal answers are left out together.
     """
-    parts: dict[str, list[Timing]] = defaultdict(list)
+    parts: dict[tuple[str, Machine], list[Timing]] = defaultdict(list)
     for timing in timings:
-        parts[left_out(timing)].append(timing)
+        parts[left_out(timing), Machine(timing.device, timing.machine)].append(timing)
     found: dict[str, float | None] = {}
-    for name, part in parts.items():
-        group = part[0].cell.costs.group
-        rest = [t for t in timings if left_out(t) != name and t.cell.costs.group == group]
-        machine = Machine(part[0].device, part[0].machine)
-        estimator = Estimator(Store(Path("none")), machine, rest)
+    for (name, machine), part in parts.items():
+        rest = [t for t in timings if left_out(t) != name]
+        table = Table(Store(Path("none")), machine, rest)
         for timing in part:
-            estimate, measured = estimator.estimate(timing.cell), measured_s(timing)
+            estimate, measured = table.estimate(timing.cell), measured_s(timing)
             if estimate.own_s is None or estimate.shared_s is None or measured is None:
                 found[timing.cell.id] = None
             else:

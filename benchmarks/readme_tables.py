@@ -21,7 +21,7 @@ from bench.analysis.verdicts import Verdict
 from bench.cli.claims import describe_claims
 from bench.cli.selection import select_scales
 from bench.cli.workspace import Workspace, workspace_of
-from bench.estimate.machine import Machine
+from bench.estimate.history import Machine
 from bench.papers.reader import PAPERS, load_paper
 from bench.results.reader import Results
 from bench.suites.load import suite_paths

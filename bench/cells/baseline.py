@@ -20,21 +20,8 @@ from bench.cells.architectures import Stem
 from bench.cells.axes import ACCURACIES as EVALUATED
 from bench.cells.axes import Fraction, ViewSet, metrics_asked, metrics_of
 from bench.cells.cell import Cell, identity, varied_settings
-from bench.cells.costs import (
-    BACKWARD_TOO,
-    Costs,
-    Images,
-    Network,
-    RawInputs,
-    draws_of,
-    evaluation,
-    plus,
-    read,
-    steps,
-)
 from bench.cells.datasets import (
     GUESS,
-    DatasetInfo,
     Demand,
     accuracy_step,
     size_of,
@@ -104,6 +91,7 @@ class Baseline(Cell):
     test_warp: Literal["none", "digits-25"] = "none"
 
     metrics: ClassVar[tuple[str, ...]] = metrics_of(EVALUATED)
+    sizes: ClassVar[tuple[str, ...]] = ("baseline", "arch", "stem", "width", "image_size")
     # What sources of images and evaluations ask, and a baseline has no choice of.
     features: ClassVar[Literal["backbone"]] = "backbone"
     weights_K: ClassVar[int | None] = None
@@ -166,55 +154,11 @@ class Baseline(Cell):
         )
 
     @property
-    def network(self) -> Network | None:
-        """The encoder; None of raw inputs."""
-        if self.arch is None or self.stem is None or self.width is None:
-            return None
-        return Network(self.arch, self.stem, self.width, self.image_size)
-
-    @property
-    def _size(self) -> DatasetInfo:
-        """The data set's, with the training images that are taken."""
+    def work(self) -> float:
+        """Images seen in training and evaluation, times pixels and width squared."""
         size = size_of(self.dataset, self.held_out) or GUESS
-        return size._replace(train=self.train_images or size.train)
-
-    @property
-    def multiply_adds(self) -> float:
-        """The training, and features of all images."""
-        size, network = self._size, self.network
-        if network is None:
-            return float(RawInputs(self.image_size).features * size.train * size.test)  # kNN's
-        training = BACKWARD_TOO * (self.epochs or 0)
-        return float(network.multiply_adds * (size.train * (1 + training) + size.test))
-
-    @property
-    def costs(self) -> Costs:
-        """The training, where there is one, and the evaluations."""
-        size = self._size
-        network = self.network or RawInputs(self.image_size)
-        unshared = evaluation(
-            network, Images(self.dataset, size.train, size.test, size.classes),
-            linear=(self.linear, self.linear_protocol),
-            shots=(self.few_shot, self.few_shot_draws),
-            views=self.views,
-            warps=draws_of(self.test_warp),
-        )  # fmt: skip
-        unshared = plus({"start": 1.0}, unshared)
-        kept = 0.0
-        if self.epochs and self.batch_size:
-            seen = float(self.epochs * size.train)
-            count = self.epochs * max(1, size.train // self.batch_size)
-            training = plus(read(self.dataset, seen), network.forward(BACKWARD_TOO * seen))
-            unshared = plus(unshared, steps(count, self.views, seen), training)
-            kept = network.step_bytes(self.batch_size)
-        return Costs("images", network.name, network.multiply_adds, {}, unshared, 0.0, kept)
-
-    @property
-    def cost_family(self) -> str:
-        """The cells of this kind with this network."""
-        if self.network is None:
-            return f"baseline raw {self.image_size}"
-        return f"baseline {self.baseline} {self.network.in_words}"
+        seen = (1 + (self.epochs or 0)) * (self.train_images or size.train) + size.test
+        return float(seen * self.image_size**2 * (self.width or 1) ** 2)
 
     def asked_of_data(self) -> list[Demand]:
         """Return what steps and kNN ask of the data set."""

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from abc import ABC, abstractmethod
+import math
+from abc import ABC
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -10,7 +11,6 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import NonNegativeInt, model_validator
 
-from bench.cells.costs import Costs
 from bench.cells.datasets import Demand
 from bench.record import Record
 
@@ -18,6 +18,11 @@ LARGEST_FLOAT = (2 - 2**-23) * 2.0**127  # of float32, in which cells compute
 NUMBERS_A_LINE = 16  # float32 numbers in a cache line of 64 bytes
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+SIZE_WORDS = {
+    "baseline": "{}", "detector": "{}", "neck": "{}", "arch": "{}", "stem": "{}", "precision": "{}",
+    "width": "width {}", "image_size": "{} px", "shorter_side": "{} px", "batch_size": "batch {}",
+    "detect_batch_size": "batch {}",
+}  # fmt: skip
 LEAST_CUT = 2  # of a setting that is cut: a standard deviation needs two
 
 
@@ -47,12 +52,10 @@ class Cell(Record, ABC):
     """Fields that cannot tell two cells of this kind apart."""
     has_presets: ClassVar[bool] = False
     """Whether a suite may name a preset, as `method`, for the settings that it leaves out."""
-    cost_settings: ClassVar[tuple[str, ...]] = ()
+    sizes: ClassVar[tuple[str, ...]] = ()
     """Settings that tell kinds of cells apart in `bench plan`."""
-    cost_apart: ClassVar[tuple[str, ...]] = ()
-    """Those of them whose values take such different times that one tells nothing of another."""
     cuttable: ClassVar[tuple[str, ...]] = ()
-    """Settings that the multiply-adds are proportional to, the steps first; a probe cuts them.
+    """Settings that the time is proportional to, the steps first; a probe cuts them.
     None: it computes a whole cell, or the experiment's file has a `probe` of its own."""
 
     @model_validator(mode="after")
@@ -147,28 +150,27 @@ class Cell(Record, ABC):
         return []
 
     @property
-    @abstractmethod
-    def multiply_adds(self) -> float:
-        """Multiply-adds of the cell, evaluations of an encoder left out: the unit of run times."""
+    def work(self) -> float:
+        """Amount that the cell's own time grows with: steps times every size that is a number."""
+        numbers = [getattr(self, name) for name in (*self.cuttable[:1], *self.sizes)]
+        return math.prod(float(n) for n in numbers if isinstance(n, int | float))
 
     @property
-    def costs(self) -> Costs:
-        """What takes its time: the first cuttable setting counts its steps."""
-        steps = float(getattr(self, self.cuttable[0])) if self.cuttable else 1.0
-        terms = {"start": 1.0, "steps": steps, "multiply-adds": self.multiply_adds}
-        name = " ".join([self.experiment, *(str(getattr(self, s)) for s in self.cost_apart)])
-        return Costs(name, name, self.multiply_adds / steps, {}, terms)
+    def training_work(self) -> float:
+        """The same of the training that cells share; 0 without one."""
+        return 0.0
 
     @property
-    def cost_family(self) -> str:
-        """The name of the cells that compute with the same network, or of the experiment."""
-        return self.experiment
+    def kind(self) -> str:
+        """The experiment and the sizes in words: cells of one kind take equally long for a step."""
+        return f"{self.experiment} {self.kind_of(self.settings)}".strip()
 
-    @property
-    def cost_kind(self) -> str:
-        """The name of the cells of equal sizes: a kind in `bench plan`."""
-        sizes = (f"{name}={getattr(self, name)}" for name in self.cost_settings)
-        return " ".join([self.cost_family, *sizes])
+    @classmethod
+    def kind_of(cls, settings: Mapping[str, Any]) -> str:
+        """Return the sizes among settings in words."""
+        values = {name: settings.get(name) for name in cls.sizes}
+        known = {name: value for name, value in values.items() if value not in (None, "float32")}
+        return " ".join(SIZE_WORDS.get(name, f"{name}={{}}").format(v) for name, v in known.items())
 
     def shortened(self, share: float) -> Self:
         """Return the cell with this share of each cuttable setting, rounded."""

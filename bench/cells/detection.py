@@ -15,14 +15,9 @@ from pydantic import (
     model_validator,
 )
 
-from bench.cells.architectures import (
-    SMALL_ALEXNET,
-    last_stage_activations,
-    pyramid_places,
-)
+from bench.cells.architectures import SMALL_ALEXNET
 from bench.cells.axes import Fraction
 from bench.cells.cell import identity
-from bench.cells.costs import BACKWARD_TOO, KEPT, NUMBER_BYTES, Costs, Network, plus
 from bench.cells.datasets import BOXED_SETS, Demand
 from bench.cells.finetune import OF_EVALUATIONS
 from bench.cells.later import without_later
@@ -38,8 +33,6 @@ DROP = 0.1
 ONE_X = 90_000 * 16  # images that a detector sees in the schedule that the field calls 1x
 BOX_SIDE, MASK_SIDE, C4_SIDE = 7, 14, 14  # of a region that is cut from features
 DEEP_HEAD = 4  # convolutions of the head 'four-conv', and of the mask head
-POSITIVE = 0.25  # of the sampled regions, at most: torchvision's
-PLACE_LAYERS = 3  # at each place of a pyramid: two of its own, one that proposes regions
 
 
 class Detection(Pretrain):
@@ -108,6 +101,9 @@ class Detection(Pretrain):
     """Steps at the beginning in which the rate rises linearly from 0."""
 
     is_evaluated: ClassVar[bool] = False
+    sizes: ClassVar[tuple[str, ...]] = (
+        "detector", "neck", "arch", "stem", "width", "shorter_side", "detect_batch_size",
+    )  # fmt: skip
     metrics: ClassVar[tuple[str, ...]] = (*OF_BOXES, *OF_MASKS, "train_loss")
 
     @model_validator(mode="after")
@@ -192,65 +188,13 @@ class Detection(Pretrain):
         return None
 
     @property
-    def backbone(self) -> Network:
-        """The encoder as the detector runs it: its images, and 32 bits whatever trained it."""
-        return self.network._replace(image_size=self.shorter_side, precision="float32")
-
-    @property
-    def multiply_adds(self) -> float:
-        """The training of the encoder, where there is one, and the detector's backbone."""
-        costs = self.costs
-        before = costs.shared.get(f"multiply-adds {self.network.name}", 0.0)
-        return before + costs.own[f"multiply-adds {self.backbone.name}"]
-
-    @property
-    def images_seen(self) -> float:
-        """Images that the detector learns from, each as often as it is seen."""
-        if self.detect_steps is not None:
-            return float(self.detect_steps * self.detect_batch_size)
-        there = BOXED_SETS.get(self.detect_dataset, BOXED_SETS["coco"]).train
-        return float((self.detect_epochs or 0) * min(self.detect_images or there, there))
-
-    @property
-    def costs(self) -> Costs:
-        """The training that cells share; the detector's, and the test."""
-        network, size = self.backbone, BOXED_SETS.get(self.detect_dataset, BOXED_SETS["coco"])
-        seen, tested = self.images_seen, float(size.test)
-        passes = (1 if self.frozen_backbone else BACKWARD_TOO) * seen + tested
-        regions = self.sampled_regions * seen * BACKWARD_TOO + self.proposals * tested
-        own = plus(
-            {"start": 1.0, "steps": seen / self.detect_batch_size},
-            network.forward(passes),
-            {"images with boxes": seen + tested, f"regions {self.neck}": regions},
-        )
-        batch = self.detect_batch_size
-        kept = network.step_bytes(0, 1) if self.frozen_backbone else network.step_bytes(batch)
-        kept += KEPT * NUMBER_BYTES * batch * self._head_numbers
-        one_pass = self.network.multiply_adds
-        costs = Costs("images", network.name, one_pass, {}, own, own_bytes=kept)
-        return costs.after(self.trained.costs) if self.start == "pretrained" else costs
-
-    @property
-    def _head_numbers(self) -> float:
-        """Numbers that pyramid and region heads put out for one image in training."""
-        regions = self.sampled_regions
-        if self.neck == "c4":
-            return regions * last_stage_activations(self.arch, self.width, C4_SIDE)
-        places = pyramid_places(self.arch, self.stem, self.shorter_side)
-        pyramid = PLACE_LAYERS * self.region_channels * places
-        boxes = self.region_channels * BOX_SIDE**2 + 2 * self.head_units
-        masks = self.region_channels * (DEEP_HEAD * MASK_SIDE**2 + (2 * MASK_SIDE) ** 2)
-        return pyramid + regions * boxes + (self.detector == MASK) * POSITIVE * regions * masks
-
-    @property
-    def cost_family(self) -> str:
-        """The cells with this detector on this network, at this size of images."""
-        return f"{self.experiment} {self.detector} {self.neck} {self.backbone.in_words}"
-
-    @property
-    def cost_kind(self) -> str:
-        """Those of them with this batch size."""
-        return f"{self.cost_family} batch {self.detect_batch_size}"
+    def work(self) -> float:
+        """Images that the detector sees, those of the test once, times pixels and width squared."""
+        size = BOXED_SETS.get(self.detect_dataset, BOXED_SETS["coco"])
+        epoch = min(self.detect_images or size.train, size.train)
+        seen = (self.detect_epochs or 0) * epoch
+        seen += (self.detect_steps or 0) * self.detect_batch_size + size.test
+        return float(seen * self.shorter_side**2 * self.width**2)
 
     def asked_of_data(self) -> list[Demand]:
         """Return what the encoder's training asks of its data, and the detector of its images."""

@@ -34,15 +34,10 @@ class Identity(SmallCell):
         "violated_share",
     )
     exact: ClassVar[frozenset[str]] = frozenset(metrics)
-    cost_settings: ClassVar[tuple[str, ...]] = ("identity", "N", "d")
+    sizes: ClassVar[tuple[str, ...]] = ("N", "d")
     cuttable: ClassVar[tuple[str, ...]] = ("draws",)
 
     @property
     def largest_tensor(self) -> tuple[str, int]:
         """Similarities of all samples, correlations of all dimensions, or the features."""
         return "the larger of N and d, squared", max(self.N, self.d) ** 2
-
-    @property
-    def multiply_adds(self) -> float:
-        """Similarities of all samples and their gradients; correlations of all dimensions."""
-        return float(self.draws * self.N * self.d * (self.N + self.d) * 8)

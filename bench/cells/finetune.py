@@ -16,7 +16,6 @@ from pydantic import (
 from bench.cells.architectures import SMALL_ALEXNET
 from bench.cells.axes import EVALUATIONS, Fraction, ViewSet
 from bench.cells.cell import identity
-from bench.cells.costs import Costs, draws_of, plus, read, steps
 from bench.cells.datasets import GUESS, Demand, size_of, training_images
 from bench.cells.later import without_later
 from bench.cells.pretrain import Pretrain, encoder_cell
@@ -25,8 +24,6 @@ from bench.cells.view_recipes import WARPS, warp_record
 
 PUBLISHED_LISTS = {0.01: "1percent.txt", 0.1: "10percent.txt"}
 """The lists of labelled images of ImageNet, by their share (google-research/simclr at be133b3)."""
-PASSES = {"all": 3, "last-stage": 2, "head": 1}
-"""Forward passes that a step costs an image, by what learns."""
 OF_EVALUATIONS = {name for kind in EVALUATIONS.values() for name in kind.settings}
 """Settings that have no meaning here."""
 OF_THE_NETWORK = (
@@ -142,29 +139,12 @@ class FineTune(Pretrain):
         return 100 / (size.test * (WARPS[self.test_warp].draws if warped else 1))
 
     @property
-    def multiply_adds(self) -> float:
-        """The training of the encoder, where there is one, and the tuning."""
-        name = f"multiply-adds {self.network.name}"
-        return self.costs.shared.get(name, 0.0) + self.costs.own[name]
-
-    @property
-    def costs(self) -> Costs:
-        """The training that cells share; the tuning, and features of the test images."""
-        size, network = size_of(self.dataset, self.held_out) or GUESS, self.network
-        there = min(self.train_images or size.train, size.train)
-        labelled = max(size.classes, round(self.label_fraction * there))
-        seen = float(self.tune_epochs * labelled)
-        tested = float((1 + draws_of(self.test_warp)) * size.test)
-        count = self.tune_epochs * max(1, labelled // self.tune_batch_size)
-        unshared = plus(
-            {"start": 1.0},
-            read(self.dataset, seen + tested),
-            steps(count, self.tune_views, seen),
-            network.forward(PASSES[self.tune_layers] * seen + tested),
-        )
-        own_bytes = network.step_bytes(self.tune_batch_size) if self.tune_layers == "all" else 0.0
-        costs = Costs("images", network.name, network.multiply_adds, {}, unshared, 0.0, own_bytes)
-        return costs.after(self.trained.costs) if self.start == "pretrained" else costs
+    def work(self) -> float:
+        """Labelled images seen, and those of the test, times pixels and width squared."""
+        size = size_of(self.dataset, self.held_out) or GUESS
+        labelled = self.label_fraction * min(self.train_images or size.train, size.train)
+        seen = self.tune_epochs * max(size.classes, round(labelled)) + size.test
+        return float(seen * self.image_size**2 * self.width**2)
 
     def asked_of_data(self) -> list[Demand]:
         """Return what the training of the encoder asks of the data set."""

@@ -5,7 +5,6 @@ from typing import ClassVar, Literal
 
 from bench.cells.axes import Encoder
 from bench.cells.cell import identity
-from bench.cells.costs import Costs
 from bench.cells.datasets import Demand
 from bench.cells.pretrain import Pretrain
 
@@ -50,17 +49,6 @@ class NetworkSize(Pretrain):
     def batch_over_ranks(self) -> int | None:  # type: ignore[override]
         """One rank counts."""
         return None
-
-    @property
-    def multiply_adds(self) -> float:
-        """Those of one image, with which the weights grow that are drawn."""
-        return self.network.multiply_adds
-
-    @property
-    def costs(self) -> Costs:
-        """The drawing of its weights."""
-        drawn = {"start": 1.0, "weights": self.multiply_adds}
-        return Costs(self.experiment, self.network.name, self.multiply_adds, {}, drawn)
 
     def step_of(self, metric: str) -> float | None:
         """Return 0: a count is exact."""

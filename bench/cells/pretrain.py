@@ -17,21 +17,6 @@ from bench.cells.axes import (
     metrics_of,
 )
 from bench.cells.cell import Cell, identity
-from bench.cells.costs import (
-    BACKWARD_TOO,
-    LEARNT,
-    Costs,
-    Images,
-    Network,
-    Terms,
-    draws_of,
-    evaluation,
-    neighbours,
-    plus,
-    read,
-    steps,
-    times,
-)
 from bench.cells.datasets import (
     GUESS,
     Demand,
@@ -47,7 +32,6 @@ from bench.cells.losses import Q_B_BINS
 from bench.cells.rules import check_agreement
 from bench.cells.view_recipes import WARPS, warp_record
 
-LOCAL_VIEWS = 6  # of multi-crop
 # kNN while training belongs to the training, so its protocol is no setting of an evaluation.
 WATCH_K, WATCH_TAU = 200, 0.1  # cosine; unigrad, released-code-knn
 
@@ -72,6 +56,9 @@ class Pretrain(Coordinates, Cell):
     )  # fmt: skip
     of_provenance: ClassVar[tuple[str, ...]] = ("log2_train_hours",)
     stack_limit: ClassVar[int] = 1000
+    sizes: ClassVar[tuple[str, ...]] = (
+        "arch", "stem", "width", "image_size", "precision", "batch_size",
+    )  # fmt: skip
     one_valued: ClassVar[frozenset[str]] = frozenset({"experiment", "version"})
 
     @model_validator(mode="before")
@@ -154,90 +141,20 @@ class Pretrain(Coordinates, Cell):
         return self.training_id
 
     @property
-    def network(self) -> Network:
-        """The encoder."""
-        return Network(self.arch, self.stem, self.width, self.image_size, self.precision)
+    def training_work(self) -> float:
+        """Training images seen, times pixels and width squared; 0 without a training."""
+        if self.training_id is None:
+            return 0.0
+        there = images_there(self.dataset, self.pretrain_on, self.held_out) or GUESS.train
+        images = self.train_images or there
+        return float(self.epochs * images * self.image_size**2 * self.width**2)
 
     @property
-    def _images(self) -> int:
-        """How many images an epoch has."""
-        there = images_there(self.dataset, self.pretrain_on, self.held_out)
-        return self.train_images or there or GUESS.train
-
-    @property
-    def _passes(self) -> int:
-        """Forward passes of a training image per epoch, keys' among them; backward ones are two."""
-        return (BACKWARD_TOO + self._has_second_network) * self._learnt_from
-
-    @property
-    def _has_second_network(self) -> bool:
-        """Whether another network, which follows the encoder, makes the keys."""
-        return not self.one_view and self.target == "momentum"
-
-    @property
-    def _learnt_from(self) -> int:
-        """Views of an image through which a step goes back."""
-        if self.one_view:
-            return 1 + (self.colour == "lab")
-        return 2 if self.symmetric or not self._has_second_network else 1
-
-    @property
-    def _small_views(self) -> Network | None:
-        """The encoder at the size of multi-crop's small views."""
-        size = self.local_size if self.views == "multi-crop" else None
-        return self.network._replace(image_size=size) if size else None
-
-    @property
-    def _training(self) -> Terms:
-        """What the steps and their views cost."""
-        seen = float(self.epochs * self._images)
-        costs = self.network.forward(seen * self._passes)
-        if (small := self._small_views) is not None:
-            costs = plus(costs, small.forward(seen * LOCAL_VIEWS * BACKWARD_TOO))
-        views = seen if self.one_view else 2 * seen
-        count = self.epochs * max(1, self._images // self.batch_size)
-        return plus(steps(count, self.views, views), read(self.dataset, seen), costs)
-
-    @property
-    def multiply_adds(self) -> float:
-        """Forward and backward of all views, and the keys' forward where it is another network."""
-        return self._training[f"multiply-adds {self.network.name}"]
-
-    @property
-    def costs(self) -> Costs:
-        """The training with what is watched, and the evaluations of this cell."""
-        size, network = size_of(self.dataset, self.held_out) or GUESS, self.network
-        labelled = min(self.train_images or size.train, size.train)
-        shared = self._training
-        if self.knn_every_epochs:
-            look = plus(
-                network.forward(labelled + size.test),
-                read(self.dataset, labelled + size.test),
-                neighbours(labelled, size.test, network.features),
-            )
-            shared = plus(shared, times(-(-self.epochs // self.knn_every_epochs), look))
-        unshared = plus({"start": 1.0}, evaluation(
-            network, Images(self.dataset, labelled, size.test, size.classes),
-            linear=(self.linear, self.linear_protocol),
-            shots=(self.few_shot, self.few_shot_draws),
-            views=self.views,
-            warps=draws_of(self.test_warp),
-        ))  # fmt: skip
-        images = self._learnt_from * self.batch_size
-        kept = network.step_bytes(images, LEARNT + self._has_second_network)
-        if (small := self._small_views) is not None:
-            kept += small.kept_bytes(LOCAL_VIEWS * self.batch_size)
-        return Costs("images", network.name, network.multiply_adds, shared, unshared, kept)
-
-    @property
-    def cost_family(self) -> str:
-        """The cells with this network and precision."""
-        return f"{self.experiment} {self.network.in_words}"
-
-    @property
-    def cost_kind(self) -> str:
-        """Those of them with this batch size."""
-        return f"{self.cost_family} batch {self.batch_size}"
+    def work(self) -> float:
+        """Images of the evaluations, times pixels and width squared."""
+        size = size_of(self.dataset, self.held_out) or GUESS
+        images = min(self.train_images or size.train, size.train) + size.test
+        return float(images * self.image_size**2 * self.width**2)
 
     @property
     def batch_over_ranks(self) -> int:

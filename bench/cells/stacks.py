@@ -34,4 +34,4 @@ def _split(group: list[Cell], parts: int) -> list[Stack]:
 
 
 def _work(stack: Stack) -> float:
-    return sum(cell.multiply_adds for cell in stack)
+    return stack[0].training_work + sum(cell.work for cell in stack)

@@ -19,13 +19,11 @@ from pydantic import (
 from bench.cells.architectures import Stem
 from bench.cells.axes import Fraction, ViewSet
 from bench.cells.cell import Cell, identity
-from bench.cells.costs import BACKWARD_TOO, Costs, Network, plus, read, steps
 from bench.cells.datasets import (
     GUESS,
     Demand,
     accuracy_step,
     images_there,
-    size_of,
     training_images,
 )
 from bench.cells.later import later, without_later
@@ -96,6 +94,7 @@ class Supervised(Cell):
     metrics: ClassVar[tuple[str, ...]] = (
         "test_top1", "test_top1_best", "train_loss", "train_top1", "q_b", "q_b_first",
     )  # fmt: skip
+    sizes: ClassVar[tuple[str, ...]] = ("arch", "stem", "width", "image_size", "batch_size")
     # What sources of images ask, and a classifier has no choice of.
     pretrain_on: ClassVar[str] = "train"
     one_view: ClassVar[bool] = True
@@ -143,44 +142,11 @@ class Supervised(Cell):
         return identity(without_later(fields, type(self)))
 
     @property
-    def multiply_adds(self) -> float:
-        """Forward and backward of every training image; the test images are left out."""
-        return BACKWARD_TOO * self.epochs * self._images * self.network.multiply_adds
-
-    @property
-    def network(self) -> Network:
-        """The classifier without its last layer."""
-        return Network(self.arch, self.stem, self.width, self.image_size)
-
-    @property
-    def _images(self) -> int:
-        """How many images an epoch has."""
-        found = images_there(self.dataset, held_out=self.held_out)
-        return self.train_images or found or GUESS.train
-
-    @property
-    def costs(self) -> Costs:
-        """The steps, and the test after each epoch."""
-        seen, network = float(self.epochs * self._images), self.network
-        tested = float(self.epochs * (size_of(self.dataset, self.held_out) or GUESS).test)
-        unshared = plus(
-            {"start": 1.0},
-            read(self.dataset, seen + tested),
-            steps(self.epochs * max(1, self._images // self.batch_size), self.views, seen),
-            network.forward(BACKWARD_TOO * seen + tested),
-        )
-        kept = network.step_bytes(self.batch_size)
-        return Costs("images", network.name, network.multiply_adds, {}, unshared, 0.0, kept)
-
-    @property
-    def cost_family(self) -> str:
-        """The cells with this network."""
-        return f"{self.experiment} {self.network.in_words}"
-
-    @property
-    def cost_kind(self) -> str:
-        """Those of them with this batch size."""
-        return f"{self.cost_family} batch {self.batch_size}"
+    def work(self) -> float:
+        """Training images seen, times pixels and width squared."""
+        there = images_there(self.dataset, held_out=self.held_out) or GUESS.train
+        images = self.train_images or there
+        return float(self.epochs * images * self.image_size**2 * self.width**2)
 
     def asked_of_data(self) -> list[Demand]:
         """Return what a step asks of the data set."""

@@ -53,7 +53,7 @@ class GaussianMI(MarginCell):
     metrics: ClassVar[tuple[str, ...]] = ("mi_lower_bound", "mi_lower_bound_std")
     stacks_over: ClassVar[frozenset[str]] = frozenset({"mi_true", "loss", "alpha", "seed"})
     stack_limit: ClassVar[int] = 10
-    cost_settings: ClassVar[tuple[str, ...]] = ("K", "d", "hidden_units")
+    sizes: ClassVar[tuple[str, ...]] = ("K", "d", "hidden_units")
     cuttable: ClassVar[tuple[str, ...]] = ("steps", "eval_repeats")
 
     @property
@@ -75,13 +75,6 @@ class GaussianMI(MarginCell):
             key=lambda tensor: tensor[1],
         )
 
-    @property
-    def multiply_adds(self) -> float:
-        """Forward and backward of both encoders and the K x K critic; a third of it to evaluate."""
-        towers = 2 * self.K * self.hidden_units * (2 * self.d + 3 * self.embedding_dim)
-        critic = 3 * self.K**2 * self.embedding_dim
-        return float((towers + critic) * (self.steps + self.eval_repeats / 3))
-
 
 class OptimalBound(MarginCell):
     """EqCo's bound of the optimal critic, the density ratio being known (EqCo, Theorem 1)."""
@@ -95,7 +88,7 @@ class OptimalBound(MarginCell):
 
     metrics: ClassVar[tuple[str, ...]] = ("mi_lower_bound", "mi_lower_bound_approximate")
     exact: ClassVar[frozenset[str]] = frozenset(metrics)
-    cost_settings: ClassVar[tuple[str, ...]] = ("K", "d")
+    sizes: ClassVar[tuple[str, ...]] = ("K", "d")
     cuttable: ClassVar[tuple[str, ...]] = ("samples",)
 
     @model_validator(mode="after")
@@ -108,11 +101,6 @@ class OptimalBound(MarginCell):
     def largest_tensor(self) -> tuple[str, int]:
         """The queries, or all negatives of one."""
         return "max(K, samples) x d", max(self.K, self.samples) * self.d
-
-    @property
-    def multiply_adds(self) -> float:
-        """Density ratios of all queries with all their negatives."""
-        return float(self.samples * (self.K + 1) * self.d * 8)
 
 
 class GradientNorm(MarginCell):
@@ -132,18 +120,13 @@ class GradientNorm(MarginCell):
         "gradient_norm_bound",
     )
     exact: ClassVar[frozenset[str]] = frozenset(metrics)
-    cost_settings: ClassVar[tuple[str, ...]] = ("K", "d")
+    sizes: ClassVar[tuple[str, ...]] = ("K", "d")
     cuttable: ClassVar[tuple[str, ...]] = ("draws",)
 
     @property
     def largest_tensor(self) -> tuple[str, int]:
         """The keys of a draw."""
         return "max(K, draws) x d", max(self.K, self.draws) * self.d
-
-    @property
-    def multiply_adds(self) -> float:
-        """Similarities of all draws and their gradients."""
-        return float(self.draws * self.K * self.d * 8)
 
 
 class VinceGaussian(SmallCell):
@@ -182,7 +165,7 @@ class VinceGaussian(SmallCell):
     exact: ClassVar[frozenset[str]] = frozenset({"mi_true"})  # the closed form; the rest is trained
     stacks_over: ClassVar[frozenset[str]] = frozenset({"method", "valid_percent", "seed"})
     stack_limit: ClassVar[int] = 18
-    cost_settings: ClassVar[tuple[str, ...]] = ("K", "dataset_size", "hidden_units")
+    sizes: ClassVar[tuple[str, ...]] = ("K", "dataset_size", "hidden_units")
     cuttable: ClassVar[tuple[str, ...]] = ("epochs", "eval_repeats")
 
     @model_validator(mode="after")
@@ -217,16 +200,6 @@ class VinceGaussian(SmallCell):
         """Batches, the last one of an epoch, and the bank; widths are padded."""
         return (self.batch_size, self.dataset_size % self.batch_size, self.dataset_size)
 
-    @property
-    def multiply_adds(self) -> float:
-        """Encoders on the data, and the distances to the bank where nearest ones are ranked."""
-        encoder = self.hidden_units * (
-            self.hidden_units * (self.layers - 2) + self.embedding_dim + 1
-        )
-        ranking = self.dataset_size * self.embedding_dim * (self.valid_percent < 100) * 10
-        drawing = self.K * self.embedding_dim * 3
-        return float(self.epochs * self.dataset_size * (6 * encoder + ranking + drawing))
-
 
 class Spirals(SmallCell):
     """Two spirals told apart after contrastive learning (mutual-information, App. G, Fig. 6)."""
@@ -254,8 +227,7 @@ class Spirals(SmallCell):
     metrics: ClassVar[tuple[str, ...]] = ("linear_top1", "final_loss")
     stacks_over: ClassVar[frozenset[str]] = frozenset({"eta", "seed"})
     stack_limit: ClassVar[int] = 10
-    cost_settings: ClassVar[tuple[str, ...]] = ("source", "batch_size", "hidden_units")
-    cost_apart: ClassVar[tuple[str, ...]] = ("source",)
+    sizes: ClassVar[tuple[str, ...]] = ("source", "batch_size", "hidden_units")
     cuttable: ClassVar[tuple[str, ...]] = ("iterations",)
 
     @model_validator(mode="after")
@@ -288,10 +260,3 @@ class Spirals(SmallCell):
     def blocks(self) -> tuple[int, ...]:
         """Batches of 2-d points, hidden layers, and the bank."""
         return (2 * self.batch_size, self.hidden_units, self.points)
-
-    @property
-    def multiply_adds(self) -> float:
-        """Two views through the encoder, forward and backward, and the similarities."""
-        encoder = self.hidden_units * (self.hidden_units * (self.layers - 2) + 4)
-        compared = 20 * (self.K or 4 * self.batch_size)
-        return float(self.iterations * self.batch_size * (6 * encoder + compared))

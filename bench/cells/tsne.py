@@ -5,7 +5,6 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
-from bench.cells.costs import Costs, plus
 from bench.cells.pretrain import Pretrain, encoder_cell
 
 NEIGHBOURS = 3  # times the perplexity: images that the map looks at around one
@@ -45,10 +44,3 @@ class TSNE(Pretrain):
     def training_id(self) -> str:
         """The id of the encoder's training, that of `pretrain`."""
         return self.trained.training_id
-
-    @property
-    def costs(self) -> Costs:
-        """The training, the features of the test images, and the map."""
-        costs = self.trained.costs
-        mapped = {"t-SNE": float(self.images)}
-        return costs._replace(own=plus({"start": 1.0}, self.network.forward(self.images), mapped))

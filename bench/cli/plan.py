@@ -29,8 +29,6 @@ from bench.cli.selection import Selection, missing_data, select, select_scales
 from bench.environment import slots, step_kind
 from bench.errors import BenchError, LaunchError
 from bench.estimate.budget import Choice, Needed, choose
-from bench.estimate.devices import check_device
-from bench.estimate.machine import Machine
 from bench.estimate.predict import Prediction, predict
 from bench.files.messages import tell, warn
 from bench.results.store import OVER, CellState, State
@@ -44,9 +42,6 @@ Record = dict[str, Any]
 def plan(
     context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, changes: Changes = None, jobs: Jobs = None, limit_gpu_hours: Limit = None,
-    on: Annotated[
-        str | None, typer.Option(help="Predict for another GPU, such as h100, by a model of it.")
-    ] = None,
     probe: Annotated[
         bool, typer.Option("--probe", help="Time a few steps of cells whose cost is unknown.")
     ] = False,
@@ -60,7 +55,7 @@ def plan(
     if limit_gpu_hours is not None:
         check_of_suite(selection)
     data = context.obj.data if probe else None
-    record = describe_plan(selection, jobs, on=on, probe_with=data, limit_hours=limit_gpu_hours)
+    record = describe_plan(selection, jobs, probe_with=data, limit_hours=limit_gpu_hours)
     for fault in missing_data(selection.cells, context.obj.data) if record["missing"] else ():
         tell(f"to run, it needs {fault}")
     answer(record, print_plan, as_json)
@@ -70,7 +65,6 @@ def describe_plan(
     selection: Selection,
     jobs: int | None,
     *,
-    on: str | None = None,
     probe_with: Path | None = None,
     limit_hours: float | None = None,
 ) -> Record:
@@ -79,23 +73,19 @@ def describe_plan(
     Args:
         selection: the cells.
         jobs: workers; None: one per GPU or core.
-        on: a GPU of the table of devices, in place of this machine; one per worker.
         probe_with: a folder of data sets, to time a few steps of what nothing is known of.
         limit_hours: say what fits in, of GPUs or, without any, of cores.
 
     Raises:
-        BenchError: the limit is no positive number, times that it needs are not known, no such GPU
-            is in the table, or cells ask more of their data set than it has.
+        BenchError: the limit is no positive number, times that it needs are not known, or cells
+            ask more of their data set than it has.
     """
     _check_limit(limit_hours)
     _refuse_impossible(selection)
     _warn(selection)
-    machine = None if on is None else Machine("cuda", check_device(on).name)
-    if machine is not None and probe_with is not None:
-        raise BenchError("--probe times this machine, and --on predicts for another: leave one out")
-    places = slots(jobs) if machine is None else [machine.name] * (jobs or 1)
+    places = slots(jobs)
     states = selection.store.states(selection.cells)
-    prediction = predict(selection.cells, states, selection.store, places, machine=machine)
+    prediction = predict(selection.cells, states, selection.store, places)
     if probe_with is not None and not all(e.is_near for e in prediction.estimates):
         from bench.launch.probe import probe_unknown  # loads torch
 

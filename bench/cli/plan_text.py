@@ -1,6 +1,5 @@
 """What `bench plan` prints."""
 
-import math
 import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
@@ -35,7 +34,7 @@ def print_plan(record: Record) -> None:
     _print_kinds(record["predicted"])
     print(
         f"{counted(len(cells), 'cell')}, {record['missing']} to run{_failed_text(record)}. "
-        f"{_prediction_text(record['predicted'])}{_model_text(record)}"
+        f"{_prediction_text(record['predicted'])}"
     )
     if record["departures"]:
         print(f"Departs from the published protocol: {'; '.join(record['departures'])}")
@@ -83,24 +82,14 @@ def _workers(p: Record) -> str:
 
 
 def _time(p: Record, name: str) -> str:
-    """Return a time in words: of a model its lower and upper end."""
-    if p[name] is None:
-        return "?"
-    low, high = (duration(p[name] * factor) for factor in _ends(p))
-    return low if low == high else f"{low} to {high}"
-
-
-def _ends(p: Record) -> tuple[float, float]:
-    """Return the factors of the lower and the upper end."""
-    half = math.sqrt(p["span"])
-    return 1 / half, half
+    return "?" if p[name] is None else duration(p[name])
 
 
 def _memory(p: Record) -> str:
     host, device = p["peak_memory_gb"], p["device_peak_gb"]
     texts = [f"{host:.1f} GB"] if host is not None else []
     if device is not None:
-        texts.append(f"GPU {_range(*(device * factor for factor in _ends(p)))} GB")
+        texts.append(f"GPU {device:.1f} GB")
     return ", ".join(texts) or "?"
 
 
@@ -111,16 +100,9 @@ def _memory_per_worker(p: Record) -> str:
 
 def _hours(p: Record, gpus: int) -> str:
     """Return the work in core-hours or GPU-hours."""
-    low, high = (p["core_s"] / 3600 * factor for factor in _ends(p))
-    return f"{_range(low, high)} {'GPU' if gpus else 'core'}-hours"
-
-
-def _range(low: float, high: float) -> str:
-    """Return a lower and an upper end, one number where they are the same."""
-    if high < LEAST:
-        return f"less than {LEAST}"
-    form = ",.3g" if high < MANY else ",.0f"
-    return f"{low:{form}}" + (f" to {high:{form}}" if low < high else "")
+    hours = p["core_s"] / 3600
+    text = f"{hours:,.{0 if hours >= MANY else 3}{'f' if hours >= MANY else 'g'}}"
+    return f"{text if hours >= LEAST else f'less than {LEAST}'} {'GPU' if gpus else 'core'}-hours"
 
 
 def _failed_text(record: Record) -> str:
@@ -131,33 +113,19 @@ def _failed_text(record: Record) -> str:
 
 
 def _prediction_text(p: Record) -> str:
-    """Return the total in words, and what it stands on."""
+    """Return the total in words."""
     if not p["by_kind"]:
         return "No time is needed."
     known, unknown = p["known"], p["cells_unknown"]
-    basis = f"from {' and '.join(p['basis'])}"
     if not unknown:
         return (
             f"Predicted: {_time(p, 'wall_s')} on {_workers(p)}, {_hours(p, p['gpus'])}, "
-            f"{_memory_per_worker(p)}; {basis}."
+            f"{_memory_per_worker(p)}."
         )
     cells = sum(k["cells"] for k in p["by_kind"])
-    rest = ""
-    if unknown < cells:
-        rest = f" The other {cells - unknown}: {_hours(known, p['gpus'])}; {basis}."
+    rest = f" The other {cells - unknown}: {_hours(known, p['gpus'])}." if unknown < cells else ""
     of = "these" if unknown == cells else f"{unknown} of them"
     return f"The time of {of} is not known (`?`): --probe times a few steps.{rest}"
-
-
-def _model_text(record: Record) -> str:
-    """Return what predicts the time of cells on images, where it is not known."""
-    p = record["predicted"]
-    on_images = any(
-        c["predicted_from"] == "unknown" and c["config"].get("dataset") for c in record["cells"]
-    )
-    if p["gpus"] or not on_images:
-        return ""
-    return " For cells on images, `--on h100` predicts the time on a GPU."
 
 
 def print_limited(limited: Record, file: TextIO | None = None) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bench.errors import LaunchError
-from bench.estimate.estimate import Estimate
+from bench.estimate.predict import Estimate
 
 ROUNDING = 1e-9  # of the limit: sums of floats
 

@@ -1,57 +1,117 @@
-"""What finished cells took, read from a sample of the results folder."""
+"""Seconds and memory of finished cells and of probes, read from the results folder."""
 
+import hashlib
 import os
+import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 from bench.cells import CELLS
 from bench.cells.cell import Cell
 from bench.errors import StoreError
+from bench.files.atomic import read_json, to_json, write_whole
 from bench.results.exported import Exported
 from bench.results.folder import CellFolder
-from bench.results.provenance import flatten
+from bench.results.provenance import flatten, processor
 from bench.results.store import Store
 
 T = TypeVar("T")
-MOST_SELECTED = 200  # finished cells of a selection whose times are read, per experiment
-MOST_SAMPLED = 100  # of the rest of the results folder, per experiment
+MOST_SELECTED = 200  # finished cells of a selection that are read, per experiment
+MOST_SAMPLED = 100  # finished cells of the rest of the results folder, per experiment
+
+
+class Machine(NamedTuple):
+    """Hardware that computes cells."""
+
+    device: str  # cpu or cuda
+    name: str  # the processor's or the GPU's
+
+
+def machine_of(slots: Sequence[str | None]) -> Machine:
+    """Return the machine of workers, each a CUDA device or None for the CPU."""
+    gpu = slots[0]
+    if gpu is None:
+        return Machine("cpu", processor())
+    command = ["nvidia-smi", "-i", gpu, "--query-gpu=name", "--format=csv,noheader"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
+    except (OSError, subprocess.SubprocessError):
+        return Machine("cuda", processor())
+    return Machine("cuda", answer.stdout.strip())
 
 
 @dataclass(frozen=True)
 class Timing:
-    """What one cell took; shares of a stack's time are the cell's own."""
+    """Seconds and memory of one cell; a cell of a stack has its share of the stack's seconds."""
 
     cell: Cell
-    shared_s: float | None  # its training, where it shares one; None: not known, or there is none
-    own_s: float | None  # the rest; None: not known
+    shared_s: float | None  # of the training that cells share; None: not known, or there is none
+    own_s: float | None  # of the rest; None: not known
     peak_memory_gb: float | None
     device_peak_gb: float | None
     device: str  # cpu or cuda
     machine: str  # the processor's or the GPU's name
     device_total_gb: float | None = None  # of the GPU
     device_busy: float | None = None  # share of the time, by one worker
-    is_first: bool = False  # that its worker computed: libraries loaded meanwhile
-    is_probe: bool = False  # a few steps were timed; it has not finished
+    is_probe: bool = False  # a few steps were timed; the cell has not finished
+
+
+@dataclass(frozen=True)
+class Probed:
+    """Predicted seconds of one cell from a few of its steps and its evaluations."""
+
+    kind: str
+    device: str  # cpu or cuda
+    machine: str  # the processor's or the GPU's name
+    shared_s: float  # of the training that cells share; 0 without one
+    own_s: float  # of the rest
+    peak_memory_gb: float | None
+    device_peak_gb: float | None
+    cell: dict[str, Any]  # settings
+    took_s: float
+
+
+def write_probe(root: Path, probed: Probed) -> None:
+    """Keep a probe in the results folder; it replaces an earlier one of its kind and machine."""
+    named = f"{probed.kind}\n{probed.device}\n{probed.machine}"
+    name = hashlib.sha256(named.encode()).hexdigest()[:16]
+    write_whole(root / "probes" / f"{name}.json", to_json(asdict(probed)))
+
+
+def probed_timings(root: Path) -> Iterator[Timing]:
+    """Yield the probes of a results folder, of any machine; skip those of another version."""
+    for path in sorted((root / "probes").glob("*.json")):
+        try:
+            probed = Probed(**(read_json(path) or {}))
+            cell = CELLS[probed.cell["experiment"]].model_validate(probed.cell)
+        except (TypeError, KeyError, ValueError, AttributeError):
+            continue
+        yield Timing(
+            cell, probed.shared_s or None, probed.own_s, probed.peak_memory_gb,
+            probed.device_peak_gb, probed.device, probed.machine, is_probe=True,
+        )  # fmt: skip
 
 
 def timing_of(cell: Cell, origin: dict[str, Any], *, resumed: bool = False) -> Timing:
-    """Return what a cell took, from its provenance: processor time where that is known.
+    """Return the seconds of a cell by its provenance: processor time where that is known.
 
-    Seconds of a stack are already divided by it. The training of an encoder, which stands in
-    `trained`, is taken off where it lies within the cell's own time; else it was there before.
+    Seconds of a stack are already divided by it. The training of an encoder, recorded in
+    `trained`, is subtracted where it happened within the cell's own time.
 
     Args:
         cell: the cell.
         origin: its provenance, nested or flat.
-        resumed: its shared training was stopped and went on, so that its time is not known.
+        resumed: its shared training was stopped and went on, so its time is not known.
     """
     origin = flatten(origin)
     device, stack = str(origin.get("device", "cpu")), int(origin.get("stack", 1))
-    seconds = "cpu_s" if _is_known("cpu_s", origin) else "wall_s"
-    total = float(origin.get(seconds, 0.0)) * stack
     is_trained = "trained.wall_s" in origin
+    by_cpu = "cpu_s" in origin and (not is_trained or "trained.cpu_s" in origin)
+    seconds = "cpu_s" if by_cpu else "wall_s"
+    total = float(origin.get(seconds, 0.0)) * stack
     shared_s, inside_s = None, 0.0
     if is_trained:
         training_s = float(origin[f"trained.{seconds}"])
@@ -60,56 +120,39 @@ def timing_of(cell: Cell, origin: dict[str, Any], *, resumed: bool = False) -> T
     # A later attempt went on from before, and ranks share what one worker takes.
     whole = (is_trained or origin.get("attempt", 1) == 1) and origin.get("ranks", 1) == 1
     own_s = (total - inside_s) / stack
-    processor = str(origin.get("machine.processor", ""))
+    cpu, busy = str(origin.get("machine.processor", "")), origin.get("device_busy")
     return Timing(
-        cell,
-        shared_s,
-        own_s if whole and own_s > 0 else None,
-        origin.get("peak_memory_gb"),
-        origin.get("device_peak_gb"),
-        device,
-        str(origin.get("device_name") or processor) if device != "cpu" else processor,
+        cell, shared_s, own_s if whole and own_s > 0 else None,
+        origin.get("peak_memory_gb"), origin.get("device_peak_gb"),
+        device, str(origin.get("device_name") or cpu) if device != "cpu" else cpu,
         origin.get("device_total_gb"),
-        _alone(origin),
-        origin.get("earlier") == 0,
-    )
-
-
-def _is_known(seconds: str, origin: dict[str, Any]) -> bool:
-    """Return whether these seconds are recorded of the cell and of its training."""
-    return seconds in origin and ("trained.wall_s" not in origin or f"trained.{seconds}" in origin)
+        None if busy is None else float(busy) / int(origin.get("packed", 1)),
+    )  # fmt: skip
 
 
 def _share_inside(origin: dict[str, Any], stack: int) -> float:
-    """Return which share of the training lies within the time of the stack."""
+    """Return the share of the training that happened within the time of the stack."""
     wall_s, began = float(origin["trained.wall_s"]), origin["trained.began"]
     end = origin["began"] + float(origin.get("wall_s", 0.0)) * stack
     inside_s = min(began + wall_s, end) - max(began, origin["began"])
     return max(0.0, inside_s) / wall_s if wall_s else 0.0
 
 
-def _alone(origin: dict[str, Any]) -> float | None:
-    """Return the share of the time that a GPU is busy by one worker, if it was measured."""
-    busy = origin.get("device_busy")
-    return None if busy is None else float(busy) / int(origin.get("packed", 1))
-
-
 def selected_timings(cells: Sequence[Cell], store: Store) -> list[Timing]:
-    """Return what finished cells took: of all of them, or of MOST_SELECTED at equal distances."""
-    tables = _Tables(store)
-    return _timings(_spread(cells, MOST_SELECTED), store, tables)
+    """Return the timings of finished cells: of all of them, or of MOST_SELECTED of them."""
+    return _timings(_spread(cells, MOST_SELECTED), store, _Tables(store))
 
 
 def sampled_timings(
     experiment: str, store: Store, but: Iterable[str], *, most: int | None = MOST_SAMPLED
 ) -> list[Timing]:
-    """Return what finished cells of an experiment took.
+    """Return the timings of finished cells of an experiment.
 
     Args:
         experiment: its name.
         store: the results.
         but: ids that are left out.
-        most: how many are read, at equal distances; None: all.
+        most: how many are read; None: all.
     """
     tables = _Tables(store)
     try:
@@ -122,7 +165,7 @@ def sampled_timings(
 
 
 class _Tables:
-    """The exported tables that stand in a results folder or are given beside it."""
+    """The exported tables in a results folder, and those given by --have."""
 
     def __init__(self, store: Store) -> None:
         self.roots = store.have
@@ -148,12 +191,8 @@ class _Tables:
         return next((tables.provenance(cell.id) for tables in held), {})
 
 
-def _timings(cells: Iterable[Cell], store: Store, tables: _Tables) -> list[Timing]:
-    return [timing for cell in cells if (timing := _read(cell, store, tables)) is not None]
-
-
 def _cells(experiment: str, names: Sequence[str], store: Store, tables: _Tables) -> Iterator[Cell]:
-    """Yield the cells of finished folders; what is no cell of this version is passed over.
+    """Yield finished cells; skip those of another version.
 
     They are not validated again, which takes milliseconds each: their id was made from these
     settings.
@@ -174,17 +213,18 @@ def _cells(experiment: str, names: Sequence[str], store: Store, tables: _Tables)
             yield record_type.model_construct(**record)
 
 
-def _read(cell: Cell, store: Store, tables: _Tables) -> Timing | None:
-    """Return what a cell took; None if its provenance does not say."""
-    try:
-        folder = store.folder(cell)
-        origin = folder.provenance() if folder.is_done else tables.provenance(cell)
-        resumed = "trained" in origin and _was_resumed(cell, store)
-        # A table does not say how often a training was stopped; the cell was, if that was.
-        resumed |= "trained.began" in origin and origin.get("attempt", 1) != 1
-        return timing_of(cell, origin, resumed=resumed) if origin else None
-    except (StoreError, TypeError, KeyError, ValueError, AttributeError):
-        return None
+def _timings(cells: Iterable[Cell], store: Store, tables: _Tables) -> list[Timing]:
+    found = []
+    for cell in cells:
+        with suppress(StoreError, TypeError, KeyError, ValueError, AttributeError):
+            folder = store.folder(cell)
+            origin = folder.provenance() if folder.is_done else tables.provenance(cell)
+            resumed = "trained" in origin and _was_resumed(cell, store)
+            # A table does not say how often a training was stopped; the cell was, if that was.
+            resumed |= "trained.began" in origin and origin.get("attempt", 1) != 1
+            if origin:
+                found.append(timing_of(cell, origin, resumed=resumed))
+    return found
 
 
 def _was_resumed(cell: Cell, store: Store) -> bool:

@@ -17,8 +17,8 @@ from bench.experiments.encoder_folder import TrainedFolder
 from bench.experiments.evaluations import Evaluator
 from bench.experiments.outcome import Clock, Outcome, Result, Spent, attempted, one_by_one
 from bench.experiments.timing import (
-    forward_rate,
-    has_long_steps,
+    BACKWARD_TOO,
+    forward_s,
     seconds_unless_long,
     steps_s,
 )
@@ -73,11 +73,10 @@ def probe(cell: FineTune, data: Path, device: str, clock: Clock) -> Spent:
         shared = pretrain.probe(cell.trained.model_copy(update=unasked), data, device, clock).shared
     source = open_source(cell, data, device)
     tuning = FineTuning(cell, source, labelled_rows(cell, source), device, None)
-    multiply_adds = cell.costs.own[f"multiply-adds {cell.network.name}"]
-    seconds = forward_rate(tuning.online, source, cell, clock) * multiply_adds
-    tested_s = seconds_unless_long(tuning.accuracies, clock, expected_s=seconds)
-    if not has_long_steps(tuning, seconds):
-        seconds = steps_s(tuning, clock) + tested_s
+    image_s = forward_s(tuning.online, source, clock)
+    expected_s = image_s * len(source.labels["test"])
+    tested_s = seconds_unless_long(tuning.accuracies, clock, expected_s=expected_s)
+    seconds = tested_s + steps_s(tuning, clock, BACKWARD_TOO * cell.tune_batch_size * image_s)
     return Spent(shared, seconds)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 
 from bench.cells.axes import EVALUATIONS
-from bench.cells.costs import Terms
 from bench.cells.pretrain import Pretrain
 from bench.environment import step_kind
 from bench.errors import CellFailure, DataFailure
@@ -20,9 +19,9 @@ from bench.experiments.encoder_folder import TrainedFolder
 from bench.experiments.evaluations import Evaluator
 from bench.experiments.outcome import Clock, Outcome, Result, Spent, attempted
 from bench.experiments.timing import (
+    BACKWARD_TOO,
     Stopwatch,
-    forward_rate,
-    has_long_steps,
+    forward_s,
     seconds_of,
     seconds_unless_long,
     steps_s,
@@ -136,16 +135,14 @@ def probe(cell: Pretrain, data: Path, device: str, clock: Clock) -> Spent:
     if fault := evaluator.fault(cell):
         raise fault
     online = training.online
-    rate_s = forward_rate(online.backbone, source, cell, clock)
-    shared_s, evaluation_s = (
-        rate_s * _products(terms) for terms in (cell.costs.shared, cell.costs.own)
-    )
-    if not has_long_steps(training, shared_s):
-        shared_s = steps_s(training, clock)
-        if cell.clusters is not None:
-            shared_s += cell.epochs * seconds_of(
-                lambda: training.method.begin_epoch(cell.epochs - 1), clock
-            )
+    image_s = forward_s(online.backbone, source, clock)
+    evaluation_s = image_s * sum(map(len, source.labels.values()))
+    views = 1 if cell.one_view else 2
+    shared_s = steps_s(training, clock, BACKWARD_TOO * views * cell.batch_size * image_s)
+    if cell.clusters is not None:
+        shared_s += cell.epochs * seconds_of(
+            lambda: training.method.begin_epoch(cell.epochs - 1), clock
+        )
     own_s = seconds_unless_long(
         lambda: [evaluator.evaluate(name, cell, online) for name in EVALUATIONS],
         clock,
@@ -157,11 +154,6 @@ def probe(cell: Pretrain, data: Path, device: str, clock: Clock) -> Spent:
         )
         shared_s += -(-cell.epochs // cell.knn_every_epochs) * look_s
     return Spent(shared_s, own_s)
-
-
-def _products(terms: Terms) -> float:
-    """Return all multiply-adds among what takes the time."""
-    return sum(v for k, v in terms.items() if k.startswith(("multiply-adds", "linear")))
 
 
 def _outcome(

@@ -10,8 +10,8 @@ from bench.cells.supervised import Supervised
 from bench.experiments.deterministic import deterministic
 from bench.experiments.outcome import Clock, Outcome, Result, Spent, one_by_one
 from bench.experiments.timing import (
-    forward_rate,
-    has_long_steps,
+    BACKWARD_TOO,
+    forward_s,
     seconds_unless_long,
     steps_s,
 )
@@ -47,12 +47,10 @@ def probe(cell: Supervised, data: Path, device: str, clock: Clock) -> Spent:
     """
     source = open_source(cell, data, device)
     training = SupervisedTraining(cell, source, device)
-    seconds = forward_rate(training.online, source, cell, clock) * cell.multiply_adds
-    tested = len(source.labels["test"]) / len(source.labels["train"])
-    forward_test_s = seconds / (3 * cell.epochs) * tested
-    if not has_long_steps(training, seconds):
-        seconds = steps_s(training, clock)
-    test_s = seconds_unless_long(training.test_top1, clock, expected_s=forward_test_s)
+    image_s = forward_s(training.online, source, clock)
+    seconds = steps_s(training, clock, BACKWARD_TOO * cell.batch_size * image_s)
+    expected_s = image_s * len(source.labels["test"])
+    test_s = seconds_unless_long(training.test_top1, clock, expected_s=expected_s)
     return Spent(0.0, seconds + cell.epochs * test_s)
 
 

@@ -8,16 +8,16 @@ from typing import Any
 import torch
 from torch import nn
 
-from bench.cells.architectures import multiply_adds
 from bench.cells.cell import Cell
 from bench.cells.datasets import streams
 from bench.experiments.outcome import Clock
-from bench.train.sources import Shown, Source
+from bench.train.sources import Source
 from bench.train.trainable import Trainable
 
 ENOUGH_S = 0.5  # of steps that are timed
 MOST_STEPS = 30
 LONGEST_S = 5.0  # of one step or evaluation; where it would take longer, forward passes are timed
+BACKWARD_TOO = 3  # forward passes that a step with its backward pass is worth
 FEW = 16  # images of such a pass
 
 
@@ -73,31 +73,31 @@ def seconds_unless_long(work: Callable[[], Any], clock: Clock, *, expected_s: fl
     return seconds_of(work, clock) if expected_s <= LONGEST_S else expected_s
 
 
-def forward_rate(network: nn.Module, source: Source, cell: Shown, clock: Clock) -> float:
-    """Return the seconds of a multiply-add of a forward pass, from a few images.
+def forward_s(network: nn.Module, source: Source, clock: Clock) -> float:
+    """Return the seconds of the forward pass of one image, from a few images.
 
     Args:
         network: takes images as the source gives them.
         source: the cell's images.
-        cell: says what one image costs.
         clock: tells seconds.
     """
     (images,) = (batch[:FEW] for batch in islice(source.plain("train"), 1))
     network.eval()
     with torch.no_grad():
         network(images)  # warm-up
-        seconds = seconds_of(lambda: network(images), clock)
-    one = multiply_adds(cell.arch, cell.stem, cell.width, cell.image_size)
-    return seconds / (one * len(images))
+        return seconds_of(lambda: network(images), clock) / len(images)
 
 
-def has_long_steps(training: Trainable, expected_s: float) -> bool:
-    """Return whether none is to be timed, so many seconds being expected of all."""
-    return expected_s / training.steps > LONGEST_S
+def steps_s(training: Trainable, clock: Clock, expected_s: float = 0.0) -> float:
+    """Return the seconds of all steps, from some of them, after two to warm up.
 
-
-def steps_s(training: Trainable, clock: Clock) -> float:
-    """Return the seconds of all steps, from some of them, after two to warm up."""
+    Args:
+        training: takes the steps.
+        clock: tells seconds.
+        expected_s: of one step; where that is more than LONGEST_S, none is timed.
+    """
+    if expected_s > LONGEST_S:
+        return training.steps * expected_s
     training.online.train()
     warm = min(2, training.steps - 1)
     for step in range(warm):

@@ -2,7 +2,7 @@
 
 Through the code that computes cells, with their data, in throw-away folders: by the experiment's
 own probe, else by cutting the cells of a stack that a run would make. Only what
-`bench.estimate.probe_files` keeps remains. Loads torch.
+`bench.estimate.history` keeps remains. Loads torch.
 """
 
 import os
@@ -17,9 +17,8 @@ import torch
 
 from bench.cells.stacks import Stack, make_stacks
 from bench.errors import BenchError, CellFailure
-from bench.estimate.machine import machine_of
+from bench.estimate.history import Probed, machine_of, write_probe
 from bench.estimate.predict import Prediction
-from bench.estimate.probe_files import Probed, write_probe
 from bench.experiments import EXPERIMENTS, probe_of
 from bench.experiments.deterministic import deterministic
 from bench.experiments.outcome import Clock, Spent
@@ -56,7 +55,7 @@ def probe(stack: Stack, data: Path, gpu: str | None, machine: str) -> Probed:
                 spent = Spent(0.0, _cut_s_of_one(stack, data, device, clock))
         peak = torch.cuda.max_memory_allocated() / 1e9 if device == "cuda" else None
     return Probed(
-        cell.cost_kind, device, machine, spent.shared, spent.own,
+        cell.kind, device, machine, spent.shared, spent.own,
         peak_memory_gb=peak_memory_gb(), device_peak_gb=None if peak is None else round(peak, 3),
         cell=cell.model_dump(mode="json"), took_s=round(time.monotonic() - began, 3),
     )  # fmt: skip
@@ -82,7 +81,7 @@ def _cut_s_of_one(stack: Stack, data: Path, device: str, clock: Clock) -> float:
     """
     if not stack[0].cuttable:
         work, seconds = _cut_s(stack, 1, data, device, clock)
-        return seconds / work * stack[0].multiply_adds
+        return seconds / work * stack[0].work
     _cut_s(stack, FIRST_CUT, data, device, clock)  # warm-up
     share, before = FIRST_CUT, (0.0, 0.0)
     while True:
@@ -91,15 +90,15 @@ def _cut_s_of_one(stack: Stack, data: Path, device: str, clock: Clock) -> float:
             break
         share, before = min(1.0, 4 * share), (work, seconds)
     slope = (seconds - before[1]) / (work - before[0]) if work > before[0] else seconds / work
-    whole = sum(cell.multiply_adds for cell in stack)
+    whole = sum(cell.work for cell in stack)
     whole_s = seconds + max(0.0, slope) * (whole - work)
-    return whole_s / whole * stack[0].multiply_adds
+    return whole_s / whole * stack[0].work
 
 
 def _cut_s(
     stack: Stack, share: float, data: Path, device: str, clock: Clock
 ) -> tuple[float, float]:
-    """Return the multiply-adds and the seconds of a part of the work of a stack."""
+    """Return the work and the seconds of a part of the work of a stack."""
     cells = [cell.shortened(share) for cell in stack]
     with TemporaryDirectory(prefix="bench-probe-") as root:
         folders = Store(Path(root)).folders(cells, data)
@@ -112,7 +111,7 @@ def _cut_s(
     for outcome in outcomes:
         if isinstance(outcome, CellFailure):
             raise outcome
-    return sum(cell.multiply_adds for cell in cells), seconds
+    return sum(cell.work for cell in cells), seconds
 
 
 def probe_unknown(
@@ -135,7 +134,7 @@ def probe_unknown(
     stacks = make_stacks([e.cell for e in prediction.estimates if e.is_left], len(slots))
     faults = []
     for stack in _cheapest(stacks, unknown):
-        kind = stack[0].cost_kind
+        kind = stack[0].kind
         print(f"bench: probing {kind}", file=sys.stderr)
         try:
             write_probe(store.root, probe(stack, data, slots[0], machine))
@@ -148,7 +147,7 @@ def probe_unknown(
 def _cheapest(stacks: Sequence[Stack], kinds: set[str]) -> list[Stack]:
     """Return for each kind the stack of its cheapest cell, the cheapest kind first."""
     cheapest: dict[str, Stack] = {}
-    for stack in sorted(stacks, key=lambda stack: stack[0].multiply_adds):
-        if stack[0].cost_kind in kinds:
-            cheapest.setdefault(stack[0].cost_kind, stack)
+    for stack in sorted(stacks, key=lambda stack: stack[0].work):
+        if stack[0].kind in kinds:
+            cheapest.setdefault(stack[0].kind, stack)
     return list(cheapest.values())

@@ -80,15 +80,6 @@ def test_the_papers_kappa_belongs_to_128_dimensions_at_its_temperature(
     assert small_cell(method, **changes).kappa == kappa
 
 
-def test_a_classifier_that_is_shown_new_views_costs_a_pass_an_epoch() -> None:
-    plain, shown = (small_cell(linear=name).costs.own for name in (None, "mutual-information"))
-    once = small_cell().multiply_adds / 2 / 6  # of two views, forward and backward, twice
-    network = "multiply-adds small/half"
-    assert shown[network] - plain[network] == pytest.approx(30 * once)
-    assert shown["linear mutual-information"] == 30 * 96 * 16 * 10
-    assert shown["views affine"] == 30 * 96
-
-
 def test_the_rate_of_biases_follows_the_same_rule() -> None:
     settings = {k: v for k, v in SMALL.items() if k != "lr"} | {"projector_hidden_dim": 16}
     rates = {"base_lr": 0.3, "base_lr_bias": 0.05, "lr_scaling": "linear", "exempt": True}

@@ -1,4 +1,4 @@
-"""What the record of each experiment says of its cells: cost, cuts, limits."""
+"""What the record of each experiment says of its cells: work, cuts, limits."""
 
 import re
 from functools import cache, cached_property
@@ -13,33 +13,33 @@ from bench.cells.supervised import Supervised
 from bench.experiments import probe_of
 from bench.suites.expand import expand
 from bench.suites.load import load_suite, suite_paths
-from tests.fakes.cells import baseline_cell, small_cell
+from tests.fakes.cells import small_cell
 from tests.fakes.paths import SUITES
 
 KINDS = {
     "gaussian-mi": ("eqco-table-9", "paper", "gaussian-mi K=64 d=20 hidden_units=256"),
     "optimal-bound": ("eqco-theorems", "paper", "optimal-bound K=16 d=20"),
     "gradient-norm": ("eqco-theorems", "paper", "gradient-norm K=1 d=128"),
-    "identity": ("dcl-propositions", "cpu", "identity identity=q-b-in-every-gradient N=24 d=16"),
+    "identity": ("dcl-propositions", "cpu", "identity N=24 d=16"),
     "vince-gaussian": (
         "mutual-information-table-3", "paper",
         "vince-gaussian K=100 dataset_size=2000 hidden_units=10",
     ),
     "spirals": (
         "mutual-information-figure-6", "paper",
-        "spirals source=bank batch_size=128 hidden_units=128",
+        "spirals source=bank batch 128 hidden_units=128",
     ),
-    "pretrain": ("cifar10-jpeg", "gpu", "pretrain resnet18/cifar width 64 32 px batch 128"),
-    "tsne": ("dcl-figure-4c", "cpu", "tsne small/half width 16 16 px batch 32"),
-    "finetune": ("unigrad-table-9", "cpu", "finetune small/half width 16 16 px batch 64"),
+    "pretrain": ("cifar10-jpeg", "gpu", "pretrain resnet18 cifar width 64 32 px batch 128"),
+    "tsne": ("dcl-figure-4c", "cpu", "tsne small half width 16 16 px batch 32"),
+    "finetune": ("unigrad-table-9", "cpu", "finetune small half width 16 16 px batch 64"),
     "detection": (
-        "eqco-table-8", "cpu", "detection faster-rcnn fpn small/half width 16 64 px batch 4",
+        "eqco-table-8", "cpu", "detection faster-rcnn fpn small half width 16 64 px batch 4",
     ),
     "network-size": (
-        "dcl-table-10-params", "paper", "network-size resnet50/imagenet width 64 224 px batch 256",
+        "dcl-table-10-params", "paper", "network-size resnet50 imagenet width 64 224 px batch 256",
     ),
-    "baseline": ("dcl-table-1", "cifar", "baseline raw 24"),
-    "supervised": ("dcl-table-17", "paper", "supervised resnet20/cifar width 16 32 px batch 32"),
+    "baseline": ("dcl-table-1", "cifar", "baseline raw 24 px"),
+    "supervised": ("dcl-table-17", "paper", "supervised resnet20 cifar width 16 32 px batch 32"),
 }  # fmt: skip
 """Of each experiment the first cell of a suite at a scale, and its kind."""
 CUT = [name for name, record in CELLS.items() if record.cuttable]
@@ -65,18 +65,13 @@ def first_cell(experiment: str) -> Cell:
 
 @pytest.mark.parametrize("experiment", CELLS)
 def test_every_experiment_names_its_kind(experiment: str) -> None:
-    cell = first_cell(experiment)
-    assert cell.cost_kind == KINDS[experiment][2]
-    assert cell.cost_kind.startswith(cell.cost_family)
+    assert first_cell(experiment).kind == KINDS[experiment][2]
 
 
-def test_precision_tells_families_apart_and_the_batch_kinds() -> None:
-    assert small_cell(N=32).cost_kind == small_cell().cost_kind
-    assert classifier(batch_size=32).cost_kind == "supervised small/half width 4 8 px batch 32"
-    assert small_cell().cost_family == "pretrain small/half width 4 8 px"
-    assert (
-        small_cell(precision="bf16").cost_kind == "pretrain small/half width 4 8 px bf16 batch 16"
-    )
+def test_precision_and_batch_tell_kinds_apart() -> None:
+    assert small_cell(N=32).kind == small_cell().kind
+    assert classifier(batch_size=32).kind == "supervised small half width 4 8 px batch 32"
+    assert small_cell(precision="bf16").kind == "pretrain small half width 4 8 px bf16 batch 16"
 
 
 @pytest.mark.parametrize("experiment", CELLS)
@@ -88,8 +83,8 @@ def test_a_probe_cuts_a_kind_or_is_its_own(experiment: str) -> None:
 def test_a_cut_is_so_much_of_the_work_and_of_the_same_kind(experiment: str) -> None:
     cell = first_cell(experiment)
     quarter = cell.shortened(1 / 4)
-    assert quarter.multiply_adds == pytest.approx(cell.multiply_adds / 4, rel=0.05)
-    assert quarter.cost_kind == cell.cost_kind
+    assert quarter.work == pytest.approx(cell.work / 4, rel=0.05)
+    assert quarter.kind == cell.kind
     changed = {k for k, v in cell.settings.items() if quarter.settings[k] != v}
     assert changed == set(cell.cuttable)
     assert cell.shortened(1) == cell
@@ -98,40 +93,12 @@ def test_a_cut_is_so_much_of_the_work_and_of_the_same_kind(experiment: str) -> N
     assert least.shortened(1e-9) == least
 
 
-def test_work_is_the_training_s_and_the_cell_s_own() -> None:
+def test_work_grows_with_steps_images_and_sizes() -> None:
     toy, plain = first_cell("spirals"), small_cell()
-    linear = small_cell(linear="openselfsup", linear_once=True)
-    assert toy.costs.shared == {}
-    assert toy.costs.own["multiply-adds"] == toy.multiply_adds
-    assert plain.costs.shared == linear.costs.shared
-    assert plain.costs.shared["multiply-adds small/half"] == plain.multiply_adds
-    classifier = 100 * 96 * (4 * 4) * 10  # epochs, images, features, classes
-    assert linear.costs.own == plain.costs.own | {"linear openselfsup": classifier}
-
-
-def test_what_takes_the_time_of_a_training_is_counted() -> None:
-    """96 images in batches of 16, twice, by two views, and two looks at the kNN accuracy."""
-    costs = small_cell(knn_every_epochs=1).costs
-    assert costs.shared["steps"] == 2 * 6
-    assert costs.shared["views affine"] == 2 * 96 * 2
-    assert costs.shared["kNN"] == 2 * 96 * 450 * 16
-    assert costs.shared["images from memory"] == 2 * 96 + 2 * (96 + 450)
-    assert small_cell().costs.shared["images from memory"] == 2 * 96
-    assert "images from files" in small_cell(dataset="imagenet100").costs.shared
-    assert (costs.network, costs.own["start"]) == ("small/half", 1)
-    momentum = small_cell("moco-v2").costs.shared["bytes small/half"]
-    assert momentum / small_cell().costs.shared["bytes small/half"] == 4 / 6
-
-
-def test_a_baseline_s_and_a_classifier_s_time_is_their_own() -> None:
-    raw = baseline_cell("raw", width=None, linear="logistic", few_shot=3).costs
-    assert set(raw.own) == {"start", "images from memory", "kNN", "linear logistic", "few-shot"}
-    assert raw.own["kNN"] == 96 * 450 * 3 * 8 * 8
-    trained, supervised = baseline_cell("labels").costs, classifier().costs
-    assert trained.own["steps"] == 2 * 6
-    assert trained.shared == supervised.shared == {}
-    assert supervised.own["steps"] > 0
-    assert supervised.network == trained.network == "small/half"
+    assert (toy.work, toy.training_work) == (toy.settings["iterations"] * 128 * 128, 0)
+    pixels = 8**2 * 4**2
+    assert (plain.training_work, plain.work) == (2 * 96 * pixels, (96 + 450) * pixels)
+    assert classifier(train_images=96).work == 2 * 96 * pixels
 
 
 def test_only_cells_of_an_encoder_share_a_training_and_span_ranks() -> None:

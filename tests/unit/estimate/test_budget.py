@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bench.cells.toys import GaussianMI
 from bench.errors import LaunchError
 from bench.estimate.budget import Choice, Needed, choose
-from bench.estimate.estimate import Estimate
+from bench.estimate.predict import Estimate
 from tests.fakes.toys import toy
 
 

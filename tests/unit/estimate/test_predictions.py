@@ -17,8 +17,8 @@ SCALES = {small_cell(batch_size=b, seed=s).id: "smoke" for b in (8, 16, 32) for 
 
 
 def took(cell: Cell, noise: float = 0.0) -> dict[str, Any]:
-    """Return what a cell took: 1 s, 0.1 s a step, and evaluations of 2 s; some seeds longer."""
-    training_s = 1 + 0.1 * cell.costs.shared["steps"]
+    """Return what a cell took: 0.1 s a step, and evaluations of 2 s; some seeds longer."""
+    training_s = 0.1 * 2 * 96 / cell.settings["batch_size"]
     factor = 1 + noise * cell.seed
     trained = {"began": 0.0, "wall_s": factor * training_s}
     return {"wall_s": factor * (training_s + 2.0), "trained": trained}
@@ -34,11 +34,11 @@ def planted(root: Path, noise: float = 0.0) -> list[Timing]:
 
 
 def test_planted_times_are_predicted_of_kinds_seen_and_of_others(tmp_path: Path) -> None:
-    found = list(rows(planted(tmp_path), SCALES))
+    found = list(rows(planted(tmp_path, noise=0.001), SCALES))
     (row,) = found
     assert (row.scale, row.experiment, row.cells, row.unknown) == ("smoke", "pretrain", 9, 0)
-    assert max(map(abs, row.spread)) == 0
-    assert max(map(abs, row.seen)) < 0.1
+    assert max(map(abs, row.spread)) < 0.01
+    assert max(map(abs, row.seen)) < 0.01
     assert max(map(abs, row.unseen)) < 0.4
     assert broken(found) == []
     assert table(found).splitlines()[-1].startswith("| all |  | 9 | 0% | ")
@@ -78,7 +78,7 @@ def test_a_training_that_is_not_known_is_no_measure(tmp_path: Path) -> None:
     assert [t.cell for t in timings_of([tmp_path])] == [toy()]
 
 
-@pytest.mark.parametrize("left_out", [lambda t: t.cell.id, lambda t: t.cell.cost_kind])
+@pytest.mark.parametrize("left_out", [lambda t: t.cell.id, lambda t: t.cell.kind])
 def test_every_cell_has_an_answer(tmp_path: Path, left_out: Any) -> None:
     timings = planted(tmp_path)
     assert set(errors(timings, left_out)) == {t.cell.id for t in timings}

@@ -74,15 +74,14 @@ def test_it_shares_the_training_and_not_the_id() -> None:
     others = [detecting_cell(detect_lr=0.1), detecting_cell(seed=1), detecting_cell(flips=False)]
     assert len({cell.id, TRAINED.id, *(other.id for other in others)}) == 5
     assert detecting_cell(knn_k=7, features="projector").id == cell.id  # no evaluation is made
-    assert cell.costs.shared == TRAINED.costs.shared
-    assert cell.costs.own["steps"] == 2 * 6 / 2
-    assert cell.costs.own["images with boxes"] == 2 * 6 + 100
+    assert cell.training_work == TRAINED.training_work > 0
+    assert cell.work == (2 * 6 + 100) * cell.shorter_side**2 * cell.width**2
 
 
 def test_from_scratch_depends_on_the_network_alone() -> None:
     cell = detecting_cell(start="scratch")
     assert (cell.training_id, cell.batch_over_ranks, cell.looks_at) == (None, None, None)
-    assert cell.costs.shared == {}
+    assert cell.training_work == 0
     assert cell.stack_key == cell.id != detecting_cell().id
     other = small_cell("byol", lr=0.1, epochs=9, train_images=64, zero_init_residual=False)
     assert detecting_cell(other, start="scratch").id == cell.id

@@ -11,7 +11,7 @@ from torch import nn
 from torch.testing import assert_close
 from torchvision import models  # type: ignore[import-untyped, unused-ignore]
 
-from bench.cells.architectures import ARCHITECTURES, Stem, architecture, multiply_adds
+from bench.cells.architectures import ARCHITECTURES, Stem, architecture
 from bench.networks.encoder import initialise, make_encoder
 from bench.networks.resnet import PaddedShortcut, ResNet
 from bench.papers.reader import load_paper
@@ -75,7 +75,7 @@ def test_feature_dim_is_what_comes_out(arch: str, stem: Stem) -> None:
     mine = encoder(arch, stem, width=4)
     assert mine(images(2, 33)).shape == (2, mine.feature_dim)
     expected = {"small": 16, "resnet20": 16, "resnet18": 32, "resnet50": 128, "resnet50-2x": 256}
-    assert mine.feature_dim == expected.get(arch, 512) == architecture(arch).features(width=4)
+    assert mine.feature_dim == expected.get(arch, 512)
 
 
 def test_a_padded_shortcut_is_every_other_pixel_and_zeros() -> None:
@@ -100,39 +100,6 @@ def test_stems_halve_the_size_twice_once_or_not() -> None:
     assert sizes("cifar") == [32, 32, 32, 32, 32, 16, 8, 4, 1]
     assert sizes("half") == [16, 16, 16, 16, 16, 8, 4, 2, 1]
     assert sizes("imagenet") == [16, 16, 16, 8, 8, 4, 2, 1, 1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("arch", ARCHITECTURES)
-@pytest.mark.parametrize(("stem", "size"), [("imagenet", 65), ("cifar", 17), ("half", 17)])
-def test_multiply_adds_are_those_of_the_layers(arch: str, stem: Stem, size: int) -> None:
-    counted = 0.0
-
-    def count(layer: nn.Module, _: object, out: torch.Tensor) -> None:
-        nonlocal counted
-        assert isinstance(layer, nn.Conv2d)
-        counted += out[0].numel() * layer.in_channels * math.prod(layer.kernel_size)
-
-    mine = encoder(arch, stem, width=4).eval()
-    for layer in mine.modules():
-        if isinstance(layer, nn.Conv2d):
-            layer.register_forward_hook(count)
-    mine(images(1, size))
-    assert multiply_adds(arch, stem, 4, size) == counted
-
-
-@pytest.mark.parametrize(
-    ("arch", "weights"),
-    [
-        ("resnet18", models.ResNet18_Weights.IMAGENET1K_V1),
-        ("resnet50", models.ResNet50_Weights.IMAGENET1K_V1),
-    ],
-)
-def test_multiply_adds_are_torchvisions(arch: str, weights: models.WeightsEnum) -> None:
-    mine = encoder(arch, "imagenet", width=4)
-    classifier = mine.feature_dim * 64 // 4 * 1000
-    total = (multiply_adds(arch, "imagenet", 64, 224) + classifier) / 1e9
-    assert round(total, 3) == weights.meta["_ops"]
 
 
 @pytest.mark.slow
