@@ -4,10 +4,8 @@ import math
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Any, NamedTuple
 
 from bench.errors import BenchError
 
@@ -26,37 +24,6 @@ def seconds_between_checkpoints() -> float:
     if not seconds >= 0:
         raise BenchError(f"BENCH_CHECKPOINT_S={text}: expected a number of seconds, such as 30")
     return seconds
-
-
-StepKind = Literal["plain", "graph"]
-
-
-def step_kind() -> StepKind:
-    """Return BENCH_STEP, how encoders are pretrained: "plain" by default.
-
-    "graph" is a step of static shapes that the host does not wait for, which a GPU replays from a
-    CUDA graph; a CPU computes it too. Its losses are those of the plain step to rounding.
-
-    Raises:
-        BenchError: it is neither.
-    """
-    text = os.environ.get("BENCH_STEP", "plain")
-    if text not in get_args(StepKind):
-        raise BenchError(f"BENCH_STEP={text}: expected plain or graph")
-    return cast(StepKind, text)
-
-
-@contextmanager
-def stepping(kind: StepKind) -> Iterator[None]:
-    """Pretrain with steps of this kind within the block, in processes begun in it too."""
-    before = os.environ.get("BENCH_STEP")
-    os.environ["BENCH_STEP"] = kind
-    try:
-        yield
-    finally:
-        del os.environ["BENCH_STEP"]
-        if before is not None:
-            os.environ["BENCH_STEP"] = before
 
 
 def cores() -> int:

@@ -11,6 +11,7 @@ the one of benchmarks/measured/pretrain_step.json, which `--to` wrote on an idle
 """
 
 import argparse
+import itertools
 import json
 import time
 import warnings
@@ -23,6 +24,7 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
+from torchvision import transforms
 
 from bench.cells.pretrain import Pretrain
 from bench.data.images import Images, Split
@@ -30,9 +32,10 @@ from bench.methods.online_network import Online
 from bench.suites.presets import filled, paper_presets
 from bench.train.loop import Training
 from bench.train.sources import InMemory
-from benchmarks.machine import conditions
+from benchmarks.machine import conditions, peer_name
 
 CLASSES = 10
+TAU = 0.1
 Record = dict[str, Any]
 
 
@@ -42,7 +45,7 @@ def make_cell(batch_size: int, width: int, arguments: argparse.Namespace) -> Pre
         filled({
             "experiment": "pretrain", "method": "simclr", "dataset": "cifar10", "image_size": 32,
             "views": "simclr-cifar", "arch": arguments.arch, "stem": "cifar",
-            "width": width, "epochs": 1000, "batch_size": batch_size, "tau": 0.1,
+            "width": width, "epochs": 1000, "batch_size": batch_size, "tau": TAU,
             "optimizer": "sgd", "lr": 0.03, "weight_decay": 1e-4, "lr_schedule": "cosine",
             "precision": arguments.precision, "seed": 0,
         }, paper_presets())
@@ -58,20 +61,22 @@ def make_images(count: int) -> Images:
 
 
 def ours(cell: Pretrain, images: Images, device: str) -> Callable[[], None]:
-    """Return a step of the engine."""
-    training = Training(cell, InMemory(cell, images, device), device)
-    training.online.train()
-    steps = iter(range(training.steps))
-    return lambda: training.step(next(steps))
+    """Return a step of the engine; after the last one it begins again."""
+    return steps_of(Training(cell, InMemory(cell, images, device), device))
 
 
 def without_probes(cell: Pretrain, images: Images, device: str) -> Callable[[], None]:
     """Return a step of the engine that records nothing."""
     training = Training(cell, InMemory(cell, images, device), device)
-    training.online.train()
     nothing: Any = lambda *_: None  # noqa: E731
     training.probes.add = training.probes.add_gradients = nothing  # type: ignore[method-assign]
-    steps = iter(range(training.steps))
+    return steps_of(training)
+
+
+def steps_of(training: Training) -> Callable[[], None]:
+    """Return a function that does the next step of a training."""
+    training.online.train()
+    steps = itertools.cycle(range(training.steps))
     return lambda: training.step(next(steps))
 
 
@@ -108,19 +113,17 @@ class Pictures(Dataset[Any]):
 
 
 def peer(cell: Pretrain, images: Images, device: str, workers: int) -> Callable[[], None]:
-    """Return a step of the same training written with lightly's transform and loss."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from lightly.loss import NTXentLoss
-        from lightly.transforms.simclr_transform import SimCLRTransform
-    transform = SimCLRTransform(input_size=32, cj_strength=0.5, gaussian_blur=0.0)
+    """Return a step of the same training with a loader, lightly's transform and lightly's loss.
+
+    Without lightly: with torchvision's transforms and the loss written here.
+    """
+    transform, loss = _by_lightly() if peer_name().startswith("lightly") else _by_torchvision()
     loader: DataLoader[Any] = DataLoader(
         Pictures(images, transform), cell.batch_size, shuffle=True, drop_last=True,
         num_workers=workers, persistent_workers=workers > 0,
     )  # fmt: skip
     online = Online(cell).to(device).train()
     network = nn.Sequential(online.backbone, online.projector)
-    loss = NTXentLoss(temperature=cell.tau)
     sgd = torch.optim.SGD(network.parameters(), lr=cell.lr, momentum=0.9, weight_decay=1e-4)
     batches = _endless(loader)
 
@@ -128,12 +131,45 @@ def peer(cell: Pretrain, images: Images, device: str, workers: int) -> Callable[
         a, b = (view.to(device) for view in next(batches))
         with torch.autocast(device, torch.bfloat16, enabled=cell.precision == "bf16"):
             z = network(torch.cat([a, b]))
-        value: Tensor = loss(*z.float().chunk(2))
+        value = loss(*z.float().chunk(2))
         sgd.zero_grad()
         value.backward()
         sgd.step()
 
     return step
+
+
+def _by_lightly() -> tuple[Callable[[Any], Any], Callable[[Tensor, Tensor], Tensor]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from lightly.loss import NTXentLoss
+        from lightly.transforms.simclr_transform import SimCLRTransform
+    transform = SimCLRTransform(input_size=32, cj_strength=0.5, gaussian_blur=0.0)
+    return transform, NTXentLoss(temperature=TAU)
+
+
+def _by_torchvision() -> tuple[Callable[[Any], Any], Callable[[Tensor, Tensor], Tensor]]:
+    """Return SimCLR's transform at CIFAR-10's settings (arXiv:2002.05709, App. B.9) and NT-Xent."""
+    one = transforms.Compose(
+        [
+            transforms.RandomResizedCrop(32),
+            transforms.RandomHorizontalFlip(),
+            transforms.RandomApply([transforms.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8),
+            transforms.RandomGrayscale(0.2),
+            transforms.ToTensor(),
+            transforms.Normalize((0.5,) * 3, (0.5,) * 3),
+        ]
+    )
+    return (lambda image: [one(image), one(image)]), nt_xent
+
+
+def nt_xent(first_ND: Tensor, second_ND: Tensor) -> Tensor:
+    """Return NT-Xent of the outputs of two views, a scalar in nats."""
+    z_ND = nn.functional.normalize(torch.cat([first_ND, second_ND]), dim=1)
+    itself = torch.eye(len(z_ND), dtype=torch.bool, device=z_ND.device)
+    logits = (z_ND @ z_ND.T / TAU).masked_fill(itself, -torch.inf)
+    partner = torch.arange(len(z_ND), device=z_ND.device).roll(len(first_ND))
+    return nn.functional.cross_entropy(logits, partner)
 
 
 def _endless(loader: DataLoader[Any]) -> Iterator[Any]:

@@ -26,7 +26,7 @@ from bench.cli.options import (
 )
 from bench.cli.plan_text import print_plan
 from bench.cli.selection import Selection, missing_data, select, select_scales
-from bench.environment import slots, step_kind
+from bench.environment import slots
 from bench.errors import BenchError, LaunchError
 from bench.estimate.budget import Choice, Needed, choose
 from bench.estimate.predict import Prediction, predict
@@ -89,8 +89,6 @@ def describe_plan(
     if probe_with is not None and not all(e.is_near for e in prediction.estimates):
         from bench.launch.probe import probe_unknown  # loads torch
 
-        if (kind := step_kind()) != "plain":
-            tell(f"--probe times the plain step; with BENCH_STEP={kind} encoders train by another")
         for fault in probe_unknown(prediction, selection.store, probe_with, places):
             tell(str(fault))
         prediction = predict(selection.cells, states, selection.store, places)

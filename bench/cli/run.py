@@ -10,8 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from bench.cells.cell import Cell, impossible
-from bench.cells.datasets import streams
-from bench.cells.step_kinds import without_graph
 from bench.cli.options import (
     AsJson,
     Changes,
@@ -30,7 +28,7 @@ from bench.cli.plan import check_of_suite, within
 from bench.cli.plan_text import print_limited
 from bench.cli.selection import Selection, missing_data, select, select_scales
 from bench.cli.show import MOST_LINES, measured_of, print_measured
-from bench.environment import StepKind, place, seconds_between_checkpoints, step_kind
+from bench.environment import seconds_between_checkpoints
 from bench.errors import LaunchError, NothingMeasured
 from bench.files.messages import tell, warn
 from bench.launch.options import RunOptions
@@ -127,7 +125,6 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
         warn(f"{chosen[0].results} holds exported tables; new cells are written beside them")
     cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
     check_data(cells, data)
-    check_steps(cells, step_kind(), ranks=max(options.ranks or 1, place().world_size))
     store, wanted, states = chosen[0].store, cells, dict[str, CellState]()
     tell_of_evaluations(store.states(cells))
     jobs = options.local_jobs(cells, store)
@@ -183,29 +180,6 @@ def check_data(cells: Sequence[Cell], data: Path) -> None:
         )
     for fault in missing_data(cells, data):
         raise fault
-
-
-def check_steps(cells: Sequence[Cell], kind: StepKind, *, ranks: int = 1) -> None:
-    """Refuse a kind of step that cannot train the cells.
-
-    Args:
-        cells: to be trained.
-        kind: of step, as BENCH_STEP names it.
-        ranks: processes, each with a GPU, that train a cell together.
-
-    Raises:
-        LaunchError: the step cannot train a cell, or not on several ranks.
-    """
-    if kind == "plain":
-        return
-    if ranks > 1:
-        raise LaunchError(f"BENCH_STEP={kind}: only the plain step supports several ranks")
-    streamed = ((cell, streams(cell.settings.get("dataset", ""))) for cell in cells)
-    for why, count in without_graph(streamed).items():
-        raise LaunchError(
-            f"BENCH_STEP={kind}: {why} ({count} of the cells; nothing was run, --where leaves "
-            "cells out)"
-        )
 
 
 def _submit(cells: Sequence[Cell], selection: Selection, options: RunOptions, data: Path) -> Record:

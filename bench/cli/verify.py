@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 
@@ -12,14 +12,13 @@ from bench.analysis.causes import OTHER_MODEL, tells_processors
 from bench.analysis.recomputed import verified
 from bench.cells.cell import Cell
 from bench.cli.options import AsJson, Scale, Seeds, SuiteName, Where, answer, under
-from bench.cli.run import check_data, check_steps
+from bench.cli.run import check_data
 from bench.cli.selection import Selection, select
-from bench.environment import StepKind, stepping
 from bench.errors import NothingMeasured
 from bench.launch.run import run_cells
 from bench.results.folder import CellFolder
 from bench.results.reader import Results
-from bench.results.store import CellState, Store
+from bench.results.store import Store
 from bench.text import counted, plain_text
 
 MOST_SHOWN = 40  # cells that are listed
@@ -38,10 +37,7 @@ def verify(
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Compute finished cells again; exit status 1 unless all are identical to the bit.
-
-    Encoders are trained with the kind of step that provenance records, whatever BENCH_STEP says.
-    """
+    """Compute finished cells again; exit status 1 unless all are identical to the bit."""
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)
     records = recompute(selection, context.obj.data, sample, jobs)
     answer(records, under(selection.title, print_verified), as_json)
@@ -76,17 +72,9 @@ def recompute(
     check_data(chosen, data)
     with TemporaryDirectory(prefix="bench-verify-") as folder:
         title = f"{selection.suite.name} ({selection.scale}) again"
-        states: dict[str, CellState] = {}
-        for kind in get_args(StepKind):
-            group = [cell for cell in chosen if _recorded_step(kept, cell) == kind]
-            if not group:
-                continue
-            check_steps(group, kind)
-            with stepping(kind):
-                ends = run_cells(group, Store(Path(folder)), data, title=title, jobs=jobs or 0)
-            states |= {cell.id: end for cell, end in zip(group, ends, strict=True)}
+        ends = run_cells(chosen, Store(Path(folder)), data, title=title, jobs=jobs or 0)
         again = Results(Path(folder))
-        errors = [states[cell.id].message or states[cell.id].reason for cell in chosen]
+        errors = [end.message or end.reason for end in ends]
         return [_row(*pair, kept, again) for pair in zip(chosen, errors, strict=True)]
 
 
@@ -94,13 +82,6 @@ def _drawn(cells: Sequence[Cell], sample: int | None) -> list[Cell]:
     """Return so many of the cells: ids are hashes, so those that come first are drawn at random."""
     ids = {cell.id for cell in sorted(cells, key=lambda cell: cell.id)[:sample]}
     return [cell for cell in cells if cell.id in ids]
-
-
-def _recorded_step(kept: Results, cell: Cell) -> StepKind:
-    """Return the kind of step that a done cell's encoder was trained with."""
-    finished = kept.find(cell)
-    recorded = finished.provenance.get("trained.step") if finished else None
-    return "graph" if recorded == "graph" else "plain"
 
 
 def _row(cell: Cell, error: str | None, kept: Results, again: Results) -> Record:

@@ -10,7 +10,6 @@ import torch
 
 from bench.cells.axes import EVALUATIONS
 from bench.cells.pretrain import Pretrain
-from bench.environment import step_kind
 from bench.errors import CellFailure, DataFailure
 from bench.experimental import ALONE, Ranks
 from bench.experimental.ranks import agreed
@@ -33,7 +32,6 @@ from bench.results.provenance import describe
 from bench.signals import listening
 from bench.train.loop import Training, train
 from bench.train.sources import Source, open_source
-from bench.train.static_step import StaticTraining
 
 OutcomeOf = Callable[[Any, Source, TrainedFolder, Evaluator, Online], Outcome]
 NO_METRICS = ("step", "epoch", "lr", "knn_top1")  # of a line of history
@@ -230,7 +228,7 @@ def _train(
     ranks: Ranks,
 ) -> None:
     watch, resumed_at = Stopwatch(cell, device), home.checkpoint_step() if ranks.first else None
-    training = ranks.all_do(lambda: _training(cell, source, device, ranks))
+    training = ranks.all_do(lambda: Training(cell, source, device, ranks))
     train(training, home, heartbeat, watch=partial(evaluator.watch, cell), ranks=ranks)
     if not ranks.first:
         return
@@ -249,18 +247,7 @@ def _train(
     provenance |= {"resumed_at": resumed_at or 0}  # the step from which its seconds count
     if ranks.many:
         provenance["ranks"] = ranks.world_size
-    if training.step_kind != "plain":
-        provenance["step"] = training.step_kind
     home.finish(metrics, arrays, provenance)
-
-
-def _training(cell: Pretrain, source: Source, device: str, ranks: Ranks) -> Training:
-    """Return the training with the kind of step that BENCH_STEP asks for."""
-    if step_kind() == "plain":
-        return Training(cell, source, device, ranks)
-    if ranks.many:
-        raise DataFailure("BENCH_STEP=graph: only the plain step supports several ranks")
-    return StaticTraining(cell, source, device)
 
 
 def _evaluate(

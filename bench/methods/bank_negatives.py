@@ -54,18 +54,6 @@ class BankNegatives(nn.Module):
             inner = annealed(epoch, start=0.0, end=inner, from_epoch=begin, to_epoch=end)
         return Shares(outer, inner)
 
-    def decided(self, epoch: float, n: int) -> tuple[object, ...]:
-        """Return what the host decides of a batch's work, n being the number of entries.
-
-        How many entries are near, whether neighbours are looked for yet, and whether the normaliser
-        is known or still estimated from the batch.
-        """
-        if epoch < self.cell.uniform_epochs:
-            near: tuple[object, ...] = ("uniform",)
-        else:
-            near = tuple(count(share, n) for share in self.shares(epoch))
-        return (*near, self.normaliser.batches_seen if self.normaliser else None)
-
     def similarities(self, anchor: Anchor) -> Similarities:
         """See `Negatives`; the anchor must bring its bank and rows.
 

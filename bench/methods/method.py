@@ -14,7 +14,6 @@ from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix, cutmix
 from bench.experimental import ALONE, Ranks
 from bench.methods.bank import Bank
-from bench.methods.bank_negatives import BankNegatives
 from bench.methods.negatives import Anchor, Negatives, Onlookers, QueueNegatives, Similarities
 from bench.methods.objectives import Objective, Pair
 from bench.methods.online_network import Online, Projected
@@ -78,21 +77,6 @@ class Method:
             "banks": self.banks, "previous": self.previous,
         }  # fmt: skip
         return {name: part for name, part in parts.items() if isinstance(part, nn.Module)}
-
-    def decided(self, epoch: float) -> tuple[object, ...]:
-        """Return what the host decides of a step: steps with equal ones do the same work.
-
-        Only tensors differ between them, so that one may be recorded and replayed for another.
-
-        Args:
-            epoch: how much of the training is done.
-        """
-        memories = [self.support, getattr(self.negatives, "memory", None)]
-        held = tuple(None if memory is None else int(memory.held) for memory in memories)
-        begun = None if self.previous is None else bool(self.previous.begun)
-        if not isinstance(self.negatives, BankNegatives):
-            return (*held, begun)
-        return (*held, begun, *self.negatives.decided(epoch, len(self._bank(0).entries)))
 
     def begin_epoch(self, epoch: int) -> None:
         """Cluster the banks anew, where clusters are asked for."""

@@ -1,16 +1,14 @@
 """The constant normaliser of instance discrimination over a bank (mutual-information, Sec. 2)."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
-from torch import Tensor
-
-from bench.methods.on_host import PartlyOnHost
+from torch import Tensor, nn
 
 FIRST_BATCHES = 10  # assumed: "initial batches" in arXiv:1805.01978, Sec. 3.2
 
 
-class Normaliser(PartlyOnHost):
+class Normaliser(nn.Module):
     """kappa of Z = kappa n: a number, or the mean of e^{s / tau} over the first batches' negatives.
 
     The estimate of arXiv:1805.01978, Sec. 3.2, without gradient. While the first batches last it is
@@ -19,7 +17,6 @@ class Normaliser(PartlyOnHost):
 
     total: Tensor
     batches: Tensor
-    on_host: ClassVar[tuple[str, ...]] = ("batches",)
 
     def __init__(self, kappa: float | None, tau: float) -> None:
         """Take kappa as it is; estimate it for None."""
@@ -37,17 +34,12 @@ class Normaliser(PartlyOnHost):
         """Return kappa for queries with these similarities, which count if they are early."""
         if self.kappa is not None:
             return self.kappa
-        if int(self.batches) == FIRST_BATCHES:
-            if self._estimate is None:
-                self._estimate = float(self.total / FIRST_BATCHES)
+        if self._estimate is None and int(self.batches) == FIRST_BATCHES:
+            self._estimate = float(self.total / FIRST_BATCHES)
+        if self._estimate is not None:
             return self._estimate
         self._seen.append((neg_NK.double() / self.tau).exp().mean())
         return float((self.total + self._of_batch()) / (self.batches + 1))
-
-    @property
-    def batches_seen(self) -> int | None:
-        """How many batches the estimate is of; None without an estimate."""
-        return int(self.batches) if self.kappa is None else None
 
     def remember(self) -> None:
         """Keep what the batch said; of several directions their mean."""

@@ -1,22 +1,18 @@
 """Keys remembered beyond their batch, first in, first out."""
 
-from typing import ClassVar
-
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from bench.data.draws import Draw
-from bench.methods.on_host import PartlyOnHost
 
 
-class Memory(PartlyOnHost):
+class Memory(nn.Module):
     """The last `size` keys; what it holds is in its buffers, and so in every checkpoint."""
 
     keys: Tensor
     place: Tensor  # of the next key; once the memory is full that of the oldest
     held: Tensor
-    on_host: ClassVar[tuple[str, ...]] = ("held",)
 
     def __init__(self, size: int, dim: int, *, start: np.random.Generator | None) -> None:
         """Start with random unit vectors from the generator `start`, or empty without one."""
@@ -26,19 +22,19 @@ class Memory(PartlyOnHost):
         self.register_buffer("keys", torch.from_numpy((drawn / norm).astype(np.float32)))
         self.register_buffer("place", torch.tensor(0))
         self.register_buffer("held", torch.tensor(0 if start is None else size))
-        self.size = size
+        self.size, self.always_full = size, start is not None
 
     def content(self) -> Tensor:
         """Return the keys held, shape (M, D); M < `size` until it is full."""
-        held = int(self.held)
-        return self.keys if held == self.size else self.keys[:held]
+        return self.keys if self.always_full else self.keys[: int(self.held)]
 
     def by_age(self) -> Tensor:
         """Return the keys held, the oldest first, shape (M, D)."""
-        held = int(self.held)
-        if held < self.size:
-            return self.keys[:held]
-        return self.keys[(self.place + torch.arange(held, device=self.keys.device)) % self.size]
+        if not self.always_full and int(self.held) < self.size:
+            return self.keys[: int(self.held)]
+        return self.keys[
+            (self.place + torch.arange(self.size, device=self.keys.device)) % self.size
+        ]
 
     @torch.no_grad()
     def remember(self, keys_ND: Tensor, draw: Draw) -> None:

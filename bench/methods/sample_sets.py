@@ -5,13 +5,12 @@ whose correlation matrix F is remembered.
 """
 
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from bench.losses import correlation, moving_average
-from bench.methods.on_host import PartlyOnHost
 from bench.methods.queue import Memory
 
 
@@ -23,12 +22,11 @@ class Samples(NamedTuple):
     allowed_NM: Tensor | None = None  # which samples count for which query
 
 
-class Previous(PartlyOnHost):
+class Previous(nn.Module):
     """The correlation matrix F = sum_v rho_v v v^T of all outputs so far (`F-update-code`)."""
 
     matrix: Tensor
     begun: Tensor
-    on_host: ClassVar[tuple[str, ...]] = ("begun",)
 
     def __init__(self, dim: int, rho: float) -> None:
         """Begin with nothing seen."""
@@ -39,8 +37,9 @@ class Previous(PartlyOnHost):
 
     def with_batch(self, outputs: Mapping[int, Tensor]) -> Tensor:
         """Return F with a batch's outputs, by view, taken in; it is not remembered yet."""
-        known = self.matrix if bool(self.begun) else None
-        return moving_average(known, correlation(*outputs.values()), self.rho)
+        current = correlation(*outputs.values())
+        # `where` instead of `if`: a GPU is not waited for.
+        return torch.where(self.begun, moving_average(self.matrix, current, self.rho), current)
 
     def remember(self, matrix: Tensor) -> None:
         """Go on from this F."""

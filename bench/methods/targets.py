@@ -17,7 +17,7 @@ class Target(Protocol):
     def keys(self, views: Tensor, projection_ND: Tensor) -> Tensor:
         """Return the keys of some views, whose projections by the online network are known."""
 
-    def after_step(self, online: nn.Sequential, momentum: float | Tensor) -> None:
+    def after_step(self, online: nn.Sequential, momentum: float) -> None:
         """Follow the online network after an optimiser step."""
 
 
@@ -28,7 +28,7 @@ class Shared(nn.Module):
         """Return the projections."""
         return projection_ND
 
-    def after_step(self, online: nn.Sequential, momentum: float | Tensor) -> None:
+    def after_step(self, online: nn.Sequential, momentum: float) -> None:
         """Nothing follows."""
 
 
@@ -87,15 +87,10 @@ class Momentum(nn.Module):
         return self.normalised(self.ranks.whole(projection).float())
 
     @torch.no_grad()
-    def after_step(self, online: nn.Sequential, momentum: float | Tensor) -> None:
-        """Move towards the online network; a momentum on the device is not waited for."""
+    def after_step(self, online: nn.Sequential, momentum: float) -> None:
+        """Move towards the online network."""
         ours: list[Tensor] = list(self.network.parameters())
         theirs: list[Tensor] = list(online.parameters())
-        if isinstance(momentum, Tensor):
-            apart = torch._foreach_sub(theirs, ours)
-            torch._foreach_mul_(apart, (1 - momentum).to(apart[0].dtype))
-            torch._foreach_add_(ours, apart)
-            return
         torch._foreach_lerp_(ours, theirs, 1 - momentum)
 
 

@@ -1,6 +1,6 @@
 """Batches of views, the same whenever they are asked for: keyed by seed, epoch and place."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.data.draws import Draw
 from bench.data.sending import sent
 from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix, draw_cutmix
@@ -45,19 +44,6 @@ class Batch(NamedTuple):
     labels: Tensor
     rows: Tensor
     mixes: tuple[CutMix, ...]  # one a view, where the cell mixes images
-
-
-class Turn(NamedTuple):
-    """What an optimiser step depends on beside the state of the training.
-
-    Its numbers may be tensors without an axis on the device, which is not waited for then.
-    """
-
-    shown: Iterable[tuple[Batch, Draw]]  # batches whose gradients make the step, which negatives
-    step: int | Tensor  # counted from 0
-    epoch: float  # how much of the training is done
-    rate: float | Tensor
-    momentum: float | Tensor | None  # of the target network, where there is one
 
 
 class Batches:

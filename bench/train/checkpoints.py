@@ -2,9 +2,6 @@
 
 import io
 import math
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -37,50 +34,6 @@ def save_checkpoint(folder: CellFolder, step: int, state: dict[str, Any]) -> Non
     value = {"cell": folder.path.name, "step": step, "state": state}
     write_whole(folder.checkpoint_file, with_seal(_bytes_of(value)))
     folder.note_step(step)
-
-
-Save = Callable[[CellFolder, int, dict[str, Any]], None]
-"""Writes a checkpoint as `save_checkpoint` does, at once or later."""
-
-
-@contextmanager
-def saving(*, in_thread: bool) -> Iterator[Save]:
-    """Yield what writes checkpoints; all are written when the block ends, however it ends.
-
-    Args:
-        in_thread: the state is copied to the host at once and written while the training goes on,
-            one checkpoint after the other. What cannot be written is told by the next call, or by
-            the end of the block.
-    """
-    if not in_thread:
-        yield save_checkpoint
-        return
-    begun: Future[None] | None = None
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoint") as thread:
-
-        def save(folder: CellFolder, step: int, state: dict[str, Any]) -> None:
-            nonlocal begun
-            copied = _on_host(state)
-            if begun is not None:
-                begun.result()
-            begun = thread.submit(save_checkpoint, folder, step, copied)
-
-        try:
-            yield save
-        finally:
-            if begun is not None:
-                begun.result()
-
-
-def _on_host(value: Any) -> Any:
-    """Return the value with copies of its tensors, which no later step changes, on the CPU."""
-    if isinstance(value, torch.Tensor):
-        return value.detach().to("cpu", copy=True)
-    if isinstance(value, dict):
-        return {key: _on_host(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_on_host(part) for part in value)
-    return value
 
 
 def load_checkpoint(folder: CellFolder, device: str = "cpu") -> Checkpoint | None:

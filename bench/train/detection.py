@@ -18,7 +18,7 @@ from bench.cells.datasets import IMAGENET_MEAN, IMAGENET_STD
 from bench.cells.detection import DROP, MASK, Detection
 from bench.data.boxed import BoxedPart, BoxedSet
 from bench.data.streams import Purpose, stream
-from bench.environment import StepKind, cores
+from bench.environment import cores
 from bench.errors import DataFailure
 from bench.evaluate.average_precision import average_precision
 from bench.evaluate.plateau import Plateau
@@ -74,7 +74,6 @@ class Detecting:
     """All that the next step of a cell depends on; what `bench.train.loop.train` drives."""
 
     plateau: Plateau | None = None  # of the learning rate: there is none
-    step_kind: StepKind = "plain"
 
     def __init__(
         self, cell: Detection, images: BoxedSet, device: str, encoder: Online | None

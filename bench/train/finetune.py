@@ -18,7 +18,6 @@ from bench.cells.finetune import FineTune
 from bench.cells.view_recipes import WARPS, Warp
 from bench.data.streams import Purpose, stream
 from bench.data.views import make_views
-from bench.environment import StepKind
 from bench.errors import DataFailure
 from bench.evaluate.features import accuracy, extract
 from bench.evaluate.plateau import Plateau
@@ -126,7 +125,6 @@ class FineTuning:
     """All that the next step of a cell depends on; what `bench.train.loop.train` drives."""
 
     plateau: Plateau | None = None  # of the learning rate: there is none
-    step_kind: StepKind = "plain"
 
     def __init__(
         self, cell: FineTune, source: Source, rows: Rows, device: str, encoder: Online | None

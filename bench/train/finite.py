@@ -19,27 +19,24 @@ class FiniteLosses:
         """Begin without a loss."""
         self.at_once = at_once
         self._first = torch.zeros(2, dtype=torch.float64, device=device)  # step from 1; its loss
-        self.found_inf = torch.zeros((), device=device)  # 1 from the first such loss on
 
-    def add(self, step: int | Tensor, loss: Tensor) -> None:
-        """Take note of the loss of a step, counted from 0.
+    def add(self, step: int, loss: Tensor) -> None:
+        """Take note of the loss of a step.
 
         Args:
-            step: where it is not read at once, it may be a tensor without an axis on the device.
-            loss: without an axis.
+            step: counted from 0.
+            loss: a scalar.
 
         Raises:
             Diverged: it is read at once, and not finite.
         """
         if self.at_once:
-            assert isinstance(step, int)
             _refuse(step + 1, loss.item())
             return
-        number = torch.zeros_like(self._first[0]) + (step + 1)
-        pair = torch.stack([number, loss.detach().double()])
-        new = (self._first[0] == 0) & ~pair[1].isfinite()
+        loss = loss.detach().double()
+        pair = torch.stack([torch.full_like(loss, step + 1), loss])
+        new = (self._first[0] == 0) & ~loss.isfinite()
         self._first.copy_(torch.where(new, pair, self._first))
-        self.found_inf.copy_(self._first[0] != 0)
 
     def check(self) -> None:
         """Read what was taken note of.

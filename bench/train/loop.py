@@ -1,16 +1,16 @@
 """The loop of `pretrain`: flat, resumable at every step, the same bits however often stopped."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import nn
 
 from bench.cells.pretrain import Pretrain
-from bench.data.draws import Draw, drawn_by
+from bench.data.draws import drawn_by
 from bench.data.streams import Purpose, stream
-from bench.environment import StepKind, seconds_between_checkpoints
+from bench.environment import seconds_between_checkpoints
 from bench.errors import Interrupted
 from bench.evaluate.linear import OnlineLinear
 from bench.evaluate.plateau import Plateau
@@ -21,8 +21,8 @@ from bench.methods.online_network import Online
 from bench.networks.ranked_norm import statistics_apart
 from bench.results.folder import CellFolder
 from bench.signals import end_if_stopped, listening
-from bench.train.batches import Batch, Batches, Turn
-from bench.train.checkpoints import Checkpoint, Save, divergence, load_checkpoint, saving
+from bench.train.batches import Batches
+from bench.train.checkpoints import Checkpoint, divergence, load_checkpoint, save_checkpoint
 from bench.train.finite import FiniteLosses
 from bench.train.optimisers import optimiser_of
 from bench.train.probes import Probes
@@ -36,8 +36,6 @@ Watch = Callable[[nn.Module], dict[str, float]]
 
 class Training:
     """A cell in the middle of its training: all that its next step depends on."""
-
-    step_kind: StepKind = "plain"
 
     def __init__(self, cell: Pretrain, source: Source, device: str, ranks: Ranks = ALONE) -> None:
         """Initialise from the cell's seed; of several ranks each takes its share of a batch.
@@ -85,38 +83,30 @@ class Training:
         epoch, index = divmod(step, self.steps_an_epoch)
         if index == 0:
             self.method.begin_epoch(epoch)
-        done = step / self.steps_an_epoch
-        shown = self._shown(epoch, index)
-        self.update(Turn(shown, step, done, self.rate(step), self.momentum(step)))
-
-    def _shown(self, epoch: int, index: int) -> Iterator[tuple[Batch, Draw]]:
-        """Yield the batches of a step."""
-        for at in range(index * self.shares, (index + 1) * self.shares):
-            draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, at)
-            yield self.batches.batch(epoch, at), draw
-
-    def update(self, turn: Turn) -> None:
-        """Do one optimiser step on what is shown; see `step`."""
         self.optimiser.zero_grad(set_to_none=True)
-        for batch, draw in turn.shown:
-            self._accumulate(batch, draw, turn)
+        for share in range(self.shares):
+            self._accumulate(step, epoch, index * self.shares + share)
         seen_whole = self.online.witness.parameters()  # it sees what was gathered
         self.ranks.sum_gradients(self.online.parameters(), whole=seen_whole)
         self.probes.add_gradients()
         for group in self.optimiser.param_groups:
-            group["lr"] = turn.rate * group.get("lr_share", 1.0)
+            group["lr"] = self.rate(step) * group.get("lr_share", 1.0)
         self.optimiser.step()
-        if turn.momentum is not None:
-            self.method.target.after_step(self.online.embedding, turn.momentum)
+        momentum = self.momentum(step)
+        if momentum is not None:
+            self.method.target.after_step(self.online.embedding, momentum)
         self.ranks.average_(self._statistics)
 
-    def _accumulate(self, batch: Batch, draw: Draw, turn: Turn) -> None:
-        """Add the gradients of one batch."""
-        seen = Seen(batch.views, draw, batch.rows, turn.epoch, batch.mixes)
+    def _accumulate(self, step: int, epoch: int, index: int) -> None:
+        """Add the gradients of one batch of an epoch."""
+        batch = self.batches.batch(epoch, index)
+        draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, index)
+        done = step / self.steps_an_epoch  # epochs
+        seen = Seen(batch.views, draw, batch.rows, done, batch.mixes)
         compared = self.method.compare(self.online, seen)
         losses = [self.method.objective(pair) for pair in compared.pairs]
         loss = torch.cat(losses).mean() * compared.towers  # mutual-information, Eq. 3: a sum
-        self.losses.add(turn.step, loss)
+        self.losses.add(step, loss)
         (loss / self.shares).backward()
         meant = sum(map(len, losses)) // compared.towers * self.shares
         self.probes.add(compared.pairs, losses, meant)
@@ -188,8 +178,7 @@ def train(
     begun = _resume(training, folder, ranks)
     between, saved_at = seconds_between_checkpoints(), time.monotonic()
     training.online.train()
-    in_thread = training.step_kind == "graph"
-    with listening() as must_stop, saving(in_thread=in_thread) as save:
+    with listening() as must_stop:
         for step in range(begun, training.steps):
             training.step(step)
             done = step + 1
@@ -197,7 +186,7 @@ def train(
                 _record(training, folder, watch, done, ranks)
             due = time.monotonic() - saved_at >= between and done != training.steps
             if due and ranks.first:
-                _save(training, folder, done, save)
+                _save(training, folder, done)
                 saved_at = time.monotonic()
             try:
                 heartbeat()  # in which several ranks agree to stop
@@ -205,14 +194,14 @@ def train(
                     end_if_stopped()
             except Interrupted:
                 if ranks.first:
-                    _save(training, folder, done, save)
+                    _save(training, folder, done)
                 raise
 
 
-def _save(training: Trainable, folder: CellFolder, done: int, save: Save) -> None:
+def _save(training: Trainable, folder: CellFolder, done: int) -> None:
     """Write a checkpoint, if the training has not diverged."""
     training.losses.check()
-    save(folder, done, training.state())
+    save_checkpoint(folder, done, training.state())
 
 
 def _record(
@@ -246,16 +235,11 @@ def _resume(training: Trainable, folder: CellFolder, ranks: Ranks) -> int:
 
 
 def _checkpoint(training: Trainable, folder: CellFolder, device: str) -> Checkpoint | None:
-    """Return the checkpoint.
-
-    None if its history is not there, or the images or the kind of step are others.
-    """
+    """Return the checkpoint; None if its history is missing or it is of other images."""
     saved = load_checkpoint(folder, device)
     step = saved["step"] if saved else 0
     lines = [line for line in folder.history() if line["step"] <= step]
-    state = saved["state"] if saved else {}
-    known = state.get("images") == training.fingerprint
-    known = known and state.get("step_kind", "plain") == training.step_kind
+    known = saved is not None and saved["state"].get("images") == training.fingerprint
     if saved is None or not known or len(lines) != step // training.steps_an_epoch:
         folder.rewind_history(0)
         return None

@@ -138,11 +138,7 @@ class LARS(Optimizer):
                 self.state[p]["momentum_buffer"] = torch.zeros_like(p)
         buffers = [self.state[p]["momentum_buffer"] for p in weights]
         torch._foreach_mul_(buffers, group["momentum"])
-        if isinstance(group["lr"], Tensor):  # on the device, which is not waited for
-            torch._foreach_mul_(moves, group["lr"])
-            torch._foreach_add_(buffers, moves)
-        else:
-            torch._foreach_add_(buffers, moves, alpha=group["lr"])
+        torch._foreach_add_(buffers, moves, alpha=group["lr"])
         torch._foreach_sub_(weights, buffers)
 
 

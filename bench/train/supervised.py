@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from bench.cells.supervised import Supervised
 from bench.data.noise import with_noise
 from bench.data.streams import Purpose, stream
-from bench.environment import StepKind
 from bench.errors import DataFailure
 from bench.evaluate.features import accuracy, extract
 from bench.evaluate.plateau import Plateau
@@ -39,7 +38,6 @@ class SupervisedTraining:
     """All that the next step of a cell depends on; what `bench.train.loop.train` drives."""
 
     plateau: Plateau | None = None  # of the learning rate: there is none
-    step_kind: StepKind = "plain"
 
     def __init__(self, cell: Supervised, source: Source, device: str) -> None:
         """Initialise from the cell's seed; the labels that are wrong come from it alone.

@@ -4,7 +4,6 @@ from typing import Any, Protocol
 
 from torch import nn
 
-from bench.environment import StepKind
 from bench.evaluate.plateau import Plateau
 from bench.train.finite import FiniteLosses
 
@@ -29,7 +28,6 @@ class Trainable(Protocol):
     steps_an_epoch: int
     plateau: Plateau | None
     losses: FiniteLosses
-    step_kind: StepKind  # a checkpoint of one kind is none of the other
 
     @property
     def online(self) -> nn.Module:

@@ -10,7 +10,6 @@ from bench.cells.pretrain import Pretrain
 from bench.suites.presets import filled, paper_presets
 from bench.train.loop import Training
 from bench.train.sources import open_source
-from bench.train.static_step import StaticTraining
 from tests.fakes.suites import SECONDS, SuiteData
 
 METHODS = sorted(paper_presets())
@@ -62,10 +61,6 @@ def baseline_cell(kind: str, **changes: Any) -> Baseline:
 
 def training_of(cell: Pretrain, device: str = "cpu") -> Training:
     return Training(cell, open_source(cell, Path(), device), device)
-
-
-def static_training_of(cell: Pretrain, device: str = "cpu") -> StaticTraining:
-    return StaticTraining(cell, open_source(cell, Path(), device), device)
 
 
 def weights(training: Training) -> dict[str, torch.Tensor]:

@@ -1,7 +1,6 @@
 """Done cells are computed again: the same to the bit, or what differs and by how much."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from bench.results.digests import write_digests
 from bench.results.export_tables import export_cells
 from bench.results.store import Store
-from bench.train.static_step import StaticTraining
 from tests.fakes.archives import picture
 from tests.fakes.cells import PRETRAIN
 from tests.fakes.results import alter, cells_of
@@ -142,32 +140,6 @@ def test_encoders_are_trained_anew(workspace: Workspace) -> None:
     answer = workspace.call("verify", "small", "--json")
     assert answer.status == 1
     assert list(answer.json[0]["metrics"]) == ["train_loss"]
-
-
-def test_the_recorded_kind_of_step_is_taken(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever BENCH_STEP says: the step that trained the encoder trains it again."""
-    taken: list[str] = []
-
-    class Counted(StaticTraining):
-        def __init__(self, *given: Any) -> None:
-            taken.append(self.step_kind)
-            super().__init__(*given)
-
-    monkeypatch.setattr("bench.experiments.pretrain.StaticTraining", Counted)
-    workspace.suite(PRETRAIN)
-    monkeypatch.setenv("BENCH_STEP", "graph")
-    assert workspace.call("run", "small", "--executor", "inline").status == 0
-    monkeypatch.delenv("BENCH_STEP")
-    (file,) = (workspace.root / "results" / "pretrain").glob("*/provenance.json")
-    assert json.loads(file.read_text())["trained"]["step"] == "graph"
-    answer = workspace.call("verify", "small")
-    assert (answer.status, answer.out) == (
-        0, "small at scale tiny:\n1 cell computed again: 1 identical to the bit\n",
-    )  # fmt: skip
-    assert taken == ["graph", "graph"]
-    assert "BENCH_STEP" not in os.environ
 
 
 def test_a_cell_that_cannot_be_computed_now_is_told(

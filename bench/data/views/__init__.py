@@ -5,7 +5,6 @@ from bench.data.views.crops import crop_box
 from bench.data.views.cutmix import CutMix, cutmix, draw_cutmix
 from bench.data.views.geometry import resized
 from bench.data.views.lab import lab_to_rgb, rgb_to_lab, scaled_lab
-from bench.data.views.numbers import numbers_of, with_numbers
 from bench.data.views.parameters import ViewParameters
 from bench.data.views.views import Views, make_views
 
@@ -18,10 +17,8 @@ __all__ = [
     "draw_cutmix",
     "lab_to_rgb",
     "make_views",
-    "numbers_of",
     "resized",
     "rgb_to_lab",
     "scaled_lab",
     "view_names",
-    "with_numbers",
 ]

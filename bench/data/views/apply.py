@@ -12,7 +12,6 @@ from torch import Tensor
 
 from bench.data.sending import sent
 from bench.data.views.colour import (
-    JitterOfAll,
     jitter_,
     jitter_all,
     luma,
@@ -72,11 +71,8 @@ def _jittered(images: Tensor, parameters: ViewParameters) -> Tensor:
     if "jitter" in parameters.never:
         return images
     numbers = parameters.factors.flatten(0, 1), parameters.order.flatten(0, 1)
-    if parameters.masked or by_masks(images):
-        if parameters.jitter_steps is None:
-            plan = plan_jitter_all(*numbers).to(images.device)
-        else:
-            plan = JitterOfAll.of_rows(parameters.jitter_steps.flatten(0, 1))
+    if by_masks(images):
+        plan = plan_jitter_all(*numbers).to(images.device)
         on_N = _sent(parameters.jitter.flatten(), images)
         return torch.where(on_N[:, None, None, None], jitter_all(images, plan), images)
     return jitter_(images, plan_jitter(parameters.jitter.flatten(), *numbers))
@@ -107,9 +103,8 @@ def filtered(images: Tensor, parameters: ViewParameters) -> Tensor:
     """Return the images: of some L alone, of others the colours a and b."""
     if parameters.keep is None:
         return images
-    masked = parameters.masked or by_masks(images)
-    images = _replace(images, parameters.keep == 1, keep_light, masked=masked)
-    return _replace(images, parameters.keep == 2, keep_colour, masked=masked)
+    images = _replace(images, parameters.keep == 1, keep_light)
+    return _replace(images, parameters.keep == 2, keep_colour)
 
 
 def _change(
@@ -122,20 +117,15 @@ def _change(
     """Return the images with an operation done to those it is on for, if a recipe has it."""
     if name in parameters.never:
         return images
-    masked = parameters.masked or by_masks(images)
-    return _replace(images, getattr(parameters, name), change, *numbers_VB, masked=masked)
+    return _replace(images, getattr(parameters, name), change, *numbers_VB)
 
 
 def _replace(
-    images: Tensor,
-    on_VB: Tensor,
-    change: Callable[..., Tensor],
-    *numbers_VB: Tensor,
-    masked: bool,
+    images: Tensor, on_VB: Tensor, change: Callable[..., Tensor], *numbers_VB: Tensor
 ) -> Tensor:
     """Return the images, those that are on replaced by `change(images, their numbers)`."""
     on_N, numbers = on_VB.flatten(), [number.flatten() for number in numbers_VB]
-    if masked:
+    if by_masks(images):
         changed = change(images, *(_sent(number, images) for number in numbers))
         return torch.where(_sent(on_N, images)[:, None, None, None], changed, images)
     index = on_N.nonzero()[:, 0]

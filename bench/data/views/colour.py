@@ -85,21 +85,6 @@ class JitterOfAll(NamedTuple):
         """Return the plan on a device."""
         return JitterOfAll(*(sent(numbers, device) for numbers in self))
 
-    def rows(self) -> Tensor:
-        """Return the numbers of each image in a row, (N, 61)."""
-        parts = self.matrix_6N33.transpose(0, 1), self.to_mean_6N11.transpose(0, 1), self.hue_N
-        return torch.cat([part.reshape(len(self.hue_N), -1) for part in parts], dim=1)
-
-    @staticmethod
-    def of_rows(rows_NU: Tensor) -> "JitterOfAll":
-        """Return the plan whose `rows` these are, without a copy."""
-        matrix, to_mean, hue_N1 = rows_NU.split([54, 6, 1], dim=1)
-        return JitterOfAll(
-            matrix.unflatten(1, (6, 3, 3)).transpose(0, 1),
-            to_mean.unflatten(1, (6, 1, 1)).transpose(0, 1),
-            hue_N1[:, 0],
-        )
-
 
 def plan_jitter_all(factors_N4: Tensor, order_N4: Tensor) -> JitterOfAll:
     """Return the plan of jittering every image; see `plan_jitter`."""

@@ -57,8 +57,6 @@ class ViewParameters:
     never: frozenset[str]  # which of flip, jitter, grayscale, blur, solarize no recipe has
     affine: Affine | None
     keep: Tensor | None  # int64 (V, B): 0 all of an image, 1 its L, 2 its a and b
-    masked: bool = False  # operations are done to all images and kept for some, on a CPU too
-    jitter_steps: Tensor | None = None  # float32 (V, B, U): `JitterOfAll.rows`, in place of factors
 
     def of(self, run: slice) -> "ViewParameters":
         """Return the parameters of some of the views."""

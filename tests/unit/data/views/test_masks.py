@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from bench.data.views import Views, make_views, numbers_of, view_names, with_numbers
+from bench.data.views import Views, make_views, view_names
 from bench.data.views import apply as module
 from tests.fakes.torchvision_views import random_pixels
 
@@ -56,37 +56,6 @@ def test_no_shape_depends_on_what_is_drawn(name: str, monkeypatch: pytest.Monkey
         orders.append(shapes.seen)
     assert len(orders[0]) > 50
     assert all(order == orders[0] for order in orders)
-
-
-def made_of_numbers(views: Views, batch: int, key: int) -> tuple[Tensor, ...]:
-    """Return views of the same parameters, laid out as named tensors and put together again."""
-    parameters = views.draw(np.random.default_rng(key), batch, 20, 18)
-    like = views.draw(np.random.default_rng(99), batch, 20, 18)
-    return views.apply(random_pixels(batch, 3, 20, 18), with_numbers(like, numbers_of(parameters)))
-
-
-@pytest.mark.parametrize("name", view_names())
-def test_parameters_as_named_tensors_make_the_same_views(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """To the bit what masks give, on a CPU too; nothing is left of the parameters they replace."""
-    found = made_of_numbers(views_named(name), 5, 1)
-    monkeypatch.setattr(module, "by_masks", lambda _: True)
-    assert all(map(torch.equal, found, made(views_named(name), 5, 1)))
-
-
-@pytest.mark.parametrize("name", ["simclr", "moco-v1", "byol", "lab-filters"])
-def test_no_shape_of_named_tensors_depends_on_what_is_drawn(name: str) -> None:
-    class Masked(torch.utils._python_dispatch.TorchDispatchMode):
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
-            assert func.overloadpacket.__name__ not in ("nonzero", "index_select", "index_copy_")
-            return func(*args, **(kwargs or {}))
-
-    views = views_named(name)
-    numbers = numbers_of(views.draw(np.random.default_rng(0), 3, 20, 18))
-    parameters = with_numbers(views.draw(np.random.default_rng(1), 3, 20, 18), numbers)
-    with Masked():  # type: ignore[no-untyped-call]
-        views.apply(random_pixels(3, 3, 20, 18), parameters)
 
 
 @pytest.mark.gpu
