@@ -18,7 +18,6 @@ import argparse
 import json
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +63,12 @@ def of_batch(batch: int, arguments: argparse.Namespace) -> list[Record]:
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
         cell = make_cell(batch, arguments.width, arguments)
-        if make is not bare:
-            make = partial(make, images=images)
-        if name.endswith("peer"):
-            make = partial(make, workers=arguments.workers)
+        more: Record = {} if make is bare else {"images": images}
+        if make is peer:
+            more["workers"] = arguments.workers
         try:
-            found = measured(make(cell, device=device), batch, device, arguments.seconds)
+            step = make(cell, device=device, **more)
+            found = measured(step, batch, device, arguments.seconds)
         except (RuntimeError, OSError) as fault:  # such as: out of memory
             found = {"error": str(fault).partition("\n")[0]}
         records.append({"batch": batch, "way": name} | found)
