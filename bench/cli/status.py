@@ -167,7 +167,7 @@ def watch_status(selection: Selection) -> None:
     with Progress(title, Counter(), len(workers), followed) as show:
         while not show(states):
             begun = any(s.state in (State.RUNNING, State.QUEUED) for s in states)
-            if not begun and _jobs(selection) == []:
+            if not begun and not _jobs(selection):
                 return
             time.sleep(WATCH_EVERY_S if begun else ASK_EVERY_S)
             states = selection.store.states(selection.cells)

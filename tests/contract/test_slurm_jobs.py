@@ -1,5 +1,6 @@
-"""`bench cancel` with a made-up Slurm: which jobs are ended."""
+"""`bench status` and `bench cancel` with a made-up Slurm: which jobs are shown and ended."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from bench.cli.selection import Selection
 from bench.cli.status import stop
 from bench.cli.workspace import workspace_of
 from bench.errors import LaunchError
+from bench.results.owner import Owner
+from bench.results.store import Store
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from tests.fakes.slurm import MadeUpSlurm, submitted
@@ -64,3 +67,36 @@ def test_a_slurm_that_does_not_answer_is_told(
     assert str(unknown.value) == (
         "Slurm does not answer: jobs that were submitted from here may still run"
     )
+
+
+def test_status_lists_jobs_with_the_cells_that_they_compute(
+    selection: Selection, given: Path, slurm: MadeUpSlurm,
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    slurm.begin(given, "7_2", "PENDING", "QOSMaxJobsPerUserLimit")
+    monkeypatch.setenv("SLURM_JOB_ID", "7_0")
+    store = Store(selection.results)
+    assert store.folder(selection.cells[0]).claim(selection.cells[0], Owner.me(), "") is not None
+    monkeypatch.delenv("SLURM_JOB_ID")
+    out = workspace.call("--results", str(selection.results), "status", "small").out
+    (line,) = (line for line in out.splitlines() if "job 7_0" in line)
+    assert line.startswith(f"  job 7_0 running on n1 for 1:05 (log: {given / '7_0_0_log.out'}): ")
+    assert line.endswith("): infonce, mi_true 2, K 8, seed 0")
+    assert "  2 jobs pending\n    1 pending: QOSMaxJobsPerUserLimit\n" in out
+    slurm.alive = None
+    out = workspace.call("--results", str(selection.results), "status", "small").out
+    assert "  Slurm does not answer: jobs that were submitted may still run\n" in out
+
+
+def test_watch_waits_for_jobs_that_compute_nothing_yet(
+    selection: Selection, given: Path, slurm: MadeUpSlurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        slurm.alive = [] if len(slept) == 2 else slurm.alive
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    module.watch_status(selection)
+    assert slept == [module.ASK_EVERY_S] * 2
