@@ -83,6 +83,8 @@ def test_status_lists_jobs_with_the_cells_that_they_compute(
     assert line.startswith(f"  job 7_0 running on n1 for 1:05 (log: {given / '7_0_0_log.out'}): ")
     assert line.endswith("): infonce, mi_true 2, K 8, seed 0")
     assert "  2 jobs pending\n    1 pending: QOSMaxJobsPerUserLimit\n" in out
+    words = ("--results", str(selection.results), "status", "small", "--json")
+    assert [len(job["cells"]) for job in workspace.call(*words).json["jobs"]] == [1, 0, 0]
     slurm.alive = None
     out = workspace.call("--results", str(selection.results), "status", "small").out
     assert "  Slurm does not answer: jobs that were submitted may still run\n" in out
