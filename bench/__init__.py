@@ -6,7 +6,7 @@
     bench.histories("dcl-table-1", scale="cpu")  # the same while it trained
     bench.published("dcl")                       # what a paper printed
     bench.compare("eqco-table-9", scale="paper") # both, with verdicts
-    bench.claims("dcl-table-1")                  # the paper's sentences, with verdicts
+    bench.claims("dcl-table-1")                  # the paper's claims, with verdicts
     bench.run("dcl-table-1", scale="smoke")      # computes what is missing
     encoder, preprocess = bench.load_encoder("0123456789abcdef")
     bench.plot.lines(frame, x="K", metric="knn_top1", by="loss", ax=ax)

@@ -176,7 +176,7 @@ def claims(
     results: Folder = None,
     suites: Folder = None,
 ) -> pd.DataFrame:
-    """Return the papers' sentences and what the results say of them.
+    """Return the papers' claims, in our words, and what the results say of them.
 
     Args:
         suite: a row per check of its claims; None: a row per claim and scale that has results,

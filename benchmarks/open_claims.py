@@ -7,7 +7,7 @@ missing in the reference results, and their predicted core-minutes, from the cel
 
 from collections.abc import Iterator
 
-from bench.analysis.effects import NO_CELL
+from bench.analysis.contrasts import NO_CELL
 from bench.cli.evidence import evidence_of
 from bench.cli.selection import Selection, choose
 from bench.cli.workspace import Workspace

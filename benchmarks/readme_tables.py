@@ -1,8 +1,9 @@
 """The tables of README and of pages of the manual.
 
-What is reproduced and what the runs cost comes from the reference results; the speed of a step from
-what `benchmarks.pretrain_step` wrote. Cells that train as one batch share their time. Each process
-computed on one thread, so seconds are those of one core, of a machine that did other work too.
+What became of values and claims, and what the runs cost, comes from the reference results; the
+speed of a step from what `benchmarks.pretrain_step` wrote. Cells that train as one batch share
+their time. Each process computed on one thread, so seconds are those of one core, of a machine
+that did other work too.
 
     python -m benchmarks.readme_tables [--write]    # prints the tables, or writes the pages
 """
@@ -15,9 +16,13 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from statistics import median
+from typing import Any
 
+from bench.analysis.claims import counts_by_evidence
+from bench.analysis.compare import Compared
 from bench.analysis.evidence import Evidence, gather
-from bench.analysis.verdicts import Verdict
+from bench.analysis.verdicts import ClaimVerdict, Verdict
+from bench.analysis.verdicts import Evidence as Kind
 from bench.cli.claims import describe_claims
 from bench.cli.selection import select_scales
 from bench.cli.workspace import Workspace, workspace_of
@@ -33,7 +38,6 @@ WORKSPACE = Workspace(SUITES, REFERENCE, ROOT)
 PAGES = ("README.md", "docs/explanation/speed.md", "docs/how-to/contribute-results.md")
 RULE = ("---", "---", "---:", "---:", "---")
 STEPS = ROOT / "benchmarks" / "measured" / "pretrain_step.json"
-VERDICTS = ("holds", "partly holds", "fails", "inconclusive", "cannot tell here", "not tested")
 
 
 @cache
@@ -49,47 +53,50 @@ def evidence() -> list[Evidence]:
 
 
 @cache
+def claim_records() -> list[dict[str, Any]]:
+    """Return the rows of `bench claims --json` for the reference results."""
+    return describe_claims(WORKSPACE, paper=None, scale=None)
+
+
 def verdicts() -> dict[tuple[str, str], str]:
     """Return the verdict on each claim, by paper and claim."""
-    claims = describe_claims(WORKSPACE, paper=None, scale=None)
-    return {(row["paper"], row["claim"]): row["overall"] for row in claims}
+    return {(row["paper"], row["claim"]): row["overall"] for row in claim_records()}
 
 
 def reproduced() -> str:
-    """Return, per paper, how many printed values are compared and what became of the claims."""
-    verdict_of = verdicts()
+    """Return what became of the published values, and of the claims by kind of evidence."""
     lines = [
-        (
-            "paper",
-            "printed values",
-            "compared",
-            "verdicts, one per reading",
-            "claims",
-            "verdicts on claims",
-        ),
-        ("---", "---:", "---:", "---", "---:", "---"),
+        ("paper", "published values", "compared", "verdicts on values"),
+        ("---", "---:", "---:", "---"),
     ]
     for name in PAPERS:
         own = [row for e in evidence() if e.suite.paper == name for row in e.compared]
         judged = [r for r in own if r.comparable and r.measured and r.published.value is not None]
-        compared = {(row.artifact, row.published.row) for row in judged}
-        of_values = Counter(str(row.verdict) for row in judged)
-        of_claims = Counter(v for (paper, _), v in verdict_of.items() if paper == name)
-        lines.append((
-            name, str(len(load_paper(name).values)), str(len(compared)),
-            _counts(of_values, [str(v) for v in Verdict]),
-            str(of_claims.total()), _counts(of_claims, VERDICTS),
-        ))  # fmt: skip
-    return f"{_table(lines)}\n{_verdicts(Counter(verdict_of.values()))}"
+        counts = Counter(str(v) for v in value_verdicts(judged).values())
+        told = _counts(counts, [str(v) for v in Verdict])
+        lines.append((name, str(len(load_paper(name).values)), str(counts.total()), told))
+    return f"{_table(lines)}\n{_claims()}"
 
 
-def _verdicts(counts: Counter[str]) -> str:
-    undecided = counts["inconclusive"] + counts["cannot tell here"]
-    return (
-        f"Of the {counts.total()} claims {counts['holds']} hold, {counts['partly holds']} hold in "
-        f"part, {counts['fails']} fail, {undecided} are undecided, and {counts['not tested']} are "
-        "not tested.\n"
-    )
+def value_verdicts(rows: Sequence[Compared]) -> dict[tuple[str, int], Verdict]:
+    """Return one verdict for each published value: the worst of its interpretations and scales."""
+    order = [v for v in Verdict if v.refutes] + [v for v in reversed(Verdict) if not v.refutes]
+    found: dict[tuple[str, int], list[Verdict]] = defaultdict(list)
+    for row in rows:
+        found[row.artifact, row.published.row].append(row.verdict)
+    return {name: min(verdicts, key=order.index) for name, verdicts in found.items()}
+
+
+def _claims() -> str:
+    """Return the claims' verdicts: a row for each kind of evidence, images as published first."""
+    columns = [v for v in reversed(ClaimVerdict) if v != ClaimVerdict.NOT_TESTED]
+    lines = [("evidence", "claims tested", *map(str, columns)), ("---", *["---:"] * 6)]
+    for kind, counts in counts_by_evidence(claim_records()).items():
+        if counts or kind == Kind.IMAGES:
+            total = str(counts.total() or "none")
+            lines.append((str(kind), total, *(str(counts[v]) for v in columns)))
+    untested = sum(verdict == ClaimVerdict.NOT_TESTED for verdict in verdicts().values())
+    return f"{_table(lines)}\n{untested} of the {len(verdicts())} claims are not tested.\n"
 
 
 def costs() -> str:

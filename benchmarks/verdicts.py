@@ -21,8 +21,7 @@ from typing import Any, cast
 import numpy as np
 from pydantic import TypeAdapter
 
-from bench.analysis.claims import judge_claims
-from bench.analysis.evidence import by_claim
+from bench.analysis.claims import by_claim, judge_claims
 from bench.analysis.statistics import t_interval
 from bench.analysis.verdicts import judge_value
 from bench.cells.cell import Cell
@@ -38,6 +37,7 @@ METRIC = "linear_top1"
 POOLED, UNKNOWN = "cpu", "elsewhere"
 """A scale whose spread bench/analysis/spread.yaml knows, and one that it does not know."""
 NOMINAL = 0.05
+FAILS = "not seen at this scale"  # what failing is called at the planted, reduced scale
 CHECK: TypeAdapter[Check] = TypeAdapter(Check)
 Settings = dict[str, Any]
 OWN, THEIRS = {"loss": "dcl"}, {"loss": "infonce"}
@@ -170,72 +170,72 @@ def first_off(amount: float) -> Callable[[Settings], float]:
 
 def simple() -> Iterator[Situation]:
     """Return comparisons of two sides, group by group or on average."""
-    either = ("holds", "fails")
+    either = ("holds", FAILS)
     yield Situation("exceeds 0, true 0", [exceeds()], SIDES, level, either, spreads=BOTH_SPREADS)
-    for size, least in ((1.0, {}), (2.0, {3: 0.55, 5: 0.85}), (3.0, {})):
+    for size, least in ((1.0, {}), (2.0, {3: 0.35, 5: 0.73}), (3.0, {})):
         yield Situation(
-            f"exceeds 0, true {size:g}", [exceeds()], SIDES, lead(size), ("fails",), "holds", least
+            f"exceeds 0, true {size:g}", [exceeds()], SIDES, lead(size), (FAILS,), "holds", least
         )
     yield Situation("exceeds 0 in each of 5 groups, true 0", [exceeds()], GROUPS, level, either,
                     spreads=BOTH_SPREADS)  # fmt: skip
     yield Situation("exceeds 0 in each of 5 groups, true 2", [exceeds()], GROUPS, lead(2.0),
-                    ("fails",), "holds", {3: 0.003, 5: 0.19})  # fmt: skip
+                    (FAILS,), "holds", {3: 0.003, 5: 0.19})  # fmt: skip
     mean = [exceeds(mean=True)]
     yield Situation("exceeds 0, mean of 5 groups, true 0", mean, GROUPS, level, either,
                     spreads=BOTH_SPREADS)  # fmt: skip
-    yield Situation("exceeds 0, mean of 5 groups, true 1", mean, GROUPS, lead(1.0), ("fails",),
-                    "holds", {3: 0.48, 5: 0.9})  # fmt: skip
+    yield Situation("exceeds 0, mean of 5 groups, true 1", mean, GROUPS, lead(1.0), (FAILS,),
+                    "holds", {3: 0.48, 5: 0.85})  # fmt: skip
     yield Situation("not lower by more than 1, true -1", [exceeds(by=-1.0)], SIDES, lead(-1.0),
                     either, spreads=BOTH_SPREADS)  # fmt: skip
     yield Situation("not lower by more than 1, true 0", [exceeds(by=-1.0)], SIDES, level,
-                    ("fails",), "holds", {3: 0.16, 5: 0.34})  # fmt: skip
+                    (FAILS,), "holds", {3: 0.09, 5: 0.24})  # fmt: skip
     for within in (0.0, 1.0, 2.0, 4.0):
         check = [{"check": "equal", "where": OWN, "than": THEIRS, "within": within}]
         yield Situation(f"equal within {within:g}, true {within:g}", check, SIDES, lead(within),
                         either, spreads=BOTH_SPREADS)  # fmt: skip
-    for within, least in ((2.0, {3: 0.21, 5: 0.7}), (4.0, {3: 0.9, 5: 0.99})):
+    for within, least in ((2.0, {3: 0.1, 5: 0.48}), (4.0, {3: 0.79, 5: 0.99})):
         check = [{"check": "equal", "where": OWN, "than": THEIRS, "within": within}]
         yield Situation(
-            f"equal within {within:g}, true 0", check, SIDES, level, ("fails",), "holds", least
+            f"equal within {within:g}, true 0", check, SIDES, level, (FAILS,), "holds", least
         )
 
 
 def along_an_axis() -> Iterator[Situation]:
     """Return checks on the values along an axis."""
-    either = ("holds", "fails")
+    either = ("holds", FAILS)
     flat = {"check": "flat", "over": "x", "where": OWN}
     for within in (2.0, 4.0):
         yield Situation(f"flat within {within:g} over 5, first off", [flat | {"within": within}],
                         AXIS, first_off(within), either, spreads=ALONG,
                         scales=(UNKNOWN,))  # fmt: skip
-    yield Situation("flat within 4 over 5, flat", [flat | {"within": 4.0}], AXIS, level, ("fails",),
+    yield Situation("flat within 4 over 5, flat", [flat | {"within": 4.0}], AXIS, level, (FAILS,),
                     "holds", {3: 0.24, 5: 0.97})  # fmt: skip
     ordered = [{"check": "ordered", "over": "x", "where": OWN, "direction": "rising"}]
     yield Situation("ordered over 5, all equal", ordered, AXIS, level, either, spreads=ALONG,
                     scales=(UNKNOWN,))  # fmt: skip
     for step, least in ((2.0, {3: 0.012, 5: 0.23}), (4.0, {3: 0.43, 5: 0.98})):
-        yield Situation(f"ordered over 5, steps of {step:g}", ordered, AXIS, rise(step), ("fails",),
+        yield Situation(f"ordered over 5, steps of {step:g}", ordered, AXIS, rise(step), (FAILS,),
                         "holds", least)  # fmt: skip
     change = [{"check": "change", "over": "x", "where": OWN, "direction": "rising", "by": 1.0}]
     yield Situation("change by 1, true 1", change, AXIS, rise(0.25), either, spreads=ALONG,
                     scales=(UNKNOWN,))  # fmt: skip
-    yield Situation("change by 1, true 3", change, AXIS, rise(0.75), ("fails",), "holds",
-                    {3: 0.39, 5: 0.8})  # fmt: skip
+    yield Situation("change by 1, true 3", change, AXIS, rise(0.75), (FAILS,), "holds",
+                    {3: 0.3, 5: 0.7})  # fmt: skip
     one = [{"check": "peak", "over": "x", "where": OWN, "near": [5, 5]}]
     most = [{"check": "peak", "over": "x", "where": OWN, "near": [1, 7]}]
     yield Situation("peak at 1 of 8, true lead 0.5", one, EIGHT, lambda s: 0.5 * (s["x"] == 5),
-                    ("fails",), spreads=(even, loud_start))  # fmt: skip
+                    (FAILS,), spreads=(even, loud_start))  # fmt: skip
     yield Situation("peak at 1 of 8, none", one, EIGHT, level, either, spreads=(even, loud_start),
                     scales=(UNKNOWN,))  # fmt: skip
     yield Situation("peak in 7 of 8, none", most, EIGHT, level, either, spreads=(even, loud_start),
                     scales=(UNKNOWN,))  # fmt: skip
     yield Situation("peak at 1 of 8, true lead 3", one, EIGHT, lambda s: 3.0 * (s["x"] == 5),
-                    ("fails",), "holds", {3: 0.6, 5: 0.95})  # fmt: skip
+                    (FAILS,), "holds", {3: 0.6, 5: 0.95})  # fmt: skip
 
 
 def two_sides_along_an_axis() -> Iterator[Situation]:
     """Return checks on how one side moves against the other."""
-    either = ("holds", "fails")
+    either = ("holds", FAILS)
     sides = {"over": "x", "where": OWN, "than": THEIRS}
     grows = [{"check": "gain-grows", "direction": "rising"} | sides]
     yield Situation("gain grows, equal gains", grows, GROUPS, lead(3.0), either,
@@ -243,13 +243,13 @@ def two_sides_along_an_axis() -> Iterator[Situation]:
     yield Situation("gain grows, own side worse by 5 to 9", grows, GROUPS,
                     lambda s: -(4.0 + s["x"]) * (s["loss"] == "dcl"), ("holds",))  # fmt: skip
     yield Situation("gain grows by 4", grows, GROUPS, lambda s: s["x"] * (s["loss"] == "dcl"),
-                    ("fails",), "holds", {3: 0.43, 5: 0.95})  # fmt: skip
+                    (FAILS,), "holds", {3: 0.43, 5: 0.95})  # fmt: skip
     less = [{"check": "moves-less", "direction": "rising"} | sides]
     yield Situation("moves less, both flat", less, GROUPS, level, either, spreads=BOTH_SPREADS)
     yield Situation("moves less, both rise by 4", less, GROUPS, rise(1.0), either,
                     spreads=BOTH_SPREADS)  # fmt: skip
     yield Situation("moves less, 0 and 4", less, GROUPS,
-                    lambda s: s["x"] * (s["loss"] == "infonce"), ("fails",), "holds",
+                    lambda s: s["x"] * (s["loss"] == "infonce"), (FAILS,), "holds",
                     {3: 0.38, 5: 0.9})  # fmt: skip
     ends = [{"check": "gain-exceeds", "where": OWN | {"x": 5}, "than": THEIRS | {"x": 5},
              "other": OWN | {"x": 1}, "other_than": THEIRS | {"x": 1}}]  # fmt: skip
@@ -257,12 +257,6 @@ def two_sides_along_an_axis() -> Iterator[Situation]:
                     spreads=BOTH_SPREADS)  # fmt: skip
     below = [{"check": "below", "bound": "bound", "where": OWN}]
     yield Situation("below a bound, at it", below, {"loss": ["dcl"]}, level, either)
-    crossing = [{"check": "crossing", "between": [1, 5]} | sides]
-    yield Situation("crossing, no difference", crossing, GROUPS, level, either,
-                    spreads=BOTH_SPREADS)  # fmt: skip
-    yield Situation("crossing, lead 2 and lag 2", crossing, GROUPS,
-                    lambda s: (3 - s["x"]) * (s["loss"] == "dcl"), ("fails",), "holds",
-                    {3: 0.13, 5: 0.66})  # fmt: skip
 
 
 def claims() -> Iterator[Situation]:
@@ -271,12 +265,12 @@ def claims() -> Iterator[Situation]:
         checks = [exceeds(where=OWN | {"row": i}, than=THEIRS | {"row": i}) for i in range(count)]
         axes = {"row": range(count)} | SIDES
         yield Situation(f"claim of {count} checks, true 0 each", checks, axes, level,
-                        ("holds", "fails"), spreads=BOTH_SPREADS)  # fmt: skip
-    for count, least in ((2, {3: 0.12, 5: 0.66}), (4, {3: 0.01, 5: 0.29})):
+                        ("holds", FAILS), spreads=BOTH_SPREADS)  # fmt: skip
+    for count, least in ((2, {3: 0.06, 5: 0.49}), (4, {3: 0.003, 5: 0.25})):
         checks = [exceeds(where=OWN | {"row": i}, than=THEIRS | {"row": i}) for i in range(count)]
         axes = {"row": range(count)} | SIDES
         yield Situation(f"claim of {count} checks, true by 2 each", checks, axes, lead(2.0),
-                        ("fails",), "holds", least)  # fmt: skip
+                        (FAILS,), "holds", least)  # fmt: skip
 
 
 SITUATIONS = (simple, along_an_axis, two_sides_along_an_axis, claims)
@@ -288,8 +282,8 @@ def judged_lines(only: str, draws: int) -> Iterator[tuple[str, bool]]:
     for situation in (s for group in SITUATIONS for s in group() if only in s.name):
         for seeds, scale, spread in product((3, 5), situation.scales, situation.spreads):
             counts = situation.counts(seeds, draws, spread, scale)
-            rate = {v: counts[v] / draws for v in ("holds", "inconclusive", "fails")}
-            false = max((rate[v] for v in situation.wrong), default=0.0)
+            rate = {v: counts[v] / draws for v in ("holds", "cannot tell", FAILS)}
+            false = sum(rate[v] for v in situation.wrong)
             least = situation.least.get(seeds, 0.0) if spread is even else 0.0
             due = rate[situation.due] if situation.due else 1.0
             good = false <= NOMINAL + slack and due >= least
@@ -314,11 +308,11 @@ def value_lines(draws: int) -> Iterator[tuple[str, bool]]:
         for _ in range(draws):
             printed = 70 + sd * draw.standard_normal()
             measured = t_interval(list(70 + off + sd * draw.standard_normal(seeds)))
-            counts[str(judge_value(printed, 0.05, 1.0, measured, comparable=True))] += 1
-        kinds = ("reproduced", "consistent", "not resolved", "differs")
+            counts[str(judge_value(printed, 1.05, measured)[0])] += 1
+        kinds = ("same", "cannot tell", "smaller", "larger")
         rate = {v: counts[v] / draws for v in kinds}
         # Off by 3 with a tolerance of 1 is another value; printed values have noise of their own.
-        good = off < 3 or rate["reproduced"] + rate["consistent"] <= NOMINAL + slack
+        good = off < 3 or rate["same"] <= NOMINAL + slack
         told = " / ".join(f"{100 * rate[v]:5.1f}" for v in kinds)
         yield (
             (
@@ -335,13 +329,13 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--only", default="", help="situations whose name contains this")
     given = parser.parse_args()
-    print("% holds / inconclusive / fails")
+    print("% holds / cannot tell / not seen")
     bad = 0
     for line, good in judged_lines(given.only, given.draws):
         print(line, flush=True)
         bad += not good
     if not given.only:
-        print("% reproduced / consistent / not resolved / differs")
+        print("% same / cannot tell / smaller / larger")
         for line, good in value_lines(given.draws):
             print(line, flush=True)
             bad += not good

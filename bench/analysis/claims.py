@@ -1,34 +1,156 @@
-"""The papers' claims as checks on measured results: an effect with an interval, and a verdict.
+"""The papers' claims, in our words, judged on measured results.
 
-A check that speaks of many groups of cells (an order at every temperature, equality in every row)
-is judged group by group. It *holds* where every group lies where the check says, each at a
-one-sided 5 % (an intersection-union test, which needs no correction). It *fails* where a group
-lies outside at 5 % for the whole claim: Bonferroni's correction over the groups of a check, Holm's
-over the checks of the claim. An equivalence is two one-sided tests at 5 % each. The 90 % interval
-reported is the one that decides: its ends are the two one-sided bounds. It is that of the deciding
-group, the furthest off. benchmarks/verdicts.py measures the error rates.
+A claim has one or several checks. A check is judged group by group (an order at every temperature,
+equality in every row). It *holds* where the 95 % interval of every group lies inside the region
+that the check requires: an intersection-union test, which needs no correction. It *fails* where the
+interval of a group lies wholly outside. Failing is corrected for several comparisons, by
+Bonferroni over the groups of a check and by Holm over the checks of a claim. The correction changes
+verdicts, never an interval; `corrected` says where it did. At a reduced scale nothing fails: it is
+not seen there. benchmarks/verdicts.py measures the error rates.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from math import isinf
+from typing import Any, NamedTuple
 
-from bench.analysis.effects import Group, cells_named, groups_of, region_of
-from bench.analysis.estimates import Estimates, estimates_of, names_of, others_than
+from bench.analysis.contrasts import (
+    Group,
+    Known,
+    cells_named,
+    cells_of_check,
+    estimates_of,
+    names_of,
+    others_than,
+)
 from bench.analysis.grounds import NOT_COMPUTED, Footing, Grounds
-from bench.analysis.judged import LEVEL, ClaimVerdict, Judged
 from bench.analysis.measured import Measured
-from bench.analysis.room import Rooms
-from bench.analysis.statistics import ERROR, Estimate, Region
+from bench.analysis.room import Room, Rooms
+from bench.analysis.statistics import ERROR, LEVEL, How, Interval
+from bench.analysis.verdicts import ClaimVerdict, Evidence, kind_of_evidence, worst
 from bench.cells.cell import Cell
-from bench.cells.groups import CellIndex
+from bench.errors import PublishedError
+from bench.files.yaml_file import load_yaml
 from bench.papers.printed_checks import PrintedCheck, printed_check
-from bench.papers.reader import Claim, Paper
-from bench.results.reader import Done, Finished
-from bench.suites.checks import Check, MovesLess
+from bench.papers.reader import NOT_COVERED, PAPERS, Artifact, Claim, Paper, load_paper
+from bench.results.reader import Done
+from bench.suites.checks import Check
 from bench.suites.suite import Suite
 
-DIRECTION = "the direction, not the size"
+Json = dict[str, Any]
+ONE_SEED = "one seed has no interval"
+ROW_KEYS = (
+    "paper", "claim", "claim_text", "locator", "scale", "evidence", "check", "subject", "required",
+    "unit", "judged", "counts", "part", "stand_in_for", "threshold", "published_effect",
+    "published_groups", "published_margin", "published_words", "effect", "low", "high", "sides",
+    "level", "covers", "n", "groups", "group", "others", "cells", "spread", "freedom",
+    "smallest_effect", "room", "unlearned", "verdict", "corrected", "why", "missing", "notes",
+    "suite", "protocol", "checks",
+)  # fmt: skip
+"""The keys of a row of `bench claims --json` without a suite, but for `overall`."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One check of a claim: its effect over seeds, the region, and the verdict."""
+
+    claim: Claim
+    scale: str
+    check: Check
+    verdict: ClaimVerdict = ClaimVerdict.NOT_TESTED
+    effect: Interval | None = None  # of the group that decides
+    evidence: Evidence | None = None  # None: the scale has no such cells
+    missing: str | None = None  # why it was not tested
+    why: str | None = None  # nothing can be told
+    corrected: bool = False  # whether it fails but for the correction for several comparisons
+    sides: tuple[float, float] | None = None  # of `moves-less`: their difference is it
+    groups: int = 0  # that were judged one by one
+    group: Known = field(default_factory=dict)  # what tells the one that decides from them
+    others: tuple[tuple[Known, Interval], ...] = ()  # of few groups those that do not decide
+    cells: tuple[str, ...] = ()  # ids of those of the group that decides
+    spread: How | None = None  # where the standard error comes from
+    freedom: float | None = None  # degrees of freedom of the interval
+    is_judged: bool = True  # whether the scale judges claims
+    here: bool = True  # whether the scale has cells with the settings that the check names
+    p_fails: float = 1.0  # of the hypothesis that no group lies outside
+    smallest_effect: float | None = None  # distance from the threshold seen four times in five
+    printed: PrintedCheck | None = None  # what the check gives on the published numbers
+    room: Room | None = None  # from what it is with nothing learned to what it is with labels
+    unlearned: tuple[str, ...] = ()  # of each side that did not learn here: that, with the numbers
+    stand_in_for: str | None = None  # the paper's metric, where the scale judges another
+    notes: tuple[str, ...] = ()  # of the suite, on the claim
+
+    @property
+    def counts(self) -> bool:
+        """Whether the claim's verdict at this scale depends on it."""
+        return self.here and not self.check.shown
+
+    @property
+    def printed_margin(self) -> float | None:
+        """How far inside the region the published numbers lie; negative outside."""
+        return None if self.printed is None else self.check.region.margin(self.printed.effect)
+
+    def record(self) -> Json:
+        """Return the row of `bench claims --json`."""
+        check, printed, beside = self.check, self.printed, None
+        if printed is not None and check.is_published:
+            beside = check.published(printed, self.stand_in_for)
+        asked = {
+            "scale": self.scale,
+            "evidence": str(self.evidence) if self.evidence else None,
+            "check": check.model_dump(mode="json"),
+            "subject": check.subject,
+            "required": check.required,
+            "unit": check.unit,
+            "judged": self.is_judged,
+            "counts": self.counts,
+            "part": check.part,
+            "stand_in_for": self.stand_in_for,
+            "threshold": check.threshold,
+            "published_effect": printed.effect if printed else None,
+            "published_groups": printed.groups if printed else 0,
+            "published_margin": self.printed_margin,
+            "published_words": beside,
+        }
+        return claim_head(self.claim) | asked | self._measured()
+
+    def _measured(self) -> Json:
+        """Return what was measured, and the verdict."""
+        e = self.effect
+        return {
+            "effect": e.mean if e else None,
+            "low": e.low if e else None,
+            "high": e.high if e else None,
+            "sides": list(self.sides) if self.sides else None,
+            "level": LEVEL,
+            "covers": "training seeds",
+            "n": e.n if e else 0,
+            "groups": self.groups,
+            "group": self.group,
+            "others": [
+                {"settings": settings, "effect": of.mean, "low": of.low, "high": of.high}
+                for settings, of in self.others
+            ],
+            "cells": list(self.cells),
+            "spread": self.spread,
+            "freedom": self.freedom,
+            "smallest_effect": self.smallest_effect,
+            "room": self.room.record() if self.room else None,
+            "unlearned": list(self.unlearned),
+            "verdict": str(self.verdict),
+            "corrected": self.corrected,
+            "why": self.why,
+            "missing": self.missing,
+            "notes": list(self.notes),
+        }
+
+
+def claim_head(claim: Claim) -> Json:
+    """Return which claim a row of `bench claims --json` is of; the text is ours."""
+    head = {"paper": claim.paper, "claim": claim.id}
+    return head | {"claim_text": claim.claim, "locator": claim.locator}
 
 
 def judge_claims(
@@ -41,6 +163,8 @@ def judge_claims(
 ) -> list[Judged]:
     """Return every check of the suite's claims, judged on the finished cells.
 
+    No check is judged at a scale that only checks that everything runs, or is `unjudged`.
+
     Args:
         suite: the suite.
         scale: one of its scales.
@@ -49,10 +173,9 @@ def judge_claims(
         paper: the suite's.
         baselines: the scale's that are finished; where it has some and they are not, nothing is
             judged on an accuracy.
-
-    No check is judged at a scale that only checks that everything runs, or is `unjudged`.
     """
-    measured = Measured(scale, cells, done, Rooms(suite.scales[scale].baselines, baselines))
+    of_scale = suite.scales[scale]
+    measured = Measured(scale, cells, done, Rooms(of_scale.baselines, baselines))
     rows: list[Judged] = []
     for name, checks in suite.claims.items():
         judged = [
@@ -61,35 +184,28 @@ def judge_claims(
         ]
         notes = tuple(suite.notes_on(name, scale))
         rows += [replace(row, notes=notes) for row in _corrected(judged)]
-    why = suite.scales[scale].no_verdict
-    if why is None:
-        return rows
+    if (why := of_scale.no_verdict) is None:
+        return [_at_scale(row) for row in rows]
     told = (_cannot_tell(row, why) if row.effect else row for row in rows)
     return [replace(row, is_judged=False) for row in told]
-
-
-def cells_of_check(check: Check, cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells that a check needs; none where it has no effect among them."""
-    needed = cells_named(check, CellIndex(cells))
-    nothing = Finished({check.metric: 0.0, getattr(check, "bound", check.metric): 0.0}, {})
-    measured = Measured("", needed, [(cell, nothing) for cell in needed])
-    groups, _ = groups_of(check, measured, measured.metrics)
-    return needed if groups else []
 
 
 def _judge(
     suite: Suite, written: Check, claim: Claim, measured: Measured, printed: PrintedCheck | None
 ) -> Judged:
     """Return one check, judged on the scale's stand-in of its metric where it has one."""
-    of_scale = suite.scales[measured.scale].stand_in
-    stand_in = of_scale.metrics.get(written.metric) if of_scale and not written.at else None
-    if stand_in is None:
-        return judge_check(written, claim, measured, printed)
-    # A size in points is one of the paper's metric: of a stand-in the direction alone is judged.
-    sized = getattr(written, "by", 0.0) > 0
-    rest = {"by": 0.0, "part": written.part or DIRECTION} if sized else {}
-    check = written.model_copy(update={"metric": stand_in} | rest)
-    return replace(judge_check(check, claim, measured, printed), stand_in_for=written.metric)
+    scale = suite.scales[measured.scale]
+    names = scale.stand_in.metrics if scale.stand_in and not written.at else {}
+    stand_in = names.get(written.metric)
+    check = written if stand_in is None else written.judged_on(stand_in)
+    judged = judge_check(check, claim, measured, printed)
+    experiments = [c.experiment for c in cells_named(check, measured.index)[:1]]
+    kinds = [kind_of_evidence(name, scale.protocol) for name in experiments]
+    return replace(
+        judged,
+        evidence=kinds[0] if kinds else None,
+        stand_in_for=written.metric if stand_in else None,
+    )
 
 
 def judge_check(
@@ -99,78 +215,84 @@ def judge_check(
 
     Args:
         check: one check.
-        claim: the sentence it belongs to.
+        claim: the claim it belongs to.
         measured: the cells of a suite at a scale, and the finished ones among them.
-        printed: what the check gives on the printed numbers, where they are printed.
+        printed: what the check gives on the published numbers, where they are printed.
     """
-    region, threshold = region_of(check)
     needed = cells_named(check, measured.index)
-    estimates, missing = estimates_of(check, measured, needed)
-    judged = Judged(claim, measured.scale, check, None, threshold, ClaimVerdict.NOT_TESTED)
-    judged = replace(judged, printed=printed)
-    if not estimates:
+    groups, missing = estimates_of(check, measured, needed)
+    judged = Judged(claim, measured.scale, check, printed=printed)
+    if not groups:
         return replace(judged, missing=missing, here=bool(cells_of_check(check, needed)))
-    return _verdict(judged, estimates, region, measured)
+    return _verdict(judged, groups, measured)
 
 
-def _verdict(judged: Judged, effects: Estimates, region: Region, measured: Measured) -> Judged:
+def _verdict(judged: Judged, groups: Sequence[Group], measured: Measured) -> Judged:
     """Return the check with its verdict on all groups, and the effect that decides it.
 
     One group that fails is enough; else all of them must have grounds to be judged on.
     """
-    footings: dict[int, Footing] = {}
-    grounded: list[tuple[Grounds, Estimate, Group]] = []
-    for group, effect in effects.values():
+    region, footings = judged.check.region, dict[int, Footing]()
+    rated: list[tuple[Group, Grounds, float]] = []
+    for group in groups:
         if id(group.sides) not in footings:
             footings[id(group.sides)] = Footing(judged.check, group.sides, measured)
-        grounds = footings[id(group.sides)].grounds(effect.smallest_effect(ERROR))
-        grounded.append((grounds, effect, group))
-    fails = [e.p_fails(region) if grounds.are_sound else 1.0 for grounds, e, _ in grounded]
-    p_fails = min(1.0, len(grounded) * min(fails))
-    failing = [one for one, p in zip(grounded, fails, strict=True) if len(grounded) * p <= ERROR]
-    baseless = [one for one in grounded if not one[0].are_sound]
-    unsure = [one for one in grounded if one[1].p_holds(region) > ERROR]
-    grounds, deciding, group = min(
-        failing or baseless or unsure or grounded, key=lambda one: region.margin(one[1].mean)
-    )
-    names = zip(names_of(effects), effects.values(), strict=True)
+        grounds = footings[id(group.sides)].grounds(group.estimate.smallest_effect)
+        p = group.estimate.p_outside(region) if grounds.are_sound else 1.0
+        rated.append((group, grounds, p))
+    failing = [one for one in rated if len(rated) * one[2] <= ERROR]
+    baseless = [one for one in rated if not one[1].are_sound]
+    unsure = [one for one in rated if not one[0].estimate.interval().inside(region)]
+    candidates = failing or baseless or unsure or rated
+    deciding, grounds, _ = min(candidates, key=lambda one: region.margin(one[0].estimate.mean))
+    judged = _with_effect(judged, deciding, groups)
     judged = replace(
         judged,
-        effect=deciding.interval(LEVEL),
-        sides=group.moves() if isinstance(judged.check, MovesLess) else None,
-        groups=len(grounded),
-        group=next(name for name, (of, _) in names if of is group),
-        others=tuple((name, e.interval(LEVEL)) for name, e in others_than(group, effects)),
-        spread=deciding.how,
-        freedom=None if isinf(deciding.error) else deciding.freedom,
-        p_fails=p_fails,
-        smallest_effect=deciding.smallest_effect(ERROR),
+        p_fails=min(1.0, len(rated) * min(p for *_, p in rated)),
         room=grounds.room,
-        unlearned=tuple(dict.fromkeys(reason for g, *_ in grounded for reason in g.unlearned)),
+        unlearned=tuple(dict.fromkeys(reason for _, g, _ in rated for reason in g.unlearned)),
     )
     if failing:
         return replace(judged, verdict=ClaimVerdict.FAILS)
-    if any(grounds.missing for grounds, *_ in baseless):
+    if any(grounds.missing for _, grounds, _ in baseless):
         return replace(judged, missing=NOT_COMPUTED)
     if baseless:
         return _cannot_tell(judged, str(grounds.why))
     if not unsure:
         return replace(judged, verdict=ClaimVerdict.HOLDS)
-    return _unless_too_small(replace(judged, verdict=ClaimVerdict.INCONCLUSIVE))
+    return _undecided(judged, corrected=any(p <= ERROR for *_, p in rated))
 
 
-def _unless_too_small(judged: Judged) -> Judged:
-    """Return the check, inconclusive replaced where the printed effect could not have been seen."""
-    seen, margin = judged.smallest_effect, judged.printed_margin
-    if judged.verdict != ClaimVerdict.INCONCLUSIVE or seen is None or judged.printed is None:
-        return judged
-    if margin is None or not 0 < margin < seen:
-        return judged
-    return _cannot_tell(
+def _with_effect(judged: Judged, deciding: Group, groups: Sequence[Group]) -> Judged:
+    estimate = deciding.estimate
+    names = zip(names_of(groups), groups, strict=True)
+    return replace(
         judged,
-        f"the printed effect, {judged.printed.effect:.2g}, lies {margin:.2g} from the threshold, "
-        f"and distances below {seen:.2g} cannot be detected here",
+        effect=estimate.interval(),
+        sides=deciding.means if judged.check.shows_sides else None,
+        groups=len(groups),
+        group=next(name for name, of in names if of is deciding),
+        others=tuple((n, of.estimate.interval()) for n, of in others_than(deciding, groups)),
+        cells=deciding.cells,
+        spread=estimate.how,
+        freedom=None if isinf(estimate.error) else estimate.freedom,
+        smallest_effect=estimate.smallest_effect,
     )
+
+
+def _undecided(judged: Judged, *, corrected: bool) -> Judged:
+    """Return a check that is neither inside nor outside, with the reason."""
+    if judged.effect is None or judged.effect.low is None:
+        return _cannot_tell(judged, ONE_SEED)
+    why, seen, margin = judged.check.undecided, judged.smallest_effect, judged.printed_margin
+    if corrected:
+        why = "outside what is required, but no longer after correction for several comparisons"
+    if judged.printed and seen is not None and margin is not None and 0 < margin < seen:
+        why += (
+            f"; the published effect, {judged.printed.effect:.2g}, lies {margin:.2g} from the "
+            f"threshold, and distances below {seen:.2g} cannot be detected here"
+        )
+    return replace(_cannot_tell(judged, why), corrected=corrected)
 
 
 def _cannot_tell(judged: Judged, why: str) -> Judged:
@@ -186,8 +308,243 @@ def _corrected(checks: list[Judged]) -> list[Judged]:
             withdrawn = [j for j in family[i:] if j.verdict == ClaimVerdict.FAILS]
             break
     return [
-        _unless_too_small(replace(j, verdict=ClaimVerdict.INCONCLUSIVE))
-        if any(j is other for other in withdrawn)
-        else j
+        _undecided(j, corrected=True) if any(j is other for other in withdrawn) else j
         for j in checks
     ]
+
+
+def _at_scale(judged: Judged) -> Judged:
+    """Return the check, not seen where it fails at a reduced scale."""
+    reduced = judged.evidence in (Evidence.IMAGES_REDUCED, Evidence.TOYS_REDUCED)
+    if judged.verdict != ClaimVerdict.FAILS or not reduced:
+        return judged
+    return replace(judged, verdict=ClaimVerdict.NOT_SEEN)
+
+
+def whole_verdict(checks: Sequence[Judged]) -> ClaimVerdict:
+    """Return the verdict on a claim at a scale: of the checks that count and have cells there."""
+    counted = [judged for judged in checks if judged.counts]
+    verdict = worst(judged.verdict for judged in counted)
+    if verdict == ClaimVerdict.HOLDS and all(judged.check.part for judged in counted):
+        return ClaimVerdict.PARTLY_HOLDS
+    return verdict
+
+
+def by_claim(judged: Sequence[Judged]) -> list[tuple[Claim, ClaimVerdict, list[Judged]]]:
+    """Return each claim with the verdict on it as a whole and its checks."""
+    claims = {j.claim.id: j.claim for j in judged}
+    rows = {name: [j for j in judged if j.claim.id == name] for name in claims}
+    return [(claim, whole_verdict(rows[name]), rows[name]) for name, claim in claims.items()]
+
+
+@dataclass(frozen=True)
+class JudgedScale:
+    """The checks of a suite, judged at a scale that has results."""
+
+    suite: Suite
+    scale: str
+    judged: list[Judged]
+
+
+class Place(NamedTuple):
+    """One artifact or claim, and the suites that speak of it; the reason where none does."""
+
+    paper: str
+    id: str
+    suites: list[str]
+    reason: str | None = None
+
+
+def claim_rows(
+    places: Sequence[Place], scales: Sequence[JudgedScale], scale: str | None = None
+) -> list[Json]:
+    """Return the rows of `bench claims --json` without a suite, in the order of the papers.
+
+    A row has the keys of `Judged.record()`, taken from the check that decides: the worst of those
+    that count. Beside them stand the suite, whether the scale's protocol is the published one, the
+    number of checks, and the verdict on the claim over all scales. A claim that nothing is said of
+    has one row without suite and scale.
+
+    Args:
+        places: the claims of the papers, each with its checks.
+        scales: the suites and scales that have results, judged.
+        scale: the only scale that was looked at; None: all.
+    """
+    rows: list[Json] = []
+    for place in places:
+        own = [s for s in scales if s.suite.name in place.suites]
+        tested = [row for s in own if (row := claim_row(place.id, s)) is not None]
+        judged = tested or [_untested(place, own, scale)]
+        overall = overall_verdict(
+            [(ClaimVerdict(r["verdict"]), r["protocol"] == "published") for r in deciding(judged)]
+        )
+        rows += [row | {"overall": str(overall)} for row in judged]
+    return rows
+
+
+def deciding(rows: Sequence[Json]) -> list[Json]:
+    """Return the rows of a claim that decide: those of scales that judge, if there are any."""
+    return [row for row in rows if row["judged"]] or list(rows)
+
+
+def overall_verdict(results: Sequence[tuple[ClaimVerdict, bool]]) -> ClaimVerdict:
+    """Return the verdict on a claim: the worst at published scales; without any at reduced ones.
+
+    Args:
+        results: the verdict at each scale, and whether its protocol is the published one.
+    """
+    tested = [pair for pair in results if pair[0] != ClaimVerdict.NOT_TESTED]
+    published = [verdict for verdict, is_published in tested if is_published]
+    return worst(published or [verdict for verdict, _ in tested])
+
+
+def counts_by_evidence(rows: Sequence[Json]) -> dict[Evidence, Counter[ClaimVerdict]]:
+    """Return how many claims have each verdict, apart for each kind of evidence.
+
+    A claim counts once for each kind that tests it, with the worst verdict there.
+
+    Args:
+        rows: of `claim_rows`.
+    """
+    found: dict[Evidence, dict[tuple[str, str], list[ClaimVerdict]]] = {}
+    of_claim: dict[tuple[str, str], list[Json]] = {}
+    for row in rows:
+        of_claim.setdefault((row["paper"], row["claim"]), []).append(row)
+    for name, own in of_claim.items():
+        for row in deciding(own):
+            if row["evidence"] and row["verdict"] != ClaimVerdict.NOT_TESTED:
+                of_kind = found.setdefault(Evidence(row["evidence"]), {})
+                of_kind.setdefault(name, []).append(ClaimVerdict(row["verdict"]))
+    return {
+        kind: Counter(worst(verdicts) for verdicts in found.get(kind, {}).values())
+        for kind in Evidence
+    }
+
+
+def claim_row(claim: str, judged_scale: JudgedScale) -> Json | None:
+    """Return the claim at one scale; None where no check of it has an effect."""
+    checks = [judged for judged in judged_scale.judged if judged.claim.id == claim]
+    counted = [judged for judged in checks if judged.counts]
+    if all(judged.effect is None for judged in counted):
+        return None
+    lowest = worst(judged.verdict for judged in counted)
+    return next(judged for judged in counted if judged.verdict == lowest).record() | {
+        "verdict": str(whole_verdict(checks)),
+        "suite": judged_scale.suite.name,
+        "protocol": judged_scale.suite.scales[judged_scale.scale].protocol,
+        "checks": len(checks),
+    }
+
+
+def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) -> Json:
+    claim = load_paper(place.paper).claim(place.id)
+    of_scales = [
+        f"{s.suite.name} at {s.scale}: {judged.missing}"
+        for s in scales
+        for judged in s.judged
+        if judged.claim.id == place.id and judged.missing and not judged.check.shown
+    ]
+    if place.suites:
+        where = f"scale {scale}" if scale else "any scale"
+        nothing = f"no results at {where} of {', '.join(place.suites)}"
+        missing = "; ".join(dict.fromkeys(of_scales)) or nothing
+    else:
+        missing = place.reason or "no suite covers it"
+    row: Json = dict.fromkeys(ROW_KEYS) | claim_head(claim)
+    row |= dict.fromkeys(("n", "groups", "published_groups", "checks"), 0)
+    row |= {"group": {}, "others": [], "cells": [], "unlearned": [], "notes": []}
+    row |= {"counts": False, "corrected": False, "missing": missing}
+    return row | {"verdict": str(ClaimVerdict.NOT_TESTED)}
+
+
+def artifact_places(suites: Sequence[Suite]) -> list[Place]:
+    """Return every artifact of the papers, in their order."""
+    named = {s.name: (s.paper, {*s.reproduces, *(c.artifact for c in s.compare)}) for s in suites}
+    return _places("artifacts", named)
+
+
+def claim_places(suites: Sequence[Suite]) -> list[Place]:
+    """Return every claim of the papers, in their order."""
+    return _places("claims", {s.name: (s.paper, set(s.claims)) for s in suites})
+
+
+def _places(kind: str, named: dict[str, tuple[str | None, set[str]]]) -> list[Place]:
+    reasons = load_yaml(NOT_COVERED, PublishedError)
+    return [
+        Place(
+            paper,
+            name,
+            [suite for suite, (of, names) in named.items() if of == paper and name in names],
+            reasons.get(paper, {}).get(kind, {}).get(name),
+        )
+        for paper in PAPERS
+        for name in getattr(load_paper(paper), kind)
+    ]
+
+
+def claims_of_artifact(paper: Paper, artifact: Artifact) -> list[Claim]:
+    """Return the claims whose place in the paper is an artifact, as the published data have it.
+
+    A claim names a table, a figure or a theorem by its number. One that names none of these is
+    shown with the numbers of its section. A data set in a claim's name leaves out the others.
+    """
+    first, data = next(_references(artifact.locator), None), artifact.setting.get("dataset")
+    known = {str(a.setting.get("dataset")) for a in paper.artifacts.values()}
+    return [
+        claim
+        for claim in paper.claims.values()
+        if first and any(first.meets(other) for other in _named_places(claim))
+        if data is None or _is_on(claim, str(data), known)
+    ]
+
+
+class _Reference(NamedTuple):
+    """A table, figure, theorem or section: its kind, its number and the parts that are meant."""
+
+    kind: str
+    number: str
+    parts: frozenset[str]
+
+    def meets(self, other: "_Reference") -> bool:
+        """Return whether both may mean the same."""
+        either = not self.parts or not other.parts or bool(self.parts & other.parts)
+        return self[:2] == other[:2] and either
+
+
+SHORTEST_NAME = 4  # of a data set, in the name of a claim
+_SECTIONS = ("sec", "app", "abs")
+_REFERENCE = re.compile(
+    r"\b(?P<main>main )?(?P<kind>Tab|Fig|Thm|Theorem|Prop|Lemma|Cor|Sec|App|Abstract)[a-z]*\.? ?"
+    r"(?P<numbers>[A-Z]?\d*(?:\.\d+)*[a-z]?(?:(?:-| and | and )\d+)?)"
+    r"(?:\((?P<parts>[a-z](?:[-,] ?[a-z])*)\))?",
+    re.IGNORECASE,
+)
+
+
+def _references(locator: str) -> Iterator[_Reference]:
+    """Yield what a locator names: `Tables 12 and 13`, `Fig. 3(a, b)`, `Sec. 4.2`."""
+    for found in _REFERENCE.finditer(locator):
+        kind = (found["main"] or "").lower() + found["kind"][:3].lower().replace("the", "thm")
+        start, _, end = re.sub("-| and ", "-", found["numbers"]).partition("-")
+        own = start[-1:] if start[-1:].islower() else ""
+        letters = re.findall("[a-z]", found["parts"] or "")
+        if "-" in (found["parts"] or ""):
+            letters = [chr(c) for c in range(ord(letters[0]), ord(letters[-1]) + 1)]
+        parts = frozenset([*letters, *own])
+        number = start.removesuffix(own) if own else start
+        last = int(end) if end and number.isdigit() else 0
+        for each in range(int(number), last + 1) if last else [number]:
+            yield _Reference(kind, str(each), parts)
+
+
+def _named_places(claim: Claim) -> list[_Reference]:
+    """Return the tables and figures that a claim names; its sections where it names none."""
+    named = list(_references(claim.locator))
+    return [one for one in named if one.kind not in _SECTIONS] or named
+
+
+def _is_on(claim: Claim, data: str, known: Collection[str]) -> bool:
+    """Return whether a claim's name leaves room for a data set: it names it, or none at all."""
+    words = [word for word in claim.id.split("-") if len(word) >= SHORTEST_NAME]
+    named = [word for word in words if any(name.startswith(word) for name in known)]
+    return not named or any(data.startswith(word) for word in named)

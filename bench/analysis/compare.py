@@ -1,45 +1,57 @@
-"""Measured beside published: printed rows joined with cells by their settings."""
+"""Published values beside measured ones.
 
-from collections.abc import Mapping, Sequence
+A published value or gain is compared with the cells of its settings. Their protocol must be the
+published one; else `compared_effects.py` compares differences.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
+from bench.analysis.contrasts import difference
 from bench.analysis.doubts import Doubts, doubts_of
-from bench.analysis.intervals import TRAINING, interval_of
+from bench.analysis.measured import Measured, seed_numbers
 from bench.analysis.room import Room
-from bench.analysis.seed_numbers import numbers_of_seeds
-from bench.analysis.statistics import Interval
+from bench.analysis.statistics import LEVEL, Interval, t_interval
 from bench.analysis.verdicts import Verdict, judge_value
 from bench.cells.cell import Cell
 from bench.cells.groups import CellIndex
 from bench.papers.reader import Paper, PublishedValue, Statement
 from bench.papers.tolerances import Tolerance, tolerance_of
 from bench.results.reader import Done
+from bench.suites.agreement import agrees
+from bench.suites.facts import facts
 from bench.suites.printed_rows import is_spoken_of, wanted_settings
-from bench.suites.protocol import differences, stated_settings
-from bench.suites.suite import Comparison, Suite
+from bench.suites.protocol import differences, stated_of, stated_settings
+from bench.suites.suite import Comparison, Layout, Suite
+
+Json = dict[str, Any]
+LARGE = 1 / 3  # of half the interval: a standard error that is not left out
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One printed value beside what was measured for it, under one reading."""
+    """One published value beside what was measured for it, under one interpretation."""
 
     artifact: str
-    row: dict[str, Any]  # the printed row's own settings
+    row: dict[str, Any]  # the published row's own settings
     metric: str
     reading: str | None
     reading_settings: dict[str, Any]
     published: PublishedValue
-    measured: Interval | None
+    measured: Interval | None  # over seeds
     allowed: Tolerance
     reduced: str = ""  # how the metric is reduced over an axis, if it is
     differences: list[str] = field(default_factory=list)
-    verdict: Verdict = Verdict.MISSING
+    verdict: Verdict = Verdict.NOT_MEASURED
+    why: str | None = None  # nothing can be told
     cells: tuple[str, ...] = ()  # the ids of those that were measured
+    bases: tuple[str, ...] = ()  # of those that a gain is taken over
     doubts: tuple[str, ...] = ()  # why what was measured means nothing
     has_cells: bool = False  # whether the scale has cells for the row, measured or not
-    covers: str = TRAINING  # what moves the interval
+    test_error: float | None = None  # of the test images; the verdict takes it in
     room: Room | None = None  # of an accuracy, where baselines tell it
+    gain: Interval | None = None  # over the row of the layout's baseline
 
     @property
     def tolerance(self) -> float:
@@ -53,9 +65,9 @@ class Compared:
 
     @property
     def departures(self) -> list[str]:
-        """Each difference from the published protocol, with the reading that has it."""
+        """Each difference from the published protocol, with the interpretation that has it."""
         of = ", ".join(f"{k} {v}" for k, v in self.reading_settings.items() if v is not None)
-        return [f"{of}: {difference}" if of else difference for difference in self.differences]
+        return [f"{of}: {text}" if of else text for text in self.differences]
 
     @property
     def what(self) -> str:
@@ -64,13 +76,13 @@ class Compared:
 
     @property
     def reading_text(self) -> str:
-        """The reading in words, empty if there is only one."""
+        """The interpretation in words, empty if there is only one."""
         parts = [f"{k} {v}" for k, v in self.reading_settings.items() if v is not None]
         return ", ".join(([self.reading] if self.reading else []) + parts)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Json:
         """Return the row of `bench compare --json`."""
-        m = self.measured
+        m, gain = self.measured, self.gain
         return {
             "artifact": f"{self.published.paper}/{self.artifact}",
             "row": self.row,
@@ -83,45 +95,139 @@ class Compared:
             "std": m.std if m else None,
             "low": m.low if m else None,
             "high": m.high if m else None,
-            "covers": self.covers,
+            "level": LEVEL,
+            "covers": "training seeds",
+            "test_error": self.test_error,
+            "gain": {"effect": gain.mean, "low": gain.low, "high": gain.high} if gain else None,
             "room": self.room.record() if self.room else None,
             "tolerance": self.tolerance,
             "tolerance_why": self.allowed.why,
             "comparable": self.comparable,
             "differences": self.differences,
             "doubts": list(self.doubts),
+            "cells": [*self.cells, *self.bases],
             "verdict": str(self.verdict),
+            "why": self.why,
         }
 
 
-def compare(suite: Suite, cells: Sequence[Cell], done: Done, paper: Paper) -> list[Compared]:
-    """Return every printed value that the suite speaks of, beside what was measured.
+class Pairing(NamedTuple):
+    """The cells that belong to a published value under one interpretation."""
 
-    A number that means nothing is shown, with the reason, and judged by nobody; where it would be
-    one of several that make another number, that is missing.
+    comparison: Comparison
+    value: PublishedValue
+    reading: dict[str, Any]  # the settings that tell the interpretation from others
+    cells: list[Cell]
+    bases: list[Cell]  # that a gain is taken over
+    stated: list[Statement]
 
-    Args:
-        suite: the suite, with its comparisons.
-        cells: all cells of the selection.
-        done: the finished ones with their metrics.
-        paper: the paper with the printed values.
-    """
-    measured, index = {cell.id: kept.metrics for cell, kept in done}, CellIndex(cells)
-    doubts = {cell.id: doubts_of(cell, kept) for cell, kept in done}
-    sound = {
-        k: {m: v for m, v in numbers.items() if m not in doubts[k]}
-        for k, numbers in measured.items()
-    }
-    known = {name for cell in cells[:1] for name in cell.metrics}
-    rows: list[Compared] = []
+    @property
+    def differences(self) -> list[str]:
+        """In what the cells depart from the published protocol."""
+        if not self.cells:
+            return []
+        return differences(self.cells[0], self.stated, self.comparison.metric)
+
+
+def pairings(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Iterator[Pairing]:
+    """Yield every published value that the suite speaks of, with its cells."""
+    index = CellIndex(cells)
     for comparison in suite.compare:
         artifact = paper.artifact(comparison.artifact)
         stated = stated_settings(suite, paper, artifact)
-        metrics = sound if comparison.gain_over or comparison.over else measured
         for value in artifact.values:
-            if is_spoken_of(value, comparison, known):
-                rows += _compare_value(value, comparison, suite, index, metrics, stated)
-    return [_with_doubts(row, doubts) for row in rows]
+            wanted = wanted_settings(value, comparison, suite)
+            if not _is_taken(value, comparison, cells):
+                continue
+            gain = comparison.gain_over
+            bases = index.where(wanted | gain) if gain else []
+            readings = _readings(index.where(wanted), {*wanted, "seed", comparison.over})
+            for reading, group in readings.items():
+                own = [b for c in group if (b := _base(c, bases)) is not None]
+                yield Pairing(comparison, value, dict(reading), group, own, stated)
+
+
+def compare(
+    suite: Suite, scale: str, cells: Sequence[Cell], done: Done, paper: Paper
+) -> list[Compared]:
+    """Return every published value that the suite speaks of, beside what was measured.
+
+    A number that means nothing is shown, with the reason, and not judged; where it would be one of
+    several that make another number, that is missing.
+
+    Args:
+        suite: the suite, with its comparisons.
+        scale: one of its scales.
+        cells: all cells of the selection.
+        done: the finished ones with their metrics.
+        paper: the paper with the published values.
+    """
+    measured = Measured(scale, cells, done)
+    metrics = {cell.id: kept.metrics for cell, kept in done}
+    doubts = {cell.id: doubts_of(cell, kept) for cell, kept in done}
+    pairs = list(pairings(suite, cells, paper))
+    rows = [_with_doubts(_compared(pair, measured, metrics), doubts) for pair in pairs]
+    layouts = {c.artifact: c.layout for c in reversed(suite.compare)}
+    bases = _layout_bases(rows, layouts)
+    return [
+        row if base is None else replace(row, gain=_gain(pair, pairs[base], measured))
+        for row, pair, base in zip(rows, pairs, bases, strict=True)
+    ]
+
+
+def _compared(
+    pair: Pairing, measured: Measured, metrics: Mapping[str, Mapping[str, float]]
+) -> Compared:
+    comparison, value, cells = pair.comparison, pair.value, pair.cells
+    gain, error = bool(comparison.gain_over), None
+    if gain:
+        estimate = difference(comparison.metric, [(cells, pair.bases)], measured) if cells else None
+        interval = estimate.interval() if estimate else None
+    else:
+        known = metrics if comparison.over is None else measured.metrics
+        numbers = seed_numbers(cells, comparison, known)
+        interval = t_interval(numbers) if numbers else None
+        if interval and comparison.over is None:
+            error = _test_error(interval, cells[0].step_of(comparison.metric))
+    of = (value.paper, comparison.artifact, comparison.metric, comparison.over)
+    allowed, faults = tolerance_of(*of, gain=gain), pair.differences
+    verdict, why = judge_value(
+        value.value,
+        allowed.of(value.std, value.value) + value.half_unit,
+        interval.widened(error) if interval and error else interval,
+        comparable=not faults,
+        nothing=allowed.nothing,
+    )
+    return Compared(
+        artifact=comparison.artifact,
+        row=value.row_settings,
+        metric=comparison.metric,
+        reading=comparison.reading,
+        reading_settings=pair.reading,
+        published=value,
+        measured=interval,
+        allowed=allowed,
+        reduced=_reduction(comparison),
+        differences=faults,
+        verdict=verdict,
+        why=why,
+        test_error=error,
+        cells=tuple(cell.id for cell in cells if cell.id in metrics),
+        bases=tuple(cell.id for cell in pair.bases if cell.id in metrics),
+        has_cells=bool(cells),
+    )
+
+
+def _test_error(interval: Interval, step: float | None) -> float | None:
+    """Return the binomial standard error of an accuracy on the test images that all seeds share.
+
+    None where it is small beside the seeds'.
+    """
+    if interval.low is None or interval.high is None or not step:
+        return None
+    share = min(max(interval.mean / 100, 0.0), 1.0)
+    error: float = 100 * (share * (1 - share) * step / 100) ** 0.5
+    return error if error > LARGE * (interval.high - interval.low) / 2 else None
 
 
 def _with_doubts(row: Compared, doubts: Mapping[str, Doubts]) -> Compared:
@@ -132,73 +238,84 @@ def _with_doubts(row: Compared, doubts: Mapping[str, Doubts]) -> Compared:
         return row
     judged = row.published.value is not None
     verdict = Verdict.NOT_COMPARABLE if judged else row.verdict
-    return replace(row, doubts=reasons, verdict=verdict)
+    return replace(row, doubts=reasons, verdict=verdict, why=None)
+
+
+def _gain(pair: Pairing, base: Pairing, measured: Measured) -> Interval | None:
+    if pair.comparison.over or pair.comparison.gain_over or not (pair.cells and base.cells):
+        return None
+    estimate = difference(pair.comparison.metric, [(pair.cells, base.cells)], measured)
+    return estimate.interval() if estimate else None
+
+
+def _layout_bases(
+    rows: Sequence[Compared], layouts: Mapping[str, Layout | None]
+) -> list[int | None]:
+    """Return where the row stands that each row's gain is taken over; None: it has none."""
+    groups: dict[tuple[str, str, str], list[int]] = {}
+    for i, row in enumerate(rows):
+        groups.setdefault((row.artifact, row.what, row.reading_text), []).append(i)
+    bases: list[int | None] = [None] * len(rows)
+    for (artifact, *_), places in groups.items():
+        layout = layouts[artifact]
+        if layout is None or layout.baseline is None:
+            continue
+        names = [*layout.rows, *([layout.columns] if layout.columns else [])]
+        points = [{k: rows[i].row.get(k) for k in names} for i in places]
+        for i, base in zip(places, gain_bases(points, layout.baseline), strict=True):
+            bases[i] = None if base is None else places[base]
+    return bases
+
+
+def gain_bases(points: Sequence[dict[str, Any]], over: Any) -> list[int | None]:
+    """Return where the point stands that differs from each one in having the value `over`.
+
+    None for points that have it themselves, and where there is no such point.
+    """
+    name = next((k for point in points for k, v in point.items() if v == over), None)
+    if over is None or name is None:
+        return [None] * len(points)
+    keys = [tuple(v for k, v in point.items() if k != name) for point in points]
+    at = {key: i for i, (key, p) in enumerate(zip(keys, points, strict=True)) if p[name] == over}
+    return [
+        None if point[name] == over else at.get(key)
+        for key, point in zip(keys, points, strict=True)
+    ]
 
 
 def cells_of_value(
     value: PublishedValue, comparison: Comparison, suite: Suite, index: CellIndex
 ) -> list[Cell]:
-    """Return the cells that belong to a printed value; none if the comparison leaves it out.
-
-    Args:
-        value: the printed value.
-        comparison: the block of the suite that says which cells belong to which rows.
-        suite: the suite.
-        index: the cells to look among.
-    """
-    known = {name for cell in index.cells[:1] for name in cell.metrics}
-    if not is_spoken_of(value, comparison, known):
+    """Return the cells that belong to a published value; none if the comparison leaves it out."""
+    if not _is_taken(value, comparison, index.cells):
         return []
     return index.where(wanted_settings(value, comparison, suite))
 
 
-def _compare_value(
-    value: PublishedValue,
-    comparison: Comparison,
-    suite: Suite,
-    index: CellIndex,
-    metrics: dict[str, dict[str, float]],
-    stated: list[Statement],
-) -> list[Compared]:
-    """Return one row per reading of the cells that belong to the printed value."""
-    wanted = wanted_settings(value, comparison, suite)
-    matching = index.where(wanted)
-    gain = bool(comparison.gain_over)
-    bases = index.where(wanted | comparison.gain_over) if gain else []
-    of = (value.paper, comparison.artifact, comparison.metric, comparison.over)
-    allowed = tolerance_of(*of, gain=gain)
-    result = []
-    for reading, group in _readings(matching, {*wanted, "seed", comparison.over}).items():
-        settings = dict(reading)
-        numbers = numbers_of_seeds(group, comparison, metrics, bases)
-        measured, covers = interval_of(numbers, group, comparison)
-        faults = differences(group[0], stated, comparison.metric) if group else []
-        result.append(
-            Compared(
-                artifact=comparison.artifact,
-                row=value.row_settings,
-                metric=comparison.metric,
-                reading=comparison.reading,
-                reading_settings=settings,
-                published=value,
-                measured=measured,
-                allowed=allowed,
-                reduced=_reduction(comparison),
-                differences=faults,
-                verdict=judge_value(
-                    value.value,
-                    value.half_unit,
-                    allowed.of(value.std, value.value),
-                    measured,
-                    comparable=not faults,
-                    nothing=allowed.nothing,
-                ),
-                covers=covers,
-                cells=tuple(cell.id for cell in group if cell.id in metrics),
-                has_cells=bool(group),
-            )
-        )
-    return result
+def base_of(
+    cell: Cell, value: PublishedValue, comparison: Comparison, suite: Suite, index: CellIndex
+) -> Cell | None:
+    """Return the cell whose metric a gain is taken over, None where none or several could be.
+
+    It has the same seed, the row's settings but for those of `gain_over`, and agrees with `cell`
+    in what else varies among such cells.
+    """
+    wanted = wanted_settings(value, comparison, suite) | comparison.gain_over
+    return _base(cell, index.where(wanted))
+
+
+def _base(cell: Cell, bases: Sequence[Cell]) -> Cell | None:
+    of_seed = [base for base in bases if base.seed == cell.seed]
+    varied = {
+        k: v for k, v in cell.settings.items() if len({b.settings.get(k) for b in of_seed}) > 1
+    }
+    alike = [base for base in of_seed if all(base.settings.get(k) == v for k, v in varied.items())]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _is_taken(value: PublishedValue, comparison: Comparison, cells: Sequence[Cell]) -> bool:
+    known = {name for cell in cells[:1] for name in cell.metrics}
+    return is_spoken_of(value, comparison, known)
 
 
 def _readings(
@@ -215,18 +332,50 @@ def _readings(
     ]
     groups: dict[tuple[tuple[str, Any], ...], list[Cell]] = {}
     for cell in cells:
-        groups.setdefault(tuple((name, cell.settings.get(name)) for name in varied), []).append(
-            cell
-        )
+        key = tuple((name, cell.settings.get(name)) for name in varied)
+        groups.setdefault(key, []).append(cell)
     return groups
 
 
 def _reduction(comparison: Comparison) -> str:
     if comparison.argmax:
         return f"{comparison.argmax} of the largest"
-    if comparison.gain_over:
-        over = ", ".join(
-            f"{k} {'not used' if v is None else v}" for k, v in comparison.gain_over.items()
-        )
+    if gain := comparison.gain_over:
+        over = ", ".join(f"{k} {'not used' if v is None else v}" for k, v in gain.items())
         return f"gain over {over} of"
     return f"standard deviation over {comparison.std_over} of" if comparison.std_over else ""
+
+
+def departures_of_scale(suite: Suite, cells: Sequence[Cell], paper: Paper) -> list[str]:
+    """Return each departure from what the paper states, once.
+
+    Of the cells that published values are compared with; of an artifact without such a cell, a
+    figure for instance, those of the cell with the fewest. An artifact on data that no cell has is
+    left out where cells have the data of another.
+    """
+    texts, with_cells = set[str](), set[str]()
+    for pair in pairings(suite, cells, paper):
+        of = ", ".join(f"{k} {v}" for k, v in pair.reading.items() if v is not None)
+        texts |= {f"{of}: {text}" if of else text for text in pair.differences}
+        with_cells |= {pair.comparison.artifact} if pair.cells else set()
+    stated = {
+        name: stated_settings(suite, paper, paper.artifact(name)) for name in suite.reproduces
+    }
+    has_data = {name: _has_data(cells, statements) for name, statements in stated.items()}
+    left_out = {
+        name for name, has in has_data.items() if has is False and True in has_data.values()
+    }
+    for name in stated.keys() - with_cells - left_out if cells else ():
+        fewest = min((differences(cell, stated[name]) for cell in cells), key=len)
+        texts |= set(fewest)
+    return sorted(texts)
+
+
+def _has_data(cells: Sequence[Cell], statements: Sequence[Statement]) -> bool | None:
+    """Return whether any cell has the data set that is stated of it; None: none is stated."""
+    pairs = []
+    for cell in cells:
+        known = facts(cell)
+        if name := stated_of(known, statements).get("dataset"):
+            pairs.append((known.get("dataset"), name))
+    return any(agrees(mine, name) for mine, name in pairs) if pairs else None

@@ -1,35 +1,157 @@
-"""Printed effects beside measured ones: where values cannot be compared, their differences are.
+"""Published effects beside measured ones: where values cannot be compared, their differences are.
 
-The rows of a paper's table have partners (`bench/suites/printed_effects.py`). The same contrast is
-formed of the cells of a scale, by the checks that claims are judged with: one effect for each group
-of cells that agree in all else. Which settings of a reduced scale stand for those of the paper says
-`counterparts.py`. An effect at other values is shown too, without a printed one.
+The rows of a paper's table have partners (`bench/suites/printed_effects.py`). The same difference
+is formed of the cells of a scale: one effect for each group of cells that agree in all else. An
+effect gets a verdict only beside numbers on the same data set; what was measured on another one is
+listed by itself. An effect at values that the paper does not print is shown without a verdict.
+
+A reduced scale that has a published value of a setting has it as it is. Else one of two rules
+holds, and what stands for what is reported wherever the number is:
+
+- the scale has one value of the setting, which stands for all. One of the suite's own values does
+  not, unless a shared scale brings it: a scale without label noise leaves out the runs with noise,
+  it does not stand for them;
+- it has as many numbers as the paper's rows, which correspond by size: 10 and 20 epochs to 100 and
+  200, K = 16 and 126 to 16 and 256.
+
+A published value without a counterpart is not measured at the scale.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
+from types import MappingProxyType
 from typing import Any
 
-from bench.analysis.counterparts import Counterparts
-from bench.analysis.effects import telling_settings
+from bench.analysis.contrasts import Known, difference, groups_among, telling_settings
+from bench.analysis.grounds import Footing
 from bench.analysis.measured import Measured
-from bench.analysis.measured_effects import DETECTED, MeasuredEffect, measured_effects
-from bench.analysis.outcomes import Outcome, outcome_of
 from bench.analysis.room import Rooms
-from bench.analysis.statistics import LEVEL, Interval
+from bench.analysis.statistics import LEVEL, Estimate, Interval
+from bench.analysis.verdicts import Verdict, judge_effect
 from bench.cells.cell import Cell
-from bench.papers.reader import Paper
+from bench.papers.reader import Paper, Statement
 from bench.results.reader import Done
 from bench.suites.axis_values import axis_values
+from bench.suites.checks import Exceeds, Where
+from bench.suites.facts import facts
 from bench.suites.printed_effects import PrintedEffect, printed_effects, printed_points
 from bench.suites.printed_rows import wanted_settings
-from bench.suites.suite import Scale, Settings, Suite
+from bench.suites.protocol import stated_of, stated_settings
+from bench.suites.suite import Scalar, Scale, Settings, Suite
 from bench.text import value_text
+
+Json = dict[str, Any]
+Values = set[Scalar]
+
+
+class Counterparts:
+    """The counterparts of one artifact's settings at a scale."""
+
+    def __init__(
+        self,
+        artifact: Sequence[Settings],
+        suite: Sequence[Settings],
+        cells: Sequence[dict[str, Any]],
+        in_row: Mapping[str, Values] = MappingProxyType({}),
+    ) -> None:
+        """Look up which values there are.
+
+        Args:
+            artifact: the settings of its printed rows that have effects, and of their partners.
+            suite: those of all artifacts of the suite, which share the scale's axes.
+            cells: the settings of the scale's cells; none where nothing may stand for another.
+            in_row: by setting, the suite's own values, which stand for themselves alone.
+        """
+        self._of = {
+            name: _pairs(
+                _values(name, artifact),
+                _values(name, suite),
+                _values(name, cells),
+                in_row.get(name, set()),
+            )
+            for name in {name for row in artifact for name in row}
+        }
+
+    def of(self, settings: Settings) -> Settings:
+        """Return the settings of the scale's cells; a value without a counterpart stays."""
+        return {n: self._of[n].get(v, v) if n in self._of else v for n, v in settings.items()}
+
+
+def _pairs(
+    here: Values, everywhere: Values, measured: Values, in_row: Values
+) -> dict[Scalar, Scalar]:
+    """Return the counterparts of printed values: of an artifact's alone, or of all."""
+    if len(measured) == 1 and not (here | in_row) & measured:
+        return dict.fromkeys(here, *measured)
+    if not _are_numbers(everywhere | measured) or len(everywhere) != len(measured):
+        return {}
+    pairs = dict(zip(sorted(everywhere), sorted(measured), strict=True))  # type: ignore[type-var]
+    return pairs if all(pairs[value] == value for value in everywhere & measured) else {}
+
+
+def _are_numbers(values: Values) -> bool:
+    return all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+
+
+def _values(name: str, rows: Iterable[dict[str, Any]]) -> Values:
+    return {row[name] for row in rows if row.get(name) is not None}
+
+
+@dataclass(frozen=True)
+class MeasuredEffect:
+    """Two groups of cells that are alike but for the settings of their sides, and their seeds."""
+
+    key: Known  # what tells it from the other effects of the same sides
+    settings: Known  # those of the cells that the effect is of
+    data: str | None  # the data set
+    estimate: Estimate | None  # None where no seed of both is finished
+    why: str | None  # it says nothing
+    cells: tuple[str, ...]  # their ids
+    done: tuple[str, ...]  # the ids of the finished ones
+
+
+def measured_effects(
+    metric: str, side: Where, base: Where, measured: Measured
+) -> list[MeasuredEffect]:
+    """Return how far cells with some settings lie above cells with others, group by group.
+
+    Each group is estimated by itself, from the seeds that it has: other groups may be unfinished.
+
+    Args:
+        metric: of the cells.
+        side: settings of the cells on one side.
+        base: settings of those on the other; a cell on both sides leaves no effect.
+        measured: the cells of a suite at a scale, and the finished ones among them.
+    """
+    check = Exceeds(check="exceeds", metric=metric, where=side, than=base)
+    groups = groups_among(check, measured.index)
+    if any({c.id for c in ours} & {c.id for c in theirs} for ours, theirs in groups.values()):
+        return []
+    return [_measured_effect(check, *group, measured) for group in groups.items()]
+
+
+def _measured_effect(
+    check: Exceeds, key: Any, sides: list[list[Cell]], measured: Measured
+) -> MeasuredEffect:
+    ours, theirs = sides
+    estimate = difference(check.metric, [(ours, theirs)], measured)
+    ids = [cell.id for side in sides for cell in side]
+    done = [name for name in ids if check.metric in measured.metrics.get(name, {})]
+    why = None
+    if estimate is not None:
+        finished = [[cell for cell in side if cell.id in done] for side in sides]
+        narrow = check.model_copy(
+            update={"where": check.where | dict(key), "than": (check.than or {}) | dict(key)}
+        )
+        why = Footing(narrow, finished, measured).grounds(estimate.smallest_effect).in_words
+    data = facts(ours[0]).get("dataset")
+    return MeasuredEffect(dict(key), ours[0].known, data, estimate, why, tuple(ids), tuple(done))
 
 
 @dataclass(frozen=True)
 class ComparedEffect:
-    """One effect at a scale: printed, measured, or both."""
+    """One effect at a scale: published, measured, or both."""
 
     paper: str
     artifact: str
@@ -42,11 +164,15 @@ class ComparedEffect:
     printed: PrintedEffect | None
     measured: Interval | None = None
     smallest_effect: float | None = None  # whose interval would exclude 0 four times in five
-    replaced: tuple[
-        str, ...
-    ] = ()  # settings of the printed row that the scale has another value of
+    replaced: tuple[str, ...] = ()  # settings of the published row in whose place others stand
     cells: tuple[str, ...] = ()  # the ids of those that were measured
     why: str | None = None  # it says nothing
+    data: tuple[str | None, str | None] = (None, None)  # published on, and measured on
+
+    @property
+    def on_other_data(self) -> bool:
+        """Whether it was measured on another data set than the published numbers."""
+        return self.measured is not None and self.data[0] != self.data[1]
 
     @property
     def contrast(self) -> str:
@@ -64,21 +190,26 @@ class ComparedEffect:
         return " over ".join(texts)
 
     @property
-    def outcome(self) -> Outcome | None:
-        """What the two numbers say together; None without a printed one."""
+    def judged(self) -> tuple[Verdict | None, str | None]:
+        """The verdict with its reason; None without a published effect on the same data."""
+        if self.printed is None or self.on_other_data:
+            return None, self.why
         if self.why is not None:
-            return Outcome.NOT_JUDGED
-        if self.printed is None:
-            return None
-        if self.measured is None:
-            return Outcome.NOT_MEASURED
-        return outcome_of(self.printed.number, self.printed.half_unit, self.measured)
+            return Verdict.CANNOT_TELL, self.why
+        return judge_effect(self.printed.number, self.printed.half_unit, self.measured)
 
-    def record(self) -> dict[str, Any]:
+    @property
+    def verdict(self) -> Verdict | None:
+        """What the two numbers say together."""
+        return self.judged[0]
+
+    def record(self) -> Json:
         """Return the row of `bench compare --effects --json`."""
-        m, printed = self.measured, self.printed
+        m, (verdict, why) = self.measured, self.judged
+        printed = None if self.on_other_data else self.printed
         return {
             "artifact": f"{self.paper}/{self.artifact}",
+            "artifacts": [f"{self.paper}/{self.artifact}"],
             "row": printed.value.row_settings if printed else None,
             "scale": self.scale,
             "metric": self.stand_in or self.metric,
@@ -86,6 +217,8 @@ class ComparedEffect:
             "of": self.of,
             "over": self.over,
             "at": self.at,
+            "data": self.data[1] if m else self.data[0],
+            "on_other_data": self.on_other_data,
             "published": printed.number if printed else None,
             "measured": m.mean if m else None,
             "low": m.low if m else None,
@@ -94,10 +227,39 @@ class ComparedEffect:
             "n": m.n if m else 0,
             "smallest_effect": self.smallest_effect,
             "replaced": list(self.replaced),
-            "outcome": str(self.outcome) if self.outcome else None,
-            "why": self.why,
+            "verdict": str(verdict) if verdict else None,
+            "why": why,
             "cells": list(self.cells),
         }
+
+
+@dataclass(frozen=True)
+class OtherEffect:
+    """An effect that was measured on another data set than the published numbers it relates to."""
+
+    effect: ComparedEffect
+    artifacts: tuple[str, ...]  # of the suite, with effects of the same contrast
+
+    def record(self) -> Json:
+        """Return its row of `bench compare --effects --json`: without artifact and verdict."""
+        names = [f"{self.effect.paper}/{name}" for name in self.artifacts]
+        return self.effect.record() | {"artifact": None, "artifacts": names, "replaced": []}
+
+
+def on_other_data(effects: Iterable[ComparedEffect]) -> list[OtherEffect]:
+    """Return the effects that were measured on another data set than published ones.
+
+    Each stands once, with the artifacts whose numbers it cannot be compared with.
+    """
+    found: dict[tuple[str, tuple[str, ...]], list[ComparedEffect]] = {}
+    for effect in effects:
+        if effect.on_other_data:
+            key = effect.stand_in or effect.metric, effect.cells
+            found.setdefault(key, []).append(effect)
+    return [
+        OtherEffect(own[0], tuple(dict.fromkeys(effect.artifact for effect in own)))
+        for key, own in found.items()
+    ]
 
 
 def compare_effects(
@@ -108,9 +270,10 @@ def compare_effects(
     paper: Paper,
     rooms: Rooms | None = None,
 ) -> list[ComparedEffect]:
-    """Return the effects of the suite's printed rows beside those that a scale measures.
+    """Return the effects of the suite's published rows beside those that a scale measures.
 
-    Those of one artifact, metric and contrast stand together.
+    Those of one artifact, metric and contrast stand together. What was measured on another data set
+    is among them; `same_data` and `on_other_data` tell the two apart.
 
     Args:
         suite: the suite.
@@ -125,21 +288,34 @@ def compare_effects(
     for effect in printed:
         c = effect.comparison
         families.setdefault(repr((c.artifact, c.metric, c.where, effect.of)), []).append(effect)
-    measured, is_reduced = (
-        Measured(scale, cells, done, rooms),
-        suite.scales[scale].protocol == "reduced",
-    )
-    known = [cell.known for cell in cells] if is_reduced else []
-    shared = suite.scales[scale].shared
-    fixed = {name: values for name, values in axis_values(suite).items() if name not in shared}
+    measured, of_scale = Measured(scale, cells, done, rooms), suite.scales[scale]
+    known = [cell.known for cell in cells] if of_scale.protocol == "reduced" else []
+    fixed = {n: values for n, values in axis_values(suite).items() if n not in of_scale.shared}
     rows_of = _printed_settings(suite, paper, printed)
     rows: list[ComparedEffect] = []
     for family in families.values():
-        row_settings = rows_of[family[0].comparison.artifact]
+        artifact = paper.artifact(family[0].comparison.artifact)
         every = [settings for part in rows_of.values() for settings in part]
-        counterparts = Counterparts(row_settings, every, known, fixed)
-        rows += _Family(suite.scales[scale], measured, family, counterparts).compared()
+        counterparts = Counterparts(rows_of[artifact.id], every, known, fixed)
+        stated = stated_settings(suite, paper, artifact)
+        rows += _Family(of_scale, measured, family, counterparts, stated).compared()
     return rows
+
+
+def same_data(effects: Iterable[ComparedEffect]) -> list[ComparedEffect]:
+    """Return effects as their artifacts show them: what is measured on other data is not measured.
+
+    A published effect stands once, measured or not.
+    """
+    rows: list[ComparedEffect] = []
+    for effect in effects:
+        if not effect.on_other_data:
+            rows.append(effect)
+        elif effect.printed is not None:
+            missing = {"measured": None, "smallest_effect": None, "cells": (), "why": None}
+            at = {n: v for n, v in effect.printed.settings.items() if n not in effect.printed.over}
+            rows.append(replace(effect, **missing, at=at, replaced=()))  # type: ignore[arg-type]
+    return [row for i, row in enumerate(rows) if row.measured or row not in rows[:i]]
 
 
 def _printed_settings(
@@ -160,7 +336,7 @@ def _printed_settings(
 
 
 class _Family:
-    """Printed effects of one contrast in one artifact, and the effects that a scale has of it."""
+    """Published effects of one contrast in one artifact, and the effects that a scale has of it."""
 
     def __init__(
         self,
@@ -168,16 +344,18 @@ class _Family:
         measured: Measured,
         printed: Sequence[PrintedEffect],
         counterparts: Counterparts,
+        stated: Sequence[Statement],
     ) -> None:
         """Take effects that share artifact, metric, the cells looked at and the two sides."""
         self.measured, self.printed, self.counterparts = measured, printed, counterparts
+        self.stated = stated
         metric = printed[0].comparison.metric
         self.no_verdict = scale.no_verdict
         self.stand_in = scale.stand_in.metrics.get(metric) if scale.stand_in else None
         self.metric = self.stand_in or metric
 
     def compared(self) -> list[ComparedEffect]:
-        """Return each printed effect with those measured of it, then those measured alone."""
+        """Return each published effect with those measured of it, then those measured alone."""
         rows: list[ComparedEffect] = []
         taken: list[MeasuredEffect] = []
         for printed in self.printed:
@@ -185,7 +363,7 @@ class _Family:
             if len(effects) > 1 and self._is_one_of_several(printed):
                 effects = []  # nothing says which row they belong to
             at = {n: v for n, v in printed.settings.items() if n not in printed.over}
-            if len(effects) > 1:  # readings of the row
+            if len(effects) > 1:  # interpretations of the row
                 rows += [
                     self._row(printed, apart | at, group)
                     for apart, group in zip(_telling(effects), effects, strict=True)
@@ -196,7 +374,7 @@ class _Family:
         return rows + self._alone(taken)
 
     def _is_one_of_several(self, printed: PrintedEffect) -> bool:
-        """Whether other printed rows have the same counterpart."""
+        """Whether other published rows have the same counterpart."""
         side = self.counterparts.of(printed.settings)
         return sum(self.counterparts.of(other.settings) == side for other in self.printed) > 1
 
@@ -227,14 +405,10 @@ class _Family:
         ]
 
     def _row(
-        self,
-        printed: PrintedEffect | None,
-        at: Settings,
-        group: MeasuredEffect | None = None,
+        self, printed: PrintedEffect | None, at: Settings, group: MeasuredEffect | None = None
     ) -> ComparedEffect:
         first = self.printed[0]
         estimate = group.estimate if group else None
-        why = (group.grounds.in_words or self.no_verdict) if group and estimate else None
         return ComparedEffect(
             paper=first.value.paper,
             artifact=first.comparison.artifact,
@@ -245,15 +419,28 @@ class _Family:
             over=first.over,
             at=at,
             printed=printed,
-            measured=estimate.interval(LEVEL) if estimate else None,
-            smallest_effect=estimate.smallest_effect(DETECTED) if estimate else None,
+            measured=estimate.interval() if estimate else None,
+            smallest_effect=estimate.smallest_effect if estimate else None,
             replaced=self._replaced(printed) if printed and group else (),
             cells=group.done if group else (),
-            why=why,
+            why=(group.why or self.no_verdict) if group and estimate else None,
+            data=self._data(printed or first, group),
         )
 
+    def _data(
+        self, printed: PrintedEffect, group: MeasuredEffect | None
+    ) -> tuple[str | None, str | None]:
+        """Return the data sets that an effect was published on and measured on."""
+        stated = printed.settings.get("dataset") or stated_of(printed.settings, self.stated).get(
+            "dataset"
+        )
+        mine = group.data if group else None
+        if isinstance(stated, list):
+            stated = mine if mine in stated else stated[0]
+        return (None if stated is None else str(stated)), mine
+
     def _replaced(self, printed: PrintedEffect) -> tuple[str, ...]:
-        """Return which settings of the scale stand for which of the printed rows."""
+        """Return which settings of the scale stand for which of the published rows."""
         replaced: dict[str, None] = {}
         for wanted in (printed.settings, printed.over):
             for name, value in self.counterparts.of(wanted).items():
@@ -264,3 +451,48 @@ class _Family:
 
 def _telling(effects: Sequence[MeasuredEffect]) -> list[Settings]:
     return telling_settings([(effect.settings, effect.key) for effect in effects])
+
+
+def shown_effects(effects: Iterable[ComparedEffect]) -> list[ComparedEffect]:
+    """Return the measured effects of an artifact, and each published one that no scale measures.
+
+    Nothing where none is measured. Scales of one published effect stand together.
+    """
+    groups: dict[tuple[str, str], list[ComparedEffect]] = {}
+    for effect in effects:
+        groups.setdefault((effect.metric, effect.contrast), []).append(effect)
+    rows: list[ComparedEffect] = []
+    for alike in groups.values():
+        measured = [row for row in alike if row.measured]
+        places = {_key(row) for row in measured}
+        missing: dict[str, ComparedEffect] = {}
+        for row in alike:
+            if _key(row) not in places:
+                missing.setdefault(_key(row), row)
+        rows += _ordered([*measured, *missing.values()])
+    return rows if any(row.measured for row in rows) else []
+
+
+def varied_settings(rows: Sequence[ComparedEffect]) -> list[str]:
+    """Return the settings that tell the rows apart."""
+    names = dict.fromkeys(name for row in rows for name in row.at)
+    known = {name: {repr(row.at[name]) for row in rows if name in row.at} for name in names}
+    return [name for name, values in known.items() if len(values) > 1]
+
+
+def _key(row: ComparedEffect) -> str:
+    return repr(sorted(row.at.items()))
+
+
+def _ordered(rows: Sequence[ComparedEffect]) -> list[ComparedEffect]:
+    """Return the rows by their settings: numbers by size, words in their order."""
+    names = varied_settings(rows)
+    words = list(dict.fromkeys(repr(row.at.get(name)) for name in names for row in rows))
+
+    def sort_key(row: ComparedEffect) -> list[tuple[float, int]]:
+        values = [row.at.get(name) for name in names]
+        return [
+            (v, -1) if isinstance(v, int | float) else (inf, words.index(repr(v))) for v in values
+        ]
+
+    return sorted(rows, key=sort_key)

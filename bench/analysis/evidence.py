@@ -4,15 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from bench.analysis.claims import judge_claims
-from bench.analysis.compare import Compared, compare
-from bench.analysis.compared_effects import ComparedEffect, compare_effects
-from bench.analysis.departures import departures_of_scale
-from bench.analysis.judged import ClaimVerdict, Judged, whole_verdict
+from bench.analysis.claims import Judged, judge_claims
+from bench.analysis.compare import Compared, compare, departures_of_scale
+from bench.analysis.compared_effects import (
+    ComparedEffect,
+    OtherEffect,
+    compare_effects,
+    on_other_data,
+    same_data,
+)
 from bench.analysis.room import Rooms
 from bench.cells.baseline import Baseline, baselines_among, without_baselines
 from bench.cells.cell import Cell
-from bench.papers.reader import Claim, Paper
+from bench.papers.reader import Paper
 from bench.results.reader import Done, Results
 from bench.suites.stand_in import with_stand_ins
 from bench.suites.suite import Suite
@@ -33,16 +37,26 @@ class Evidence:
 
     @cached_property
     def compared(self) -> list[Compared]:
-        """Printed values beside measured ones."""
-        rows = compare(self.suite, self.cells, self.done, self.paper)
+        """Published values beside measured ones."""
+        rows = compare(self.suite, self.scale, self.cells, self.done, self.paper)
         return _with_room(rows, self.cells, self.rooms)
 
     @cached_property
-    def effects(self) -> list[ComparedEffect]:
-        """Printed effects beside measured ones."""
+    def all_effects(self) -> list[ComparedEffect]:
+        """Published effects beside measured ones, those on other data among them."""
         return compare_effects(
             self.suite, self.scale, self.cells, self.done, self.paper, self.rooms
         )
+
+    @property
+    def effects(self) -> list[ComparedEffect]:
+        """Published effects, and those measured on the same data sets."""
+        return same_data(self.all_effects)
+
+    @property
+    def other_data(self) -> list[OtherEffect]:
+        """Effects measured on other data sets than published ones: without verdicts."""
+        return on_other_data(self.all_effects)
 
     @cached_property
     def judged(self) -> list[Judged]:
@@ -64,7 +78,7 @@ class Evidence:
     @property
     def departures(self) -> list[str]:
         """In what the cells depart from what the paper states."""
-        return departures_of_scale(self.suite, self.cells, self.paper, self.compared)
+        return departures_of_scale(self.suite, self.cells, self.paper)
 
 
 def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: Results) -> Evidence:
@@ -101,10 +115,3 @@ def _with_room(rows: Sequence[Compared], cells: Sequence[Cell], rooms: Rooms) ->
         else row
         for row in rows
     ]
-
-
-def by_claim(judged: Sequence[Judged]) -> list[tuple[Claim, ClaimVerdict, list[Judged]]]:
-    """Return each claim with the verdict on it as a whole and its checks."""
-    claims = {j.claim.id: j.claim for j in judged}
-    rows = {name: [j for j in judged if j.claim.id == name] for name in claims}
-    return [(claim, whole_verdict(rows[name]), rows[name]) for name, claim in claims.items()]

@@ -1,7 +1,7 @@
 """What a check on an accuracy stands on: sides that learned, and room between floor and ceiling.
 
-Where either is absent nothing can be said of the sentence, whatever the numbers are. A side is
-judged as a family: by the mean of its cells along the check's axis, for a sentence may speak of a
+Where either is absent nothing can be said of the claim, whatever the numbers are. A side is
+judged as a family: by the mean of its cells along the check's axis, for a claim may speak of a
 temperature or a number of negatives that ruins one end of it. Whether it learned is a matter of its
 own cells alone: of their lead over the floor, and of how small a lead their seeds let one see.
 """
@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
-from bench.analysis.effects import cells_named, sides_of
-from bench.analysis.estimates import lead_of
+from bench.analysis.contrasts import cells_named, lead_of
 from bench.analysis.measured import Measured
 from bench.analysis.room import Room
-from bench.analysis.statistics import ERROR
 from bench.cells.cell import Cell
 from bench.cells.groups import without_followers
 from bench.suites.checks import Check, Where
@@ -83,9 +81,7 @@ class Footing:
             return Grounds(missing=True)
         if not self._rooms:
             return Grounds()
-        at = self._check.at
-        # What is read of a history need not be in percent.
-        least = 0.0 if at is not None and at.reaches is not None else seen or 0.0
+        least = seen or 0.0
         narrowest = min(self._rooms, key=lambda room: room.room)
         needed, cramped = least + LEFT, None
         if narrowest.room < needed:
@@ -100,7 +96,7 @@ class Footing:
         """Of each side that did not learn: that, with the numbers."""
         if self._check.may_collapse:
             return ()
-        sides = zip(sides_of(self._check), self._sides, strict=True)
+        sides = zip(self._check.sides, self._sides, strict=True)
         return tuple(told for where, side in sides if (told := self._not_learned(where, side)))
 
     def _not_learned(self, where: Where, side: Sequence[Cell]) -> str | None:
@@ -111,18 +107,18 @@ class Footing:
         lead = lead_of(self._check, measured, side, {name: r.floor for name, r in rooms.items()})
         if lead is None:
             return None
-        least = lead.smallest_effect(ERROR) or 0.0
+        least = lead.smallest_effect or 0.0
         if lead.mean > least:
             return None
         floor = fmean(room.floor for room in rooms.values())
         names = " or ".join(dict.fromkeys(room.floor_is for room in rooms.values()))
-        sentence = (
+        told = (
             f"{_family(self._check, where, side, measured)} did not learn here: "
             f"{metric_words(metric)} {floor + lead.mean:.1f}, {names} {floor:.1f}"
         )
         if lead.mean <= 0:
-            return sentence
-        return f"{sentence}; a lead this small is not detectable, {least:.2g} would be"
+            return told
+        return f"{told}; a lead this small is not detectable, {least:.2g} would be"
 
 
 def _family(check: Check, where: Where, side: Sequence[Cell], measured: Measured) -> str:

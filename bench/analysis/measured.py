@@ -1,22 +1,76 @@
-"""The finished cells of a suite at a scale, as the checks of claims read them."""
+"""The finished cells of a suite at a scale: one number per seed, and how far seeds spread.
+
+How the spread of seeds is estimated is fixed beforehand in one table, `spread.yaml`, from other
+seeds. What the judged seeds refute of it (that points share one spread) is not kept up.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from functools import cached_property
-from statistics import fmean
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from math import log2
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Literal
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+from scipy.special import chdtrc
 
 from bench.analysis.doubts import believed
 from bench.analysis.room import Rooms
-from bench.analysis.spread import Spread, spread_of, unequal_spread
 from bench.analysis.statistics import How, Pools, pooled
-from bench.analysis.train_times import train_times
 from bench.cells.cell import Cell
 from bench.cells.groups import CellIndex
+from bench.errors import PublishedError
+from bench.files.validation_errors import explain
+from bench.files.yaml_file import load_yaml
+from bench.record import Record
 from bench.results.reader import Done, Finished, History
-from bench.suites.checks import At, Below, Check
+from bench.suites.checks import At, Check
+from bench.suites.suite import Comparison
 
 Metrics = dict[str, dict[str, float]]  # by cell id
+
+SPREAD = Path(__file__).parent / "spread.yaml"
+UNEQUAL = 0.01  # how often points of one spread may be taken for points of several
+
+TRAIN_TIME = "log2_train_hours"
+HOUR_S = 3600
+MACHINE = (
+    "trained.machine.system", "trained.machine.processor", "trained.machine.cores",
+    "trained.device", "trained.threads", "trained.ranks", "trained.step", "device_name", "packed",
+)  # fmt: skip
+"""What must be alike for times to be compared."""
+
+
+class Spread(Record):
+    """How the spread of seeds is estimated for some metrics of an experiment at a scale."""
+
+    experiment: str
+    scale: str
+    metrics: list[str]
+    how: Literal["paired", "pooled"]
+    apart: list[str] = []  # settings in which cells must agree to share a variance
+    why: str
+
+    def name(self, cell: Cell) -> Hashable:
+        """Return the name that cells which share a variance have in common."""
+        return tuple(cell.known.get(name) for name in self.apart)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How the standard error of a contrast is estimated."""
+
+    how: How = "separate"
+    pools: Pools = field(default_factory=dict)
+    spread: Spread | None = None
+
+    def alike(self, cell: Cell) -> Hashable:
+        """Return what names the cells that share the cell's variance; None: it shares none."""
+        return self.spread.name(cell) if self.spread and self.how == "pooled" else None
 
 
 class Measured:
@@ -25,10 +79,7 @@ class Measured:
     def __init__(
         self, scale: str, cells: Sequence[Cell], done: Done, rooms: Rooms | None = None
     ) -> None:
-        """Name the cells; `done` are those of them that are finished. No rooms: none is known.
-
-        Numbers that mean nothing are left out.
-        """
+        """Name the cells and the finished ones; leave out numbers that mean nothing."""
         self.scale, self.cells, self.rooms = scale, cells, rooms or Rooms()
         self.finished: dict[str, Finished] = {c.id: kept for c, kept in believed(done)}
         times = train_times(self.finished)
@@ -53,34 +104,34 @@ class Measured:
         }
         return {k: {} if number is None else {check.metric: number} for k, number in values.items()}
 
-    def how(self, check: Check, needed: Sequence[Cell]) -> How:
-        """Return how the spread of the check's effects is estimated."""
-        spread = self._spread(check, needed)
-        return "separate" if spread is None else spread.how
+    def noise(self, metric: str, cells: Sequence[Cell]) -> Noise:
+        """Return how the standard error of a contrast of these cells is estimated.
 
-    def alike(self, cell: Cell, check: Check) -> Hashable:
-        """Return what names the cells that share the cell's variance; None: it shares none."""
-        spread = self._spread(check, [cell])
-        return None if spread is None or spread.how != "pooled" else self._name(cell, spread)
-
-    def pools(self, check: Check, needed: Sequence[Cell]) -> Pools:
-        """Return the shared variances of the check's metric, over all cells of the scale.
-
-        None where the seeds of the cells refute that they share one.
+        A variance is shared over all cells of the scale, unless their seeds refute that.
         """
-        spread = self._spread(check, needed)
-        if spread is None or spread.how != "pooled":
-            return {}
-        if check.metric not in self._pools:
-            self._pools[check.metric] = self._pooled(check.metric, spread)
-        return self._pools[check.metric]
+        experiments = {cell.experiment for cell in cells}
+        if len(experiments) != 1:
+            return Noise()
+        spread = spread_of(experiments.pop(), self.scale, metric)
+        if spread is None:
+            return Noise()
+        if spread.how != "pooled":
+            return Noise(spread.how)
+        if metric not in self._pools:
+            self._pools[metric] = self._pooled(metric, spread)
+        return Noise(spread.how, self._pools[metric], spread)
+
+    def noise_of(self, check: Check, cells: Sequence[Cell]) -> Noise:
+        """Return the same for a check; numbers of a history or of two metrics share nothing."""
+        plain = check.at is None and len(check.metrics) == 1
+        return self.noise(check.metric, cells) if plain else Noise()
 
     def _pooled(self, metric: str, spread: Spread) -> Pools:
         points: dict[Hashable, dict[Hashable, list[float]]] = {}
         for cell in self.cells:
             number = self.metrics.get(cell.id, {}).get(metric)
             if number is not None and cell.experiment == spread.experiment:
-                alike = points.setdefault(self._name(cell, spread), {})
+                alike = points.setdefault(spread.name(cell), {})
                 alike.setdefault(cell.but_seed, []).append(number)
         step = max((cell.step_of(metric) or 0.0 for cell in self.cells), default=0.0)
         variances = {
@@ -90,34 +141,123 @@ class Measured:
         }
         return {name: v for name, v in variances.items() if v is not None}
 
-    def _spread(self, check: Check, needed: Sequence[Cell]) -> Spread | None:
-        if check.at is not None or isinstance(check, Below):  # numbers with a spread of their own
-            return None
-        experiments = {cell.experiment for cell in needed}
-        if len(experiments) != 1:
-            return None
-        return spread_of(experiments.pop(), self.scale, check.metric)
-
-    def _name(self, cell: Cell, spread: Spread) -> Hashable:
-        return tuple(cell.known.get(name) for name in spread.apart)
-
 
 def number_at(history: History, metric: str, at: At) -> float | None:
-    """Return one number of a metric's history; None where it was not recorded.
-
-    Args:
-        history: the records of one cell.
-        metric: which metric.
-        at: at which epoch, since which, or over which part.
-    """
+    """Return one number of a metric's history; None where it was not recorded."""
     points = [(r["epoch"], r[metric]) for r in history if metric in r and "epoch" in r]
     if not points:
         return None
-    if (end := at.epoch or at.since) is not None:
-        before = [value for epoch, value in points if epoch <= end]
-        if not before:
-            return None
-        return before[-1] if at.epoch is not None else points[-1][1] - before[-1]
-    if at.reaches is not None:
-        return next((e for e, value in points if value >= at.reaches), points[-1][0])
-    return fmean(value for _, value in points)
+    if at.since is None:
+        return fmean(value for _, value in points)
+    before = [value for epoch, value in points if epoch <= at.since]
+    return points[-1][1] - before[-1] if before else None
+
+
+def seed_numbers(
+    cells: Sequence[Cell], comparison: Comparison, metrics: Mapping[str, Mapping[str, float]]
+) -> list[float]:
+    """Return one number per seed: the metric, or what is made of it over an axis.
+
+    Args:
+        cells: of one interpretation of a published value, all seeds.
+        comparison: says which metric or reduction.
+        metrics: of the finished cells, by id.
+
+    Raises:
+        ValueError: a seed is there twice, as if it were two.
+    """
+    values = [(c, metrics[c.id].get(comparison.metric)) for c in cells if c.id in metrics]
+    pairs = [(value, cell) for cell, value in values if value is not None]
+    if comparison.over is None:
+        seeds = [cell.seed for _, cell in pairs]
+        if len(set(seeds)) < len(seeds):
+            raise ValueError(f"{comparison.artifact}: seeds {seeds} of one reading")
+        return [value for value, _ in pairs]
+    numbers = []
+    for seed in dict.fromkeys(cell.seed for cell in cells):
+        of_seed = [(value, cell) for value, cell in pairs if cell.seed == seed]
+        if not of_seed or len(of_seed) < sum(cell.seed == seed for cell in cells):
+            continue  # the axis is not done as a whole
+        if comparison.argmax:
+            best = max(of_seed, key=lambda pair: pair[0])[1]
+            numbers.append(float(best.settings[comparison.over]))
+        elif len(of_seed) > 1:
+            numbers.append(stdev(value for value, _ in of_seed))
+    return numbers
+
+
+TABLE: TypeAdapter[list[Spread]] = TypeAdapter(list[Spread])
+
+
+def read_spread(path: Path) -> list[Spread]:
+    """Return what a file says.
+
+    Raises:
+        PublishedError: what is wrong with it.
+    """
+    try:
+        return TABLE.validate_python(load_yaml(path, PublishedError))
+    except ValidationError as error:
+        raise PublishedError(explain(error, path)) from None
+
+
+@cache
+def _shipped() -> list[Spread]:
+    return read_spread(SPREAD)
+
+
+@cache
+def spread_of(experiment: str, scale: str, metric: str) -> Spread | None:
+    """Return how the spread of a metric is estimated; None: nothing is known, every cell its own.
+
+    Args:
+        experiment: of the cells that are compared.
+        scale: of the suite.
+        metric: the cells'.
+    """
+    rows = (row for row in _shipped() if (row.experiment, row.scale) == (experiment, scale))
+    return next((row for row in rows if metric in row.metrics), None)
+
+
+def unequal_spread(groups: Iterable[Sequence[float]], step: float = 0.0) -> bool:
+    """Whether Bartlett's test refutes, at UNEQUAL, that several points share one variance.
+
+    Bartlett (1937), Proc. R. Soc. A 160, for normal values.
+
+    Args:
+        groups: the numbers of each point; below two they say nothing.
+        step: in which the metric moves; no point is taken to have less spread than its rounding.
+    """
+    enough = [values for values in groups if len(values) > 1]
+    freedom = np.array([len(values) - 1 for values in enough])
+    least = step**2 / 12
+    variances = np.array([max(float(np.var(values, ddof=1)), least) for values in enough])
+    if len(enough) < 2 or not variances.any():
+        return False
+    if not variances.all():
+        return True
+    total = int(freedom.sum())
+    shared = float(freedom @ variances) / total
+    statistic = total * np.log(shared) - float(freedom @ np.log(variances))
+    small = 1 + ((1 / freedom).sum() - 1 / total) / (3 * (len(enough) - 1))
+    return bool(chdtrc(len(enough) - 1, statistic / small) < UNEQUAL)
+
+
+def train_times(finished: Mapping[str, Finished]) -> dict[str, dict[str, float]]:
+    """Return the logarithm to base 2 of the hours that training a cell's encoder took, by id.
+
+    Its differences are those of ratios: 1 is twice as long. A training that was resumed is left
+    out, for nobody knows its hours; and so are all where they ran on different machines.
+    """
+    timed = {
+        name: kept.provenance
+        for name, kept in finished.items()
+        if kept.provenance.get("trained.resumed_at") == 0
+        and kept.provenance.get("trained.wall_s", 0.0) > 0
+    }
+    if len({tuple(origin.get(key) for key in MACHINE) for origin in timed.values()}) > 1:
+        return {}
+    return {
+        name: {TRAIN_TIME: log2(origin["trained.wall_s"] / HOUR_S)}
+        for name, origin in timed.items()
+    }

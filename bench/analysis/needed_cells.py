@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from bench.analysis.claims import cells_of_check
-from bench.analysis.compare import cells_of_value
-from bench.analysis.seed_numbers import base_of
+from bench.analysis.compare import base_of, cells_of_value
+from bench.analysis.contrasts import cells_of_check
 from bench.cells.baseline import ACCURACIES
 from bench.cells.cell import Cell
 from bench.cells.groups import CellIndex

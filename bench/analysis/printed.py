@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import yaml
 
-from bench.analysis.claims import judge_claims
+from bench.analysis.claims import Judged, judge_claims
 from bench.analysis.compare import cells_of_value
-from bench.analysis.effects import region_of
-from bench.analysis.judged import ClaimVerdict, Judged, worst
+from bench.analysis.verdicts import ClaimVerdict, worst
 from bench.cells.cell import Cell
 from bench.cells.groups import CellIndex
 from bench.files.atomic import write_whole
@@ -83,7 +82,7 @@ def judge_printed(
     rows: list[Judged] = []
     for claim, checks in suite.claims.items():
         for check in checks:
-            names = {check.metric, getattr(check, "bound", check.metric)}
+            names = set(check.metrics)
             done = []
             for cell in cells:
                 printed = numbers.get(cell.id, {})
@@ -140,7 +139,7 @@ def printed_text(folder: Path) -> str:
 
 def _closer(a: Judged, b: Judged) -> Judged:
     """Return of one check at two scales the one whose effect is nearer to the threshold."""
-    region, _ = region_of(a.check)
+    region = a.check.region
     return min((a, b), key=lambda j: region.margin(j.effect.mean) if j.effect else inf)
 
 

@@ -2,7 +2,7 @@
 
 Seeds are the independent draws. An effect is a weighted sum of means over seeds, one mean for each
 point of the grid. Its standard error comes from the spread of the seeds, in one of three ways that
-`analysis/spread.py` fixes beforehand:
+`analysis/spread.yaml` fixes beforehand:
 
 - *paired*: the sum is formed seed by seed, for what the seed moves (initial weights, order of the
   data) then cancels; Student's interval with one degree of freedom less than seeds;
@@ -15,6 +15,8 @@ interval and no verdict. An interval covers what the training seed moves, nothin
 images are the same in every run.
 """
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,9 +27,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-LEVEL = 0.95
-ERROR = 0.05  # how often a false verdict may come, by a one-sided test
+from bench.suites.checks import Region
+
+LEVEL = 0.95  # of every interval
+ERROR = 1 - LEVEL  # how often a false verdict may come
 SAME = 1e-9  # numbers nearer than this, relatively, are equal but for rounding
+NORMAL = 1.96  # half of a 95 % interval, in standard errors
 POWER = 0.8  # how often an effect is seen that counts as one that could be seen
 
 How = Literal["paired", "pooled", "separate"]
@@ -46,17 +51,16 @@ class Interval:
     low: float | None
     high: float | None
 
+    def inside(self, region: Region) -> bool:
+        """Return whether the whole interval lies in a region."""
+        return self.low is not None and region.low <= self.low and self.high <= region.high  # type: ignore[operator]
 
-@dataclass(frozen=True)
-class Region:
-    """Where an effect lies if a check holds: from low to high, both included."""
-
-    low: float
-    high: float
-
-    def margin(self, mean: float) -> float:
-        """How far a number lies inside; negative outside."""
-        return min(mean - self.low, self.high - mean)
+    def widened(self, error: float) -> Interval:
+        """Return the interval with another, independent standard error added to that of seeds."""
+        if self.low is None or self.high is None:
+            return self
+        half = (((self.high - self.low) / 2) ** 2 + (NORMAL * error) ** 2) ** 0.5
+        return replace(self, low=self.mean - half, high=self.mean + half)
 
 
 def half_width(error: Any, freedom: Any, level: float = LEVEL) -> Any:
@@ -82,7 +86,7 @@ class Estimate:
     reach: float = 0.0  # how far off it may be though the seeds agree: a step of the metric
     how: How = "separate"  # where the standard error comes from
 
-    def interval(self, level: float) -> Interval:
+    def interval(self, level: float = LEVEL) -> Interval:
         """Return the interval that covers the mean with this probability."""
         if isinf(self.error):
             return Interval(self.n, self.mean, self.std, None, None)
@@ -100,48 +104,22 @@ class Estimate:
             return float(self.mean == 0)
         return float(2 * stdtr(self.freedom, -abs(self.mean) / error))
 
-    def p_holds(self, region: Region) -> float:
-        """Return the p-value of the hypothesis that the effect lies outside the region.
-
-        Small where the effect lies inside: of two bounds the larger p-value, which is the test of
-        equivalence by two one-sided tests.
-        """
-        return max(self._tail(self.mean - region.low), self._tail(region.high - self.mean))
-
-    def p_fails(self, region: Region) -> float:
-        """Return the p-value of the hypothesis that the effect lies inside the region.
-
-        At the bound that is nearest: the probability of an estimate at least as far from the
-        region's middle.
-        """
-        if isinf(region.low) or isinf(region.high):
-            return self._beyond(-region.margin(self.mean))
-        width = (region.high - region.low) / 2
-        off = abs(self.mean - (region.low + region.high) / 2)
-        return min(1.0, self._beyond(off - width) + self._beyond(off + width))
-
-    def smallest_effect(self, level: float) -> float | None:
-        """Return the distance from a bound that is seen four times in five at a one-sided level."""
-        if isinf(self.error):
-            return None
-        sure = stdtrit(self.freedom, 1 - level) + stdtrit(self.freedom, POWER)
-        return float(sure * self.error) + self.reach
-
-    def _beyond(self, distance: float) -> float:
-        """Return the same of what has to lie strictly beyond the bound."""
-        if self.error == 0:
-            return float(distance <= self.reach)
-        return self._tail(distance)
-
-    def _tail(self, distance: float) -> float:
-        """Return the p-value of an estimate so far beyond a bound; of a negative one above 0.5."""
-        if isinf(distance):
-            return 0.0
-        if isinf(self.error):
+    def p_outside(self, region: Region) -> float:
+        """Return the smallest p at which the interval of level 1 - p lies outside the region."""
+        distance = -region.margin(self.mean)
+        if isinf(self.error) or distance <= self.reach:
             return 1.0
         if self.error == 0:
-            return float(distance < self.reach)
-        return float(stdtr(self.freedom, -distance / self.error))
+            return 0.0
+        return float(2 * stdtr(self.freedom, -(distance - self.reach) / self.error))
+
+    @property
+    def smallest_effect(self) -> float | None:
+        """The distance from a bound that the interval excludes four times in five."""
+        if isinf(self.error):
+            return None
+        sure = stdtrit(self.freedom, (1 + LEVEL) / 2) + stdtrit(self.freedom, POWER)
+        return float(sure * self.error) + self.reach
 
 
 class Variance(NamedTuple):

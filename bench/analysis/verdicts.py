@@ -1,58 +1,147 @@
-"""What comparing a measured value with a published one says."""
+"""The words in which results are judged: of a value or an effect, and of a claim.
+
+One rule holds everywhere: what lies inside is confirmed, what lies wholly outside is refuted, and
+whatever is neither cannot be told. The interval is the 95 % interval over seeds.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from bench.analysis.statistics import Interval
+from bench.analysis.statistics import Interval
 
 
 class Verdict(StrEnum):
-    """Of a value; ordered from best to worst."""
+    """What measuring says of a published value or effect."""
 
-    REPRODUCED = "reproduced"  # the interval lies inside published +- tolerance
-    CONSISTENT = "consistent"  # it overlaps, and is no wider than published +- tolerance
-    DIFFERS = "differs"  # it lies outside
-    NOT_RESOLVED = "not resolved"  # or the tolerance includes a result without learning
-    SINGLE_RUN = "single run"  # one seed: the difference only
-    NOT_COMPARABLE = "not comparable"  # another protocol
-    MISSING = "missing"  # nothing measured, or no number printed
+    SAME = "same"
+    SMALLER = "smaller"
+    LARGER = "larger"
+    OPPOSITE = "opposite"  # of an effect: the other direction
+    DIFFERS = "differs"  # of an effect published as 0: there is one
+    CANNOT_TELL = "cannot tell"
+    ONE_SEED = "one seed"
+    NOT_COMPARABLE = "not comparable"  # another protocol, or a number that means nothing
+    NOT_MEASURED = "not measured"
+
+    @property
+    def refutes(self) -> bool:
+        """Whether the published number was measured and came out otherwise."""
+        return self in (Verdict.SMALLER, Verdict.LARGER, Verdict.OPPOSITE, Verdict.DIFFERS)
+
+
+class ClaimVerdict(StrEnum):
+    """What the results say of a claim, from worst to best."""
+
+    FAILS = "fails"
+    NOT_SEEN = "not seen at this scale"  # at a reduced scale: it would fail at the published one
+    CANNOT_TELL = "cannot tell"
+    NOT_TESTED = "not tested"
+    PARTLY_HOLDS = "partly holds"  # what was tested holds and is not the whole claim
+    HOLDS = "holds"
+
+
+class Evidence(StrEnum):
+    """Kinds of evidence; nothing is counted over several of them."""
+
+    IMAGES = "images at the published protocol"
+    IMAGES_REDUCED = "images at a reduced scale"
+    TOYS = "toy experiments at the published protocol"
+    TOYS_REDUCED = "toy experiments at a reduced scale"
+    IDENTITIES = "identities and theorems"
+
+
+NO_SUCH_RESULTS = "none"
+IDENTITY = ("identity",)
+TOYS = ("gaussian-mi", "vince-gaussian", "optimal-bound", "gradient-norm", "spirals")
+WIDE = "the interval lies neither inside nor outside the published value ± tolerance"
+NOTHING = "the tolerance includes what is measured where nothing is learned"
+BOTH = "the interval includes 0 and the published effect"
+NEITHER_NONE = "the interval includes 0 and effects larger than rounding"
+
+Judged = tuple[Verdict, str | None]
+"""A verdict, and the reason where nothing can be told."""
+
+
+def kind_of_evidence(experiment: str, protocol: str) -> Evidence:
+    """Return which kind of evidence cells are.
+
+    Args:
+        experiment: of the cells; what is neither an identity nor a toy works on images.
+        protocol: of their scale: published or reduced.
+    """
+    if experiment in IDENTITY:
+        return Evidence.IDENTITIES
+    if experiment in TOYS:
+        return Evidence.TOYS if protocol == "published" else Evidence.TOYS_REDUCED
+    return Evidence.IMAGES if protocol == "published" else Evidence.IMAGES_REDUCED
 
 
 def judge_value(
     published: float | None,
-    half_unit: float,
-    tolerance: float,
+    reach: float,
     measured: Interval | None,
     *,
-    comparable: bool,
+    comparable: bool = True,
     nothing: float | None = None,
-) -> Verdict:
-    """Return the verdict on one value.
+) -> Judged:
+    """Return the verdict on a published value or on a gain published as one number.
 
     Args:
-        published: the printed number, None if none is readable.
-        half_unit: half a unit of its last printed digit, which rounding may hide.
-        tolerance: how far off still counts as the same, in the metric's unit.
+        published: the published number, None if none is readable.
+        reach: how far off still counts as the same: tolerance and rounding, in the metric's unit.
         measured: the mean over seeds, None if nothing was measured.
         comparable: whether the protocol is the published one.
         nothing: what the metric gives where nothing is learned; None: it tells that by itself.
     """
     if measured is None or published is None:
-        return Verdict.MISSING
+        return Verdict.NOT_MEASURED, None
     if not comparable:
-        return Verdict.NOT_COMPARABLE
+        return Verdict.NOT_COMPARABLE, None
     if measured.low is None or measured.high is None:
-        return Verdict.SINGLE_RUN
-    reach = tolerance + half_unit
+        return Verdict.ONE_SEED, None
     low, high = published - reach, published + reach
-    if measured.low > high or measured.high < low:
-        return Verdict.DIFFERS
+    if measured.high < low:
+        return Verdict.SMALLER, None
+    if measured.low > high:
+        return Verdict.LARGER, None
     if nothing is not None and low <= nothing <= high:
-        return Verdict.NOT_RESOLVED
+        return Verdict.CANNOT_TELL, NOTHING
     if low <= measured.low and measured.high <= high:
-        return Verdict.REPRODUCED
-    narrow = measured.high - measured.low <= 2 * reach
-    return Verdict.CONSISTENT if narrow else Verdict.NOT_RESOLVED
+        return Verdict.SAME, None
+    return Verdict.CANNOT_TELL, WIDE
+
+
+def judge_effect(published: float, half_unit: float, measured: Interval | None) -> Judged:
+    """Return the verdict on a published difference of two numbers, in its own direction.
+
+    Args:
+        published: the published effect.
+        half_unit: how much of it rounding may have hidden.
+        measured: the measured one with its interval.
+    """
+    if measured is None:
+        return Verdict.NOT_MEASURED, None
+    if measured.low is None or measured.high is None:
+        return Verdict.ONE_SEED, None
+    if abs(published) < half_unit / 2:
+        if max(-measured.low, measured.high) <= half_unit:
+            return Verdict.SAME, None
+        if measured.low <= 0 <= measured.high:
+            return Verdict.CANNOT_TELL, NEITHER_NONE
+        return Verdict.DIFFERS, None
+    sign, size = (1 if published > 0 else -1), abs(published)
+    low, high = sorted((sign * measured.low, sign * measured.high))
+    if high < 0:
+        return Verdict.OPPOSITE, None
+    if high < size - half_unit:
+        return Verdict.SMALLER, None
+    if low > size + half_unit:
+        return Verdict.LARGER, None
+    return (Verdict.SAME, None) if low > 0 else (Verdict.CANNOT_TELL, BOTH)
+
+
+def worst(verdicts: Iterable[ClaimVerdict]) -> ClaimVerdict:
+    """Return the worst of several verdicts; not tested where there is none."""
+    return min(verdicts, key=list(ClaimVerdict).index, default=ClaimVerdict.NOT_TESTED)

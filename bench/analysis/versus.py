@@ -3,20 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.analysis.claims import judge_check
-from bench.analysis.effects import Group, cells_named, groups_of
-from bench.analysis.judged import LEVEL
+from bench.analysis.contrasts import difference, groups_among
 from bench.analysis.measured import Measured
-from bench.analysis.statistics import Interval
+from bench.analysis.statistics import LEVEL, Interval
 from bench.cells.axes import OWN_OF_LOSS, OWN_OF_METHOD
 from bench.cells.cell import Cell
-from bench.papers.reader import Claim
+from bench.cells.groups import CellIndex
 from bench.suites.checks import Exceeds, Where
 from bench.suites.suite import Scalar
 
 SETTINGS = ("method", "loss")  # that a name may be a value of
 _OWN = {"method": OWN_OF_METHOD, "loss": OWN_OF_LOSS}
-_NOT_A_CLAIM = Claim("versus", "", "", "", "")
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,6 @@ class Lead:
     metric: str
     difference: Interval
     groups: int  # points of the other settings that both have
-    why: str | None  # nothing can be decided here
     unequal: tuple[Unequal, ...] = ()  # other settings that differ between the two sides
     cells: frozenset[str] = frozenset()  # the ids of those that are compared
     level: float = LEVEL
@@ -47,7 +43,7 @@ class Lead:
     def sign(self) -> int:
         """1 where the first lies above, -1 where the second does, 0 where neither is sure."""
         low, high = self.difference.low, self.difference.high
-        if self.why is not None or low is None or high is None:
+        if low is None or high is None:
             return 0
         return int(low > 0) - int(high < 0)
 
@@ -78,42 +74,42 @@ def sides(setting: str, first: str, second: str) -> tuple[Where, Where]:
     return {setting: first}, {setting: second}
 
 
-def lead(measured: Measured, setting: str, first: str, second: str, metric: str) -> Lead | None:
-    """Return the lead of the first over the second, judged as a check of a claim is.
+def lead(
+    measured: Measured, cells: Sequence[Cell], setting: str, first: str, second: str, metric: str
+) -> Lead | None:
+    """Return the lead of the first over the second; None where no seed has both sides.
 
     Cells are compared where they agree in all settings that do not follow from the one that tells
     the two apart.
 
     Args:
-        measured: the cells of a suite at a scale.
+        measured: the cells of a suite at a scale, and the finished ones among them.
+        cells: those that are compared, where they are finished and have the metric.
         setting: that has both values (`setting_of`).
         first: its value on one side.
         second: its value on the other.
         metric: the cells'.
-
-    Returns:
-        None where no seed has a finished cell on both sides.
     """
     where, than = sides(setting, first, second)
     check = Exceeds(check="exceeds", metric=metric, where=where, than=than, mean=True)
-    judged = judge_check(check, _NOT_A_CLAIM, measured)
-    if judged.effect is None:
+    done = [cell for cell in cells if metric in measured.metrics.get(cell.id, {})]
+    groups = list(groups_among(check, CellIndex(done)).values())
+    estimate = difference(metric, [(ours, theirs) for ours, theirs in groups], measured)
+    if not groups or estimate is None:
         return None
-    each = check.model_copy(update={"mean": False})
-    needed = cells_named(check, measured.index)
-    groups, _ = groups_of(each, measured, measured.numbers(each, needed))
-    unequal = _unequal(setting, list(groups.values()))
-    ids = frozenset(c.id for group in groups.values() for side in group.sides for c in side)
-    return Lead(metric, judged.effect, len(groups), judged.why, unequal, ids)
+    both = [[cell for group in groups for cell in group[side]] for side in (0, 1)]
+    ids = frozenset(cell.id for side in both for cell in side)
+    unequal = _unequal(setting, groups)
+    return Lead(metric, estimate.interval(), len(groups), unequal, ids)
 
 
-def _unequal(setting: str, groups: Sequence[Group]) -> tuple[Unequal, ...]:
+def _unequal(setting: str, groups: Sequence[Sequence[Sequence[Cell]]]) -> tuple[Unequal, ...]:
     """Return the settings, besides those that say what the two are, that differ in any group."""
     own = _OWN[setting] | {setting, "seed"}
-    names = dict.fromkeys(n for g in groups for side in g.sides for c in side for n in c.settings)
+    names = dict.fromkeys(n for g in groups for side in g for c in side for n in c.settings)
     found = []
     for name in names:
-        pairs = [[_values(name, side) for side in group.sides] for group in groups]
+        pairs = [[_values(name, side) for side in group] for group in groups]
         if name not in own and any(first != second for first, second in pairs):
             first, second = (tuple(dict.fromkeys(v for p in pairs for v in p[i])) for i in (0, 1))
             found.append(Unequal(name, first, second))

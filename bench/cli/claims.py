@@ -1,18 +1,24 @@
-"""`bench claims`: the papers' sentences, and what the results say of them."""
+"""`bench claims`: the papers' claims, in our words, and what the results say of them."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
 import typer
 
-from bench.analysis.all_claims import JudgedScale, claim_rows
-from bench.analysis.claims import judge_claims
-from bench.analysis.coverage import claim_places
-from bench.analysis.evidence import Evidence, by_claim
-from bench.analysis.judged import ClaimVerdict, Judged
+from bench.analysis.claims import (
+    Judged,
+    JudgedScale,
+    by_claim,
+    claim_places,
+    claim_rows,
+    counts_by_evidence,
+    judge_claims,
+)
+from bench.analysis.evidence import Evidence
+from bench.analysis.verdicts import ClaimVerdict
+from bench.analysis.verdicts import Evidence as Kind
 from bench.cells.baseline import baselines_among, without_baselines
 from bench.cli.evidence import evidence_of, reference_hint
 from bench.cli.options import (
@@ -30,7 +36,7 @@ from bench.cli.terminal import print_doubts, print_line, print_verdict
 from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, choices
 from bench.papers.reader import Claim, load_paper
-from bench.report.effect_words import effect_words, subject_words
+from bench.report.effect_words import effect_words
 from bench.report.judged import remark_text, room_text
 from bench.results.reader import Results
 from bench.suites.expand import expand
@@ -96,7 +102,7 @@ def claims(
 class Filter:
     """Which claims are asked for."""
 
-    words: tuple[str, ...] = ()  # in the id or the sentence, in lower case
+    words: tuple[str, ...] = ()  # in the name or the text, in lower case
     verdict: ClaimVerdict | None = None
 
     @classmethod
@@ -119,7 +125,7 @@ class Filter:
 
     def takes(self, record: Record, verdict: str) -> bool:
         """Return whether a claim with this verdict as a whole is asked for."""
-        text = f"{record['claim']} {record['sentence']}".lower()
+        text = f"{record['claim']} {record['claim_text']}".lower()
         return self.verdict in (None, verdict) and all(
             re.search(rf"\b{re.escape(word)}", text) for word in self.words
         )
@@ -157,17 +163,24 @@ def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | Non
     return claim_rows([p for p in places if paper in (None, p.paper)], judged_scales, scale)
 
 
-def totals_text(name: str, verdicts: Sequence[str]) -> str:
-    """Return how many claims have each verdict; the counts add up to the number of claims."""
-    counts = Counter(verdicts)
-    text = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
-    return f"{name}: {counted(len(verdicts), 'claim')}: {text}"
+def totals_lines(records: Sequence[Record]) -> list[str]:
+    """Return how many claims have each verdict, apart for each kind of evidence."""
+    claims = {(r["paper"], r["claim"]) for r in records}
+    untested = {(r["paper"], r["claim"]) for r in records if r["overall"] == "not tested"}
+    lines = []
+    for kind, counts in counts_by_evidence(records).items():
+        if counts:
+            text = ", ".join(f"{counts[v]} {v}" for v in reversed(ClaimVerdict) if counts[v])
+            lines.append(f"{kind}: {counted(counts.total(), 'claim')}: {text}")
+        elif kind == Kind.IMAGES:
+            lines.append(f"{kind}: none")
+    return [*lines, f"not tested: {len(untested)} of {counted(len(claims), 'claim')}"]
 
 
 def print_claims(
     evidence: Evidence, shown: Sequence[tuple[Claim, ClaimVerdict, list[Judged]]], show: str
 ) -> None:
-    """Print each claim with its sentence, and each of its checks with its effect in words.
+    """Print each claim, and each of its checks with its effect in words.
 
     Args:
         evidence: of the cells that were asked for.
@@ -179,14 +192,14 @@ def print_claims(
         f"{suite.name} at scale {evidence.scale} ({scale.protocol}: {scale.what}): "
         f"{len(evidence.done)} of {len(evidence.cells)} cells done"
     )
-    for claim, whole, checks in shown:
-        print_claim(claim.paper, claim.id, str(whole), claim.claim)
+    for _, whole, checks in shown:
+        print_claim(checks[0].record(), str(whole))
         here = [judged for judged in checks if judged.here] or checks[:1]
         for judged in here:
             effect = effect_words(judged.record())
             line = "; ".join(text for text in (effect, remark_text(judged)) if text)
             if not effect:
-                line = f"{subject_words(judged.check)}: {line}"
+                line = f"{judged.check.subject}: {line}"
             alone = len(here) == 1 and judged.verdict == whole
             print_line(line if alone else f"{judged.verdict}: {line}", indent="    ")
         print_notes(checks[0].notes)
@@ -202,18 +215,11 @@ def print_claims(
         print_line(f"None of the suite's {len(suite.claims)} claims matches.")
 
 
-def print_claim(paper: str, name: str, verdict: str, sentence: str) -> None:
-    """Print a claim's verdict, its name and its sentence.
-
-    Args:
-        paper: id of the paper.
-        name: id of the claim.
-        verdict: the verdict in words.
-        sentence: what the paper says.
-    """
+def print_claim(record: Record, verdict: str) -> None:
+    """Print a claim's verdict, its name, its text in our words, and its place in the paper."""
     print()
-    print_verdict(verdict, f"{paper}/{name}")
-    print_line(f'"{sentence}"', indent="  ")
+    print_verdict(verdict, f"{record['paper']}/{record['claim']}")
+    print_line(f"{record['claim_text']} ({record['locator']})", indent="  ")
 
 
 def print_notes(notes: Sequence[str]) -> None:
@@ -232,15 +238,14 @@ def print_all_claims(records: Sequence[Record], chosen: Filter, workspace: Works
         chosen: which of them were asked for.
         workspace: the folders that they were judged from.
     """
-    overall = {(r["paper"], r["claim"]): r["overall"] for r in records}
     listed = [r for r in records if r["suite"] or chosen.is_any]
     last = None
     for r in listed:
         if (name := (r["paper"], r["claim"])) != last:
-            print_claim(*name, r["overall"], r["sentence"])
+            print_claim(r, r["overall"])
             last = name
         if r["suite"]:
-            at = f"{r['suite']} at {r['scale']} ({r['protocol']})"
+            at = f"{r['suite']} at {r['scale']} ({r['evidence'] or r['protocol']})"
             parts = [f"{at}: {r['verdict']}", effect_words(r), r["why"], r["missing"]]
             parts.append(room_text(r["room"]))
             print_line("; ".join(text for text in parts if text), indent="    ")
@@ -251,13 +256,12 @@ def print_all_claims(records: Sequence[Record], chosen: Filter, workspace: Works
     if listed and len(listed) < len(records):
         untested = command_line(workspace, "claims", "--verdict 'not tested'")
         print_line(f"`{untested}` lists those, each with the reason.")
-    for paper in dict.fromkeys(r["paper"] for r in records):
-        print(totals_text(paper, [v for (of, _), v in overall.items() if of == paper]))
     if not records:
         every = command_line(workspace, "claims")
         print_line(f"No claim matches; `{every}` lists all that have results.")
         return
-    print(totals_text("in all", list(overall.values())))
+    for line in totals_lines(records):
+        print_line(line)
     if chosen.verdict is None and not any(r["suite"] for r in records):
         hint = reference_hint(workspace.results)
         print_line(f"No results here test any of these claims; `bench run SUITE` makes some{hint}.")

@@ -16,7 +16,7 @@ from bench.cli.options import AsJson, Scale, Seeds, Where, answer
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import interval_text, print_doubts, print_line, print_rows, print_table
 from bench.errors import BenchError, NothingMeasured
-from bench.report.effects import EFFECTS_LEGEND, artifact_effects
+from bench.report.effects import EFFECTS_LEGEND, artifact_effects, other_data_table
 from bench.report.tables import (
     LEGEND,
     Entry,
@@ -72,12 +72,15 @@ def compare(
         raise typer.Exit(bool(drift["beyond_noise"]))
     evidence = evidence_of(selection)
     if effects:
-        answer([e.record() for e in evidence.effects], lambda _: print_effects(evidence), as_json)
-        raise typer.Exit(0 if any(e.measured for e in evidence.effects) else NOTHING_MEASURED)
+        effect_records = [e.record() for e in evidence.effects]
+        effect_records += [e.record() for e in evidence.other_data]
+        answer(effect_records, lambda _: print_effects(evidence), as_json)
+        measured = any(e["measured"] is not None for e in effect_records)
+        raise typer.Exit(0 if measured else NOTHING_MEASURED)
     records = [row.record() for row in evidence.compared]
     answer(records, lambda _: print_comparison(evidence, selection), as_json)
     measured = any(record["measured"] is not None for record in records)
-    differs = any(record["verdict"] == "differs" for record in records)
+    differs = any(row.verdict.refutes for row in evidence.compared)
     raise typer.Exit(int(differs) if measured else NOTHING_MEASURED)
 
 
@@ -114,12 +117,35 @@ def print_comparison(evidence: Evidence, selection: Selection) -> None:
     print(f"{len(evidence.done)} of {len(evidence.cells)} cells done{hint}")
     if evidence.done and not any(row.measured for row in evidence.compared):
         _print_why_not(evidence, selection)
-    print_added_later(selection, evidence.done)
     if any(row.measured for row in evidence.compared):
         _print_values(evidence)
-    if not evidence.is_published and any(e.printed and e.measured for e in evidence.effects):
-        print("Values of a reduced scale cannot be compared with printed ones, but effects can:")
+    if not evidence.is_published and any(e.measured for e in evidence.all_effects):
+        print("Values of a reduced scale cannot be compared with published ones, but effects can:")
         print_effects(evidence)
+    print_added_later(selection, evidence.done)
+
+
+def print_effects(evidence: Evidence) -> None:
+    """Print the effects of each artifact, and those measured on other data sets."""
+    by_artifact, other = artifact_effects(evidence.effects), evidence.other_data
+    beside = [
+        effects.table
+        for effects in by_artifact.values()
+        if any(row.printed and row.measured for row in effects.rows)
+    ]
+    for table in beside:
+        print()
+        print_table(table)
+    if beside:
+        print()
+        print_line(f"{EFFECTS_LEGEND}.")
+    if other:
+        print()
+        print_table(other_data_table(other))
+    if not beside and not other and evidence.all_effects:
+        print(f"no published effect has a measured one at scale {evidence.scale}")
+    elif not evidence.all_effects:
+        print("the suite names no baseline, so its published rows have no effects")
 
 
 def _print_values(evidence: Evidence) -> None:
@@ -136,10 +162,9 @@ def _print_values(evidence: Evidence) -> None:
         print_line(f"nothing measured beside the printed values of: {'; '.join(left_out)}")
     print_line(LEGEND)
     print_line(summary_line(evidence.compared))
-    for note in (
-        *(f"tolerance of {note}" for note in tolerance_lines(evidence.compared)),
-        *covered_lines(evidence.compared),
-    ):
+    for note in tolerance_lines(evidence.compared):
+        print_line(f"tolerance of {note}")
+    for note in covered_lines(evidence.compared):
         print_line(note)
     print_doubts(evidence.done)
     if departures := evidence.departures:
@@ -147,7 +172,9 @@ def _print_values(evidence: Evidence) -> None:
 
 
 def _has_measured(table: Table) -> bool:
-    return any(entry.verdict not in (None, Verdict.MISSING) for row in table.rows for entry in row)
+    return any(
+        entry.verdict not in (None, Verdict.NOT_MEASURED) for row in table.rows for entry in row
+    )
 
 
 def _print_why_not(evidence: Evidence, selection: Selection) -> None:
@@ -232,25 +259,3 @@ def _group_row(group: Record, groups: Sequence[Record]) -> list[Entry]:
         Entry(f"{group['there']:.5g}"),
         Entry(interval_text(group | {"effect": group["difference"]})),
     ]
-
-
-def print_effects(evidence: Evidence) -> None:
-    """Print the published and the measured effects of each artifact where any stand together."""
-    by_artifact = artifact_effects(evidence.effects)
-    beside = {
-        name: effects
-        for name, effects in by_artifact.items()
-        if any(row.printed and row.measured for row in effects.rows)
-    }
-    for effects in beside.values():
-        print()
-        print_table(effects.table)
-    if beside:
-        print()
-        print_line(f"{EFFECTS_LEGEND}.")
-    elif by_artifact:
-        print(f"no printed effect has a measured one at scale {evidence.scale}")
-    elif evidence.effects:
-        print(f"none of {len(evidence.effects)} effects is measured at scale {evidence.scale}")
-    else:
-        print("the suite names no baseline, so its printed rows have no effects")

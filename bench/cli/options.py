@@ -53,7 +53,7 @@ def paper_names(incomplete: str) -> Iterator[str]:
 
 def verdict_names(incomplete: str) -> list[str]:
     """Return the verdicts on claims that begin like this."""
-    from bench.analysis.judged import ClaimVerdict
+    from bench.analysis.verdicts import ClaimVerdict
 
     return [str(name) for name in ClaimVerdict if name.startswith(incomplete)]
 

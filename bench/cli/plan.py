@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bench.analysis.departures import departures_of_scale
+from bench.analysis.compare import departures_of_scale
 from bench.analysis.needed_cells import Sets, needed_by_claims, needed_by_printed
 from bench.cells.baseline import settings_apart, without_baselines
 from bench.cells.cell import Cell, impossible, too_much

@@ -32,7 +32,11 @@ def show(
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds, changes=changes)
     tables, done = measured_of(selection)
     rooms = rooms_of(selection)
-    records = [record for table in tables for record in measured_records(table, done, rooms)]
+    records = [
+        record
+        for table in tables
+        for record in measured_records(table, done, rooms, selection.scale)
+    ]
     answer(records, lambda _: print_measured(selection, tables, done), as_json)
 
 
@@ -70,7 +74,7 @@ def print_measured(
     )
     lines, left_out, rooms = 0, 0, rooms_of(selection)
     for asked in tables:
-        table = measured_table(asked, done, rooms)
+        table = measured_table(asked, done, rooms, selection.scale)
         if table is None:
             continue
         lines += len(table.rows) + 3

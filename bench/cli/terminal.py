@@ -16,19 +16,20 @@ from bench.results.reader import Done
 from bench.text import plain_text
 
 _STYLES = {
-    Verdict.REPRODUCED: "green",
-    Verdict.CONSISTENT: "cyan",
-    Verdict.DIFFERS: "bold red",
-    Verdict.NOT_RESOLVED: "yellow",
-    Verdict.SINGLE_RUN: "yellow",
+    Verdict.SAME: "green",
+    Verdict.SMALLER: "bold red",
+    Verdict.LARGER: "bold red",
+    Verdict.CANNOT_TELL: "yellow",
+    Verdict.ONE_SEED: "yellow",
     Verdict.NOT_COMPARABLE: "dim",
-    Verdict.MISSING: "dim",
+    Verdict.NOT_MEASURED: "dim",
 }
 _CLAIM_STYLES = {
     "holds": "green",
     "partly holds": "cyan",
     "fails": "bold red",
-    "inconclusive": "yellow",
+    "not seen at this scale": "red",
+    "cannot tell": "yellow",
 }
 MOST_VALUES = 12
 LINE = 80  # characters of a line of text

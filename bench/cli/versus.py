@@ -16,13 +16,13 @@ from bench.cli.terminal import print_line, print_rows
 from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, NothingMeasured, choices
 from bench.papers.reader import load_paper
-from bench.report.effect_words import number_words, unit_of_metric
+from bench.report.effect_words import number_words
 from bench.report.shown_tables import shown_tables
 from bench.report.tables import Entry
-from bench.results.reader import Done, Results
+from bench.results.reader import Results
 from bench.suites.expand import expand
 from bench.suites.load import known_suites, load_suite
-from bench.suites.metric_words import metric_words
+from bench.suites.metric_words import metric_words, unit_of_metric
 from bench.suites.stand_in import with_stand_ins
 from bench.suites.suite import Suite
 from bench.text import counted, value_text
@@ -94,19 +94,17 @@ def compare_methods(
     having: list[tuple[Suite, str]] = []
     leads: list[tuple[Suite, str, Lead]] = []
     for suite, name, cells in grids:
-        setting = setting_of(first, second, cells)
+        setting = setting_of(first, second, _without_searches(cells))
         if setting is None:
             continue
         having.append((suite, name))
-        done = [] if results is None else results.finished(_of(cells, setting, first, second))
+        if results is None:
+            continue
+        measured, own = Measured(name, cells, results.finished(cells)), _without_searches(cells)
         leads += [
             (suite, name, shown)
-            for name_of_metric in _metrics(suite, name, cells, metric)
-            if (
-                shown := lead(
-                    _measured(name, done, name_of_metric), setting, first, second, name_of_metric
-                )
-            )
+            for one in _metrics(suite, name, own, metric)
+            if (shown := lead(measured, own, setting, first, second, one))
         ]
     if not having:
         raise BenchError(_nobody_has(first, second, grids))
@@ -120,29 +118,19 @@ Grids = list[tuple[Suite, str, list[Cell]]]
 
 
 def _grids(workspace: Workspace, scale: str | None, paper: str | None) -> Grids:
-    """Return the cells of every suite by scale, baselines and searches left out."""
+    """Return the cells of every suite by scale, baselines left out."""
     grids = []
     for path in known_suites(workspace.suites).values():
         suite = load_suite(path)
         if paper in (None, suite.paper):
             scales = suite.scales.items()
             names = [n for n, s in scales if n == scale or (scale is None and s.judged)]
-            grids += [(suite, n, _without_searches(expand(suite, n, path))) for n in names]
+            grids += [(suite, n, without_baselines(expand(suite, n, path))) for n in names]
     return grids
 
 
 def _without_searches(cells: Sequence[Cell]) -> list[Cell]:
-    return [c for c in without_baselines(cells) if c.settings.get("held_out") is None]
-
-
-def _measured(scale: str, done: Done, metric: str) -> Measured:
-    """Return the finished cells that measure the metric, as if the suite had no others."""
-    with_metric = [pair for pair in done if metric in pair[1].metrics]
-    return Measured(scale, [cell for cell, _ in with_metric], with_metric)
-
-
-def _of(cells: Sequence[Cell], setting: str, *values: str) -> list[Cell]:
-    return [cell for cell in cells if cell.settings.get(setting) in values]
+    return [c for c in cells if c.settings.get("held_out") is None]
 
 
 def _metrics(suite: Suite, scale: str, cells: Sequence[Cell], only: str | None) -> list[str]:
@@ -182,7 +170,7 @@ def _row(suite: Suite, scale: str, shown: Lead, within: str | None) -> Record:
         "n": difference.n,
         "groups": shown.groups,
         "sign": shown.sign,
-        "why": shown.why,
+        "cells": sorted(shown.cells),
         "unequal": [
             {"setting": u.setting, "first": list(u.first), "second": list(u.second)}
             for u in shown.unequal
@@ -298,7 +286,7 @@ def _place(record: Record) -> str:
 
 
 def _decision(first: str, second: str, record: Record) -> str:
-    text: str = record["why"] or {1: first, -1: second, 0: "undecided"}[record["sign"]]
+    text = {1: first, -1: second, 0: "undecided"}[record["sign"]]
     return f"{text}, with other settings" if record["unequal"] else text
 
 

@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from bench.analysis.compared_effects import ComparedEffect
-from bench.analysis.effect_rows import shown_effects, varied_settings
+from bench.analysis.compared_effects import ComparedEffect, shown_effects, varied_settings
 from bench.figures.crowd import named_places
 from bench.figures.style import COLUMN_IN, GREY, TEXT_IN, look, styles
 from bench.suites.metric_words import metric_title

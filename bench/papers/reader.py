@@ -108,7 +108,7 @@ class Artifact:
 
 @dataclass(frozen=True)
 class Claim:
-    """A testable sentence of a paper; `test` says in words how to check it."""
+    """A testable claim of a paper, in our words; `test` says how to check it."""
 
     id: str
     paper: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.outcomes import Outcome
+from bench.analysis.verdicts import Verdict
 from bench.files.atomic import write_whole
 from bench.papers.reader import Artifact, Paper
 from bench.report.effects import ArtifactEffects, artifact_effects
@@ -104,8 +104,8 @@ def _effects(
 def _outcomes(section: SectionFacts, artifact: str) -> str:
     """Return how many printed effects came out in which way at a scale; empty without any."""
     rows = section.effects[artifact].rows if artifact in section.effects else []
-    counts = Counter(row.outcome for row in rows if row.measured and row.outcome)
-    return ", ".join(f"{counts[o]} {o}" for o in Outcome if counts[o])
+    counts = Counter(row.verdict for row in rows if row.measured and row.verdict)
+    return ", ".join(f"{counts[o]} {o}" for o in Verdict if counts[o])
 
 
 def _curves(figure: dict[str, Any]) -> list[tuple[str, str]]:

@@ -3,20 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.analysis.compared_effects import ComparedEffect
-from bench.analysis.effect_rows import shown_effects, varied_settings
-from bench.analysis.outcomes import Outcome
+from bench.analysis.compared_effects import (
+    ComparedEffect,
+    OtherEffect,
+    shown_effects,
+    varied_settings,
+)
+from bench.analysis.verdicts import Verdict
 from bench.report.tables import Entry, Table, number, setting_entry, slug
 from bench.suites.metric_words import metric_title
 
 EFFECTS_LEGEND = (
     "An effect is a difference, in the metric's unit. Published: of two printed rows, or as the "
     "paper prints it. Measured: of means over seeds. Smallest detectable: the effect whose "
-    "95 % interval would exclude 0 in four of five repetitions. Where the interval includes 0, "
-    f"the outcome is '{Outcome.NOT_SEEN}' if the published effect lies outside the interval, and "
-    f"'{Outcome.CANNOT_TELL}' if it lies inside; elsewhere 'smaller' and 'larger' say that the "
-    "measured effect is, beyond its interval"
+    "95 % interval would exclude 0 in four of five repetitions. "
+    f"'{Verdict.SAME}': the interval includes the published effect and excludes 0. "
+    f"'{Verdict.SMALLER}' and '{Verdict.LARGER}': the whole interval is, in the published "
+    f"direction. '{Verdict.CANNOT_TELL}': it includes 0 and the published effect"
 )
+OTHER_DATA = "Effects on other data"
 LEAST_DECIMALS = 2  # of measured effects
 COLUMNS = 2  # of a page on which figures stand side by side
 
@@ -69,7 +74,7 @@ def effects_table(effects: Sequence[ComparedEffect]) -> Table | None:
     last = ["in place of the paper's"] if any(replaced) else []
     heads = [
         *before, *settings, "published", *after, "measured [95 % interval]", "seeds",
-        "smallest detectable", "outcome", *last,
+        "smallest detectable", "verdict", *last,
     ]  # fmt: skip
     lines = [
         [
@@ -86,10 +91,30 @@ def effects_table(effects: Sequence[ComparedEffect]) -> Table | None:
     return Table(name, title, heads, lines, _notes(rows))
 
 
+def other_data_table(effects: Sequence[OtherEffect]) -> Table:
+    """Return effects that were measured on other data sets than published ones: no verdicts."""
+    rows = [one.effect for one in effects]
+    settings = varied_settings(rows)
+    heads = ["effect", "metric", "data", *settings, "measured [95 % interval]", "seeds"]
+    lines = [
+        [
+            Entry(row.contrast),
+            Entry(row.stand_in or row.metric),
+            Entry(str(row.data[1])),
+            *(setting_entry(row.at.get(name)) for name in settings),
+            *_measured(row, LEAST_DECIMALS)[:2],
+            Entry(", ".join(one.artifacts)),
+        ]
+        for one, row in zip(effects, rows, strict=True)
+    ]
+    title = f"{OTHER_DATA}, scale {rows[0].scale}: no verdict beside numbers on another data set"
+    return Table(slug(OTHER_DATA), title, [*heads, "related to"], lines)
+
+
 def _notes(rows: Sequence[ComparedEffect]) -> list[str]:
-    """Return why effects are not judged, once each."""
+    """Return why nothing can be told of effects, once each."""
     reasons = dict.fromkeys((row.scale, row.why) for row in rows if row.why)
-    return [f"{Outcome.NOT_JUDGED} at scale {scale}: {why}" for scale, why in reasons]
+    return [f"{Verdict.CANNOT_TELL} at scale {scale}: {why}" for scale, why in reasons]
 
 
 def _replaced(row: ComparedEffect) -> str:
@@ -122,11 +147,11 @@ def _published(row: ComparedEffect) -> Entry:
 
 
 def _measured(row: ComparedEffect, decimals: int) -> list[Entry]:
-    """Return the measured effect, its seeds, the smallest detectable one, and the outcome."""
+    """Return the measured effect, its seeds, the smallest detectable one, and the verdict."""
     estimate, smallest = row.measured, row.smallest_effect
-    outcome = Entry(str(row.outcome or ""))
+    verdict = Entry(str(row.verdict or ""))
     if estimate is None:
-        return [Entry(""), Entry(""), Entry(""), outcome]
+        return [Entry(""), Entry(""), Entry(""), verdict]
     text = _signed(estimate.mean, decimals)
     if estimate.low is not None and estimate.high is not None:
         text += f" [{_signed(estimate.low, decimals)}, {_signed(estimate.high, decimals)}]"
@@ -134,7 +159,7 @@ def _measured(row: ComparedEffect, decimals: int) -> list[Entry]:
         Entry(text, number=estimate.mean, cells=row.cells),
         Entry(str(estimate.n), number=estimate.n),
         Entry("") if smallest is None else Entry(number(smallest, decimals), number=smallest),
-        outcome,
+        verdict,
     ]
 
 

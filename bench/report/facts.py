@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from bench.analysis.claims import Judged, by_claim
 from bench.analysis.compare import Compared
 from bench.analysis.doubts import MARK, doubt_lines, doubts_of
-from bench.analysis.evidence import Evidence, by_claim
-from bench.analysis.judged import ClaimVerdict, Judged
+from bench.analysis.evidence import Evidence
+from bench.analysis.verdicts import ClaimVerdict
 from bench.cells.cell import Cell, varied_settings
 from bench.cells.groups import telling_settings
 from bench.papers.reader import Artifact, Claim, Paper, Protocol
@@ -172,7 +173,10 @@ def missing_cells(evidence: Evidence) -> list[str]:
 
 
 def _measured(evidence: Evidence) -> list[Table]:
-    made = (measured_table(t, evidence.done, evidence.rooms) for t in evidence.suite.tables)
+    made = (
+        measured_table(t, evidence.done, evidence.rooms, evidence.scale)
+        for t in evidence.suite.tables
+    )
     return [table for table in made if table is not None]
 
 

@@ -5,11 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.all_claims import decided_as_published, overall_verdict
-from bench.analysis.coverage import Place, artifact_places, claim_places
-from bench.analysis.judged import ClaimVerdict
-from bench.analysis.outcomes import Outcome
-from bench.analysis.verdicts import Verdict
+from bench.analysis.claims import Place, artifact_places, claim_places, overall_verdict
+from bench.analysis.verdicts import ClaimVerdict, Verdict
 from bench.files.atomic import write_whole
 from bench.papers.reader import PAPERS, Paper, load_paper
 from bench.report.effect_words import effect_words
@@ -24,7 +21,7 @@ ORDER = (
     ClaimVerdict.HOLDS,
     ClaimVerdict.PARTLY_HOLDS,
     ClaimVerdict.FAILS,
-    ClaimVerdict.INCONCLUSIVE,
+    ClaimVerdict.NOT_SEEN,
     ClaimVerdict.CANNOT_TELL,
     ClaimVerdict.NOT_TESTED,
 )
@@ -179,7 +176,8 @@ def _claim(paper: Paper, place: Place, summaries: Sequence[Summary]) -> dict[str
     tested = [s for s in claim_summaries if s.claims[place.id] != ClaimVerdict.NOT_TESTED]
     decisive = [s for s in claim_summaries if s.judged] or claim_summaries
     verdicts = [(s.claims[place.id], s.published) for s in decisive]
-    verdict, published = overall_verdict(verdicts), decided_as_published(verdicts)
+    verdict = overall_verdict(verdicts)
+    published = verdict in [v for v, is_published in verdicts if is_published]
     deciding = [s for s in tested if s.claims[place.id] == verdict]
     deciding.sort(key=lambda s: not s.published)
     first = deciding[0] if deciding else None
@@ -209,5 +207,5 @@ def _status(place: Place) -> str:
 
 
 def _counts(counts: Counter[Any]) -> str:
-    order = [*Verdict, *Outcome, *ORDER]
+    order = [*Verdict, *ORDER]
     return ", ".join(f"{counts[v]} {v}" for v in dict.fromkeys(order) if counts[v])

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from bench.analysis.judged import Judged
+from bench.analysis.claims import Judged
 from bench.analysis.statistics import Interval
 from bench.report.effect_words import group_words, sides_words
 
@@ -56,7 +56,7 @@ def notes_elsewhere(notes: Sequence[str], judged: Iterable[Sequence[Any]]) -> li
 
     Args:
         notes: of the suite.
-        judged: of each claim the sentence, its verdict and its checks.
+        judged: of each claim its text, its verdict and its checks.
     """
     below = {note for *_, rows in judged for note in rows[0].notes}
     return [note for note in notes if note not in below]

@@ -1,18 +1,20 @@
 """Tables of what was measured, at any scale."""
 
 from collections.abc import Collection, Sequence
-from statistics import fmean
 from typing import Any
 
+from bench.analysis.compare import gain_bases
+from bench.analysis.contrasts import difference
 from bench.analysis.doubts import MARK, doubts_of
+from bench.analysis.measured import Measured
 from bench.analysis.room import Room, Rooms, room_lines
-from bench.analysis.statistics import t_interval
+from bench.analysis.statistics import Interval, t_interval
 from bench.report.tables import (
     Entry,
     Table,
     column_head,
-    gain_bases,
     gain_note,
+    gain_text,
     setting_entry,
     slug,
 )
@@ -26,7 +28,7 @@ Points = dict[tuple[Any, ...], list[tuple[str, float]]]
 
 
 def measured_records(
-    asked: MeasuredTable, done: Done, rooms: Rooms | None = None
+    asked: MeasuredTable, done: Done, rooms: Rooms | None = None, scale: str = ""
 ) -> list[dict[str, Any]]:
     """Return the entries of a table as numbers: means over n seeds with their 95 % t-intervals.
 
@@ -37,26 +39,54 @@ def measured_records(
         asked: what the suite asks for.
         done: the finished cells.
         rooms: floor and ceiling of accuracies; None: not known.
+        scale: of the cells; it says how the spread of gains is estimated.
     """
-    cells = {cell.id: cell for cell, _ in done}
+    cells, gains = {cell.id: cell for cell, _ in done}, _gains(asked, done, scale)
     names = [*asked.rows, *([asked.columns] if asked.columns else [])]
     doubts, records = _doubts(asked, done), []
     for key, runs in _points(asked, done).items():
         settings = dict(zip(names, key, strict=False))
         column = {asked.columns: settings.pop(asked.columns)} if asked.columns else {}
         interval = t_interval([value for _, value in runs])
-        numbers = {
+        numbers: dict[str, Any] = {
             "mean": interval.mean,
             "low": interval.low,
             "high": interval.high,
             "n": interval.n,
         }
         why = list(dict.fromkeys(doubts[name] for name, _ in runs if name in doubts))
+        gain, ids = gains.get(key, (None, []))
+        numbers["gain"] = (
+            {"effect": gain.mean, "low": gain.low, "high": gain.high, "cells": ids}
+            if gain
+            else None
+        )
         head = {"table": asked.title, "metric": asked.metric, "row": settings, "column": column}
         shown_rooms = rooms.of(asked.metric, [cells[name] for name, _ in runs]) if rooms else []
         room = shown_rooms[0].record() if len(shown_rooms) == 1 else None
         records.append(head | numbers | {"room": room, "doubts": why})
     return records
+
+
+Gains = dict[tuple[Any, ...], tuple[Interval, list[str]]]
+"""How far entries lie above others, and the ids of the cells of both, by the entries' keys."""
+
+
+def _gains(asked: MeasuredTable, done: Done, scale: str) -> Gains:
+    """Return how far entries lie above those of the table's baseline."""
+    values = _points(asked, done)
+    if asked.baseline is None:
+        return {}
+    names, keys = [*asked.rows, asked.columns or "metric"], list(values)
+    points = [dict(zip(names, key, strict=True)) for key in keys]
+    cells = {cell.id: cell for cell, _ in done}
+    measured, gains = Measured(scale, list(cells.values()), done), Gains()
+    for key, base in zip(keys, gain_bases(points, asked.baseline), strict=True):
+        if base is not None:
+            sides = [[cells[name] for name, _ in values[k]] for k in (key, keys[base])]
+            if estimate := difference(asked.metric, [(sides[0], sides[1])], measured):
+                gains[key] = estimate.interval(), [cell.id for side in sides for cell in side]
+    return gains
 
 
 def _points(asked: MeasuredTable, done: Done) -> Points:
@@ -77,26 +107,24 @@ def _doubts(asked: MeasuredTable, done: Done) -> dict[str, str]:
     return {name: why for name, why in doubts if why is not None}
 
 
-def measured_table(asked: MeasuredTable, done: Done, rooms: Rooms | None = None) -> Table | None:
+def measured_table(
+    asked: MeasuredTable, done: Done, rooms: Rooms | None = None, scale: str = ""
+) -> Table | None:
     """Return means over seeds with half their 95 % t-intervals; None without any result.
 
     Args:
         asked: the metric and its layout.
         done: the finished cells.
         rooms: of the scale's accuracies, printed below the table; None: it has none.
+        scale: of the cells; it says how the spread of gains is estimated.
     """
     values_of = _points(asked, done)
     if not values_of:
         return None
-    names = [*asked.rows, asked.columns or "metric"]
-    points = [dict(zip(names, key, strict=True)) for key in values_of]
-    means = [fmean(value for _, value in runs) for runs in values_of.values()]
-    doubts = _doubts(asked, done)
+    doubts, gains = _doubts(asked, done), _gains(asked, done, scale)
     entries = {
-        key: _entry(runs, asked.decimals, None if base is None else means[base], doubts)
-        for (key, runs), base in zip(
-            values_of.items(), gain_bases(points, asked.baseline), strict=True
-        )
+        key: _entry(runs, asked.decimals, gains.get(key, (None,))[0], doubts)
+        for key, runs in values_of.items()
     }
     columns = sorted({key[-1] for key in values_of}, key=_order)
     heads = [column_head(asked.columns, c) if asked.columns else str(c) for c in columns]
@@ -156,13 +184,15 @@ def _order(value: Any) -> tuple[int, Any]:
 
 
 def _entry(
-    runs: Sequence[tuple[str, float]], decimals: int, base: float | None, doubts: Collection[str]
+    runs: Sequence[tuple[str, float]],
+    decimals: int,
+    gain: Interval | None,
+    doubts: Collection[str],
 ) -> Entry:
     interval = t_interval([value for _, value in runs])
     text = f"{interval.mean:.{decimals}f}"
     if interval.low is not None and interval.high is not None:
         text += _spread([value for _, value in runs], interval.high - interval.low, decimals)
-    if base is not None:
-        text += f" ({interval.mean - base:+.{decimals}f})"
+    text += gain_text(gain, decimals)
     text += f" {MARK}" if any(name in doubts for name, _ in runs) else ""
     return Entry(text, number=interval.mean, cells=tuple(name for name, _ in runs))

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from bench.analysis.judged import ClaimVerdict, worst
+from bench.analysis.verdicts import ClaimVerdict, worst
 from bench.errors import PublishedError
 from bench.files.yaml_file import load_yaml
 from bench.record import Record as Fixed
@@ -22,8 +22,8 @@ ANSWERS = {  # at the published protocol, and at another scale
     ClaimVerdict.HOLDS: ("Yes", "Yes, on {}"),
     ClaimVerdict.PARTLY_HOLDS: ("Yes, in part", "Yes in part, on {}"),
     ClaimVerdict.FAILS: ("No", "Not on {}"),
-    ClaimVerdict.INCONCLUSIVE: ("Undecided", "Undecided on {}"),
-    ClaimVerdict.CANNOT_TELL: ("Cannot be decided", "Cannot be decided on {}"),
+    ClaimVerdict.NOT_SEEN: ("Not seen", "Not seen on {}"),
+    ClaimVerdict.CANNOT_TELL: ("Undecided", "Undecided on {}"),
     ClaimVerdict.NOT_TESTED: ("Not tested yet", "Not tested yet"),
 }
 SMALLER = ("By less than the paper reports", "By less than the paper reports, on {}")
@@ -111,7 +111,9 @@ def _answer(question: Question, summaries: Sequence[Summary], suite: Suite) -> A
             verdict = worst(ClaimVerdict(row["verdict"]) for row in rows)
             deciding = [row for row in rows if row["verdict"] == str(verdict)]
             lines = [_line(row) for row in deciding]
-            smaller = verdict == ClaimVerdict.FAILS and all(map(_is_there, deciding))
+            smaller = verdict in (ClaimVerdict.FAILS, ClaimVerdict.NOT_SEEN) and all(
+                map(_is_there, deciding)
+            )
             noted = next((row["claim"] for row in deciding if row["notes"]), None)
             shown = lines[:MOST_LINES]
             return Answer(question, verdict, summary, shown, len(rows), smaller, noted)

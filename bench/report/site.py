@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from bench.analysis.coverage import Place, artifact_places
+from bench.analysis.claims import Place, artifact_places
 from bench.errors import StoreError
 from bench.files.atomic import copy_whole
 from bench.files.messages import tell

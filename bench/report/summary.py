@@ -4,11 +4,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from bench.analysis.all_claims import JudgedScale, claim_row
-from bench.analysis.evidence import Evidence, by_claim
-from bench.analysis.judged import ClaimVerdict
-from bench.analysis.outcomes import Outcome
-from bench.analysis.verdicts import Verdict
+from bench.analysis.claims import JudgedScale, by_claim, claim_row
+from bench.analysis.evidence import Evidence
+from bench.analysis.verdicts import ClaimVerdict, Verdict
 from bench.report.origin import Origin, origin_of
 from bench.report.scale_words import scale_words
 
@@ -30,7 +28,7 @@ class Summary:
     cells: int
     values: dict[str, Counter[Verdict]]  # by artifact, of what was measured
     compared: frozenset[tuple[str, int]]  # artifact and row that a comparable value stands beside
-    effects: dict[str, Counter[Outcome]]  # by artifact, of printed effects that were measured
+    effects: dict[str, Counter[Verdict]]  # by artifact, of printed effects that were measured
     claims: dict[str, ClaimVerdict]
     rows: dict[str, Record]  # by claim that was tested, of the check that decides
     checks: list[Record]  # all that count and have an effect, as `bench claims --json` has them
@@ -49,10 +47,10 @@ def summarise(evidence: Evidence) -> Summary:
     values: dict[str, Counter[Verdict]] = {}
     for row in measured:
         values.setdefault(row.artifact, Counter())[row.verdict] += 1
-    effects: dict[str, Counter[Outcome]] = {}
+    effects: dict[str, Counter[Verdict]] = {}
     for effect in evidence.effects:
-        if effect.measured and effect.printed and effect.outcome:
-            effects.setdefault(effect.artifact, Counter())[effect.outcome] += 1
+        if effect.measured and effect.printed and effect.verdict:
+            effects.setdefault(effect.artifact, Counter())[effect.verdict] += 1
     of_scale = JudgedScale(suite, evidence.scale, judged)
     return Summary(
         suite=suite.name,

@@ -3,42 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import floor, log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from bench.analysis.compare import Compared, gain_bases
 from bench.analysis.doubts import MARK
-from bench.analysis.intervals import TRAINING
 from bench.analysis.room import room_lines
+from bench.analysis.statistics import Interval
 from bench.analysis.verdicts import Verdict
 from bench.suites.suite import Layout
-from bench.text import value_text
-
-if TYPE_CHECKING:
-    from bench.analysis.compare import Compared
+from bench.text import counted, value_text
 
 MARKS = {
-    Verdict.REPRODUCED: "=",
-    Verdict.CONSISTENT: "~",
-    Verdict.DIFFERS: "!",
-    Verdict.NOT_RESOLVED: "?",
-    Verdict.SINGLE_RUN: "1",
+    Verdict.SAME: "=",
+    Verdict.SMALLER: "<",
+    Verdict.LARGER: ">",
+    Verdict.CANNOT_TELL: "?",
+    Verdict.ONE_SEED: "1",
     Verdict.NOT_COMPARABLE: "x",
-    Verdict.MISSING: "-",
+    Verdict.NOT_MEASURED: "-",
 }
 MEANINGS = {
-    Verdict.REPRODUCED: "the interval lies within the tolerance",
-    Verdict.CONSISTENT: "the interval overlaps the tolerance and is no wider",
-    Verdict.DIFFERS: "the interval lies outside the tolerance",
-    Verdict.NOT_RESOLVED: "the interval is too wide, or the tolerance includes an untrained result",
+    Verdict.SAME: "the interval lies within the tolerance",
+    Verdict.SMALLER: "the interval lies below the tolerance",
+    Verdict.LARGER: "the interval lies above the tolerance",
+    Verdict.CANNOT_TELL: "neither, or the tolerance includes an untrained result",
 }
-LEGEND = (
-    "measured ± half of the 95 % interval over seeds and, for accuracies, test images [published] "
-    "and verdict: "
-) + ", ".join(
+LEGEND = "measured ± half of the 95 % interval over seeds [published] and verdict: " + ", ".join(
     f"{mark} {verdict}" + (f" ({MEANINGS[verdict]})" if verdict in MEANINGS else "")
     for verdict, mark in MARKS.items()
 )
@@ -141,25 +135,13 @@ def column_head(setting: str, value: Any) -> str:
     return f"{setting} = {value_text(value, null='')}"
 
 
-def gain_bases(points: Sequence[dict[str, Any]], over: Any) -> list[int | None]:
-    """Return where the point stands that differs from each one in having the value `over`.
-
-    None for points that have it themselves, and where there is no such point.
-    """
-    name = next((k for point in points for k, v in point.items() if v == over), None)
-    if over is None or name is None:
-        return [None] * len(points)
-    keys = [tuple(v for k, v in point.items() if k != name) for point in points]
-    at = {key: i for i, (key, p) in enumerate(zip(keys, points, strict=True)) if p[name] == over}
-    return [
-        None if point[name] == over else at.get(key)
-        for key, point in zip(keys, points, strict=True)
-    ]
-
-
 def gain_note(over: Any) -> list[str]:
     """Return what the signed numbers in parentheses are; nothing without them."""
-    return [] if over is None else [f"signed, in parentheses: the difference from {over}"]
+    return (
+        []
+        if over is None
+        else [f"signed, in parentheses: the difference from {over}, ± half of its 95 % interval"]
+    )
 
 
 def _keys(row: Compared, names: Sequence[str]) -> list[Entry]:
@@ -190,10 +172,19 @@ def entry(row: Compared, base: Compared | None = None) -> Entry:
     text = number(mean, decimals + 1)
     if low is not None and high is not None:
         text += f" ± {number((high - low) / 2, decimals + 1)}"
-    if base is not None and base.measured is not None:
-        text += f" ({_gain(mean - base.measured.mean, decimals + 1)})"
+    text += gain_text(row.gain, decimals + 1)
     text += f" {MARK}" if row.doubts else ""
     return Entry(text, printed, row.verdict, mean, row.cells, row_name)
+
+
+def gain_text(gain: Interval | None, decimals: int) -> str:
+    """Return a difference from another entry with half of its interval, in parentheses."""
+    if gain is None:
+        return ""
+    text = _gain(gain.mean, decimals)
+    if gain.low is not None and gain.high is not None:
+        text += f" ± {number((gain.high - gain.low) / 2, decimals)}"
+    return f" ({text})"
 
 
 def _gain(difference: float, decimals: int) -> str:
@@ -234,9 +225,14 @@ def tolerance_lines(rows: Sequence[Compared]) -> list[str]:
 
 
 def covered_lines(rows: Sequence[Compared]) -> list[str]:
-    """Return what intervals cover beside training seeds, and how many do."""
-    counts = Counter(row.covers for row in rows if row.covers != TRAINING and row.measured)
-    return [f"{n} interval{'s' * (n > 1)}: {covers}" for covers, n in counts.items()]
+    """Return how many verdicts take in the sampling error of test images, and how large it is."""
+    errors = [row.test_error for row in rows if row.test_error and row.comparable]
+    if not errors:
+        return []
+    return [
+        f"{counted(len(errors), 'verdict')} also take in the standard error of the test images, "
+        f"up to {max(errors):.2g}"
+    ]
 
 
 def tolerance_notes(rows: Sequence[Compared]) -> list[str]:

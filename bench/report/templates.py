@@ -9,8 +9,7 @@ from markupsafe import Markup, escape
 
 from bench import __version__
 from bench.analysis.doubts import MARK
-from bench.analysis.judged import ClaimVerdict
-from bench.report.effect_words import asked_words
+from bench.analysis.verdicts import ClaimVerdict
 from bench.report.effects import EFFECTS_LEGEND
 from bench.report.formats import markdown_text, to_markdown
 from bench.report.judged import effect_lines, notes_elsewhere, remark_text, seeds_text, seen_text
@@ -22,8 +21,8 @@ CLAIM_MARKS = {
     ClaimVerdict.HOLDS: "✓",
     ClaimVerdict.PARTLY_HOLDS: "◐",
     ClaimVerdict.FAILS: "✗",
-    ClaimVerdict.INCONCLUSIVE: "?",
-    ClaimVerdict.CANNOT_TELL: "-",
+    ClaimVerdict.NOT_SEEN: "✗",
+    ClaimVerdict.CANNOT_TELL: "?",
     ClaimVerdict.NOT_TESTED: "·",
 }
 
@@ -61,7 +60,6 @@ def _environment(*, html: bool) -> Environment:
         "seeds": seeds_text,
         "seen": seen_text,
         "version": __version__,
-        "words": asked_words,
     }
     return environment
 

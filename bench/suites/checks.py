@@ -1,76 +1,335 @@
-"""The vocabulary in which a paper's claim becomes a check on measured results.
+"""Checks: a paper's claim as a comparison of measured results.
 
-Each check yields *effects*, one for each group of cells that agree in the settings it does not
-name: weighted sums of means over seeds, chosen before anything is measured. No effect is a range, a
-deviation or a largest value over an axis, which noise alone makes large. `analysis/effects.py` says
-which and where they must lie, `analysis/claims.py` makes one verdict of all groups. `where` picks
-cells by their settings.
+A check yields *effects*, one for each group of cells that agree in the settings it does not name:
+weighted sums of means over seeds, chosen before anything is measured. No effect is a range, a
+deviation or a largest value over an axis, which noise alone makes large. Each kind of check is one
+class below, which knows the sides it compares, the weights of its effects, the region in which
+they must lie, and the words for all that. A new kind is one more class, named in `Check`.
+`analysis/contrasts.py` estimates the effects; `analysis/claims.py` makes one verdict of all groups.
 """
 
-from typing import Annotated, Literal, Self
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from math import inf, nextafter
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
+from bench.papers.printed_checks import PrintedCheck
 from bench.record import Record
+from bench.suites.metric_words import metric_words, unit_of_metric
+from bench.text import value_text
 
 Where = dict[str, bool | int | float | str | None]
 Margin = Annotated[float, Field(ge=0)]
 Direction = Literal["rising", "falling"]
+Axis = Sequence[Collection[Any]]
+"""For each side the values of the axis at which it has points; [None] without an axis."""
+
+DIRECTION = "the direction, not the size"
+SETTINGS = {"batch_size": "batch"}  # settings by the names that a sentence has
+LEAST_POINTS = 2  # of an axis
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where an effect lies if a check holds: from low to high, both included."""
+
+    low: float
+    high: float
+
+    def margin(self, mean: float) -> float:
+        """Return how far a number lies inside; negative outside."""
+        return min(mean - self.low, self.high - mean)
+
+
+class Weight(NamedTuple):
+    """The weight of one point in an effect: which side, and where on the axis."""
+
+    side: int
+    at: Any
+    weight: float
+
+
+class Effect(NamedTuple):
+    """One effect of a check: what tells it from the others of its group, and its weights."""
+
+    name: tuple[Any, ...]
+    weights: list[Weight]
 
 
 class At(Record):
     """One number of a metric's history instead of the summary's; exactly one key."""
 
-    epoch: Annotated[float, Field(gt=0)] | None = None  # the last record up to this epoch
     since: Annotated[float, Field(gt=0)] | None = None  # the last value less that at this epoch
     area: Literal[True] | None = None  # the mean over the epochs recorded
-    reaches: float | None = None  # the first epoch at or above this level; the last where none is
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
-        if sum(value is not None for value in self.model_dump().values()) != 1:
-            raise ValueError("at: needs one of epoch, since, area and reaches")
+        if (self.since is None) == (self.area is None):
+            raise ValueError("at: needs one of since and area")
         return self
+
+    @property
+    def words(self) -> str:
+        """When the number is taken."""
+        return ", mean over epochs" if self.area else f" since epoch {self.since:g}"
 
 
 class CheckRecord(Record):
-    """What every check names: a metric, and the cells that it speaks of."""
+    """What every check names: a metric, and the cells that it compares."""
+
+    shows_sides: ClassVar[bool] = False  # whether its words name both sides' own numbers
+    stepwise: ClassVar[bool] = False  # whether each effect lies between two values of the axis
+    is_published: ClassVar[bool] = True  # whether papers print what it compares
 
     metric: str
     where: Where = {}
     at: At | None = None  # of the metric's history
-    part: str | None = None  # what of the sentence it tests, where that is not the whole
+    part: str | None = None  # what of the claim it tests, where that is not the whole
     shown: bool = (
         False  # beside the verdict, which it does not decide: another metric than the paper's
     )
-    may_collapse: bool = False  # the sentence itself speaks of a network that learns nothing
+    may_collapse: bool = False  # the claim itself speaks of a network that learns nothing
+
+    @property
+    def sides(self) -> list[Where]:
+        """The settings of each side of cells that it compares, its own first."""
+        than: Where | None = getattr(self, "than", None)
+        return [self.where] if than is None else [self.where, than]
+
+    @property
+    def along(self) -> str | None:
+        """The setting that is the check's axis, if it has one."""
+        over: str | None = getattr(self, "over", None)
+        return over
+
+    @property
+    def averages(self) -> bool:
+        """Whether its one effect is the mean over all groups."""
+        return bool(getattr(self, "mean", False))
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that a cell must have."""
+        return (self.metric,)
+
+    @property
+    def region(self) -> Region:
+        """Where each effect must lie."""
+        return Region(nextafter(self.threshold, inf), inf)
+
+    @property
+    def threshold(self) -> float:
+        """The end of the region, as the file has it."""
+        return 0.0
+
+    @property
+    def offset(self) -> float:
+        """What is subtracted from the effects."""
+        return 0.0
+
+    @property
+    def starts(self) -> dict[str, float]:
+        """The least values of settings that are compared."""
+        return {}
+
+    def takes(self, settings: Mapping[str, Any]) -> bool:
+        """Return whether a cell of one of the sides is compared."""
+        return all(settings[name] >= least for name, least in self.starts.items())
+
+    def number(self, metrics: Mapping[str, float]) -> float:
+        """Return what is averaged over seeds."""
+        return metrics[self.metric]
+
+    def effects(self, axis: Axis) -> list[Effect]:
+        """Return the effects of a group whose sides have points at these values of the axis.
+
+        Raises:
+            NotImplementedError: of a record that is no kind of check.
+        """
+        raise NotImplementedError
+
+    def place(self, effect: Effect) -> dict[str, Any]:
+        """Return where on the axis an effect is, for kinds with several effects along it."""
+        return {str(self.along): list(effect.name)} if self.stepwise else {}
+
+    def judged_on(self, metric: str) -> Self:
+        """Return the same check on another metric, which stands in for the paper's."""
+        return self.model_copy(update={"metric": metric})
+
+    @property
+    def unit(self) -> str:
+        """The unit of its effects; empty where the metric has none."""
+        return unit_of_metric(self.metric)
+
+    @property
+    def subject(self) -> str:
+        """What the effects are of, in words: `linear, dcl - infonce at batch 32`."""
+        at = self._pair[1] + ", mean over all other settings" * self.averages
+        return f"{self._metric}{', ' * bool(self._said)}{self._said}{at}"
+
+    @property
+    def required(self) -> str:
+        """What the effects must be, in words: `above 0`."""
+        return f"above {self.threshold:g}"
+
+    @property
+    def undecided(self) -> str:
+        """What keeps a check open whose interval is neither inside nor outside."""
+        return f"the interval includes {self.threshold:g}"
+
+    def published(self, printed: PrintedCheck, metric: str | None) -> str:
+        """Return in words what the check gives on the paper's numbers.
+
+        Args:
+            printed: of the group nearest to the threshold.
+            metric: the paper's, where the check is judged on another one.
+        """
+        of, least = _of(metric), " at least" * (printed.groups > 1)
+        return f"paper{of}{least} {printed.effect:+.3g}"
+
+    @property
+    def _said(self) -> str:
+        """The contrast in words: one side less the other, unless the kind looks along an axis."""
+        return self._pair[0]
+
+    @property
+    def _metric(self) -> str:
+        return metric_words(self.metric) + (self.at.words if self.at else "")
+
+    @property
+    def _axis_words(self) -> str:
+        over = self.along or ""
+        return SETTINGS.get(over, over)
+
+    @property
+    def _pair(self) -> tuple[str, str]:
+        return _pair(self.where, getattr(self, "than", None))
 
 
-class Flat(CheckRecord):
-    """The metric moves by at most `within` over the axis; effects: between any two values."""
+class Within(CheckRecord):
+    """Checks whose effects must lie within a margin of 0."""
 
-    check: Literal["flat"]
-    over: str
     within: Margin
 
+    @property
+    def region(self) -> Region:
+        """Where each effect must lie."""
+        return Region(-self.within, self.within)
 
-class Equal(CheckRecord):
+    @property
+    def threshold(self) -> float:
+        """The margin."""
+        return self.within
+
+    @property
+    def required(self) -> str:
+        """What the effects must be, in words."""
+        return f"within ±{self.within:g}"
+
+    @property
+    def undecided(self) -> str:
+        """What keeps a check open whose interval is neither inside nor outside."""
+        return f"the interval includes values within and beyond ±{self.within:g}"
+
+    def published(self, printed: PrintedCheck, metric: str | None) -> str:
+        """Return in words what the check gives on the paper's numbers."""
+        return f"paper{_of(metric)} within ±{abs(printed.effect):.3g}"
+
+
+class Sized(CheckRecord):
+    """Checks whose effects must exceed a size."""
+
+    by: float = 0.0
+
+    @property
+    def threshold(self) -> float:
+        """The size."""
+        return self.by
+
+    def judged_on(self, metric: str) -> Self:
+        """Return the same check on another metric; a size in points is one of the paper's."""
+        changes: dict[str, Any] = {"metric": metric}
+        if self.by > 0:
+            changes |= {"by": 0.0, "part": self.part or DIRECTION}
+        return self.model_copy(update=changes)
+
+
+class Flat(Within):
+    """The metric moves by at most `within` over the axis; effects: between any two values."""
+
+    stepwise: ClassVar[bool] = True
+    check: Literal["flat"]
+    over: str
+
+    def effects(self, axis: Axis) -> list[Effect]:
+        """Return the changes between any two values."""
+        return [Effect((a, b), _change(0, a, b)) for a, b in combinations(_shared(axis), 2)]
+
+    @property
+    def _said(self) -> str:
+        return f"change over {self._axis_words}"
+
+
+class Equal(Within):
     """The metric equals `value`, or that of the cells of `than`, within a margin.
 
     Effects: the differences.
     """
 
     check: Literal["equal"]
-    within: Margin
     value: float | None = None
     than: Where | None = None
+
+    @property
+    def offset(self) -> float:
+        """What is subtracted from the effects."""
+        return self.value or 0.0
+
+    def effects(self, axis: Axis) -> list[Effect]:
+        """Return the one difference."""
+        return [Effect((), _lead(len(axis), None))]
+
+    @property
+    def _metric(self) -> str:
+        return super()._metric + (f" - {self.value:g}" if self.than is None and self.value else "")
 
 
 class Below(CheckRecord):
     """The metric is at most another metric of the same cell; effects: its excess."""
 
+    is_published: ClassVar[bool] = False
     check: Literal["below"]
     bound: str
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that a cell must have."""
+        return self.metric, self.bound
+
+    @property
+    def region(self) -> Region:
+        """Where each effect must lie."""
+        return Region(-inf, 0.0)
+
+    @property
+    def required(self) -> str:
+        """What the effects must be, in words."""
+        return "at most 0"
+
+    def number(self, metrics: Mapping[str, float]) -> float:
+        """Return the excess."""
+        return metrics[self.metric] - metrics[self.bound]
+
+    def effects(self, axis: Axis) -> list[Effect]:
+        """Return the one excess."""
+        return [Effect((), [Weight(side, None, 1.0) for side in range(len(axis))])]
+
+    @property
+    def _metric(self) -> str:
+        return f"{super()._metric} - {metric_words(self.bound)}"
 
 
 class Ordered(CheckRecord):
@@ -79,12 +338,22 @@ class Ordered(CheckRecord):
     Effects: each step in the stated direction.
     """
 
+    stepwise: ClassVar[bool] = True
     check: Literal["ordered"]
     over: str
     direction: Direction
 
+    def effects(self, axis: Axis) -> list[Effect]:
+        """Return each step."""
+        sign = _sign(self.direction)
+        return [Effect((a, b), _change(0, a, b, sign)) for a, b in pairwise(_shared(axis))]
 
-class Peak(CheckRecord):
+    @property
+    def _said(self) -> str:
+        return f"step along {self._axis_words} ({self.direction} is +)"
+
+
+class Peak(Sized):
     """The metric, or its lead over the cells of `than`, is larger near a value of the axis.
 
     Effect: its mean for `near[0] <= over <= near[1]` less its mean elsewhere, more than `by`.
@@ -94,10 +363,25 @@ class Peak(CheckRecord):
     over: str
     near: Annotated[list[float], Field(min_length=2, max_length=2)]
     than: Where | None = None
-    by: float = 0.0
+
+    def effects(self, axis: Axis) -> list[Effect]:
+        """Return the mean near the value less the mean elsewhere."""
+        values = _shared(axis, least=1)
+        inside = [a for a in values if self.near[0] <= a <= self.near[1]]
+        outside = [a for a in values if a not in inside]
+        if not inside or not outside:
+            return []
+        weights = [w for a in inside for w in _lead(len(axis), a, 1 / len(inside))]
+        weights += [w for a in outside for w in _lead(len(axis), a, -1 / len(outside))]
+        return [Effect((), weights)]
+
+    @property
+    def _said(self) -> str:
+        (pair, _), (low, high) = self._pair, self.near
+        return f"{pair}{', ' * bool(pair)}{self._axis_words} {low:g} to {high:g} - elsewhere"
 
 
-class Exceeds(CheckRecord):
+class Exceeds(Sized):
     """The metric exceeds `value`, or that of the cells of `than`, by more than `by`.
 
     A negative `by` says that it is not lower by more than that.
@@ -107,7 +391,6 @@ class Exceeds(CheckRecord):
     check: Literal["exceeds"]
     than: Where | None = None
     value: float | None = None
-    by: float = 0.0
     mean: bool = False
 
     @model_validator(mode="after")
@@ -116,8 +399,21 @@ class Exceeds(CheckRecord):
             raise ValueError("exceeds: needs one of than and value")
         return self
 
+    @property
+    def offset(self) -> float:
+        """What is subtracted from the effects."""
+        return self.value or 0.0
 
-class GainExceeds(CheckRecord):
+    def effects(self, axis: Axis) -> list[Effect]:
+        """Return the one difference."""
+        return [Effect((), _lead(len(axis), None))]
+
+    @property
+    def _metric(self) -> str:
+        return super()._metric + (f" - {self.value:g}" if self.value else "")
+
+
+class GainExceeds(Sized):
     """The lead over the cells of `than` exceeds that of other cells over theirs by more than `by`.
 
     Effects: the differences of the two leads.
@@ -127,10 +423,29 @@ class GainExceeds(CheckRecord):
     than: Where
     other: Where
     other_than: Where
-    by: float = 0.0
+
+    @property
+    def sides(self) -> list[Where]:
+        """The four sides."""
+        return [self.where, self.than, self.other, self.other_than]
+
+    def effects(self, axis: Axis) -> list[Effect]:
+        """Return the difference of the two leads."""
+        signs = (1.0, -1.0, -1.0, 1.0)
+        return [Effect((), [Weight(i, None, signs[i]) for i in range(len(axis))])]
+
+    @property
+    def _said(self) -> str:
+        (pair, shared), (other, at) = self._pair, _pair(self.other, self.other_than)
+        return f"({pair}{shared}) - ({other}{at})"
+
+    @property
+    def subject(self) -> str:
+        """What the effects are of, in words."""
+        return f"{self._metric}, {self._said}"
 
 
-class GainGrows(CheckRecord):
+class GainGrows(Sized):
     """The lead over the cells of `than` grows by more than `by` along the axis.
 
     Effect: the lead at one end less the lead at the other; `rising`: it grows as the axis rises.
@@ -141,11 +456,21 @@ class GainGrows(CheckRecord):
     over: str
     than: Where
     direction: Direction
-    by: float = 0.0
     mean: bool = False
 
+    def effects(self, axis: Axis) -> list[Effect]:
+        """Return the growth from one end to the other."""
+        if not (values := _shared(axis)):
+            return []
+        sign = _sign(self.direction)
+        return [Effect((), _lead(2, values[-1], sign) + _lead(2, values[0], -sign))]
 
-class Change(CheckRecord):
+    @property
+    def _said(self) -> str:
+        return f"growth of {self._pair[0]} with {self.direction} {self._axis_words}"
+
+
+class Change(Sized):
     """The metric rises (or falls) by more than `by` from one end of the axis to the other.
 
     A negative `by` says that it does not move the other way by more than that.
@@ -155,47 +480,108 @@ class Change(CheckRecord):
     check: Literal["change"]
     over: str
     direction: Direction
-    by: float = 0.0
+
+    def effects(self, axis: Axis) -> list[Effect]:
+        """Return the change from one end to the other."""
+        if not (values := _shared(axis)):
+            return []
+        return [Effect((), _change(0, values[0], values[-1], _sign(self.direction)))]
+
+    @property
+    def _said(self) -> str:
+        return f"change over {self._axis_words} ({self.direction} is +)"
 
 
-class MovesLess(CheckRecord):
+class MovesLess(Sized):
     """From one end of the axis to the other the metric moves less than in the cells of `than`.
 
     Effects: the change of `than` in the stated direction less the metric's own, and the same with
     its own turned round: both more than `by` where its own is smaller in either direction.
     """
 
+    shows_sides: ClassVar[bool] = True
     check: Literal["moves-less"]
     over: str
     over_from: float | None = None  # smaller values of the axis are left out
     than: Where
     direction: Direction
-    by: float = 0.0
 
+    @property
+    def starts(self) -> dict[str, float]:
+        """Where the part of the axis that is compared begins."""
+        return {} if self.over_from is None else {self.over: self.over_from}
 
-class Crossing(CheckRecord):
-    """The metric exceeds that of `than` at the first of two values of the axis, not at the second.
+    def effects(self, axis: Axis) -> list[Effect]:
+        """Return the difference of the changes, and the same with the own change turned round."""
+        if not (values := _shared(axis)):
+            return []
+        ends, sign = (values[0], values[-1]), _sign(self.direction)
+        return [
+            Effect((turn,), _change(1, *ends, sign) + _change(0, *ends, turn * sign))
+            for turn in (-1, 1)
+        ]
 
-    Effects: its lead at the first, its lag at the second.
-    """
-
-    check: Literal["crossing"]
-    over: str
-    than: Where
-    between: Annotated[list[float], Field(min_length=2, max_length=2)]
+    @property
+    def _said(self) -> str:
+        side, _, than = self._pair[0].partition(" - ")
+        way = {"rising": "rise", "falling": "fall"}[self.direction]
+        start = "" if self.over_from is None else f" from {self.over_from:g}"
+        return f"{way} of {than} over {self._axis_words}{start} - change of {side}"
 
 
 Check = Annotated[
-    Flat
-    | Equal
-    | Below
-    | Ordered
-    | Peak
-    | Exceeds
-    | GainExceeds
-    | GainGrows
-    | Change
-    | MovesLess
-    | Crossing,
+    Flat | Equal | Below | Ordered | Peak | Exceeds | GainExceeds | GainGrows | Change | MovesLess,
     Field(discriminator="check"),
 ]
+
+
+def settings_words(settings: Where) -> str:
+    """Return settings in words: texts speak for themselves, numbers need their setting's name.
+
+    Null is left out where anything else is said.
+    """
+    named = {k: v for k, v in settings.items() if k != "experiment"}
+    said = {k: v for k, v in named.items() if v is not None} or named
+    return ", ".join(
+        v if isinstance(v, str) else f"{SETTINGS.get(k, k)} {value_text(v, null='none')}"
+        for k, v in said.items()
+    )
+
+
+def _shared(axis: Axis, least: int = LEAST_POINTS) -> list[Any]:
+    """Return the values that all sides have, in order; none where they are too few."""
+    values = sorted(a for a in axis[0] if all(a in other for other in axis[1:]))
+    return values if len(values) >= least else []
+
+
+def _sign(direction: Direction) -> float:
+    return 1.0 if direction == "rising" else -1.0
+
+
+def _change(side: int, start: Any, end: Any, weight: float = 1.0) -> list[Weight]:
+    return [Weight(side, end, weight), Weight(side, start, -weight)]
+
+
+def _lead(sides: int, at: Any, weight: float = 1.0) -> list[Weight]:
+    """Return the lead of the first side over the second, if there is one."""
+    return [Weight(0, at, weight), Weight(1, at, -weight)][:sides]
+
+
+def _pair(where: Where, than: Where | None) -> tuple[str, str]:
+    """Return one side less the other in words, and the settings that they share."""
+    if than is None:
+        return "", _at(where)
+    shared = {k: v for k, v in where.items() if k in than and than[k] == v}
+    ours, theirs = (
+        settings_words({k: v for k, v in s.items() if k not in shared}) for s in (where, than)
+    )
+    return f"{ours or 'all'} - {theirs or 'all'}", _at(shared)
+
+
+def _at(settings: Where) -> str:
+    names = settings_words(settings)
+    return f" at {names}" if names else ""
+
+
+def _of(metric: str | None) -> str:
+    return f" {metric_words(metric)}" if metric else ""

@@ -29,3 +29,13 @@ def metric_title(metric: str) -> str:
         if metric.endswith(ending):
             return f"{metric_words(metric.removesuffix(ending))} {words}"
     return metric_words(metric).replace("top1", "top-1")
+
+
+NATS = ("mi_", "vince_bound", "infonce_bound")
+
+
+def unit_of_metric(metric: str) -> str:
+    """Return the unit of differences of a metric; empty where it has none."""
+    if "_top" in metric:
+        return "points"
+    return "nats" if metric.startswith(NATS) or metric.endswith("loss") else ""

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bench.analysis import coverage
-from bench.analysis.coverage import Place, artifact_places, claim_places
+from bench.analysis import claims
+from bench.analysis.claims import Place, artifact_places, claim_places
 from bench.errors import PublishedError
 from bench.files.yaml_file import load_yaml
 from bench.papers.reader import NOT_COVERED, PAPERS, load_paper
@@ -74,7 +74,7 @@ def test_a_reason_for_something_covered_would_be_seen(
 ) -> None:
     both: Any = "eqco:\n  artifacts: {theorem-1: 'why'}\n"
     (tmp_path / "reasons.yaml").write_text(both)
-    monkeypatch.setattr(coverage, "NOT_COVERED", tmp_path / "reasons.yaml")
+    monkeypatch.setattr(claims, "NOT_COVERED", tmp_path / "reasons.yaml")
     found = {p.id: p for p in artifact_places(LOADED) if p.paper == "eqco"}
     assert found["theorem-1"].suites
     assert found["theorem-1"].reason == "why"

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from bench.analysis.coverage import artifact_places, claim_places
+from bench.analysis.claims import artifact_places, claim_places
 from bench.papers.reader import PAPERS, load_paper
 from bench.results.reader import Results
 from bench.suites.expand import expand

@@ -36,10 +36,10 @@ def test_the_tables_of_the_suite_are_printed(measured: Workspace) -> None:
         "small at scale tiny (reduced: seconds): 8 of 16 cells done",
         "",
         "bound (nats) (mean [lowest to highest], n = 2)",
-        "loss     K                  mi_true = 2                 mi_true = 10",
-        "eqco     8  0.95 [0.45 to 1.45] (+0.25)  1.75 [1.25 to 2.25] (+0.25)",
-        "infonce  8          0.70 [0.20 to 1.20]          1.50 [1.00 to 2.00]",
-        "signed, in parentheses: the difference from infonce",
+        "loss     K                         mi_true = 2                        mi_true = 10",
+        "eqco     8  0.95 [0.45 to 1.45] (+0.25 ± 3.04)  1.75 [1.25 to 2.25] (+0.25 ± 3.04)",
+        "infonce  8                 0.70 [0.20 to 1.20]                 1.50 [1.00 to 2.00]",
+        "signed, in parentheses: the difference from infonce, ± half of its 95 % interval",
         "",
         "Next: `bench run small --scale tiny` computes the rest",
     ]
@@ -59,6 +59,9 @@ def test_numbers_are_told_as_json(measured: Workspace) -> None:
     rows = measured.call("show", "small", "--json").json
     assert len(rows) == 4
     (own,) = (r for r in rows if r["row"]["loss"] == "eqco" and r["column"]["mi_true"] == 10)
+    gain = own.pop("gain")
+    assert len(gain.pop("cells")) == 4
+    assert gain == pytest.approx({"effect": 0.25, "low": -2.7925, "high": 3.2925}, abs=1e-3)
     assert own == {
         "table": "bound (nats)", "metric": "mi_lower_bound", "row": {"loss": "eqco", "K": 8},
         "column": {"mi_true": 10}, "mean": 1.75, "low": pytest.approx(1.75 - 6.353, abs=1e-3),

@@ -8,13 +8,16 @@ from scipy.stats import nct, t, ttest_1samp, ttest_ind
 
 from bench.analysis import measured as measured_module
 from bench.analysis.claims import judge_check
-from bench.analysis.compared_effects import compare_effects
-from bench.analysis.effect_rows import shown_effects
-from bench.analysis.measured import Measured
-from bench.analysis.outcomes import Outcome, outcome_of
+from bench.analysis.compared_effects import (
+    compare_effects,
+    on_other_data,
+    same_data,
+    shown_effects,
+)
+from bench.analysis.measured import Measured, Spread
 from bench.analysis.room import Rooms
-from bench.analysis.spread import Spread
 from bench.analysis.statistics import Interval
+from bench.analysis.verdicts import Verdict, judge_effect
 from bench.cells.baseline import without_baselines
 from bench.papers.reader import load_paper
 from bench.results.reader import Finished
@@ -105,8 +108,8 @@ def test_other_cells_need_not_be_finished() -> None:
 
     rows = table_1(metric=partly)
     assert [row.measured.n if row.measured else 0 for row in rows] == [5, 2, 1, 0, 0]
-    assert [row.outcome for row in rows[2:]] == [
-        Outcome.SINGLE_RUN, Outcome.NOT_MEASURED, Outcome.NOT_MEASURED
+    assert [row.verdict for row in rows[2:]] == [
+        Verdict.ONE_SEED, Verdict.NOT_MEASURED, Verdict.NOT_MEASURED
     ]  # fmt: skip
     assert rows[2].smallest_effect is None
 
@@ -221,29 +224,30 @@ def test_effects_of_combinations_of_settings_are_over_the_same_baseline() -> Non
 
 
 @pytest.mark.parametrize(
-    ("printed", "low", "high", "outcome"),
+    ("printed", "low", "high", "verdict"),
     [
-        (4.8, 0.2, 1.0, Outcome.SMALLER),
-        (-4.8, -1.0, -0.2, Outcome.SMALLER),
-        (0.8, 0.2, 1.0, Outcome.SAME),
-        (1.09, 0.2, 1.0, Outcome.SAME),  # 1.0, rounded
-        (0.2, 0.4, 1.0, Outcome.LARGER),
-        (-0.2, -1.0, -0.4, Outcome.LARGER),
-        (4.8, -1.0, -0.2, Outcome.OPPOSITE),
-        (-4.8, 0.2, 1.0, Outcome.OPPOSITE),
-        (0.0, 0.2, 1.0, Outcome.NONE_PRINTED),
-        (0.0, -0.5, 1.0, Outcome.CANNOT_TELL),
-        (0.0, 0.02, 0.1, Outcome.NONE),  # no further from 0 than rounding hides
-        (-0.1, 0.2, 1.0, Outcome.OPPOSITE),
-        (4.8, -0.5, 1.2, Outcome.NOT_SEEN),
-        (-0.6, -0.5, 1.2, Outcome.CANNOT_TELL),  # printed from two numbers with one decimal
-        (-0.7, -0.5, 1.2, Outcome.NOT_SEEN),
-        (1.0, -0.5, 1.2, Outcome.CANNOT_TELL),
-        (4.8, None, None, Outcome.SINGLE_RUN),
+        (4.8, 0.2, 1.0, Verdict.SMALLER),
+        (-4.8, -1.0, -0.2, Verdict.SMALLER),
+        (0.8, 0.2, 1.0, Verdict.SAME),
+        (1.09, 0.2, 1.0, Verdict.SAME),  # 1.0, rounded
+        (0.2, 0.4, 1.0, Verdict.LARGER),
+        (-0.2, -1.0, -0.4, Verdict.LARGER),
+        (4.8, -1.0, -0.2, Verdict.OPPOSITE),
+        (-4.8, 0.2, 1.0, Verdict.OPPOSITE),
+        (0.0, 0.2, 1.0, Verdict.DIFFERS),
+        (0.0, -0.5, 1.0, Verdict.CANNOT_TELL),
+        (0.0, 0.02, 0.1, Verdict.SAME),  # no further from 0 than rounding hides
+        (-0.1, 0.2, 1.0, Verdict.OPPOSITE),
+        (4.8, -0.5, 1.2, Verdict.SMALLER),
+        (-0.6, -0.5, 1.2, Verdict.CANNOT_TELL),  # printed from two numbers with one decimal
+        (-0.7, -0.5, 1.2, Verdict.SMALLER),
+        (1.0, -0.5, 1.2, Verdict.CANNOT_TELL),
+        (4.8, None, None, Verdict.ONE_SEED),
     ],
 )
-def test_outcomes(printed: float, low: float | None, high: float | None, outcome: Outcome) -> None:
-    assert outcome_of(printed, 0.1, Interval(3, 0.0, None, low, high)) == outcome
+def test_verdicts(printed: float, low: float | None, high: float | None, verdict: Verdict) -> None:
+    told, why = judge_effect(printed, 0.1, Interval(3, 0.0, None, low, high))
+    assert (told, why is not None) == (verdict, verdict == Verdict.CANNOT_TELL)
 
 
 @pytest.mark.parametrize(
@@ -269,16 +273,42 @@ def test_records_hold_what_json_can_and_the_same_keys() -> None:
     assert {tuple(record) for record in records} == {tuple(records[0])}
     (first,) = (r for r in records if r["at"].get("batch_size") == 32)
     assert (first["artifact"], first["scale"]) == ("dcl/table-1-cifar10", "cpu")
-    assert first["row"] == {"batch_size": 32, "loss": "dcl"}
+    assert first["row"] is None
     assert (first["metric"], first["stand_in_for"]) == ("warped_knn_top1", "knn_top1")
-    assert (first["published"], first["n"], first["level"]) == (4.8, 5, 0.95)
+    assert (first["published"], first["n"], first["level"]) == (None, 5, 0.95)
     assert first["low"] < first["measured"] < first["high"]
-    assert first["outcome"] == "same direction, smaller"
+    assert (first["data"], first["on_other_data"], first["verdict"]) == ("digits", True, None)
     assert len(first["cells"]) == 10
-    (alone,) = (r for r in records if r["row"] is None)
-    assert (alone["published"], alone["outcome"]) == (None, None)
     (missing,) = (r for r in records if r["measured"] is None)
-    assert (missing["n"], missing["outcome"]) == (0, "not measured")
+    assert (missing["n"], missing["verdict"]) == (0, "not measured")
+    own = table_1()[0].record()
+    assert tuple(own) == tuple(records[0])
+    assert (own["data"], own["on_other_data"], own["verdict"]) == ("cifar10", False, "smaller")
+    assert (own["row"], own["published"]) == ({"batch_size": 32, "loss": "dcl"}, 4.8)
+
+
+def test_an_effect_on_other_data_has_no_verdict_and_is_listed_once() -> None:
+    """CIFAR-10's gain of DCL at batch 32 stands beside Table 1's CIFAR-10, and nowhere else."""
+    every = effects("dcl-table-1", "cifar", knn)
+    rows = same_data(every)
+    measured = {row.artifact for row in rows if row.measured}
+    assert measured == {"table-1-cifar10", "text-4.2-gains-batch32-cifar"}
+    imagenet = of_artifact(rows, "table-1-imagenet1k", "knn_top1")
+    assert [row.verdict for row in imagenet] == [Verdict.NOT_MEASURED] * len(imagenet)
+    assert [row.printed for row in imagenet] == [
+        row.printed for row in of_artifact(every, "table-1-imagenet1k", "knn_top1") if row.printed
+    ]
+    other = on_other_data(every)
+    assert len({one.effect.cells for one in other}) == len(other)
+    (batch_32,) = (one for one in other if one.effect.at.get("batch_size") == 32)
+    record = batch_32.record()
+    assert (record["verdict"], record["published"], record["artifact"]) == (None, None, None)
+    assert record["artifacts"] == [
+        f"dcl/{name}" for name in (
+            "table-1-imagenet1k", "table-1-imagenet100", "table-1-cifar100", "table-1-stl10",
+            "text-4.2-gains-batch32-stl10",
+        )
+    ]  # fmt: skip
 
 
 def rooms_of(suite: Any, cells: Any, levels: dict[str, float]) -> Rooms:
@@ -316,7 +346,7 @@ def test_an_effect_without_learning_or_room_says_nothing(
     paper = load_paper("dcl")
     rows = compare_effects(suite, "cifar", cells, done, paper, rooms)
     (row, *_) = of_artifact(rows, "table-1-cifar10", "knn_top1")
-    assert row.outcome == (Outcome.NOT_JUDGED if why else Outcome.SMALLER)
+    assert row.verdict == (Verdict.CANNOT_TELL if why else Verdict.SMALLER)
     assert row.why == why
     assert row.measured is not None
     missing = compare_effects(
@@ -324,7 +354,7 @@ def test_an_effect_without_learning_or_room_says_nothing(
     )
     (row, *_) = of_artifact(missing, "table-1-cifar10", "knn_top1")
     assert row.why == "its floor and ceiling are not computed yet"
-    assert row.record()["outcome"] == "not judged"
+    assert row.record()["verdict"] == "cannot tell"
 
 
 @pytest.mark.parametrize(
@@ -341,5 +371,5 @@ def test_where_no_claim_is_judged_no_effect_is(changes: dict[str, Any], why: str
     rooms = rooms_of(suite, cells, {"raw": 40.0, "untrained": 30.0, "labels": 80.0})
     rows = compare_effects(suite, "cifar", cells, done, load_paper("dcl"), rooms)
     (row, *_) = of_artifact(rows, "table-1-cifar10", "knn_top1")
-    assert (row.outcome, row.why) == (Outcome.NOT_JUDGED, why)
+    assert (row.verdict, row.why) == (Verdict.CANNOT_TELL, why)
     assert row.measured is not None

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.counterparts import Counterparts
+from bench.analysis.compared_effects import Counterparts
 
 
 def counterpart(printed: list[Any], measured: list[Any], everywhere: list[Any] = []) -> list[Any]:  # noqa: B006

@@ -8,8 +8,7 @@ import pytest
 from bench.analysis.claims import judge_claims
 from bench.analysis.compare import compare
 from bench.analysis.doubts import MARK, VINCE_BOUNDS, believed, doubt_lines, doubts_of
-from bench.analysis.judged import ClaimVerdict
-from bench.analysis.verdicts import Verdict
+from bench.analysis.verdicts import ClaimVerdict, Verdict
 from bench.cells import CELLS
 from bench.cells.cell import Cell
 from bench.cells.datasets import IMAGE_SETS
@@ -176,7 +175,7 @@ def test_no_value_and_no_claim_is_judged_on_it(value: float, doubted: bool) -> N
     suite, paper = load_suite(SUITES / "eqco-table-9.yaml"), load_paper("eqco")
     done = planted(value)
     cells = [cell for cell, _ in done]
-    rows = compare(suite, cells, done, paper)
+    rows = compare(suite, "paper", cells, done, paper)
     odd = [row for row in rows if row.row["K"] == 64 and row.row["loss"] == "infonce"]
     others = [row for row in rows if row not in odd]
     assert odd

@@ -9,13 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bench.analysis.spread import UNEQUAL, unequal_spread
+from bench.analysis.measured import UNEQUAL, unequal_spread
 from bench.analysis.statistics import (
     Estimate,
     How,
     Interval,
     Pools,
-    Region,
     Seeds,
     Term,
     Variance,
@@ -25,8 +24,9 @@ from bench.analysis.statistics import (
     sure_to_a_step,
     t_interval,
 )
-from bench.analysis.verdicts import Verdict, judge_value
+from bench.analysis.verdicts import NOTHING, Verdict, judge_value
 from bench.cells import CELLS
+from bench.suites.checks import Region
 
 
 def test_interval_is_scipys() -> None:
@@ -98,34 +98,44 @@ def test_one_shared_seed_has_no_interval() -> None:
     alone = between({0: 1.0}, {0: 3.0, 1: 5.0})
     assert alone is not None
     assert alone.interval(0.9) == Interval(1, -2.0, None, None, None)
-    assert alone.p_holds(Region(-9.0, 9.0)) == alone.p_fails(Region(0.0, math.inf)) == 1.0
-    assert alone.smallest_effect(0.05) is None
+    assert not alone.interval().inside(Region(-9.0, 9.0))
+    assert alone.p_outside(Region(0.0, math.inf)) == 1.0
+    assert alone.smallest_effect is None
     assert between({0: 1.0}, {1: 3.0}) is None
     assert between({}, {1: 3.0}) is None
 
 
-def test_p_values_of_regions_are_those_of_one_sided_t_tests() -> None:
+def test_an_effect_lies_outside_where_the_interval_does() -> None:
+    """The p-value is the level at which the interval just reaches the region."""
     values = [1.0, 2.0, 4.0]
     found = contrast([Term(1.0, Seeds(enumerate(values)))])
     assert found is not None
-    above = stats.ttest_1samp(values, 1.5, alternative="greater").pvalue
-    below = stats.ttest_1samp(values, 3.0, alternative="less").pvalue
-    assert found.p_holds(Region(1.5, math.inf)) == pytest.approx(above)
-    assert found.p_holds(Region(1.5, 3.0)) == pytest.approx(max(above, below))  # equivalence
-    assert found.p_fails(Region(3.0, math.inf)) == pytest.approx(below)
+    for region in (Region(3.0, math.inf), Region(-9.0, 0.4), Region(5.0, 6.0), Region(0.0, 0.0)):
+        p = found.p_outside(region)
+        nearest = region.low if region.low > found.mean else region.high
+        ends = found.interval(1 - p)
+        assert pytest.approx(nearest) in (ends.low, ends.high)
+    assert found.p_outside(Region(2.0, 3.0)) == 1.0
     twice = stats.ttest_1samp(values, 0.0).pvalue
-    assert found.p_fails(Region(0.0, 0.0)) == pytest.approx(twice)  # both sides count
+    assert found.p_outside(Region(0.0, 0.0)) == pytest.approx(twice)
+
+
+def test_an_interval_lies_inside_with_both_ends() -> None:
+    assert interval(1.0, 3.0).inside(Region(1.0, 3.0))
+    assert interval(1.0, 3.0).inside(Region(0.0, math.inf))
+    assert not interval(1.0, 3.0).inside(Region(1.1, 3.0))
+    assert not interval(1.0, 3.0).inside(Region(0.0, 2.9))
 
 
 def test_the_smallest_effect_is_seen_four_times_in_five() -> None:
     draws = np.random.default_rng(0).standard_normal((4000, 5))
-    effect = 1.4  # standard deviations of a run
+    effect = 1.65  # standard deviations of a run
     seen, sizes = 0, []
     for row in draws:
         found = contrast([Term(1.0, Seeds(enumerate(effect + row)))])
         assert found is not None
-        seen += found.p_holds(Region(0.0, math.inf)) <= 0.05
-        sizes.append(found.smallest_effect(0.05) or 0.0)
+        seen += found.interval().inside(Region(0.0, math.inf))
+        sizes.append(found.smallest_effect or 0.0)
     assert seen / 4000 == pytest.approx(0.8, abs=0.05)
     assert float(np.mean(sizes)) == pytest.approx(effect, rel=0.15)
 
@@ -133,9 +143,9 @@ def test_the_smallest_effect_is_seen_four_times_in_five() -> None:
 def test_equal_seeds_are_no_surer_than_the_step_of_the_metric() -> None:
     same, noisy = (Estimate(3, 0.5, error, 2.0) for error in (0.0, 0.1))
     positive = Region(0.0, math.inf)
-    assert sure_to_a_step(same, 0.0).p_holds(positive) == 0.0
+    assert sure_to_a_step(same, 0.0).interval().inside(positive)
     assert sure_to_a_step(same, 0.2).interval(0.9) == Interval(3, 0.5, None, 0.3, 0.7)
-    assert sure_to_a_step(same, 0.6).p_holds(positive) == 1.0
+    assert not sure_to_a_step(same, 0.6).interval().inside(positive)
     assert sure_to_a_step(same, None).interval(0.9) == Interval(3, 0.5, None, None, None)
     assert sure_to_a_step(noisy, 9.0) == noisy
 
@@ -211,36 +221,31 @@ def interval(low: float, high: float) -> Interval:
 @pytest.mark.parametrize(
     ("measured", "comparable", "verdict"),
     [
-        (interval(1.86, 2.04), True, Verdict.REPRODUCED),
-        (interval(1.85, 2.15), True, Verdict.REPRODUCED),  # 2.0 +- (0.1 + half of the last digit)
-        (interval(1.84, 2.0), True, Verdict.CONSISTENT),
-        (interval(1.8, 2.1), True, Verdict.CONSISTENT),  # as wide as published +- 0.15
-        (interval(1.7, 2.1), True, Verdict.NOT_RESOLVED),
-        (interval(1.0, 3.0), True, Verdict.NOT_RESOLVED),
-        (interval(2.16, 2.3), True, Verdict.DIFFERS),
-        (interval(1.0, 1.84), True, Verdict.DIFFERS),
-        (Interval(1, 2.0, None, None, None), True, Verdict.SINGLE_RUN),
+        (interval(1.86, 2.04), True, Verdict.SAME),
+        (interval(1.85, 2.15), True, Verdict.SAME),  # 2.0 +- (0.1 + half of the last digit)
+        (interval(1.84, 2.0), True, Verdict.CANNOT_TELL),  # sticks out
+        (interval(1.0, 3.0), True, Verdict.CANNOT_TELL),
+        (interval(2.16, 2.3), True, Verdict.LARGER),
+        (interval(1.0, 1.84), True, Verdict.SMALLER),
+        (Interval(1, 2.0, None, None, None), True, Verdict.ONE_SEED),
         (interval(1.9, 2.1), False, Verdict.NOT_COMPARABLE),
-        (None, True, Verdict.MISSING),
+        (None, True, Verdict.NOT_MEASURED),
     ],
 )
 def test_verdicts(measured: Interval | None, comparable: bool, verdict: Verdict) -> None:
-    assert judge_value(2.0, 0.05, 0.1, measured, comparable=comparable) == verdict
+    told, why = judge_value(2.0, 0.15, measured, comparable=comparable)
+    assert (told, why is not None) == (verdict, verdict == Verdict.CANNOT_TELL)
 
 
-def test_what_nothing_learned_gives_is_not_reproduced() -> None:
+def test_what_nothing_learned_gives_is_not_the_same() -> None:
     """VINCE at 5 %: printed 1.97e-6 with a tolerance of 8e-6, measured 1e-7 of a collapsed run."""
     collapsed = interval(1.0e-7, 1.1e-7)
-    assert judge_value(1.97e-6, 0.0, 8e-6, collapsed, comparable=True) == Verdict.REPRODUCED
-    told = judge_value(1.97e-6, 0.0, 8e-6, collapsed, comparable=True, nothing=0.0)
-    assert told == Verdict.NOT_RESOLVED
-    far = interval(1.0, 1.1)
-    assert judge_value(1.97e-6, 0, 8e-6, far, comparable=True, nothing=0.0) == Verdict.DIFFERS
+    assert judge_value(1.97e-6, 8e-6, collapsed) == (Verdict.SAME, None)
+    assert judge_value(1.97e-6, 8e-6, collapsed, nothing=0.0) == (Verdict.CANNOT_TELL, NOTHING)
+    assert judge_value(1.97e-6, 8e-6, interval(1.0, 1.1), nothing=0.0)[0] == Verdict.LARGER
     learned = interval(0.0131, 0.0138)
-    assert judge_value(0.0134, 0, 0.002, learned, comparable=True, nothing=0.0) == (
-        Verdict.REPRODUCED
-    )
+    assert judge_value(0.0134, 0.002, learned, nothing=0.0)[0] == Verdict.SAME
 
 
 def test_no_printed_number_is_missing() -> None:
-    assert judge_value(None, 0.05, 0.1, interval(1, 2), comparable=True) == Verdict.MISSING
+    assert judge_value(None, 0.15, interval(1, 2)) == (Verdict.NOT_MEASURED, None)

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from bench.analysis.compared_effects import ComparedEffect
-from bench.analysis.effect_rows import shown_effects
+from bench.analysis.compared_effects import ComparedEffect, shown_effects
 from bench.figures.effects import (
     MOST_LINES,
     MOST_UPRIGHT,

@@ -28,10 +28,10 @@ def test_a_row_stands_alone() -> None:
     )
     assert table.heads == [
         "batch_size", "published", "measured [95 % interval]", "seeds", "smallest detectable",
-        "outcome",
+        "verdict",
     ]  # fmt: skip
     assert [entry.text for entry in table.rows[0]] == [
-        "32", "+4.8", "+4.00 [+3.53, +4.47]", "5", "0.64", "same direction, smaller"
+        "32", "+4.8", "+4.00 [+3.53, +4.47]", "5", "0.64", "smaller"
     ]  # fmt: skip
     published, measured = table.rows[0][1:3]
     assert published.row == "dcl/table-1-cifar10, row 11 less dcl/table-1-cifar10, row 1"
@@ -51,7 +51,7 @@ def test_scales_of_one_effect_stand_together_and_say_what_stands_in() -> None:
         "warped_knn_top1; dataset digits for cifar10", "",
         "warped_knn_top1; dataset digits for cifar10",
     ]  # fmt: skip
-    assert texts(own, "outcome")[-2:] == ["not measured"] * 2
+    assert texts(own, "verdict")[-2:] == ["not measured"] * 2
     assert texts(own, "measured [95 % interval]")[-2:] == [""] * 2
 
 
@@ -82,7 +82,7 @@ def test_a_single_run_shows_no_interval() -> None:
     own = of_artifact(rows, "table-1-cifar10", "knn_top1")
     assert texts(own, "measured [95 % interval]")[0] == "+3.20"
     assert (texts(own, "seeds")[0], texts(own, "smallest detectable")[0]) == ("1", "")
-    assert texts(own, "outcome")[0] == "single run"
+    assert texts(own, "verdict")[0] == "one seed"
 
 
 def test_all_formats_take_the_table() -> None:
@@ -93,14 +93,14 @@ def test_all_formats_take_the_table() -> None:
     assert "knn\\_top1 & 32 & +4.8 & +4.00 {[}+3.53, +4.47{]} & 5 &" in to_latex(table)
 
 
-def test_why_effects_are_not_judged_stands_below_once() -> None:
+def test_why_nothing_can_be_told_stands_below_once() -> None:
     rows = of_artifact(effects("dcl-table-1", "cifar", knn), "table-1-cifar10", "knn_top1")
     table = effects_table([replace(row, why="too little room") for row in rows[:2]] + rows[2:])
     assert table is not None
-    assert table.notes == ["not judged at scale cifar: too little room"]
-    at = table.heads.index("outcome")
+    assert table.notes == ["cannot tell at scale cifar: too little room"]
+    at = table.heads.index("verdict")
     assert [row[at].text for row in table.rows[:3]] == [
-        "not judged",
-        "not judged",
-        "same direction, smaller",
+        "cannot tell",
+        "cannot tell",
+        "smaller",
     ]

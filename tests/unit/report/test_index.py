@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bench.analysis.judged import ClaimVerdict
+from bench.analysis.verdicts import ClaimVerdict
 from bench.papers.reader import PAPERS, load_paper
 from bench.report.questions import answers, questions
 from bench.report.scale_words import scale_words
@@ -143,8 +143,8 @@ def test_an_answer_points_to_the_suites_note_on_it(image_site: Path) -> None:
     ("low", "high", "text"),
     [
         (0.1, 1.3, "By less than the paper reports, on small digits"),
-        (-0.1, 1.3, "Not on small digits"),
-        (-2.0, -1.0, "Not on small digits"),
+        (-0.1, 1.3, "Not seen on small digits"),
+        (-2.0, -1.0, "Not seen on small digits"),
     ],
 )
 def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
@@ -154,25 +154,26 @@ def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
     suite = load_suite(SUITES / f"{question.suite}.yaml")
     check = suite.claims[question.claims[0]][0].model_dump(mode="json")
     row = {
-        "claim": question.claims[0], "check": check, "verdict": "fails", "groups": 1, "n": 5,
+        "claim": question.claims[0], "check": check, "verdict": "not seen at this scale",
+        "groups": 1, "n": 5,
         "effect": (low + high) / 2, "low": low, "high": high, "threshold": 2.4,
-        "smallest_effect": 0.9, "printed_effect": None, "stand_in_for": None, "level": 0.9,
+        "smallest_effect": 0.9, "published_words": None, "stand_in_for": None, "level": 0.95,
         "why": None, "sides": None, "others": [], "group": {}, "spread": None, "freedom": None,
-        "notes": [],
+        "notes": [], "subject": "kNN, dcl - infonce", "required": "above 2.4", "unit": "points",
     }  # fmt: skip
     summary = Summary(
         suite.name, "cifar", "small digits", "", "dcl", False, True, 1, 1, {}, frozenset(), {},
-        {question.claims[0]: ClaimVerdict.FAILS}, {}, [row], None,
+        {question.claims[0]: ClaimVerdict.NOT_SEEN}, {}, [row], None,
     )  # fmt: skip
     (answer,) = answers([summary], [suite])
     assert answer.text == text
     assert answer.claims == {}
     assert answer.noted is None
-    unsure = row | {"verdict": "cannot tell here", "why": "dcl did not learn here"}
+    unsure = row | {"verdict": "cannot tell", "why": "dcl did not learn here"}
     (answer,) = answers([replace(summary, checks=[unsure])], [suite])
-    assert answer.text.startswith("Cannot be decided")
+    assert answer.text.startswith("Undecided")
     assert answer.lines[0].endswith("; dcl did not learn here")
-    assert answer.claims == {question.claims[0]: ClaimVerdict.FAILS}, "the claim's own verdict"
+    assert answer.claims == {question.claims[0]: ClaimVerdict.NOT_SEEN}, "the claim's own verdict"
 
 
 OWN: dict[str, Any] = {

@@ -57,7 +57,9 @@ def test_a_gain_stands_beside_what_gains() -> None:
     table = measured_table(asked, list(done))
     assert table is not None
     assert [row[1].text for row in table.rows] == ["81.00 (+1.00)", "80.00"]
-    assert table.notes == ["signed, in parentheses: the difference from infonce"]
+    assert table.notes == [
+        "signed, in parentheses: the difference from infonce, ± half of its 95 % interval"
+    ]
     assert [row[1].cells for row in table.rows] == [(cells[1].id,), (cells[0].id,)]
 
 

@@ -67,7 +67,7 @@ def test_the_page_says_who_did_not_learn(workspace: Workspace, path: Path) -> No
     told = "loss = infonce, batch_size = 16 did not learn here: kNN 39.0, raw pixels 40.0"
     page = texts["roomy/tiny/index.md"]
     assert f"Checks that use these are not judged:\n\n- {told}\n" in page
-    assert f"**cannot tell here** ({told}; {ROOM})" in page
+    assert f"**cannot tell** ({told}; {ROOM})" in page
     assert f"{ROOM}\n\ninterval at or below the floor: 1 of 4 entries\n" in page
     assert f"<li>{told}</li>" in texts["roomy/tiny/index.html"]
 

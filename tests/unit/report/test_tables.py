@@ -12,8 +12,10 @@ from markdown_it import MarkdownIt
 from bench.analysis.verdicts import Verdict
 from bench.report.formats import latex_text, markdown_text, to_csv, to_latex, to_markdown
 from bench.report.tables import MARKS, Table, entry, make_tables, number, summary_line
+from bench.suites.load import load_suite
 from bench.suites.suite import Layout
 from tests.fakes.comparisons import compared, printed_value
+from tests.fakes.paths import SUITES
 
 
 @pytest.mark.parametrize(
@@ -42,7 +44,7 @@ def test_the_papers_layout() -> None:
         (loss, k) for loss in ("infonce", "eqco") for k in ("64", "128", "256", "512")
     ]
     first = table.rows[0][2]
-    assert (first.text, first.verdict) == ("1.71 ± 0.13 [1.7] =", Verdict.REPRODUCED)
+    assert (first.text, first.verdict) == ("1.71 ± 0.13 [1.7] =", Verdict.SAME)
     assert table.rows[2][2].text == "[1.9] -"
     markdown = to_markdown(table).splitlines()
     assert markdown[0].startswith("| loss | K | mi_true = 2 |")
@@ -71,12 +73,12 @@ def test_summary_counts_and_distances() -> None:
         "eqco-table-9", "quick", lambda c: {"mi_lower_bound": printed_value(c) + 0.05}, 2
     )
     assert summary_line(rows) == (
-        "16 reproduced, 24 missing; |measured - published|: mean 0.05, largest 0.05"
+        "16 same, 24 not measured; |measured - published|: mean 0.05, largest 0.05"
     )
 
 
 def test_every_verdict_has_its_own_mark() -> None:
-    assert set(MARKS) == set(Verdict)
+    assert set(MARKS) == set(Verdict) - {Verdict.OPPOSITE, Verdict.DIFFERS}  # of effects alone
     assert len(set(MARKS.values())) == len(MARKS)
 
 
@@ -87,10 +89,15 @@ def test_a_single_run_shows_no_interval() -> None:
 
 def table_9(baseline: str | None = None) -> Table:
     """Return EqCo's Table 9 as if every second seed were off by 0.02."""
-    rows = compared(
-        "eqco-table-9", "quick", lambda c: {"mi_lower_bound": printed_value(c) + c.seed / 50}, 2
-    )
     layout = Layout(rows=["loss", "K"], columns="mi_true", baseline=baseline)
+    (comparison,) = load_suite(SUITES / "eqco-table-9.yaml").compare
+    rows = compared(
+        "eqco-table-9",
+        "quick",
+        lambda c: {"mi_lower_bound": printed_value(c) + c.seed / 50},
+        2,
+        compare=[comparison.model_copy(update={"layout": layout})],
+    )
     (table,) = make_tables(rows, {"table-9": layout})
     return table
 
@@ -99,7 +106,7 @@ def test_gains_are_over_the_named_row_at_the_same_place() -> None:
     """Printed for a true MI of 10: 4.1 by InfoNCE and 6.1 by EqCo, K = 64."""
     table = table_9("infonce")
     assert table.rows[0][6].text == "4.11 ± 0.13 [4.1] ="
-    assert table.rows[4][6].text == "6.11 ± 0.13 (+2.00) [6.1, +2.0] ="
+    assert table.rows[4][6].text == "6.11 ± 0.13 (+2.00 ± 0.06) [6.1, +2.0] ="
     assert table.rows[6][6].text == "[6.0, +0.6] -"
 
 
@@ -134,7 +141,7 @@ def test_csv_keeps_published_values_and_verdicts_apart() -> None:
     first = next(iter(csv.DictReader(io.StringIO(to_csv(table_9())))))
     assert first["mi_true = 2"] == "1.71 ± 0.13"
     assert first["mi_true = 2: published"] == "1.7"
-    assert first["mi_true = 2: verdict"] == "reproduced"
+    assert first["mi_true = 2: verdict"] == "same"
 
 
 def test_markdown_has_numbers_to_the_right() -> None:

@@ -5,8 +5,7 @@ from functools import cache
 
 import pytest
 
-from bench.analysis.claims import cells_of_check
-from bench.analysis.effects import sides_of
+from bench.analysis.contrasts import cells_of_check
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.cells.groups import CellIndex
@@ -49,7 +48,7 @@ def checks_of(name: str) -> Iterator[tuple[str, Check]]:
 def is_for_another_scale(check: Check, cells: Sequence[Cell]) -> bool:
     """Return whether a side without cells names a value that no cell of the scale has."""
     known, index = [c.known for c in cells], CellIndex(cells)
-    empty = [side for side in sides_of(check) if not index.where(side)]
+    empty = [side for side in check.sides if not index.where(side)]
     absent = any(all(c.get(k) != v for c in known) for side in empty for k, v in side.items())
     if isinstance(check, Peak):
         low, high = check.near

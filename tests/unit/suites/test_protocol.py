@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.compare import Compared, compare
-from bench.analysis.departures import departures_of_scale
+from bench.analysis.compare import Compared, compare, departures_of_scale
 from bench.cells.cell import Cell
 from bench.errors import SuiteError
 from bench.papers.reader import Paper, Statement, load_paper
@@ -36,7 +35,7 @@ def dcl_stating(**stated: Any) -> Paper:
 def rows_of_table_1(paper: Paper) -> dict[str, list[Compared]]:
     """Return the rows of DCL's Table 1, ImageNet, with each metric."""
     suite, cells = shipped("dcl-table-1")
-    rows = [r for r in compare(suite, cells, [], paper) if r.artifact == "table-1-imagenet1k"]
+    rows = [r for r in compare(suite, "", cells, [], paper) if r.artifact == "table-1-imagenet1k"]
     return {metric: [r for r in rows if r.metric == metric] for metric in {r.metric for r in rows}}
 
 

@@ -1,15 +1,14 @@
-"""The table of spreads: what is known of a metric beforehand."""
+"""One number per seed, and how far seeds spread."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bench.analysis.measured import Measured
-from bench.analysis.spread import read_spread, spread_of
+from bench.analysis.measured import Measured, read_spread, spread_of, train_times
 from bench.cells.baseline import without_baselines
 from bench.errors import PublishedError
 from bench.results.reader import Finished
-from bench.suites.checks import Exceeds
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from tests.fakes.paths import SUITES
@@ -44,8 +43,35 @@ def test_runs_of_one_loss_share_a_variance_over_the_batch_sizes() -> None:
         for c in cells
     ]
     measured = Measured("cpu", cells, done)
-    check = Exceeds(check="exceeds", metric="linear_top1", where={"loss": "dcl"}, than={})
-    pools = measured.pools(check, cells)
+    pools = measured.noise("linear_top1", cells).pools
     # Seeds 0 to 4 have the variance 2.5 at each of five batch sizes: 20 degrees of freedom.
     assert sorted((round(v.value, 9), v.freedom) for v in pools.values()) == [(2.5, 20), (22.5, 20)]
-    assert Measured("paper", cells, done).pools(check, cells) == {}
+    assert Measured("paper", cells, done).noise("linear_top1", cells).pools == {}
+
+
+ORIGIN: dict[str, Any] = {
+    "trained.wall_s": 7200.0, "trained.resumed_at": 0, "trained.machine.processor": "a",
+    "trained.device": "cpu",
+}  # fmt: skip
+
+
+def kept(**changes: Any) -> Finished:
+    named = {f"trained.{name}": value for name, value in changes.items()}
+    return Finished({}, ORIGIN | named)
+
+
+def test_differences_are_of_ratios() -> None:
+    times = train_times({"a": kept(), "b": kept(wall_s=21600.0)})
+    assert times["a"] == {"log2_train_hours": 1.0}
+    ratio = times["b"]["log2_train_hours"] - times["a"]["log2_train_hours"]
+    assert 2**ratio == pytest.approx(3)
+
+
+@pytest.mark.parametrize("changes", [{"resumed_at": 7}, {"resumed_at": None}, {"wall_s": 0.0}])
+def test_a_training_of_unknown_hours_is_left_out(changes: dict[str, Any]) -> None:
+    assert train_times({"a": kept(), "b": kept(**changes)}).keys() == {"a"}
+
+
+@pytest.mark.parametrize("changes", [{"device": "cuda"}, {"ranks": 2}, {"machine.processor": "b"}])
+def test_machines_that_differ_tell_nothing(changes: dict[str, Any]) -> None:
+    assert train_times({"a": kept(), "b": kept(**changes)}) == {}

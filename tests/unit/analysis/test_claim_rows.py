@@ -3,13 +3,12 @@
 import re
 from dataclasses import replace
 
-from bench.analysis.all_claims import JudgedScale, claim_rows, overall_verdict
-from bench.analysis.coverage import Place
-from bench.analysis.judged import ClaimVerdict, Judged
+from bench.analysis.claims import Judged, JudgedScale, Place, claim_rows, overall_verdict
 from bench.analysis.statistics import Interval
-from bench.cli.claims import describe_claims, totals_text
+from bench.analysis.verdicts import ClaimVerdict, Evidence
+from bench.cli.claims import describe_claims, totals_lines
 from bench.cli.workspace import Workspace as Folders
-from bench.papers.reader import PAPERS, load_paper
+from bench.papers.reader import load_paper
 from bench.suites.load import load_suite
 from tests.fakes.paths import REFERENCE, SUITES
 from tests.fakes.results import cells_of, finish
@@ -22,7 +21,8 @@ def judged(verdict: ClaimVerdict, mean: float | None, position: int = 0) -> Judg
     effect = None if mean is None else Interval(3, mean, 0.1, mean - 0.1, mean + 0.1)
     check = SUITE.claims["toy-mi-steady"][position]
     claim = load_paper("eqco").claim("toy-mi-steady")
-    return Judged(claim, "quick", check, effect, 0.3, verdict, None if effect else "no seed")
+    missing = None if effect else "no seed"
+    return Judged(claim, "quick", check, verdict, effect, Evidence.TOYS, missing)
 
 
 def place(name: str, suites: list[str], reason: str | None = None) -> Place:
@@ -53,7 +53,7 @@ def test_a_scale_that_only_runs_decides_nothing() -> None:
     ran_at, quick_at = JudgedScale(suite, "smoke", [ran]), JudgedScale(suite, "quick", [good])
     rows = claim_rows([steady], [quick_at, ran_at])
     assert {row["overall"] for row in rows} == {"holds"}
-    assert {row["overall"] for row in claim_rows([steady], [ran_at])} == {"cannot tell here"}
+    assert {row["overall"] for row in claim_rows([steady], [ran_at])} == {"cannot tell"}
 
 
 def test_what_is_missing_is_told() -> None:
@@ -89,42 +89,43 @@ def test_the_verb_without_a_suite(workspace: Workspace) -> None:
     finish(workspace.root / "results", cells, lambda c: {"mi_lower_bound": 2 + c.seed / 10})
     answer = workspace.call("claims")
     assert answer.status == 0
-    assert "small at tiny (reduced)" in answer.out
-    assert answer.out.splitlines()[-6:] == [
-        "dcl: 38 claims: 38 not tested",
-        "dual-temperature: 12 claims: 12 not tested",
-        "eqco: 29 claims: 28 not tested, 1 holds",
-        "mutual-information: 32 claims: 32 not tested",
-        "unigrad: 30 claims: 30 not tested",
-        "in all: 141 claims: 140 not tested, 1 holds",
+    assert "small at tiny (toy experiments at a reduced scale)" in answer.out
+    assert answer.out.splitlines()[-3:] == [
+        "images at the published protocol: none",
+        "toy experiments at a reduced scale: 1 claim: 1 holds",
+        "not tested: 140 of 141 claims",
     ]
 
 
-def test_published_scales_decide_unless_they_test_a_part_only() -> None:
+def test_published_scales_decide() -> None:
     holds, partly, fails, none = (
         ClaimVerdict(v) for v in ("holds", "partly holds", "fails", "not tested")
     )
-    unsure = ClaimVerdict.INCONCLUSIVE
+    unsure = ClaimVerdict.CANNOT_TELL
     assert overall_verdict([(holds, True), (fails, False)]) == holds
-    assert overall_verdict([(partly, True), (unsure, False)]) == unsure
+    assert overall_verdict([(partly, True), (unsure, False)]) == partly
     assert overall_verdict([(partly, True), (none, False)]) == partly
     assert overall_verdict([(none, True), (holds, False)]) == holds
     assert overall_verdict([(holds, True), (fails, True)]) == fails
     assert overall_verdict([]) == overall_verdict([(none, True)]) == none
 
 
-def test_totals_add_up_to_the_claims_of_each_paper_and_of_all() -> None:
-    """On the reference results: one verdict per claim, however many suites and scales judge it."""
+def test_kinds_of_evidence_are_counted_apart() -> None:
+    """On the reference results: images at the published protocol come first, and there are none."""
     records = describe_claims(Folders(SUITES, REFERENCE, SUITES), paper=None, scale=None)
-    overall = {(r["paper"], r["claim"]): r["overall"] for r in records}
-    for paper in PAPERS:
-        own = [verdict for (of, _), verdict in overall.items() if of == paper]
-        counts = [int(n) for n in re.findall(r"(\d+) [a-z]", totals_text(paper, own))]
-        assert counts[0] == len(load_paper(paper).claims) == sum(counts[1:]), paper
-    counts = [
-        int(n) for n in re.findall(r"(\d+) [a-z]", totals_text("in all", [*overall.values()]))
-    ]
-    assert counts[0] == 141 == sum(counts[1:])
+    first, *lines = totals_lines(records)
+    assert first == "images at the published protocol: none"
+    assert [line.partition(":")[0] for line in lines] == [
+        "images at a reduced scale", "toy experiments at the published protocol",
+        "identities and theorems", "not tested",
+    ]  # fmt: skip
+    for line in lines[:-1]:
+        count, *parts = map(int, re.findall(r"(\d+) [a-z]", line))
+        assert count == sum(parts)
+    tested = {(r["paper"], r["claim"]) for r in records if r["overall"] != "not tested"}
+    assert lines[-1] == f"not tested: {141 - len(tested)} of 141 claims"
+    assert "fails" not in lines[0]
+    assert "not seen at this scale" in lines[0]
 
 
 def test_options_that_go_with_a_suite_or_without(workspace: Workspace) -> None:

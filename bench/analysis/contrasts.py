@@ -1,0 +1,338 @@
+"""Differences of means over seeds: every page, table, verb and claim asks this module for them.
+
+A check compares groups of cells: those that agree in all settings that the check does not name.
+Each group gives one or several effects (`bench/suites/checks.py`), which are estimated here from
+the finished cells. `difference` is the plainest of them, between two groups of cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bench.analysis.measured import Measured, Metrics, Noise
+from bench.analysis.statistics import Estimate, Seeds, Term, contrast, sure_to_a_step
+from bench.cells.cell import Cell
+from bench.cells.groups import CellIndex
+from bench.suites.checks import Check, Effect
+
+Key = tuple[Any, ...]  # what tells a group from others: pairs of a setting and its value
+Known = dict[str, Any]  # the settings of a cell
+KeyOf = Callable[[Known], Key]
+Series = dict[Any, Term]  # the points of a group of one side, by the value of the axis
+Pair = tuple[Sequence[Cell], Sequence[Cell]]  # the cells of a difference: one side, the other
+
+NO_CELL = "no cell of this scale has the settings that the check names"
+MOST_SHOWN = 4  # groups of a check whose effects are told one by one
+
+
+@dataclass(frozen=True)
+class Group:
+    """One effect of a check: its cells and its estimate."""
+
+    sides: list[list[Cell]]  # all cells of each side along the axis
+    estimate: Estimate
+    means: tuple[float, float]  # of the second side and, with its sign turned, of the first
+    settings: Known = field(default_factory=dict)  # that tell these cells from other groups'
+    at: Known = field(default_factory=dict)  # of several effects along an axis: where on it
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The ids of the cells that are compared."""
+        return tuple(dict.fromkeys(cell.id for side in self.sides for cell in side))
+
+
+def difference(metric: str, pairs: Sequence[Pair], measured: Measured) -> Estimate | None:
+    """Return how far one side lies above the other; None where no seed says anything.
+
+    Args:
+        metric: of the cells.
+        pairs: the cells of both sides, several points of a side averaged; of several pairs the
+            mean.
+        measured: the cells of a suite at a scale, and the finished ones among them.
+    """
+    cells = [cell for pair in pairs for side in pair for cell in side]
+    noise, terms = measured.noise(metric, cells), list[Term]()
+    for pair in pairs:
+        for side, sign in zip(pair, (1, -1), strict=True):
+            points = dict[str, Term]()
+            for cell in side:
+                term = points.setdefault(cell.but_seed, Term(1.0, Seeds(), noise.alike(cell)))
+                if (value := measured.metrics.get(cell.id, {}).get(metric)) is not None:
+                    term.values[cell.seed] = value
+            terms += [_by(t, sign / len(pairs) / len(points)) for t in points.values()]
+            if not points:
+                return None
+    done = [cell for cell in cells if metric in measured.metrics.get(cell.id, {})]
+    return _estimate(terms, noise, _step(metric, done, measured.metrics))
+
+
+def estimates_of(
+    check: Check, measured: Measured, needed: Sequence[Cell]
+) -> tuple[list[Group], str]:
+    """Return the effects that can be estimated, and what is missing where there are none.
+
+    A seed counts on a side where all of the side's cells are done.
+
+    Args:
+        check: says which cells are compared.
+        measured: the cells of a suite at a scale, and the finished ones among them.
+        needed: those that the check names.
+    """
+    metrics, noise = measured.numbers(check, needed), measured.noise_of(check, needed)
+    sides = _sides(check, measured.index)
+    key_of, missing, whole = _key_of(check, sides), NO_CELL, []
+    for side in sides:
+        cells, reason = _whole_seeds(check, side, metrics)
+        missing = reason or missing
+        whole.append(_by_key(cells, key_of))
+    step = _step(check.metric, [cell for cell in needed if cell.id in metrics], metrics)
+    found: list[tuple[Key, Effect, list[list[Cell]], list[list[Term]]]] = []
+    for key, cells_of in _shared(whole).items():
+        series = [_series(check, side, metrics, noise) for side in cells_of]
+        for effect in check.effects(series):
+            terms: list[list[Term]] = [[] for _ in series]
+            for i, at, weight in effect.weights:
+                terms[i].append(_by(series[i][at], weight))
+            found.append((key, effect, cells_of, terms))
+    if found and check.averages:
+        groups = [_mean(found, check, noise, step)]
+    else:
+        groups = [_group(check, *parts, noise, step) for parts in found]
+    return [group for group in groups if group is not None], missing
+
+
+def groups_among(check: Check, index: CellIndex) -> dict[Key, list[list[Cell]]]:
+    """Return the cells of each side of each group that all sides have, finished or not."""
+    sides = _sides(check, index)
+    key_of = _key_of(check, sides)
+    return _shared([_by_key(side, key_of) for side in sides])
+
+
+def cells_named(check: Check, index: CellIndex) -> list[Cell]:
+    """Return the cells on the check's sides, in the order of the index."""
+    ids = {cell.id for side in _sides(check, index) for cell in side}
+    return [cell for cell in index.cells if cell.id in ids]
+
+
+def cells_of_check(check: Check, cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells that a check needs; none where it has no effect among them."""
+    index, over = CellIndex(cells), check.along
+    for sides in groups_among(check, index).values():
+        if check.effects([{cell.known[over] if over else None for cell in s} for s in sides]):
+            return cells_named(check, index)
+    return []
+
+
+def names_of(groups: Sequence[Group]) -> list[Known]:
+    """Return what tells each group from others, if any: settings, and where on an axis it is."""
+    if len(groups) == 1:
+        return [{}]
+    cells = {id(of.sides): (of.sides[0][0].known, of.settings) for of in groups}
+    told = telling_settings(list(cells.values())) if len(cells) > 1 else [{}]
+    settings = dict(zip(cells, told, strict=True))
+    return [settings[id(of.sides)] | of.at for of in groups]
+
+
+def others_than(group: Group, groups: Sequence[Group]) -> list[tuple[Known, Group]]:
+    """Return the effects of other cells, each with its name; none where there are many.
+
+    None either where an axis or the two ways of `moves-less` tell effects apart.
+    """
+    if len(groups) > MOST_SHOWN or len({id(of.sides) for of in groups}) < len(groups):
+        return []
+    if any(of.at for of in groups):
+        return []
+    named = zip(names_of(groups), groups, strict=True)
+    return [(settings, of) for settings, of in named if of is not group]
+
+
+def lead_of(
+    check: Check, measured: Measured, side: Sequence[Cell], floors: Mapping[str, float]
+) -> Estimate | None:
+    """Return how far the cells of a side lie above their floors on average; None: nothing known.
+
+    From the side's own cells, whatever they are compared with. Every value of an axis counts alike.
+
+    Args:
+        check: on an accuracy; of a check on a history the last values count.
+        measured: the cells of a suite at a scale, and the finished ones among them.
+        side: cells of one side.
+        floors: of each of them that is finished, by its id.
+    """
+    cells, metric = [cell for cell in side if cell.id in floors], check.metric
+    noise, points = measured.noise(metric, cells), dict[str, Term]()
+    for cell in cells:
+        term = points.setdefault(cell.but_seed, Term(1.0, Seeds(), noise.alike(cell)))
+        term.values[cell.seed] = measured.metrics[cell.id][metric] - floors[cell.id]
+    terms = [_by(term, 1 / len(points)) for term in points.values()]
+    return _estimate(terms, noise, _step(metric, cells, measured.metrics))
+
+
+def telling_settings(groups: Sequence[tuple[Known, Known]]) -> list[Known]:
+    """Return what tells each of several groups from the others: one setting where one is enough.
+
+    The method, the data set or the batch size if one of them is, for readers know these; else the
+    key of the group.
+
+    Args:
+        groups: of each the settings of its first cell, and its key without values of an axis.
+    """
+    for name in ("method", "dataset", "batch_size", *(n for n in groups[0][0] if n != "seed")):
+        values = [settings.get(name) for settings, _ in groups]
+        if all(values.count(value) == 1 for value in values):
+            return [{name: value} for value in values]
+    return [key for _, key in groups]
+
+
+def _estimate(
+    terms: Sequence[Term], noise: Noise, step: float | None, offset: float = 0.0
+) -> Estimate | None:
+    if not terms:
+        return None
+    estimate = contrast(terms, noise.how, noise.pools, offset)
+    return None if estimate is None else sure_to_a_step(estimate, step)
+
+
+def _group(
+    check: Check,
+    key: Key,
+    effect: Effect,
+    sides: list[list[Cell]],
+    terms: list[list[Term]],
+    noise: Noise,
+    step: float | None,
+) -> Group | None:
+    estimate = _estimate([t for side in terms for t in side], noise, step, check.offset)
+    if estimate is None:
+        return None
+    means = [sum(t.weight * t.values.mean for t in side) for side in terms]
+    theirs = means[1] if len(means) > 1 else 0.0
+    return Group(sides, estimate, (theirs, 0.0 - means[0]), dict(key), check.place(effect))
+
+
+def _mean(
+    found: Sequence[tuple[Key, Effect, list[list[Cell]], list[list[Term]]]],
+    check: Check,
+    noise: Noise,
+    step: float | None,
+) -> Group | None:
+    """Return the mean of the effects of all groups as one."""
+    count, (_, effect, first, _) = len(found), found[0]
+    sides = [[c for _, _, cells, _ in found for c in cells[i]] for i in range(len(first))]
+    terms = [
+        [_by(t, 1 / count) for *_, of_group in found for t in of_group[i]]
+        for i in range(len(first))
+    ]
+    return _group(check, (), effect, sides, terms, noise, step)
+
+
+def _sides(check: Check, index: CellIndex) -> list[list[Cell]]:
+    return [[cell for cell in index.where(side) if check.takes(cell.known)] for side in check.sides]
+
+
+def _key_of(check: Check, sides: Sequence[Sequence[Cell]]) -> KeyOf:
+    compared = {cell.id: cell for side in sides for cell in side}
+    named = {name for side in check.sides for name in side} | {"seed"}
+    named |= {check.along} if check.along else set()
+    return _grouping([cell.known for cell in compared.values()], named)
+
+
+def _by_key(cells: Sequence[Cell], key_of: KeyOf) -> dict[Key, list[Cell]]:
+    groups: dict[Key, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(key_of(cell.known), []).append(cell)
+    return groups
+
+
+def _shared(sides: Sequence[dict[Key, list[Cell]]]) -> dict[Key, list[list[Cell]]]:
+    """Return the groups that all sides have."""
+    first, *others = sides
+    shared = (key for key in first if all(key in other for other in others))
+    return {key: [side[key] for side in sides] for key in shared}
+
+
+def _whole_seeds(
+    check: Check, side: Sequence[Cell], metrics: Metrics
+) -> tuple[list[Cell], str | None]:
+    """Return the cells of the seeds that have all of a side, and why others are left out."""
+    by_seed: dict[int, list[Cell]] = {}
+    for cell in side:
+        by_seed.setdefault(cell.seed, []).append(cell)
+    missing, whole = None, []
+    for part in by_seed.values():
+        if any(cell.id not in metrics for cell in part):
+            missing = "no seed has all of its cells done"
+        elif any(check.metric not in metrics[cell.id] for cell in part):
+            missing = f"its cells do not measure {check.metric}"
+        else:
+            whole += part
+    return whole, missing
+
+
+def _series(check: Check, cells: Sequence[Cell], metrics: Metrics, noise: Noise) -> Series:
+    """Return the points of one side of a group by the value of the axis.
+
+    Raises:
+        ValueError: a point has two numbers of one seed.
+    """
+    series = Series()
+    for cell in cells:
+        at = cell.known[check.along] if check.along else None
+        term = series.setdefault(at, Term(1.0, Seeds(), noise.alike(cell)))
+        if cell.seed in term.values:
+            raise ValueError(f"two cells of seed {cell.seed} in one group: {cell.id}")
+        term.values[cell.seed] = check.number(metrics[cell.id])
+    return series
+
+
+def _by(term: Term, weight: float) -> Term:
+    return Term(term.weight * weight, term.values, term.alike)
+
+
+def _step(metric: str, cells: Sequence[Cell], metrics: Metrics) -> float | None:
+    """Return the step in which the metric moves: the cells' own, else the least gap measured."""
+    steps = [step for cell in cells if (step := cell.step_of(metric)) is not None]
+    if steps and len(steps) == len(cells):
+        return max(steps)
+    values = {m for c in cells if (m := metrics[c.id].get(metric)) is not None}
+    gaps = np.diff(sorted(values))
+    return float(gaps.min()) if len(gaps) else None
+
+
+def _grouping(points: list[Known], named: Iterable[str]) -> KeyOf:
+    """Return the key that tells groups of cells apart: the settings that are not named.
+
+    Settings that follow from the named ones (a learning rate from the batch size, alpha from the
+    loss) are left out, or no two cells would differ in the named ones alone.
+    """
+    fixed = sorted(named)
+    names = {name for p in points for name in p} - set(fixed)
+    varied = (name for name in names if _varies(name, points))
+    free = sorted(name for name in varied if not _follows(name, fixed, points))
+    # First those that move with the named ones while all else stays, such as a learning rate that
+    # follows from data set and batch size together.
+    keys = sorted(free, key=lambda name: _follows(name, [n for n in free if n != name], points))
+    for name in tuple(keys):
+        rest = [other for other in keys if other != name]
+        if _follows(name, fixed + rest, points):
+            keys = rest
+    return lambda settings: tuple((name, settings.get(name)) for name in keys)
+
+
+def _varies(name: str, points: list[Known]) -> bool:
+    """Return whether a setting differs among the points, of which there is one at least."""
+    first = points[0].get(name)
+    return any(point.get(name) != first for point in points)
+
+
+def _follows(name: str, from_names: list[str], points: list[Known]) -> bool:
+    """Return whether a setting is a function of others, over the points there are."""
+    seen: dict[Any, Any] = {}
+    return all(
+        seen.setdefault(tuple(p.get(n) for n in from_names), p.get(name)) == p.get(name)
+        for p in points
+    )
