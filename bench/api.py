@@ -271,8 +271,7 @@ def load_encoder(
         BenchError: no such cell, or no encoder of it in `results` (tables hold none): the line
             says which command makes one.
     """
-    from bench.experiments.exported_encoder import encoder_of_export
-    from bench.experiments.loaded_encoder import encoder_of_cell
+    from bench.experiments.loaded_encoder import encoder_of_cell, encoder_of_export
 
     if (Path(cell) / "config.json").is_file():
         return encoder_of_export(Path(cell))

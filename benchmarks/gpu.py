@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 
-from bench.experiments.deterministic import deterministic
+from bench.experiments.timing import deterministic
 from benchmarks import machine
 from benchmarks.pretrain_step import bare, make_cell, make_images, ours, peer, without_probes
 

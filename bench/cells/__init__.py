@@ -3,12 +3,18 @@
 from bench.cells.baseline import Baseline
 from bench.cells.cell import Cell
 from bench.cells.detection import Detection
-from bench.cells.equations import Identity
 from bench.cells.finetune import FineTune
 from bench.cells.network_size import NetworkSize
 from bench.cells.pretrain import Pretrain
 from bench.cells.supervised import Supervised
-from bench.cells.toys import GaussianMI, GradientNorm, OptimalBound, Spirals, VinceGaussian
+from bench.cells.toys import (
+    GaussianMI,
+    GradientNorm,
+    Identity,
+    OptimalBound,
+    Spirals,
+    VinceGaussian,
+)
 from bench.cells.tsne import TSNE
 
 CELLS: dict[str, type[Cell]] = {

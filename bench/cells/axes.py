@@ -4,12 +4,12 @@ A setting that came after the first results is `later`: at its default it enters
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from bench.cells.architectures import Arch, Stem
-from bench.cells.later import later
+from bench.cells.cell import later
 from bench.cells.learning_rate import Rule
 from bench.cells.losses import LossName
 from bench.record import Record
@@ -30,19 +30,38 @@ class Axis(Record):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
-class DataAndViews(Axis):
-    """What is looked at, and how."""
+class ImageSet(Axis):
+    """Which images are looked at."""
 
     dataset: Annotated[str, Field(min_length=1)]
     """The name of a data set: see `bench datasets`."""
-    pretrain_on: Literal["train", "train+unlabeled"] = "train"
-    """STL-10 has unlabelled images too."""
     train_images: PositiveInt | None = None
     """The first so many of a fixed random order; null: all."""
     held_out: Annotated[float, Field(gt=0, lt=1)] | None = later()
     """Share of each class's training images that takes the place of the test images."""
     image_size: Annotated[int, Field(ge=8)]
     """Pixels a side, of a view."""
+
+
+class PlainImages(ImageSet):
+    """Images of which one view is seen at a time, and nothing else can be set.
+
+    The constants are settings of `DataAndViews`, which sources of images ask every cell for.
+    """
+
+    pretrain_on: ClassVar[str] = "train"
+    one_view: ClassVar[bool] = True
+    resized_to: ClassVar[int | None] = None
+    local_size: ClassVar[int | None] = None
+    colour: ClassVar[str] = "rgb"
+    cutmix: ClassVar[bool] = False
+
+
+class DataAndViews(ImageSet):
+    """Data set and augmentations."""
+
+    pretrain_on: Literal["train", "train+unlabeled"] = "train"
+    """STL-10 has unlabelled images too."""
     resized_to: Annotated[int, Field(ge=8)] | None = later()
     """Pixels a side that images are resized to before views are made of them; null: as they are."""
     views: ViewSet
@@ -221,15 +240,13 @@ class Objective(Axis):
     """Both views are queries."""
 
 
-class Optimisation(Axis):
+class Steps(Axis):
     """How long, how fast."""
 
     epochs: PositiveInt
     """Passes over the training images."""
     batch_size: Annotated[int, Field(ge=2)]
     """Images encoded together."""
-    N: PositiveInt
-    """Queries per optimiser step: gradients of N / batch_size batches are summed."""
     optimizer: Literal["sgd", "lars", "adam"]
     """What moves the weights; adam has beta_2 = 0.999, lars a trust coefficient of 0.001."""
     lr: PositiveFloat
@@ -238,10 +255,6 @@ class Optimisation(Axis):
     """At 256, where lr comes from the rule."""
     lr_scaling: Rule | None = None
     """How lr comes from base_lr: equal to it, times N / 256, or times sqrt(N / 256)."""
-    lr_bias: PositiveFloat | None = later()
-    """Of biases and BN, at N; null: lr. Needs exempt."""
-    base_lr_bias: PositiveFloat | None = later()
-    """At 256, where lr_bias comes from it by the rule of lr."""
     sgd_momentum: Fraction = 0.9
     """Momentum of sgd and lars; beta_1 of adam."""
     weight_decay: NonNegativeFloat
@@ -256,6 +269,17 @@ class Optimisation(Axis):
     """Such as 120,160."""
     lr_drop_factor: Annotated[float, Field(gt=0, lt=1)] = 0.1
     """What each drop multiplies the rate by."""
+
+
+class Optimisation(Steps):
+    """How long, how fast, and what is watched meanwhile."""
+
+    N: PositiveInt
+    """Queries per optimiser step: gradients of N / batch_size batches are summed."""
+    lr_bias: PositiveFloat | None = later()
+    """Of biases and BN, at N; null: lr. Needs exempt."""
+    base_lr_bias: PositiveFloat | None = later()
+    """At 256, where lr_bias comes from it by the rule of lr."""
     plateau_patience: PositiveInt | None = None
     """Epochs without a better kNN."""
     plateau_drops: PositiveInt | None = None
@@ -272,11 +296,9 @@ class Optimisation(Axis):
     """A linear classifier beside, trained on detached features."""
 
 
-class Evaluation(Axis):
-    """What is asked of the trained encoder."""
+class Accuracies(Axis):
+    """Protocols of the accuracies of frozen features."""
 
-    features: Literal["backbone", "projector"] = "backbone"
-    """The layer that is evaluated: the backbone, or the projector before normalisation."""
     knn_k: PositiveInt = 200
     """Neighbours, of the labelled training images, that vote."""
     knn_tau: PositiveFloat | None = 0.1
@@ -285,14 +307,21 @@ class Evaluation(Axis):
     """What nearness is: the cosine, or the distance of features as they are."""
     linear: str | None = None
     """A protocol's name."""
-    linear_once: bool = later(False)
-    """Each image is shown as it is, whatever the protocol shows: features are computed once."""
     few_shot: PositiveInt | None = None
     """Labels per class."""
     few_shot_draws: PositiveInt = 10
     """Draws of labelled images; their mean and standard deviation are reported."""
     test_warp: Literal["none", "digits-25"] = later("none")
     """Of test images, beside plain ones; digits-25: turned to 25 degrees, scaled to 1.3, moved."""
+
+
+class Evaluation(Accuracies):
+    """What is asked of the trained encoder."""
+
+    features: Literal["backbone", "projector"] = "backbone"
+    """The layer that is evaluated: the backbone, or the projector before normalisation."""
+    linear_once: bool = later(False)
+    """Each image is shown as it is, whatever the protocol shows: features are computed once."""
     weights_K: PositiveInt | None = later()
     """Negatives of the weights r_+ of two draws."""
 

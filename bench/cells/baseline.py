@@ -18,7 +18,7 @@ from pydantic import (
 
 from bench.cells.architectures import Stem
 from bench.cells.axes import ACCURACIES as EVALUATED
-from bench.cells.axes import Fraction, ViewSet, metrics_asked, metrics_of
+from bench.cells.axes import Accuracies, Fraction, PlainImages, ViewSet, metrics_asked, metrics_of
 from bench.cells.cell import Cell, identity, varied_settings
 from bench.cells.datasets import (
     GUESS,
@@ -48,18 +48,13 @@ MEANINGLESS = {
 """Settings that a baseline does not depend on: it drops them, so that one grid may have all."""
 
 
-class Baseline(Cell):
+class Baseline(Accuracies, PlainImages, Cell):
     """Raw inputs, the untrained network, or the network trained with labels, evaluated alike."""
 
     experiment: Literal["baseline"]
     version: Literal[1] = 1
+    precision: Literal["float32"] = "float32"
     baseline: Literal["raw", "untrained", "labels"]
-
-    # data
-    dataset: Annotated[str, Field(min_length=1)]
-    train_images: PositiveInt | None = None
-    held_out: Annotated[float, Field(gt=0, lt=1)] | None = None
-    image_size: Annotated[int, Field(ge=8)]
 
     # encoder; null of raw inputs
     arch: Literal["small", "resnet18", "resnet50"] | None = None
@@ -81,26 +76,9 @@ class Baseline(Cell):
     lr_schedule: Literal["constant", "cosine"] | None = None
     warmup_epochs: NonNegativeInt = 0
 
-    # evaluation
-    knn_k: PositiveInt = 200
-    knn_tau: PositiveFloat | None = 0.1
-    knn_metric: Literal["cosine", "euclidean"] = "cosine"
-    linear: str | None = None
-    few_shot: PositiveInt | None = None
-    few_shot_draws: PositiveInt = 10
-    test_warp: Literal["none", "digits-25"] = "none"
-
     metrics: ClassVar[tuple[str, ...]] = metrics_of(EVALUATED)
     sizes: ClassVar[tuple[str, ...]] = ("baseline", "arch", "stem", "width", "image_size")
-    # What sources of images and evaluations ask, and a baseline has no choice of.
-    features: ClassVar[Literal["backbone"]] = "backbone"
-    weights_K: ClassVar[int | None] = None
-    pretrain_on: ClassVar[str] = "train"
-    one_view: ClassVar[bool] = True
-    resized_to: ClassVar[int | None] = None
-    local_size: ClassVar[int | None] = None
-    colour: ClassVar[str] = "rgb"
-    cutmix: ClassVar[bool] = False
+    features: ClassVar[Literal["backbone"]] = "backbone"  # evaluations ask for it
 
     @model_validator(mode="before")
     @classmethod

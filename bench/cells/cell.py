@@ -6,10 +6,10 @@ import math
 from abc import ABC
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import NonNegativeInt, model_validator
+from pydantic import BaseModel, Field, NonNegativeInt, model_validator
 
 from bench.cells.datasets import Demand
 from bench.record import Record
@@ -35,7 +35,7 @@ class Cell(Record, ABC):
 
     experiment: str
     version: int
-    precision: Literal["float32"] = "float32"
+    precision: Literal["float32", "bf16"] = "float32"
     seed: NonNegativeInt
 
     metrics: ClassVar[tuple[str, ...]] = ()
@@ -217,3 +217,29 @@ def varied_settings(cells: Sequence[Cell]) -> list[str]:
 def identity(fields: dict[str, Any]) -> str:
     """Return 16 hex digits of the SHA-256 of the canonical JSON of `fields`."""
     return hashlib.sha256(_CANONICAL.encode(fields).encode()).hexdigest()[:16]
+
+
+def later(default: Any = None) -> Any:
+    """Return a field that enters no id at its default."""
+    return Field(default=default, json_schema_extra={"later": True})
+
+
+@cache
+def later_settings(kind: type[BaseModel]) -> dict[str, Any]:
+    """Return the fields of a record that came later, with their defaults."""
+    return {
+        name: field.default
+        for name, field in kind.model_fields.items()
+        if isinstance(field.json_schema_extra, dict) and field.json_schema_extra.get("later")
+    }
+
+
+def without_later(fields: Mapping[str, Any], kind: type[BaseModel]) -> dict[str, Any]:
+    """Return the fields of a record but for those that came later and are at their defaults.
+
+    Args:
+        fields: values by name.
+        kind: whose fields they are.
+    """
+    defaults = later_settings(kind)
+    return {k: value for k, value in fields.items() if k not in defaults or value != defaults[k]}

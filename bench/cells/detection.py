@@ -3,7 +3,6 @@
 Neither torch nor files are needed here; `bench/networks/detector.py` builds what it describes.
 """
 
-from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import (
@@ -17,14 +16,9 @@ from pydantic import (
 
 from bench.cells.architectures import SMALL_ALEXNET
 from bench.cells.axes import Fraction
-from bench.cells.cell import identity
 from bench.cells.datasets import BOXED_SETS, Demand
-from bench.cells.finetune import OF_EVALUATIONS
-from bench.cells.later import without_later
-from bench.cells.pretrain import Pretrain, encoder_cell
+from bench.cells.pretrain import TransferCell
 
-OF_THE_BACKBONE = ("arch", "stem", "width", "zero_init_residual", "seed")
-"""Settings of `pretrain` that a backbone from scratch has too."""
 FASTER, MASK = "faster-rcnn", "mask-rcnn"
 OF_BOXES = ("ap_bbox", "ap50_bbox", "ap75_bbox", "aps_bbox", "apm_bbox", "apl_bbox")
 OF_MASKS = ("ap_mask", "ap50_mask", "ap75_mask")
@@ -35,17 +29,11 @@ BOX_SIDE, MASK_SIDE, C4_SIDE = 7, 14, 14  # of a region that is cut from feature
 DEEP_HEAD = 4  # convolutions of the head 'four-conv', and of the mask head
 
 
-class Detection(Pretrain):
-    """A Faster or Mask R-CNN whose backbone is an encoder of `pretrain`, shared with its cells.
+class Detection(TransferCell):
+    """A Faster or Mask R-CNN whose backbone is an encoder of `pretrain`."""
 
-    Every setting of `pretrain` means the same; its evaluations are not made. With start 'scratch'
-    the same backbone begins at its first values, and settings of the pretraining mean nothing.
-    """
-
-    experiment: Literal["detection"]  # type: ignore[assignment]
-    version: Literal[1] = 1  # type: ignore[assignment]
-    start: Literal["pretrained", "scratch"] = "pretrained"
-    """What the backbone begins with: the pretrained encoder, or its first values."""
+    experiment: Literal["detection"]
+    version: Literal[1] = 1
     detect_dataset: Annotated[str, Field(pattern=r"^\w[\w.+-]*$", max_length=100)]
     """Images with boxes and masks: `shapes`, which are drawn, or a folder in COCO format."""
     detect_images: PositiveInt | None = None
@@ -100,7 +88,7 @@ class Detection(Pretrain):
     detect_warmup_steps: NonNegativeInt = 0
     """Steps at the beginning in which the rate rises linearly from 0."""
 
-    is_evaluated: ClassVar[bool] = False
+    of_network: ClassVar[tuple[str, ...]] = ("arch", "stem", "width", "zero_init_residual", "seed")
     sizes: ClassVar[tuple[str, ...]] = (
         "detector", "neck", "arch", "stem", "width", "shorter_side", "detect_batch_size",
     )  # fmt: skip
@@ -143,31 +131,6 @@ class Detection(Pretrain):
             return "1x" if self.detect_epochs == 12 else None
         return "1x" if (self.detect_steps or 0) * self.detect_batch_size == ONE_X else None
 
-    @cached_property
-    def trained(self) -> Pretrain:
-        """The cell of `pretrain` with this encoder."""
-        return encoder_cell(self)
-
-    @cached_property
-    def training_id(self) -> str | None:  # type: ignore[override]
-        """The id of the encoder's training, that of `pretrain`; None from scratch."""
-        return self.trained.training_id if self.start == "pretrained" else None
-
-    @cached_property
-    def id(self) -> str:
-        """16 hex digits over the encoder's training, or the backbone, and the detector."""
-        fields = self.model_dump(mode="json")
-        own = {name: fields[name] for name in ("experiment", "version", *PROTOCOL)}
-        if self.training_id is not None:
-            return identity(own | {"training": self.training_id})
-        backbone = {name: fields[name] for name in OF_THE_BACKBONE}
-        return identity(own | without_later(backbone, Pretrain))
-
-    @property
-    def stack_key(self) -> str:
-        """Cells of one encoder are computed together."""
-        return self.training_id or self.id
-
     @property
     def own_epochs(self) -> int | None:
         """Those of the detector's training, where it is counted in epochs."""
@@ -177,15 +140,6 @@ class Detection(Pretrain):
     def looks_at(self) -> str | None:
         """The data set of the pretraining, beside that of the detector; None from scratch."""
         return self.dataset if self.start == "pretrained" else None
-
-    @property
-    def batch_over_ranks(self) -> int | None:  # type: ignore[override]
-        """Several ranks train an encoder; one trains the detector."""
-        return None if self.training_id is None else self.batch_size
-
-    def step_of(self, metric: str) -> float | None:  # noqa: ARG002
-        """Return None: an average precision moves in no fixed step."""
-        return None
 
     @property
     def work(self) -> float:
@@ -202,11 +156,4 @@ class Detection(Pretrain):
         if (size := BOXED_SETS.get(self.detect_dataset)) is not None:
             limit = f"{self.detect_dataset} has {size.train} to train on"
             own = [Demand("detect_images", self.detect_images or 0, size.train, limit)]
-        if self.start == "scratch":
-            return own
-        asked = super().asked_of_data()
-        return [demand for demand in asked if demand.setting not in OF_EVALUATIONS] + own
-
-
-PROTOCOL = tuple(name for name in Detection.model_fields if name not in Pretrain.model_fields)
-"""Settings that `pretrain` does not have."""
+        return super().asked_of_data() + own

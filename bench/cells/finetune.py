@@ -1,7 +1,6 @@
 """The cell of `finetune`: an encoder of `pretrain` under a linear classifier, trained on labels."""
 
-from functools import cached_property
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -14,36 +13,21 @@ from pydantic import (
 )
 
 from bench.cells.architectures import SMALL_ALEXNET
-from bench.cells.axes import EVALUATIONS, Fraction, ViewSet
-from bench.cells.cell import identity
+from bench.cells.axes import Fraction, ViewSet
 from bench.cells.datasets import GUESS, Demand, size_of, training_images
-from bench.cells.later import without_later
-from bench.cells.pretrain import Pretrain, encoder_cell
+from bench.cells.pretrain import TransferCell
 from bench.cells.supervised import of_one_size
 from bench.cells.view_recipes import WARPS, warp_record
 
 PUBLISHED_LISTS = {0.01: "1percent.txt", 0.1: "10percent.txt"}
 """The lists of labelled images of ImageNet, by their share (google-research/simclr at be133b3)."""
-OF_EVALUATIONS = {name for kind in EVALUATIONS.values() for name in kind.settings}
-"""Settings that have no meaning here."""
-OF_THE_NETWORK = (
-    "precision", "seed", "dataset", "pretrain_on", "train_images", "held_out", "image_size",
-    "resized_to", "colour", "arch", "stem", "width", "zero_init_residual",
-)  # fmt: skip
-"""Settings of `pretrain` that a network from scratch has too."""
 
 
-class FineTune(Pretrain):
-    """A classifier on an encoder of `pretrain`, which it shares with the cells of that experiment.
+class FineTune(TransferCell):
+    """A classifier on an encoder, trained on labels."""
 
-    Every setting of `pretrain` means the same; its evaluations are not made. With start 'scratch'
-    the same network begins at its first values, and settings of the pretraining mean nothing.
-    """
-
-    experiment: Literal["finetune"]  # type: ignore[assignment]
-    version: Literal[1] = 1  # type: ignore[assignment]
-    start: Literal["pretrained", "scratch"] = "pretrained"
-    """What the encoder begins with."""
+    experiment: Literal["finetune"]
+    version: Literal[1] = 1
     label_fraction: Annotated[float, Field(gt=0, le=1)]
     """Share of each class's training images that have a label, one image at least."""
     labelled: Literal["stratified", "published"] = "stratified"
@@ -71,7 +55,10 @@ class FineTune(Pretrain):
     tune_warmup_epochs: NonNegativeInt = 0
     """Epochs at the beginning in which both rates rise from 0 on a line."""
 
-    is_evaluated: ClassVar[bool] = False
+    of_network: ClassVar[tuple[str, ...]] = (
+        "precision", "seed", "dataset", "pretrain_on", "train_images", "held_out", "image_size",
+        "resized_to", "colour", "arch", "stem", "width", "zero_init_residual",
+    )  # fmt: skip
     metrics: ClassVar[tuple[str, ...]] = (
         "finetune_top1", "finetune_top5", "warped_finetune_top1", "warped_finetune_top5",
         "train_loss", "train_top1",
@@ -95,41 +82,15 @@ class FineTune(Pretrain):
             )
         return self
 
-    @cached_property
-    def trained(self) -> Pretrain:
-        """The cell of `pretrain` with this encoder."""
-        return encoder_cell(self)
-
-    @cached_property
-    def training_id(self) -> str | None:  # type: ignore[override]
-        """The id of the encoder's training, that of `pretrain`; None from scratch."""
-        return self.trained.training_id if self.start == "pretrained" else None
-
-    @cached_property
-    def id(self) -> str:
-        """16 hex digits over the encoder's training, or the network, and the protocol."""
-        fields = self.model_dump(mode="json")
-        settings = {name: fields[name] for name in ("experiment", "version", *PROTOCOL)}
-        settings |= warp_record(self.test_warp)
-        if self.training_id is not None:
-            return identity(settings | {"training": self.training_id})
-        network = {name: fields[name] for name in OF_THE_NETWORK}
-        return identity(settings | without_later(network, Pretrain))
-
     @property
-    def stack_key(self) -> str:
-        """Cells of one encoder are computed together."""
-        return self.training_id or self.id
+    def protocol(self) -> dict[str, Any]:
+        """The settings that `pretrain` does not have, and the warp of the test images."""
+        return super().protocol | warp_record(self.test_warp)
 
     @property
     def own_epochs(self) -> int:
         """Those of the tuning."""
         return self.tune_epochs
-
-    @property
-    def batch_over_ranks(self) -> int | None:  # type: ignore[override]
-        """Several ranks train an encoder; one tunes it."""
-        return None if self.training_id is None else self.batch_size
 
     def step_of(self, metric: str) -> float | None:
         """Return what one test image is worth."""
@@ -149,11 +110,6 @@ class FineTune(Pretrain):
     def asked_of_data(self) -> list[Demand]:
         """Return what the training of the encoder asks of the data set."""
         if self.start == "pretrained":
-            asked = super().asked_of_data()
-            return [demand for demand in asked if demand.setting not in OF_EVALUATIONS]
+            return super().asked_of_data()
         images = training_images(self.dataset, self.train_images, self.pretrain_on, self.held_out)
         return [] if images is None else images.demands(1, 1)[:1]
-
-
-PROTOCOL = tuple(name for name in FineTune.model_fields if name not in Pretrain.model_fields)
-"""Settings that `pretrain` does not have."""

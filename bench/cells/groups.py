@@ -1,6 +1,8 @@
 """Groups of cells: looked up by their settings, and named by what tells them apart."""
 
+from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from bench.cells.cell import Cell, varied_settings
@@ -109,3 +111,34 @@ def _follows(name: str, rest: Sequence[str], points: Sequence[Mapping[str, Any]]
     return all(
         seen.setdefault(tuple(p.get(n) for n in rest), p.get(name)) == p.get(name) for p in points
     )
+
+
+Stack = list[Cell]
+
+
+def make_stacks(cells: Sequence[Cell], slots: int) -> list[Stack]:
+    """Return the cells in stacks, the longest first so that slots end together.
+
+    A stack holds at most the kind's `stack_limit`; where there are fewer stacks than slots, they
+    are cut smaller, unless their cells share a training.
+    """
+    groups: dict[str, list[Cell]] = defaultdict(list)
+    for cell in cells:
+        groups[cell.stack_key].append(cell)
+    stacks = []
+    for group in groups.values():
+        wanted = -(-len(group) // group[0].stack_limit)
+        if group[0].training_id is None:
+            wanted = max(wanted, -(-slots // len(groups)))
+        stacks += _split(group, min(wanted, len(group)))
+    return sorted(stacks, key=_work, reverse=True)
+
+
+def _split(group: list[Cell], parts: int) -> list[Stack]:
+    """Return the group in so many parts of (nearly) one size."""
+    bounds = [round(i * len(group) / parts) for i in range(parts + 1)]
+    return [group[low:high] for low, high in pairwise(bounds)]
+
+
+def _work(stack: Stack) -> float:
+    return stack[0].training_work + sum(cell.work for cell in stack)

@@ -5,21 +5,19 @@ from typing import ClassVar, Literal
 
 from bench.cells.axes import Encoder
 from bench.cells.cell import identity
-from bench.cells.datasets import Demand
-from bench.cells.pretrain import Pretrain
+from bench.cells.pretrain import EncoderCell
 
 NETWORK = (*Encoder.model_fields, "image_size", "colour")
 
 
-class NetworkSize(Pretrain):
+class NetworkSize(EncoderCell):
     """A count for a method of `pretrain`; of its settings those of the network alone matter."""
 
-    experiment: Literal["network-size"]  # type: ignore[assignment]
-    version: Literal[1] = 1  # type: ignore[assignment]
+    experiment: Literal["network-size"]
+    version: Literal[1] = 1
     counted: Literal["backbone", "with-projector", "with-predictor"] = "with-projector"
     """Which layers are counted: to the features, to the outputs, or to the predictions."""
 
-    is_evaluated: ClassVar[bool] = False
     metrics: ClassVar[tuple[str, ...]] = ("params_m",)
     exact: ClassVar[frozenset[str]] = frozenset({"params_m"})
 
@@ -31,7 +29,7 @@ class NetworkSize(Pretrain):
         return identity({name: fields[name] for name in names})
 
     @property
-    def training_id(self) -> str | None:  # type: ignore[override]
+    def training_id(self) -> str | None:
         """Nothing is trained."""
         return None
 
@@ -39,21 +37,3 @@ class NetworkSize(Pretrain):
     def looks_at(self) -> str | None:
         """No image."""
         return None
-
-    @property
-    def stack_key(self) -> str:
-        """Each stands alone."""
-        return self.id
-
-    @property
-    def batch_over_ranks(self) -> int | None:  # type: ignore[override]
-        """One rank counts."""
-        return None
-
-    def step_of(self, metric: str) -> float | None:
-        """Return 0: a count is exact."""
-        return 0.0 if metric in self.exact else None
-
-    def asked_of_data(self) -> list[Demand]:
-        """Return nothing: no image is looked at."""
-        return []

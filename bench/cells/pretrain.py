@@ -1,7 +1,6 @@
-"""The cell of `pretrain`: contrastive pretraining on images, and what is measured of the encoder.
+"""Cells with an encoder: `pretrain`, and what the cells of other experiments share with it.
 
-A method is a point: every setting is one coordinate. `method` is a label, the name of the preset
-whose settings a suite took over, and enters no id.
+`method` is a label, the name of the preset whose settings a suite took over, and enters no id.
 """
 
 from functools import cached_property
@@ -16,16 +15,16 @@ from bench.cells.axes import (
     metrics_asked,
     metrics_of,
 )
-from bench.cells.cell import Cell, identity
+from bench.cells.cell import Cell, identity, without_later
 from bench.cells.datasets import (
     GUESS,
     Demand,
+    TrainingImages,
     accuracy_step,
     images_there,
     size_of,
     training_images,
 )
-from bench.cells.later import without_later
 from bench.cells.learning_rate import ruled
 from bench.cells.linear_protocols import LinearProtocol, linear_protocol, linear_record
 from bench.cells.losses import Q_B_BINS
@@ -36,24 +35,19 @@ from bench.cells.view_recipes import WARPS, warp_record
 WATCH_K, WATCH_TAU = 200, 0.1  # cosine; unigrad, released-code-knn
 
 
-class Pretrain(Coordinates, Cell):
-    """One encoder trained by contrast, and one protocol of each evaluation."""
+class EncoderCell(Coordinates, Cell):
+    """A cell with the settings of `pretrain`, whose encoder it trains or shares.
 
-    experiment: Literal["pretrain"]
-    version: Literal[2] = 2
-    precision: Literal["float32", "bf16"] = "float32"  # type: ignore[assignment]
+    `trained` is the cell of `pretrain` with the same encoder, which is trained once for all cells
+    with one `training_id`. Kinds of cell stand beside each other: `Pretrain` evaluates the encoder,
+    `TSNE` maps its features, `FineTune` and `Detection` train it further, `NetworkSize` counts its
+    parameters.
+    """
+
+    precision: Literal["float32", "bf16"] = "float32"
     method: str
 
     has_presets: ClassVar[bool] = True
-    is_evaluated: ClassVar[bool] = True  # whether its evaluations are made
-    metrics: ClassVar[tuple[str, ...]] = (
-        "train_loss", "surrogate", "mi_lower_bound", "q_b", "q_b_std", "q_b_cv", "q_b_mode",
-        "grad_norm_q", "grad_norm_q_std", "grad_norm_last_block", "grad_norm_last_block_std",
-        "grad_norm_last_block_cv", "grad_norm_block_before", "grad_norm_block_before_std",
-        "grad_norm_block_before_cv", "positive_similarity", "negative_similarity",
-        *metrics_of(EVALUATIONS), "knn_top1_best", "online_linear_top1",
-        "principal_component_ratio", "eigenspace_alignment",
-    )  # fmt: skip
     of_provenance: ClassVar[tuple[str, ...]] = ("log2_train_hours",)
     stack_limit: ClassVar[int] = 1000
     sizes: ClassVar[tuple[str, ...]] = (
@@ -76,12 +70,27 @@ class Pretrain(Coordinates, Cell):
         check_agreement(self)
         return self
 
-    def step_of(self, metric: str) -> float | None:
-        """Return what one test image is worth, of the mode of q_B the width of a bin."""
-        if metric == "q_b_mode":
-            return 1 / Q_B_BINS
-        warps = 1 if self.test_warp == "none" else WARPS[self.test_warp].draws
-        return accuracy_step(self.dataset, metric, self.held_out, warps)
+    @cached_property
+    def trained(self) -> "Pretrain":
+        """The cell of `pretrain` with this encoder."""
+        settings = {name: getattr(self, name) for name in EncoderCell.model_fields}
+        version = Pretrain.model_fields["version"].default
+        return Pretrain.model_validate(settings | {"experiment": "pretrain", "version": version})
+
+    @property
+    def training_id(self) -> str | None:
+        """The id of the encoder's training; None if the cell needs no trained encoder."""
+        return self.trained.training_id
+
+    @property
+    def stack_key(self) -> str:
+        """Cells that share an encoder are computed together: it is trained once."""
+        return self.training_id or self.id
+
+    @property
+    def batch_over_ranks(self) -> int | None:
+        """Each rank encodes its share of a batch while the encoder is trained."""
+        return None if self.training_id is None else self.batch_size
 
     @cached_property
     def id(self) -> str:
@@ -94,7 +103,66 @@ class Pretrain(Coordinates, Cell):
     def science(self) -> dict[str, Any]:
         """Every field except labels, and except later settings at their defaults."""
         fields = self.model_dump(mode="json", exclude=set(LABELS))
-        return without_later(fields, Pretrain)
+        return without_later(fields, EncoderCell)
+
+    def _linear_record(self) -> dict[str, Any] | None:
+        return linear_record(self.linear, once=self.linear_once)
+
+    @property
+    def training_work(self) -> float:
+        """Training images seen, times pixels and width squared; 0 without a training."""
+        if self.training_id is None:
+            return 0.0
+        there = images_there(self.dataset, self.pretrain_on, self.held_out) or GUESS.train
+        images = self.train_images or there
+        return float(self.epochs * images * self.image_size**2 * self.width**2)
+
+    @property
+    def work(self) -> float:
+        """Images of the evaluations, times pixels and width squared."""
+        size = size_of(self.dataset, self.held_out) or GUESS
+        images = min(self.train_images or size.train, size.train) + size.test
+        return float(images * self.image_size**2 * self.width**2)
+
+    def asked_of_data(self) -> list[Demand]:
+        """Return what the training of the encoder asks of the data set."""
+        return [] if self.training_id is None else self.trained.asked_by_training()
+
+
+class Pretrain(EncoderCell):
+    """One encoder trained by contrast, and one protocol of each evaluation.
+
+    No class stands for SimCLR or MoCo. A method is a point of the settings in `axes.py`, and a
+    preset in `bench/suites/methods/*.yaml` names its values; `rules.py` says which values belong
+    together. `bench/methods/make.py` builds the method from nine of them: the online network, the
+    target, the negatives, the objective (a line of `losses.py`) and so on. `bench/train/loop.py`
+    trains it, `bench/experiments/pretrain.py` evaluates what comes out, once for each protocol in
+    `EVALUATIONS`. `bench methods simclr` shows the settings of SimCLR; a suite overrides any.
+    """
+
+    experiment: Literal["pretrain"]
+    version: Literal[2] = 2
+
+    metrics: ClassVar[tuple[str, ...]] = (
+        "train_loss", "surrogate", "mi_lower_bound", "q_b", "q_b_std", "q_b_cv", "q_b_mode",
+        "grad_norm_q", "grad_norm_q_std", "grad_norm_last_block", "grad_norm_last_block_std",
+        "grad_norm_last_block_cv", "grad_norm_block_before", "grad_norm_block_before_std",
+        "grad_norm_block_before_cv", "positive_similarity", "negative_similarity",
+        *metrics_of(EVALUATIONS), "knn_top1_best", "online_linear_top1",
+        "principal_component_ratio", "eigenspace_alignment",
+    )  # fmt: skip
+
+    def step_of(self, metric: str) -> float | None:
+        """Return what one test image is worth, of the mode of q_B the width of a bin."""
+        if metric == "q_b_mode":
+            return 1 / Q_B_BINS
+        warps = 1 if self.test_warp == "none" else WARPS[self.test_warp].draws
+        return accuracy_step(self.dataset, metric, self.held_out, warps)
+
+    @property
+    def trained(self) -> Self:
+        """The cell itself."""
+        return self
 
     @cached_property
     def training_id(self) -> str:
@@ -108,7 +176,7 @@ class Pretrain(Coordinates, Cell):
     @property
     def evaluation_metrics(self) -> list[str]:
         """Metrics of the evaluations that the cell asks for."""
-        return metrics_asked(self, EVALUATIONS) if self.is_evaluated else []
+        return metrics_asked(self, EVALUATIONS)
 
     def evaluation(self, name: str) -> dict[str, Any]:
         """Return the protocol of an evaluation, written out."""
@@ -132,38 +200,9 @@ class Pretrain(Coordinates, Cell):
         """How a linear classifier is trained, if one is."""
         return linear_protocol(self.linear, once=self.linear_once)
 
-    def _linear_record(self) -> dict[str, Any] | None:
-        return linear_record(self.linear, once=self.linear_once)
-
-    @property
-    def stack_key(self) -> str:
-        """Cells that share an encoder are computed together: it is trained once."""
-        return self.training_id
-
-    @property
-    def training_work(self) -> float:
-        """Training images seen, times pixels and width squared; 0 without a training."""
-        if self.training_id is None:
-            return 0.0
-        there = images_there(self.dataset, self.pretrain_on, self.held_out) or GUESS.train
-        images = self.train_images or there
-        return float(self.epochs * images * self.image_size**2 * self.width**2)
-
-    @property
-    def work(self) -> float:
-        """Images of the evaluations, times pixels and width squared."""
-        size = size_of(self.dataset, self.held_out) or GUESS
-        images = min(self.train_images or size.train, size.train) + size.test
-        return float(images * self.image_size**2 * self.width**2)
-
-    @property
-    def batch_over_ranks(self) -> int:
-        """Each rank encodes its share of a batch."""
-        return self.batch_size
-
     def asked_of_data(self) -> list[Demand]:
-        """Return what steps, evaluations and draws of negatives ask of the data set."""
-        images = training_images(self.dataset, self.train_images, self.pretrain_on, self.held_out)
+        """Return what the training and the evaluations ask of the data set."""
+        images = self._images()
         size = size_of(self.dataset, self.held_out)
         if images is None or size is None:
             return []
@@ -172,21 +211,58 @@ class Pretrain(Coordinates, Cell):
             knn = Demand("knn_k", self.knn_k, labelled, f"{self.dataset} has {labelled} labelled")
         else:
             knn = images.demand("knn_k", self.knn_k)
-        from_bank, others = self.negatives == "bank", images.taken - 1
         of_a_class = min(labelled, images.taken) // size.classes
         return [
-            *images.demands(self.batch_size, self.N),
+            *self.asked_by_training(),
             knn,
             images.demand("weights_K", self.weights_K),
             Demand("few_shot", self.few_shot or 0, of_a_class, f"{images.limit}, of all classes"),
+        ]
+
+    def asked_by_training(self) -> list[Demand]:
+        """Return what steps and draws of negatives ask of the data set."""
+        if (images := self._images()) is None:
+            return []
+        from_bank, others = self.negatives == "bank", images.taken - 1
+        return [
+            *images.demands(self.batch_size, self.N),
             images.demand("K", self.count if from_bank else None, others),
             images.demand("clusters", self.clusters if from_bank else None, others),
             Demand("K", self.count, images.taken, f"{images.limit}, so negatives repeat", False),
         ]
 
+    def _images(self) -> TrainingImages | None:
+        return training_images(self.dataset, self.train_images, self.pretrain_on, self.held_out)
 
-def encoder_cell(cell: Pretrain) -> Pretrain:
-    """Return the cell of `pretrain` with the encoder of a cell that has more settings."""
-    settings = {name: getattr(cell, name) for name in Pretrain.model_fields}
-    version = Pretrain.model_fields["version"].default
-    return Pretrain.model_validate(settings | {"experiment": "pretrain", "version": version})
+
+class TransferCell(EncoderCell):
+    """A cell that trains on from an encoder of `pretrain`, or the same network from scratch.
+
+    Every setting of `pretrain` means the same; its evaluations are not made. With start 'scratch'
+    settings of the pretraining have no meaning.
+    """
+
+    start: Literal["pretrained", "scratch"] = "pretrained"
+    """What the encoder begins with: its trained weights, or its first values."""
+
+    of_network: ClassVar[tuple[str, ...]] = ()
+    """Settings of `pretrain` that a network from scratch has too."""
+
+    @property
+    def training_id(self) -> str | None:
+        """The id of the encoder's training; None from scratch."""
+        return super().training_id if self.start == "pretrained" else None
+
+    @cached_property
+    def id(self) -> str:
+        """16 hex digits over the encoder's training, or the network, and the protocol."""
+        if self.training_id is not None:
+            return identity(self.protocol | {"training": self.training_id})
+        fields = self.model_dump(mode="json", include=set(self.of_network))
+        return identity(self.protocol | without_later(fields, EncoderCell))
+
+    @property
+    def protocol(self) -> dict[str, Any]:
+        """The experiment, its version, and the settings that `pretrain` does not have."""
+        shared = EncoderCell.model_fields.keys() - {"experiment", "version"}
+        return self.model_dump(mode="json", exclude=set(shared))

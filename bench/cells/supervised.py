@@ -9,16 +9,14 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import (
     AfterValidator,
     Field,
-    NonNegativeFloat,
-    NonNegativeInt,
     PositiveFloat,
     PositiveInt,
     model_validator,
 )
 
 from bench.cells.architectures import Stem
-from bench.cells.axes import Fraction, ViewSet
-from bench.cells.cell import Cell, identity
+from bench.cells.axes import PlainImages, Steps, ViewSet
+from bench.cells.cell import Cell, identity, without_later
 from bench.cells.datasets import (
     GUESS,
     Demand,
@@ -26,8 +24,7 @@ from bench.cells.datasets import (
     images_there,
     training_images,
 )
-from bench.cells.later import later, without_later
-from bench.cells.learning_rate import Rule, check_rate, ruled
+from bench.cells.learning_rate import check_rate, ruled
 from bench.cells.rules import Belongs
 
 LABELS = frozenset({"base_lr", "lr_scaling"})
@@ -50,17 +47,14 @@ def of_one_size(views: str) -> str:
     return views
 
 
-class Supervised(Cell):
+class Supervised(Steps, PlainImages, Cell):
     """One classifier (DCL, App. 7; dual temperature, Sec. E), tested after every epoch."""
 
     experiment: Literal["supervised"]
     version: Literal[2] = 2
+    precision: Literal["float32"] = "float32"
 
     # data
-    dataset: Annotated[str, Field(min_length=1)]
-    train_images: PositiveInt | None = None  # the first so many of a fixed random order; null: all
-    held_out: Annotated[float, Field(gt=0, lt=1)] | None = later()
-    image_size: Annotated[int, Field(ge=8)]  # pixels a side, of a view
     label_noise: Literal["none", "symmetric", "asymmetric"] = "none"  # of the training images
     eta: Annotated[float, Field(ge=0, le=1)] = 0.0  # probability that a label is made wrong
     views: Annotated[ViewSet, AfterValidator(of_one_size)]  # an image is seen by the first recipe
@@ -76,32 +70,12 @@ class Supervised(Cell):
     tau: PositiveFloat = 1.0  # of the logits, which are not normalised
     tau_beta: PositiveFloat | None = None
 
-    # training
-    epochs: PositiveInt
-    batch_size: Annotated[int, Field(ge=2)]
-    optimizer: Literal["sgd", "lars", "adam"]
-    lr: PositiveFloat
-    base_lr: PositiveFloat | None = None  # at 256 images, where lr comes from the rule
-    lr_scaling: Rule | None = None
-    sgd_momentum: Fraction = 0.9
-    weight_decay: NonNegativeFloat
-    exempt: bool = False  # biases and BN from weight decay and from LARS's adaptation
     lr_schedule: Literal["constant", "cosine", "step"]
-    warmup_epochs: NonNegativeInt = 0
-    lr_drop_epochs: Annotated[str, Field(pattern=r"^\d+(,\d+)*$")] | None = None  # such as 100,150
-    lr_drop_factor: Annotated[float, Field(gt=0, lt=1)] = 0.1
 
     metrics: ClassVar[tuple[str, ...]] = (
         "test_top1", "test_top1_best", "train_loss", "train_top1", "q_b", "q_b_first",
     )  # fmt: skip
     sizes: ClassVar[tuple[str, ...]] = ("arch", "stem", "width", "image_size", "batch_size")
-    # What sources of images ask, and a classifier has no choice of.
-    pretrain_on: ClassVar[str] = "train"
-    one_view: ClassVar[bool] = True
-    resized_to: ClassVar[int | None] = None
-    local_size: ClassVar[int | None] = None
-    colour: ClassVar[str] = "rgb"
-    cutmix: ClassVar[bool] = False
 
     def step_of(self, metric: str) -> float | None:
         """Return what one test image is worth."""

@@ -1,17 +1,39 @@
-"""The cells of the toy experiments, one record per experiment.
+"""The cells that are computed on one core: toy experiments and identities of papers.
 
 Field names are the papers' symbols and, where a paper prints a setting, the key under which
 `bench/papers/data` holds it, so that measured and published rows join by name.
 """
 
 import math
+from abc import ABC, abstractmethod
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
-from bench.cells.small_cell import SmallCell
+from bench.cells.cell import Cell
 
 Fraction = Annotated[float, Field(ge=0, lt=1)]
+MOST_NUMBERS = 2**26  # of a tensor of one cell: 256 MiB in float32, and there are several
+
+
+class SmallCell(Cell, ABC):
+    """A cell that is computed on one core, within little memory."""
+
+    precision: Literal["float32"] = "float32"
+
+    @property
+    @abstractmethod
+    def largest_tensor(self) -> tuple[str, int]:
+        """What the largest tensor holds, in words and settings, and how many numbers that is."""
+
+    @model_validator(mode="after")
+    def _is_small(self) -> Self:
+        what, numbers = self.largest_tensor
+        if numbers > MOST_NUMBERS:
+            raise ValueError(
+                f"{what} is {numbers} numbers at once; at most {MOST_NUMBERS} are kept"
+            )
+        return self
 
 
 class MarginCell(SmallCell):
@@ -260,3 +282,40 @@ class Spirals(SmallCell):
     def blocks(self) -> tuple[int, ...]:
         """Batches of 2-d points, hidden layers, and the bank."""
         return (2 * self.batch_size, self.hidden_units, self.points)
+
+
+IdentityName = Literal[
+    "q-b-in-every-gradient", "dcl-has-no-q-b", "q-b-easy-cases", "mean-of-dclw-weight",
+    "dclw-tends-to-dcl", "hard-pair-among-negatives", "potential-of-distance",
+    "infonce-tends-to-dcl", "prior-under-eqco", "prior-without-margin", "permuted-bank",
+    "simclr-is-infonce", "la0-is-ball", "la-below-la0", "la-is-a-difference", "gradient-of-moco",
+    "gradient-of-simclr", "gradient-of-directpred", "gradient-of-barlow-twins",
+    "gradient-of-vicreg", "gradient-of-unigrad", "directpred-parallel-term", "shared-target",
+    "memory-of-f", "cross-entropy-is-infonce",
+]  # fmt: skip
+"""Each is a function in `bench/experiments/identities`."""
+
+
+class Identity(SmallCell):
+    """Both sides of an equation or an inequality of a paper, on random features in float64."""
+
+    experiment: Literal["identity"]
+    version: Literal[1] = 1
+    identity: IdentityName
+    N: Annotated[int, Field(ge=4)]  # samples of one draw
+    d: Annotated[int, Field(ge=2)]  # dimensions of the features
+    draws: PositiveInt  # of features, and of a temperature where there is one
+
+    metrics: ClassVar[tuple[str, ...]] = (
+        "largest_difference",
+        "smallest_margin",
+        "violated_share",
+    )
+    exact: ClassVar[frozenset[str]] = frozenset(metrics)
+    sizes: ClassVar[tuple[str, ...]] = ("N", "d")
+    cuttable: ClassVar[tuple[str, ...]] = ("draws",)
+
+    @property
+    def largest_tensor(self) -> tuple[str, int]:
+        """Similarities of all samples, correlations of all dimensions, or the features."""
+        return "the larger of N and d, squared", max(self.N, self.d) ** 2

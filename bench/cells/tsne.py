@@ -1,29 +1,27 @@
 """The cell of `tsne`: the test images' features of a trained encoder, as points in a plane."""
 
-from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
-from bench.cells.pretrain import Pretrain, encoder_cell
+from bench.cells.pretrain import EncoderCell
 
 NEIGHBOURS = 3  # times the perplexity: images that the map looks at around one
 
 
-class TSNE(Pretrain):
+class TSNE(EncoderCell):
     """A map of an encoder of `pretrain`, which it shares with the cells of that experiment.
 
     Every setting of `pretrain` means the same; of the evaluations only `features` matters here.
     """
 
-    experiment: Literal["tsne"]  # type: ignore[assignment]
-    version: Literal[1] = 1  # type: ignore[assignment]
+    experiment: Literal["tsne"]
+    version: Literal[1] = 1
     images: PositiveInt = 2000
     """Test images that are mapped, drawn at random; all, where there are fewer."""
     perplexity: Annotated[float, Field(ge=1)] = 30.0
     """How many neighbours an image is close to."""
 
-    is_evaluated: ClassVar[bool] = False
     metrics: ClassVar[tuple[str, ...]] = ("kl_divergence",)
 
     @model_validator(mode="after")
@@ -34,13 +32,3 @@ class TSNE(Pretrain):
                 f"{self.perplexity:g}"
             )
         return self
-
-    @cached_property
-    def trained(self) -> Pretrain:
-        """The cell of `pretrain` with this encoder."""
-        return encoder_cell(self)
-
-    @cached_property
-    def training_id(self) -> str:
-        """The id of the encoder's training, that of `pretrain`."""
-        return self.trained.training_id

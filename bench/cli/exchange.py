@@ -175,7 +175,7 @@ def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> R
     check_folder(to, f"--as {form}")
     check_finished(chosen)
     if form == "safetensors":
-        from bench.experiments.exported_encoder import export_encoders  # loads torch
+        from bench.experiments.loaded_encoder import export_encoders  # loads torch
 
         cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
         count = export_encoders(cells, chosen[0].store, to, data)

@@ -15,8 +15,8 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from bench.cells.cell import Cell
+from bench.cells.groups import make_stacks
 from bench.cells.pretrain import Pretrain
-from bench.cells.stacks import make_stacks
 from bench.estimate.history import (
     Machine,
     Timing,

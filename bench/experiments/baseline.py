@@ -10,11 +10,10 @@ from bench.cells.axes import ACCURACIES
 from bench.cells.baseline import NETWORK, TRAINING, Baseline
 from bench.cells.supervised import Supervised
 from bench.data.streams import Purpose, stream
-from bench.experiments.deterministic import deterministic
+from bench.experiments.encoder_folder import Frozen
 from bench.experiments.evaluations import Evaluator
-from bench.experiments.layers import Frozen
 from bench.experiments.outcome import Clock, Outcome, Result, Spent, one_by_one
-from bench.experiments.timing import seconds_of, steps_s
+from bench.experiments.timing import deterministic, seconds_of, steps_s
 from bench.networks.encoder import make_encoder
 from bench.results.folder import CellFolder
 from bench.results.folders import Folders

@@ -1,4 +1,4 @@
-"""Trained encoders: each stands once in the store, whatever is evaluated of it.
+"""Trained encoders, each stored once, and the layers that features are taken from.
 
 `<results>/trained/<training id>/` is a cell's folder of its own: checkpoint, history, arrays,
 provenance, summary, the weights (`encoder.pt`), and one file an evaluation.
@@ -6,9 +6,10 @@ provenance, summary, the weights (`encoder.pt`), and one file an evaluation.
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 import torch
 from torch import nn
@@ -145,3 +146,29 @@ class TrainedFolder(CellFolder):
         super().sweep()
         for leftover in (self.path / EVALUATIONS).glob(".*"):
             leftover.unlink(missing_ok=True)
+
+
+class Layers(Hashable, Protocol):
+    """What evaluations take features from; `Online` is one."""
+
+    @property
+    def backbone(self) -> nn.Module:
+        """From images (B, 3, H, W) to features (B, F)."""
+
+    @property
+    def embedding(self) -> nn.Module:
+        """From images to what is behind the projector."""
+
+
+class Frozen(nn.Module):
+    """An encoder without a head."""
+
+    def __init__(self, backbone: nn.Module) -> None:
+        """Take what maps images (B, 3, H, W) to features (B, F)."""
+        super().__init__()
+        self.backbone = self.embedding = backbone
+
+
+def encoder_of(layer: str, online: Layers) -> nn.Module:
+    """Return what maps images to the features of a layer: the backbone or the projector."""
+    return online.backbone if layer == "backbone" else online.embedding

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from bench.cells.axes import EVALUATIONS
 from bench.cells.baseline import Baseline
+from bench.cells.cell import Cell
 from bench.cells.pretrain import WATCH_K, WATCH_TAU, Pretrain
 from bench.cells.view_recipes import WARPS, Recipe
 from bench.data.streams import Purpose, stream
@@ -21,7 +22,7 @@ from bench.evaluate.few_shot import few_shot
 from bench.evaluate.knn import knn_top1
 from bench.evaluate.linear import OnlineLinear, Shown, linear_top1
 from bench.evaluate.separation import class_separation
-from bench.experiments.layers import Layers, encoder_of
+from bench.experiments.encoder_folder import Layers, encoder_of
 from bench.losses import (
     align,
     correlation,
@@ -47,23 +48,25 @@ Evaluated = Pretrain | Baseline
 class Evaluator:
     """Evaluates one encoder for cells that share it: features are extracted once."""
 
-    def __init__(self, cells: Sequence[Evaluated], source: Source) -> None:
+    def __init__(self, cells: Sequence[Cell], source: Source) -> None:
         """Take the labelled images of a source: those trained on, and the test images."""
-        self.cells, self.source, self.classes = cells, source, source.meta.classes
+        self.cells = [cell for cell in cells if isinstance(cell, Evaluated)]
+        self.source, self.classes = source, source.meta.classes
         self._features = cache(self._extract)
         self._votes = cache(self._vote)
 
-    def fault(self, cell: Evaluated) -> DataFailure | None:
+    def fault(self, cell: Cell) -> DataFailure | None:
         """Return why an evaluation of the cell cannot be done with these images, if so."""
-        if isinstance(cell, Pretrain) and not cell.is_evaluated:
+        if not isinstance(cell, Evaluated):
             return None
         labels = self.source.labels["train"]
         counts = torch.bincount(labels[labels >= 0].cpu(), minlength=self.classes)
         there = int(counts.sum())
         if cell.knn_k > there:
             return DataFailure(f"knn_k {cell.knn_k}: there are {there} labelled training images")
-        if cell.weights_K is not None and cell.weights_K > len(labels):
-            return DataFailure(f"weights_K {cell.weights_K}: there are {len(labels)} images")
+        wanted = cell.weights_K if isinstance(cell, Pretrain) else None
+        if wanted is not None and wanted > len(labels):
+            return DataFailure(f"weights_K {wanted}: there are {len(labels)} images")
         least = int(counts.min())
         if cell.few_shot is not None and cell.few_shot > least:
             return DataFailure(f"few_shot {cell.few_shot}: a class has {least} labelled images")

@@ -1,10 +1,7 @@
 """Fine-tuning of a trained encoder on labels, and of the same network from scratch."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from bench.cells.finetune import FineTune
 from bench.data.label_lists import published_list
@@ -12,10 +9,7 @@ from bench.data.labelled import listed_rows, stratified_rows
 from bench.errors import DataFailure
 from bench.experimental import ALONE, Ranks
 from bench.experiments import pretrain
-from bench.experiments.deterministic import deterministic
-from bench.experiments.encoder_folder import TrainedFolder
-from bench.experiments.evaluations import Evaluator
-from bench.experiments.outcome import Clock, Outcome, Result, Spent, attempted, one_by_one
+from bench.experiments.outcome import Clock, Outcome, Result, Spent
 from bench.experiments.timing import (
     BACKWARD_TOO,
     forward_s,
@@ -33,26 +27,8 @@ from bench.train.sources import OnDisk, Rows, Source, open_source
 def run(
     cells: Sequence[FineTune], folders: Folders, device: str, ranks: Ranks = ALONE
 ) -> list[Outcome]:
-    """Train the encoder that the cells share, unless it is there, and tune a copy for each.
-
-    From scratch there is none, and each cell stands alone.
-
-    Args:
-        cells: which share an encoder, or one from scratch.
-        folders: theirs.
-        device: cpu or cuda.
-        ranks: that train the encoder together; the first alone tunes it.
-    """
-    if cells[0].start == "scratch":
-        return one_by_one(_from_scratch, cells, folders, device)
-    folder_of = dict(zip((cell.id for cell in cells), folders, strict=True))
-
-    def tuned(
-        cell: FineTune, source: Source, home: TrainedFolder, _: Evaluator, online: Online
-    ) -> Outcome:
-        return attempted(partial(_tuned, cell, folder_of[cell.id], source, device, home, online))
-
-    return pretrain.run_on_encoder(cells, folders, device, ranks, tuned, with_history=False)
+    """Train the encoder that the cells share, unless it is there, and tune a copy for each."""
+    return pretrain.run_transfer(_result, cells, folders, device, ranks)
 
 
 def probe(cell: FineTune, data: Path, device: str, clock: Clock) -> Spent:
@@ -67,11 +43,8 @@ def probe(cell: FineTune, data: Path, device: str, clock: Clock) -> Spent:
     Raises:
         CellFailure, DataError: the cell could not be computed either.
     """
-    shared = 0.0
-    if cell.start == "pretrained":
-        unasked: dict[str, Any] = {"linear": None, "few_shot": None, "weights_K": None}
-        shared = pretrain.probe(cell.trained.model_copy(update=unasked), data, device, clock).shared
-    source = open_source(cell, data, device)
+    shared = pretrain.shared_s(cell, data, device, clock)
+    source = open_source(cell.trained, data, device)
     tuning = FineTuning(cell, source, labelled_rows(cell, source), device, None)
     image_s = forward_s(tuning.online, source, clock)
     expected_s = image_s * len(source.labels["test"])
@@ -95,28 +68,15 @@ def labelled_rows(cell: FineTune, source: Source) -> Rows:
     return listed_rows([image.name for image in paths], path)
 
 
-def _from_scratch(cell: FineTune, folder: CellFolder, data: Path, device: str) -> Result:
-    with deterministic(device):
-        source = open_source(cell, data, device)
-        return _result(cell, folder, source, device, None)
-
-
-def _tuned(
+def _result(
     cell: FineTune,
     folder: CellFolder,
-    source: Source,
+    data: Path,
     device: str,
-    home: TrainedFolder,
-    online: Online,
+    source: Source | None,
+    online: Online | None,
 ) -> Result:
-    result = _result(cell, folder, source, device, online)
-    named = {"encoder": home.path.name, "trained": home.provenance()}
-    return replace(result, provenance=result.provenance | named)
-
-
-def _result(
-    cell: FineTune, folder: CellFolder, source: Source, device: str, online: Online | None
-) -> Result:
+    source = source or open_source(cell.trained, data, device)
     rows = labelled_rows(cell, source)
     tuning = FineTuning(cell, source, rows, device, online)
     train(tuning, folder)

@@ -4,20 +4,12 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from bench.cells.equations import Identity
+from bench.cells.toys import Identity
 from bench.data.streams import Purpose, stream
-from bench.experiments.identities import (
-    dcl,
-    dual_temperature,
-    eqco,
-    mutual_information,
-    unigrad,
-)
-from bench.experiments.identities.draw import Deviations, Draw
+from bench.experiments import identities
+from bench.experiments.identities import Deviations, Draw
 from bench.experiments.outcome import Outcome, Result
 from bench.results.folder import CellFolder
-
-GROUPS = (dcl, eqco, mutual_information, unigrad, dual_temperature)
 
 
 def run(cells: Sequence[Identity], folders: Sequence[CellFolder], device: str) -> list[Outcome]:
@@ -33,10 +25,7 @@ def run(cells: Sequence[Identity], folders: Sequence[CellFolder], device: str) -
 
 def identity_named(name: str) -> Callable[[Draw], Deviations]:
     """Return the function of an identity: `la0-is-ball` is `la0_is_ball`."""
-    function = name.replace("-", "_")
-    identity: Callable[[Draw], Deviations] = next(
-        getattr(group, function) for group in GROUPS if hasattr(group, function)
-    )
+    identity: Callable[[Draw], Deviations] = getattr(identities, name.replace("-", "_"))
     return identity
 
 

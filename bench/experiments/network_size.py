@@ -39,7 +39,7 @@ def probe(cell: NetworkSize, data: Path, device: str, clock: Clock) -> Spent:
 
 
 def _parameters(cell: NetworkSize) -> int:
-    online = Online(cell)
+    online = Online(cell.trained)
     counted: list[nn.Module] = [online.backbone]
     counted += [online.projector] if cell.counted != "backbone" else []
     counted += [online.predictor] if cell.counted == "with-predictor" else []

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,23 +10,24 @@ from typing import Any
 import torch
 
 from bench.cells.axes import EVALUATIONS
-from bench.cells.pretrain import Pretrain
+from bench.cells.pretrain import EncoderCell, Pretrain, TransferCell
 from bench.errors import CellFailure, DataFailure
 from bench.experimental import ALONE, Ranks
 from bench.experimental.ranks import agreed
-from bench.experiments.deterministic import deterministic
 from bench.experiments.encoder_folder import TrainedFolder
 from bench.experiments.evaluations import Evaluator
-from bench.experiments.outcome import Clock, Outcome, Result, Spent, attempted
+from bench.experiments.outcome import Clock, Outcome, Result, Spent, attempted, one_by_one
 from bench.experiments.timing import (
     BACKWARD_TOO,
     Stopwatch,
+    deterministic,
     forward_s,
     seconds_of,
     seconds_unless_long,
     steps_s,
 )
 from bench.methods.online_network import Online
+from bench.results.folder import CellFolder
 from bench.results.folders import Folders
 from bench.results.lease import Lease
 from bench.results.provenance import describe
@@ -34,6 +36,9 @@ from bench.train.loop import Training, train
 from bench.train.sources import Source, open_source
 
 OutcomeOf = Callable[[Any, Source, TrainedFolder, Evaluator, Online], Outcome]
+TransferResult = Callable[[Any, CellFolder, Path, str, Source | None, Online | None], Result]
+"""From a cell, its folder, the folder of data sets, the device, the source of the encoder's images
+and the encoder, both None from scratch, to the result of training on."""
 NO_METRICS = ("step", "epoch", "lr", "knn_top1")  # of a line of history
 
 
@@ -58,7 +63,7 @@ def run(
 
 
 def run_on_encoder(
-    cells: Sequence[Pretrain],
+    cells: Sequence[EncoderCell],
     folders: Folders,
     device: str,
     ranks: Ranks,
@@ -82,8 +87,59 @@ def run_on_encoder(
     return [outcomes] * len(cells) if isinstance(outcomes, CellFailure) else outcomes
 
 
+def run_transfer(
+    result_of: TransferResult,
+    cells: Sequence[TransferCell],
+    folders: Folders,
+    device: str,
+    ranks: Ranks,
+) -> list[Outcome]:
+    """Train the encoder that the cells share, unless it is there, and train on from a copy of it.
+
+    From scratch there is none, and each cell stands alone.
+
+    Args:
+        result_of: trains one cell.
+        cells: which share an encoder, or cells from scratch.
+        folders: their folders, in the same order.
+        device: where to compute, as torch names it.
+        ranks: that train the encoder together; the first alone trains on.
+    """
+    if cells[0].start == "scratch":
+
+        def from_scratch(cell: TransferCell, folder: CellFolder, data: Path, device: str) -> Result:
+            with deterministic(device):
+                return result_of(cell, folder, data, device, None, None)
+
+        return one_by_one(from_scratch, cells, folders, device)
+    folder_of = dict(zip((cell.id for cell in cells), folders, strict=True))
+
+    def outcome(
+        cell: TransferCell, source: Source, home: TrainedFolder, _: Evaluator, online: Online
+    ) -> Outcome:
+        def result() -> Result:
+            found = result_of(cell, folder_of[cell.id], folders.data, device, source, online)
+            origin = {"encoder": home.path.name, "trained": home.provenance()}
+            return replace(found, provenance=found.provenance | origin)
+
+        return attempted(result)
+
+    return run_on_encoder(cells, folders, device, ranks, outcome, with_history=False)
+
+
+def shared_s(cell: TransferCell, data: Path, device: str, clock: Clock) -> float:
+    """Return the seconds of the encoder's training; 0 from scratch.
+
+    Args and Raises as for `probe`.
+    """
+    if cell.start == "scratch":
+        return 0.0
+    unasked: dict[str, Any] = {"linear": None, "few_shot": None, "weights_K": None}
+    return probe(cell.trained.model_copy(update=unasked), data, device, clock).shared
+
+
 def _outcomes(
-    cells: Sequence[Pretrain],
+    cells: Sequence[EncoderCell],
     folders: Folders,
     device: str,
     ranks: Ranks,
@@ -92,24 +148,25 @@ def _outcomes(
     with_history: bool,
 ) -> list[Outcome]:
     """Return the outcomes; a failure of the training, which is raised, is of all cells alike."""
-    home = TrainedFolder.of(cells[0], folders)
+    cell = cells[0].trained
+    home = TrainedFolder.of(cell, folders)
     with listening() if ranks.many else nullcontext(), deterministic(device):
-        source = ranks.all_do(lambda: open_source(cells[0], folders.data, device))
+        source = ranks.all_do(lambda: open_source(cell, folders.data, device))
         _check_alike(source, ranks)
         evaluator = Evaluator(cells, source)
-        faults = [evaluator.fault(cell) for cell in cells]
+        faults = [evaluator.fault(each) for each in cells]
         if all(faults):
             return [fault for fault in faults if fault]
-        _have_trained(cells[0], source, home, evaluator, device, ranks)
+        _have_trained(cell, source, home, evaluator, device, ranks)
     if not ranks.first:
         return []
     home.sweep()
     home.remove_checkpoint()
     with deterministic(device):
-        online = _load(cells[0], source, home, device)
+        online = _load(cell, source, home, device)
         outcomes = [
-            fault or outcome_of(cell, source, home, evaluator, online)
-            for fault, cell in zip(faults, cells, strict=True)
+            fault or outcome_of(each, source, home, evaluator, online)
+            for fault, each in zip(faults, cells, strict=True)
         ]
     for folder in folders if with_history else ():
         folder.copy_history(home)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.cells.supervised import Supervised
-from bench.experiments.deterministic import deterministic
 from bench.experiments.outcome import Clock, Outcome, Result, Spent, one_by_one
 from bench.experiments.timing import (
     BACKWARD_TOO,
+    deterministic,
     forward_s,
     seconds_unless_long,
     steps_s,

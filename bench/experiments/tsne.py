@@ -11,9 +11,8 @@ from bench.errors import DataFailure
 from bench.evaluate.features import extract
 from bench.evaluate.tsne import tsne
 from bench.experimental import ALONE, Ranks
-from bench.experiments.encoder_folder import TrainedFolder
+from bench.experiments.encoder_folder import TrainedFolder, encoder_of
 from bench.experiments.evaluations import Evaluator
-from bench.experiments.layers import encoder_of
 from bench.experiments.outcome import Outcome, Result
 from bench.experiments.pretrain import probe, run_on_encoder
 from bench.methods.online_network import Online

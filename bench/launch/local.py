@@ -15,7 +15,7 @@ from typing import cast
 
 import submitit
 
-from bench.cells.stacks import Stack
+from bench.cells.groups import Stack
 from bench.environment import this_job
 from bench.errors import DiskFailure, Interrupted, LaunchError
 from bench.files.atomic import disk_failures

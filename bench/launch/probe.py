@@ -15,14 +15,13 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from bench.cells.stacks import Stack, make_stacks
+from bench.cells.groups import Stack, make_stacks
 from bench.errors import BenchError, CellFailure
 from bench.estimate.history import Probed, machine_of, write_probe
 from bench.estimate.predict import Prediction
 from bench.experiments import EXPERIMENTS, probe_of
-from bench.experiments.deterministic import deterministic
 from bench.experiments.outcome import Clock, Spent
-from bench.experiments.timing import clock_for
+from bench.experiments.timing import clock_for, deterministic
 from bench.launch.worker import configure_process, peak_memory_gb
 from bench.results.store import Store
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.cells.cell import Cell
-from bench.cells.stacks import make_stacks
+from bench.cells.groups import make_stacks
 from bench.environment import place, seconds_between_checkpoints, slots
 from bench.errors import Interrupted, LaunchError
 from bench.estimate.predict import predict

@@ -17,7 +17,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from bench.cells.cell import Cell
-from bench.cells.stacks import Stack
+from bench.cells.groups import Stack
 from bench.errors import CellFailure, DiskFailure, Diverged
 from bench.experiments import EXPERIMENTS, Outcome
 from bench.files.atomic import raise_if_disk_failed

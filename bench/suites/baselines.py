@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from bench.cells.baseline import BASELINES, LABELS, Baseline
 from bench.cells.cell import Cell
-from bench.cells.pretrain import Pretrain
+from bench.cells.pretrain import EncoderCell, Pretrain
 from bench.suites.suite import Scalar, Settings
 
 SHARED = tuple(
@@ -56,6 +56,6 @@ def point_of(cell: Cell, settings: Settings) -> dict[str, Any] | None:
         cell: of any experiment; `pretrain` alone has baselines.
         settings: what the scale says of its baselines.
     """
-    if not isinstance(cell, Pretrain):
+    if not isinstance(cell, EncoderCell):
         return None
     return {name: getattr(cell, name) for name in SHARED} | settings

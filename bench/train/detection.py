@@ -201,7 +201,7 @@ def network(cell: Detection, classes: int, encoder: Online | None) -> Detector:
         classes: of objects.
         encoder: what was trained; None: from scratch.
     """
-    backbone = Online(cell.model_copy(update={"bn_groups": 1})).backbone
+    backbone = Online(cell.trained.model_copy(update={"bn_groups": 1})).backbone
     assert isinstance(backbone, ResNet)  # the record allows no other
     if encoder is not None:
         backbone.load_state_dict(encoder.backbone.state_dict())

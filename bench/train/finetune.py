@@ -221,7 +221,7 @@ def network(cell: FineTune, classes: int, encoder: Online | None) -> Tuned:
         classes: of the data set.
         encoder: what was trained; None: from scratch.
     """
-    backbone = Online(cell.model_copy(update={"bn_groups": 1})).backbone
+    backbone = Online(cell.trained.model_copy(update={"bn_groups": 1})).backbone
     if encoder is not None:
         backbone.load_state_dict(encoder.backbone.state_dict())
     linear = nn.Linear(backbone.feature_dim, classes, device="meta")

@@ -27,7 +27,7 @@ API = (  # documented by autodoc, where a version has them
         "Modules for authors",
         (
             "bench.cells.cell",
-            "bench.cells.small_cell",
+            "bench.cells.toys",
             "bench.data.streams",
             "bench.experiments.outcome",
             "bench.results.folder",

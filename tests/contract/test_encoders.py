@@ -15,8 +15,12 @@ from bench.cells.pretrain import Pretrain
 from bench.data.images import load_digits
 from bench.evaluate.features import extract
 from bench.experiments.encoder_folder import TrainedFolder
-from bench.experiments.exported_encoder import export_encoders
-from bench.experiments.loaded_encoder import LoadedEncoder, network_of, trained_cell
+from bench.experiments.loaded_encoder import (
+    LoadedEncoder,
+    export_encoders,
+    network_of,
+    trained_cell,
+)
 from bench.methods.online_network import Online
 from bench.results.store import Store
 from bench.train.preprocessing import Preprocessing, preprocessing_of
@@ -62,13 +66,13 @@ def test_a_loaded_encoder_gives_the_features_that_were_evaluated(trained: Worksp
     encoder, preprocess = bench.load_encoder(frame.cell[0])
     assert not encoder.training
     cell = trained_cell(frame.cell[0], Path("results"))
-    source = open_source(cell, Path("datasets"), "cpu")
+    source = open_source(cell.trained, Path("datasets"), "cpu")
     images = load_digits().test.pixels
     expected = next(iter(source.plain("test")))
     assert torch.equal(preprocess(images)[: len(expected)], expected)
     pictures = [Image.fromarray(p.permute(1, 2, 0).numpy()) for p in images[:4]]
     assert torch.equal(torch.stack([preprocess(p) for p in pictures]), expected[:4])
-    home = TrainedFolder(Path("results/trained") / cell.training_id)
+    home = TrainedFolder(Path("results/trained") / cell.trained.training_id)
     backbone = network_of(cell, home).backbone
     with torch.no_grad():
         assert torch.equal(encoder(expected), extract(backbone, [expected]))

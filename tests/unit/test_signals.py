@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bench import cli, signals
-from bench.cells.stacks import make_stacks
+from bench.cells.groups import make_stacks
 from bench.errors import INTERRUPTED, Interrupted
 from bench.launch.local import LocalQueue
 from bench.launch.worker import Assignment

@@ -13,7 +13,7 @@ from types import FrameType
 
 from submitit.helpers import DelayedSubmission
 
-from bench.cells.stacks import Stack
+from bench.cells.groups import Stack
 from bench.environment import place, slots, this_job, visible_gpus
 from bench.errors import Interrupted, Preempted
 from bench.launch.local import LocalQueue

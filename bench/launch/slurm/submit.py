@@ -17,7 +17,7 @@ import submitit
 from submitit.core.utils import FailedJobError
 
 from bench.cells.cell import Cell
-from bench.cells.stacks import Stack, make_stacks
+from bench.cells.groups import Stack, make_stacks
 from bench.errors import LaunchError
 from bench.files.atomic import to_json, write_whole
 from bench.launch.options import misfits

@@ -8,7 +8,7 @@ import pytest
 
 from bench.cells import CELLS
 from bench.cells.cell import Cell, impossible, too_much
-from bench.cells.stacks import make_stacks
+from bench.cells.groups import make_stacks
 from bench.cells.supervised import Supervised
 from bench.experiments import probe_of
 from bench.suites.expand import expand

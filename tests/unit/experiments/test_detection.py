@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from bench.cells.cell import too_much
 from bench.cells.detection import OF_BOXES, Detection
-from bench.cells.pretrain import Pretrain
+from bench.cells.pretrain import EncoderCell
 from bench.data.boxed import BoxedPart
 from bench.data.shapes import draw_shapes
 from bench.errors import DataFailure, Interrupted
@@ -41,14 +41,14 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def run(root: Path, *cells: Pretrain) -> list[Outcome]:
+def run(root: Path, *cells: EncoderCell) -> list[Outcome]:
     folders = Store(root).folders(list(cells), root / "sets")
     for folder in folders:
         folder.path.mkdir(parents=True, exist_ok=True)
     return EXPERIMENTS[cells[0].experiment](cells, folders, "cpu")
 
 
-def result(root: Path, cell: Pretrain) -> Result:
+def result(root: Path, cell: EncoderCell) -> Result:
     (found,) = run(root, cell)
     assert isinstance(found, Result), found
     return found

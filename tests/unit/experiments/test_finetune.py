@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from bench.cells.cell import too_much
 from bench.cells.finetune import FineTune
-from bench.cells.pretrain import Pretrain
+from bench.cells.pretrain import EncoderCell, Pretrain
 from bench.cells.supervised import Supervised
 from bench.data.images import load_digits
 from bench.data.labelled import stratified_rows
@@ -48,18 +48,18 @@ def tuning_cell(trained: Pretrain = TRAINED, **changes: Any) -> FineTune:
 
 
 def tuning_of(cell: FineTune, encoder: Online | None = None) -> FineTuning:
-    source = open_source(cell, Path(), "cpu")
+    source = open_source(cell.trained, Path(), "cpu")
     return FineTuning(cell, source, labelled_rows(cell, source), "cpu", encoder)
 
 
-def run(root: Path, *cells: Pretrain) -> list[Outcome]:
+def run(root: Path, *cells: EncoderCell) -> list[Outcome]:
     folders = Store(root).folders(list(cells), root / "sets")
     for folder in folders:
         folder.path.mkdir(parents=True, exist_ok=True)
     return EXPERIMENTS[cells[0].experiment](cells, folders, "cpu")
 
 
-def result(root: Path, cell: Pretrain) -> Result:
+def result(root: Path, cell: EncoderCell) -> Result:
     (found,) = run(root, cell)
     assert isinstance(found, Result), found
     return found
@@ -146,7 +146,7 @@ def test_a_class_keeps_a_label_and_an_unlabelled_image_gets_none() -> None:
 def test_a_tuning_sees_the_labelled_images_alone() -> None:
     cell = tuning_cell(label_fraction=0.2, tune_batch_size=64)
     tuning = tuning_of(cell)
-    source = open_source(cell, Path(), "cpu")
+    source = open_source(cell.trained, Path(), "cpu")
     rows = labelled_rows(cell, source)
     assert tuning.steps_an_epoch == 1  # fewer images than a batch are one
     batch = tuning.batches.batch(0, 0)
@@ -303,7 +303,7 @@ def test_cells_of_one_encoder_share_it_with_pretrain(
         assert [line["epoch"] for line in history] == [1, 2]
         assert outcome.metrics["train_loss"] == history[-1]["train_loss"]
     assert isinstance(found[1], Result)
-    labelled = len(labelled_rows(cells[1], open_source(cells[1], tmp_path, "cpu")))
+    labelled = len(labelled_rows(cells[1], open_source(cells[1].trained, tmp_path, "cpu")))
     assert found[1].provenance["labelled_images"] == labelled
     assert found[1].metrics == result(tmp_path, cells[1]).metrics  # alone as beside others
 
@@ -336,7 +336,7 @@ def test_a_probe_times_both_parts(tmp_path: Path) -> None:
 def test_a_published_list_needs_names(tmp_path: Path) -> None:
     cell = tuning_cell().model_copy(update={"labelled": "published"})
     with pytest.raises(DataFailure, match="labelled 'published': digits has no file names"):
-        labelled_rows(cell, open_source(cell, tmp_path, "cpu"))
+        labelled_rows(cell, open_source(cell.trained, tmp_path, "cpu"))
 
 
 def test_encoders_of_the_suite_are_those_of_other_suites() -> None:

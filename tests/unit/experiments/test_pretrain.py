@@ -189,9 +189,9 @@ def test_an_evaluation_is_written_though_another_process_sweeps(
         replaced(partial, path)
 
     monkeypatch.setattr(os, "replace", replace)
-    home.write_evaluation(cell, "knn", {"knn_top1": 50.0})
+    home.write_evaluation(cell, "knn", {"knn_top1": 50.0, "knn_top5": 90.0})
     assert len(swept) == 1
-    assert home.evaluation(cell, "knn") == {"knn_top1": 50.0}
+    assert home.evaluation(cell, "knn") == {"knn_top1": 50.0, "knn_top5": 90.0}
 
 
 def test_cells_that_share_an_encoder_give_what_they_give_alone(tmp_path: Path) -> None:

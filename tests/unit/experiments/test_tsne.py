@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from bench.cells.pretrain import Pretrain
+from bench.cells.pretrain import EncoderCell, Pretrain
 from bench.cells.tsne import TSNE
 from bench.errors import DataFailure
 from bench.experiments import EXPERIMENTS, Outcome, Result
@@ -24,7 +24,7 @@ def map_of(trained: Pretrain = TRAINED, **changes: Any) -> TSNE:
     return TSNE.model_validate(own | {"experiment": "tsne"} | sizes | changes)
 
 
-def run(root: Path, cell: Pretrain) -> Outcome:
+def run(root: Path, cell: EncoderCell) -> Outcome:
     folders = Store(root).folders([cell], root / "sets")
     (outcome,) = EXPERIMENTS[cell.experiment]([cell], folders, "cpu")
     return outcome

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bench.cells.cell import Cell
 from bench.cells.groups import labels, without_followers
 from bench.launch import progress as module
 from bench.launch import time_left
@@ -65,7 +66,7 @@ def test_cells_are_named_by_what_tells_them_apart() -> None:
     assert labels(CELLS[:1]) == ["pretrain, seed 0"]
     many = [small_cell(batch_size=b, lr=b / 1024, weight_decay=b / 7e5) for b in (16, 32)]
     assert labels(many) == ["batch_size 16, seed 0", "batch_size 32, seed 0"]
-    raw = [baseline_cell("raw", width=None), *CELLS]
+    raw: list[Cell] = [baseline_cell("raw", width=None), *CELLS]
     assert labels(raw)[:2] == ["baseline, seed 0", "pretrain, infonce, seed 0"]
 
 
