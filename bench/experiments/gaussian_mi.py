@@ -17,8 +17,7 @@ from bench.experiments.outcome import Outcome, Result
 from bench.losses import eqco_margin, in_batch, infonce, infonce_gradient_in_batch, mi_lower_bound
 from bench.networks.stacked import StackedMLP
 from bench.results.folder import CellFolder
-from bench.train.stack import train_stack
-from bench.train.state import StackState
+from bench.train.stack import StackState, train_stack
 
 RECORD_EVERY = 100
 

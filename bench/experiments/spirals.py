@@ -17,8 +17,7 @@ from bench.experiments.outcome import Outcome, Result
 from bench.losses import infonce
 from bench.networks.stacked import StackedMLP
 from bench.results.folder import CellFolder
-from bench.train.stack import train_stack
-from bench.train.state import StackState
+from bench.train.stack import StackState, train_stack
 
 RECORD_EVERY = 100
 SHOWN = 1000  # test points whose representation is kept for the figure

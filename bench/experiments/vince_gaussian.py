@@ -16,8 +16,7 @@ from bench.experiments.outcome import Outcome, Result
 from bench.losses import infonce, mi_lower_bound
 from bench.networks.stacked import StackedMLP
 from bench.results.folder import CellFolder
-from bench.train.stack import train_stack
-from bench.train.state import StackState
+from bench.train.stack import StackState, train_stack
 
 FRESH = 1  # key of the samples that training never saw; the training samples have key 0
 

@@ -11,6 +11,7 @@ from bench.methods.bank_negatives import BankNegatives
 from bench.methods.method import Method
 from bench.methods.negatives import (
     BatchNegatives,
+    Memory,
     Negatives,
     Onlookers,
     QueueNegatives,
@@ -18,7 +19,6 @@ from bench.methods.negatives import (
 )
 from bench.methods.objectives import make_objective
 from bench.methods.online_network import Online
-from bench.methods.queue import Memory
 from bench.methods.sample_sets import Previous
 from bench.methods.targets import Momentum, Shared, StopGradient, Target
 from bench.networks.towers import Towers

@@ -14,10 +14,16 @@ from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix, cutmix
 from bench.experimental import ALONE, Ranks
 from bench.methods.bank import Bank
-from bench.methods.negatives import Anchor, Negatives, Onlookers, QueueNegatives, Similarities
+from bench.methods.negatives import (
+    Anchor,
+    Memory,
+    Negatives,
+    Onlookers,
+    QueueNegatives,
+    Similarities,
+)
 from bench.methods.objectives import Objective, Pair
 from bench.methods.online_network import Online, Projected
-from bench.methods.queue import Memory
 from bench.methods.sample_sets import Previous, Samples, of_batch, of_queue
 from bench.methods.targets import Momentum, Target
 from bench.networks.towers import split_channels

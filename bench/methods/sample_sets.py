@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from bench.losses import correlation, moving_average
-from bench.methods.queue import Memory
+from bench.methods.negatives import Memory
 
 
 class Samples(NamedTuple):

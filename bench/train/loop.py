@@ -23,12 +23,11 @@ from bench.results.folder import CellFolder
 from bench.signals import end_if_stopped, listening
 from bench.train.batches import Batches
 from bench.train.checkpoints import Checkpoint, divergence, load_checkpoint, save_checkpoint
-from bench.train.finite import FiniteLosses
 from bench.train.optimisers import optimiser_of
 from bench.train.probes import Probes
 from bench.train.schedules import momentum_at, rate_of
 from bench.train.sources import Source
-from bench.train.trainable import Trainable
+from bench.train.trainable import FiniteLosses, Trainable
 
 Watch = Callable[[nn.Module], dict[str, float]]
 """From the network that learns to what is watched of it, kNN accuracy in percent among it."""

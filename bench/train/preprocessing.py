@@ -16,8 +16,7 @@ from bench.cells.pretrain import Pretrain
 from bench.data.catalogue import PREFIX
 from bench.data.decode import centre_crop
 from bench.data.load import load_images
-from bench.train.pixels import at_size, normalised
-from bench.train.sources import SHORTER_SIDE
+from bench.train.sources import SHORTER_SIDE, at_size, normalised
 
 PICTURE, PICTURES = 3, 4  # dimensions
 

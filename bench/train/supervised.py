@@ -26,10 +26,10 @@ from bench.losses.classification import (
 from bench.losses.probes import q_b
 from bench.networks.encoder import initialise, make_encoder
 from bench.train.batches import Batches
-from bench.train.finite import FiniteLosses
 from bench.train.optimisers import optimiser_of
 from bench.train.schedules import rate_of
 from bench.train.sources import Source
+from bench.train.trainable import FiniteLosses
 
 PER_IMAGE = ("train_loss", "train_top1", "q_b")
 

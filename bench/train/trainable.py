@@ -1,11 +1,59 @@
-"""What the loop drives: something that trains step by step."""
+"""What the training loop drives, and the check that its losses are finite."""
 
+import math
 from typing import Any, Protocol
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
+from bench.errors import Diverged
 from bench.evaluate.plateau import Plateau
-from bench.train.finite import FiniteLosses
+
+
+class FiniteLosses:
+    """Takes note of each step's loss; the first that is not finite ends the training.
+
+    Read at once, where that costs nothing. On a GPU, which would be waited for, it is read when
+    `check` is asked: before anything of the training is written.
+    """
+
+    def __init__(self, device: str, *, at_once: bool) -> None:
+        """Begin without a loss."""
+        self.at_once = at_once
+        self._first = torch.zeros(2, dtype=torch.float64, device=device)  # step from 1; its loss
+
+    def add(self, step: int, loss: Tensor) -> None:
+        """Take note of the loss of a step.
+
+        Args:
+            step: counted from 0.
+            loss: a scalar.
+
+        Raises:
+            Diverged: it is read at once, and not finite.
+        """
+        if self.at_once:
+            _refuse(step + 1, loss.item())
+            return
+        loss = loss.detach().double()
+        pair = torch.stack([torch.full_like(loss, step + 1), loss])
+        new = (self._first[0] == 0) & ~loss.isfinite()
+        self._first.copy_(torch.where(new, pair, self._first))
+
+    def check(self) -> None:
+        """Read what was taken note of.
+
+        Raises:
+            Diverged: a loss was not finite.
+        """
+        if not self.at_once:
+            step, value = self._first.tolist()
+            _refuse(int(step), value)
+
+
+def _refuse(step: int, value: float) -> None:
+    if not math.isfinite(value):
+        raise Diverged(f"step {step}: loss is {value}")
 
 
 class Epoch(Protocol):

@@ -14,11 +14,11 @@ from bench.data.streams import Purpose
 from bench.methods.negatives import (
     Anchor,
     BatchNegatives,
+    Memory,
     Negatives,
     QueueNegatives,
     off_diagonal,
 )
-from bench.methods.queue import Memory
 
 N, D = 6, 4
 

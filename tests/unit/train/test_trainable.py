@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bench.errors import Diverged
-from bench.train.finite import FiniteLosses
+from bench.train.trainable import FiniteLosses
 
 DEVICES = [
     "cpu",
