@@ -1,4 +1,7 @@
-"""A folder in COCO format: its annotations, checked record by record, and its images on disk."""
+"""A folder in COCO format: its annotations, checked record by record, and its images on disk.
+
+It has never read COCO itself: the tests write small folders in its format.
+"""
 
 import json
 import math

@@ -95,7 +95,17 @@ class Method:
             self.ranks.first_has(bank.clusters)
 
     def compare(self, online: Online, seen: Seen) -> Compared:
-        """Return the similarities of each direction; nothing is remembered yet."""
+        """Return the similarities of each direction; nothing is remembered yet.
+
+        There is no `simclr.py`: a method is a point on the axes of `Pretrain`, which its preset in
+        `bench/suites/methods/` gives. SimCLR runs like this. `_project` encodes both views with
+        `Online`. `Shared.keys` returns these projections as keys, with their gradient.
+        `BatchNegatives.similarities` compares each query with the other view of its image, the
+        positive, and with both views of all other images, the negatives. `make_objective` gives
+        these similarities to `bench.losses.contrastive.infonce`. `Training.step` in
+        `bench/train/loop.py` takes the mean over both directions and moves the network. MoCo
+        differs in two parts, `Momentum` keys and `QueueNegatives`; DCL in the loss alone.
+        """
         projected = self._project(online, seen)
         keys = {v: self._key(seen.views[v], projected, v) for v in self._keyed()}
         samples = self._branch(projected, keys)
