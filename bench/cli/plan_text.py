@@ -32,10 +32,14 @@ def print_plan(record: Record) -> None:
         ]
         print_rows("", ["id", "state", *names], rows)
     _print_kinds(record["predicted"])
-    print(
-        f"{counted(len(cells), 'cell')}, {record['missing']} to run{_failed_text(record)}. "
-        f"{_prediction_text(record['predicted'])}"
-    )
+    if all(cell["state"] == "done" for cell in cells):
+        print(f"All {counted(len(cells), 'cell')} are finished; nothing to run.")
+    else:
+        total = _prediction_text(record["predicted"])
+        print_line(
+            f"{counted(len(cells), 'cell')}, {record['missing']} to run{_failed_text(record)}. "
+            f"{total}".rstrip()
+        )
     if record["departures"]:
         print(f"Departs from the published protocol: {'; '.join(record['departures'])}")
     if "limited" in record:
@@ -113,9 +117,9 @@ def _failed_text(record: Record) -> str:
 
 
 def _prediction_text(p: Record) -> str:
-    """Return the total in words."""
+    """Return the total in words; empty if nothing is left to run."""
     if not p["by_kind"]:
-        return "No time is needed."
+        return ""
     known, unknown = p["known"], p["cells_unknown"]
     if not unknown:
         return (

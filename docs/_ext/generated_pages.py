@@ -14,7 +14,6 @@ from suite_files import suite_files_page
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "generated"
 COPIES = {
-    "gpu": "GPU.md",
     "contributing": "CONTRIBUTING.md",
     "changelog": "CHANGELOG.md",
     "methods": "reports/reference/methods.md",

@@ -1,8 +1,8 @@
 """Links of the manual to files of the repository that are no pages of it.
 
-On a code host `[GPU.md](../../GPU.md)` leads to the file. In the built manual it leads to the copy
-of that page, a link to a page of reference results to the results site, and any other one is the
-file's path. A file that does not exist is a warning, and with that an error.
+On a code host `[CHANGELOG.md](../../CHANGELOG.md)` leads to the file. In the built manual it leads
+to the copy of that page, a link to a page of reference results to the results site, and any other
+one is the file's path. A file that does not exist is a warning, and with that an error.
 """
 
 import os

@@ -7,7 +7,7 @@ import pytest
 
 from tests.fakes.paths import ROOT
 
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "GPU.md")]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
 PAGES += [p for p in sorted((ROOT / "docs").rglob("*.md")) if p.parent.name != "generated"]
 NAMED = re.compile(r"(?<![\w./~-])(?:tests|bench|benchmarks|suites|docs)/[\w./*<>-]*[\w/*>]")
 WRITTEN = {"docs/generated"}  # by `make docs`

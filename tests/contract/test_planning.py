@@ -99,13 +99,15 @@ def test_what_cannot_be_probed_is_told_and_stays_unknown(workspace: Workspace) -
     kind = "pretrain small half width 4 8 px batch 16"
     assert f"bench: {kind}: no probe: cifar10: not found in datasets. " in answer.err
     assert (answer.status, answer.err.count("\n")) == (0, 3), answer.err
-    assert "--probe times a few steps" in answer.out
+    assert "--probe times a few steps" in " ".join(answer.out.split())
 
 
 def test_a_limit_shows_and_runs_whole_claims(workspace: Workspace) -> None:
     """The claim needs eqco's cells of both K: with one seed, then with two."""
     workspace.suite(PROBED)
     workspace.call("run", "small", "--executor", "inline", "--seeds", "9")  # the times
+    done = workspace.call("plan", "small", "--seeds", "9").out
+    assert done.endswith("\nAll 4 cells are finished; nothing to run.\n")
     cells = workspace.call("plan", "small", "--json").json["cells"]
     claimed = [c for c in cells if c["axes"]["loss"] == "eqco"]
     two = [c for c in claimed if c["axes"]["seed"] in (0, 1)]

@@ -27,7 +27,7 @@ from tests.fakes.paths import ROOT, SUITES
 from tests.fakes.workspace import Workspace
 
 HOW_TO = ROOT / "docs" / "how-to"
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "GPU.md")]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
 PAGES += sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [page for page in PAGES if page.parent.name != "generated"]
 TEXTS = {page: page.read_text() for page in PAGES}

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from bench.cells.cell import Cell
-from bench.estimate.history import Timing
+from bench.estimate.history import Timing, sampled_timings
 from bench.results.store import Store
 from benchmarks.predictions import broken, errors, rows, spreads, table, timings_of
 from tests.fakes.cells import small_cell
+from tests.fakes.paths import ROOT
 from tests.fakes.timings import finish
 from tests.fakes.toys import toy
 
@@ -82,3 +83,13 @@ def test_a_training_that_is_not_known_is_no_measure(tmp_path: Path) -> None:
 def test_every_cell_has_an_answer(tmp_path: Path, left_out: Any) -> None:
     timings = planted(tmp_path)
     assert set(errors(timings, left_out)) == {t.cell.id for t in timings}
+
+
+def test_the_reference_results_are_predicted_as_promised() -> None:
+    """Of some experiments; `python -m benchmarks.predictions` takes all."""
+    store, asked = Store(ROOT / "results" / "reference"), ("gaussian-mi", "supervised")
+    timings = [t for name in asked for t in sampled_timings(name, store, (), most=60)]
+    found = list(rows(timings, {}))
+    assert [row.experiment for row in found] == list(asked)
+    assert all(row.seen and row.unseen for row in found)
+    assert broken(found) == []
