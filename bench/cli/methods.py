@@ -14,10 +14,8 @@ from bench.report.methods import methods_page
 from bench.report.presets import presets_page
 from bench.report.tables import Entry
 from bench.suites.agreement import stated_text
-from bench.suites.presets import Preset, elsewhere, load_presets
-from bench.suites.recorded import stated_of
-from bench.suites.settings_reference import settings_reference
-from bench.suites.sources import STATING
+from bench.suites.presets import STATING, Preset, elsewhere, load_presets, stated_of
+from bench.suites.reference import settings_reference
 from bench.text import value_text
 
 Record = dict[str, Any]

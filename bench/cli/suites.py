@@ -20,9 +20,9 @@ from bench.files.messages import tell
 from bench.papers.reader import load_paper
 from bench.results.store import State, Store
 from bench.suites.expand import expand
-from bench.suites.json_schema import suite_schema
 from bench.suites.load import find_suite, known_suites, load_suite
 from bench.suites.protocol import check_scale
+from bench.suites.reference import suite_schema
 from bench.suites.shipped import HERE, copy_suites, shipped_suites
 from bench.suites.suite import Suite
 from bench.suites.validate import check_suite
@@ -156,7 +156,7 @@ def describe_suite(workspace: Workspace, name: str, have: Sequence[Path] = ()) -
         "assumed": {name: a.model_dump() for name, a in suite.assumed.items()},
         "tables": [table.title for table in suite.tables],
         "figures": [figure.title for figure in suite.figures],
-        "notes": suite.notes,
+        "notes": suite.all_notes(),
     }
 
 

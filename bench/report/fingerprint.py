@@ -41,7 +41,9 @@ def fingerprint_of_grid(
         results: where their results are read.
     """
     stamps = [(cell.id, results.stamp(cell)) for cell in cells]
-    beside = [p for name in ("methods", "scales") for p in yaml_files(path.parent / name)]
+    beside = [
+        p for name in ("methods", "scales", "assumed") for p in yaml_files(path.parent / name)
+    ]
     texts = [p.read_text() for p in (path, *beside)]
     printed = PAPERS[paper].read_text() if paper else ""
     known = fingerprint(code(), printed, scale, *texts, json.dumps(stamps))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.suites.settings_reference import Setting
+from bench.suites.reference import Setting
 from bench.text import value_text
 
 HEAD = """# Methods as coordinates

@@ -5,9 +5,7 @@ from typing import Any, NamedTuple
 
 from bench.report.formats import markdown_text
 from bench.suites.agreement import stated_text
-from bench.suites.presets import Preset
-from bench.suites.recorded import stated_of
-from bench.suites.sources import STATING, departs
+from bench.suites.presets import STATING, Preset, departs, stated_of
 from bench.text import value_text
 
 HEAD = """# Presets, setting by setting

@@ -1,25 +1,129 @@
-"""Suite and scale -> cells: what each grid multiplies out to, checked and typed."""
+"""Suite and scale -> cells: what each grid multiplies out to, checked and typed.
+
+`resolve` puts every setting of a grid in one place, with the scale's changes; `expand` multiplies
+the grids out, chooses, and validates the cells.
+"""
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
 from math import prod
 from pathlib import Path
+from typing import Any, NamedTuple, get_args
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
+from bench.cells import CELLS
 from bench.cells.baseline import BASELINES, Baseline
 from bench.cells.cell import Cell
 from bench.errors import SuiteError, choices
 from bench.files.validation_errors import explain
 from bench.suites.baselines import baseline_cells
-from bench.suites.overrides import overridden
-from bench.suites.presets import load_presets
-from bench.suites.resolve import Grid, Point, matches, resolve, scale_of
-from bench.suites.suite import Scalar, Settings, Suite
+from bench.suites.presets import Preset, filled, load_presets
+from bench.suites.suite import (
+    LARGEST_WHOLE,
+    Axes,
+    Block,
+    Points,
+    Row,
+    Scalar,
+    Scale,
+    Settings,
+    Suite,
+    point_lists,
+    rows_of,
+)
+from bench.text import value_text
 
 MOST_CELLS = 100_000  # of a suite at a scale
+LONGEST_TEXT = 1000  # characters of a setting
 _UNCOUNTED = 10**15
+_SEVERAL = (list, frozenset)
+Placed = dict[str, tuple[Scalar, str]]  # setting -> its value and where in the file it stands
+Point = dict[str, Any]
+
+
+class Axis(NamedTuple):
+    """Points of which each cell has one: the values of a setting, or the rows of a list."""
+
+    place: str  # where in the file it stands
+    points: list[Point]
+
+    def names(self) -> dict[str, bool]:
+        """Return the settings that points give, each with whether every point gives it."""
+        names = dict.fromkeys(name for point in self.points for name in point)
+        return {name: all(name in point for point in self.points) for name in names}
+
+
+@dataclass(frozen=True)
+class ResolvedGrid:
+    """One grid of a suite at one scale: settings that its cells share, and axes that multiply."""
+
+    kind: type[Cell]
+    fixed: Point
+    axes: list[list[Point]]
+    exclude: list[dict[str, Any]]  # settings, each with a value or a set of them
+    places: dict[str, str]  # where in the file each setting stands
+
+    def points(self) -> Iterator[Point]:
+        """Yield the settings of each point that is not excluded, without experiment and seed."""
+        for parts in product(*self.axes):
+            point = dict(self.fixed)
+            for part in parts:
+                point.update(part)
+            if not any(_matches(point, rule) for rule in self.exclude):
+                yield point
+
+    def cells(
+        self, points: list[Point], seeds: Sequence[int], presets: Mapping[str, Preset]
+    ) -> list[Cell]:
+        """Return the validated cells of these points, seeds innermost.
+
+        Args:
+            points: settings of each point.
+            seeds: each point is computed with each of them.
+            presets: what each method stands for.
+
+        Raises:
+            ValueError: a point names no preset.
+            ValidationError: a setting is missing, of another type, or does not fit the others.
+        """
+        experiment = get_args(self.kind.model_fields["experiment"].annotation)[0]
+        if self.kind.has_presets:
+            points = [filled(point, presets) for point in points]
+        head = {"experiment": experiment}
+        settings = [{**head, **point, "seed": seed} for point in points for seed in seeds]
+        return list(_list_of(self.kind).validate_python(settings))
+
+    def overridden(self, changes: Mapping[str, Sequence[Scalar]]) -> "ResolvedGrid":
+        """Return the grid with these values wherever its cells have the setting.
+
+        Args:
+            changes: values by setting, of which several multiply the cells. An axis is replaced.
+
+        Raises:
+            SuiteError: rows of points give a setting together with others that are not changed.
+        """
+        taken = {k: list(v) for k, v in changes.items() if k in self.kind.setting_names()}
+        axes = []
+        for points in self.axes:
+            names = Axis("", points).names()
+            given = [name for name in names if name in taken]
+            rest = " and ".join(name for name in names if name not in taken)
+            if given and rest:
+                raise SuiteError(
+                    f"--set {given[0]}: the suite couples it with {rest}; set them too"
+                )
+            axes += [] if given else [points]
+        return replace(
+            self,
+            fixed=self.fixed | {name: values[0] for name, values in taken.items()},
+            axes=axes + [[{name: value} for value in values] for name, values in taken.items()],
+            places=self.places | {name: f"--set {name}" for name in taken},
+        )
 
 
 def expand(
@@ -39,30 +143,26 @@ def expand(
         path: its file, for error lines.
         seeds: instead of the suite's own.
         where: only points whose settings have one of the values listed; `baseline` chooses kinds
-            of baselines alone, null the cells that are none.
-        changes: settings in place of the suite's; such cells have no baselines.
+            of baselines alone, null the cells that are none. Null chooses points without a setting.
+        changes: settings that replace the suite's; such cells have no baselines.
 
     Raises:
         SuiteError: an unknown scale or setting, a value of the wrong type, no cell at all, or more
             than MOST_CELLS.
     """
-    grids = overridden(resolve(suite, scale, path), changes or {})
-    chosen = scale_of(suite, scale, path)
+    grids = _overridden(resolve(suite, scale, path), changes or {})
+    chosen = _scale_of(suite, scale, path)
     seeds = seeds or chosen.seeds or suite.seeds
     _check_count(grids, len(seeds), f"{path}: scale '{scale}'")
     rules = dict(where or {})
     has_baselines = chosen.baselines is not None and not changes
     kinds = rules.pop("baseline", None) if has_baselines else None
-    known = sorted({name for grid in grids for name in grid.kind.setting_names()})
-    for name in rules:
-        if name not in known:
-            raise SuiteError(f"--where {name}: unknown setting. {choices(name, known)}")
-    _check_values(rules, [point for grid in grids for point in grid.points()])
+    _check_chosen(rules, grids)
     presets = load_presets(path.parent)
     cells: list[Cell] = []
     with _without_garbage_collection():
         for grid in grids:
-            points = [point for point in grid.points() if matches(point, rules)]
+            points = [point for point in grid.points() if _matches(point, rules)]
             try:
                 cells += grid.cells(points, seeds, presets)
             except ValidationError as error:
@@ -82,7 +182,225 @@ def expand(
     return cells + baselines
 
 
-def _check_count(grids: Sequence[Grid], seeds: int, key_path: str) -> None:
+def resolve(suite: Suite, scale: str, path: Path) -> list[ResolvedGrid]:
+    """Return the suite's grids with the scale's changes applied.
+
+    Raises:
+        SuiteError: an unknown scale, experiment or setting, or a setting that stands twice.
+    """
+    chosen = _scale_of(suite, scale, path)
+    blocks = suite.grids or [Block()]
+    kinds = [_kind(block.experiment or suite.experiment, path) for block in blocks]
+    shared = _shared_settings(suite, path)
+    prefix = f"scales.{scale}."
+    changes = _axes(chosen.grid, chosen.points, f"{prefix}grid", f"{prefix}points", path)
+    known = list(dict.fromkeys(name for kind in kinds for name in kind.setting_names()))
+    named = [("fixed", suite.fixed), ("assumed", suite.assumed), (f"{prefix}fixed", chosen.fixed)]
+    for place, settings in [*named, *((axis.place, axis.names()) for axis in changes)]:
+        _check_known(settings, place, known, path)
+    grids = []
+    for i, (block, kind) in enumerate(zip(blocks, kinds, strict=True)):
+        fixed, axes = _block_settings(suite, block, f"grids.{i}.", kind, shared, path)
+        names = set(kind.setting_names())
+        for axis in sorted(changes, key=_is_of_grid):  # rows first
+            axes = _replaced(axes, axis, names, path)
+        whole = {name for axis in axes for name, always in axis.names().items() if always}
+        fixed |= _scale_settings(chosen, prefix, names, whole, path)
+        fixed = {name: placed for name, placed in fixed.items() if name not in whole}
+        _check_values(fixed, axes, path)
+        exclude = _given(suite, block, "exclude")
+        grids.append(
+            ResolvedGrid(
+                kind=kind,
+                fixed={name: value for name, (value, _) in fixed.items()},
+                axes=[axis.points for axis in axes],
+                exclude=[{k: _as_set(allowed) for k, allowed in r.items()} for r in exclude],
+                places={name: place for name, (_, place) in fixed.items()}
+                | {name: f"{axis.place}.{name}" for axis in axes for name in axis.names()},
+            )
+        )
+    return grids
+
+
+def check_sizes(values: Sequence[Scalar], key_path: str) -> None:
+    """Refuse what no setting is as large as, and what no record can hold.
+
+    Raises:
+        SuiteError: a whole number beyond LARGEST_WHOLE, or a text longer than LONGEST_TEXT.
+    """
+    for value in values:
+        if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
+            raise SuiteError(
+                f"{key_path}: a whole number beyond {LARGEST_WHOLE}, the largest allowed"
+            )
+        if isinstance(value, str) and len(value) > LONGEST_TEXT:
+            raise SuiteError(f"{key_path}: text of more than {LONGEST_TEXT} characters")
+
+
+@cache
+def _list_of(kind: type[Cell]) -> TypeAdapter[list[Cell]]:
+    return TypeAdapter(list[kind])  # type: ignore[valid-type]
+
+
+def _matches(point: Point, rule: Mapping[str, Any]) -> bool:
+    """Return whether the point has the value of every setting of the rule, or one of several."""
+    return all(
+        point.get(name) in allowed if isinstance(allowed, _SEVERAL) else point.get(name) == allowed
+        for name, allowed in rule.items()
+    )
+
+
+def _scale_of(suite: Suite, scale: str, path: Path) -> Scale:
+    if scale not in suite.scales:
+        raise SuiteError(f"{path}: no scale '{scale}'. {choices(scale, list(suite.scales))}")
+    return suite.scales[scale]
+
+
+def _kind(experiment: str, path: Path) -> type[Cell]:
+    if experiment not in CELLS:
+        known = choices(experiment, list(CELLS))
+        raise SuiteError(f"{path}: experiment: unknown experiment '{experiment}'. {known}")
+    return CELLS[experiment]
+
+
+def _check_known(settings: Any, key_path: str, known: list[str], path: Path) -> None:
+    for name in settings:
+        if name not in known:
+            raise SuiteError(f"{path}: {key_path}.{name}: unknown key. {choices(name, known)}")
+
+
+def _shared_settings(suite: Suite, path: Path) -> Placed:
+    """Return the suite's own settings; a setting stands in one place only."""
+    shared: Placed = {k: (v, f"fixed.{k}") for k, v in suite.fixed.items()}
+    for name, assumption in suite.assumed.items():
+        if name in shared:
+            raise SuiteError(f"{path}: assumed.{name}: stands under fixed too; keep one of them")
+        shared[name] = (assumption.value, f"assumed.{name}.value")
+    return shared
+
+
+def _given(suite: Suite, block: Block, key: str) -> Any:
+    """Return the block's grid, points or exclude, or the suite's where the block gives none."""
+    return getattr(block if key in block.model_fields_set else suite, key)
+
+
+def _axes(
+    grid: Axes, points: Points | None, at_grid: str, at_points: str, path: Path
+) -> list[Axis]:
+    """Return what multiplies: the settings of a grid, then each list of points."""
+    axes = [Axis(at_grid, [{name: value} for value in values]) for name, values in grid.items()]
+    lists = point_lists(points)
+    for i, rows in enumerate(lists):
+        place = f"{at_points}.{i}" if len(lists) > 1 else at_points
+        axes.append(Axis(place, _multiplied(rows, f"{path}: {place}")))
+    return axes
+
+
+def _multiplied(rows: Sequence[Row], key_path: str) -> list[Point]:
+    """Return the rows of a list, those with listed values multiplied out."""
+    count = sum(prod(len(v) for v in row.values() if isinstance(v, list)) for row in rows)
+    if count > MOST_CELLS:
+        raise SuiteError(f"{key_path}: {count} rows; at most {MOST_CELLS} are allowed")
+    return [point for row in rows for point in rows_of(row)]
+
+
+def _block_settings(
+    suite: Suite, block: Block, prefix: str, kind: type[Cell], shared: Placed, path: Path
+) -> tuple[Placed, list[Axis]]:
+    """Return a block's fixed settings and its axes, the suite's own settings filled in."""
+    names = kind.setting_names()
+    at = {key: f"{prefix * (key in block.model_fields_set)}{key}" for key in Block.model_fields}
+    grid, points = _given(suite, block, "grid"), _given(suite, block, "points")
+    axes = _axes(grid, points, at["grid"], at["points"], path)
+    excluded = [name for rule in _given(suite, block, "exclude") for name in rule]
+    for key_path, settings in [(f"{prefix}fixed", block.fixed), (at["exclude"], excluded)]:
+        _check_known(settings, key_path, names, path)
+    fixed = {k: v for k, v in shared.items() if k in names}
+    fixed |= {k: (v, f"{prefix}fixed.{k}") for k, v in block.fixed.items()}
+    taken = dict[str, str]()
+    for axis in axes:
+        _check_known(axis.names(), axis.place, names, path)
+        for name, always in axis.names().items():
+            other = taken.get(name) or (fixed[name][1] if always and name in fixed else None)
+            if other:
+                raise SuiteError(f"{path}: {axis.place}.{name}: is {other} too; keep one")
+            taken[name] = f"{axis.place}.{name}"
+    return fixed, axes
+
+
+def _is_of_grid(axis: Axis) -> bool:
+    return axis.place.endswith("grid")
+
+
+def _replaced(axes: list[Axis], new: Axis, names: set[str], path: Path) -> list[Axis]:
+    """Return the axes with one of the scale in place of those that name its settings."""
+    points = [{k: v for k, v in point.items() if k in names} for point in new.points]
+    points = [point for point in points if point]
+    named = Axis(new.place, points).names()
+    hit = [i for i, axis in enumerate(axes) if named.keys() & axis.names().keys()]
+    if not points:
+        return axes
+    if _is_of_grid(new):  # takes the place of an axis of one setting
+        if hit and len(axes[hit[0]].names()) > 1:
+            raise SuiteError(
+                f"{path}: {new.place}.{next(iter(named))}: is coupled with others by points"
+            )
+        if hit:
+            return [Axis(new.place, points) if i == hit[0] else a for i, a in enumerate(axes)]
+    return [a for i, a in enumerate(axes) if i not in hit] + [Axis(new.place, points)]
+
+
+def _scale_settings(
+    chosen: Scale, prefix: str, names: set[str], whole: set[str], path: Path
+) -> Placed:
+    """Return the settings of the shared scale that are no axes, and the scale's own."""
+    for name in chosen.fixed.keys() & whole:
+        raise SuiteError(f"{path}: {prefix}fixed.{name}: is an axis; set it under grid or points")
+    at_shared = f"{prefix}like: {chosen.like}: fixed"
+    placed = {k: (v, f"{at_shared}.{k}") for k, v in chosen.shared.items() if k not in whole}
+    placed |= {k: (v, f"{prefix}fixed.{k}") for k, v in chosen.fixed.items()}
+    return {name: value for name, value in placed.items() if name in names}
+
+
+def _as_set(allowed: Scalar | list[Scalar]) -> Scalar | frozenset[Scalar]:
+    return frozenset(allowed) if isinstance(allowed, list) else allowed
+
+
+def _check_values(fixed: Placed, axes: list[Axis], path: Path) -> None:
+    for value, where in fixed.values():
+        check_sizes([value], f"{path}: {where}")
+    for axis in axes:
+        names, seen = axis.names(), set()
+        for point in axis.points:
+            for name, value in point.items():
+                check_sizes([value], f"{path}: {axis.place}.{name}")
+            whole = {k: point.get(k, fixed.get(k, (None, ""))[0]) for k in names}
+            key = tuple((type(value), value) for value in whole.values())
+            if key in seen and _is_of_grid(axis):
+                ((name, value),) = point.items()
+                raise SuiteError(f"{path}: {axis.place}.{name}: the value {value!r} twice")
+            if key in seen:
+                raise SuiteError(f"{path}: {axis.place}: {value_text(point)} stands there twice")
+            seen.add(key)
+
+
+def _overridden(
+    grids: Sequence[ResolvedGrid], changes: Mapping[str, Sequence[Scalar]]
+) -> list[ResolvedGrid]:
+    """Return grids whose cells have these values, wherever they have the setting."""
+    known = _settings_of(grids)
+    for name, values in changes.items():
+        if name not in known:
+            raise SuiteError(f"--set {name}: unknown setting. {choices(name, known)}")
+        check_sizes(values, f"--set {name}")
+    return [grid.overridden(changes) for grid in grids]
+
+
+def _settings_of(grids: Sequence[ResolvedGrid]) -> list[str]:
+    return sorted({name for grid in grids for name in grid.kind.setting_names()})
+
+
+def _check_count(grids: Sequence[ResolvedGrid], seeds: int, key_path: str) -> None:
     """Refuse more cells than MOST_CELLS, before any of them is made."""
     total = seeds * sum(prod(map(len, grid.axes)) for grid in grids)
     if total > MOST_CELLS:
@@ -107,18 +425,23 @@ def _baselines(
         raise SuiteError(explain(error, path, places)) from None
 
 
-def _check_values(rules: dict[str, list[Scalar]], points: list[Point]) -> None:
-    """Refuse a chosen value that no cell has."""
+def _check_chosen(rules: dict[str, list[Scalar]], grids: Sequence[ResolvedGrid]) -> None:
+    """Refuse to choose by an unknown setting, or by a value that no point has."""
+    known = _settings_of(grids)
+    for name in rules:
+        if name not in known:
+            raise SuiteError(f"--where {name}: unknown setting. {choices(name, known)}")
+    points = [point for grid in grids for point in grid.points()] if rules else []
     for name, wanted in rules.items():
-        there = list(dict.fromkeys(point[name] for point in points if name in point))
+        there = list(dict.fromkeys(point.get(name) for point in points))
         for value in wanted:
             if value not in there:
-                known = ", ".join("null" if v is None else str(v) for v in there)
+                texts = ", ".join("null" if v is None else str(v) for v in there)
                 is_their_text = isinstance(value, str) and value in map(str, there)
                 found = repr(value) if is_their_text else value  # '8' is not 8
                 raise SuiteError(
-                    f"--where {name}: no cell has the value {found}. There are: {known}."
-                    if there
+                    f"--where {name}: no cell has the value {found}. There are: {texts}."
+                    if there != [None]
                     else f"--where {name}: no cell sets it."
                 )
 

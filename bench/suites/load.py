@@ -1,16 +1,196 @@
 """Suite files: one file -> one `Suite`, a folder -> all of them."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, Any, Self
 
-from pydantic import ValidationError
+from pydantic import Discriminator, Field, Tag, ValidationError, model_validator
 
 from bench.errors import SuiteError, choices
 from bench.files.validation_errors import explain
 from bench.files.yaml_file import load_yaml, yaml_files
-from bench.suites.shared_scales import load_shared_scales
+from bench.record import Record
+from bench.suites.checks import Check
+from bench.suites.comparison_blocks import ComparisonBlock, comparisons
+from bench.suites.shared import (
+    AssumedEntry,
+    Assumptions,
+    SharedScaleEntry,
+    load_assumptions,
+    load_shared_scales,
+    named,
+)
 from bench.suites.shipped import plugin_folders, shipped_suites
-from bench.suites.suite import Suite
-from bench.suites.suite_file import SuiteFile
+from bench.suites.suite import (
+    Axes,
+    MeasuredTable,
+    Name,
+    Notes,
+    Points,
+    Scale,
+    SharedScale,
+    Suite,
+    SuiteBase,
+    SuiteCheck,
+    TableBase,
+    point_lists,
+)
+
+STANDARD_TITLES = {
+    "few_shot_linear_top1": "few-shot top-1 (%), 10 labels per class",
+    "linear_top1": "linear top-1 (%)",
+    "knn_top1": "kNN top-1 (%)",
+}
+"""Titles of tables that list their `metrics`."""
+_TAKEN = ("what", "protocol", "seeds", "baselines", "stand_in", "judged", "unjudged")
+Checks = Annotated[list[SuiteCheck], Field(min_length=1)]
+
+
+class ScaleEntry(SharedScaleEntry):
+    """A scale of a suite: whole, or the shared scale that `like` names and what it changes.
+
+    The shared scale gives `what`, `protocol`, `fixed`, `seeds` and reasons; own keys win.
+    """
+
+    grid: Axes = {}  # axes that replace the suite's
+    points: Points | None = None  # rows that replace the suite's
+    notes: Notes = []  # what else is to be known of this scale
+
+    def filled(self, base: SharedScale | None, suite: "SuiteFile") -> Scale:
+        """Return the scale with what it takes from the shared one."""
+        whole = self.over(base)
+        given = self.fixed.keys() | _axis_names(self) | _axis_names(suite)
+        reasons = [t for name, t in whole.why.items() if name not in given or name in self.why]
+        stand_in = whole.stand_in
+        if stand_in and stand_in.why and suite.judges(stand_in.metrics):
+            reasons.append(stand_in.why)
+        return Scale(
+            **{name: getattr(whole, name) for name in _TAKEN},
+            like=self.like,
+            shared=base.fixed if base else {},
+            fixed=self.fixed,
+            grid=self.grid,
+            points=self.points,
+            notes=[*self.notes, *(reasons if whole.judged else [])],
+        )
+
+
+class ClaimEntry(Record):
+    """The checks of a claim, with what is to be known of them."""
+
+    notes: Notes  # shown below the claim
+    checks: Checks
+
+
+class TableEntry(TableBase):
+    """A table of one metric, or one of each of several metrics with their standard titles."""
+
+    title: str | None = None  # with the unit
+    metric: str | None = None  # of the cells' summaries
+    metrics: list[str] = []  # in place of title and metric
+
+    @model_validator(mode="after")
+    def _names_its_metrics(self) -> Self:
+        if bool(self.metrics) == (self.metric is not None) or bool(self.metrics and self.title):
+            raise ValueError("needs title and metric, or metrics alone")
+        if self.metric and not self.title:
+            raise ValueError("title is missing")
+        for name in self.metrics:
+            if name not in STANDARD_TITLES:
+                known = choices(name, list(STANDARD_TITLES))
+                raise ValueError(f"metrics: '{name}' has no standard title; give title. {known}")
+        return self
+
+    def tables(self) -> list[MeasuredTable]:
+        """Return the tables, one for each metric."""
+        rest = self.model_dump(exclude={"title", "metric", "metrics"})
+        titles = {name: STANDARD_TITLES[name] for name in self.metrics}
+        titles |= {self.metric: self.title} if self.metric and self.title else {}
+        return [MeasuredTable(title=titles[name], metric=name, **rest) for name in titles]
+
+
+class SuiteFile(SuiteBase):
+    """What a suite's file may say."""
+
+    scales: Annotated[dict[Name, ScaleEntry], Field(min_length=1)]  # by name
+    assumed: AssumedEntry = AssumedEntry()  # settings that the paper leaves open
+    compare: list[ComparisonBlock] = []  # printed rows beside the cells that they belong to
+    claims: dict[
+        str,
+        Annotated[
+            Annotated[Checks, Tag("[checks]")] | Annotated[ClaimEntry, Tag("[claim]")],
+            Discriminator(lambda claim: "[checks]" if isinstance(claim, list) else "[claim]"),
+        ],
+    ] = {}  # checks of each claim
+    tables: list[TableEntry] = []  # what `bench show` and the report list
+
+    @model_validator(mode="after")
+    def _its_parts_agree(self) -> Self:
+        if self.scale not in self.scales:
+            raise ValueError(
+                f"scale: '{self.scale}' is none of the scales {', '.join(self.scales)}"
+            )
+        if (self.paper is None) == bool(self.reproduces or self.claims):
+            raise ValueError(
+                "reproduces: a suite with a paper names artifacts or claims, one without neither"
+            )
+        return self
+
+    def checks(self) -> dict[str, list[Check]]:
+        """Return the checks of each claim."""
+        return {
+            name: claim.checks if isinstance(claim, ClaimEntry) else claim
+            for name, claim in self.claims.items()
+        }
+
+    def judges(self, metrics: Mapping[str, str]) -> bool:
+        """Return whether a check is on one of these metrics."""
+        return any(check.metric in metrics for checks in self.checks().values() for check in checks)
+
+    def suite(self, path: Path) -> Suite:
+        """Return the suite that the file means, with what it shares filled in.
+
+        Raises:
+            SuiteError: `like` names nothing, or a file of shared scales or assumptions is wrong.
+        """
+        likes = any(entry.like is not None for entry in self.scales.values())
+        known = load_shared_scales(path.parent) if likes else {}
+        scales = {}
+        for name, entry in self.scales.items():
+            place = f"{path}: scales.{name}.like"
+            base = named(entry.like, known, place, "shared scale") if entry.like else None
+            scales[name] = entry.filled(base, self)
+        entries = {n: claim for n, claim in self.claims.items() if isinstance(claim, ClaimEntry)}
+        assumed, notes = self._assumed(path)
+        keys = {name: getattr(self, name) for name in SuiteBase.model_fields}
+        return Suite(
+            **keys | {"notes": self.notes + notes},
+            scales=scales,
+            assumed=assumed,
+            compare=comparisons(self.compare),
+            claims=self.checks(),
+            claim_notes={name: claim.notes for name, claim in entries.items()},
+            tables=[table for entry in self.tables for table in entry.tables()],
+        )
+
+    def _assumed(self, path: Path) -> Assumptions:
+        """Return all assumptions; those of a set give way to settings that the suite gives."""
+        own = self.assumed.own()
+        if self.assumed.like is None:
+            return Assumptions(own, self.assumed.notes)
+        known = load_assumptions(path.parent)
+        settings, notes = self.assumed.shared(known, f"{path}: assumed")
+        given = self.fixed.keys() | _axis_names(self)
+        of_blocks = [block.fixed.keys() | _axis_names(block) for block in self.grids]
+        given |= set.intersection(*map(set, of_blocks)) if of_blocks else set()
+        kept = {name: value for name, value in settings.items() if name not in given}
+        return Assumptions(kept | own, notes + self.assumed.notes)
+
+
+def _axis_names(entry: Any) -> set[str]:
+    """Return the settings that `grid` or `points` of an entry name."""
+    rows = [row for rows in point_lists(entry.points) for row in rows]
+    return {*entry.grid, *(name for row in rows for name in row)}
 
 
 def load_suite(path: Path) -> Suite:
@@ -28,7 +208,7 @@ def load_suite(path: Path) -> Suite:
     if strays:
         raise SuiteError(f"{path}: key {strays[0]!r} is not text")
     try:
-        file = SuiteFile.model_validate(data)
+        file = SuiteFile.model_validate({"name": path.stem} | data)
     except ValidationError as error:
         raise SuiteError(explain(error, path, root=SuiteFile)) from None
     if file.name != path.stem:
@@ -37,8 +217,7 @@ def load_suite(path: Path) -> Suite:
         raise SuiteError(
             f"{path}: name: found '{file.name}', expected the file's name '{path.stem}'{also}"
         )
-    shared = load_shared_scales(path.parent) if file.names_shared_scales else {}
-    return file.suite(shared, path)
+    return file.suite(path)
 
 
 def suite_paths(folder: Path) -> dict[str, Path]:

@@ -9,17 +9,42 @@ enter a cell's id.
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from pydantic import TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from bench.cells.axes import Comparison, DataAndViews, Encoder, Objective, Optimisation
 from bench.cells.losses import LOSS_OPTIONS, kappa_of
 from bench.cells.rules import BELONGS, DRAWN, WITH_GRADIENT
 from bench.errors import SuiteError, choices
 from bench.files.yaml_file import load_yaml
+from bench.papers.reader import load_paper
 from bench.record import Record
-from bench.suites.named_files import read_entries, read_folder
+from bench.suites.agreement import agrees
+from bench.suites.shared import read_entries, read_folder
 from bench.suites.shipped import plugin_folders
-from bench.suites.sources import Coordinate, read_coordinate
 from bench.suites.suite import Scalar
+
+COORDINATES: dict[str, FieldInfo] = {
+    name: field
+    for axis in (DataAndViews, Encoder, Comparison, Objective, Optimisation)
+    for name, field in axis.model_fields.items()
+}
+"""Settings that a preset may fill in."""
+STATING = ("paper", "code")
+"""Who may state a value: the paper, and the code that its authors released or name."""
+_KEYS = ("ours", "source", *STATING, "why")
+_SHORT = "[value, source]"
+
+
+class Coordinate(NamedTuple):
+    """The value of one setting, where it comes from, and what its sources state."""
+
+    value: Scalar
+    source: str
+    stated: Mapping[str, Any] = {}  # of `STATING`, those that state it; a list: any of its values
+    why: str | None = None  # why the value is not one that is stated
 
 
 class Preset(NamedTuple):
@@ -155,3 +180,110 @@ def _followed(merged: dict[str, Any]) -> dict[str, Any]:
     if stopped or merged.get("negatives") not in ("batch", "previous"):
         settings["negative_branch"] = "target"
     return settings
+
+
+def stated_of(label: str, preset: Preset) -> dict[str, dict[str, Any]]:
+    """Return what is stated of each setting that the preset names itself, by who states it.
+
+    What the preset's file says of a setting counts; where it is silent, the recorded facts of the
+    protocols that the preset lists in `recorded` do. A protocol whose source is the released code
+    speaks for `code`, every other one for `paper`. What is stated of some cells alone counts where
+    the preset has the settings of `when`.
+
+    Raises:
+        PublishedError: `recorded` names no paper or none of its protocols.
+        SuiteError: it is not `paper/protocol`.
+    """
+    facts = _recorded(label, preset)
+    return {
+        name: facts.get(name, {}) | dict(preset.coordinates[name].stated) for name in preset.named
+    }
+
+
+def _recorded(label: str, preset: Preset) -> dict[str, dict[str, Any]]:
+    known = preset.settings | {"method": label}
+    recorded: dict[str, dict[str, Any]] = {}
+    for source in preset.recorded:
+        paper_name, _, name = source.partition("/")
+        if not name:
+            raise SuiteError(f"{label}.recorded: found '{source}', expected 'paper/protocol'")
+        paper = load_paper(paper_name)
+        who = "code" if paper.protocol(name).source else "paper"
+        for statement in paper.statements(name):
+            if all(agrees(known.get(key), value) for key, value in statement.when.items()):
+                for key, value in statement.stated.items():
+                    if value is not None:
+                        recorded.setdefault(key, {})[who] = value
+    return recorded
+
+
+def departs(value: Scalar, stated: Any) -> bool:
+    """Return whether a value is not as stated; null states that the setting is not used."""
+    return value is not None if stated is None else not agrees(value, stated)
+
+
+def read_coordinate(name: str, written: Any, key_path: str, *, of_paper: bool = True) -> Coordinate:
+    """Return a setting of a preset as its file has it, checked.
+
+    `[value, source]`: in a file of the papers' methods the value is the paper's, unless it is null;
+    in one's own nobody else is said to state it. A mapping has `ours` and
+    `source`, what `paper` and `code` have where they state it, and `why` where one of them differs.
+
+    Args:
+        name: of the setting.
+        written: what the file has.
+        key_path: file and key path, for messages.
+        of_paper: whether the file is of the papers' methods.
+
+    Raises:
+        SuiteError: there is no such setting, a value is not allowed, it has no source, or `why` is
+            missing or explains nothing.
+    """
+    if name not in COORDINATES:
+        raise SuiteError(f"{key_path}: unknown key. {choices(name, list(COORDINATES))}")
+    if isinstance(written, dict):
+        return _of_mapping(name, written, key_path)
+    pair = written if isinstance(written, list) else [written]
+    if len(pair) != 2 or not isinstance(pair[1], str):
+        raise SuiteError(f"{key_path}: found {written!r}, expected {_SHORT}")
+    _check(name, pair[0], key_path)
+    is_stated = of_paper and pair[0] is not None
+    return Coordinate(pair[0], pair[1], {"paper": pair[0]} if is_stated else {})
+
+
+def _of_mapping(name: str, written: dict[str, Any], key_path: str) -> Coordinate:
+    for key in written:
+        if key not in _KEYS:
+            raise SuiteError(f"{key_path}: unknown key. {choices(str(key), list(_KEYS))}")
+    missing = [key for key in ("ours", "source") if key not in written]
+    if missing:
+        raise SuiteError(f"{key_path}: {missing[0]} is missing.")
+    for key in ("source", "why"):
+        if key in written and not isinstance(written[key], str):
+            raise SuiteError(f"{key_path}.{key}: found {written[key]!r}, expected text")
+    ours, stated = written["ours"], {key: written[key] for key in STATING if key in written}
+    _check(name, ours, f"{key_path}.ours")
+    for key, value in stated.items():
+        for one in value if isinstance(value, list) else [value]:
+            _check(name, one, f"{key_path}.{key}")
+    different = [key for key, value in stated.items() if departs(ours, value)]
+    if different and "why" not in written:
+        raise SuiteError(f"{key_path}: ours is not the {different[0]}'s; the key 'why' is missing")
+    if not different and "why" in written:
+        raise SuiteError(f"{key_path}.why: ours is what is stated, nothing to explain")
+    return Coordinate(ours, written["source"], stated, written.get("why"))
+
+
+def _check(name: str, value: Any, key_path: str) -> None:
+    try:
+        _of_field(name).validate_python(value, strict=True)
+    except ValidationError as error:
+        message = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+        raise SuiteError(f"{key_path}: found {value!r}: {message}") from None
+
+
+@cache
+def _of_field(name: str) -> TypeAdapter[Any]:
+    field = COORDINATES[name]
+    typed: Any = Annotated[field.annotation, *(field.metadata or [None])]
+    return TypeAdapter(typed)

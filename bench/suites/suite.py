@@ -1,12 +1,22 @@
-"""A suite as records, shared scales and comparison blocks filled in.
+"""Records of a suite, with shared scales, shared assumptions and comparison blocks filled in.
 
-How a file may write it stands in `suite_file.py`; grids become cells in `resolve.py`.
+`load.py` reads them from files; `expand.py` makes cells of them.
 """
 
 from collections import Counter
-from typing import Annotated, Literal, Self
+from collections.abc import Iterator
+from itertools import product
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    WithJsonSchema,
+    model_validator,
+)
 
 from bench.record import Record
 from bench.suites.checks import Check
@@ -21,14 +31,6 @@ Settings = dict[str, Scalar]
 Axes = dict[str, Annotated[list[Scalar], Field(min_length=1)]]
 
 
-def _check_one_length(group: Axes) -> Axes:
-    lengths = {name: len(values) for name, values in group.items()}
-    if len(set(lengths.values())) > 1:
-        lengths_text = ", ".join(f"{name} has {n}" for name, n in lengths.items())
-        raise ValueError(f"coupled axes need equally many values; {lengths_text}")
-    return group
-
-
 def _check_seeds(seeds: list[int]) -> list[int]:
     ((seed, count),) = Counter(seeds).most_common(1)
     if count > 1:
@@ -36,7 +38,68 @@ def _check_seeds(seeds: list[int]) -> list[int]:
     return seeds
 
 
-Coupled = Annotated[Axes, AfterValidator(_check_one_length)]
+def _check_one_form(points: list[Any]) -> list[Any]:
+    if len({isinstance(entry, list) for entry in points}) > 1:
+        raise ValueError("holds rows and lists of rows; give one list of rows, or several lists")
+    return points
+
+
+def _check_lists(row: dict[str, Any]) -> dict[str, Any]:
+    for name, value in row.items():
+        if value == []:
+            raise ValueError(f"{name} has an empty list of values")
+    return row
+
+
+def refuse_columns(data: Any) -> Any:
+    """Refuse `zip`, which listed the values of each setting in a column of its own.
+
+    Raises:
+        ValueError: the mapping has the key.
+    """
+    if isinstance(data, dict) and "zip" in data:
+        raise ValueError("zip is no key any more; write `points`, one row for each combination")
+    return data
+
+
+def _with_both(check: Any) -> Any:
+    """Return a check whose sides have the settings under `both` too."""
+    if not (isinstance(check, dict) and isinstance(check.get("both"), dict)):
+        return check
+    shared = check["both"]
+    sides = {key: check[key] for key in SIDES if isinstance(check.get(key), dict)}
+    if not sides.keys() - {"where"}:
+        raise ValueError("both: needs a second side; give `than`, or use `where` alone")
+    for key, side in sides.items():
+        for name in shared.keys() & side.keys():
+            raise ValueError(f"both.{name}: stands under {key} too; keep one of them")
+    rest = {key: value for key, value in check.items() if key != "both"}
+    return rest | {"where": shared} | {key: shared | side for key, side in sides.items()}
+
+
+Notes = Annotated[
+    list[str],
+    BeforeValidator(lambda notes: [notes] if isinstance(notes, str) else notes),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
+"""One note, or several."""
+SIDES = ("where", "than", "other", "other_than")
+"""Keys of a check that choose cells."""
+SuiteCheck = Annotated[Check, BeforeValidator(_with_both)]
+Row = Annotated[dict[str, Scalar | list[Scalar]], Field(min_length=1), AfterValidator(_check_lists)]
+"""Settings of one cell; a list stands for one row for each of its values."""
+Points = Annotated[
+    list[
+        Annotated[
+            Annotated[Row, Tag("[row]")]
+            | Annotated[Annotated[list[Row], Field(min_length=1)], Tag("[rows]")],
+            Discriminator(lambda entry: "[rows]" if isinstance(entry, list) else "[row]"),
+        ]
+    ],
+    Field(min_length=1),
+    AfterValidator(_check_one_form),
+]
+"""A list of rows, or several such lists, which multiply."""
 Seed = Annotated[int, Field(ge=0, le=LARGEST_WHOLE)]
 Seeds = Annotated[list[Seed], Field(min_length=1), AfterValidator(_check_seeds)]
 Protocol = Literal["published", "reduced"]
@@ -52,16 +115,18 @@ class Assumption(Record):
 
 
 class Block(Record):
-    """One grid of a suite: settings that stay, axes that multiply, axes that go together.
+    """One grid of a suite: settings that all its cells share, axes, and points.
 
-    Where it gives no `grid`, `zip` or `exclude` of its own, the suite's stand.
+    Where it gives no `grid`, `points` or `exclude` of its own, the suite's count.
     """
 
-    experiment: str | None = None  # where it is another one than the suite's
-    fixed: Settings = {}  # settings that its cells share, beside those of the suite
-    grid: Axes = {}  # axes that are multiplied
-    zip: list[Coupled] = []  # groups of axes that vary together
-    exclude: Exclusions = []  # points that are left out
+    experiment: str | None = None  # if it differs from the suite's
+    fixed: Settings = {}  # settings that its cells share, in addition to the suite's
+    grid: Axes = {}  # settings whose values multiply
+    points: Points | None = None  # rows of settings that vary together
+    exclude: Exclusions = []  # combinations that are left out
+
+    _no_columns = model_validator(mode="before")(refuse_columns)
 
 
 class StandIn(Record):
@@ -69,10 +134,11 @@ class StandIn(Record):
 
     what: str  # what they are, shown behind the titles of tables and figures
     metrics: Annotated[dict[str, str], Field(min_length=1)]  # by the paper's metric
+    why: str | None = None  # shown with the notes of suites that have claims on these metrics
 
 
 class SharedScale(Record):
-    """A scale that many suites take by its name; it knows nothing of a suite's axes."""
+    """A scale that many suites use by its name; it knows nothing of a suite's axes."""
 
     what: str
     protocol: Protocol
@@ -82,14 +148,16 @@ class SharedScale(Record):
     stand_in: StandIn | None = None
     judged: bool = True  # false: it only checks that everything runs
     unjudged: str | None = None  # why no claim is judged though it computes enough
+    why: dict[str, str] = {}  # reasons for settings
 
 
 class Scale(Record):
     """The same suite at another size, as what it changes.
 
     `shared` holds the settings of the shared scale that `like` names. They replace the suite's
-    own, fixed or assumed, but not an axis (of the suite or of this scale), nor what this scale
-    fixes itself; a setting that the experiment does not have is passed over.
+    own, fixed or assumed. They replace neither an axis (of the suite or of this scale) nor what a
+    row of `points` gives nor what this scale fixes itself. Settings that the experiment does not
+    have are ignored.
     """
 
     what: str
@@ -98,12 +166,13 @@ class Scale(Record):
     shared: Settings = {}
     fixed: Settings = {}
     grid: Axes = {}
-    zip: list[Coupled] = []
+    points: Points | None = None
     seeds: Seeds | None = None
     baselines: Settings | None = None
     stand_in: StandIn | None = None
     judged: bool = True
     unjudged: str | None = None
+    notes: Notes = []
 
     @property
     def no_verdict(self) -> str | None:
@@ -156,11 +225,9 @@ class Comparison(RowsAndCells):
         return self.key_paths.get(key, f"{self.block}.{key}")
 
 
-class MeasuredTable(Record):
-    """A table of what was measured, at any scale: means over seeds with their intervals."""
+class TableBase(Record):
+    """Which cells a table shows, and in which order."""
 
-    title: str  # with the unit
-    metric: str  # of the cells' summaries
     rows: Annotated[list[str], Field(min_length=1)]  # settings
     columns: str | None = None  # a setting
     where: dict[str, Scalar] = {}  # only the cells with these settings
@@ -168,8 +235,15 @@ class MeasuredTable(Record):
     decimals: Annotated[int, Field(ge=0, le=6)] = 2  # digits after the point
 
 
+class MeasuredTable(TableBase):
+    """A table of what was measured, at any scale: means over seeds with their intervals."""
+
+    title: str  # with the unit
+    metric: str  # of the cells' summaries
+
+
 class SuiteBase(Record):
-    """What a suite says in its file as it means it: everything but scales and comparisons."""
+    """What a suite's file says as it means it: all but scales, claims, tables, comparisons."""
 
     name: Name  # the name of the file without its ending
     title: str  # one line that says what is measured
@@ -180,34 +254,52 @@ class SuiteBase(Record):
     renamed: dict[str, str] = {}  # keys of the published facts, and the settings they mean here
     experiment: str  # the kind of cell, such as pretrain
     scale: str  # the default scale
-    seeds: Seeds  # each point of the grid is computed with each of them
-    fixed: Settings = {}  # settings that all cells share
-    assumed: dict[str, Assumption] = {}  # settings that the paper leaves open
-    grid: Axes = {}  # axes that are multiplied
-    zip: list[Coupled] = []  # groups of axes of equal length that vary together
-    exclude: Exclusions = []  # points that are left out: those with all values of an entry
+    seeds: Seeds  # each combination of settings is computed with each of them
+    fixed: Settings = {}  # settings that all cells share; a row of `points` may give another value
+    grid: Axes = {}  # settings whose values multiply
+    points: Points | None = None  # rows of settings that vary together; they multiply with `grid`
+    exclude: Exclusions = []  # combinations that are left out: those with all values of an entry
     grids: list[Block] = []  # several grids in place of one
-    claims: dict[str, Annotated[list[Check], Field(min_length=1)]] = {}  # checks of each claim
-    tables: list[MeasuredTable] = []  # what `bench show` and the report list
     figures: list[Figure] = []  # what the report draws
-    notes: list[str] = []  # shown on the page of the suite
+    notes: Notes = []  # shown on the page of the suite
 
-    @model_validator(mode="after")
-    def _its_parts_agree(self) -> Self:
-        if (self.paper is None) == bool(self.reproduces or self.claims):
-            raise ValueError(
-                "reproduces: a suite with a paper names artifacts or claims, one without neither"
-            )
-        return self
+    _no_columns = model_validator(mode="before")(refuse_columns)
 
 
 class Suite(SuiteBase):
     """A named grid that regenerates artifacts of one paper."""
 
     scales: dict[Name, Scale]
+    assumed: dict[str, Assumption] = {}  # settings that the paper leaves open
     compare: list[Comparison] = []
+    claims: dict[str, Annotated[list[Check], Field(min_length=1)]] = {}  # checks of each claim
+    claim_notes: dict[str, list[str]] = {}  # what is to be known of a claim
+    tables: list[MeasuredTable] = []  # what `bench show` and the report list
+
+    def notes_at(self, scale: str) -> list[str]:
+        """Return the notes on the suite and on one of its scales."""
+        return [*self.notes, *self.scales[scale].notes]
+
+    def all_notes(self) -> list[str]:
+        """Return every note; those on a scale or a claim begin with its name."""
+        of_scales = [f"{n} scale: {note}" for n, s in self.scales.items() for note in s.notes]
+        of_claims = [f"`{n}`: {note}" for n, notes in self.claim_notes.items() for note in notes]
+        return [*self.notes, *of_scales, *of_claims]
 
     def notes_on(self, claim: str, scale: str) -> list[str]:
-        """Return the notes that name a claim, less those that speak of other scales alone."""
-        others = tuple(f"{name} scale" for name in self.scales if name != scale)
-        return [n for n in self.notes if f"`{claim}`" in n and not n.startswith(others)]
+        """Return the notes on a claim, and those of the suite and the scale that name it."""
+        named = [note for note in self.notes_at(scale) if f"`{claim}`" in note]
+        return [*self.claim_notes.get(claim, []), *named]
+
+
+def point_lists(points: Points | None) -> list[list[Row]]:
+    """Return the lists of rows of which each cell has one of each."""
+    lists = [entry for entry in points or [] if isinstance(entry, list)]
+    rows = [entry for entry in points or [] if isinstance(entry, dict)]
+    return lists + ([rows] if rows else [])
+
+
+def rows_of(row: Row) -> Iterator[Settings]:
+    """Yield the rows that a row stands for: one for each combination of its listed values."""
+    values = [value if isinstance(value, list) else [value] for value in row.values()]
+    return (dict(zip(row, choice, strict=True)) for choice in product(*values))

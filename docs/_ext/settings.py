@@ -7,7 +7,7 @@ from comments import comments_of
 from bench.cells import CELLS
 from bench.cells.cell import Cell
 from bench.cells.pretrain import Pretrain
-from bench.suites.settings_reference import field_values, settings_reference
+from bench.suites.reference import field_values, settings_reference
 from bench.text import value_text
 
 HEAD = """# Settings

@@ -8,8 +8,9 @@ from comments import comments_of
 from bench.suites.checks import At, Check, CheckRecord
 from bench.suites.comparison_blocks import Case, ComparisonBlock
 from bench.suites.figure import Figure, Quantity, Series
-from bench.suites.suite import Assumption, Block, Layout, MeasuredTable, StandIn
-from bench.suites.suite_file import ScaleEntry, SuiteFile
+from bench.suites.load import ClaimEntry, ScaleEntry, SuiteFile, TableEntry
+from bench.suites.shared import AssumedEntry
+from bench.suites.suite import Assumption, Block, Layout, StandIn
 from bench.text import value_text
 
 HEAD = """# Suite files
@@ -20,16 +21,18 @@ HEAD = """# Suite files
 RECORDS: dict[str, type[Any]] = {
     "A suite": SuiteFile,
     "An entry of `scales`": ScaleEntry,
-    "An entry of `assumed`": Assumption,
+    "`assumed`": AssumedEntry,
+    "Any other key of `assumed`": Assumption,
     "An entry of `grids`": Block,
     "An entry of `compare`": ComparisonBlock,
     "An entry of `cases`": Case,
     "`layout`": Layout,
-    "An entry of `tables`": MeasuredTable,
+    "An entry of `tables`": TableEntry,
     "An entry of `figures`": Figure,
     "An entry of `series`": Series,
     "An entry of `beside`, or `twin`": Quantity,
     "`stand_in`": StandIn,
+    "A claim with notes": ClaimEntry,
     "Keys of every check": CheckRecord,
     "`at`": At,
 }

@@ -12,7 +12,7 @@ from bench.cells.losses import LOSSES
 from bench.cli.methods import describe_methods
 from bench.report.methods import methods_page
 from bench.suites.presets import elsewhere, paper_presets
-from bench.suites.settings_reference import AXES, settings_reference
+from bench.suites.reference import AXES, settings_reference
 from tests.fakes.cells import METHODS, small_cell, training_of
 from tests.fakes.paths import ROOT
 from tests.fakes.workspace import Workspace

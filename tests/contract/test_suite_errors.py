@@ -12,6 +12,10 @@ def small(changes: dict[str, Any]) -> SuiteData:
     return changed(SUITE, changes)
 
 
+EQUAL = {
+    "check": "exceeds", "metric": "mi_lower_bound", "where": {"loss": "eqco"},
+    "than": {"loss": "infonce"},
+}  # fmt: skip
 MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     "unknown axis": (
         small({"grid.taau": [1, 2]}),
@@ -91,14 +95,86 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
         small({"grid.lr": [1.0]}),
         "suites/small.yaml: grid.lr: is fixed.lr too; keep one\n",
     ),
-    "coupled axes of different length": (
-        small({"zip.0.alpha": [512]}),
-        "suites/small.yaml: zip.0: coupled axes need equally many values; loss has 2, alpha has "
-        "1.\n",
+    "a row that fixes what is fixed": (
+        small({"points": [{"lr": 1.0}]}),
+        "suites/small.yaml: points.lr: is fixed.lr too; keep one\n",
+    ),
+    "a setting in a row and in the grid": (
+        small({"points.0.K": 8}),
+        "suites/small.yaml: points.K: is grid.K too; keep one\n",
+    ),
+    "columns in place of rows": (
+        small({"zip": [{"loss": ["infonce", "eqco"], "alpha": [None, 512]}]}),
+        "suites/small.yaml: zip is no key any more; write `points`, one row for each "
+        "combination.\n",
+    ),
+    "columns of a scale": (
+        small({"scales.tiny.zip": [{"loss": ["eqco"]}]}),
+        "suites/small.yaml: scales.tiny: zip is no key any more; write `points`, one row for each "
+        "combination.\n",
+    ),
+    "no row": (
+        small({"points": []}),
+        "suites/small.yaml: points: is empty; it needs at least one value.\n",
+    ),
+    "a row without settings": (
+        small({"points.0": {}}),
+        "suites/small.yaml: points.0: is empty; it needs at least one value.\n",
+    ),
+    "a row that is no mapping": (
+        small({"points.0": "infonce"}),
+        "suites/small.yaml: points.0: found 'infonce', expected a mapping.\n",
+    ),
+    "a row twice": (
+        small({"points.0": {"loss": ["infonce", "eqco"], "alpha": 512}}),
+        "suites/small.yaml: points: loss = eqco, alpha = 512 stands there twice\n",
+    ),
+    "a row that repeats another one with what is fixed": (
+        small({"points": [{"loss": "infonce"}, {"loss": "infonce", "tau": 1.0}]}),
+        "suites/small.yaml: points: loss = infonce, tau = 1 stands there twice\n",
+    ),
+    "rows beside lists of rows": (
+        small({"points": [{"loss": "infonce"}, [{"K": 8}]]}),
+        "suites/small.yaml: points: holds rows and lists of rows; give one list of rows, or "
+        "several lists.\n",
+    ),
+    "an empty list in a row": (
+        small({"points.1.alpha": []}),
+        "suites/small.yaml: points.1: alpha has an empty list of values.\n",
+    ),
+    "too many rows": (
+        small({"points": [{"loss": ["infonce", "eqco"], "alpha": [*range(1, 50_002)]}]}),
+        "suites/small.yaml: points: 100002 rows; at most 100000 are allowed\n",
     ),
     "settings that do not go together": (
-        small({"zip.0.alpha": [512, 512]}),
+        small({"points.0.alpha": 64}),
         "suites/small.yaml: alpha is needed with loss 'eqco' and has no meaning with 'infonce'.\n",
+    ),
+    "both sides of one": (
+        small({"claims.toy-mi-steady.0.both": {"K": 8}}),
+        "suites/small.yaml: claims.toy-mi-steady.0: both: needs a second side; give `than`, or use "
+        "`where` alone.\n",
+    ),
+    "a setting of both sides and of one": (
+        small({"claims.toy-mi-steady": [EQUAL | {"both": {"loss": "eqco"}}]}),
+        "suites/small.yaml: claims.toy-mi-steady.0: both.loss: stands under where too; keep one "
+        "of them.\n",
+    ),
+    "no such set of assumptions": (
+        small({"assumed.like": "eqcoo"}),
+        "suites/small.yaml: assumed.like: no set of assumptions 'eqcoo'. Did you mean 'eqco'? ",
+    ),
+    "an assumption without a reason": (
+        small({"assumed.tau": {"value": 1.0}}),
+        "suites/small.yaml: assumed.tau.why: is missing.\n",
+    ),
+    "a table without a title": (
+        small({"tables": [{"metric": "mi_lower_bound", "rows": ["K"]}]}),
+        "suites/small.yaml: tables.0: title is missing.\n",
+    ),
+    "a table of metrics that have no title": (
+        small({"tables": [{"metrics": ["mi_lower_bound"], "rows": ["K"]}]}),
+        "suites/small.yaml: tables.0: metrics: 'mi_lower_bound' has no standard title; give title.",
     ),
     "missing setting": (
         small({"fixed.lr": REMOVED}),
@@ -145,11 +221,11 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "a scale that fixes an axis": (
         small({"scales.tiny.fixed": {"K": 4}}),
-        "suites/small.yaml: scales.tiny.fixed.K: is an axis; set it under grid\n",
+        "suites/small.yaml: scales.tiny.fixed.K: is an axis; set it under grid or points\n",
     ),
     "a scale with half of a coupled axis": (
         small({"scales.tiny.grid": {"loss": ["eqco"]}}),
-        "suites/small.yaml: scales.tiny.grid.loss: is coupled with other axes by zip\n",
+        "suites/small.yaml: scales.tiny.grid.loss: is coupled with others by points\n",
     ),
     "unknown setting excluded": (
         small({"exclude": [{"k": 8}]}),

@@ -31,9 +31,9 @@ def test_tests_import_nothing_of_each_other_but_fakes() -> None:
 
 def test_a_changed_suite_leaves_the_first_as_it_was() -> None:
     before = copy.deepcopy(SUITE)
-    other = changed(SUITE, {"zip.0.alpha": [512, 512], "fixed.lr": REMOVED, "sede": 3})
+    other = changed(SUITE, {"points.1.alpha": 64, "fixed.lr": REMOVED, "sede": 3})
     assert before == SUITE
-    assert other["zip"] == [{"loss": ["infonce", "eqco"], "alpha": [512, 512]}]
+    assert other["points"] == [{"loss": "infonce"}, {"loss": "eqco", "alpha": 64}]
     assert (set(before["fixed"]) - set(other["fixed"]), other["sede"]) == ({"lr"}, 3)
 
 
@@ -42,10 +42,10 @@ def test_a_changed_suite_leaves_the_first_as_it_was() -> None:
     [
         ("grids.K", [1], "grids"),
         ("fixed.lrr", REMOVED, "lrr"),
-        ("zip.1", {}, "1"),
+        ("points.2", {}, "2"),
         ("grid.K.2", 4, "2"),
         ("fixed.lr.value", 4, "value"),
-        ("zip.alpha", [512], "alpha"),
+        ("points.alpha", 512, "alpha"),
     ],
 )
 def test_a_change_where_nothing_is_is_refused(path: str, value: Any, part: str) -> None:

@@ -124,14 +124,14 @@ def test_what_is_sure_says_which_is_higher(workspace: Workspace) -> None:
 
 def test_metrics_are_counted_apart_and_searches_are_none(workspace: Workspace) -> None:
     """Of accuracies alone higher is better; cells on held-out images choose settings."""
-    defining = {"method": ["moco-v2", "simclr"], "bn_groups": [2, 1], "K": [8, None]}
+    defining = [{"method": "moco-v2", "bn_groups": 2, "K": 8}, {"method": "simclr", "bn_groups": 1}]
     gone = {f"fixed.{name}": REMOVED for name in ("method", "bn_groups", "K")}
     tables = [
         {"title": name, "metric": name, "rows": ["method"], "columns": "K"}
         for name in ("knn_top1", "train_loss")
     ]
     changes = gone | {
-        "zip": [defining],
+        "points": defining,
         "grid": REMOVED,
         "tables": tables,
         "seeds": [0, 1],
@@ -161,12 +161,12 @@ def test_settings_that_differ_besides_the_method_are_named_and_the_row_is_not_co
     workspace: Workspace,
 ) -> None:
     """Momentum and the queue define MoCo v2; batch size and temperature define neither."""
-    defining = {"method": ["moco-v2", "simclr"], "bn_groups": [2, 1], "K": [8, None]}
-    training = {"batch_size": [16, 32], "tau": [0.2, 0.1]}
+    rows = [
+        {"method": "moco-v2", "bn_groups": 2, "K": 8, "batch_size": 16, "tau": 0.2},
+        {"method": "simclr", "bn_groups": 1, "batch_size": 32, "tau": 0.1},
+    ]
     changes = {f"fixed.{name}": REMOVED for name in ("method", "bn_groups", "K", "batch_size")}
-    path = workspace.suite(
-        changed(DIGITS, changes | {"zip": [defining | training], "grid": REMOVED})
-    )
+    path = workspace.suite(changed(DIGITS, changes | {"points": rows, "grid": REMOVED}))
     finish(
         workspace.root / "results",
         cells_of(path, load_suite(path).scale),

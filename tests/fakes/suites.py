@@ -34,7 +34,7 @@ SUITE: SuiteData = {
         "activation": "relu",
     },
     "grid": {"mi_true": [2, 10], "K": [8, 16]},
-    "zip": [{"loss": ["infonce", "eqco"], "alpha": [None, 512]}],
+    "points": [{"loss": "infonce"}, {"loss": "eqco", "alpha": 512}],
     "assumed": {
         "embedding_dim": {"value": 32, "why": "small"},
         "output_relu": {"value": True, "why": "closest"},
@@ -145,7 +145,7 @@ RANKED: SuiteData = {
 
 
 def changed(suite: SuiteData, changes: Mapping[str, Any]) -> SuiteData:
-    """Return a copy with the values at some paths replaced, such as `{"zip.0.alpha": [512]}`.
+    """Return a copy with the values at some paths replaced, such as `{"points.1.alpha": 64}`.
 
     A mapping may get a new key. `REMOVED` takes a key out.
 

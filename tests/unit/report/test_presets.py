@@ -3,8 +3,7 @@
 import pytest
 
 from bench.report.presets import presets_page
-from bench.suites.presets import Preset, load_presets
-from bench.suites.sources import Coordinate
+from bench.suites.presets import Coordinate, Preset, load_presets
 from tests.fakes.paths import ROOT
 
 TAU = Coordinate(0.1, "DCL, Sec. 4.1", {"paper": 0.1})

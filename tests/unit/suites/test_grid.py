@@ -79,7 +79,7 @@ def test_several_grids_overlap_without_doubled_cells(workspace: Workspace) -> No
         {"fixed": {"loss": "infonce", "mi_true": 2}, "grid": {"K": [8, 16]}},
         {"fixed": {"loss": "infonce", "K": 8}, "grid": {"mi_true": [2, 4]}},
     ]
-    suite = changed(SUITE, {"grid": REMOVED, "zip": REMOVED, "grids": grids})
+    suite = changed(SUITE, {"grid": REMOVED, "points": REMOVED, "grids": grids})
     found = points(cells_of(suite, workspace))
     assert [p for p in found if p[3] == 0] == [
         (2, 8, "infonce", 0),
@@ -91,7 +91,8 @@ def test_several_grids_overlap_without_doubled_cells(workspace: Workspace) -> No
 def test_a_block_takes_the_axes_and_exclusions_of_the_suite_that_it_does_not_give(
     workspace: Workspace,
 ) -> None:
-    shared = {"grid": {"K": [8, 16]}, "zip": [], "exclude": [{"K": 16, "mi_true": 2}]}
+    exclude = [{"K": 16, "mi_true": 2}]
+    shared = {"grid": {"K": [8, 16]}, "points": REMOVED, "exclude": exclude}
     blocks = [{"mi_true": 2}, {"mi_true": 4}]
     grids = [{"fixed": fixed | {"loss": "infonce"}} for fixed in blocks]
     own = {"fixed": {"mi_true": 2, "K": 32}, "grid": {"loss": ["infonce"]}, "exclude": []}
@@ -105,7 +106,7 @@ def test_a_block_takes_the_axes_and_exclusions_of_the_suite_that_it_does_not_giv
     [
         ({"grid": {"taau": [1]}, "grids": [{"fixed": {}}]}, "grid.taau"),
         ({"grids": [{"grid": {"K": [8]}}, {"grid": {"taau": [1]}}]}, "grids.1.grid.taau"),
-        ({"zip": [{"taau": [1]}], "grids": [{"fixed": {}}]}, "zip.0.taau"),
+        ({"points": [{"taau": 1}], "grids": [{"fixed": {}}]}, "points.taau"),
         ({"exclude": [{"taau": 1}], "grids": [{"fixed": {}}]}, "exclude.taau"),
         ({"grids": [{"exclude": [{"taau": 1}]}]}, "grids.0.exclude.taau"),
     ],
@@ -182,7 +183,7 @@ def test_a_long_axis_costs_in_proportion() -> None:
             load_suite(SUITES / "eqco-table-9.yaml").model_dump()
             | {
                 "grid": {"mi_true": [1 + i for i in range(count)], "K": [8]},
-                "zip": [{"loss": ["infonce"], "alpha": [None]}],
+                "points": [{"loss": "infonce"}],
                 "exclude": [{"mi_true": [1 + i for i in range(count)]}],
             }
         )

@@ -12,14 +12,13 @@ from bench.errors import SuiteError, choices
 from bench.files.yaml_file import load_yaml
 from bench.report.fingerprint import fingerprint_of_grid
 from bench.results.reader import Results
-from bench.suites.expand import expand
-from bench.suites.json_schema import suite_schema
+from bench.suites.expand import expand, resolve
 from bench.suites.load import load_suite, suite_paths
-from bench.suites.resolve import resolve
-from bench.suites.shared_scales import shipped_scales
+from bench.suites.reference import suite_schema
+from bench.suites.shared import shipped_scales
 from bench.suites.suite import Suite
 from tests.fakes.paths import ROOT, SUITES
-from tests.fakes.suites import SUITE, changed
+from tests.fakes.suites import REMOVED, SUITE, changed
 from tests.fakes.workspace import Workspace
 
 QUICK = {
@@ -75,8 +74,8 @@ def test_what_the_scale_says_itself_wins(workspace: Workspace) -> None:
 
 @pytest.mark.parametrize(
     "axes",
-    [{"grid": {"steps": [1, 2]}}, {"zip": [{"steps": [1, 2], "eval_repeats": [3, 4]}]}],
-    ids=["grid", "zip"],
+    [{"grid": {"steps": [1, 2]}}, {"points": [{"steps": 1, "eval_repeats": 3}, {"steps": 2}]}],
+    ids=["grid", "points"],
 )
 def test_an_axis_of_the_scale_wins(workspace: Workspace, axes: dict[str, Any]) -> None:
     path = write(workspace, {"like": "quick"} | axes)
@@ -89,7 +88,7 @@ def test_a_setting_is_passed_over_in_the_grids_alone_that_have_it_as_an_axis(
 ) -> None:
     fixed = {"loss": "infonce", "mi_true": 2}
     grids = [{"fixed": fixed, "grid": {"K": [8, 16]}}, {"fixed": fixed | {"K": 32}}]
-    path = write(workspace, {"like": "quick"}, grid={}, zip=[], grids=grids)
+    path = write(workspace, {"like": "quick"}, grid=REMOVED, points=REMOVED, grids=grids)
     assert [cell.K for cell in cells_of(path)] == [8, 16, 4]
 
 
@@ -131,7 +130,8 @@ MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
         {"lik": "quick"},
         None,
         "suites/small.yaml: scales.tiny.lik: unknown key. Did you mean 'like'? Allowed here: "
-        "like, what, protocol, fixed, seeds, baselines, stand_in, judged, unjudged, grid, zip.\n",
+        "like, what, protocol, fixed, why, seeds, baselines, stand_in, judged, unjudged, grid, "
+        "points, notes.\n",
     ),
     "nothing to be like, and not whole": (
         {"fixed": {"steps": 1}},
@@ -171,13 +171,13 @@ MISTAKES: dict[str, tuple[dict[str, Any], Any, str]] = {
         {"like": "quick"},
         {"quick": QUICK | {"sede": [1]}},
         "suites/scales/own.yaml: quick.sede: unknown key. Did you mean 'seeds'? Allowed here: "
-        "like, what, protocol, fixed, seeds, baselines, stand_in, judged, unjudged.\n",
+        "like, what, protocol, fixed, why, seeds, baselines, stand_in, judged, unjudged.\n",
     ),
     "an axis": (
         {"like": "quick"},
         {"quick": QUICK | {"grid": {"K": [1]}}},
         "suites/scales/own.yaml: quick.grid: unknown key. Allowed here: like, what, protocol, "
-        "fixed, seeds, baselines, stand_in, judged, unjudged.\n",
+        "fixed, why, seeds, baselines, stand_in, judged, unjudged.\n",
     ),
     "a shared scale like none": (
         {"like": "quick"},

@@ -6,9 +6,15 @@ from typing import Any
 import pytest
 
 from bench.errors import PublishedError, SuiteError
-from bench.suites.presets import Preset, load_presets, paper_presets
-from bench.suites.recorded import stated_of
-from bench.suites.sources import Coordinate, departs, read_coordinate
+from bench.suites.presets import (
+    Coordinate,
+    Preset,
+    departs,
+    load_presets,
+    paper_presets,
+    read_coordinate,
+    stated_of,
+)
 
 PRESETS = paper_presets()
 

@@ -1,9 +1,10 @@
-"""What each setting of `pretrain` is: values, meaning, and what it belongs to."""
+"""What a suite may say: the JSON schema of its file, and every setting of `pretrain` in words."""
 
 from typing import Any, NamedTuple, get_args
 
 from pydantic.fields import FieldInfo
 
+from bench.cells import CELLS
 from bench.cells.axes import (
     LABELS,
     Axis,
@@ -15,6 +16,9 @@ from bench.cells.axes import (
     Optimisation,
 )
 from bench.cells.rules import BELONGS
+from bench.suites.load import SuiteFile
+from bench.suites.shared import shipped_assumptions, shipped_scales
+from bench.suites.suite import SIDES
 from bench.text import value_text
 
 AXES: dict[str, type[Axis]] = {
@@ -87,3 +91,47 @@ def _what(name: str, field: FieldInfo) -> str:
     if name in LABELS:
         parts.append("A label: it enters no id.")
     return " ".join(part for part in parts if part)
+
+
+def suite_schema() -> dict[str, Any]:
+    """Return the schema: a suite's keys, and for each experiment the settings it takes."""
+    schema = SuiteFile.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "A suite of bench"
+    like = schema["$defs"]["ScaleEntry"]["properties"]["like"]
+    like["examples"] = list(shipped_scales())  # one's own beside the suites are allowed too
+    schema["required"].remove("name")  # the name of the file
+    assumed = schema["$defs"]["AssumedEntry"]["properties"]["like"]
+    assumed["examples"] = list(shipped_assumptions())
+    for check in schema["$defs"].values():
+        sides = check.get("properties", {})
+        if "check" in sides and any(key in sides for key in SIDES[1:]):
+            sides["both"] = sides["where"]  # settings of all sides
+    schema["properties"]["experiment"] = {"enum": list(CELLS)}
+    schema["allOf"] = [_rule(name) for name in CELLS]
+    return schema
+
+
+def _rule(experiment: str) -> dict[str, Any]:
+    """Return: where this is the only experiment, settings are those of its cells."""
+    kind = CELLS[experiment]
+    full = kind.model_json_schema()
+    names = kind.setting_names()
+    settings = {name: full["properties"][name] for name in names}
+    axes = {name: {"type": "array", "items": value} for name, value in settings.items()}
+    closed = {"type": "object", "additionalProperties": False}
+    row = closed | {"properties": {n: {"anyOf": [settings[n], axes[n]]} for n in names}}
+    return {
+        "if": {
+            "properties": {"experiment": {"const": experiment}},
+            "not": {"required": ["grids"]},
+        },
+        "then": {
+            "properties": {
+                "fixed": closed | {"properties": settings},
+                "assumed": closed | {"properties": dict.fromkeys((*names, "like", "notes"), True)},
+                "grid": closed | {"properties": axes},
+                "points": {"items": {"if": {"type": "object"}, "then": row}},
+            }
+        },
+    }

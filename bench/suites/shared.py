@@ -1,0 +1,231 @@
+"""What many suites share, by name: scales and sets of assumptions.
+
+Both are data: the project's in `scales/*.yaml` and `assumed/*.yaml` here, anybody's own in the
+folders `scales` and `assumed` beside the suites. A suite takes an entry by `like: NAME` and adds
+what it changes. `presets.py` reads methods from their folders in the same way.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, NamedTuple, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from bench.cells import CELLS
+from bench.cells.baseline import Baseline
+from bench.errors import SuiteError, choices
+from bench.files.validation_errors import explain
+from bench.files.yaml_file import load_yaml, yaml_files
+from bench.record import Record
+from bench.suites.suite import (
+    Assumption,
+    Notes,
+    Protocol,
+    Seeds,
+    Settings,
+    SharedScale,
+    StandIn,
+    refuse_columns,
+)
+
+Entry = TypeVar("Entry", bound=BaseModel)
+Built = TypeVar("Built")
+OWN = {"baselines", "stand_in", "judged", "unjudged"}  # keys that null or false may set too
+_HERE = Path(__file__).parent
+
+
+class SharedScaleEntry(Record):
+    """A shared scale as its file has it: whole, or a change of the one that `like` names.
+
+    Its own keys win over those of the other, under `fixed` and `why` setting by setting.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["like"]}, {"required": ["what", "protocol"]}]}
+    )
+
+    like: str | None = None  # the shared scale that this one begins with
+    what: str | None = None  # one line that says what is run and how long it takes
+    protocol: Protocol | None = None  # whether it follows the paper, so that values are compared
+    fixed: Settings = {}  # settings that replace the suite's
+    why: dict[str, str] = {}  # reasons for settings, shown where a suite takes their values
+    seeds: Seeds | None = None  # in place of the suite's
+    baselines: Settings | None = None  # settings of training with labels; null: no baselines
+    stand_in: StandIn | None = None  # metrics that are judged in place of the paper's
+    judged: bool = True  # false: the scale only checks that everything runs; no claim is judged
+    unjudged: str | None = None  # why no claim is judged at this scale though it computes enough
+
+    _no_columns = model_validator(mode="before")(refuse_columns)
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        missing = [name for name in ("what", "protocol") if getattr(self, name) is None]
+        if missing and self.like is None:
+            raise ValueError(
+                f"{' and '.join(missing)} missing; give {'both' if missing[1:] else 'it'}, or name "
+                "a shared scale under like"
+            )
+        return self
+
+    def over(self, base: SharedScale | None) -> SharedScale:
+        """Return the scale as a change of `base`; None: as it stands."""
+        inherited = base.model_dump() if base else {}
+        changes = self.model_dump(include={"what", "protocol", "seeds"}, exclude_none=True)
+        reasons = {k: v for k, v in inherited.get("why", {}).items() if k not in self.fixed}
+        changes["fixed"] = inherited.get("fixed", {}) | self.fixed
+        changes["why"] = reasons | self.why
+        given = OWN & self.model_fields_set  # else the base's
+        return SharedScale.model_validate(inherited | changes | self.model_dump(include=given))
+
+
+class Assumptions(NamedTuple):
+    """Settings that a paper leaves open, and notes that hold wherever they are assumed."""
+
+    settings: dict[str, Assumption]
+    notes: list[str]
+
+
+class AssumedEntry(Record):
+    """Assumptions, in addition to those of the sets that `like` names."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Assumption]
+
+    like: str | Annotated[list[str], Field(min_length=1)] | None = None  # one set, or several
+    notes: Notes = []  # shown on the pages of all suites that take the set
+
+    def own(self) -> dict[str, Assumption]:
+        """Return the settings that the entry gives itself."""
+        return dict(self.__pydantic_extra__)
+
+    def shared(self, known: Mapping[str, Assumptions], key_path: str) -> Assumptions:
+        """Return what the sets that `like` names give; of a setting in several the last counts.
+
+        Raises:
+            SuiteError: there is no such set; `key_path`, with the file, begins the line.
+        """
+        names = [self.like] if isinstance(self.like, str) else self.like or []
+        sets = [named(name, known, f"{key_path}.like", "set of assumptions") for name in names]
+        settings = {name: value for one in sets for name, value in one.settings.items()}
+        return Assumptions(settings, list(dict.fromkeys(n for one in sets for n in one.notes)))
+
+
+def load_shared_scales(suites: Path) -> Mapping[str, SharedScale]:
+    """Return every shared scale by name: the project's, then those in `scales/` beside the suites.
+
+    Raises:
+        SuiteError: in one line, whatever is wrong with a file.
+    """
+    return read_folder(suites / "scales", shipped_scales(), _add_scales)
+
+
+def load_assumptions(suites: Path) -> Mapping[str, Assumptions]:
+    """Return every set of assumptions by name: the project's, then those in `assumed/` there.
+
+    Raises:
+        SuiteError: in one line, whatever is wrong with a file.
+    """
+    return read_folder(suites / "assumed", shipped_assumptions(), _add_assumptions)
+
+
+@cache
+def shipped_scales() -> Mapping[str, SharedScale]:
+    """Return the project's shared scales by name."""
+    return read_folder(_HERE / "scales", {}, _add_scales)
+
+
+@cache
+def shipped_assumptions() -> Mapping[str, Assumptions]:
+    """Return the project's sets of assumptions by name."""
+    return read_folder(_HERE / "assumed", {}, _add_assumptions)
+
+
+def named(name: str, known: Mapping[str, Built], key_path: str, noun: str) -> Built:
+    """Return the entry of that name.
+
+    Raises:
+        SuiteError: there is none; `key_path`, with the file, begins the line.
+    """
+    if name not in known:
+        raise SuiteError(f"{key_path}: no {noun} '{name}'. {choices(name, list(known))}")
+    return known[name]
+
+
+def read_folder(
+    folder: Path, before: Mapping[str, Built], add: Callable[[Path, dict[str, Built]], None]
+) -> Mapping[str, Built]:
+    """Return what is known by name once the YAML files of a folder are added, in their order.
+
+    Args:
+        folder: may be missing.
+        before: what is known before.
+        add: adds what a file holds, which may build on what is known by then.
+
+    Raises:
+        SuiteError: in one line, whatever is wrong with a file.
+    """
+    known = dict(before)
+    for path in yaml_files(folder):
+        add(path, known)
+    return known
+
+
+def read_entries(
+    path: Path, kind: type[Entry], known: Mapping[str, object], noun: str
+) -> dict[str, Entry]:
+    """Return the entries of a file by name.
+
+    Raises:
+        SuiteError: in one line, whatever is wrong with the file, or a name that is known already.
+    """
+    data = load_yaml(path, SuiteError)
+    try:
+        entries = TypeAdapter(dict[str, kind]).validate_python(data)  # type: ignore[valid-type]
+    except ValidationError as error:
+        raise SuiteError(explain(error, path, root=kind)) from None
+    for name in entries:
+        if name in known:
+            raise SuiteError(f"{path}: {name}: there is a {noun} of that name already")
+    return entries
+
+
+def _add_scales(path: Path, known: dict[str, SharedScale]) -> None:
+    for name, entry in read_entries(path, SharedScaleEntry, known, "shared scale").items():
+        for place, key, allowed in _settings_in(entry):
+            _check_allowed(key, allowed, f"{path}: {name}.{place}")
+        if entry.like is None:
+            base = None
+        else:
+            base = named(entry.like, known, f"{path}: {name}.like", "shared scale")
+        known[name] = entry.over(base)
+
+
+def _add_assumptions(path: Path, known: dict[str, Assumptions]) -> None:
+    for name, entry in read_entries(path, AssumedEntry, known, "set of assumptions").items():
+        for setting in entry.own():
+            _check_allowed(setting, _any_setting(), f"{path}: {name}")
+        settings, notes = entry.shared(known, f"{path}: {name}")
+        known[name] = Assumptions(settings | entry.own(), notes + entry.notes)
+
+
+def _check_allowed(key: str, allowed: list[str], key_path: str) -> None:
+    if key not in allowed:
+        raise SuiteError(f"{key_path}.{key}: unknown key. {choices(key, allowed)}")
+
+
+def _settings_in(entry: SharedScaleEntry) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield each setting or metric that an entry names: its place, itself, and what is allowed."""
+    yield from (("fixed", name, _any_setting()) for name in entry.fixed)
+    yield from (("why", name, _any_setting()) for name in entry.why)
+    yield from (("baselines", name, Baseline.setting_names()) for name in entry.baselines or {})
+    if entry.stand_in is not None:
+        metrics = list(dict.fromkeys(name for kind in CELLS.values() for name in kind.metrics))
+        for old, new in entry.stand_in.metrics.items():
+            yield from (("stand_in.metrics", name, metrics) for name in (old, new))
+
+
+@cache
+def _any_setting() -> list[str]:
+    """Return the settings that any experiment has."""
+    return list(dict.fromkeys(name for kind in CELLS.values() for name in kind.setting_names()))
