@@ -12,7 +12,8 @@ from bench.text import value_text
 
 HEAD = """# Settings
 
-*Generated* from the program. A setting is a key under `fixed`, `grid` or `zip` of a suite. "needed"
+*Generated* from the program. A setting is a key under `fixed`, `grid` or `points` of a suite.
+"needed"
 in the column *default* marks a setting without default. Settings of `pretrain` may also come from
 the preset that `method` names ([methods](methods.md)).
 """

@@ -65,24 +65,29 @@ def test_a_scale_says_why_it_judges_no_claim(workspace: Workspace) -> None:
 
 
 def test_a_suites_notes_on_a_claim_stand_below_it(workspace: Workspace) -> None:
-    notes = [
-        "`toy-mi-steady` is asked of alpha 512.",
-        "long scale: `toy-mi-steady` is asked of more steps.",
-        "`another-claim` is asked of nothing.",
-    ]
-    path = workspace.suite(changed(SUITE, {"notes": notes}))
+    """Those of the claim and of the suite; those of another scale stay on its own page."""
+    changes = {
+        "notes": ["`toy-mi-steady` is asked of alpha 512.", "`another-claim` is asked of nothing."],
+        "scales.long.notes": "`toy-mi-steady` is asked of more steps.",
+        "claims.toy-mi-steady": {
+            "notes": "The margin is wide.", "checks": SUITE["claims"]["toy-mi-steady"]
+        },
+    }  # fmt: skip
+    path = workspace.suite(changed(SUITE, changes))
     finish(workspace.root / "results", cells_of(path, "tiny"), number)
     for words in (("claims", "small"), ("claims",)):
         out = workspace.call(*words).out
-        assert out.count("Note: ") == 1
-        assert f"\n    Note: {notes[0]}\n" in out
+        assert out.count("Note: ") == 2
+        assert f"\n    Note: {changes['notes'][0]}\n" in out
+        assert "\n    Note: The margin is wide.\n" in out
     site = workspace.root / "site"
     assert workspace.call("report", "small", "--to", str(site)).status == 0
     for page, start in (("index.md", "\nNote: "), ("index.html", "<p>Note: ")):
         text = (site / "small" / "tiny" / page).read_text()
-        assert text.count(start) == 1
+        assert text.count(start) == 2
         assert text.count("is asked of alpha 512.") == 1
-        assert text.count("is asked of more steps.") == 1  # among the notes at the end
+        assert text.count("is asked of nothing.") == 1  # among the notes at the end
+        assert "is asked of more steps." not in text
 
 
 def test_without_a_suite_untested_claims_are_counted_and_listed_when_asked_for(
