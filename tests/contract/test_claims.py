@@ -66,8 +66,9 @@ def test_a_scale_says_why_it_judges_no_claim(workspace: Workspace) -> None:
 
 def test_a_suites_notes_on_a_claim_stand_below_it(workspace: Workspace) -> None:
     """Those of the claim and of the suite; those of another scale stay on its own page."""
+    notes = ["`toy-mi-steady` is asked of alpha 512.", "`another-claim` is asked of nothing."]
     changes = {
-        "notes": ["`toy-mi-steady` is asked of alpha 512.", "`another-claim` is asked of nothing."],
+        "notes": notes,
         "scales.long.notes": "`toy-mi-steady` is asked of more steps.",
         "claims.toy-mi-steady": {
             "notes": "The margin is wide.", "checks": SUITE["claims"]["toy-mi-steady"]
@@ -78,7 +79,7 @@ def test_a_suites_notes_on_a_claim_stand_below_it(workspace: Workspace) -> None:
     for words in (("claims", "small"), ("claims",)):
         out = workspace.call(*words).out
         assert out.count("Note: ") == 2
-        assert f"\n    Note: {changes['notes'][0]}\n" in out
+        assert f"\n    Note: {notes[0]}\n" in out
         assert "\n    Note: The margin is wide.\n" in out
     site = workspace.root / "site"
     assert workspace.call("report", "small", "--to", str(site)).status == 0

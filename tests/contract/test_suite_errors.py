@@ -32,13 +32,13 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     "unknown key of a check": (
         small({"claims.toy-mi-steady.0.ovr": "K"}),
         "suites/small.yaml: claims.toy-mi-steady.0.flat.ovr: unknown key. Did you mean 'over'? "
-        "Allowed here: metric, where, at, part, shown, may_collapse, check, over, within.\n",
+        "Allowed here: metric, where, at, part, shown, may_collapse, within, check, over.\n",
     ),
     "unknown check": (
         small({"claims.toy-mi-steady.0.check": "flatt"}),
         "suites/small.yaml: claims.toy-mi-steady.0: found 'flatt', expected one of 'flat', "
         "'equal', 'below', 'ordered', 'peak', 'exceeds', 'gain-exceeds', 'gain-grows', 'change', "
-        "'moves-less', 'crossing'.\n",
+        "'moves-less'.\n",
     ),
     "a published key renamed to no setting": (
         small({"renamed": {"width": "hiden_units"}}),

@@ -136,7 +136,7 @@ def test_an_answer_points_to_the_suites_note_on_it(image_site: Path) -> None:
     assert "a note on these numbers, below the claim `small-batch-cifar-stl10`." in text
     for page, anchor in (link.split("#") for link in links):
         section = (image_site / page).read_text().partition(f'id="{anchor}"')[2]
-        assert "<p>Note: cifar scale, <code>" in section.partition("</section>")[0]
+        assert "<p>Note: <code>small-batch-cifar-stl10</code>" in section.partition("</section>")[0]
 
 
 @pytest.mark.parametrize(
