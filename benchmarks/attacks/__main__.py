@@ -1,4 +1,4 @@
-"""Attack `bench` with hostile and damaged input; count what was refused and what went wrong.
+"""Kill, stop and misdate running cells, fill the disk; count what was lost or changed.
 
     python -m benchmarks.attacks [CATEGORY ...] --seeds 0 1 --attempts 2000
     python -m benchmarks.attacks kills slurm --attempts 500
@@ -26,9 +26,7 @@ from pathlib import Path
 from benchmarks.attacks.attempt import FINDINGS, Attempt, Attempts, Outcome
 from benchmarks.attacks.child import load_modules
 
-CATEGORIES = (
-    "suites", "results", "archives", "images", "numbers", "clocks", "disk", "kills", "slurm",
-)  # fmt: skip
+CATEGORIES = ("clocks", "disk", "kills", "slurm")
 ALONE = ("slurm",)  # run only where they are named
 
 

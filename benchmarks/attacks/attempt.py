@@ -21,7 +21,6 @@ class Outcome(StrEnum):
     HANG = "hang"
     MEMORY = "memory"
     CHANGED = "changed"  # a number, silently
-    ESCAPED = "escaped"  # a file outside of the folder named, or foreign code that ran
 
 
 FINDINGS = [outcome for outcome in Outcome if outcome not in ("answered", "refused")]
@@ -46,23 +45,14 @@ Attempts = Callable[[Random, Path], Generator[Attempt, None, None]]
 """Yields attempts for ever, in an empty folder."""
 
 
-def judge(
-    what: str,
-    answer: Answer,
-    changed: Callable[[], str | None] = lambda: None,
-    escaped: Callable[[], str | None] = lambda: None,
-) -> Attempt:
+def judge(what: str, answer: Answer, changed: Callable[[], str | None] = lambda: None) -> Attempt:
     """Return what came of a command.
 
     Args:
         what: was tried.
         answer: of the command.
         changed: says which number is another one without a word, if the command ended well.
-        escaped: says what happened outside of the folders named, if something did.
     """
-    out = escaped()
-    if out is not None:
-        return Attempt(what, Outcome.ESCAPED, out)
     if answer.hangs:
         return Attempt(what, Outcome.HANG, answer.last_line[:SHOWN])
     if answer.peak_bytes > MOST_BYTES:

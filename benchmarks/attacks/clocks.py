@@ -59,7 +59,7 @@ def _hurry() -> None:
     """Shorten leases, and let Slurm answer that it has no jobs."""
     for module in (owner, folder, store):
         module.LEASE_S = LEASE_S  # type: ignore[attr-defined]
-    jobs.ask = lambda *command: ""
+    jobs.ask = lambda *_: ""
 
 
 def _bench(home: Path, *words: str) -> Answer:

@@ -1,7 +1,5 @@
-"""A folder with two small suites whose cells are done, and copies of it to attack."""
+"""A folder with two small suites, and the bytes of their finished cells."""
 
-import json
-import shutil
 from pathlib import Path
 
 from bench.results.digests import TRAINED
@@ -24,13 +22,6 @@ def write_suites(home: Path) -> None:
         (home / "suites" / f"{suite['name']}.yaml").write_text(to_yaml(suite))
 
 
-def make_workbench(home: Path) -> Path:
-    """Write the suites and compute their cells; return the folder."""
-    write_suites(home)
-    undisturbed(home)
-    return home
-
-
 def undisturbed(home: Path) -> dict[str, bytes]:
     """Compute all cells while nobody disturbs it; return their bytes (`cell_bytes`).
 
@@ -48,13 +39,6 @@ def run(home: Path, *options: str, seconds: float = SECONDS) -> Answer:
     return bench(home, "run", *NAMES, "--executor", "inline", *options, seconds=seconds)
 
 
-def copy_of(home: Path, to: Path) -> Path:
-    """Make a fresh copy of a folder in the place of the last one; return it."""
-    shutil.rmtree(to, ignore_errors=True)
-    shutil.copytree(home, to)
-    return to
-
-
 def cell_bytes(home: Path) -> dict[str, bytes]:
     """Return what a finished run leaves that may not depend on how it was run, by its place."""
     return {
@@ -65,12 +49,6 @@ def cell_bytes(home: Path) -> dict[str, bytes]:
         )  # folders of launches come and go
         if path.parent.parent.name != TRAINED
     }
-
-
-def failures(home: Path) -> list[tuple[str, str]]:
-    """Return the reason and the message of each attempt at a cell that failed."""
-    ends = [json.loads(path.read_text()) for path in home.glob("results/*/*/attempts/*.json")]
-    return [(end["reason"], end["message"]) for end in ends if end["state"] == "failed"]
 
 
 def difference(home: Path, whole: dict[str, bytes]) -> str | None:

@@ -1,4 +1,4 @@
-"""Ten seconds of the attacks that `python -m benchmarks.attacks` makes by the thousand."""
+"""A few seconds of the attacks that `python -m benchmarks.attacks` makes by the thousand."""
 
 import os
 import subprocess
@@ -8,13 +8,13 @@ import pytest
 
 from tests.fakes.paths import ROOT
 
-CATEGORIES = ("suites", "results", "archives", "images", "numbers", "clocks", "disk", "kills")
-SECONDS = 10  # shared equally by the categories; each makes one attempt at least
+CATEGORIES = ("clocks", "disk", "kills")
+SECONDS = 6  # shared equally by the categories; each makes one attempt at least
 ARGUMENTS = ("--seeds", "0", "--attempts", "400", "--seconds", str(SECONDS))
 
 
 @pytest.mark.slow
-def test_nothing_is_found_in_ten_seconds() -> None:
+def test_nothing_is_found_in_a_few_seconds() -> None:
     answer = subprocess.run(
         [sys.executable, "-m", "benchmarks.attacks", *ARGUMENTS],
         cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True,
