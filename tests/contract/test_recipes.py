@@ -136,12 +136,12 @@ def test_an_experiment_is_a_record_a_line_a_file_and_a_suite(
     path = workspace.suite(EXAMPLES[ADDED], ADDED)
 
     probed = workspace.call("plan", ADDED, "--probe", "--json")
-    assert (probed.status, probed.err) == (0, f"bench: probing {ADDED}\n")
-    (kind,) = probed.json["predicted"]["by_kind"]
-    assert (kind["kind"], kind["cells"], kind["message"]) == (
-        ADDED, 9, "probe of this machine",
-    )  # fmt: skip
-    assert kind["core_s"] is not None
+    kinds = [f"{ADDED} K={count} d=64" for count in (16, 64, 256)]
+    assert (probed.status, probed.err) == (0, "".join(f"bench: probing {k}\n" for k in kinds))
+    by_kind = probed.json["predicted"]["by_kind"]
+    assert {kind["kind"]: kind["cells"] for kind in by_kind} == dict.fromkeys(kinds, 3)
+    assert {kind["message"] for kind in by_kind} == {"probe"}
+    assert all(kind["core_s"] is not None for kind in by_kind)
     assert not (workspace.root / "results" / ADDED).exists()
     counts = workspace.call("run", ADDED, "--executor", "inline", "--json").json
     assert (counts["done"], counts["failed"]) == (9, 0)
