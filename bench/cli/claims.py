@@ -36,8 +36,7 @@ from bench.cli.terminal import print_doubts, print_line, print_verdict
 from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, choices
 from bench.papers.reader import Claim, load_paper
-from bench.report.effect_words import effect_words
-from bench.report.judged import remark_text, room_text
+from bench.report.claim_words import effect_words, remark_text, room_text
 from bench.results.reader import Results
 from bench.suites.expand import expand
 from bench.suites.load import known_suites, load_suite

@@ -9,9 +9,8 @@ import typer
 from bench.cli.options import AsJson, answer, check_folder
 from bench.cli.terminal import print_rows
 from bench.errors import BenchError, choices
-from bench.files.atomic import write_whole
-from bench.report.methods import methods_page
-from bench.report.presets import presets_page
+from bench.report.methods import methods_page, presets_page
+from bench.report.page import Page
 from bench.report.tables import Entry
 from bench.suites.agreement import stated_text
 from bench.suites.presets import STATING, Preset, elsewhere, load_presets, stated_of
@@ -86,9 +85,13 @@ def write_pages(suites: Path, folder: Path) -> list[Path]:
         "methods.md": methods_page(records, elsewhere(), settings_reference()),
         "presets.md": presets_page(load_presets(suites)),
     }
+    crumbs = [("Papers", "index.html")]
+    pages = []
     for name, text in texts.items():
-        write_whole(folder / name, text.encode())
-    return [folder / name for name in texts]
+        title = text.partition("\n")[0].removeprefix("# ")
+        page = Page("text.md.j2", title, "", [*crumbs, (title, None)], {"text": text})
+        pages += page.write(folder / name)
+    return pages
 
 
 def print_methods(records: Sequence[Record]) -> None:

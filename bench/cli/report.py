@@ -11,10 +11,8 @@ from bench.cli.selection import check_scale_known, select, select_scales
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, choices
 from bench.files.messages import tell
-from bench.report.parallel import Grid, grid_of
-from bench.report.progress import followed
 from bench.report.section import FORMATS
-from bench.report.site import Site
+from bench.report.site import ScaleOfSuite, Site, has_results, with_progress
 from bench.results.reader import Results
 from bench.suites.load import known_suites
 from bench.text import counted
@@ -37,7 +35,10 @@ def report(
     ] = "png,tex,csv",
     as_json: AsJson = False,
 ) -> None:
-    """Write the site: an index and a page per artifact and suite; only what changed is drawn."""
+    """Write the site: an index, and a page per artifact and per suite.
+
+    With names: the pages of these suites and of their artifacts.
+    """
     if every and suite:
         raise BenchError("--all writes every suite: leave the names out")
     check_folder(to, "report")
@@ -67,7 +68,7 @@ def write_reports(
     to: Path,
     formats: Sequence[str],
 ) -> Record:
-    """Write the site; return its index, its pages and which of them were drawn.
+    """Write the site; return the first page to open and all pages written.
 
     Args:
         workspace: the folders.
@@ -80,14 +81,14 @@ def write_reports(
     if not names:
         check_scale_known(scale, workspace.suites)
     results = Results(workspace.results)
-    grids: list[Grid] = []
+    scales: list[ScaleOfSuite] = []
     asked = {  # without their cells, which are many
         (s.suite.name, s.scale): s.path
         for s in (select(workspace, name, scale=scale) for name in names)
     }
     named = {name: path for (name, _), path in asked.items()}
     paths = known_suites(workspace.suites) | named
-    for name, path in followed(paths.items(), len(paths), "reading results"):
+    for name, path in with_progress(paths.items(), len(paths), "reading results"):
         try:
             selections = select_scales(path, workspace)
         except BenchError as error:
@@ -95,19 +96,16 @@ def write_reports(
                 raise
             tell(f"left out: {error}")
             continue
-        grids += [
-            grid_of(s.suite, s.scale, path, s.cells, s.paper, results)
+        scales += [
+            ScaleOfSuite(s.suite, s.scale, s.cells, s.paper, has_results(s.cells, results))
             for s in selections
             if names or scale in (None, s.scale)
         ]
-    site = Site(to, results, grids, formats)
+    site = Site(to, results, scales, formats)
     index = site.write([f"{name}/{at}" for name, at in asked] if names else None)
-    drawn = [str(page) for page in site.drawn]
-    return {"index": str(index), "pages": [str(page) for page in site.pages], "drawn": drawn}
+    return {"index": str(index), "pages": [str(page) for page in site.pages]}
 
 
 def print_site(record: Record) -> None:
-    """Print the site's index and how many of its pages were written anew."""
-    drawn, pages = len(record["drawn"]), len(record["pages"])
-    unchanged = f", {pages - drawn} unchanged" if drawn < pages else ""
-    print(f"{record['index']}: {counted(pages, 'page')}: {drawn} written{unchanged}")
+    """Print the first page to open and the number of pages."""
+    print(f"{record['index']}: {counted(len(record['pages']), 'page')} written")

@@ -10,8 +10,7 @@ from bench.cli.evidence import done_of, print_added_later, rooms_of
 from bench.cli.options import AsJson, Changes, Scale, Seeds, SuiteName, Where, answer
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import print_doubts, print_line, print_table
-from bench.report.measured import measured_records, measured_table
-from bench.report.shown_tables import made_tables, shown_tables
+from bench.report.measured import made_tables, measured_records, measured_table, shown_tables
 from bench.results.reader import Done
 from bench.suites.stand_in import with_stand_ins
 from bench.suites.suite import MeasuredTable

@@ -16,8 +16,8 @@ from bench.cli.terminal import print_line, print_rows
 from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, NothingMeasured, choices
 from bench.papers.reader import load_paper
-from bench.report.effect_words import number_words
-from bench.report.shown_tables import shown_tables
+from bench.report.claim_words import number_words
+from bench.report.measured import shown_tables
 from bench.report.tables import Entry
 from bench.results.reader import Results
 from bench.suites.expand import expand

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bench.analysis.claims import claims_of_artifact
 from bench.analysis.verdicts import Verdict
 from bench.files.atomic import write_whole
 from bench.papers.reader import Artifact, Paper
 from bench.report.effects import ArtifactEffects, artifact_effects
-from bench.report.facts import SectionFacts
 from bench.report.origin import citation, origin_of_all
+from bench.report.page import Page
 from bench.report.paper_table import Measured, paper_csv, paper_table, row_words
-from bench.report.pictures import size_attributes
-from bench.report.templates import render
+from bench.report.section import SectionFacts
 from bench.suites.suite import Layout
 
 TOP = "../index.html"
@@ -32,63 +32,63 @@ class Coverage:
 
 
 def write_artifact(
-    artifact: Artifact, paper: Paper, folder: Path, coverage: Coverage, *, inputs: str
+    artifact: Artifact, paper: Paper, folder: Path, coverage: Coverage
 ) -> list[Path]:
-    """Write the pages of an artifact; return all files.
-
-    Args:
-        artifact: table, figure or text.
-        paper: its paper.
-        folder: root of the site.
-        coverage: what the suites say of it.
-        inputs: fingerprint of what the page was written from.
-    """
+    """Write the pages of an artifact below the site's folder; return the pages."""
     page = folder / paper.id / f"{artifact.id}.md"
     page.parent.mkdir(parents=True, exist_ok=True)
-    effects, written = _effects(artifact, coverage.sections, page)
-    ordered = sorted(coverage.sections, key=lambda s: not s.published_scale)
-    sections = [replace(s, errata=[], counts=s.counts_of[artifact.id]) for s in ordered]
+    sections = _sections(artifact, paper, coverage)
     measured = [
         Measured(s.scale, s.words, row) for s in sections for row in s.compared.get(artifact.id, [])
     ]
     printed = paper_table(artifact, coverage.layout, measured)
-    formats = ["csv"] if "csv" in coverage.formats and printed else []
-    if formats:
-        written.append(page.with_suffix(".csv"))
-        write_whole(written[-1], paper_csv(artifact, measured).encode())
-    known = {
+    if printed and "csv" in coverage.formats:
+        write_whole(page.with_suffix(".csv"), paper_csv(artifact, measured).encode())
+    values = {
         "artifact": artifact,
         "paper": paper,
         "sections": sections,
         "printed": printed,
-        "formats": formats,
         "outcomes": {s.folder: _outcomes(s, artifact.id) for s in sections},
         "curves": _curves(paper.figures.get(artifact.id, {})),
         "notes": _notes(artifact),
         "to_run": coverage.to_run,
         "reason": coverage.reason,
-        "effects": effects,
+        "effects": _effects(artifact, coverage.sections, page),
     }
-    write_whole(page, render("artifact.md.j2", **known).encode())
-    text = render(
-        "artifact.html.j2",
-        **known,
-        size=size_attributes(page.parent),
-        cite=citation(f"{paper.id}-{artifact.id}", f"{paper.id}/{artifact.id}: {artifact.what}",
-                      origin_of_all([s.origin for s in sections if s.origin])),
-        inputs=inputs,
-        title=f"{paper.id}/{artifact.id}",
+    title, origins = f"{paper.id}/{artifact.id}", [s.origin for s in sections if s.origin]
+    return Page(
+        "artifact.md.j2",
+        title=title,
         root="../",
         crumbs=[("Papers", TOP), (paper.id, f"{TOP}#{paper.id}"), (artifact.id, None)],
-    )  # fmt: skip
-    write_whole(page.with_suffix(".html"), text.encode())
-    return [page, page.with_suffix(".html"), *written]
+        values=values,
+        cite=citation(
+            f"{paper.id}-{artifact.id}", f"{title}: {artifact.what}", origin_of_all(origins)
+        ),
+    ).write(page)
+
+
+def _sections(artifact: Artifact, paper: Paper, coverage: Coverage) -> list[SectionFacts]:
+    """Return the facts that concern the artifact, published scales first."""
+    ordered = sorted(coverage.sections, key=lambda s: not s.published_scale)
+    named = {claim.id for claim in claims_of_artifact(paper, artifact)}
+    return [
+        replace(
+            s,
+            errata=[],
+            cells=None,
+            counts=s.counts_of[artifact.id],
+            judged=[row for row in s.judged if row[0].id in named],
+        )
+        for s in ordered
+    ]
 
 
 def _effects(
     artifact: Artifact, sections: Sequence[SectionFacts], page: Path
-) -> tuple[ArtifactEffects | None, list[Path]]:
-    """Return the effects of all scales, None where there are none, and their picture's files."""
+) -> ArtifactEffects | None:
+    """Return the effects of all scales, and draw them; None without any."""
     from bench.figures.effects import draw_effects
     from bench.figures.panels import save
 
@@ -96,9 +96,9 @@ def _effects(
     rows = [row for effects in section_effects for row in effects.rows]
     compared = artifact_effects(rows).get(artifact.id)
     canvas = draw_effects(rows)
-    if canvas is None:
-        return compared, []
-    return compared, save(canvas, page.with_name(f"{artifact.id}-effects"), ["svg"])
+    if canvas is not None:
+        save(canvas, page.with_name(f"{artifact.id}-effects"), ["svg"])
+    return compared
 
 
 def _outcomes(section: SectionFacts, artifact: str) -> str:

@@ -21,7 +21,7 @@ EFFECTS_LEGEND = (
     f"'{Verdict.SMALLER}' and '{Verdict.LARGER}': the whole interval is, in the published "
     f"direction. '{Verdict.CANNOT_TELL}': it includes 0 and the published effect"
 )
-OTHER_DATA = "Effects on other data"
+OTHER_DATA = "On other data"
 LEAST_DECIMALS = 2  # of measured effects
 COLUMNS = 2  # of a page on which figures stand side by side
 
@@ -107,7 +107,7 @@ def other_data_table(effects: Sequence[OtherEffect]) -> Table:
         ]
         for one, row in zip(effects, rows, strict=True)
     ]
-    title = f"{OTHER_DATA}, scale {rows[0].scale}: no verdict beside numbers on another data set"
+    title = "Effects on other data sets than the published numbers: no verdict"
     return Table(slug(OTHER_DATA), title, [*heads, "related to"], lines)
 
 

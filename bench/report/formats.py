@@ -53,7 +53,8 @@ def markdown_text(text: str) -> str:
 def _prose(text: str) -> str:
     """Return text outside of code, what Markdown would read as its own made harmless."""
     plain = text.replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;")
-    return re.sub(r"\](?=[(\[:])", r"\]", plain.replace("|", "\\|"))
+    plain = re.sub(r"\](?=[(\[:])", r"\]", plain.replace("|", "\\|"))
+    return re.sub(r"\*|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", plain)
 
 
 def to_latex(table: Table) -> str:

@@ -5,16 +5,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.claims import Place, artifact_places, claim_places, overall_verdict
+from bench.analysis.claims import (
+    Place,
+    artifact_places,
+    claim_places,
+    counts_by_evidence,
+    overall_verdict,
+)
 from bench.analysis.verdicts import ClaimVerdict, Verdict
-from bench.files.atomic import write_whole
+from bench.analysis.verdicts import Evidence as Kind
 from bench.papers.reader import PAPERS, Paper, load_paper
-from bench.report.effect_words import effect_words
+from bench.report.claim_words import effect_words
 from bench.report.origin import Origin, citation, origin_of_all
+from bench.report.page import Page
 from bench.report.questions import answers
 from bench.report.scale_words import PUBLISHED
 from bench.report.summary import Summary
-from bench.report.templates import render
 from bench.suites.suite import Suite
 
 ORDER = (
@@ -27,24 +33,16 @@ ORDER = (
 )
 TITLE = "Reproduction of five papers on contrastive learning"
 OWN_TITLE = "Results of your own suites"
-LEVELS = ("published", "reduced", "none")
-"""At which protocol an artifact was measured."""
+ALWAYS_SHOWN = (Kind.IMAGES, Kind.IMAGES_REDUCED, Kind.TOYS, Kind.IDENTITIES)
 
 
-def write_index(
-    to: Path,
-    summaries: Sequence[Summary],
-    suites: Sequence[Suite],
-    *,
-    inputs: str,
-) -> list[Path]:
+def write_index(to: Path, summaries: Sequence[Summary], suites: Sequence[Suite]) -> list[Path]:
     """Write the first page; return its files.
 
     Args:
         to: the site's folder.
         summaries: of each suite and scale with results.
         suites: all of them.
-        inputs: the fingerprint of what the page is made from.
     """
     artifacts, claims = artifact_places(suites), claim_places(suites)
     papers = [_paper(load_paper(name), summaries, artifacts, claims) for name in PAPERS]
@@ -52,25 +50,22 @@ def write_index(
     is_own = bool(others) and len(others) == len(summaries)
     answered = [] if is_own else answers(summaries, suites)
     title = OWN_TITLE if is_own else TITLE
-    known: dict[str, Any] = {
+    values = {
         "papers": papers,
         "others": others,
         "is_own": is_own,
         "answers": answered,
         "picture": _picture(to, answered),
-        "totals": _totals(papers),
+        "evidence": _evidence(papers, summaries),
         "origin": _origin_lines(summaries),
         "verdicts": ORDER,
         "methods": (to / "methods.md").exists(),
         "presets": (to / "presets.md").exists(),
         "title": title,
-        "cite": citation("contrastive-bench", title, _origin(summaries)),
     }
-    page = to / "index.md"
-    write_whole(page, render("index.md.j2", **known).encode())
-    text = render("index.html.j2", **known, inputs=inputs, root="", crumbs=[("Papers", None)])
-    write_whole(page.with_suffix(".html"), text.encode())
-    return [page, page.with_suffix(".html")]
+    cite = citation("contrastive-bench", title, _origin(summaries))
+    crumbs = [("Papers", None)]
+    return Page("index.md.j2", title, "", crumbs, values, cite).write(to / "index.md")
 
 
 def _picture(to: Path, answered: Sequence[Any]) -> dict[str, str] | None:
@@ -108,7 +103,6 @@ def _paper(
     paper_summaries = [s for s in summaries if s.paper == paper.id]
     listed = [_artifact(paper, p, paper_summaries) for p in artifacts if p.paper == paper.id]
     judged = [_claim(paper, p, paper_summaries) for p in claims if p.paper == paper.id]
-    levels = Counter(artifact["level"] for artifact in listed)
     verdicts = Counter(claim["verdict"] for claim in judged)
     values = sum(
         (counts for s in paper_summaries for counts in s.values.values()), Counter[Verdict]()
@@ -117,7 +111,6 @@ def _paper(
         "paper": paper,
         "artifacts": listed,
         "claims": judged,
-        "levels": [levels[name] for name in LEVELS],
         "verdicts": verdicts,
         "compared": len(frozenset().union(*(s.compared for s in paper_summaries))),
         "values": _counts(values),
@@ -125,50 +118,60 @@ def _paper(
     }
 
 
-def _totals(papers: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the counts of all papers together."""
-    return {
-        "artifacts": sum(len(p["artifacts"]) for p in papers),
-        "levels": [sum(column) for column in zip(*(p["levels"] for p in papers), strict=True)],
-        "values": sum(len(p["paper"].values) for p in papers),
-        "compared": sum(p["compared"] for p in papers),
-        "claims": sum(len(p["claims"]) for p in papers),
-        "verdicts": sum((p["verdicts"] for p in papers), Counter[ClaimVerdict]()),
+def _evidence(
+    papers: Sequence[dict[str, Any]], summaries: Sequence[Summary]
+) -> list[dict[str, Any]]:
+    """Return what was measured by each kind of evidence; nothing is added up over kinds."""
+    claims = counts_by_evidence([row for s in summaries for row in s.rows.values()])
+    artifacts = Counter(
+        kind for paper in papers for artifact in paper["artifacts"] for kind in artifact["kinds"]
+    )
+    values = {
+        kind: {row for s in summaries if s.kind == kind for row in s.paper_rows} for kind in Kind
     }
+    return [
+        {
+            "kind": kind,
+            "artifacts": artifacts[kind],
+            "compared": len(values[kind]),
+            "verdicts": [claims[kind][verdict] for verdict in ORDER[:-1]],
+        }
+        for kind in Kind
+        if kind in ALWAYS_SHOWN or artifacts[kind] or claims[kind]
+    ]
 
 
 def _artifact(paper: Paper, place: Place, summaries: Sequence[Summary]) -> dict[str, Any]:
     artifact = paper.artifact(place.id)
     suite_summaries = [s for s in summaries if s.suite in place.suites]
-    results, levels = [], set()
+    results, kinds = [], set()
     for s in suite_summaries:
-        text, level = _measured(s, place.id, prints=bool(artifact.values))
+        text, is_measured = _measured(s, place.id, prints=bool(artifact.values))
         part = "" if s.done == s.cells else f"{s.done} of {s.cells} cells; "
         results.append({"summary": s, "text": part + text})
-        levels.add(level)
+        kinds |= {s.kind} if is_measured else set()
     return {
         "artifact": artifact,
         "results": results,
-        "level": min(levels, key=LEVELS.index, default=LEVELS[-1]),
+        "kinds": kinds,
         "status": _status(place),
     }
 
 
-def _measured(summary: Summary, artifact: str, *, prints: bool) -> tuple[str, str]:
-    """Return what a scale says of an artifact, and at which protocol that was measured.
+def _measured(summary: Summary, artifact: str, *, prints: bool) -> tuple[str, bool]:
+    """Return what a scale says of an artifact, and whether that counts as measured.
 
     An artifact that prints numbers is measured where one of them, or one of their differences, has
     a measured one beside it; one that prints none where at least half of the cells are done.
     """
     values, effects = summary.values.get(artifact), summary.effects.get(artifact)
-    level = "published" if summary.published else "reduced"
     if values:
-        return _counts(values), "published"
+        return _counts(values), True
     if effects:
-        return f"effects beside the printed ones: {_counts(effects)}", level
+        return f"effects next to the published ones: {_counts(effects)}", True
     if prints:
-        return "none of its printed numbers has a counterpart at this scale", "none"
-    return "the paper prints no number", level if 2 * summary.done >= summary.cells else "none"
+        return "none of its published numbers has a counterpart on the same data", False
+    return "the paper prints no number", 2 * summary.done >= summary.cells
 
 
 def _claim(paper: Paper, place: Place, summaries: Sequence[Summary]) -> dict[str, Any]:

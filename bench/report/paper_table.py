@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from bench.analysis.compare import Compared
@@ -21,13 +21,13 @@ PRINTED_NAMES = ("label", "printed_method")  # how the paper prints a row's meth
 NAMED_BY = ("method", "loss")  # what a printed name stands for
 FORMULAS = ("positive_gradient", "negative_gradient", "balance_factor", "sample_set")
 DASH = "-"
-MOST_UNDER = 4  # measured numbers under a printed one
+MOST_UNDER = 4  # measured numbers next to a published one
 Key = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A measured number under a printed one."""
+    """A measured number next to a published one."""
 
     scale: str
     words: str  # the scale's data, or that its protocol is the published one
@@ -52,41 +52,9 @@ class Measured:
         return self.compared.verdict
 
 
-@dataclass(frozen=True)
-class Place:
-    """One place of the table: a name, or a printed number with the measured ones under it."""
-
-    text: str
-    row: str | None = None  # the published row: paper/artifact, row 1
-    number: float | None = None
-    measured: tuple[Measured, ...] = ()
-
-    @property
-    def line(self) -> str:
-        """The place in one line."""
-        entries = [f"{m.text} {MARKS[m.verdict]}" for m in self.measured]
-        return f"{'; '.join(entries)} [{self.text}]" if entries else self.text
-
-
-@dataclass(frozen=True)
-class PaperTable:
-    """A table as the paper prints it."""
-
-    name: str  # of its file
-    title: str
-    heads: list[str]
-    rows: list[list[Place]]
-    scales: dict[str, str] = field(default_factory=dict)  # with measured numbers: name -> words
-
-    def plain(self) -> Table:
-        """Return the table with one line a place."""
-        rows = [[Entry(p.line, number=p.number, row=p.row) for p in row] for row in self.rows]
-        return Table(self.name, self.title, self.heads, rows)
-
-
 def paper_table(
     artifact: Artifact, layout: Layout | None, measured: Sequence[Measured]
-) -> PaperTable | None:
+) -> Table | None:
     """Return an artifact's table; None where it prints no number.
 
     Args:
@@ -105,7 +73,7 @@ def paper_table(
     names = [key for key in keys if key != column and _tells_apart(key, column, artifact.values)]
     if column is None or not _has_a_place_each(artifact.values, names, column):
         names, column = keys, None
-    grid: dict[Key, dict[Any, Place]] = {}
+    grid: dict[Key, dict[Any, Entry]] = {}
     for value in _by_metric(artifact.values) if METRIC in names else artifact.values:
         key = tuple(_of(value, name) for name in names)
         head = _of(value, column) if column else None
@@ -116,14 +84,15 @@ def paper_table(
     rows = [
         [
             *(_named(name, v, artifact.paper) for name, v in zip(names, key, strict=False)),
-            *(line.get(head, Place("")) for head in columns),
+            *(line.get(head, Entry("")) for head in columns),
         ]
         for key, line in grid.items()
     ]
     heads = [*map(setting_name, names), *(_head(column, h, artifact) for h in columns)]
     scales = {m.scale: m.words for row_values in under.values() for m in row_values}
-    title = f"{artifact.paper}/{artifact.id}: printed" + (", and measured under it" * bool(scales))
-    return PaperTable(artifact.id, title, heads, rows, scales)
+    title = f"{artifact.paper}/{artifact.id}: published" + (" and measured" * bool(scales))
+    notes = [f"{scale}: {words}" for scale, words in scales.items()]
+    return Table(artifact.id, title, heads, rows, notes)
 
 
 def _by_metric(values: Sequence[PublishedValue]) -> list[PublishedValue]:
@@ -183,23 +152,34 @@ def _of(value: PublishedValue, key: str) -> Any:
     return setting if isinstance(setting, int | float | str | None) else str(setting)
 
 
-def _place(value: PublishedValue, measured: Sequence[Measured]) -> Place:
+def _place(value: PublishedValue, measured: Sequence[Measured]) -> Entry:
     text = "?" if value.value is None else number(value.value, value.decimals)
     if value.std is not None:
         text += f" ± {value.std:g}"
     row = f"{value.paper}/{value.artifact}, row {value.row + 1}"
-    return Place(text, row=row, number=value.value, measured=tuple(measured))
+    if not measured:
+        return Entry(text, number=value.value, row=row)
+    *others, last = measured
+    mean = measured[0].compared.measured
+    return Entry(
+        "; ".join([*(f"{m.text} {MARKS[m.verdict]}" for m in others), last.text]),
+        printed=text,
+        verdict=last.verdict,
+        number=mean.mean if mean else value.value,
+        cells=tuple(name for m in measured for name in m.compared.cells),
+        row=row,
+    )
 
 
-def _named(key: str, value: Any, paper: str) -> Place:
+def _named(key: str, value: Any, paper: str) -> Entry:
     """Return the name of a row: a letter in parentheses, a method."""
     if value is None:
-        return Place(DASH if key in (*PRINTED_NAMES, *FORMULAS) else "")
+        return Entry(DASH if key in (*PRINTED_NAMES, *FORMULAS) else "")
     if key in ("row", "table_2_row"):
-        return Place(f"({value})")
+        return Entry(f"({value})")
     if isinstance(value, str):
-        return Place(metric_head(value) if key == METRIC else value_name(value, paper))
-    return Place(value_text(value), number=None if isinstance(value, bool) else float(value))
+        return Entry(metric_head(value) if key == METRIC else value_name(value, paper))
+    return Entry(value_text(value), number=None if isinstance(value, bool) else float(value))
 
 
 def row_words(value: PublishedValue) -> str:

@@ -12,7 +12,7 @@ from bench.analysis.verdicts import ClaimVerdict, worst
 from bench.errors import PublishedError
 from bench.files.yaml_file import load_yaml
 from bench.record import Record as Fixed
-from bench.report.effect_words import effect_words
+from bench.report.claim_words import effect_words
 from bench.report.summary import Summary
 from bench.suites.suite import Suite
 

@@ -1,69 +1,358 @@
-"""The pages of one suite at one scale, with their figures and tables as files."""
+"""The pages of one suite at one scale: their facts, and the files that show them."""
 
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from bench.analysis.claims import Judged, by_claim
 from bench.analysis.compare import Compared
+from bench.analysis.compared_effects import OtherEffect
+from bench.analysis.doubts import MARK, doubt_lines, doubts_of
 from bench.analysis.evidence import Evidence
+from bench.analysis.verdicts import ClaimVerdict
+from bench.cells.cell import Cell, varied_settings
+from bench.cells.groups import telling_settings
 from bench.files.atomic import write_whole
-from bench.report.facts import PICTURE_FORMATS, TABLE_FORMATS, SectionFacts
+from bench.papers.reader import Artifact, Claim, Paper, Protocol
+from bench.report.effects import ArtifactEffects, artifact_effects, other_data_table
 from bench.report.formats import to_csv, to_latex
-from bench.report.origin import citation
-from bench.report.pictures import size_attributes
-from bench.report.templates import render
+from bench.report.measured import measured_table
+from bench.report.origin import Origin, citation, origin_of
+from bench.report.page import Page
+from bench.report.paper_table import row_words
+from bench.report.rooms import missing_baselines, not_learned, room_table
+from bench.report.scale_words import scale_words
+from bench.report.tables import (
+    Entry,
+    Table,
+    make_tables,
+    setting_entry,
+    summary_line,
+    tolerance_notes,
+)
+from bench.results.reader import Finished
+from bench.suites.figure import Figure
+from bench.suites.presets import paper_presets
+from bench.suites.suite import Suite
+from bench.text import ONE_SEED, value_text
 
+PICTURE_FORMATS = ("png", "pdf")  # beside SVG, which the pages show
 WRITERS = {"tex": to_latex, "csv": to_csv}
-FORMATS = (*PICTURE_FORMATS, *TABLE_FORMATS)
+FORMATS = (*PICTURE_FORMATS, *WRITERS)
+MOST_MISSING = 8  # groups of cells that a page lists
+ORIGINS = {
+    "code.bench": "bench",
+    "code.commit": "commit",
+    "code.dirty": "changed since the commit",
+    "packages.torch": "torch",
+    "packages.numpy": "numpy",
+    "python": "Python",
+    "machine.processor": "processor",
+    "machine.cores": "cores",
+    "device": "device",
+    "dataset": "fingerprint of the data set",
+}
 
 
-def write_section(
-    evidence: Evidence, facts: SectionFacts, folder: Path, *, inputs: str
-) -> list[Path]:
-    """Write the pages, figures and tables of a suite at a scale; return all files.
+@dataclass(frozen=True)
+class SectionFacts:
+    """What the pages say of a suite at a scale, in Markdown and HTML alike."""
+
+    suite: Suite
+    scale: str
+    words: str  # its data and network, or that its protocol is the published one
+    paper: Paper
+    published_scale: bool  # whether the scale follows the published protocol
+    caution: str | None  # what a published scale of one seed cannot decide
+    counts: str  # cells done, and values by verdict
+    counts_of: dict[str, str]  # the same of each artifact
+    missing: list[str]  # settings of cells that are not done
+    artifacts: list[tuple[Artifact, list[Table]]]
+    compared: dict[str, list[Compared]]  # by artifact, of printed rows with a measured number
+    effects: dict[str, ArtifactEffects]  # by artifact, of those with a measured one
+    other_effects: list[OtherEffect]  # on other data sets than the published numbers
+    measured: list[Table]
+    rooms: Table | None  # of accuracies
+    missing_rooms: str | None  # what of them is not computed yet
+    not_learned: list[str]  # sides of checks, with the numbers
+    tolerances: list[str]
+    differences: list[str]  # from the published protocol
+    doubts: list[str]  # why numbers that are marked mean nothing
+    judged: list[tuple[Claim, ClaimVerdict, list[Judged]]]
+    figures: list[Figure]  # that can be drawn
+    missing_figures: list[str]  # titles of those that cannot
+    assumed: list[tuple[str, str, str, str]]  # setting, value, why, values at this scale
+    gaps: list[tuple[str, str, str, str]]  # methods, setting, value, source
+    unstated: list[str]
+    errata: list[tuple[str, str]]  # where, and what
+    errata_of_protocols: list[tuple[str, str]]
+    origins: dict[str, str]
+    origin: Origin | None
+    cells: Table | None  # every finished cell
+    formats: list[str]  # of tables, as files beside the page
+    pictures: list[str]  # formats of figures
+
+    @property
+    def what(self) -> str:
+        """The scale, as the suite describes it."""
+        return self.suite.scales[self.scale].what
+
+    @property
+    def other_data(self) -> Table | None:
+        """Effects on other data sets than the published numbers, without verdicts."""
+        return other_data_table(self.other_effects) if self.other_effects else None
+
+    @property
+    def on_other_data(self) -> set[str]:
+        """The artifacts to which these effects relate."""
+        return {name for one in self.other_effects for name in one.artifacts}
+
+    @property
+    def folder(self) -> str:
+        """Where its pages are, below the site's folder."""
+        return f"{self.suite.name}/{self.scale}"
+
+
+def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
+    """Return the facts of a suite at a scale whose figures are drawn already, or will be.
 
     Args:
-        evidence: cells, results and what was judged of them.
-        facts: what the pages say.
-        folder: where the pages go.
-        inputs: fingerprint of what they were written from.
+        evidence: what is known.
+        formats: of files beside the pages: any of png, pdf, tex, csv.
     """
+    from bench.figures.panels import can_be_drawn  # loads matplotlib
+
+    suite, paper, compared = evidence.suite, evidence.paper, evidence.compared
+    artifacts = _artifacts(suite, paper)
+    rows_of = {a.id: [row for row in compared if row.artifact == a.id] for a in artifacts}
+    figures = [f for f in suite.figures if can_be_drawn(f, evidence.cells, evidence.done)]
+    return SectionFacts(
+        suite=suite,
+        scale=evidence.scale,
+        words=scale_words(evidence.cells, published=evidence.is_published),
+        paper=paper,
+        published_scale=evidence.is_published,
+        caution=_caution(evidence),
+        counts=_counts(evidence, compared),
+        counts_of={name: _counts(evidence, rows) for name, rows in rows_of.items()},
+        missing=missing_cells(evidence),
+        artifacts=[(a, _tables(evidence, rows_of[a.id])) for a in artifacts],
+        compared={name: [row for row in rows if row.measured] for name, rows in rows_of.items()},
+        effects=artifact_effects(evidence.effects),
+        other_effects=evidence.other_data,
+        measured=_measured(evidence),
+        rooms=room_table(evidence, _metrics(evidence)),
+        missing_rooms=missing_baselines(evidence),
+        not_learned=not_learned(evidence),
+        tolerances=tolerance_notes([row for row in compared if row.comparable and row.measured]),
+        differences=evidence.departures,
+        doubts=doubt_lines(evidence.done),
+        judged=by_claim(evidence.judged),
+        figures=figures,
+        missing_figures=[f.title for f in suite.figures if f not in figures],
+        assumed=_assumed(evidence),
+        gaps=_preset_gaps(suite, evidence.cells),
+        unstated=[u for protocol in _protocols(suite, paper) for u in protocol.unstated],
+        errata=_errata(artifacts),
+        errata_of_protocols=_errata_of_protocols(suite, paper),
+        origins=_origins(evidence.done),
+        origin=origin_of(evidence.done),
+        cells=_finished_cells(evidence),
+        formats=[kind for kind in WRITERS if kind in formats],
+        pictures=["svg", *(kind for kind in PICTURE_FORMATS if kind in formats)],
+    )
+
+
+def _artifacts(suite: Suite, paper: Paper) -> list[Artifact]:
+    """Return the artifacts that a suite is about, each once."""
+    names = dict.fromkeys([*suite.reproduces, *(c.artifact for c in suite.compare)])
+    return [paper.artifact(name) for name in names]
+
+
+def _caution(evidence: Evidence) -> str | None:
+    one = len({cell.seed for cell in evidence.cells}) == 1
+    return f"{ONE_SEED[0].upper()}{ONE_SEED[1:]}." if one and evidence.is_published else None
+
+
+def missing_cells(evidence: Evidence) -> list[str]:
+    """Return the settings of the cells that are not done, with their seeds."""
+    done = {cell.id for cell, _ in evidence.done}
+    cells = [cell for cell in evidence.cells if cell.id not in done]
+    telling = telling_settings(evidence.cells) if cells else []
+    seeds: dict[str, list[int]] = {}
+    for cell in cells:
+        known = {name: cell.settings[name] for name in telling if name in cell.settings}
+        settings_text = ", ".join(f"{name} = {value_text(v)}" for name, v in known.items())
+        seeds.setdefault(settings_text or "all", []).append(cell.seed)
+    lines = [
+        f"{settings_text} (seed{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))})"
+        for settings_text, numbers in seeds.items()
+    ]
+    left = len(lines) - MOST_MISSING
+    return [*lines[:MOST_MISSING], f"and {left} more"] if left > 0 else lines
+
+
+def _measured(evidence: Evidence) -> list[Table]:
+    made = (
+        measured_table(t, evidence.done, evidence.rooms, evidence.scale)
+        for t in evidence.suite.tables
+    )
+    return [table for table in made if table is not None]
+
+
+def _has_values(evidence: Evidence, rows: Sequence[Compared]) -> bool:
+    """Whether this scale has something to say of printed values."""
+    compared = any(row.comparable and row.measured for row in rows)
+    return bool(rows) and (evidence.is_published or compared)
+
+
+def _tables(evidence: Evidence, rows: Sequence[Compared]) -> list[Table]:
+    """Return the tables of an artifact, where this scale has something to say of its values."""
+    if not _has_values(evidence, rows):
+        return []
+    return make_tables(rows, {c.artifact: c.layout for c in reversed(evidence.suite.compare)})
+
+
+def _protocols(suite: Suite, paper: Paper) -> list[Protocol]:
+    """Return the paper's protocols that the suite follows."""
+    names = [suite.protocol, *suite.protocols.values()]
+    return [paper.protocol(name) for name in dict.fromkeys(names) if name]
+
+
+def _assumed(evidence: Evidence) -> list[tuple[str, str, str, str]]:
+    """Return what the suite assumes: setting, value, why, values at this scale."""
+    assumed = evidence.suite.assumed.items()
+    return [(n, value_text(a.value), a.why, _used(n, evidence.cells)) for n, a in assumed]
+
+
+def _preset_gaps(suite: Suite, cells: Sequence[Cell]) -> list[tuple[str, str, str, str]]:
+    """Return what presets fill in that no paper states: methods, setting, value, the source."""
+    methods_of: dict[tuple[str, str, str], list[str]] = {}
+    known = paper_presets()
+    for method in dict.fromkeys(c.settings["method"] for c in cells if "method" in c.settings):
+        coordinates = known[method].coordinates if method in known else {}
+        method_settings = [cell.settings for cell in cells if cell.settings.get("method") == method]
+        for name, coordinate in coordinates.items():
+            value, source = coordinate.value, coordinate.source
+            taken = value is not None and any(s.get(name) == value for s in method_settings)
+            if "not stated" in source and taken and name not in suite.assumed:
+                methods_of.setdefault((name, value_text(value), source), []).append(method)
+    return [(", ".join(names), *key) for key, names in methods_of.items()]
+
+
+def _used(name: str, cells: Sequence[Cell]) -> str:
+    """Return the values that a setting has in these cells."""
+    values = dict.fromkeys(c.settings[name] for c in cells if name in c.settings)
+    return ", ".join(value_text(value) for value in values)
+
+
+def _counts(evidence: Evidence, compared: Sequence[Compared]) -> str:
+    line = f"{len(evidence.done)} of {len(evidence.cells)} cells done."
+    if _has_values(evidence, compared):
+        line += f" Compared values: {summary_line(compared)}."
+    return line
+
+
+def _errata(artifacts: Sequence[Artifact]) -> list[tuple[str, str]]:
+    """Return what is recorded as contradictory, misprinted or open about these artifacts."""
+    notes = [(f"{a.id}", a.note) for a in artifacts if a.note]
+    notes += [(f"{a.id}, {row_words(v)}", v.note) for a in artifacts for v in a.values if v.note]
+    return [(source, " ".join(note.split())) for source, note in notes]
+
+
+def _errata_of_protocols(suite: Suite, paper: Paper) -> list[tuple[str, str]]:
+    notes = [(f"protocol {p.id}", p.note) for p in _protocols(suite, paper) if p.note]
+    return [(source, " ".join(note.split())) for source, note in notes]
+
+
+def _origins(done: Sequence[tuple[Cell, Finished]]) -> dict[str, str]:
+    if not done:
+        return {}
+    origins = {}
+    for key, name in ORIGINS.items():
+        if not any(key in finished.provenance for _, finished in done):
+            continue
+        counts = Counter(str(finished.provenance.get(key)) for _, finished in done)
+        origins[name] = ", ".join(
+            value if len(counts) == 1 else f"{value} ({n} cells)" for value, n in counts.items()
+        )
+    seconds = sum(finished.provenance.get("wall_s", 0.0) for _, finished in done)
+    origins["seeds"] = ", ".join(str(seed) for seed in sorted({cell.seed for cell, _ in done}))
+    origins["compute time of all cells"] = f"{seconds:.0f} s"
+    return origins
+
+
+def _finished_cells(evidence: Evidence) -> Table | None:
+    """Return a row a finished cell: what tells it apart, and its metrics as they are kept."""
+    if not evidence.done:
+        return None
+    metrics = _metrics(evidence)
+    varied = varied_settings(evidence.cells)
+    rows = [
+        [
+            Entry(cell.id),
+            setting_entry(cell.seed),
+            *(setting_entry(cell.settings.get(name)) for name in varied),
+            *_metric_entries(cell, finished, metrics),
+        ]
+        for cell, finished in evidence.done
+    ]
+    return Table("cells", "Finished cells", ["id", "seed", *varied, *metrics], rows)
+
+
+def _metrics(evidence: Evidence) -> list[str]:
+    """Return the metrics that the page speaks of and that were measured."""
+    suite = evidence.suite
+    asked = [c.metric for c in suite.compare] + [t.metric for t in suite.tables]
+    asked += [judged.check.metric for judged in evidence.judged]
+    asked += [check.metric for checks in suite.claims.values() for check in checks]
+    asked += [name for f in suite.figures for name in f.columns]
+    measured = {name for _, finished in evidence.done for name in finished.metrics}
+    return [name for name in dict.fromkeys(asked) if name in measured]
+
+
+def _metric_entries(cell: Cell, finished: Finished, names: Sequence[str]) -> Iterator[Entry]:
+    """Yield a cell's metrics as they are kept, those that mean nothing with the mark."""
+    doubts = doubts_of(cell, finished)
+    for name in names:
+        value = finished.metrics.get(name)
+        text = "" if value is None else f"{value!r} {MARK}" if name in doubts else repr(value)
+        yield Entry(text, number=value)
+
+
+def write_section(evidence: Evidence, facts: SectionFacts, folder: Path) -> list[Path]:
+    """Write the pages, figures and tables of a suite at a scale; return the pages."""
     folder.mkdir(parents=True, exist_ok=True)
-    suite, written = evidence.suite, _draw(evidence, facts, folder)
-
-    def write(name: str, text: str) -> None:
-        write_whole(folder / name, text.encode())
-        written.append(folder / name)
-
+    suite = evidence.suite
+    _draw(evidence, facts, folder)
     tables = [table for _, artifact_tables in facts.artifacts for table in artifact_tables]
     tables += [effects.table for effects in facts.effects.values()]
-    for table in [*tables, *facts.measured, *([facts.rooms] if facts.rooms else [])]:
+    tables += [table for table in (facts.other_data, facts.rooms) if table is not None]
+    for table in [*tables, *facts.measured]:
         for kind in facts.formats:
-            write(f"{table.name}.{kind}", WRITERS[kind](table))
-    write("compare.csv", compare_csv(evidence.compared))
-    write("index.md", render("suite.md.j2", facts=facts))
-    text = render(
-        "suite.html.j2",
-        facts=facts,
-        size=size_attributes(folder),
-        cite=citation(f"{suite.name}-{evidence.scale}", suite.title, facts.origin),
-        inputs=inputs,
-        title=f"{suite.name}, {evidence.scale}",
+            write_whole(folder / f"{table.name}.{kind}", WRITERS[kind](table).encode())
+    write_whole(folder / "compare.csv", compare_csv(evidence.compared).encode())
+    here = f"{suite.name}, {evidence.scale}"
+    return Page(
+        "suite.md.j2",
+        title=here,
         root="../../",
-        crumbs=[("Papers", "../../index.html"), (f"{suite.name}, {evidence.scale}", None)],
-    )
-    write("index.html", text)
-    return written
+        crumbs=[("Papers", "../../index.html"), (here, None)],
+        values={"facts": facts},
+        cite=citation(f"{suite.name}-{evidence.scale}", suite.title, facts.origin),
+    ).write(folder / "index.md")
 
 
-def _draw(evidence: Evidence, facts: SectionFacts, folder: Path) -> list[Path]:
-    """Draw the figures of a suite at a scale and those of its effects; return their files."""
+def _draw(evidence: Evidence, facts: SectionFacts, folder: Path) -> None:
+    """Draw the figures of a suite at a scale and those of its effects."""
     from bench.figures.effects import draw_effects
     from bench.figures.panels import draw_figure, save
 
-    suite, written = evidence.suite, list[Path]()
+    suite = evidence.suite
     for figure in facts.figures:
         canvas = draw_figure(
             figure,
@@ -75,12 +364,11 @@ def _draw(evidence: Evidence, facts: SectionFacts, folder: Path) -> list[Path]:
             published=evidence.is_published,
         )
         if canvas is not None:
-            written += save(canvas, folder / figure.name, facts.pictures)
+            save(canvas, folder / figure.name, facts.pictures)
     for effects in facts.effects.values():
         canvas = draw_effects(effects.rows)
         if canvas is not None:
-            written += save(canvas, folder / effects.table.name, facts.pictures)
-    return written
+            save(canvas, folder / effects.table.name, facts.pictures)
 
 
 def compare_csv(rows: Sequence[Compared]) -> str:

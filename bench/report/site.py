@@ -1,196 +1,219 @@
-"""The site: a page per suite and scale, a page per artifact, the index; draws what has changed."""
+"""The site: a page per suite and scale, a page per artifact, the index."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import track
 
 from bench.analysis.claims import Place, artifact_places
+from bench.analysis.evidence import gather
+from bench.cells.baseline import without_baselines
+from bench.cells.cell import Cell
+from bench.environment import cores
 from bench.errors import StoreError
 from bench.files.atomic import copy_whole
 from bench.files.messages import tell
-from bench.papers.reader import PAPERS, load_paper
+from bench.papers.reader import Paper, load_paper
 from bench.report.artifact import Coverage, write_artifact
-from bench.report.facts import SectionFacts
-from bench.report.fingerprint import code, fingerprint, inputs_of
 from bench.report.index import write_index
-from bench.report.parallel import Grid, Task, each_done
-from bench.report.progress import followed
-from bench.report.questions import questions
-from bench.report.summary import Summary
-from bench.report.written import Written
+from bench.report.section import SectionFacts, section_facts, write_section
+from bench.report.summary import Summary, summarise
 from bench.results.reader import Results
 from bench.suites.suite import Layout, Suite
 
 ASSETS = Path(__file__).parent / "assets"
+FEW = 6  # drawings that are done before other processes have started
+MOST_PROCESSES = 4
+Step = TypeVar("Step")
+
+
+@dataclass(frozen=True)
+class ScaleOfSuite:
+    """A suite at a scale with its cells, before its results are judged."""
+
+    suite: Suite
+    scale: str
+    cells: list[Cell]
+    paper: Paper
+    has_results: bool  # of its own: many suites share baselines
+
+    @property
+    def folder(self) -> str:
+        """Where its pages are, below the site's folder."""
+        return f"{self.suite.name}/{self.scale}"
+
+
+def has_results(cells: Sequence[Cell], results: Results) -> bool:
+    """Return whether a cell other than the baselines is finished."""
+    return any(results.has(cell) for cell in without_baselines(cells))
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What to do with a suite at a scale."""
+
+    of: ScaleOfSuite
+    to: Path
+    formats: Sequence[str]
+    draws: bool  # its pages
+    needs_facts: bool  # for the pages of its artifacts
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What is kept of a suite at a scale when its results are released."""
+
+    summary: Summary | None  # None where its results cannot be read
+    facts: SectionFacts | None
+    pages: list[Path]
+    fault: str = ""  # why they cannot
 
 
 @dataclass
 class Site:
-    """What there is to draw, and what was drawn."""
+    """A site to write, and its pages once they are written."""
 
     to: Path
     results: Results
-    grids: Sequence[Grid]  # all suites and scales of the folder of suites
+    scales: Sequence[ScaleOfSuite]  # all of the folder of suites
     formats: Sequence[str]
-    drawn: list[Path] = field(default_factory=list)
-    pages: list[Path] = field(default_factory=list)  # drawn or unchanged
-
-    @cached_property
-    def written(self) -> Written:
-        """The digests of its files."""
-        return Written(self.to)
+    pages: list[Path] = field(default_factory=list)
 
     def write(self, asked: Sequence[str] | None) -> Path:
-        """Draw the pages of the suites asked for, or of all that have results; return the index.
+        """Write the pages of the suites asked for, or the whole site; return the first page.
+
+        The index covers all results, so it is written only with the whole site, or if there is
+        none yet.
 
         Args:
             asked: the folders of suites and scales; None for all with results.
         """
-        _copy_assets(self.to)
-        try:
-            return self._write(asked)
-        finally:
-            self.written.save()
-
-    def _write(self, asked: Sequence[str] | None) -> Path:
-        shown = [g for g in self.grids if (g.done if asked is None else g.folder in asked)]
-        named = {grid.suite.name for grid in shown}
-        places = [
-            place
-            for place in artifact_places(self._suites())
-            if asked is None or named & set(place.suites)
-        ]
-        stale = {g.folder for g in shown if self._is_stale(g.folder + "/index", self._of(g))}
-        old = [p for p in places if self._is_stale(f"{p.paper}/{p.id}", self._of_place(p))]
-        all_inputs = fingerprint(
-            code(),
-            *(f"{g.folder} {g.done} {self._of(g)}" for g in self.grids),
-            *self._pictures(shown),
-        )
-        index_is_old = self._is_stale("index", all_inputs)
-        names = [
-            "index",
-            *(f"{g.folder}/index" for g in shown),
-            *(f"{p.paper}/{p.id}" for p in places),
-        ]
-        self.pages = [self.to / (name + suffix) for name in names for suffix in (".html", ".md")]
-        facts, summaries = self._gather(stale, old, asked or (), everything=index_is_old)
-        for place in old:
-            self._write_artifact(place, facts)
-        if index_is_old:
-            pages = write_index(self.to, summaries, self._suites(), inputs=all_inputs)
-            self._note("index", pages)
-        return self.to / "index.html"
-
-    def _pictures(self, shown: Sequence[Grid]) -> list[str]:
-        """Return which figures the index may show: those drawn before or now."""
-        figures = {question.suite: question.figure for question in questions()}
-        folders = {grid.folder for grid in shown}
-        named = {
-            grid.folder: f"{grid.folder}/{figures[grid.suite.name]}.svg"
-            for grid in self.grids
-            if grid.suite.name in figures and grid.done
+        folder = self.to / "assets"
+        for path in sorted(ASSETS.iterdir()):
+            if path.is_file():
+                copy_whole(path, folder / path.name)
+        shown = {s.folder for s in self.scales if asked is None and s.has_results} | {
+            *(asked or [])
         }
-        return [
-            name
-            for folder, name in named.items()
-            if folder in folders or (self.to / name).is_file()
+        named = {s.suite.name for s in self.scales if s.folder in shown}
+        suites = list({s.suite.name: s.suite for s in self.scales}.values())
+        places = [
+            place for place in artifact_places(suites) if asked is None or named & set(place.suites)
         ]
+        index = self.to / "index.html"
+        everything = asked is None or not index.is_file()
+        facts, summaries = self._judge(shown, places, asked or (), everything=everything)
+        for place in places:
+            self._write_artifact(place, facts)
+        if everything:
+            self.pages = [*write_index(self.to, summaries, suites), *self.pages]
+        return index if everything or not asked else self.to / asked[0] / "index.html"
 
-    def _gather(
-        self, stale: set[str], old: Sequence[Place], asked: Sequence[str], *, everything: bool
+    def _judge(
+        self, shown: set[str], places: Sequence[Place], asked: Sequence[str], *, everything: bool
     ) -> tuple[dict[str, SectionFacts], list[Summary]]:
-        """Judge one suite after the other and draw those whose page is stale.
+        """Judge suite after suite and write the pages of those that are shown.
 
         Returns the facts that artifacts' pages need, and a summary of each. One whose results
-        cannot be read is left out, and reported.
+        cannot be read is left out with a message.
 
         Raises:
             StoreError: it was asked for.
         """
-        needed = {name for place in old for name in place.suites}
+        needed = {name for place in places for name in place.suites}
         tasks = [
-            Task(g, self.to, self.formats, g.folder in stale, tells, self._of(g))
-            for g in self.grids
-            for tells in [g.suite.name in needed and bool(g.done)]
-            if g.folder in stale or tells or (everything and g.done)
+            _Task(s, self.to, self.formats, s.folder in shown, needs_facts)
+            for s in self.scales
+            for needs_facts in [s.suite.name in needed and s.has_results]
+            if s.folder in shown or needs_facts or (everything and s.has_results)
         ]
         facts: dict[str, SectionFacts] = {}
         summaries: list[Summary] = []
-        outcomes = followed(each_done(tasks, self.results), len(tasks), "judging and drawing")
-        for task, outcome in zip(tasks, outcomes, strict=True):
-            if outcome.summary is None:
-                if task.grid.folder in asked:
-                    raise StoreError(str(outcome.fault))
-                tell(f"left out: {outcome.fault}")
-                self._leave_out(task.grid)
+        judged = with_progress(_each_judged(tasks, self.results), len(tasks), "judging and drawing")
+        for task, done in zip(tasks, judged, strict=True):
+            if done.summary is None:
+                if task.of.folder in asked:
+                    raise StoreError(done.fault)
+                tell(f"left out: {done.fault}")
                 continue
-            summaries.append(outcome.summary)
-            if outcome.written:
-                self._note(f"{task.grid.folder}/index", outcome.written)
-            if outcome.facts:
-                facts[task.grid.folder] = outcome.facts
+            summaries.append(done.summary)
+            self.pages += done.pages
+            if done.facts:
+                facts[task.of.folder] = done.facts
         return facts, summaries
-
-    def _leave_out(self, grid: Grid) -> None:
-        folder = self.to / grid.folder
-        self.pages = [page for page in self.pages if page.parent != folder]
 
     def _write_artifact(self, place: Place, facts: dict[str, SectionFacts]) -> None:
         paper = load_paper(place.paper)
-        grids = [grid for grid in self.grids if grid.suite.name in place.suites]
-        pages = write_artifact(
-            paper.artifact(place.id),
-            paper,
-            self.to,
-            Coverage(
-                sections=[facts[grid.folder] for grid in grids if grid.folder in facts],
-                layout=_layout(grids, place.id),
-                to_run=[
-                    (g.suite.name, g.scale, g.suite.scales[g.scale].what)
-                    for g in grids
-                    if not g.done
-                ],
-                reason=place.reason,
-                formats=self.formats,
-            ),
-            inputs=self._of_place(place),
+        scales = [s for s in self.scales if s.suite.name in place.suites]
+        coverage = Coverage(
+            sections=[facts[s.folder] for s in scales if s.folder in facts],
+            layout=_layout(scales, place.id),
+            to_run=[
+                (s.suite.name, s.scale, s.suite.scales[s.scale].what)
+                for s in scales
+                if not s.has_results
+            ],
+            reason=place.reason,
+            formats=self.formats,
         )
-        self._note(f"{place.paper}/{place.id}", pages)
-
-    def _note(self, name: str, files: Sequence[Path]) -> None:
-        """Keep what was written of a page."""
-        self.written.note(name, files)
-        self.drawn += [path for path in files if path.suffix in (".html", ".md")]
-
-    def _suites(self) -> list[Suite]:
-        return list({grid.suite.name: grid.suite for grid in self.grids}.values())
-
-    def _of(self, grid: Grid) -> str:
-        return fingerprint(grid.inputs, *self.formats)
-
-    def _of_place(self, place: Place) -> str:
-        grids = [g for g in self.grids if g.suite.name in place.suites]
-        printed = PAPERS[place.paper].read_text()
-        of_grids = (self._of(g) for g in grids)
-        return fingerprint(code(), printed, place.reason or "", *self.formats, *of_grids)
-
-    def _is_stale(self, page: str, inputs: str) -> bool:
-        """Whether a page was drawn from other inputs, or is not any more what was written."""
-        path = self.to / f"{page}.html"
-        return inputs_of(path) != inputs or not self.written.is_whole(page)
+        self.pages += write_artifact(paper.artifact(place.id), paper, self.to, coverage)
 
 
-def _layout(grids: Iterable[Grid], artifact: str) -> Layout | None:
+def _layout(scales: Iterable[ScaleOfSuite], artifact: str) -> Layout | None:
     """Return how the paper prints the artifact, as the first suite that compares it says."""
-    layouts = (c.layout for g in grids for c in g.suite.compare if c.artifact == artifact)
+    layouts = (c.layout for s in scales for c in s.suite.compare if c.artifact == artifact)
     return next((layout for layout in layouts if layout), None)
 
 
-def _copy_assets(to: Path) -> None:
-    folder = to / "assets"
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in sorted(ASSETS.iterdir()):
-        if path.is_file():
-            copy_whole(path, folder / path.name)
+def _each_judged(tasks: Sequence[_Task], results: Results) -> Iterator[_Judged]:
+    """Yield what each task gives, in order; many tasks run in parallel."""
+    processes = min(cores(), MOST_PROCESSES)
+    if processes == 1 or sum(task.draws for task in tasks) < FEW:
+        yield from (_judged(task, results) for task in tasks)
+        return
+    with ProcessPoolExecutor(processes, initializer=_open, initargs=(results.root,)) as pool:
+        yield from pool.map(_judged_here, tasks)
+
+
+def _judged(task: _Task, results: Results) -> _Judged:
+    try:
+        return _judged_and_drawn(task, results)
+    except StoreError as fault:  # histories and arrays are read when figures are drawn
+        return _Judged(None, None, [], str(fault))
+
+
+def _judged_and_drawn(task: _Task, results: Results) -> _Judged:
+    of = task.of
+    evidence = gather(of.suite, of.scale, of.cells, of.paper, results)
+    facts: SectionFacts | None = None
+    pages: list[Path] = []
+    if task.draws or task.needs_facts:
+        facts = section_facts(evidence, task.formats)
+    if facts and task.draws:
+        pages = write_section(evidence, facts, task.to / of.folder)
+        gc.collect()  # figures hold themselves in circles
+    kept = replace(facts, cells=None) if facts and task.needs_facts else None
+    return _Judged(summarise(evidence), kept, pages)
+
+
+_opened: list[Results] = []
+
+
+def _open(root: Path) -> None:
+    _opened.append(Results(root))
+
+
+def _judged_here(task: _Task) -> _Judged:
+    return _judged(task, _opened[0])
+
+
+def with_progress(steps: Iterable[Step], total: int, what: str) -> Iterable[Step]:
+    """Yield the steps, with a bar on standard error if that is a terminal."""
+    error = Console(stderr=True)
+    hidden = not error.is_terminal
+    return track(steps, what, total, console=error, transient=True, disable=hidden)

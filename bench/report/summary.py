@@ -6,7 +6,8 @@ from typing import Any
 
 from bench.analysis.claims import JudgedScale, by_claim, claim_row
 from bench.analysis.evidence import Evidence
-from bench.analysis.verdicts import ClaimVerdict, Verdict
+from bench.analysis.verdicts import ClaimVerdict, Verdict, kind_of_evidence
+from bench.analysis.verdicts import Evidence as Kind
 from bench.report.origin import Origin, origin_of
 from bench.report.scale_words import scale_words
 
@@ -22,6 +23,7 @@ class Summary:
     words: str  # the scale's data and network, or that its protocol is the published one
     title: str
     paper: str | None
+    kind: Kind  # of evidence
     published: bool  # whether the scale follows the published protocol
     judged: bool  # whether it judges claims: it does more than check that everything runs
     done: int
@@ -33,6 +35,11 @@ class Summary:
     rows: dict[str, Record]  # by claim that was tested, of the check that decides
     checks: list[Record]  # all that count and have an effect, as `bench claims --json` has them
     origin: Origin | None  # None without a finished cell
+
+    @property
+    def paper_rows(self) -> set[tuple[str | None, str, int]]:
+        """The published values that were compared: paper, artifact and row."""
+        return {(self.paper, *row) for row in self.compared}
 
     @property
     def folder(self) -> str:
@@ -58,6 +65,7 @@ def summarise(evidence: Evidence) -> Summary:
         words=scale_words(evidence.cells, published=evidence.is_published),
         title=suite.title,
         paper=suite.paper,
+        kind=kind_of_evidence(suite.experiment, suite.scales[evidence.scale].protocol),
         published=evidence.is_published,
         judged=suite.scales[evidence.scale].no_verdict is None,
         done=len(evidence.done),

@@ -58,6 +58,14 @@ class Entry:
         mark = None if self.verdict is None else MARKS[self.verdict]
         return " ".join(part for part in (self.value, printed, mark) if part)
 
+    @property
+    def about(self) -> str:
+        """The tooltip: the published row, the measured cells, the verdict."""
+        cells = f"measured: {counted(len(self.cells), 'cell')} {' '.join(self.cells)}"
+        published = f"published: {self.row}" if self.row else ""
+        parts = [published, cells if self.cells else "", str(self.verdict or "")]
+        return "; ".join(part for part in parts if part)
+
 
 @dataclass(frozen=True)
 class Table:

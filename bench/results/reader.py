@@ -1,6 +1,5 @@
 """Finished cells as read-only records, from the cells' folders or from exported tables."""
 
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,7 +13,6 @@ import numpy as np
 from bench.cells.cell import Cell
 from bench.errors import Damaged, StoreError
 from bench.files.messages import warn
-from bench.files.regular import sha256_of, sha256_of_file
 from bench.results.damage import AS_MISSING, UNTIL, read_sound
 from bench.results.digests import SmallFiles
 from bench.results.exchange.entry import is_id
@@ -55,7 +53,6 @@ class Finished:
         return self.read_arrays()
 
 
-READ = ("summary.json", "provenance.json")  # of the small files, for what is kept of a cell
 Done = list[tuple[Cell, Finished]]
 """Finished cells with what is kept of each."""
 
@@ -73,7 +70,6 @@ class Results:
             raise StoreError(f"{root}: no such results folder; `bench run` makes one")
         self.root, self.store = root, Store(root)
         self._tables: dict[str, Exported] = {}
-        self._stamped: dict[Path, SmallFiles] = {}  # read for stamps, and not asked for since
 
     def find(self, cell: Cell) -> Finished | None:
         """Return the finished cell; None if it is not there."""
@@ -104,8 +100,7 @@ class Results:
     def kept(self, experiment: str, name: str) -> Finished | None:
         """Return the finished cell with an id; None if it is not there."""
         folder = CellFolder(self.root / experiment / name)
-        small = self._stamped.pop(folder.path, None)
-        if (small or folder.is_done) and (finished := _finished(folder, small)) is not None:
+        if folder.is_done and (finished := _finished(folder)) is not None:
             return finished
         tables = self._exported(experiment)
         if name not in tables.tables:
@@ -132,18 +127,10 @@ class Results:
             return record
         return self._exported(experiment).fields(name)
 
-    def stamp(self, cell: Cell) -> str | None:
-        """Return what changes with the result of the cell; None if it is not there."""
-        folder = self.store.folder(cell)
-        small = _sound_files(folder)
-        if small is None:
-            tables = self._exported(cell.experiment)
-            return _digest(tables.contents(cell.id)) if cell.id in tables.tables else None
-        self._stamped[folder.path] = {name: small[name] for name in READ}
-        large = ((folder.history_file, NO_HISTORY), (folder.arrays_file, NO_ARRAYS))
-        read = map(small.get, READ)
-        stamps = [b"" if content is None else sha256_of(content).encode() for content in read]
-        return _digest([*stamps, *(_stamp_of(path, without) for path, without in large)])
+    def has(self, cell: Cell) -> bool:
+        """Return whether the cell is finished, without reading its result."""
+        done = self.store.folder(cell).is_done
+        return done or cell.id in self._exported(cell.experiment).tables
 
     def _exported(self, experiment: str) -> Exported:
         if experiment not in self._tables:
@@ -162,10 +149,10 @@ def _sound_files(folder: CellFolder) -> SmallFiles | None:
         return None
 
 
-def _finished(folder: CellFolder, small: SmallFiles | None) -> Finished | None:
+def _finished(folder: CellFolder) -> Finished | None:
     """Return what is kept of a cell; None, with a report, if nothing is as it was written."""
     try:
-        metrics, provenance = folder.result(small)
+        metrics, provenance = folder.result()
     except Damaged as fault:
         _count_as_missing(fault)
         return None
@@ -193,19 +180,3 @@ def _arrays(folder: CellFolder) -> Arrays:
     except Damaged as fault:
         warn(f"{fault}; {NO_ARRAYS}")
         return {}
-
-
-def _stamp_of(path: Path, without: str) -> bytes:
-    """Return what changes with a file; of one that is not regular, the message."""
-    try:
-        return (sha256_of_file(path) or "").encode()
-    except Damaged as fault:
-        warn(f"{fault}; {without}")
-        return str(fault).encode()
-
-
-def _digest(contents: Sequence[bytes]) -> str:
-    digest = hashlib.sha256()
-    for content in contents:
-        digest.update(hashlib.sha256(content).digest())
-    return digest.hexdigest()

@@ -177,7 +177,7 @@ def test_settings_may_be_set_and_such_cells_belong_to_no_suite(workspace: Worksp
     for verb in ("show", "compare", "claims"):
         answer = workspace.call(verb, "small", "--json")
         assert answer.status == 3, verb
-    assert not any("/small/" in page for page in workspace.call("report", "--json").json["drawn"])
+    assert not any("/small/" in page for page in workspace.call("report", "--json").json["pages"])
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def workspace_of(suites: Path, results: Path) -> Workspace:
 
 
 def write_site(suites: Path, to: Path, results: Path = REFERENCE, **options: Any) -> list[str]:
-    """Write the site; return the pages drawn, relative to its folder."""
+    """Write the site; return the pages, relative to its folder."""
     chosen: dict[str, Any] = {"scale": None, "formats": []} | options
     record = write_reports(workspace_of(suites, results), [], to=to, **chosen)
-    return sorted(str(Path(page).relative_to(to)) for page in record["drawn"])
+    return sorted(str(Path(page).relative_to(to)) for page in record["pages"])

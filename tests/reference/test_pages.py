@@ -7,8 +7,8 @@ import pytest
 from bench.analysis.evidence import gather
 from bench.cli.selection import select
 from bench.cli.workspace import Workspace
-from bench.report.facts import section_facts
-from bench.report.templates import render
+from bench.report.page import page_text
+from bench.report.section import section_facts
 from bench.results.reader import Results
 from tests.fakes.paths import REFERENCE, ROOT
 
@@ -32,5 +32,5 @@ def test_it_is_regenerated_from_the_tables(page: Path, results: Results) -> None
     name, scale = page.parent.parent.name, page.parent.name
     chosen = select(Workspace(ROOT / "suites", REFERENCE, ROOT), name, scale=scale)
     evidence = gather(chosen.suite, scale, chosen.cells, chosen.paper, results)
-    text = render("suite.md.j2", facts=section_facts(evidence, []))
+    text, _ = page_text("suite.md.j2", facts=section_facts(evidence, []))
     assert text == page.read_text()

@@ -6,7 +6,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from bench.papers.printed_checks import PrintedCheck
-from bench.report.effect_words import effect_words
+from bench.report.claim_words import effect_words
 from bench.suites.checks import Check
 from bench.suites.metric_words import metric_words
 

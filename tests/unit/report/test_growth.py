@@ -51,8 +51,8 @@ def report(folder: Path, **options: Any) -> dict[str, Any]:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw nothing: what drawing costs goes by what a figure shows."""
-    monkeypatch.setattr("bench.report.section._draw", lambda *_: [])
-    monkeypatch.setattr("bench.report.artifact._effects", lambda *_: (None, []))
+    monkeypatch.setattr("bench.report.section._draw", lambda *_: None)
+    monkeypatch.setattr("bench.report.artifact._effects", lambda *_: None)
 
 
 @pytest.mark.usefixtures("undrawn")

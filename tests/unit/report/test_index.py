@@ -2,14 +2,14 @@
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from bench.analysis.verdicts import ClaimVerdict
+from bench.analysis.claims import claims_of_artifact
+from bench.analysis.verdicts import ClaimVerdict, Evidence
 from bench.papers.reader import PAPERS, load_paper
 from bench.report.questions import answers, questions
 from bench.report.scale_words import scale_words
@@ -23,55 +23,46 @@ from tests.fakes.site import write_site
 pytestmark = pytest.mark.slow
 
 
-class Counts(HTMLParser):
-    """Collects the rows of the table of counts, and the marks of claims."""
-
-    def __init__(self, page: Path) -> None:
-        super().__init__()
-        self.rows: list[list[str]] = []
-        self.marks: list[str] = []
-        self.table = ""
-        self.feed(page.read_text())
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        known = {key: value or "" for key, value in attrs}
-        if tag == "table":
-            self.table = known.get("class", "")
-        if tag == "tr":
-            self.rows.append([])
-        if tag == "button" and "mark-of-claim" in known.get("class", ""):
-            self.marks.append(known["class"])
-
-    def handle_data(self, data: str) -> None:
-        if self.table == "counts" and data.strip() and self.rows:
-            self.rows[-1].append(data.strip())
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "table":
-            self.table = ""
+def counts(page: Path) -> dict[str, list[int]]:
+    """Return the numbers of the table of counts, by kind of evidence."""
+    text = page.read_text().partition("**Counts by kind of evidence**")[2].partition("\n\nAn ")[0]
+    rows = [line.strip("| ").split(" | ") for line in text.strip().splitlines()[2:]]
+    return {kind: list(map(int, numbers)) for kind, *numbers in rows}
 
 
-def numbers(page: Path) -> dict[str, list[int]]:
-    rows = [row for row in Counts(page).rows if len(row) == 14]
-    return {name: list(map(int, found)) for name, *found in rows if found[0].isdigit()}
+def test_counts_stay_apart_by_kind_of_evidence(image_site: Path) -> None:
+    found = counts(image_site / "index.md")
+    assert list(found) == [
+        "images at the published protocol", "images at a reduced scale",
+        "toy experiments at the published protocol", "identities and theorems",
+    ]  # fmt: skip
+    artifacts, values, *claims = found.pop("images at a reduced scale")
+    assert (values, sum(claims[:2]) > 0, artifacts > 0) == (0, True, True)
+    assert all(not any(numbers) for numbers in found.values()), "made-up images alone"
+    text = (image_site / "index.md").read_text()
+    assert "No experiment on images was run at the published protocol." in text
+    marks = re.findall(r'class="mark-of-claim ([a-z-]+)"', (image_site / "index.html").read_text())
+    assert len(marks) == sum(len(load_paper(name).claims) for name in PAPERS)
+    assert "fails" not in marks
 
 
-def test_counts_are_of_claims_and_artifacts_and_add_up(image_site: Path) -> None:
-    found = numbers(image_site / "index.html")
-    assert list(found) == [*PAPERS, "all"]
-    for name, (artifacts, *levels, values, compared, claims, a, b, c, d, e, f) in found.items():
-        assert artifacts == sum(levels)
-        assert claims == a + b + c + d + e + f
-        assert compared <= values
-        if name in PAPERS:
-            paper = load_paper(name)
-            assert (artifacts, claims) == (len(paper.artifacts), len(paper.claims))
-            assert values == len(paper.values)
-    columns = zip(*(found[name] for name in PAPERS), strict=True)
-    assert found["all"] == [sum(column) for column in columns]
-    marks = Counts(image_site / "index.html").marks
-    assert len(marks) == found["all"][6]
-    assert sum("not-tested" in mark for mark in marks) == found["all"][-1]
+def test_an_artifact_counts_as_measured_on_its_own_data_alone(image_site: Path) -> None:
+    """DCL's Table 1 on ImageNet, beside cells on CIFAR-10: a link, no verdict."""
+    page = (image_site / "dcl" / "table-1-imagenet1k.md").read_text()
+    assert "Measured on other data, so without a verdict: [dcl-table-1, scale cifar]" in page
+    assert "## Effects: published and measured" not in page
+    assert "## On other data" in (image_site / "dcl-table-1" / "cifar" / "index.md").read_text()
+    own = (image_site / "dcl" / "table-1-cifar10.md").read_text()
+    assert "## Effects: published and measured" in own
+
+
+def test_an_artifacts_page_has_the_claims_that_name_it(image_site: Path) -> None:
+    text = (image_site / "dcl" / "table-1-imagenet1k.md").read_text()
+    found = set(re.findall(r"Checks of ([a-z0-9-]+)", text))
+    paper = load_paper("dcl")
+    named = {c.id for c in claims_of_artifact(paper, paper.artifact("table-1-imagenet1k"))}
+    suite = load_suite(SUITES / "dcl-table-1.yaml")
+    assert found == named & set(suite.claims) != set(suite.claims)
 
 
 def test_digits_are_called_digits(image_site: Path) -> None:
@@ -79,7 +70,8 @@ def test_digits_are_called_digits(image_site: Path) -> None:
         text = (image_site / name).read_text()
         assert "digits at 16x16, small network" in text, name
         assert "CIFAR-10 at 24x24, small network" in text, name
-    told = re.findall(r">dcl-table-1, cpu</a> \(([^)]*)\)", (image_site / "index.html").read_text())
+    text = (image_site / "index.md").read_text()
+    told = re.findall(r"\[dcl-table-1 cpu\]\([^)]*\) \(([^)]*)\)", text)
     assert set(told) == {"digits at 16x16, small network, 20 epochs"}
 
 
@@ -131,12 +123,12 @@ def test_answers_come_from_the_results(image_site: Path) -> None:
 def test_an_answer_points_to_the_suites_note_on_it(image_site: Path) -> None:
     """At the claim that it rests on, where the note stands; answers without one do not."""
     text = (image_site / "index.md").read_text()
-    links = re.findall(r'<a href="([^"]+)">a note on', (image_site / "index.html").read_text())
-    assert 0 < len(links) == text.count("That page has a note on these numbers") < len(questions())
-    assert "a note on these numbers, below the claim `small-batch-cifar-stl10`." in text
+    links = re.findall(r"\[A note on these numbers\]\(([^)]+)\)", text)
+    assert 0 < len(links) < len(questions())
+    assert any("small-batch-cifar-stl10" in link for link in links)
     for page, anchor in (link.split("#") for link in links):
         section = (image_site / page).read_text().partition(f'id="{anchor}"')[2]
-        assert "<p>Note: <code>small-batch-cifar-stl10</code>" in section.partition("</section>")[0]
+        assert "Note: `small-batch-cifar-stl10`" in section.partition("<a id=")[0]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +154,8 @@ def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
         "notes": [], "subject": "kNN, dcl - infonce", "required": "above 2.4", "unit": "points",
     }  # fmt: skip
     summary = Summary(
-        suite.name, "cifar", "small digits", "", "dcl", False, True, 1, 1, {}, frozenset(), {},
+        suite.name, "cifar", "small digits", "", "dcl", Evidence.IMAGES_REDUCED,
+        False, True, 1, 1, {}, frozenset(), {},
         {question.claims[0]: ClaimVerdict.NOT_SEEN}, {}, [row], None,
     )  # fmt: skip
     (answer,) = answers([summary], [suite])

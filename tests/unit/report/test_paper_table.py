@@ -4,6 +4,8 @@ import csv
 import io
 from dataclasses import replace
 
+import pytest
+
 from bench.analysis.compare import Compared
 from bench.analysis.statistics import t_interval
 from bench.analysis.verdicts import Verdict
@@ -12,12 +14,12 @@ from bench.papers.reader import load_paper
 from bench.papers.tolerances import tolerance_of
 from bench.report.paper_table import (
     Measured,
-    PaperTable,
     metric_head,
     paper_csv,
     paper_table,
     row_words,
 )
+from bench.report.tables import Table
 from bench.suites.suite import Layout
 
 BATCHES = Layout(rows=["loss"], columns="batch_size")
@@ -25,7 +27,7 @@ BATCHES = Layout(rows=["loss"], columns="batch_size")
 
 def table(
     artifact: str, layout: Layout | None = None, measured: tuple[Measured, ...] = ()
-) -> PaperTable:
+) -> Table:
     paper, _, name = artifact.partition("/")
     found = paper_table(load_paper(paper).artifact(name), layout, measured)
     assert found is not None
@@ -98,16 +100,18 @@ def test_methods_are_named_as_the_paper_prints_them() -> None:
     assert metric_head("linear_top5") == "linear top-5 (%)"
 
 
-def test_measured_numbers_stand_under_their_printed_one() -> None:
+def test_measured_numbers_stand_next_to_their_published_one() -> None:
     own = (measured(0, [78.8, 79.0, 78.9]), measured(0, [70.0], "cifar", differences=["epochs"]))
     found = table("dcl/table-1-cifar10", BATCHES, own)
     place = found.rows[0][2]
-    assert [m.text for m in place.measured] == ["78.90 ± 0.25"]
-    assert place.line == "78.90 ± 0.25 = [78.9]"
-    assert found.scales == {"paper": "published protocol"}
-    assert all(not p.measured for row in found.rows for p in row if p is not place)
+    assert place.text == "78.90 ± 0.25 [78.9] ="
+    assert place.number == pytest.approx(78.9)
+    assert place.cells == ("a", "b")
+    assert "measured: 2 cells a b" in place.about
+    assert found.notes == ["paper: published protocol"]
+    assert all(not p.cells for row in found.rows for p in row if p is not place)
     only = table("dcl/table-1-cifar10", BATCHES, own[1:]).rows[0][2]
-    assert [(m.scale, m.text) for m in only.measured] == [("cifar", "70.00")]
+    assert only.text.startswith("70.00 [78.9]")
 
 
 def test_the_csv_has_each_printed_and_each_measured_number() -> None:

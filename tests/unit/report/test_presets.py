@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.report.presets import presets_page
+from bench.report.methods import presets_page
 from bench.suites.presets import Coordinate, Preset, load_presets
 from tests.fakes.paths import ROOT
 

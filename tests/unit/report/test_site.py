@@ -18,7 +18,8 @@ import yaml
 from bench.cli.report import write_reports
 from bench.errors import DiskFailure
 from bench.papers.reader import PAPERS, load_paper
-from bench.report.site import _copy_assets
+from bench.report.page import ShownTables, to_html
+from bench.report.tables import Entry, Table
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from tests.fakes.paths import REFERENCE, ROOT
@@ -34,13 +35,14 @@ class Entries(HTMLParser):
         super().__init__()
         self.entries: list[dict[str, Any]] = []
         self.rows: dict[str, list[str]] = {}
-        self.inside, self.row = False, ""
+        self.inside, self.head, self.row = False, False, ""
         self.feed(page.read_text())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         known = dict(attrs)
+        self.head = tag == "th" and known.get("scope") == "row"
         if tag == "tr":
-            self.row = known.get("id") or ""
+            self.row = ""
         self.inside = tag == "td" or (self.inside and tag == "span")
         if tag == "td":
             self.entries.append(known | {"text": ""})
@@ -48,11 +50,14 @@ class Entries(HTMLParser):
             self.entries[-1]["data-cells"] = known["data-cells"]
 
     def handle_endtag(self, tag: str) -> None:
+        self.head = False
         if tag == "td":
             self.inside = False
             self.rows.setdefault(self.row, []).append(self.entries[-1]["text"])
 
     def handle_data(self, data: str) -> None:
+        if self.head:
+            self.row += data
         if self.inside:
             self.entries[-1]["text"] += data
 
@@ -67,7 +72,7 @@ def exported(kind: str, metric: str) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("page", "form"),
     [
-        ("eqco/table-9.html", r"(?P<printed>\S+) (?P<measured>\S+) ± \S+ ="),
+        ("eqco/table-9.html", r"(?P<measured>\S+) ± \S+ \[(?P<printed>\S+)\] ="),
         ("eqco-table-9/paper/index.html", r"(?P<measured>\S+) ± \S+ \[(?P<printed>\S+)\]"),
     ],
 )
@@ -95,7 +100,7 @@ def test_a_number_leads_to_its_cells_and_its_published_row(
 def test_each_cell_and_each_printed_value_is_on_a_page(site: Path) -> None:
     known = exported("gaussian-mi", "mi_lower_bound")
     entries = Entries(site / "eqco-table-9" / "paper" / "index.html")
-    listed = {name.removeprefix("cell-"): row for name, row in entries.rows.items() if name}
+    listed = {name: row for name, row in entries.rows.items() if name in known}
     used = {name for e in entries.entries for name in e.get("data-cells", "").split()}
     assert used == set(listed)
     for name, row in listed.items():
@@ -161,70 +166,41 @@ def test_a_damaged_cell_harms_no_other_suites_page(
     assert complaint.count("\n") == 1
 
 
-def test_only_what_changed_is_drawn_again(tmp_path: Path) -> None:
-    suites, to, results = write_suites(tmp_path / "suites"), tmp_path / "to", tmp_path / "results"
-    results.mkdir()
-    for path in REFERENCE.glob("gaussian-mi.*"):
-        shutil.copy(path, results)
-    first = write_site(suites, to, results)
-    assert {"index.html", "eqco/table-9.html", "eqco-table-9/paper/index.html"} <= set(first)
-    assert write_site(suites, to, results) == []
-    table = results / "gaussian-mi.csv"
-    head, line, *rest = table.read_text().splitlines()
-    column = head.split(",").index("metric.mi_lower_bound")
-    values = line.split(",")
-    values[column] = "1.25"
-    table.write_text("\n".join([head, ",".join(values), *rest]) + "\n")
-    assert write_site(suites, to, results) == [
-        f"{page}.{kind}"
-        for page in ("eqco-table-9/paper/index", "eqco/table-9", "index")
-        for kind in ("html", "md")
-    ]
-
-
-KINDS = ("html", "md")
-
-
-def files_of(to: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(to)): p.read_bytes() for p in sorted(to.rglob("*")) if p.is_file()}
-
-
-@pytest.mark.parametrize("fault", ["gone", "altered"])
-def test_what_was_altered_or_removed_of_a_site_is_drawn_again(tmp_path: Path, fault: str) -> None:
-    """A number in a page, a figure, a table beside it, an artifact's page, the index."""
+def test_named_suites_have_their_pages_written_and_no_others(tmp_path: Path) -> None:
     suites, to = write_suites(tmp_path / "suites"), tmp_path / "to"
-    formats = ["csv"]
-    write_site(suites, to, formats=formats)
-    before = files_of(to)
-    own = "eqco-table-9/paper/"
-    for names in (
-        ["eqco/table-9.md", f"{own}mi-against-k.svg"], ["index.html", f"{own}table-9.csv"],
-        [f"{own}index.md"],
-    ):  # fmt: skip
-        for file in (to / name for name in names):
-            content = file.read_bytes()
-            file.unlink()
-            if fault == "altered":
-                file.write_bytes(content.replace(b"1", b"7", 1))
-        page = f"{own}index" if len(names) == 1 else names[0].partition(".")[0]
-        pages = sorted({page, f"{own}index"})
-        assert write_site(suites, to, formats=formats) == [f"{p}.{k}" for p in pages for k in KINDS]
-        assert files_of(to) == before
-    assert write_site(suites, to, formats=formats) == []
+    workspace = workspace_of(suites, REFERENCE)
+    options: dict[str, Any] = {"scale": None, "to": to, "formats": []}
+    first = write_reports(workspace, ["eqco-table-9"], **options)
+    assert first["index"] == str(to / "index.html"), "there was none"
+    assert not (to / "mutual-information-figure-6").exists()
+    index = (to / "index.md").read_text()
+    assert "mutual-information-figure-6 paper" in index, "the index is of all results"
+    (to / "index.md").write_text("kept")
+    second = write_reports(workspace, ["eqco-table-9"], **options)
+    assert second["index"] == str(to / "eqco-table-9" / "paper" / "index.html")
+    assert (to / "index.md").read_text() == "kept"
+    assert str(to / "eqco" / "table-9.html") in second["pages"]
 
 
-@pytest.mark.parametrize("content", [None, b"", b'{"index": 1}'])
-def test_a_site_whose_digests_are_damaged_is_drawn_again(
-    tmp_path: Path, content: bytes | None
-) -> None:
-    suites, to = write_suites(tmp_path / "suites"), tmp_path / "to"
-    first = write_site(suites, to)
-    before = files_of(to)
-    (to / "digests.json").unlink()
-    if content is not None:
-        (to / "digests.json").write_bytes(content)
-    assert write_site(suites, to) == first
-    assert files_of(to) == before
+def test_markdown_gives_the_html(tmp_path: Path) -> None:
+    rows = [[Entry("a < b"), Entry("1.5", number=1.5, cells=("x", "y"), row="p/t, row 1")]]
+    (tmp_path / "t.csv").touch()
+    (tmp_path / "f.svg").write_text('<svg height="72pt" width="144pt">')
+    (tmp_path / "f.png").touch()
+    tables = ShownTables()
+    text = f"## A *b* (c)\n\n{tables(Table('t', 'T *', ['n', 'v'], rows))}\n\n![F](f.svg)\n"
+    html = to_html(text + "\n**fails** [x](y.md#z) [z](https://a.org/b.md)\n", tables, tmp_path)
+    assert '<h2 id="a-b-c">' in html
+    assert "<caption>T *</caption>" in html
+    assert '<th scope="row">a &lt; b</th>' in html
+    assert 'data-sort="1.5" data-cells="x y" data-published="p/t, row 1"' in html
+    assert 'title="published: p/t, row 1; measured: 2 cells x y"' in html
+    assert '<a href="t.csv">CSV</a>' in html
+    assert '<figure><img src="f.svg" alt="F" loading="lazy" height="120" width="240"' in html
+    assert '<a href="f.png">PNG</a>' in html
+    assert '<strong class="verdict fails">fails</strong>' in html
+    assert '<a href="y.html#z">' in html
+    assert '<a href="https://a.org/b.md">' in html
 
 
 def test_prose_and_names_are_data(tmp_path: Path) -> None:
@@ -238,7 +214,7 @@ def test_prose_and_names_are_data(tmp_path: Path) -> None:
         formats=[],
     )
     page = tmp_path / "to" / "eqco-table-9" / "paper" / "index.html"
-    assert "<h1>&lt;b&gt;&amp;&lt;/b&gt; |</h1>" in page.read_text()
+    assert ">&lt;b&gt;&amp;&lt;/b&gt; |</h1>" in page.read_text()
     assert page.with_suffix(".md").read_text().startswith("# &lt;b>&amp;&lt;/b> \\|\n")
     assert "0 of 120 cells done." in page.read_text()
 
@@ -267,10 +243,11 @@ main()
 
 
 def test_a_full_disk_is_told_with_the_file_that_cannot_be_written(tmp_path: Path) -> None:
+    suites = write_suites(tmp_path / "suites")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1024, hard))
     try:
         with pytest.raises(DiskFailure, match=f"{re.escape(str(tmp_path))}.*: cannot be written"):
-            _copy_assets(tmp_path)
+            write_site(suites, tmp_path / "to")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -128,8 +128,6 @@ def test_both_forms_are_read_alike_and_a_text_stays_a_text(tmp_path: Path, text:
     assert fields == cell.model_dump(mode="json")
     assert metrics == {"knn_top1": 0.1 + 0.2, "loss": 1e-7}
     assert origin == {"code.x": text, "wall_s": 2.0}
-    before = Results(tmp_path / "former").stamp(cell)
-    assert Results(tmp_path / "present").stamp(cell) == before  # pages need not be drawn anew
 
 
 def test_a_table_in_the_former_form_is_added_to_and_becomes_plain(tmp_path: Path) -> None:

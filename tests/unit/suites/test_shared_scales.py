@@ -10,8 +10,6 @@ import yaml
 from bench.cells.toys import GaussianMI
 from bench.errors import SuiteError, choices
 from bench.files.yaml_file import load_yaml
-from bench.report.fingerprint import fingerprint_of_grid
-from bench.results.reader import Results
 from bench.suites.expand import expand, resolve
 from bench.suites.load import load_suite, suite_paths
 from bench.suites.reference import suite_schema
@@ -226,21 +224,6 @@ def test_the_commands_say_what_the_shared_scale_says(workspace: Workspace) -> No
     assert workspace.call("run", "small", "--executor", "inline").status == 0
     answer = workspace.call("compare", "small")
     assert "small at scale tiny: a few steps" in answer.out
-
-
-@pytest.mark.parametrize("kind", ["yaml", "yml"])
-def test_a_page_is_drawn_again_when_a_shared_scale_beside_it_changes(
-    workspace: Workspace, kind: str
-) -> None:
-    path = write(workspace, {"like": "quick"})
-    results = workspace.root / "results"
-    results.mkdir()
-    more = workspace.root / "suites" / "scales" / f"more.{kind}"
-    prints = set()
-    for what in ("one", "two", "two"):
-        more.write_text(yaml.safe_dump({"more": QUICK | {"what": what}}))
-        prints.add(fingerprint_of_grid(path, None, "tiny", [], Results(results)))
-    assert len(prints) == 2
 
 
 @pytest.mark.parametrize(
