@@ -22,7 +22,7 @@ def copy_site(app: Any, error: Exception | None) -> None:
         raise FileNotFoundError(f"{REFERENCE}/index.html: `make site` writes it")
     to = Path(app.outdir) / "results"
     shutil.rmtree(to, ignore_errors=True)
-    shutil.copytree(REFERENCE, to, ignore=shutil.ignore_patterns("*.md", "digests.json"))
+    shutil.copytree(REFERENCE, to, ignore=shutil.ignore_patterns("*.md"))
     for page in to.rglob("*.html"):
         text = page.read_text()
         if BEFORE not in text:

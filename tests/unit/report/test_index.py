@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 def counts(page: Path) -> dict[str, list[int]]:
     """Return the numbers of the table of counts, by kind of evidence."""
-    text = page.read_text().partition("**Counts by kind of evidence**")[2].partition("\n\nAn ")[0]
+    text = page.read_text().partition("claims by verdict**")[2].partition("\n\nAn ")[0]
     rows = [line.strip("| ").split(" | ") for line in text.strip().splitlines()[2:]]
     return {kind: list(map(int, numbers)) for kind, *numbers in rows}
 
