@@ -30,9 +30,9 @@ from bench.cli.selection import Selection, missing_data, select, select_scales
 from bench.cli.show import MOST_LINES, measured_of, print_measured
 from bench.environment import seconds_between_checkpoints
 from bench.errors import LaunchError, NothingMeasured
-from bench.files.messages import tell, warn
+from bench.files.messages import warn
 from bench.launch.options import RunOptions
-from bench.launch.run import run_cells
+from bench.launch.run import run_cells, tell_of_evaluations
 from bench.launch.slurm.submit import submit
 from bench.results.exported import holds_tables
 from bench.results.store import OVER, CellState, State
@@ -126,7 +126,6 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
     cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
     check_data(cells, data)
     store, wanted, states = chosen[0].store, cells, dict[str, CellState]()
-    tell_of_evaluations(store.states(cells))
     jobs = options.local_jobs(cells, store)
     if options.limit_hours is not None:
         before = store.states(cells)
@@ -148,13 +147,6 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
     ends = run_cells(wanted, store, data, title=title, jobs=jobs, retry_failed=options.retry_failed)
     states |= {cell.id: state for cell, state in zip(wanted, ends, strict=True)}
     return _counts(cells, [states[cell.id] for cell in cells])
-
-
-def tell_of_evaluations(states: Sequence[CellState]) -> None:
-    """Say which metrics were added later, so that kept encoders of finished cells are evaluated."""
-    for lacks, n in Counter(state.lacks for state in states if state.lacks).items():
-        cells, metrics = counted(n, "finished cell"), ", ".join(lacks)
-        tell(f"{cells}: evaluating the kept encoder again for {metrics}")
 
 
 def _counts(
@@ -186,6 +178,7 @@ def _submit(cells: Sequence[Cell], selection: Selection, options: RunOptions, da
     """Submit jobs that compute what is missing; return what was submitted."""
     seconds_between_checkpoints()  # a mistake in it is reported before anything is submitted
     profile = options.slurm_profile(cells, selection.store)
+    tell_of_evaluations(selection.store.states(cells))
     retry_before = selection.store.retry_from_now(cells) if options.retry_failed else 0.0
     submitted = submit(
         cells, selection.store, data, profile, jobs=options.jobs, retry_before=retry_before

@@ -11,11 +11,13 @@ from bench.cells.groups import make_stacks
 from bench.environment import place, seconds_between_checkpoints, slots
 from bench.errors import Interrupted, LaunchError
 from bench.estimate.predict import predict
+from bench.files.messages import tell
 from bench.launch.local import LocalQueue
 from bench.launch.progress import Followed, Progress, expected_of
 from bench.launch.worker import Assignment, run_worker
 from bench.results.store import OVER, CellState, State, Store
 from bench.signals import stoppable
+from bench.text import counted
 
 POLL_S = 0.1
 
@@ -76,6 +78,7 @@ class _Grid:
         self.store.check_writable()
         self.store.discard_damaged(self.cells)
         states = self.store.states(self.cells)
+        tell_of_evaluations(states)
         for cell, state in zip(self.cells, states, strict=True):
             if state.state == State.DONE:  # its process may have been killed before it did so
                 self.store.folder(cell).remove_checkpoint()
@@ -110,6 +113,13 @@ class _Grid:
                 raise Interrupted from None
         by_id = dict(zip((cell.id for cell in cells), ends, strict=True))
         return [by_id.get(cell.id, state) for cell, state in zip(self.cells, states, strict=True)]
+
+
+def tell_of_evaluations(states: Sequence[CellState]) -> None:
+    """Say which metrics were added later, so that kept encoders of finished cells are evaluated."""
+    for lacks, n in Counter(state.lacks for state in states if state.lacks).items():
+        cells, metrics = counted(n, "finished cell"), ", ".join(lacks)
+        tell(f"{cells}: evaluating the kept encoder again for {metrics}")
 
 
 def _compute_here(

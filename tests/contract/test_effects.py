@@ -25,7 +25,7 @@ def made(workspace: Workspace, scale: str) -> Workspace:
     data = yaml.safe_load((ROOT / "suites" / f"{NAME}.yaml").read_text())
     data["scales"] = {k: v for k, v in data["scales"].items() if k in ("paper", scale)}
     data["scale"] = scale
-    path = workspace.suite(data)
+    path = workspace.suite(data, NAME)
     cells: list[Any] = cells_of(path, scale)
     own = [c for c in cells if isinstance(c, Baseline) or c.batch_size < 128]
     finish(workspace.root / "results", own, metrics)

@@ -128,7 +128,7 @@ def test_the_legend_of_a_comparison_fits_80_columns(workspace: Workspace) -> Non
     (begin,) = (i for i, line in enumerate(lines) if line.startswith("measured ± half"))
     assert len(lines) > begin + 5
     assert max(map(len, lines[begin:])) <= 80
-    assert "- missing" in "\n".join(lines[begin:])  # no verdict is torn from its mark
+    assert "- not measured" in "\n".join(lines[begin:])  # no verdict is torn from its mark
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_status_has_them_as_json(begun: Workspace) -> None:
     rows = begun.call("status", "digits", "--json").json["begun"]
     assert [row["state"] for row in rows] == ["running", *["stopped"] * 3]
     assert list(rows[0]) == [
-        "id", "cell", "state", "attempts", "step", "epoch", "of", "loss", "accuracy",
+        "id", "cell", "state", "job", "attempts", "step", "epoch", "of", "loss", "accuracy",
         "accuracy_of", "is_trained", "checkpoint_step", "checkpoint_age_s", "resumes_at",
     ]  # fmt: skip
     assert (rows[0]["epoch"], rows[2]["resumes_at"], rows[3]["is_trained"]) == (1, 1.5, True)
