@@ -153,17 +153,17 @@ def test_an_odd_file_in_the_place_of_a_summary_is_one_line_and_the_cell_missing(
     assert done.call("doctor").status == 0
 
 
-@pytest.mark.parametrize("name", ["history", "arrays", "summary"])
+@pytest.mark.parametrize("name", ["history", "summary"])
 def test_an_odd_file_in_a_cell_harms_no_report_of_all(
     done: Workspace, odd: Callable[[Path], None], name: str
 ) -> None:
     done.suite(changed(HISTORY, {"name": "other", "fixed.steps": 7}))
     first = folders(done)[0]
-    path = first / {"history": "history.jsonl", "arrays": "arrays.npz"}.get(name, "summary.json")
+    path = first / {"history": "history.jsonl"}.get(name, "summary.json")
     odd(path)
     answer = done.call("report", "--to", "site", "--formats", "")
     (line,) = answer.err.splitlines()
-    left = {"history": "its history is left out", "arrays": "its arrays are left out"}
+    left = {"history": "its history is left out"}
     assert line.startswith(
         f"bench: warning: {path.relative_to(done.root)}: is not a regular file; "
     )
