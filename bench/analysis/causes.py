@@ -6,8 +6,7 @@ PROCESSOR = "machine.processor"
 MODEL = "machine.processor_model"
 RECORDED_LATER = (MODEL, "machine.cpu_capability")  # older results lack them
 CAUSES = (
-    "python", "device", "device_name", "dataset", PROCESSOR, "code.commit",
-    "trained.step", *RECORDED_LATER,
+    "python", "device", "device_name", "dataset", PROCESSOR, "code.commit", *RECORDED_LATER,
 )  # fmt: skip
 """Of other numbers, in provenance; packages are too."""
 OTHER_MODEL = "another processor of the same name may be the reason"

@@ -49,7 +49,7 @@ ROW_KEYS = (
     "smallest_effect", "room", "unlearned", "verdict", "corrected", "why", "missing", "notes",
     "suite", "protocol", "checks",
 )  # fmt: skip
-"""The keys of a row of `bench claims --json` without a suite, but for `overall`."""
+"""Keys of a row of `bench claims --json` without a suite, except `overall`."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Judged:
     evidence: Evidence | None = None  # None: the scale has no such cells
     missing: str | None = None  # why it was not tested
     why: str | None = None  # nothing can be told
-    corrected: bool = False  # whether it fails but for the correction for several comparisons
+    corrected: bool = False  # fails before the correction for several comparisons, not after it
     sides: tuple[float, float] | None = None  # of `moves-less`: their difference is it
     groups: int = 0  # that were judged one by one
     group: Known = field(default_factory=dict)  # what tells the one that decides from them

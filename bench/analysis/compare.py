@@ -297,8 +297,8 @@ def base_of(
 ) -> Cell | None:
     """Return the cell whose metric a gain is taken over, None where none or several could be.
 
-    It has the same seed, the row's settings but for those of `gain_over`, and agrees with `cell`
-    in what else varies among such cells.
+    It has the seed of `cell`, the settings of the row with those of `gain_over` in their place, and
+    equals `cell` in every other setting that varies among such cells.
     """
     wanted = wanted_settings(value, comparison, suite) | comparison.gain_over
     return _base(cell, index.where(wanted))

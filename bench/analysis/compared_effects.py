@@ -1,18 +1,20 @@
-"""Published effects beside measured ones: where values cannot be compared, their differences are.
+"""Published effects next to measured ones.
 
-The rows of a paper's table have partners (`bench/suites/printed_effects.py`). The same difference
-is formed of the cells of a scale: one effect for each group of cells that agree in all else. An
-effect gets a verdict only beside numbers on the same data set; what was measured on another one is
-listed by itself. An effect at values that the paper does not print is shown without a verdict.
+At a reduced scale values cannot be compared, but differences can.
 
-A reduced scale that has a published value of a setting has it as it is. Else one of two rules
-holds, and what stands for what is reported wherever the number is:
+`bench/suites/printed_effects.py` pairs the rows of a paper's table. The cells of a scale give the
+same difference: one effect for each group of cells that agree in all other settings. An effect gets
+a verdict only if the published numbers are on the same data set; effects on other data sets are
+listed separately. An effect at values that the paper does not print has no verdict.
 
-- the scale has one value of the setting, which stands for all. One of the suite's own values does
-  not, unless a shared scale brings it: a scale without label noise leaves out the runs with noise,
-  it does not stand for them;
-- it has as many numbers as the paper's rows, which correspond by size: 10 and 20 epochs to 100 and
-  200, K = 16 and 126 to 16 and 256.
+Where a reduced scale has a published value of a setting, the two correspond. Otherwise one of two
+rules applies, and the replacement is reported next to the number:
+
+- The scale has one value of the setting: it replaces all published values. A value of the suite
+  itself replaces none, unless a shared scale sets it: a scale without label noise omits the runs
+  with noise and does not replace them.
+- The scale has as many numbers as the paper has rows: they correspond by size, such as 10 and 20
+  epochs to 100 and 200, or K = 16 and 126 to 16 and 256.
 
 A published value without a counterpart is not measured at the scale.
 """
@@ -100,7 +102,7 @@ def _values(name: str, rows: Iterable[dict[str, Any]]) -> Values:
 
 @dataclass(frozen=True)
 class MeasuredEffect:
-    """Two groups of cells that are alike but for the settings of their sides, and their seeds."""
+    """The difference of two groups of cells that differ only in the settings of their sides."""
 
     key: Known  # what tells it from the other effects of the same sides
     settings: Known  # those of the cells that the effect is of

@@ -26,7 +26,7 @@ Series = dict[Any, Term]  # the points of a group of one side, by the value of t
 Pair = tuple[Sequence[Cell], Sequence[Cell]]  # the cells of a difference: one side, the other
 
 NO_CELL = "no cell of this scale has the settings that the check names"
-MOST_SHOWN = 4  # groups of a check whose effects are told one by one
+MOST_SHOWN = 4  # groups of a check whose effects are reported one by one
 
 
 @dataclass(frozen=True)

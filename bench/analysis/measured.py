@@ -40,7 +40,7 @@ TRAIN_TIME = "log2_train_hours"
 HOUR_S = 3600
 MACHINE = (
     "trained.machine.system", "trained.machine.processor", "trained.machine.cores",
-    "trained.device", "trained.threads", "trained.ranks", "trained.step", "device_name", "packed",
+    "trained.device", "trained.threads", "trained.ranks", "device_name", "packed",
 )  # fmt: skip
 """What must be alike for times to be compared."""
 

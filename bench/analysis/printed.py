@@ -17,7 +17,6 @@ import yaml
 
 from bench.analysis.claims import Judged, judge_claims
 from bench.analysis.compare import cells_of_value
-from bench.analysis.verdicts import ClaimVerdict, worst
 from bench.cells.cell import Cell
 from bench.cells.groups import CellIndex
 from bench.files.atomic import write_whole
@@ -100,11 +99,6 @@ def judge_printed(
 def reached(checks: Sequence[Judged]) -> list[Judged]:
     """Return the checks that decide a claim and that printed numbers reach."""
     return [judged for judged in checks if judged.counts and judged.effect is not None]
-
-
-def printed_verdict(checks: Sequence[Judged]) -> ClaimVerdict:
-    """Return what the printed numbers say of a claim; not tested where they reach no check."""
-    return worst(judged.verdict for judged in reached(checks))
 
 
 def published_scales(folder: Path) -> Iterator[tuple[Suite, str, list[Cell]]]:

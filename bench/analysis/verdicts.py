@@ -35,7 +35,7 @@ class ClaimVerdict(StrEnum):
     """What the results say of a claim, from worst to best."""
 
     FAILS = "fails"
-    NOT_SEEN = "not seen at this scale"  # at a reduced scale: it would fail at the published one
+    NOT_SEEN = "not seen at this scale"  # outside what is required, at a reduced scale
     CANNOT_TELL = "cannot tell"
     NOT_TESTED = "not tested"
     PARTLY_HOLDS = "partly holds"  # what was tested holds and is not the whole claim
@@ -52,7 +52,6 @@ class Evidence(StrEnum):
     IDENTITIES = "identities and theorems"
 
 
-NO_SUCH_RESULTS = "none"
 IDENTITY = ("identity",)
 TOYS = ("gaussian-mi", "vince-gaussian", "optimal-bound", "gradient-norm", "spirals")
 WIDE = "the interval lies neither inside nor outside the published value ± tolerance"

@@ -19,7 +19,7 @@ from bench.cells.axes import Fraction
 from bench.cells.datasets import BOXED_SETS, Demand
 from bench.cells.pretrain import TransferCell
 
-FASTER, MASK = "faster-rcnn", "mask-rcnn"
+MASK = "mask-rcnn"
 OF_BOXES = ("ap_bbox", "ap50_bbox", "ap75_bbox", "aps_bbox", "apm_bbox", "apl_bbox")
 OF_MASKS = ("ap_mask", "ap50_mask", "ap75_mask")
 DROP = 0.1

@@ -24,15 +24,12 @@ _BLOCK_CPU, _BLOCK_GPU = 2**16, 2**26  # keys held at once; the former fit in a 
 class Draw:
     """A key of random numbers, from `drawn_by`."""
 
-    key: int | Tensor  # 64 bits; a tensor, int64 without an axis, where the device is told it
+    key: int  # 64 bits
     row: int = 0  # the number of the first row
 
     def of(self, part: int) -> "Draw":
         """Return the independent draw of a part, such as a direction of a batch."""
-        other = _mixed_int(part + 1)
-        if isinstance(self.key, Tensor):
-            return replace(self, key=_mixed((self.key ^ _signed(other)) + _signed(_GOLDEN)))
-        return replace(self, key=_mixed_int(self.key ^ other))
+        return replace(self, key=_mixed_int(self.key ^ _mixed_int(part + 1)))
 
     def from_row(self, row: int) -> "Draw":
         """Return the same draw, whose first row is this row of it."""
@@ -80,13 +77,7 @@ class Draw:
     def _row_keys(self, N: int, device: torch.device) -> Tensor:
         """Return 64 bits for each row, int64 (N,)."""
         row_N = torch.arange(self.row + 1, self.row + N + 1, device=device)
-        key = self.key if isinstance(self.key, Tensor) else _signed(self.key)
-        return _mixed(_mixed(row_N * _signed(_GOLDEN)) ^ key)
-
-
-def key_tensor(draw: Draw) -> Tensor:
-    """Return the key of a draw as an int64 tensor without an axis, on the CPU."""
-    return draw.key if isinstance(draw.key, Tensor) else torch.tensor(_signed(draw.key))
+        return _mixed(_mixed(row_N * _signed(_GOLDEN)) ^ _signed(self.key))
 
 
 def drawn_by(seed: int, purpose: Purpose, *key: int) -> Draw:

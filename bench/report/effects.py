@@ -23,7 +23,6 @@ EFFECTS_LEGEND = (
 )
 OTHER_DATA = "On other data"
 LEAST_DECIMALS = 2  # of measured effects
-COLUMNS = 2  # of a page on which figures stand side by side
 
 
 @dataclass(frozen=True)
@@ -32,14 +31,6 @@ class ArtifactEffects:
 
     rows: list[ComparedEffect]
     table: Table  # whose name the figure has too
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether the figure has several panels in a row."""
-        from bench.figures.effects import effect_panels  # loads matplotlib
-
-        _, panels = effect_panels(shown_effects(self.rows))
-        return len(panels) > COLUMNS
 
 
 def artifact_effects(effects: Sequence[ComparedEffect]) -> dict[str, ArtifactEffects]:

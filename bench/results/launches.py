@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.errors import Damaged
-from bench.files.messages import warn
 from bench.results.owner import Owner
-from bench.results.records import LaunchRecord, read_record
+from bench.results.records import LaunchRecord, read_records
 
 
 @dataclass(frozen=True)
@@ -37,11 +35,7 @@ class Launch:
 
 def announced(folder: Path) -> Iterator[tuple[Path, Owner, dict[str, Any]]]:
     """Yield file, process and record of each launcher; damaged ones are reported and left out."""
-    for path in folder.glob("*.json"):
-        try:
-            record = read_record(path, LaunchRecord, "a launch")
-        except Damaged as fault:
-            warn(f"{fault}; it is left out")
-        else:
-            if record is not None:
-                yield path, Owner.of(record["owner"]), record
+    for path, record in read_records(
+        folder.glob("*.json"), LaunchRecord, "a launch", "it is left out"
+    ):
+        yield path, Owner.of(record["owner"]), record

@@ -4,6 +4,7 @@ Some of these records, and evaluations, carry their own digest: `sha256` is that
 without it.
 """
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +12,7 @@ from pydantic import NonNegativeFloat, PositiveInt, ValidationError, model_valid
 
 from bench.errors import Damaged
 from bench.files.atomic import to_json
+from bench.files.messages import warn
 from bench.files.regular import parse_json, read_regular, sha256_of
 from bench.record import Record
 
@@ -91,6 +93,24 @@ def read_record(path: Path, kind: type[Record], what: str) -> dict[str, Any] | N
     except ValueError as fault:  # of pydantic too
         raise Damaged(f"{path}: is not a record of {what} ({_first_line(fault)})") from fault
     return dict(record)
+
+
+def read_records(
+    paths: Iterable[Path], kind: type[Record], what: str, so: str
+) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield the files that hold a record, each with it; damaged ones are reported and left out.
+
+    Args:
+        so: what follows from the damage, for the warning.
+    """
+    for path in paths:
+        try:
+            record = read_record(path, kind, what)
+        except Damaged as fault:
+            warn(f"{fault}; {so}")
+        else:
+            if record is not None:
+                yield path, record
 
 
 def sealed(record: dict[str, Any]) -> bytes:

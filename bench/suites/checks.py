@@ -8,6 +8,7 @@ they must lie, and the words for all that. A new kind is one more class, named i
 `analysis/contrasts.py` estimates the effects; `analysis/claims.py` makes one verdict of all groups.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
@@ -77,7 +78,7 @@ class At(Record):
         return ", mean over epochs" if self.area else f" since epoch {self.since:g}"
 
 
-class CheckRecord(Record):
+class CheckRecord(Record, ABC):
     """What every check names: a metric, and the cells that it compares."""
 
     shows_sides: ClassVar[bool] = False  # whether its words name both sides' own numbers
@@ -88,9 +89,7 @@ class CheckRecord(Record):
     where: Where = {}
     at: At | None = None  # of the metric's history
     part: str | None = None  # what of the claim it tests, where that is not the whole
-    shown: bool = (
-        False  # beside the verdict, which it does not decide: another metric than the paper's
-    )
+    shown: bool = False  # next to the verdict without deciding it: not the paper's metric
     may_collapse: bool = False  # the claim itself speaks of a network that learns nothing
 
     @property
@@ -143,13 +142,9 @@ class CheckRecord(Record):
         """Return what is averaged over seeds."""
         return metrics[self.metric]
 
+    @abstractmethod
     def effects(self, axis: Axis) -> list[Effect]:
-        """Return the effects of a group whose sides have points at these values of the axis.
-
-        Raises:
-            NotImplementedError: of a record that is no kind of check.
-        """
-        raise NotImplementedError
+        """Return the effects of a group whose sides have points at these values of the axis."""
 
     def place(self, effect: Effect) -> dict[str, Any]:
         """Return where on the axis an effect is, for kinds with several effects along it."""

@@ -1,6 +1,6 @@
 """Suite files: one file -> one `Suite`, a folder -> all of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -59,7 +59,8 @@ class ScaleEntry(SharedScaleEntry):
     def filled(self, base: SharedScale | None, suite: "SuiteFile") -> Scale:
         """Return the scale with what it takes from the shared one."""
         whole = self.over(base)
-        given = self.fixed.keys() | _axis_names(self) | _axis_names(suite)
+        blocks = _in_all(_axis_names(block) for block in suite.grids)
+        given = self.fixed.keys() | _axis_names(self) | _axis_names(suite) | blocks
         reasons = [t for name, t in whole.why.items() if name not in given or name in self.why]
         stand_in = whole.stand_in
         if stand_in and stand_in.why and suite.judges(stand_in.metrics):
@@ -180,11 +181,16 @@ class SuiteFile(SuiteBase):
             return Assumptions(own, self.assumed.notes)
         known = load_assumptions(path.parent)
         settings, notes = self.assumed.shared(known, f"{path}: assumed")
-        given = self.fixed.keys() | _axis_names(self)
-        of_blocks = [block.fixed.keys() | _axis_names(block) for block in self.grids]
-        given |= set.intersection(*map(set, of_blocks)) if of_blocks else set()
+        blocks = _in_all(block.fixed.keys() | _axis_names(block) for block in self.grids)
+        given = self.fixed.keys() | _axis_names(self) | blocks
         kept = {name: value for name, value in settings.items() if name not in given}
         return Assumptions(kept | own, notes + self.assumed.notes)
+
+
+def _in_all(sets: Iterable[set[str]]) -> set[str]:
+    """Return the names that every set has; none if there is no set."""
+    every = [set(names) for names in sets]
+    return set.intersection(*every) if every else set()
 
 
 def _axis_names(entry: Any) -> set[str]:

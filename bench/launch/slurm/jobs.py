@@ -11,11 +11,10 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.errors import Damaged, LaunchError
-from bench.files.messages import warn
+from bench.errors import LaunchError
 from bench.launch.slurm.profile import Profile
 from bench.results.owner import LEASE_S
-from bench.results.records import SubmissionRecord, read_record
+from bench.results.records import SubmissionRecord, read_records
 from bench.results.store import SLURM
 
 TIMEOUT_S = 60.0
@@ -98,15 +97,11 @@ def forget_ended(results: Path, jobs: list[SlurmJob]) -> None:
 
 def _submissions(results: Path) -> Iterator[Submission]:
     """Yield the submissions that may have jobs; damaged records are reported and left out."""
-    for path in sorted(slurm_folder(results).glob(f"*/{RECORD}")):
-        try:
-            record = read_record(path, SubmissionRecord, "a submission")
-        except Damaged as fault:
-            warn(f"{fault}; its jobs are not known")
-        else:
-            if record is not None:
-                profile = Profile.model_validate(record["profile"])
-                yield Submission(path.parent, frozenset(record["cells"]), profile)
+    paths = sorted(slurm_folder(results).glob(f"*/{RECORD}"))
+    records = read_records(paths, SubmissionRecord, "a submission", "its jobs are not known")
+    for path, record in records:
+        profile = Profile.model_validate(record["profile"])
+        yield Submission(path.parent, frozenset(record["cells"]), profile)
 
 
 def ask(*command: str) -> str | None:

@@ -9,7 +9,7 @@ from scipy.stats import chisquare, kstest
 from torch import Tensor
 
 from bench.data import draws
-from bench.data.draws import Draw, drawn_by, key_tensor
+from bench.data.draws import Draw, drawn_by
 from bench.data.streams import Purpose
 
 CPU = torch.device("cpu")
@@ -58,22 +58,6 @@ def test_literal_values(device: str) -> None:
     expected = [[5, 6, 8], [606148, 953312, 177257], [1990352061, 1277141599, 622877571]]
     assert places.tolist() == expected
     assert known.of(0).key == 4113637560146679048
-
-
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("seed", range(4))
-def test_a_key_on_the_device_draws_the_same(device: str, seed: int) -> None:
-    known, where = draw(seed, 7), torch.device(device)
-    told = Draw(key_tensor(known).to(where))
-    for one, other in (
-        (known, told),
-        (known.of(3), told.of(3)),
-        (known.of(0).of(1), told.of(0).of(1)),
-    ):
-        assert torch.equal(one.subsets(3, 20, 5, where), other.subsets(3, 20, 5, where))
-        counts = torch.tensor([10, 2**31 - 1], device=device)
-        later = one.from_row(9).places(counts, 4), other.from_row(9).places(counts, 4)
-        assert torch.equal(*later)
 
 
 @pytest.mark.parametrize("device", DEVICES)

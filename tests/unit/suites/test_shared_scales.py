@@ -247,3 +247,13 @@ def test_every_shipped_scale_is_used() -> None:
     files = [load_yaml(path, SuiteError) for path in sorted(SHIPPED.glob("*.yaml"))]
     used |= {entry.get("like") for file in files for entry in file.values()}
     assert set(shipped_scales()) <= used
+
+
+def test_a_reason_is_left_out_where_every_grid_sets_the_value() -> None:
+    """The rate of the shared scale comes from search-batch, whose grids have rates of their own."""
+    reason = shipped_scales()["cifar"].why["base_lr"]
+    search, table = (
+        load_suite(SUITES / f"{name}.yaml") for name in ("search-batch", "dcl-table-1")
+    )
+    assert reason not in search.scales["cifar"].notes
+    assert reason in table.scales["cifar"].notes
