@@ -411,6 +411,9 @@ class _Family:
     ) -> ComparedEffect:
         first = self.printed[0]
         estimate = group.estimate if group else None
+        data = self._data(printed or first, group)
+        if estimate and data[0] != data[1]:
+            at = self.counterparts.of(at)  # no published row stands next to it
         return ComparedEffect(
             paper=first.value.paper,
             artifact=first.comparison.artifact,
@@ -426,7 +429,7 @@ class _Family:
             replaced=self._replaced(printed) if printed and group else (),
             cells=group.done if group else (),
             why=(group.why or self.no_verdict) if group and estimate else None,
-            data=self._data(printed or first, group),
+            data=data,
         )
 
     def _data(

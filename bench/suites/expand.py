@@ -380,7 +380,7 @@ def _check_values(fixed: Placed, axes: list[Axis], path: Path) -> None:
                 ((name, value),) = point.items()
                 raise SuiteError(f"{path}: {axis.place}.{name}: the value {value!r} twice")
             if key in seen:
-                raise SuiteError(f"{path}: {axis.place}: {value_text(point)} stands there twice")
+                raise SuiteError(f"{path}: {axis.place}: {value_text(point)} is given twice")
             seen.add(key)
 
 

@@ -58,7 +58,7 @@ def refuse_columns(data: Any) -> Any:
         ValueError: the mapping has the key.
     """
     if isinstance(data, dict) and "zip" in data:
-        raise ValueError("zip is no key any more; write `points`, one row for each combination")
+        raise ValueError("`zip` was replaced by `points`, one row for each combination")
     return data
 
 

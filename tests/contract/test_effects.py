@@ -65,6 +65,7 @@ def test_what_was_measured_on_other_data_is_listed_once_without_a_verdict(
     }
     assert len({(row["metric"], *row["cells"]) for row in other}) == len(other)
     assert all("dcl/table-1-cifar10" in row["artifacts"] for row in other)
+    assert {row["at"].get("dataset", "digits") for row in other} == {"digits"}
     text = digits.call("compare", NAME, "--effects").out
     assert "Effects on other data sets than the published numbers: no verdict\n" in text
     assert "dcl/table-1-cifar10: effect" not in text

@@ -105,12 +105,12 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "columns in place of rows": (
         small({"zip": [{"loss": ["infonce", "eqco"], "alpha": [None, 512]}]}),
-        "suites/small.yaml: zip is no key any more; write `points`, one row for each "
+        "suites/small.yaml: `zip` was replaced by `points`, one row for each "
         "combination.\n",
     ),
     "columns of a scale": (
         small({"scales.tiny.zip": [{"loss": ["eqco"]}]}),
-        "suites/small.yaml: scales.tiny: zip is no key any more; write `points`, one row for each "
+        "suites/small.yaml: scales.tiny: `zip` was replaced by `points`, one row for each "
         "combination.\n",
     ),
     "no row": (
@@ -127,11 +127,11 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "a row twice": (
         small({"points.0": {"loss": ["infonce", "eqco"], "alpha": 512}}),
-        "suites/small.yaml: points: loss = eqco, alpha = 512 stands there twice\n",
+        "suites/small.yaml: points: loss = eqco, alpha = 512 is given twice\n",
     ),
     "a row that repeats another one with what is fixed": (
         small({"points": [{"loss": "infonce"}, {"loss": "infonce", "tau": 1.0}]}),
-        "suites/small.yaml: points: loss = infonce, tau = 1 stands there twice\n",
+        "suites/small.yaml: points: loss = infonce, tau = 1 is given twice\n",
     ),
     "rows beside lists of rows": (
         small({"points": [{"loss": "infonce"}, [{"K": 8}]]}),
