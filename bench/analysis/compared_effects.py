@@ -163,6 +163,7 @@ class ComparedEffect:
     of: Settings  # in which settings its cells differ from the baseline's
     over: Settings  # what the baseline has in their place
     at: Settings  # what tells it from the other effects of `of` over `over`
+    here: Settings  # the same settings with the values of the cells
     printed: PrintedEffect | None
     measured: Interval | None = None
     smallest_effect: float | None = None  # whose interval would exclude 0 four times in five
@@ -259,7 +260,9 @@ def on_other_data(effects: Iterable[ComparedEffect]) -> list[OtherEffect]:
             key = effect.stand_in or effect.metric, effect.cells
             found.setdefault(key, []).append(effect)
     return [
-        OtherEffect(own[0], tuple(dict.fromkeys(effect.artifact for effect in own)))
+        OtherEffect(
+            replace(own[0], at=own[0].here), tuple(dict.fromkeys(effect.artifact for effect in own))
+        )
         for key, own in found.items()
     ]
 
@@ -411,9 +414,6 @@ class _Family:
     ) -> ComparedEffect:
         first = self.printed[0]
         estimate = group.estimate if group else None
-        data = self._data(printed or first, group)
-        if estimate and data[0] != data[1]:
-            at = self.counterparts.of(at)  # no published row stands next to it
         return ComparedEffect(
             paper=first.value.paper,
             artifact=first.comparison.artifact,
@@ -423,13 +423,14 @@ class _Family:
             of=first.of,
             over=first.over,
             at=at,
+            here=self.counterparts.of(at),
             printed=printed,
             measured=estimate.interval() if estimate else None,
             smallest_effect=estimate.smallest_effect if estimate else None,
             replaced=self._replaced(printed) if printed and group else (),
             cells=group.done if group else (),
             why=(group.why or self.no_verdict) if group and estimate else None,
-            data=data,
+            data=self._data(printed or first, group),
         )
 
     def _data(

@@ -105,8 +105,7 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     ),
     "columns in place of rows": (
         small({"zip": [{"loss": ["infonce", "eqco"], "alpha": [None, 512]}]}),
-        "suites/small.yaml: `zip` was replaced by `points`, one row for each "
-        "combination.\n",
+        "suites/small.yaml: `zip` was replaced by `points`, one row for each combination.\n",
     ),
     "columns of a scale": (
         small({"scales.tiny.zip": [{"loss": ["eqco"]}]}),
