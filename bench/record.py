@@ -1,8 +1,11 @@
-"""The frozen record that every piece of configuration is made of."""
+"""Frozen records, which every piece of configuration is made of, and their plain form."""
 
-from typing import Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
+
+Json = dict[str, Any]
+"""A JSON object: what a verb prints with `--json`, and what a file holds of a record."""
 
 
 class Record(BaseModel):

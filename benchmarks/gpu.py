@@ -19,11 +19,11 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from bench.experiments.timing import deterministic
+from bench.record import Json
 from benchmarks import machine
 from benchmarks.pretrain_step import bare, make_cell, make_images, ours, peer, without_probes
 
@@ -35,10 +35,9 @@ MAKES: dict[str, tuple[str, Callable[..., Callable[[], object]]]] = {
     "bf16, backbone alone": ("bf16", bare),
     "bf16, peer": ("bf16", peer),
 }
-Record = dict[str, Any]
 
 
-def measured(step: Callable[[], object], batch: int, device: str, seconds: float) -> Record:
+def measured(step: Callable[[], object], batch: int, device: str, seconds: float) -> Json:
     """Return images per second over some seconds after a warm-up, and the peak memory in GB."""
     wait: Callable[[], object] = torch.cuda.synchronize if device == "cuda" else (lambda: None)
     for _ in range(WARM_UP if device == "cuda" else 1):
@@ -54,7 +53,7 @@ def measured(step: Callable[[], object], batch: int, device: str, seconds: float
     return {"images_a_second": done * batch / taken, "steps": done, "peak_gb": peak}
 
 
-def of_batch(batch: int, arguments: argparse.Namespace) -> list[Record]:
+def of_batch(batch: int, arguments: argparse.Namespace) -> list[Json]:
     """Return one record a way to train; the error in place of numbers where one does not run."""
     records, device = [], arguments.device
     images = make_images(max(2 * batch, 512))
@@ -63,7 +62,7 @@ def of_batch(batch: int, arguments: argparse.Namespace) -> list[Record]:
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
         cell = make_cell(batch, arguments.width, arguments)
-        more: Record = {} if make is bare else {"images": images}
+        more: Json = {} if make is bare else {"images": images}
         if make is peer:
             more["workers"] = arguments.workers
         try:
@@ -75,7 +74,7 @@ def of_batch(batch: int, arguments: argparse.Namespace) -> list[Record]:
     return records
 
 
-def line(record: Record) -> str:
+def line(record: Json) -> str:
     """Return a record as a line of the table."""
     start = f"{record['batch']:>5}  {record['way']:22}"
     if "error" in record:

@@ -29,6 +29,7 @@ from torchvision import transforms
 from bench.cells.pretrain import Pretrain
 from bench.data.images import Images, Split
 from bench.methods.online_network import Online
+from bench.record import Json
 from bench.suites.presets import filled, paper_presets
 from bench.train.loop import Training
 from bench.train.sources import InMemory
@@ -36,7 +37,6 @@ from benchmarks.machine import conditions, peer_name
 
 CLASSES = 10
 TAU = 0.1
-Record = dict[str, Any]
 
 
 def make_cell(batch_size: int, width: int, arguments: argparse.Namespace) -> Pretrain:
@@ -191,7 +191,7 @@ def best_times(steps: dict[str, Callable[[], None]], repeats: int, device: str) 
     return {name: min(own) for name, own in times.items()}
 
 
-def of_step(batch: int, width: int, arguments: argparse.Namespace) -> Record:
+def of_step(batch: int, width: int, arguments: argparse.Namespace) -> Json:
     """Return what was measured at a batch size and width of the network."""
     cell, device = make_cell(batch, width, arguments), arguments.device
     images = make_images(max(2 * batch, 512))

@@ -1,6 +1,6 @@
 """Why two results of one cell may differ: what their provenance says otherwise."""
 
-from typing import Any
+from bench.record import Json
 
 PROCESSOR = "machine.processor"
 MODEL = "machine.processor_model"
@@ -11,10 +11,8 @@ CAUSES = (
 """Of other numbers, in provenance; packages are too."""
 OTHER_MODEL = "another processor of the same name may be the reason"
 
-Record = dict[str, Any]
 
-
-def other_versions(mine: Record, theirs: Record) -> Record:
+def other_versions(mine: Json, theirs: Json) -> Json:
     """Return what differs among that which may move a number; `trained.` is of the encoder.
 
     Args:
@@ -29,7 +27,7 @@ def other_versions(mine: Record, theirs: Record) -> Record:
     }
 
 
-def same_model(mine: Record, theirs: Record) -> bool:
+def same_model(mine: Json, theirs: Json) -> bool:
     """Whether both record one model of processor, for the encoder too if one was trained.
 
     Args:
@@ -42,7 +40,7 @@ def same_model(mine: Record, theirs: Record) -> bool:
     return all(mine.get(n) is not None and mine.get(n) == theirs.get(n) for n in names)
 
 
-def only_model(versions: Record) -> bool:
+def only_model(versions: Json) -> bool:
     """Whether nothing differs but the model behind one name of a processor.
 
     Args:
@@ -51,7 +49,7 @@ def only_model(versions: Record) -> bool:
     return bool(versions) and all(_plain(name) in RECORDED_LATER for name in versions)
 
 
-def tells_processors(versions: Record) -> bool:
+def tells_processors(versions: Json) -> bool:
     """Whether the processors are known to differ, by their names or models.
 
     Args:
@@ -68,7 +66,7 @@ def _is_cause(name: str) -> bool:
     return name in CAUSES or name.startswith("packages.")
 
 
-def _is_unknown(name: str, mine: Record, theirs: Record) -> bool:
+def _is_unknown(name: str, mine: Json, theirs: Json) -> bool:
     """Whether one side was written before the name was recorded: that is no difference."""
     lacks = mine.get(name) is None or theirs.get(name) is None
     return lacks and _plain(name) in RECORDED_LATER

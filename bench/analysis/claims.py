@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import isinf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bench.analysis.contrasts import (
     Group,
@@ -35,11 +35,11 @@ from bench.errors import PublishedError
 from bench.files.yaml_file import load_yaml
 from bench.papers.printed_checks import PrintedCheck, printed_check
 from bench.papers.reader import NOT_COVERED, PAPERS, Artifact, Claim, Paper, load_paper
+from bench.record import Json
 from bench.results.reader import Done
 from bench.suites.checks import Check
 from bench.suites.suite import Suite
 
-Json = dict[str, Any]
 ONE_SEED = "one seed has no interval"
 ROW_KEYS = (
     "paper", "claim", "claim_text", "locator", "scale", "evidence", "check", "subject", "required",

@@ -18,6 +18,7 @@ from bench.cells.cell import Cell
 from bench.cells.groups import CellIndex
 from bench.papers.reader import Paper, PublishedValue, Statement
 from bench.papers.tolerances import Tolerance, tolerance_of
+from bench.record import Json
 from bench.results.reader import Done
 from bench.suites.agreement import agrees
 from bench.suites.facts import facts
@@ -25,7 +26,6 @@ from bench.suites.printed_rows import is_spoken_of, wanted_settings
 from bench.suites.protocol import differences, stated_of, stated_settings
 from bench.suites.suite import Comparison, Layout, Suite
 
-Json = dict[str, Any]
 LARGE = 1 / 3  # of half the interval: a standard error that is not left out
 
 

@@ -33,6 +33,7 @@ from bench.analysis.statistics import LEVEL, Estimate, Interval
 from bench.analysis.verdicts import Verdict, judge_effect
 from bench.cells.cell import Cell
 from bench.papers.reader import Paper, Statement
+from bench.record import Json
 from bench.results.reader import Done
 from bench.suites.axis_values import axis_values
 from bench.suites.checks import Exceeds, Where
@@ -43,7 +44,6 @@ from bench.suites.protocol import stated_of, stated_settings
 from bench.suites.suite import Scalar, Scale, Settings, Suite
 from bench.text import value_text
 
-Json = dict[str, Any]
 Values = set[Scalar]
 
 

@@ -19,10 +19,10 @@ from bench.analysis.causes import other_versions, same_model
 from bench.analysis.statistics import LEVEL, Estimate, estimate
 from bench.cells import CELLS
 from bench.errors import StoreError
+from bench.record import Json
 from bench.results.reader import Finished, Results
 
 ROUNDING = 1e-6  # numbers nearer than this, relatively, differ by the rounding of float32 alone
-Record = dict[str, Any]
 BySeed = dict[int, float]
 
 
@@ -31,7 +31,7 @@ class Group:
     """A metric of cells that differ in the seed alone, here and there."""
 
     experiment: str
-    settings: Record
+    settings: Json
     metric: str
     here: BySeed = field(default_factory=dict)
     there: BySeed = field(default_factory=dict)
@@ -53,17 +53,17 @@ class Moved:
     """What came of it."""
 
     same: int = 0  # cells that both have, equal to the bit
-    cells: list[Record] = field(default_factory=list)  # those that are not
+    cells: list[Json] = field(default_factory=list)  # those that are not
     only_here: int = 0
     only_there: int = 0
-    groups: list[Record] = field(default_factory=list)  # whose means differ
+    groups: list[Json] = field(default_factory=list)  # whose means differ
 
     @property
     def beyond_noise(self) -> int:
         """How many groups moved by more than their seeds do."""
         return sum(bool(group["beyond_noise"]) for group in self.groups)
 
-    def record(self) -> Record:
+    def record(self) -> Json:
         """Return the document of `bench compare A B --json`.
 
         {"same": cells equal to the bit, "moved": [{"id", "experiment", "seed", "metrics":
@@ -113,7 +113,7 @@ def moved(here: Results, there: Results, only: Iterable[tuple[str, str]] | None 
     return drift
 
 
-def differing(mine: Finished, theirs: Finished) -> Record:
+def differing(mine: Finished, theirs: Finished) -> Json:
     """Return which numbers of a cell are not the same to the bit: metrics, history, arrays."""
     names = sorted(mine.metrics.keys() | theirs.metrics.keys())
     values = {n: [mine.metrics.get(n), theirs.metrics.get(n)] for n in names}
@@ -149,7 +149,7 @@ def _either(here: Results, there: Results) -> Iterator[tuple[str, str]]:
 
 
 def _compare_cell(
-    drift: Moved, kind: str, name: str, fields: Record, mine: Finished, theirs: Finished
+    drift: Moved, kind: str, name: str, fields: Json, mine: Finished, theirs: Finished
 ) -> None:
     parts = differing(mine, theirs)
     if any(parts.values()):
@@ -164,7 +164,7 @@ def _compare_cell(
 def _add(
     groups: dict[tuple[str, str, str], Group],
     kind: str,
-    fields: Record,
+    fields: Json,
     mine: Finished | None,
     theirs: Finished | None,
 ) -> None:
@@ -257,7 +257,7 @@ def _step_of_cells(group: Group) -> float | None:
         return None
 
 
-def _by_metric(cells: list[Record]) -> list[Record]:
+def _by_metric(cells: list[Json]) -> list[Json]:
     sizes: dict[str, list[float]] = {}
     for cell in cells:
         for name, (here, there) in cell["metrics"].items():

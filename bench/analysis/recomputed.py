@@ -1,18 +1,15 @@
 """A cell that was computed again beside what is kept of it."""
 
-from typing import Any
-
 from bench.analysis.causes import other_versions, same_model
 from bench.analysis.drift import differing
 from bench.cells.cell import Cell
+from bench.record import Json
 from bench.results.reader import Finished
-
-Record = dict[str, Any]
 
 
 def verified(
     cell: Cell, then: Finished, now: Finished | None, *, of_table: bool, error: str | None = None
-) -> Record:
+) -> Json:
     """Return the row of `bench verify --json`.
 
         {"id", "experiment", "seed", "same": to the bit, "largest_difference": of any metric,
@@ -28,7 +25,7 @@ def verified(
         of_table: `then` is a row of an exported table, whose history and arrays are left alone.
         error: why it failed.
     """
-    nothing: Record = {"metrics": {}, "history": False, "arrays": []}
+    nothing: Json = {"metrics": {}, "history": False, "arrays": []}
     parts = nothing if now is None else differing(then, now)
     if of_table:
         parts |= {"history": False, "arrays": []}

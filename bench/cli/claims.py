@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 import typer
 
@@ -36,14 +36,13 @@ from bench.cli.terminal import print_doubts, print_line, print_verdict
 from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, choices
 from bench.papers.reader import Claim, load_paper
+from bench.record import Json
 from bench.report.claim_words import effect_words, remark_text, room_text
 from bench.results.reader import Results
 from bench.suites.expand import expand
 from bench.suites.load import known_suites, load_suite
 from bench.suites.validate import check_suite
 from bench.text import counted
-
-Record = dict[str, Any]
 
 
 def claims(
@@ -122,7 +121,7 @@ class Filter:
         """Whether it leaves something out."""
         return bool(self.words) or self.verdict is not None
 
-    def takes(self, record: Record, verdict: str) -> bool:
+    def takes(self, record: Json, verdict: str) -> bool:
         """Return whether a claim with this verdict as a whole is asked for."""
         text = f"{record['claim']} {record['claim_text']}".lower()
         return self.verdict in (None, verdict) and all(
@@ -130,7 +129,7 @@ class Filter:
         )
 
 
-def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | None) -> list[Record]:
+def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | None) -> list[Json]:
     """Return every claim of the papers, or of one, at each scale that has results.
 
     Args:
@@ -162,7 +161,7 @@ def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | Non
     return claim_rows([p for p in places if paper in (None, p.paper)], judged_scales, scale)
 
 
-def totals_lines(records: Sequence[Record]) -> list[str]:
+def totals_lines(records: Sequence[Json]) -> list[str]:
     """Return how many claims have each verdict, apart for each kind of evidence."""
     claims = {(r["paper"], r["claim"]) for r in records}
     untested = {(r["paper"], r["claim"]) for r in records if r["overall"] == "not tested"}
@@ -214,7 +213,7 @@ def print_claims(
         print_line(f"None of the suite's {len(suite.claims)} claims matches.")
 
 
-def print_claim(record: Record, verdict: str) -> None:
+def print_claim(record: Json, verdict: str) -> None:
     """Print a claim's verdict, its name, its text in our words, and its place in the paper."""
     print()
     print_verdict(verdict, f"{record['paper']}/{record['claim']}")
@@ -227,7 +226,7 @@ def print_notes(notes: Sequence[str]) -> None:
         print_line(f"Note: {note}", indent="    ")
 
 
-def print_all_claims(records: Sequence[Record], chosen: Filter, workspace: Workspace) -> None:
+def print_all_claims(records: Sequence[Json], chosen: Filter, workspace: Workspace) -> None:
     """Print each claim of the papers at each scale that has results, and how many there are.
 
     What was not tested is counted, and listed only where a filter was given.

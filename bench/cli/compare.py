@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,6 +16,7 @@ from bench.cli.options import AsJson, Scale, Seeds, Where, answer
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import interval_text, print_doubts, print_line, print_rows, print_table
 from bench.errors import BenchError, NothingMeasured
+from bench.record import Json
 from bench.report.effects import EFFECTS_LEGEND, artifact_effects, other_data_table
 from bench.report.tables import (
     LEGEND,
@@ -32,8 +33,6 @@ from bench.text import counted, plain_text, value_text
 MOST_SHOWN = 40  # groups that are listed
 MOST_NAMED = 3  # cells in a line
 NOTHING_MEASURED = 3  # exit status
-
-Record = dict[str, Any]
 
 
 def compare(
@@ -84,7 +83,7 @@ def compare(
     raise typer.Exit(int(differs) if measured else NOTHING_MEASURED)
 
 
-def describe_drift(here: Path, there: Path, cells: Sequence[Cell] | None = None) -> Record:
+def describe_drift(here: Path, there: Path, cells: Sequence[Cell] | None = None) -> Json:
     """Return what differs from one results folder to another: of these cells, or of all.
 
     Args:
@@ -192,7 +191,7 @@ def _print_why_not(evidence: Evidence, selection: Selection) -> None:
     )
 
 
-def print_drift(record: Record) -> None:
+def print_drift(record: Json) -> None:
     """Print which cells moved between two results, the groups beyond noise first."""
     print(
         f"{record['same']} cells identical to the bit, {len(record['moved'])} differ, "
@@ -219,7 +218,7 @@ def print_drift(record: Record) -> None:
         )
 
 
-def _print_causes(cells: Sequence[Record]) -> None:
+def _print_causes(cells: Sequence[Json]) -> None:
     """Print of how many cells nothing recorded, or the processor's model alone, explains it."""
     odd = [cell for cell in cells if not cell["versions"]]
     if odd:
@@ -242,7 +241,7 @@ def _print_causes(cells: Sequence[Record]) -> None:
         )
 
 
-def _group_row(group: Record, groups: Sequence[Record]) -> list[Entry]:
+def _group_row(group: Json, groups: Sequence[Json]) -> list[Entry]:
     varied = {
         k: v
         for k, v in group["settings"].items()

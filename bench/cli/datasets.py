@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,8 @@ from bench.cli.terminal import print_rows
 from bench.data.catalogue import image_folders, is_present
 from bench.data.coco_layout import boxed_sets
 from bench.data.load import download
+from bench.record import Json
 from bench.report.tables import Entry
-
-Record = dict[str, Any]
 
 
 def datasets(
@@ -29,7 +28,7 @@ def datasets(
     answer(describe_datasets(root), print_datasets, as_json)
 
 
-def describe_datasets(root: Path) -> list[Record]:
+def describe_datasets(root: Path) -> list[Json]:
     """Return every known data set, with boxes or without, and every folder of images in `root`."""
     boxed = boxed_sets(root)
     records = [_known(info, is_present(info.name, root)) for info in IMAGE_SETS.values()]
@@ -46,18 +45,18 @@ def describe_datasets(root: Path) -> list[Record]:
     ]
 
 
-def _known(info: DatasetInfo, is_there: bool, how: str = "") -> Record:
+def _known(info: DatasetInfo, is_there: bool, how: str = "") -> Json:
     facts = {key: getattr(info, key) for key in ("images", "size_mb", "folder")}
     facts |= {"classes": info.classes or None}
     return _record(info.name, info.what, is_there, info.how or how) | facts
 
 
-def _record(name: str, what: str, is_there: bool, how: str) -> Record:
-    unknown: Record = {"images": None, "classes": None, "size_mb": None}
+def _record(name: str, what: str, is_there: bool, how: str) -> Json:
+    unknown: Json = {"images": None, "classes": None, "size_mb": None}
     return {"name": name, "what": what, **unknown, "how": how, "folder": "", "present": is_there}
 
 
-def print_datasets(records: Sequence[Record]) -> None:
+def print_datasets(records: Sequence[Json]) -> None:
     """Print one line a data set."""
     heads = ["data set", "what", "images", "classes", "MB", "there", "how"]
     rows = [

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,6 +12,7 @@ from bench.cli.evidence import results_of
 from bench.cli.options import AsJson, Scale, SuiteNames, answer, check_folder, under
 from bench.cli.selection import Selection, select
 from bench.errors import BenchError, NothingMeasured, choices
+from bench.record import Json
 from bench.results.exchange.merge import Archive, Folder, Source
 from bench.results.exchange.merge import merge as merge_sources
 from bench.results.exchange.write_tar import SUFFIXES, export_archive
@@ -25,7 +26,6 @@ MOST_SHOWN = 40  # cells that are listed
 FORMS = ("safetensors", *TRACKERS)
 """What `--as` writes for other programs."""
 
-Record = dict[str, Any]
 Encoders = Annotated[bool, typer.Option("--encoders", help="Include trained encoders.")]
 
 
@@ -110,7 +110,7 @@ def read_by_figures(suite: Suite) -> set[str]:
 
 def export_selections(
     chosen: Sequence[Selection], to: Path, *, encoders: bool, histories: bool = False
-) -> Record:
+) -> Json:
     """Write the finished cells of the selections as tables, or as one archive where `to` is .tar.
 
     Args:
@@ -157,7 +157,7 @@ def export_selections(
     return {"cells": sum(done), "folder": str(to)}
 
 
-def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> Record:
+def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> Json:
     """Write encoders or histories of the finished cells for other programs.
 
     Args:
@@ -199,7 +199,7 @@ def check_finished(chosen: Sequence[Selection]) -> None:
         )
 
 
-def print_export(record: Record) -> None:
+def print_export(record: Json) -> None:
     """Print how much was exported."""
     where = record.get("folder", record.get("file"))
     if "cells" in record:
@@ -216,7 +216,7 @@ def _counted(cells: int, encoders: int | None) -> str:
     return f"{text} and {counted(encoders, 'encoder')}" if encoders else text
 
 
-def print_merge(record: Record) -> None:
+def print_merge(record: Json) -> None:
     """Print what was added, and what was left alone and why."""
     conflicts, busy = record["conflicts"], record["busy"]
     print(

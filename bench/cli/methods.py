@@ -9,6 +9,7 @@ import typer
 from bench.cli.options import AsJson, answer, check_folder
 from bench.cli.terminal import print_rows
 from bench.errors import BenchError, choices
+from bench.record import Json
 from bench.report.methods import methods_page, presets_page
 from bench.report.page import Page
 from bench.report.tables import Entry
@@ -16,8 +17,6 @@ from bench.suites.agreement import stated_text
 from bench.suites.presets import STATING, Preset, elsewhere, load_presets, stated_of
 from bench.suites.reference import settings_reference
 from bench.text import value_text
-
-Record = dict[str, Any]
 
 
 def methods(
@@ -43,7 +42,7 @@ def methods(
         answer({"pages": pages}, lambda _: print(*pages, sep="\n"), as_json)
 
 
-def describe_methods(suites: Path, name: str | None) -> list[Record]:
+def describe_methods(suites: Path, name: str | None) -> list[Json]:
     """Return every preset, or one, with its coordinates, their sources, and what these state.
 
     Raises:
@@ -65,7 +64,7 @@ def describe_methods(suites: Path, name: str | None) -> list[Record]:
     ]
 
 
-def _coordinates(label: str, preset: Preset) -> dict[str, Record]:
+def _coordinates(label: str, preset: Preset) -> dict[str, Json]:
     stated = stated_of(label, preset)  # recorded facts too
     return {
         name: {
@@ -94,7 +93,7 @@ def write_pages(suites: Path, folder: Path) -> list[Path]:
     return pages
 
 
-def print_methods(records: Sequence[Record]) -> None:
+def print_methods(records: Sequence[Json]) -> None:
     """Print the coordinates of all methods side by side, or those of one beside their sources."""
     if len(records) == 1:
         _print_method(records[0])
@@ -108,7 +107,7 @@ def print_methods(records: Sequence[Record]) -> None:
     print("`bench methods NAME` lists every coordinate with its source.")
 
 
-def _print_method(record: Record) -> None:
+def _print_method(record: Json) -> None:
     """Print a method setting by setting; a value that neither paper nor code is known to state
     leaves their columns empty."""
     rows = []
@@ -123,7 +122,7 @@ def _print_method(record: Record) -> None:
     print_rows(record["what"] + like, heads, rows)
 
 
-def _changes(record: Record, known: dict[str, Any]) -> str:
+def _changes(record: Json, known: dict[str, Any]) -> str:
     """Return the coordinates in which a method differs from the one that it is like."""
     base = known.get(record["like"], {})
     if not base:

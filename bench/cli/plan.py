@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -31,12 +31,11 @@ from bench.errors import BenchError, LaunchError
 from bench.estimate.budget import Choice, Needed, choose
 from bench.estimate.predict import Prediction, predict
 from bench.files.messages import tell, warn
+from bench.record import Json
 from bench.results.store import OVER, CellState, State
 from bench.text import ONE_SEED, counted
 
 MOST_WARNINGS = 3  # in the line of them
-
-Record = dict[str, Any]
 
 
 def plan(
@@ -67,7 +66,7 @@ def describe_plan(
     *,
     probe_with: Path | None = None,
     limit_hours: float | None = None,
-) -> Record:
+) -> Json:
     """Return the grid with the state of each cell, and what is predicted for the rest.
 
     Args:
@@ -111,7 +110,7 @@ def describe_plan(
 
 def _cells(
     cells: Sequence[Cell], states: Sequence[CellState], prediction: Prediction
-) -> list[Record]:
+) -> list[Json]:
     """Return each cell with its state and what is predicted of it."""
     names = [*settings_apart(cells), "seed"]
     return [
@@ -135,7 +134,7 @@ def within(
     limit_hours: float,
     *,
     retry_failed: bool,
-) -> Record:
+) -> Json:
     """Return which cells of some selections fit in so many hours, those done among them.
 
     Args:
@@ -155,7 +154,7 @@ def within(
     return _limited(chosen, prediction, limit_hours)
 
 
-def _limited(chosen: Sequence[Selection], prediction: Prediction, limit_hours: float) -> Record:
+def _limited(chosen: Sequence[Selection], prediction: Prediction, limit_hours: float) -> Json:
     def named(sets: Sets, suite: str) -> list[Needed]:
         prefix = f"{suite}: " if len(chosen) > 1 else ""
         return [Needed(prefix + name, seed, cells) for name, seed, cells in sets]
@@ -177,7 +176,7 @@ def _limited(chosen: Sequence[Selection], prediction: Prediction, limit_hours: f
 
 def _record(
     choice: Choice, claims: Sequence[Needed], prediction: Prediction, limit_hours: float
-) -> Record:
+) -> Json:
     done = {e.cell.id for e in prediction.estimates if e.source == "done"}
     possible = Counter(needed.name for needed in claims if needed.cells)
     return {

@@ -7,6 +7,7 @@ from typing import Any, TextIO
 from bench.cells.groups import without_followers
 from bench.cli.terminal import listed, print_line, print_rows
 from bench.launch.progress import duration
+from bench.record import Json
 from bench.report.tables import Entry
 from bench.text import counted, value_text
 
@@ -15,10 +16,8 @@ MOST_SHOWN = 12  # cells that are listed one by one
 MANY = 100  # hours, which are rounded to whole ones
 LEAST = 0.01  # hours that are reported
 
-Record = dict[str, Any]
 
-
-def print_plan(record: Record) -> None:
+def print_plan(record: Json) -> None:
     """Print the prediction, the grid's axes, and its cells where they are few."""
     cells = record["cells"]
     print_line(f"{record['title']} ({record['protocol']}: {record['what']})")
@@ -46,7 +45,7 @@ def print_plan(record: Record) -> None:
         print_limited(record["limited"], file=sys.stdout)
 
 
-def _values_of(name: str, cells: Sequence[Record]) -> list[str]:
+def _values_of(name: str, cells: Sequence[Json]) -> list[str]:
     """Return the values of an axis in words; baselines have their kind alone."""
     axes_of = [c["axes"] for c in cells if (name == "baseline") == bool(c["axes"].get("baseline"))]
     return list(dict.fromkeys(_axis_text(axes[name]) for axes in axes_of))
@@ -56,12 +55,12 @@ def _axis_text(value: Any) -> str:
     return value_text(value, null="null")
 
 
-def _telling_axes(cells: Sequence[Record]) -> list[str]:
+def _telling_axes(cells: Sequence[Json]) -> list[str]:
     """Return the axes that tell cells apart, without those that follow from the others."""
     return without_followers([cell["axes"] for cell in cells], nulls_tell=False)
 
 
-def _print_kinds(p: Record) -> None:
+def _print_kinds(p: Json) -> None:
     """Print what is predicted of each kind of cell."""
     work = "core time" if p["gpus"] == 0 else "GPU time"
     heads = ["kind", "cells", "each", work, "memory", f"on {_workers(p)}", "from"]
@@ -81,15 +80,15 @@ def _print_kinds(p: Record) -> None:
         print_rows("to run", heads, rows)
 
 
-def _workers(p: Record) -> str:
+def _workers(p: Json) -> str:
     return counted(p["slots"], "worker")
 
 
-def _time(p: Record, name: str) -> str:
+def _time(p: Json, name: str) -> str:
     return "?" if p[name] is None else duration(p[name])
 
 
-def _memory(p: Record) -> str:
+def _memory(p: Json) -> str:
     host, device = p["peak_memory_gb"], p["device_peak_gb"]
     texts = [f"{host:.1f} GB"] if host is not None else []
     if device is not None:
@@ -97,26 +96,26 @@ def _memory(p: Record) -> str:
     return ", ".join(texts) or "?"
 
 
-def _memory_per_worker(p: Record) -> str:
+def _memory_per_worker(p: Json) -> str:
     unknown = p["peak_memory_gb"] is None and p["device_peak_gb"] is None
     return "memory not known" if unknown else f"{_memory(p)} per worker"
 
 
-def _hours(p: Record, gpus: int) -> str:
+def _hours(p: Json, gpus: int) -> str:
     """Return the work in core-hours or GPU-hours."""
     hours = p["core_s"] / 3600
     text = f"{hours:,.{0 if hours >= MANY else 3}{'f' if hours >= MANY else 'g'}}"
     return f"{text if hours >= LEAST else f'less than {LEAST}'} {'GPU' if gpus else 'core'}-hours"
 
 
-def _failed_text(record: Record) -> str:
+def _failed_text(record: Json) -> str:
     """Return how many cells failed before; empty where none did."""
     if not record["failed"]:
         return ""
     return f", {record['failed']} failed (`bench run` with `--retry-failed` tries them again)"
 
 
-def _prediction_text(p: Record) -> str:
+def _prediction_text(p: Json) -> str:
     """Return the total in words; empty if nothing is left to run."""
     if not p["by_kind"]:
         return ""
@@ -132,7 +131,7 @@ def _prediction_text(p: Record) -> str:
     return f"The time of {of} is not known (`?`): --probe times a few steps.{rest}"
 
 
-def print_limited(limited: Record, file: TextIO | None = None) -> None:
+def print_limited(limited: Json, file: TextIO | None = None) -> None:
     """Print what fits in a limit of hours, on standard error if nothing else is said."""
     of = limited["of"]
     if of == "core-hours":

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,13 +11,12 @@ from bench.cli.selection import check_scale_known, select, select_scales
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, choices
 from bench.files.messages import tell
+from bench.record import Json
 from bench.report.section import FORMATS
 from bench.report.site import ScaleOfSuite, Site, has_results, with_progress
 from bench.results.reader import Results
 from bench.suites.load import known_suites
 from bench.text import counted
-
-Record = dict[str, Any]
 
 
 def report(
@@ -67,7 +66,7 @@ def write_reports(
     scale: str | None,
     to: Path,
     formats: Sequence[str],
-) -> Record:
+) -> Json:
     """Write the site; return the first page to open and all pages written.
 
     Args:
@@ -106,6 +105,6 @@ def write_reports(
     return {"index": str(index), "pages": [str(page) for page in site.pages]}
 
 
-def print_site(record: Record) -> None:
+def print_site(record: Json) -> None:
     """Print the first page to open and the number of pages."""
     print(f"{record['index']}: {counted(len(record['pages']), 'page')} written")

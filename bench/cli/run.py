@@ -34,11 +34,10 @@ from bench.files.messages import warn
 from bench.launch.options import RunOptions
 from bench.launch.run import run_cells, tell_of_evaluations
 from bench.launch.slurm.submit import submit
+from bench.record import Json
 from bench.results.exported import holds_tables
 from bench.results.store import OVER, CellState, State
 from bench.text import counted
-
-Record = dict[str, Any]
 
 Executor = Annotated[
     str,
@@ -112,7 +111,7 @@ def check_begun(selection: Selection) -> None:
         )
 
 
-def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path) -> Record:
+def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path) -> Json:
     """Run the cells of all selections in one queue, or submit jobs; return the final counts.
 
     With `limit_hours`, only cells that fit into the limit are run.
@@ -150,8 +149,8 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
 
 
 def _counts(
-    cells: Sequence[Cell], states: Sequence[CellState], submitted: Record | None = None
-) -> Record:
+    cells: Sequence[Cell], states: Sequence[CellState], submitted: Json | None = None
+) -> Json:
     """Return the final counts, and what was submitted to Slurm, if anything."""
     counts = Counter(state.state for state in states)
     running = counts[State.RUNNING] if submitted else 0
@@ -174,7 +173,7 @@ def check_data(cells: Sequence[Cell], data: Path) -> None:
         raise fault
 
 
-def _submit(cells: Sequence[Cell], selection: Selection, options: RunOptions, data: Path) -> Record:
+def _submit(cells: Sequence[Cell], selection: Selection, options: RunOptions, data: Path) -> Json:
     """Submit jobs that compute what is missing; return what was submitted."""
     seconds_between_checkpoints()  # a mistake in it is reported before anything is submitted
     profile = options.slurm_profile(cells, selection.store)
@@ -194,7 +193,7 @@ def _submit(cells: Sequence[Cell], selection: Selection, options: RunOptions, da
     }
 
 
-def print_end(record: Record, chosen: Sequence[Selection]) -> None:
+def print_end(record: Json, chosen: Sequence[Selection]) -> None:
     """Print the final counts, the measured tables, and the next command."""
     print_counts(record, f"{chosen[0].command('status')} --watch")
     for selection in chosen:
@@ -204,7 +203,7 @@ def print_end(record: Record, chosen: Sequence[Selection]) -> None:
             print_measured(selection, tables, done, most_lines=MOST_LINES)
 
 
-def print_counts(record: Record, follow: str) -> None:
+def print_counts(record: Json, follow: str) -> None:
     """Print the final counts; `follow` is the command that watches submitted jobs."""
     if (given := record.get("submitted")) is not None:
         print(_submitted_text(given, follow))
@@ -213,7 +212,7 @@ def print_counts(record: Record, follow: str) -> None:
     print_failures(record["failures"])
 
 
-def _submitted_text(given: Record, follow: str) -> str:
+def _submitted_text(given: Json, follow: str) -> str:
     """Return what was submitted, and what was not necessary."""
     cells, before = counted(given["cells"], "cell"), counted(given["jobs_before"], "job")
     if given["jobs"]:

@@ -1,7 +1,6 @@
 """`bench show`: what was measured, as the suite's tables, comparable or not."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import typer
 
@@ -16,8 +15,6 @@ from bench.suites.stand_in import with_stand_ins
 from bench.suites.suite import MeasuredTable
 
 MOST_LINES = 40  # of tables behind a run; `show` prints all
-
-Record = dict[str, Any]
 
 
 def show(

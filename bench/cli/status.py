@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -32,6 +32,7 @@ from bench.errors import LaunchError
 from bench.estimate.predict import predict
 from bench.launch.progress import Followed, Progress, duration, expected_of, standing_text
 from bench.launch.slurm.jobs import SlurmJob, ask, jobs_of
+from bench.record import Json
 from bench.results.owner import Owner
 from bench.results.reader import Results
 from bench.results.standing import Standing, standing_of
@@ -45,8 +46,6 @@ MOST_JOBS = 10  # jobs, each with a line
 MOST_BEGUN = 10  # cells that run or were stopped, each with a line
 USUAL = ("None", "Resources", "Priority", "Dependency", "JobArrayTaskLimit", "BeginTime")
 """Reasons for which jobs wait that will pass by themselves."""
-
-Record = dict[str, Any]
 
 
 def status(
@@ -65,14 +64,14 @@ def status(
     answer(describe_status(selection), lambda record: print_status(record, again), as_json)
 
 
-def describe_status(selection: Selection) -> Record:
+def describe_status(selection: Selection) -> Json:
     """Return the cells by state, and the Slurm jobs that may compute any of them."""
     store = selection.store
     states = store.states(selection.cells)
     counts = Counter(state.state for state in states)
     begun = _begun(selection, states)
     jobs = _jobs(selection)
-    record: Record = {
+    record: Json = {
         "suite": selection.suite.name,
         "scale": selection.scale,
         "results": str(selection.results),
@@ -121,7 +120,7 @@ def _jobs(selection: Selection) -> list[SlurmJob] | None:
         return None
 
 
-def _begun(selection: Selection, states: Sequence[CellState]) -> list[Record]:
+def _begun(selection: Selection, states: Sequence[CellState]) -> list[Json]:
     """Return the progress of running cells, and of cells that stopped after training began.
 
     A worker claims all cells of a stack at once. If it dies before anything of a cell is recorded,
@@ -173,7 +172,7 @@ def watch_status(selection: Selection) -> None:
             states = selection.store.states(selection.cells)
 
 
-def print_status(record: Record, again: str) -> None:
+def print_status(record: Json, again: str) -> None:
     """Print the cells by state; `again` is the command that continues stopped cells."""
     counts = ", ".join(f"{record[state]} {state}" for state in State if record[state])
     left = record["left_core_s"]
@@ -191,7 +190,7 @@ def print_status(record: Record, again: str) -> None:
     _print_begun(record["begun"], again)
 
 
-def _print_begun(begun: Sequence[Record], again: str) -> None:
+def _print_begun(begun: Sequence[Json], again: str) -> None:
     """Print the progress of running cells, and where stopped cells will resume."""
     for cell in begun[:MOST_BEGUN]:
         text = _stopped_text(cell) if cell["state"] == "stopped" else _running_text(cell)
@@ -202,11 +201,11 @@ def _print_begun(begun: Sequence[Record], again: str) -> None:
         print(f"  {counted(stopped, 'cell')} stopped: `{again}` continues them")
 
 
-def _running_text(cell: Record) -> str:
+def _running_text(cell: Json) -> str:
     return f"running: {standing_text(_standing(cell))}"
 
 
-def _stopped_text(cell: Record) -> str:
+def _stopped_text(cell: Json) -> str:
     """Return where a stopped cell goes on."""
     attempts = counted(cell["attempts"], "attempt")
     if cell["is_trained"]:
@@ -220,11 +219,11 @@ def _stopped_text(cell: Record) -> str:
     return f"stopped after {attempts}: checkpoint at {unit} {at_text}{of}{age}"
 
 
-def _standing(cell: Record) -> Standing:
+def _standing(cell: Json) -> Standing:
     return Standing(**{field.name: cell[field.name] for field in fields(Standing)})
 
 
-def _print_jobs(jobs: Sequence[Record]) -> None:
+def _print_jobs(jobs: Sequence[Json]) -> None:
     """Print the running jobs, how many jobs wait, and why if it will not pass by itself."""
     running = [job for job in jobs if job["state"] != "PENDING"]
     for job in running[:MOST_JOBS]:
@@ -249,7 +248,7 @@ def cancel(
     answer(stop(selection), under(selection.title, print_cancelled), as_json)
 
 
-def stop(selection: Selection) -> Record:
+def stop(selection: Selection) -> Json:
     """Stop the Slurm jobs that may compute cells of the selection, and the launchers here.
 
     Checkpoints stay. A job or launcher that may compute other cells too stops as a whole.
@@ -280,7 +279,7 @@ def _end(owner: Owner) -> bool:
     return True
 
 
-def print_cancelled(record: Record) -> None:
+def print_cancelled(record: Json) -> None:
     """Print what was stopped."""
     jobs, launchers = len(record["jobs"]), len(record["launchers"])
     verb = "was" if jobs + launchers == 1 else "were"

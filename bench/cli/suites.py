@@ -18,6 +18,7 @@ from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, choices
 from bench.files.messages import tell
 from bench.papers.reader import load_paper
+from bench.record import Json
 from bench.results.store import State, Store
 from bench.suites.expand import expand
 from bench.suites.load import find_suite, known_suites, load_suite
@@ -27,8 +28,6 @@ from bench.suites.shipped import HERE, copy_suites, shipped_suites
 from bench.suites.suite import Suite
 from bench.suites.validate import check_suite
 from bench.text import counted, value_text
-
-Record = dict[str, Any]
 
 
 def suites(
@@ -82,7 +81,7 @@ def describe_suites(
     paper: str | None = None,
     dataset: str | None = None,
     scale: str | None = None,
-) -> list[Record]:
+) -> list[Json]:
     """Return the suites with their scales; one that cannot be read is told on standard error.
 
     Args:
@@ -122,7 +121,7 @@ def describe_suites(
     return records
 
 
-def describe_suite(workspace: Workspace, name: str, have: Sequence[Path] = ()) -> Record:
+def describe_suite(workspace: Workspace, name: str, have: Sequence[Path] = ()) -> Json:
     """Return all that a suite says of itself, with its scales' cells, data sets and axes.
 
     Args:
@@ -177,7 +176,7 @@ def check_data_set(workspace: Workspace, dataset: str) -> None:
         raise BenchError(f"--dataset {dataset}: no suite has it. {choices(dataset, sorted(known))}")
 
 
-def _record(suite: Suite) -> Record:
+def _record(suite: Suite) -> Json:
     return {
         "name": suite.name,
         "title": suite.title,
@@ -194,11 +193,11 @@ def _values(name: str, cells: Sequence[Cell]) -> list[Any]:
     return list(dict.fromkeys(cell.settings.get(name) for cell in cells))
 
 
-def _counts(scales: Record) -> str:
+def _counts(scales: Json) -> str:
     return ", ".join(f"{name} {v['done']}/{v['cells']}" for name, v in scales.items())
 
 
-def print_suites(records: Sequence[Record], workspace: Workspace) -> None:
+def print_suites(records: Sequence[Json], workspace: Workspace) -> None:
     """Print each suite's name with the cells done at each scale, its title, and their folder."""
     for record in records:
         print_line(f"{record['name']}: {_counts(record['scales'])}")
@@ -211,7 +210,7 @@ def print_suites(records: Sequence[Record], workspace: Workspace) -> None:
         print_line("These are bench's own; `bench init` copies them here, to edit them.")
 
 
-def print_suite(record: Record, workspace: Workspace) -> None:
+def print_suite(record: Json, workspace: Workspace) -> None:
     """Print all that a suite says of itself."""
     print_line(f"{record['name']}: {record['title']}")
     paper = f"{record['paper']}: {', '.join(record['artifacts']) or 'claims alone'}"

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,14 +16,13 @@ from bench.cli.run import check_data
 from bench.cli.selection import Selection, select
 from bench.errors import NothingMeasured
 from bench.launch.run import run_cells
+from bench.record import Json
 from bench.results.folder import CellFolder
 from bench.results.reader import Results
 from bench.results.store import Store
 from bench.text import counted, plain_text
 
 MOST_SHOWN = 40  # cells that are listed
-
-Record = dict[str, Any]
 
 
 def verify(
@@ -44,9 +43,7 @@ def verify(
     raise typer.Exit(not all(record["same"] for record in records))
 
 
-def recompute(
-    selection: Selection, data: Path, sample: int | None, jobs: int | None
-) -> list[Record]:
+def recompute(selection: Selection, data: Path, sample: int | None, jobs: int | None) -> list[Json]:
     """Compute done cells again in a temporary folder; return how each compares.
 
     Encoders that several cells share are trained anew. Nothing is written among the results.
@@ -84,14 +81,14 @@ def _drawn(cells: Sequence[Cell], sample: int | None) -> list[Cell]:
     return [cell for cell in cells if cell.id in ids]
 
 
-def _row(cell: Cell, error: str | None, kept: Results, again: Results) -> Record:
+def _row(cell: Cell, error: str | None, kept: Results, again: Results) -> Json:
     then = kept.find(cell)
     assert then is not None
     of_table = not CellFolder(kept.root / cell.experiment / cell.id).is_done
     return verified(cell, then, again.find(cell), of_table=of_table, error=error)
 
 
-def print_verified(records: Sequence[Record]) -> None:
+def print_verified(records: Sequence[Json]) -> None:
     """Print the cells that came out otherwise, by how much, and what else differs."""
     other = [record for record in records if not record["same"]]
     for record in other[:MOST_SHOWN]:
@@ -110,7 +107,7 @@ def print_verified(records: Sequence[Record]) -> None:
     print(f"{cells} computed again{note}: {same} identical to the bit")
 
 
-def _drift(record: Record) -> str:
+def _drift(record: Json) -> str:
     if record["error"]:
         return f"failed now: {record['error']}"
     parts = [*(["history"] if record["history"] else []), *record["arrays"]]

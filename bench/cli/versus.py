@@ -16,6 +16,7 @@ from bench.cli.terminal import print_line, print_rows
 from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, NothingMeasured, choices
 from bench.papers.reader import load_paper
+from bench.record import Json
 from bench.report.claim_words import number_words
 from bench.report.measured import shown_tables
 from bench.report.tables import Entry
@@ -29,7 +30,6 @@ from bench.text import counted, value_text
 
 MOST_NAMED = 3  # suites in a line
 
-Record = dict[str, Any]
 Name = Annotated[
     str,
     typer.Argument(
@@ -69,7 +69,7 @@ def compare_methods(
     scale: str | None = None,
     paper: str | None = None,
     metric: str | None = None,
-) -> list[Record]:
+) -> list[Json]:
     """Return a row for each suite, scale and metric that has finished cells of both.
 
     Args:
@@ -156,7 +156,7 @@ def _place_of_all_cells(
     return None
 
 
-def _row(suite: Suite, scale: str, shown: Lead, within: str | None) -> Record:
+def _row(suite: Suite, scale: str, shown: Lead, within: str | None) -> Json:
     difference = shown.difference
     return {
         "suite": suite.name,
@@ -221,7 +221,7 @@ def _nothing_measured(
     )
 
 
-def print_versus(first: str, second: str, records: Sequence[Record]) -> None:
+def print_versus(first: str, second: str, records: Sequence[Json]) -> None:
     """Print the differences, and in how many suites each side lies above the other.
 
     Args:
@@ -250,7 +250,7 @@ def print_versus(first: str, second: str, records: Sequence[Record]) -> None:
     print_line(_tally(first, second, records))
 
 
-def _tally(first: str, second: str, records: Sequence[Record]) -> str:
+def _tally(first: str, second: str, records: Sequence[Json]) -> str:
     """Return in how many rows each side is higher, of accuracies and of other metrics.
 
     Rows with other settings are left out, and those whose cells another row has too.
@@ -281,16 +281,16 @@ def _is_accuracy(metric: str) -> bool:
     return unit_of_metric(metric) == "points" or metric.startswith("ap_")
 
 
-def _place(record: Record) -> str:
+def _place(record: Json) -> str:
     return f"{record['suite']} at {record['scale']} ({record['protocol']})"
 
 
-def _decision(first: str, second: str, record: Record) -> str:
+def _decision(first: str, second: str, record: Json) -> str:
     text = {1: first, -1: second, 0: "undecided"}[record["sign"]]
     return f"{text}, with other settings" if record["unequal"] else text
 
 
-def _unequal_words(record: Record) -> str:
+def _unequal_words(record: Json) -> str:
     """Return which settings make the two sides of a row unequal."""
     pairs = "; ".join(
         f"{u['setting']} {_values_text(u['first'])} / {_values_text(u['second'])}"
@@ -303,7 +303,7 @@ def _values_text(values: Sequence[Any]) -> str:
     return ", ".join("none" if value is None else value_text(value) for value in values)
 
 
-def _difference_words(record: Record) -> str:
+def _difference_words(record: Json) -> str:
     unit = unit_of_metric(record["metric"])
     words = number_words(record["difference"], record["low"], record["high"])
     return f"{words} {unit}".strip()

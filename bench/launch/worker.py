@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -21,6 +20,7 @@ from bench.cells.groups import Stack
 from bench.errors import CellFailure, DiskFailure, Diverged
 from bench.experiments import EXPERIMENTS, Outcome
 from bench.files.atomic import raise_if_disk_failed
+from bench.record import Json
 from bench.results.attempts import all_attempts
 from bench.results.folder import CellFolder
 from bench.results.folders import Folders
@@ -39,8 +39,7 @@ KILLED = "its worker was killed {} times (memory?)"
 NO_MEMORY = ("DefaultCPUAllocator: can't allocate memory", "Storage size calculation overflowed")
 """What a RuntimeError of torch says where memory does not suffice."""
 
-Record = dict[str, Any]
-Compute = Callable[[Sequence[Cell], Folders], tuple[Sequence[Outcome], Record]]
+Compute = Callable[[Sequence[Cell], Folders], tuple[Sequence[Outcome], Json]]
 """Computes a stack; returns an outcome for each cell, and the provenance that they share."""
 Held = tuple[Cell, Claim]
 
@@ -208,7 +207,7 @@ def _compute_and_settle(
 
 def _compute(
     cells: Sequence[Cell], folders: Folders, *, device: str, sharing: int
-) -> tuple[Sequence[Outcome], Record]:
+) -> tuple[Sequence[Outcome], Json]:
     """Compute a stack in this process alone."""
     from bench.experimental.gpu_usage import Meter
     from bench.experiments.timing import Stopwatch  # loads torch
@@ -220,7 +219,7 @@ def _compute(
     return outcomes, provenance_of(device, spent, cells) | meter.record()
 
 
-def provenance_of(device: str, spent: Record, cells: Sequence[Cell]) -> Record:
+def provenance_of(device: str, spent: Json, cells: Sequence[Cell]) -> Json:
     """Return the provenance that the cells of a finished stack share.
 
     Args:
@@ -234,7 +233,7 @@ def provenance_of(device: str, spent: Record, cells: Sequence[Cell]) -> Record:
     }
 
 
-def settle(lease: Lease, claim: Claim, outcome: Outcome, provenance: Record) -> None:
+def settle(lease: Lease, claim: Claim, outcome: Outcome, provenance: Json) -> None:
     """Write the outcome of a cell and release its claim.
 
     Nothing is written if another process has taken over the claim.

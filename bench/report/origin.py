@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bench import __version__
+from bench.record import Json
 from bench.results.reader import Done
-
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ def origin_of(done: Done) -> Origin | None:
     )
 
 
-def _hardware(known: Record) -> str | None:
+def _hardware(known: Json) -> str | None:
     """Return the device that a cell was computed on: the GPU, else the processor."""
     device, processor = known.get("device"), known.get("machine.processor")
     return f"{processor} (CPU)" if device == "cpu" and processor else device

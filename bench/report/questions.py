@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from bench.analysis.verdicts import ClaimVerdict, worst
 from bench.errors import PublishedError
 from bench.files.yaml_file import load_yaml
-from bench.record import Record as Fixed
+from bench.record import Record
 from bench.report.claim_words import effect_words
 from bench.report.summary import Summary
 from bench.suites.suite import Suite
@@ -30,7 +30,7 @@ SMALLER = ("By less than the paper reports", "By less than the paper reports, on
 """Of a check that fails though the effect is there: it asks for more."""
 
 
-class Question(Fixed):
+class Question(Record):
     """What a reader wants to know, and where its answer stands."""
 
     question: str

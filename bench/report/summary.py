@@ -2,16 +2,14 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 from bench.analysis.claims import JudgedScale, by_claim, claim_row
 from bench.analysis.evidence import Evidence
 from bench.analysis.verdicts import ClaimVerdict, Verdict, kind_of_evidence
 from bench.analysis.verdicts import Evidence as Kind
+from bench.record import Json
 from bench.report.origin import Origin, origin_of
 from bench.report.scale_words import scale_words
-
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -32,8 +30,8 @@ class Summary:
     compared: frozenset[tuple[str, int]]  # artifact and row that a comparable value stands beside
     effects: dict[str, Counter[Verdict]]  # by artifact, of printed effects that were measured
     claims: dict[str, ClaimVerdict]
-    rows: dict[str, Record]  # by claim that was tested, of the check that decides
-    checks: list[Record]  # all that count and have an effect, as `bench claims --json` has them
+    rows: dict[str, Json]  # by claim that was tested, of the check that decides
+    checks: list[Json]  # all that count and have an effect, as `bench claims --json` has them
     origin: Origin | None  # None without a finished cell
 
     @property

@@ -7,8 +7,6 @@ from typing import Any
 from bench.errors import StoreError
 from bench.results.tables import Arrays, Tables
 
-Record = dict[str, float]
-
 
 def holds_tables(root: Path) -> bool:
     """Return whether a folder of results has exported tables in it."""
@@ -65,7 +63,7 @@ class Exported:
         """Return the fields of the cell with an id, empty if it is not there."""
         return self.tables[name][0].fields(name) if name in self.tables else {}
 
-    def history(self, name: str) -> list[Record]:
+    def history(self, name: str) -> list[dict[str, float]]:
         """Return the records of a cell, with the metrics that any of the tables has kept of it."""
         first, *others = (tables.history(name) for tables in self.tables[name])
         for records in others:

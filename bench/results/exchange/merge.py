@@ -10,12 +10,13 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from bench.cells import CELLS
 from bench.errors import StoreError
 from bench.files.atomic import copy_whole, read_json, sync_folder
 from bench.files.regular import sha256_of_file
+from bench.record import Json
 from bench.results.arrays import read_arrays
 from bench.results.attempts import Attempt
 from bench.results.digests import DIGESTS, ENCODER, EVALUATIONS, TRAINED
@@ -41,14 +42,12 @@ IMPORT = "import"  # on whose behalf the attempt was made
 POLL_S = 0.05  # while another process adds the same cell
 NO_CAUSES = ("attempt", "began", "peak_memory_gb", "wall_s")  # of other numbers, in provenance
 
-Record = dict[str, Any]
-
 
 class Source(Protocol):
     """Where entries come from."""
 
     path: Path
-    left_out: list[Record]
+    left_out: list[Json]
 
     def entries(self, trainings: set[str]) -> Generator[Entry, None, None]:
         """Yield cells, then the encoders of these trainings."""
@@ -59,7 +58,7 @@ class Archive:
     """A file that `bench export` wrote."""
 
     path: Path
-    left_out: list[Record] = field(default_factory=list)
+    left_out: list[Json] = field(default_factory=list)
 
     def entries(self, trainings: set[str]) -> Generator[Entry, None, None]:  # noqa: ARG002 - it has its own
         """Yield what is in it."""
@@ -72,7 +71,7 @@ class Folder:
 
     path: Path
     encoders: bool = False
-    left_out: list[Record] = field(default_factory=list)  # cells that this code does not have
+    left_out: list[Json] = field(default_factory=list)  # cells that this code does not have
 
     def entries(self, trainings: set[str]) -> Generator[Entry, None, None]:
         """Yield its finished cells and, if asked for, the encoders that they speak of.
@@ -102,9 +101,9 @@ class Merged:
     added: int = 0
     same: int = 0
     encoders: int = 0
-    left_out: list[Record] = field(default_factory=list)
-    conflicts: list[Record] = field(default_factory=list)
-    busy: list[Record] = field(default_factory=list)
+    left_out: list[Json] = field(default_factory=list)
+    conflicts: list[Json] = field(default_factory=list)
+    busy: list[Json] = field(default_factory=list)
 
 
 def merge(sources: Sequence[Source], store: Store, check_encoder: CheckEncoder) -> Merged:
@@ -193,7 +192,7 @@ def _add(checked: Checked, folder: CellFolder, attempt: Attempt) -> bool:
             attempt.end("done" if folder.is_done else "interrupted")
 
 
-def _compare(checked: Checked, folder: CellFolder) -> Record | None:
+def _compare(checked: Checked, folder: CellFolder) -> Json | None:
     """Return how the numbers here and there differ; None if they are the same."""
     here, there = folder.metrics() or {}, checked.metrics
     names = sorted(here.keys() | there.keys())
@@ -243,9 +242,9 @@ def _differing(here: Arrays, there: Arrays) -> list[str]:
     return sorted(name for name in here.keys() | there.keys() if not same(name))
 
 
-def _merge_evaluations(checked: Checked, folder: CellFolder) -> Record:
+def _merge_evaluations(checked: Checked, folder: CellFolder) -> Json:
     """Add the evaluations of the same encoder that are not here; return metrics that differ."""
-    values: Record = {}
+    values: Json = {}
     for name in checked.names:
         if not name.startswith(EVALUATIONS):
             continue
