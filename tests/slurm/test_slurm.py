@@ -177,6 +177,8 @@ def test_cancelled_jobs_stop_and_run_again_when_asked(
     record = on_slurm.call("cancel", "small", "--json").json
     assert len(record["jobs"]) == 1
     wait_for(lambda: not cluster.jobs(), what="for the jobs to end")
+    # Where Slurm killed the job, its workers live until they notice.
+    wait_for(lambda: not status(on_slurm)["running"], what="for the workers to end")
     found = status(on_slurm)
     assert (found["running"], found["queued"]) == (0, 0)
     assert found["missing"] > 0
