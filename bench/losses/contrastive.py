@@ -62,7 +62,8 @@ def infonce(
         margin: m, in the unit of the similarities; a tensor as for tau.
 
     Returns:
-        Loss of each query in nats, shape (..., N); the caller takes the mean.
+        Loss of each query in nats, shape (..., N), computed in float32 or wider; the caller takes
+        the mean.
 
     Raises:
         ValueError: tau is not above 0, or the shapes do not agree.
@@ -71,7 +72,8 @@ def infonce(
     # log(1 + e^x) of a difference: no cancellation, so that small losses keep their digits. Of
     # torch's functions for it only logsigmoid rounds alike at every place of a tensor (softplus
     # and logaddexp do not), which keeps a stacked cell's numbers free of its neighbours.
-    return -logsigmoid(-excess(pos_N, neg_NM, tau, margin))
+    x_N = excess(at_least_float32(pos_N), at_least_float32(neg_NM), tau, margin)
+    return -logsigmoid(-x_N)
 
 
 def dcl(pos_N: Tensor, neg_NM: Tensor, *, tau: float | Tensor) -> Tensor:

@@ -21,9 +21,8 @@ from typing import Literal, TypeVar, get_args
 import torch
 from torch import Tensor
 
-from bench.losses.contrastive import at_least_float32
-from bench.losses.matrices import matching, outputs
-from bench.losses.siamese import Form, Predictor, predictor
+from bench.losses.matrices import matching, of_one_type, outputs
+from bench.losses.siamese import Form, Predictor, lengths, predictor
 
 Positive = Literal["target", "predictor", "whitened"]
 Negative = Literal["softmax", "online", "target", "variance"]
@@ -115,7 +114,8 @@ def directpred_gradient(
     """Return (-W^T u2 + lambda G u1) / |W u1| with lambda = u1.W^T u2 / u1.G u1, shape (N, D).
 
     With `half_power` G = W^T W = F + 2 c F^(1/2) + c^2 I (Eq. 26, by Eq. 25), without F + c^2 I
-    (Eq. 27).
+    (Eq. 27). Where W u1 is 0 there is no gradient, as of `directpred`; where u1.G u1 is 0 there is
+    nothing to push away from and lambda is 0.
 
     Args:
         u1_ND: unit outputs of the online network, shape (N, D).
@@ -130,9 +130,9 @@ def directpred_gradient(
     d = u1_ND.shape[1]
     G_DD = h.W_DD.mT @ h.W_DD if half_power else h.F_DD + (h.shift**2).expand(d).diag()
     pull_ND, push_ND = u2_ND @ h.W_DD, u1_ND @ G_DD
-    factor_N1 = dots(u1_ND, pull_ND) / dots(u1_ND, push_ND)
-    length_N1: Tensor = (u1_ND @ h.W_DD.mT).norm(dim=-1, keepdim=True)
-    return (factor_N1 * push_ND - pull_ND) / length_N1
+    pushed_N1 = dots(u1_ND, push_ND)
+    factor_N1 = torch.where(pushed_N1 > 0, dots(u1_ND, pull_ND) / pushed_N1, 0.0)
+    return (factor_N1 * push_ND - pull_ND) / lengths(u1_ND @ h.W_DD.mT)
 
 
 def whitened(u1_ND: Tensor, u2_ND: Tensor, balance: float) -> Tensor:
@@ -171,9 +171,9 @@ def softmax_mean(
         tau: temperature > 0.
 
     Raises:
-        ValueError: no samples, tau is not above 0, or the shapes do not agree.
+        ValueError: no samples, tau is not above 0, or shapes or types do not agree.
     """
-    v_MD = at_least_float32(need(samples_MD, "samples_MD", "softmax"))
+    v_MD = of_one_type("samples", need(samples_MD, "samples_MD", "softmax"), u1_ND)
     if not tau > 0:
         raise ValueError(f"tau must be above 0, found {tau}")
     d = u1_ND.shape[1]

@@ -29,23 +29,41 @@ def outputs(online_ND: Tensor, target_ND: Tensor, *, least: int = 1) -> tuple[Te
         least: the smallest N that the loss is defined for.
 
     Raises:
-        ValueError: they are not of one shape (N >= least, D).
+        ValueError: they are not of one shape (N >= least, D), or one of them alone is float64.
     """
     if online_ND.shape != target_ND.shape or online_ND.ndim != 2 or len(online_ND) < least:
         raise ValueError(
             f"needs two equal shapes (N >= {least}, D), found {tuple(online_ND.shape)} and "
             f"{tuple(target_ND.shape)}"
         )
-    return at_least_float32(online_ND), at_least_float32(target_ND)
+    online_ND = at_least_float32(online_ND)
+    return online_ND, of_one_type("targets", target_ND, online_ND)
 
 
 def matching(correlation_DD: Tensor, x_ND: Tensor) -> Tensor:
     """Return F in float32 or wider.
 
     Raises:
-        ValueError: it is not of shape (D, D) for features (N, D).
+        ValueError: it is not of shape (D, D) for features (N, D), or F or x alone is float64.
     """
     d = x_ND.shape[1]
     if correlation_DD.shape != (d, d):
         raise ValueError(f"needs F of shape {(d, d)}, found {tuple(correlation_DD.shape)}")
-    return at_least_float32(correlation_DD)
+    return of_one_type("F", correlation_DD, x_ND)
+
+
+def of_one_type(name: str, y: Tensor, x: Tensor) -> Tensor:
+    """Return `y` in float32 or wider.
+
+    Args:
+        name: what `y` is called in the message.
+        y: a matrix to be multiplied with `x`.
+        x: outputs.
+
+    Raises:
+        ValueError: one of `x` and `y` is float64 and the other is not.
+    """
+    wide = at_least_float32(y)
+    if wide.dtype != at_least_float32(x).dtype:
+        raise ValueError(f"{name} must be {x.dtype} as the outputs, found {y.dtype}")
+    return wide

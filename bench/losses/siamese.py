@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize, relu
+from torch.nn.functional import relu
 
 from bench.losses.contrastive import at_least_float32
 from bench.losses.matrices import matching, off_diagonal_squares, outputs, product
@@ -145,6 +145,8 @@ def directpred(
 ) -> Tensor:
     """Return -cos(W_h u1, u2) (Eq. 22); its gradient at a constant W_h is Eq. 24.
 
+    The loss and its gradient are 0 where W_h u1 is 0, which has no direction (eps 0 alone).
+
     Args:
         online_ND: unit outputs u1, shape (N, D).
         target_ND: unit targets u2, shape (N, D).
@@ -158,7 +160,14 @@ def directpred(
     """
     online_ND, target_ND = outputs(online_ND, target_ND)
     W_DD = predictor_matrix(matching(correlation_DD, online_ND), eps=eps, form=form)
-    return cosine_distance(normalize(product(online_ND, W_DD.mT), dim=-1), target_ND)
+    mapped_ND = product(online_ND, W_DD.mT)
+    return cosine_distance(mapped_ND / lengths(mapped_ND), target_ND)
+
+
+def lengths(x_ND: Tensor) -> Tensor:
+    """Return the length of each row, shape (N, 1); infinite for 0, so that 0 over it is 0."""
+    length_N1: Tensor = x_ND.norm(dim=-1, keepdim=True)
+    return length_N1.where(length_N1 != 0, torch.inf)
 
 
 def barlow_twins(online_ND: Tensor, target_ND: Tensor, *, balance: float) -> Tensor:

@@ -141,6 +141,18 @@ def test_finite_at_small_tau(dtype: torch.dtype) -> None:
     )
 
 
+def test_narrow_similarities_are_computed_wide() -> None:
+    generator = torch.Generator().manual_seed(0)
+    pos = torch.rand(8, generator=generator).bfloat16().requires_grad_()
+    neg = (torch.rand(8, 4096, generator=generator) * 2 - 1).bfloat16()
+    loss, wide = infonce(pos, neg, tau=0.01), infonce(pos.double(), neg.double(), tau=0.01)
+    assert loss.dtype == torch.float32
+    assert_close(loss.double(), wide, rtol=1e-5, atol=1e-5)
+    (found,) = torch.autograd.grad(loss.sum(), pos)
+    (expected,) = torch.autograd.grad(wide.sum(), pos)
+    assert_close(found, expected)
+
+
 def test_no_gradient_reaches_a_masked_entry() -> None:
     sim = torch.randn(4, 4, dtype=torch.float64, requires_grad=True)
     _, neg = in_batch(sim)

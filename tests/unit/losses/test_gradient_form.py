@@ -208,6 +208,22 @@ def test_row_d_with_a_constant_factor(form: Form) -> None:
     assert_close(gradient(value.sum(), u1), expected.detach())
 
 
+def test_an_output_without_a_predicted_direction_has_no_gradient() -> None:
+    """Two outputs in the null space of F with eps 0: W_h maps them to 0."""
+    F, u2 = torch.diag(torch.tensor([1.0, 0.0])), torch.tensor([[0.6, 0.8], [0.6, 0.8]])
+    u1 = torch.tensor([[0.0, 1.0], [0.8, 0.6]], requires_grad=True)
+    known: dict[str, Any] = {"correlation_DD": F, "eps": 0.0}
+    loss = directpred(u1, u2, **known, form="printed")
+    assert_close(loss, torch.tensor([0.0, -0.6]))
+    expected = torch.zeros(2, 2)  # the direction of the second output is (1, 0) whatever it is
+    assert_close(gradient(loss.sum(), u1), expected)
+    for half in (True, False):
+        row = gradient_form(u1, u2, **DYNAMIC, **known, form="printed", half_power=half)
+        assert_close(gradient(row.sum(), u1), expected)
+    released = gradient_form(u1, u2, **DYNAMIC, **known, form="released", half_power=False)
+    assert bool(gradient(released.sum(), u1).isfinite().all())
+
+
 def test_row_f_is_barlow_twins_gradient_and_g_has_no_a() -> None:
     """Eq. 32, whose second term is row g's; rows h and j differ from g in norm and in view."""
     v1, v2 = whitened_views()
@@ -292,7 +308,15 @@ MISTAKES = {
     "tau must be above 0, found 0.0": lacking("a", tau=0.0),
     "balance must be above 0 for negative variance, found 0.0": lacking("i", balance=0.0),
     "needs F of shape (4, 4), found (3, 3)": lacking("e", correlation_DD=torch.eye(3)),
-    "needs samples of shape (M >= 1, 4), found (0, 4)": lacking("a", samples_MD=torch.zeros(0, 4)),
+    "needs samples of shape (M >= 1, 4), found (0, 4)": lacking(
+        "a", samples_MD=torch.zeros(0, 4, dtype=torch.float64)
+    ),
+    "F must be torch.float64 as the outputs, found torch.float32": lacking(
+        "e", correlation_DD=torch.eye(4)
+    ),
+    "samples must be torch.float64 as the outputs, found torch.float32": lacking(
+        "a", samples_MD=torch.zeros(6, 4)
+    ),
     "needs allowed of shape (3, 6) and type torch.bool, found (3, 5) and torch.bool":
         lacking("b", allowed_NM=torch.ones(3, 5, dtype=torch.bool)),
     "needs allowed of shape (3, 6) and type torch.bool, found (3, 6) and torch.float32":

@@ -231,6 +231,12 @@ MISTAKES: dict[str, Callable[[], Any]] = {
     "needs F of shape (2, 2), found (3, 3)": lambda: unigrad(
         X, X, correlation_DD=torch.eye(3), balance=1.0
     ),
+    "F must be torch.float32 as the outputs, found torch.float64": lambda: unigrad(
+        X, X, correlation_DD=EYE.double(), balance=1.0
+    ),
+    "targets must be torch.float64 as the outputs, found torch.bfloat16": lambda: barlow_twins(
+        X.double(), X.bfloat16(), balance=1.0
+    ),
     "needs features of shapes (N, D) with one D, found []": lambda: correlation(),
     "needs features of shapes (N, D) with one D, found [(3, 2), (2, 3)]": lambda: correlation(
         X, X.T
