@@ -4,8 +4,7 @@ from bench.cells.baseline import Baseline
 from bench.cells.cell import Cell
 from bench.cells.detection import Detection
 from bench.cells.finetune import FineTune
-from bench.cells.network_size import NetworkSize
-from bench.cells.pretrain import Pretrain
+from bench.cells.pretrain import TSNE, NetworkSize, Pretrain
 from bench.cells.supervised import Supervised
 from bench.cells.toys import (
     GaussianMI,
@@ -15,7 +14,6 @@ from bench.cells.toys import (
     Spirals,
     VinceGaussian,
 )
-from bench.cells.tsne import TSNE
 
 CELLS: dict[str, type[Cell]] = {
     "gaussian-mi": GaussianMI,

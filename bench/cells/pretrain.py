@@ -1,17 +1,18 @@
-"""Cells with an encoder: `pretrain`, and what the cells of other experiments share with it.
+"""Cells with an encoder: `pretrain`, and those that share, train on, map or count it.
 
 `method` is a label, the name of the preset whose settings a suite took over, and enters no id.
 """
 
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, PositiveInt, model_validator
 
 from bench.cells.axes import (
     EVALUATIONS,
     LABELS,
     Coordinates,
+    Encoder,
     metrics_asked,
     metrics_of,
 )
@@ -266,3 +267,63 @@ class TransferCell(EncoderCell):
         """The experiment, its version, and the settings that `pretrain` does not have."""
         shared = EncoderCell.model_fields.keys() - {"experiment", "version"}
         return self.model_dump(mode="json", exclude=set(shared))
+
+
+NEIGHBOURS = 3  # times the perplexity: images that the map looks at around one
+
+
+class TSNE(EncoderCell):
+    """A map of an encoder of `pretrain`, which it shares with the cells of that experiment.
+
+    Every setting of `pretrain` means the same; of the evaluations only `features` matters here.
+    """
+
+    experiment: Literal["tsne"]
+    version: Literal[1] = 1
+    images: PositiveInt = 2000
+    """Test images that are mapped, drawn at random; all, where there are fewer."""
+    perplexity: Annotated[float, Field(ge=1)] = 30.0
+    """How many neighbours an image is close to."""
+
+    metrics: ClassVar[tuple[str, ...]] = ("kl_divergence",)
+
+    @model_validator(mode="after")
+    def _has_neighbours(self) -> Self:
+        if self.images <= NEIGHBOURS * self.perplexity:
+            raise ValueError(
+                f"images {self.images}: needs more than {NEIGHBOURS} times the perplexity, "
+                f"{self.perplexity:g}"
+            )
+        return self
+
+
+NETWORK = (*Encoder.model_fields, "image_size", "colour")
+
+
+class NetworkSize(EncoderCell):
+    """A count for a method of `pretrain`; of its settings those of the network alone matter."""
+
+    experiment: Literal["network-size"]
+    version: Literal[1] = 1
+    counted: Literal["backbone", "with-projector", "with-predictor"] = "with-projector"
+    """Which layers are counted: to the features, to the outputs, or to the predictions."""
+
+    metrics: ClassVar[tuple[str, ...]] = ("params_m",)
+    exact: ClassVar[frozenset[str]] = frozenset({"params_m"})
+
+    @cached_property
+    def id(self) -> str:
+        """16 hex digits over the network, the seed and what is counted."""
+        fields = self.model_dump(mode="json")
+        names = ("experiment", "version", "seed", "counted", *NETWORK)
+        return identity({name: fields[name] for name in names})
+
+    @property
+    def training_id(self) -> str | None:
+        """Nothing is trained."""
+        return None
+
+    @property
+    def looks_at(self) -> str | None:
+        """No image."""
+        return None

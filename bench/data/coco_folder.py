@@ -1,6 +1,7 @@
-"""A folder in COCO format: its annotations, checked record by record, and its images on disk.
+"""Data sets with boxes by name: the drawn shapes, or a folder in COCO format.
 
-It has never read COCO itself: the tests write small folders in its format.
+A folder's annotations are checked record by record. It has never read COCO itself: the tests write
+small folders in its format.
 """
 
 import json
@@ -13,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from bench.cells.datasets import SHAPES
 from bench.data.boxed import BoxedPart, BoxedSet, Pixels
 from bench.data.coco_layout import PartFiles, part_files
 from bench.data.decode import read_image
 from bench.data.images import fingerprint_of
+from bench.data.shapes import draw_shapes
 from bench.errors import DataTorn
 
 Entry = dict[str, Any]
@@ -165,3 +168,20 @@ def _pixels(folder: Path, images: list[Entry], row: int) -> Pixels:
         told = f"{image['width']} x {image['height']}"
         raise DataTorn(f"{path}: has {width} x {height} pixels, its annotations say {told}")
     return pixels
+
+
+def load_boxed(name: str, root: Path, *, with_masks: bool) -> BoxedSet:
+    """Return a data set with boxes: the shapes, or a folder below `root` in COCO format.
+
+    Args:
+        name: of the data set.
+        root: the folder of data sets.
+        with_masks: whether every object needs a mask.
+
+    Raises:
+        DataMissing: it is not there.
+        DataTorn: an annotation is not as COCO writes it, or an image is missing.
+    """
+    if name == SHAPES:
+        return draw_shapes()
+    return load_coco_folder(name, root, with_masks=with_masks)

@@ -1,4 +1,4 @@
-"""Images in memory: the records that hold them, their statistics, and the embedded digits.
+"""Images in memory: records, statistics, the way to a device, and the embedded digits.
 
 Axes: n images, 3 channels, H rows, W columns.
 """
@@ -47,6 +47,16 @@ class Images:
     train: Split
     test: Split
     unlabeled: Split | None = None
+
+
+def sent(numbers: Tensor, device: torch.device) -> Tensor:
+    """Return the numbers on a device; a GPU reads them from pinned memory while the host goes on.
+
+    What is on the device already stays as it is.
+    """
+    if device.type == "cuda" and numbers.device.type == "cpu":
+        numbers = numbers.pin_memory()
+    return numbers.to(device, non_blocking=True)
 
 
 def fingerprint_of(parts: Iterable[bytes]) -> str:

@@ -1,16 +1,143 @@
-"""CIFAR-10, CIFAR-100 and STL-10 as torchvision reads, checks and downloads them."""
+"""CIFAR-10, CIFAR-100 and STL-10 as torchvision reads and checks them, and their downloads.
 
+An archive is fetched from its address, with progress: checked, and whole or not there at all.
+"""
+
+import hashlib
+import http.client
+import os
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import numpy as np
 import torch
 
 from bench.cells.datasets import IMAGE_SETS
-from bench.data.download import Archive, fetch
 from bench.data.images import Images, Split, fingerprint_of
 from bench.errors import DataError, DataTorn
 from bench.files.messages import tell
+
+TIMEOUT_S = 30.0  # without a byte
+PIECE_BYTES = 2**18
+LINE_EVERY_S, TERMINAL_EVERY_S = 10.0, 0.5
+MB = 10**6
+AGENT = {"User-Agent": "contrastive-bench"}
+
+
+class Archive(NamedTuple):
+    """One file that a data set comes in."""
+
+    name: str  # of the data set
+    url: str
+    path: Path  # where it belongs
+    md5: str
+
+    @property
+    def by_hand(self) -> str:
+        """What to do where there is no network."""
+        return (
+            f"By hand: put {self.url} (MD5 {self.md5}) into {self.path.parent} as "
+            f"{self.path.name} and run 'bench datasets --get {self.name}' again, which checks and "
+            "unpacks it"
+        )
+
+
+def fetch(archive: Archive) -> None:
+    """Have an archive where it belongs: one that is there and whole is taken as it is.
+
+    The address and the progress are reported on standard error.
+
+    Raises:
+        DataError: the network or the disk fails, or what came is not what was published; the line
+            says how to place the archive by hand.
+    """
+    path = archive.path
+    if path.is_file():
+        if md5_of(path) == archive.md5:
+            tell(f"{archive.name}: found {path}, its MD5 is right")
+            return
+        tell(f"{archive.name}: {path} has another MD5 than {archive.md5}; it is fetched again")
+    tell(
+        f"{archive.name}: fetching {archive.url} to {path} "
+        f"(given up after {TIMEOUT_S:g} s without a byte)"
+    )
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        digest = _receive(archive, partial)
+        if digest != archive.md5:
+            raise DataError(
+                f"{archive.name}: what {archive.url} gave has MD5 {digest}, not {archive.md5}. "
+                f"{archive.by_hand}."
+            )
+        os.replace(partial, path)
+    except (OSError, http.client.HTTPException, ValueError) as fault:
+        if isinstance(fault, HTTPError):
+            fault.close()
+        why = " ".join(str(fault).split()) or type(fault).__name__
+        raise DataError(f"{archive.name}: download failed ({why}). {archive.by_hand}.") from fault
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def md5_of(path: Path) -> str:
+    """Return the MD5 of a file, which the data sets' authors publish."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+
+def _receive(archive: Archive, partial: Path) -> str:
+    """Write what the address gives to a file; return its MD5."""
+    digest = hashlib.md5(usedforsecurity=False)
+    request = Request(archive.url, headers=AGENT)
+    with urlopen(request, timeout=TIMEOUT_S) as answer, partial.open("wb") as file:
+        length = answer.headers.get("Content-Length", "")
+        total = int(length) if length.isdecimal() else None
+        for piece in _with_progress(_pieces(answer), archive.name, total):
+            digest.update(piece)
+            file.write(piece)
+        size = file.tell()
+    if total is not None and size < total:
+        raise OSError(f"the connection ended after {size} of {total} bytes")
+    return digest.hexdigest()
+
+
+def _pieces(answer: Any) -> Iterator[bytes]:
+    while piece := answer.read(PIECE_BYTES):
+        yield piece
+
+
+def _with_progress(pieces: Iterator[bytes], name: str, total: int | None) -> Iterator[bytes]:
+    """Yield the pieces; tell how far it is, in place on a terminal and as lines elsewhere."""
+    live = sys.stderr.isatty()
+    every = TERMINAL_EVERY_S if live else LINE_EVERY_S
+    began = last = time.monotonic()
+    size = 0
+    for piece in pieces:
+        yield piece
+        size += len(piece)
+        now = time.monotonic()
+        if now - last >= every:
+            last = now
+            _tell_progress(name, size, total, now - began, live=live)
+    _tell_progress(name, size, total, time.monotonic() - began, live=live)
+    if live:
+        print(file=sys.stderr)
+
+
+def _tell_progress(name: str, size: int, total: int | None, after_s: float, *, live: bool) -> None:
+    of = "" if total is None else f" of {total / MB:.1f}"
+    rate = size / MB / max(after_s, 1e-3)
+    line = f"{name}: {size / MB:.1f}{of} MB, {rate:.1f} MB/s"
+    if live:
+        print(f"\r{line:<60}", end="", file=sys.stderr, flush=True)
+    else:
+        tell(line)
 
 
 def load_torchvision(name: str, root: Path) -> Images:

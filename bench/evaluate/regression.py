@@ -4,7 +4,9 @@ Shapes: S draws of n training images each, D dimensions, C classes, F = D + 1 wi
 """
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
@@ -136,3 +138,26 @@ def _dot(a: Tensor, b: Tensor) -> Tensor:
     """Return the inner product of each draw's part, shape (S,)."""
     product_S: Tensor = torch.linalg.vecdot(a.flatten(1), b.flatten(1))
     return product_S
+
+
+Array = np.ndarray[Any, Any]
+
+
+def logistic_top1(train_x: Array, train_y: Array, test_x: Array, test_y: Array) -> float:
+    """Return the accuracy in percent on the test part of a classifier fitted on the other.
+
+    Features are standardised by the training part; scikit-learn's default penalty (C = 1).
+
+    Args:
+        train_x: features, (n, D).
+        train_y: labels, (n,).
+        test_x: features, (m, D).
+        test_y: labels, (m,).
+    """
+    from sklearn.linear_model import LogisticRegression  # slow to import, and needed by a toy only
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    model.fit(train_x, train_y)
+    return float(100 * model.score(test_x, test_y))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.cells.detection import MASK, Detection
-from bench.data.load_boxed import load_boxed
+from bench.data.coco_folder import load_boxed
 from bench.experimental import ALONE, Ranks
 from bench.experiments import pretrain
 from bench.experiments.outcome import Clock, Outcome, Result, Spent

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from bench.cells.toys import GaussianMI
-from bench.data.gaussians import correlate, correlation_for, normal_pairs
 from bench.data.streams import Purpose, stream
+from bench.data.toys import correlate, correlation_for, normal_pairs
 from bench.experiments.outcome import Outcome, Result
 from bench.losses import eqco_margin, in_batch, infonce, infonce_gradient_in_batch, mi_lower_bound
 from bench.networks.stacked import StackedMLP

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from torch import nn
 
-from bench.cells.network_size import NetworkSize
+from bench.cells.pretrain import NetworkSize
 from bench.experiments.outcome import Clock, Outcome, Result, Spent
 from bench.methods.online_network import Online
 from bench.results.folder import CellFolder

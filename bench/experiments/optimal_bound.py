@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from bench.cells.toys import OptimalBound
-from bench.data.gaussians import correlate, correlation_for, log_density_ratio, normal_pairs
 from bench.data.streams import Purpose, stream
+from bench.data.toys import correlate, correlation_for, log_density_ratio, normal_pairs
 from bench.experiments.outcome import Outcome, Result
 from bench.results.folder import CellFolder
 

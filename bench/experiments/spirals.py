@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from bench.cells.toys import Spirals
-from bench.data.spirals import two_spirals
 from bench.data.streams import Purpose, stream
-from bench.evaluate.logistic import logistic_top1
+from bench.data.toys import two_spirals
+from bench.evaluate.regression import logistic_top1
 from bench.experiments.outcome import Outcome, Result
 from bench.losses import infonce
 from bench.networks.stacked import StackedMLP

@@ -1,15 +1,19 @@
-"""The test images' features of a trained encoder, as points in a plane."""
+"""The test images' features of a trained encoder, as points in a plane.
+
+The map is t-SNE (van der Maaten and Hinton 2008), by scikit-learn.
+"""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from sklearn import manifold
 from torch import nn
 
-from bench.cells.tsne import TSNE
+from bench.cells.pretrain import TSNE
 from bench.data.streams import Purpose, stream
 from bench.errors import DataFailure
 from bench.evaluate.features import extract
-from bench.evaluate.tsne import tsne
 from bench.experimental import ALONE, Ranks
 from bench.experiments.encoder_folder import TrainedFolder, encoder_of
 from bench.experiments.evaluations import Evaluator
@@ -19,8 +23,29 @@ from bench.methods.online_network import Online
 from bench.results.folders import Folders
 from bench.train.sources import Source
 
-__all__ = ["probe", "run"]
+__all__ = ["probe", "run", "tsne"]
+Array = np.ndarray[Any, Any]
 SEEDS = 2**31
+
+
+def tsne(x_mD: Array, *, perplexity: float, seed: int) -> tuple[Array, float]:
+    """Return points in a plane, shape (m, 2), float32, and the divergence that is left, in nats.
+
+    Near points have near features; distances and sizes of groups mean nothing.
+
+    Args:
+        x_mD: features, shape (m, D).
+        perplexity: how many neighbours a point is close to; below m.
+        seed: of the draws that the first two principal components do not decide.
+
+    Raises:
+        ValueError: the perplexity is not below the number of points.
+    """
+    if perplexity >= len(x_mD):
+        raise ValueError(f"perplexity {perplexity:g}: needs more points, found {len(x_mD)}")
+    method = manifold.TSNE(perplexity=perplexity, init="pca", random_state=seed)
+    points = method.fit_transform(np.asarray(x_mD, dtype=np.float32))
+    return np.asarray(points, dtype=np.float32), float(method.kl_divergence_)
 
 
 def run(

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from bench.cells.toys import VinceGaussian
-from bench.data.gaussians import vince_mi, vince_pairs
 from bench.data.streams import Purpose, stream
+from bench.data.toys import vince_mi, vince_pairs
 from bench.experiments.outcome import Outcome, Result
 from bench.losses import infonce, mi_lower_bound
 from bench.networks.stacked import StackedMLP

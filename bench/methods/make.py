@@ -21,7 +21,7 @@ from bench.methods.objectives import make_objective
 from bench.methods.online_network import Online
 from bench.methods.sample_sets import Previous
 from bench.methods.targets import Momentum, Shared, StopGradient, Target
-from bench.networks.towers import Towers
+from bench.networks.encoder import Towers
 
 
 def make_method(cell: Pretrain, online: Online, images: int) -> Method:

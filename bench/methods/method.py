@@ -26,7 +26,7 @@ from bench.methods.objectives import Objective, Pair
 from bench.methods.online_network import Online, Projected
 from bench.methods.sample_sets import Previous, Samples, of_batch, of_queue
 from bench.methods.targets import Momentum, Target
-from bench.networks.towers import split_channels
+from bench.networks.encoder import split_channels
 
 KEPT = 1000  # the part of a draw that says which keys are remembered; parts below it are directions
 GLOBAL = 2  # views whose outputs are keys; what comes after them are queries alone

@@ -10,12 +10,10 @@ from bench.cells.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
 from bench.experimental import ALONE, Ranks
 from bench.methods.witness import make_witness
-from bench.networks.alexnet import SmallAlexNet
-from bench.networks.encoder import make_encoder
+from bench.networks.encoder import CHANNELS, SideBySide, SmallAlexNet, Towers, make_encoder
 from bench.networks.heads import Head, make_head
 from bench.networks.ranked_norm import spread_norms
 from bench.networks.resnet import ResNet
-from bench.networks.towers import CHANNELS, SideBySide, Towers
 
 
 class Projected(NamedTuple):

@@ -1,15 +1,74 @@
-"""Encoders by name, and the first values of any network, from one explicit generator."""
+"""Encoders by name, two side by side, and the first values of any network.
+
+All values come from one explicit generator. Shapes: B images, H and W pixels.
+"""
 
 import math
+from collections import OrderedDict
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import get_args
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from bench.cells.architectures import SMALL_ALEXNET, Stem, architecture
-from bench.networks.alexnet import INIT_STD, SmallAlexNet
+from bench.cells.architectures import (
+    ALEXNET_POOLED,
+    SMALL_ALEXNET,
+    Stem,
+    alexnet_channels,
+    alexnet_size,
+    alexnet_units,
+    architecture,
+)
+from bench.networks.batchnorm import batch_norm_1d, batch_norm_2d
 from bench.networks.resnet import BasicBlock, Bottleneck, ResNet
+
+ALEXNET_STD = 0.02  # of every weight of the small AlexNet
+
+
+class SmallAlexNet(nn.Sequential):
+    """The small AlexNet of Wang and Isola's code for STL-10 (arXiv:2005.10242).
+
+    Five 3x3 convolutions, three of them pooled, and two full layers, fc6 and fc7.
+    Takes images of shape (B, in_channels, S, S) to features of shape (B, `feature_dim`), fc7's.
+    Each layer is followed by batch norm and ReLU and has no bias.
+    """
+
+    def __init__(
+        self, *, width: int, image_size: int, bn_groups: int, in_channels: int = 3
+    ) -> None:
+        """Build the layers; their weights get values from `initialise`.
+
+        Args:
+            width: 64 is the published; all channels and the 4096 of fc6 and fc7 are in proportion.
+            image_size: S, at least 15 pixels; 64 in the published.
+            bn_groups: parts of the batch with statistics of their own.
+            in_channels: of the images.
+        """
+        channels = alexnet_channels(width)
+        layers = OrderedDict[str, nn.Module]()
+        for i, (before, after) in enumerate(pairwise((in_channels, *channels)), start=1):
+            # On meta, where making a layer draws nothing from the global generator.
+            layers[f"conv{i}"] = nn.Conv2d(before, after, 3, padding=1, bias=False, device="meta")
+            layers[f"bn{i}"] = batch_norm_2d(after, bn_groups)
+            layers[f"relu{i}"] = nn.ReLU(inplace=True)
+            if i in ALEXNET_POOLED:
+                layers[f"pool{i}"] = nn.MaxPool2d(3, 2)
+        layers["flatten"] = nn.Flatten()
+        units, flat = alexnet_units(width), channels[-1] * alexnet_size(image_size) ** 2
+        for i, before in ((6, flat), (7, units)):
+            layers[f"fc{i}"] = nn.Linear(before, units, bias=False, device="meta")
+            layers[f"bn{i}"] = batch_norm_1d(units, bn_groups)
+            layers[f"relu{i}"] = nn.ReLU(inplace=True)
+        super().__init__(layers)
+        self.feature_dim = units
+
+    def probed_layers(self) -> dict[str, nn.Parameter]:
+        """Return the weights of the last two convolutions, by name."""
+        return {name: self.get_parameter(f"{name}.weight") for name in ("conv4", "conv5")}
+
 
 FloatArray = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
@@ -57,7 +116,7 @@ def make_encoder(  # noqa: PLR0913  # what makes a network, by name
         alexnet = SmallAlexNet(
             width=width, image_size=image_size, bn_groups=bn_groups, in_channels=in_channels
         )
-        initialise(alexnet, generator, std=INIT_STD)
+        initialise(alexnet, generator, std=ALEXNET_STD)
         return alexnet
     encoder = ResNet(
         architecture(arch), stem=stem, width=width, bn_groups=bn_groups, in_channels=in_channels
@@ -112,3 +171,47 @@ def initialise(
 
 def _parameter(drawn: FloatArray, scale: float) -> nn.Parameter:
     return nn.Parameter(torch.from_numpy(drawn * np.float32(scale)))
+
+
+CHANNELS = (1, 2)  # of L and of ab
+
+
+class Towers(nn.Module):
+    """Two encoders; of a Lab image (B, 3, H, W) their features side by side (B, feature_dim)."""
+
+    def __init__(self, towers: Sequence[ResNet | SmallAlexNet]) -> None:
+        """Take the encoders of L and of ab."""
+        super().__init__()
+        self.towers = nn.ModuleList(towers)
+        self.dims = tuple(tower.feature_dim for tower in towers)
+        self.feature_dim = sum(self.dims)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return the features of both."""
+        parts = zip(self.towers, split_channels(images), strict=True)
+        return torch.cat([tower(part) for tower, part in parts], dim=1)
+
+    def probed_layers(self) -> dict[str, nn.Parameter]:
+        """Return the first tower's; see `ResNet.probed_layers`."""
+        first = self.towers[0]
+        assert isinstance(first, ResNet | SmallAlexNet)
+        return first.probed_layers()
+
+
+class SideBySide(nn.Module):
+    """A head a tower, for features side by side."""
+
+    def __init__(self, heads: Sequence[nn.Module], dims: Sequence[int]) -> None:
+        """Take the heads, and how many features belong to each."""
+        super().__init__()
+        self.heads, self.dims = nn.ModuleList(heads), list(dims)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return the outputs of all heads side by side."""
+        parts = zip(self.heads, features.split(self.dims, dim=1), strict=True)
+        return torch.cat([head(part) for head, part in parts], dim=1)
+
+
+def split_channels(images: Tensor) -> list[Tensor]:
+    """Return L (B, 1, H, W) and ab (B, 2, H, W) of Lab images."""
+    return list(images.split(CHANNELS, dim=1))

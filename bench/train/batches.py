@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.data.sending import sent
+from bench.data.images import sent
 from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix, draw_cutmix
 from bench.train.sources import EVERY, Rows, Source

@@ -25,8 +25,7 @@ from bench.evaluate.plateau import Plateau
 from bench.methods.online_network import Online
 from bench.networks.detector import Detector, make_detector, torch_seeded
 from bench.networks.resnet import ResNet
-from bench.train.optimisers import make_optimiser
-from bench.train.schedules import learning_rate
+from bench.train.optimisers import learning_rate, make_optimiser
 from bench.train.sources import Rows
 from bench.train.supervised import EpochMeans
 from bench.train.trainable import FiniteLosses

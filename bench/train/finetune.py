@@ -25,8 +25,7 @@ from bench.losses.classification import cross_entropy
 from bench.methods.online_network import Online
 from bench.networks.encoder import initialise
 from bench.train.batches import Batches
-from bench.train.optimisers import make_optimiser
-from bench.train.schedules import learning_rate
+from bench.train.optimisers import learning_rate, make_optimiser
 from bench.train.sources import EVERY, Draw, Part, Rows, Source
 from bench.train.supervised import EpochMeans
 from bench.train.trainable import FiniteLosses

@@ -23,9 +23,8 @@ from bench.results.folder import CellFolder
 from bench.signals import end_if_stopped, listening
 from bench.train.batches import Batches
 from bench.train.checkpoints import Checkpoint, divergence, load_checkpoint, save_checkpoint
-from bench.train.optimisers import optimiser_of
+from bench.train.optimisers import momentum_at, optimiser_of, rate_of
 from bench.train.probes import Probes
-from bench.train.schedules import momentum_at, rate_of
 from bench.train.sources import Source
 from bench.train.trainable import FiniteLosses, Trainable
 

@@ -17,14 +17,12 @@ from bench.cells.datasets import Triple, streams
 from bench.cells.pretrain import Pretrain
 from bench.cells.supervised import Supervised
 from bench.cells.view_recipes import Warp
-from bench.data.held_out import with_files_held_out, with_held_out
-from bench.data.images import Images, Split
-from bench.data.load import load_images
-from bench.data.sending import sent
+from bench.data.images import Images, Split, sent
+from bench.data.load import load_images, with_files_held_out, with_held_out
 from bench.data.streaming import CropStream, ImageFiles, centre_crops, load_files
 from bench.data.streams import Purpose, stream
 from bench.data.views import ViewParameters, Views, crop_box, make_views, resized, scaled_lab
-from bench.data.warps import warped
+from bench.data.views.views import warped
 from bench.environment import cores
 from bench.errors import DataFailure
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from bench.cells.supervised import Supervised
-from bench.data.noise import with_noise
+from bench.data.labelled import with_noise
 from bench.data.streams import Purpose, stream
 from bench.errors import DataFailure
 from bench.evaluate.features import accuracy, extract
@@ -26,8 +26,7 @@ from bench.losses.classification import (
 from bench.losses.probes import q_b
 from bench.networks.encoder import initialise, make_encoder
 from bench.train.batches import Batches
-from bench.train.optimisers import optimiser_of
-from bench.train.schedules import rate_of
+from bench.train.optimisers import optimiser_of, rate_of
 from bench.train.sources import Source
 from bench.train.trainable import FiniteLosses
 

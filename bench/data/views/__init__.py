@@ -1,11 +1,10 @@
 """Random views of a batch of images: batched tensor code with parameters of each sample's own."""
 
 from bench.cells.view_recipes import view_names
-from bench.data.views.crops import crop_box
+from bench.data.views.colour import lab_to_rgb, rgb_to_lab, scaled_lab
 from bench.data.views.cutmix import CutMix, cutmix, draw_cutmix
 from bench.data.views.geometry import resized
-from bench.data.views.lab import lab_to_rgb, rgb_to_lab, scaled_lab
-from bench.data.views.parameters import ViewParameters
+from bench.data.views.parameters import ViewParameters, crop_box
 from bench.data.views.views import Views, make_views
 
 __all__ = [

@@ -10,17 +10,18 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from bench.data.sending import sent
+from bench.data.images import sent
 from bench.data.views.colour import (
     jitter_,
     jitter_all,
+    keep_colour,
+    keep_light,
     luma,
     plan_jitter,
     plan_jitter_all,
     solarize,
 )
 from bench.data.views.geometry import blur, resized_crops, shifted, warp
-from bench.data.views.lab import keep_colour, keep_light
 from bench.data.views.parameters import ViewParameters
 
 

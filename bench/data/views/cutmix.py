@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.data.sending import sent
+from bench.data.images import sent
 
 
 class CutMix(NamedTuple):

@@ -5,9 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from bench.data.gaussians import correlate, correlation_for, normal_pairs, vince_mi, vince_pairs
-from bench.data.spirals import RADIUS, two_spirals
 from bench.data.streams import Purpose, stream
+from bench.data.toys import (
+    RADIUS,
+    correlate,
+    correlation_for,
+    normal_pairs,
+    two_spirals,
+    vince_mi,
+    vince_pairs,
+)
 from bench.papers.reader import load_paper
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bench.data import download as downloads
+from bench.data import torchvision_sets as downloads
 from bench.data.load import download
 from bench.errors import DataError
 

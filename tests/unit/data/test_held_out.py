@@ -7,8 +7,8 @@ import torch
 
 from bench.cells.datasets import size_of
 from bench.data.folders import Files
-from bench.data.held_out import with_files_held_out, with_held_out
 from bench.data.images import load_digits
+from bench.data.load import with_files_held_out, with_held_out
 from bench.data.streaming import ImageFiles
 from bench.train.sources import open_source
 from tests.fakes.cells import small_cell

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.data.noise import LabelNoise, with_noise
+from bench.data.labelled import LabelNoise, with_noise
 
 LABELS = torch.arange(10).repeat(2000)
 

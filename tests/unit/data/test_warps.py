@@ -5,7 +5,7 @@ from torch.testing import assert_close
 
 from bench.cells.view_recipes import WARPS, Warp
 from bench.data.images import load_digits
-from bench.data.warps import warped
+from bench.data.views.views import warped
 from bench.evaluate.features import Features
 from bench.evaluate.knn import knn_top1
 

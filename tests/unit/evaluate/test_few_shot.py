@@ -10,7 +10,7 @@ from bench.evaluate import few_shot as module
 from bench.evaluate.features import Features
 from bench.evaluate.few_shot import few_shot
 from bench.evaluate.knn import knn_top1
-from bench.evaluate.logistic import logistic_top1
+from bench.evaluate.regression import logistic_top1
 
 
 def digits(a_class: int | None = None) -> Features:

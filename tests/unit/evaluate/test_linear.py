@@ -19,7 +19,7 @@ from bench.evaluate.linear import (
     hold_out,
     linear_top1,
 )
-from bench.evaluate.logistic import logistic_top1
+from bench.evaluate.regression import logistic_top1
 from tests.fakes.features import CLASSES, DIM, Factory, clouds, train
 
 

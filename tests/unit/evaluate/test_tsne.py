@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bench.evaluate.tsne import tsne
+from bench.experiments.tsne import tsne
 
 RNG = np.random.default_rng(0)
 GROUPS = np.arange(90) % 3

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from bench.cells.toys import GradientNorm, OptimalBound
-from bench.data.gaussians import correlate, correlation_for, log_density_ratio, normal_pairs
+from bench.data.toys import correlate, correlation_for, log_density_ratio, normal_pairs
 from bench.experiments import Result, gradient_norm, optimal_bound
 
 

@@ -6,7 +6,7 @@ import torch
 
 from bench.cells.toys import Spirals, VinceGaussian
 from bench.data.streams import Purpose
-from bench.evaluate.logistic import logistic_top1
+from bench.evaluate.regression import logistic_top1
 from bench.experiments import spirals, vince_gaussian
 from bench.experiments.vince_gaussian import nearest
 from bench.networks.stacked import StackedMLP

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from bench.cells.pretrain import EncoderCell, Pretrain
-from bench.cells.tsne import TSNE
+from bench.cells.pretrain import TSNE, EncoderCell, Pretrain
 from bench.errors import DataFailure
 from bench.experiments import EXPERIMENTS, Outcome, Result
 from bench.experiments.encoder_folder import TrainedFolder

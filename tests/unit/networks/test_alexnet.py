@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bench.networks.alexnet import SmallAlexNet
-from bench.networks.encoder import make_encoder
+from bench.networks.encoder import SmallAlexNet, make_encoder
 from tests.fakes.cells import small_cell, training_of
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bench.cells.learning_rate import scaled_lr
-from bench.train.schedules import learning_rate, momentum_at
+from bench.train.optimisers import learning_rate, momentum_at
 
 
 def rate(step: int, **change: Any) -> float:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from bench.data.views.lab import (
+from bench.data.views.colour import (
     keep_colour,
     keep_light,
     lab_to_rgb,

@@ -15,8 +15,7 @@ from torch import Tensor
 from torchvision.transforms import RandomResizedCrop
 
 from bench.data.views import ViewParameters, crop_box, make_views, view_names
-from bench.data.views.crops import WHOLE, draw_crop_numbers
-from bench.data.views.parameters import Affine
+from bench.data.views.parameters import WHOLE, Affine, draw_crop_numbers
 from bench.papers.reader import load_paper
 from tests.fakes.torchvision_views import views_named
 
