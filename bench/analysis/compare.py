@@ -20,10 +20,8 @@ from bench.papers.reader import Paper, PublishedValue, Statement
 from bench.papers.tolerances import Tolerance, tolerance_of
 from bench.record import Json
 from bench.results.reader import Done
-from bench.suites.agreement import agrees
-from bench.suites.facts import facts
 from bench.suites.printed_rows import is_spoken_of, wanted_settings
-from bench.suites.protocol import differences, stated_of, stated_settings
+from bench.suites.protocol import Departure, departures, stated_settings
 from bench.suites.suite import Comparison, Layout, Suite
 
 LARGE = 1 / 3  # of half the interval: a standard error that is not left out
@@ -122,11 +120,11 @@ class Pairing(NamedTuple):
     stated: list[Statement]
 
     @property
-    def differences(self) -> list[str]:
+    def departures(self) -> list[Departure]:
         """In what the cells depart from the published protocol."""
         if not self.cells:
             return []
-        return differences(self.cells[0], self.stated, self.comparison.metric)
+        return departures(self.cells[0], self.stated, self.comparison.metric)
 
 
 def pairings(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Iterator[Pairing]:
@@ -190,7 +188,7 @@ def _compared(
         if interval and comparison.over is None:
             error = _test_error(interval, cells[0].step_of(comparison.metric))
     of = (value.paper, comparison.artifact, comparison.metric, comparison.over)
-    allowed, faults = tolerance_of(*of, gain=gain), pair.differences
+    allowed, faults = tolerance_of(*of, gain=gain), [d.text for d in pair.departures]
     verdict, why = judge_value(
         value.value,
         allowed.of(value.std, value.value) + value.half_unit,
@@ -344,38 +342,3 @@ def _reduction(comparison: Comparison) -> str:
         over = ", ".join(f"{k} {'not used' if v is None else v}" for k, v in gain.items())
         return f"gain over {over} of"
     return f"standard deviation over {comparison.std_over} of" if comparison.std_over else ""
-
-
-def departures_of_scale(suite: Suite, cells: Sequence[Cell], paper: Paper) -> list[str]:
-    """Return each departure from what the paper states, once.
-
-    Of the cells that published values are compared with; of an artifact without such a cell, a
-    figure for instance, those of the cell with the fewest. An artifact on data that no cell has is
-    left out where cells have the data of another.
-    """
-    texts, with_cells = set[str](), set[str]()
-    for pair in pairings(suite, cells, paper):
-        of = ", ".join(f"{k} {v}" for k, v in pair.reading.items() if v is not None)
-        texts |= {f"{of}: {text}" if of else text for text in pair.differences}
-        with_cells |= {pair.comparison.artifact} if pair.cells else set()
-    stated = {
-        name: stated_settings(suite, paper, paper.artifact(name)) for name in suite.reproduces
-    }
-    has_data = {name: _has_data(cells, statements) for name, statements in stated.items()}
-    left_out = {
-        name for name, has in has_data.items() if has is False and True in has_data.values()
-    }
-    for name in stated.keys() - with_cells - left_out if cells else ():
-        fewest = min((differences(cell, stated[name]) for cell in cells), key=len)
-        texts |= set(fewest)
-    return sorted(texts)
-
-
-def _has_data(cells: Sequence[Cell], statements: Sequence[Statement]) -> bool | None:
-    """Return whether any cell has the data set that is stated of it; None: none is stated."""
-    pairs = []
-    for cell in cells:
-        known = facts(cell)
-        if name := stated_of(known, statements).get("dataset"):
-            pairs.append((known.get("dataset"), name))
-    return any(agrees(mine, name) for mine, name in pairs) if pairs else None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from bench.analysis.claims import Judged, judge_claims
-from bench.analysis.compare import Compared, compare, departures_of_scale
+from bench.analysis.compare import Compared, compare
 from bench.analysis.compared_effects import (
     ComparedEffect,
     OtherEffect,
@@ -13,6 +13,7 @@ from bench.analysis.compared_effects import (
     on_other_data,
     same_data,
 )
+from bench.analysis.deviations import deviations_of_scale
 from bench.analysis.room import Rooms
 from bench.cells.baseline import Baseline, baselines_among, without_baselines
 from bench.cells.cell import Cell
@@ -34,6 +35,7 @@ class Evidence:
     baselines: list[Baseline]  # of the scale, finished or not
     finished_baselines: Done
     rooms: Rooms  # what room accuracies have, from the finished baselines
+    paper_cells: Sequence[Cell] = ()  # of the scale `paper`, if the suite has it
 
     @cached_property
     def compared(self) -> list[Compared]:
@@ -76,12 +78,19 @@ class Evidence:
         return self.suite.scales[self.scale].protocol == "published"
 
     @property
-    def departures(self) -> list[str]:
-        """In what the cells depart from what the paper states."""
-        return departures_of_scale(self.suite, self.cells, self.paper)
+    def deviations(self) -> list[str]:
+        """In what the cells deviate from the paper, those settings first that may matter most."""
+        return deviations_of_scale(self.suite, self.cells, self.paper_cells, self.paper)
 
 
-def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: Results) -> Evidence:
+def gather(
+    suite: Suite,
+    scale: str,
+    cells: list[Cell],
+    paper: Paper,
+    results: Results,
+    paper_cells: Sequence[Cell] = (),
+) -> Evidence:
     """Read the finished cells; baselines are no part of what is judged.
 
     Args:
@@ -90,6 +99,7 @@ def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: R
         cells: those of the suite at the scale.
         paper: the suite's.
         results: where finished cells are looked up.
+        paper_cells: of the scale `paper`, from which deviations are told.
     """
     suite, non_baselines = with_stand_ins(suite, scale), without_baselines(cells)
     baselines = baselines_among(cells)
@@ -103,6 +113,7 @@ def gather(suite: Suite, scale: str, cells: list[Cell], paper: Paper, results: R
         baselines=baselines,
         finished_baselines=finished,
         rooms=Rooms(suite.scales[scale].baselines, finished),
+        paper_cells=paper_cells,
     )
 
 

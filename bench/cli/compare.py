@@ -166,8 +166,8 @@ def _print_values(evidence: Evidence) -> None:
     for note in covered_lines(evidence.compared):
         print_line(note)
     print_doubts(evidence.done)
-    if departures := evidence.departures:
-        print_line(f"departs from the published protocol: {'; '.join(departures)}")
+    if deviations := evidence.deviations:
+        print_line(f"deviates from the paper: {'; '.join(deviations)}")
 
 
 def _has_measured(table: Table) -> bool:

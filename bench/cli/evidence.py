@@ -24,6 +24,7 @@ def evidence_of(selection: Selection) -> Evidence:
         selection.cells,
         selection.paper,
         results_of(selection),
+        selection.paper_cells,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bench.analysis.compare import departures_of_scale
+from bench.analysis.deviations import deviations_of_scale
 from bench.analysis.needed_cells import Sets, needed_by_claims, needed_by_printed
 from bench.cells.baseline import settings_apart, without_baselines
 from bench.cells.cell import Cell, impossible, too_much
@@ -33,6 +33,7 @@ from bench.estimate.predict import Prediction, predict
 from bench.files.messages import tell, warn
 from bench.record import Json
 from bench.results.store import OVER, CellState, State
+from bench.suites.recipe import recipes_of, view_texts
 from bench.text import ONE_SEED, counted
 
 MOST_WARNINGS = 3  # in the line of them
@@ -101,7 +102,11 @@ def describe_plan(
         "missing": sum(state.state not in OVER for state in states),
         "failed": sum(state.state == State.FAILED for state in states),
         "predicted": prediction.record(),
-        "departures": _departures(selection),
+        "recipes": recipes_of(selection.cells),
+        "views": view_texts(selection.cells),
+        "deviations": deviations_of_scale(
+            selection.suite, selection.cells, selection.paper_cells, selection.paper
+        ),
     }
     if limit_hours is not None:
         record["limited"] = _limited([selection], prediction, limit_hours)
@@ -207,13 +212,6 @@ def _check_limit(hours: float | None) -> None:
         raise BenchError(
             f"--limit-gpu-hours {hours:g}: expected a positive number of hours, such as 1.5"
         )
-
-
-def _departures(selection: Selection) -> list[str]:
-    """Return what keeps values of a published scale from being compared."""
-    if selection.changes or selection.suite.scales[selection.scale].protocol != "published":
-        return []
-    return departures_of_scale(selection.suite, selection.cells, selection.paper)
 
 
 def _refuse_impossible(selection: Selection) -> None:

@@ -9,6 +9,7 @@ from bench.cli.terminal import listed, print_line, print_rows
 from bench.launch.progress import duration
 from bench.record import Json
 from bench.report.tables import Entry
+from bench.suites.recipe import recipe_text
 from bench.text import counted, value_text
 
 MOST_SHOWN = 12  # cells that are listed one by one
@@ -30,6 +31,7 @@ def print_plan(record: Json) -> None:
             for c in cells
         ]
         print_rows("", ["id", "state", *names], rows)
+    _print_recipes(record)
     _print_kinds(record["predicted"])
     if all(cell["state"] == "done" for cell in cells):
         print(f"All {counted(len(cells), 'cell')} are finished; nothing to run.")
@@ -39,10 +41,20 @@ def print_plan(record: Json) -> None:
             f"{counted(len(cells), 'cell')}, {record['missing']} to run{_failed_text(record)}. "
             f"{total}".rstrip()
         )
-    if record["departures"]:
-        print(f"Departs from the published protocol: {'; '.join(record['departures'])}")
     if "limited" in record:
         print_limited(record["limited"], file=sys.stdout)
+
+
+def _print_recipes(record: Json) -> None:
+    """Print how the cells are trained, and in what this deviates from the paper."""
+    for recipe in record["recipes"]:
+        print_line(f"recipe: {recipe_text(recipe)}", indent="  ")
+    for line in record["views"]:
+        print_line(line, indent="  ")
+    if record["deviations"]:
+        print("Deviations from the paper, those first that may matter most:")
+        for deviation in record["deviations"]:
+            print_line(deviation, indent="  ")
 
 
 def _values_of(name: str, cells: Sequence[Json]) -> list[str]:

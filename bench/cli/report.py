@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from bench.analysis.deviations import PAPER
 from bench.cli.options import AsJson, Scale, answer, check_folder
 from bench.cli.selection import check_scale_known, select, select_scales
 from bench.cli.workspace import Workspace
@@ -95,9 +96,11 @@ def write_reports(
                 raise
             tell(f"left out: {error}")
             continue
+        of_paper = next((s.cells for s in selections if s.scale == PAPER), [])
         scales += [
-            ScaleOfSuite(s.suite, s.scale, s.cells, s.paper, has_results(s.cells, results))
+            ScaleOfSuite(s.suite, s.scale, s.cells, s.paper, done, of_paper)
             for s in selections
+            for done in [has_results(s.cells, results)]
             if names or scale in (None, s.scale)
         ]
     site = Site(to, results, scales, formats)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from bench.analysis.deviations import PAPER
 from bench.cells.cell import Cell
 from bench.cells.detection import Detection
 from bench.cells.finetune import FineTune
@@ -54,6 +55,11 @@ class Selection:
     def store(self) -> Store:
         """The results folder."""
         return Store(self.results, have=self.have)
+
+    @cached_property
+    def paper_cells(self) -> list[Cell]:
+        """The cells of the suite's scale `paper`; none if it has no such scale."""
+        return expand(self.suite, PAPER, self.path) if PAPER in self.suite.scales else []
 
     @property
     def title(self) -> str:

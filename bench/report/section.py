@@ -80,7 +80,7 @@ class SectionFacts:
     missing_rooms: str | None  # what of them is not computed yet
     not_learned: list[str]  # sides of checks, with the numbers
     tolerances: list[str]
-    differences: list[str]  # from the published protocol
+    deviations: list[str]  # from the paper, those first that may matter most
     doubts: list[str]  # why numbers that are marked mean nothing
     judged: list[tuple[Claim, ClaimVerdict, list[Judged]]]
     figures: list[Figure]  # that can be drawn
@@ -149,7 +149,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         missing_rooms=missing_baselines(evidence),
         not_learned=not_learned(evidence),
         tolerances=tolerance_notes([row for row in compared if row.comparable and row.measured]),
-        differences=evidence.departures,
+        deviations=evidence.deviations,
         doubts=doubt_lines(evidence.done),
         judged=by_claim(evidence.judged),
         figures=figures,

@@ -41,6 +41,7 @@ class ScaleOfSuite:
     cells: list[Cell]
     paper: Paper
     has_results: bool  # of its own: many suites share baselines
+    paper_cells: Sequence[Cell] = ()  # of the suite's scale `paper`
 
     @property
     def folder(self) -> str:
@@ -189,7 +190,7 @@ def _judged(task: _Task, results: Results) -> _Judged:
 
 def _judged_and_drawn(task: _Task, results: Results) -> _Judged:
     of = task.of
-    evidence = gather(of.suite, of.scale, of.cells, of.paper, results)
+    evidence = gather(of.suite, of.scale, of.cells, of.paper, results, of.paper_cells)
     facts: SectionFacts | None = None
     pages: list[Path] = []
     if task.draws or task.needs_facts:

@@ -20,10 +20,19 @@ _OF_EVALUATIONS = {"linear": "linear", "knn_": "knn"}
 
 
 class Departure(NamedTuple):
-    """A stated setting that a cell does not have as stated."""
+    """A stated setting that cells do not have as stated."""
 
-    text: str
+    name: str
+    mine: list[str]  # the values of cells; none where they have no such setting
+    stated: str
     impossible: bool  # no cell can have it as stated
+
+    @property
+    def text(self) -> str:
+        """The departure in words."""
+        if not self.mine:
+            return f"{self.name} {self.stated} is published, no cell has this setting"
+        return f"{self.name} {', '.join(self.mine)}, published {self.stated}"
 
 
 def stated_settings(suite: Suite, paper: Paper, artifact: Artifact) -> list[Statement]:
@@ -78,26 +87,13 @@ def departures(
         if value is None or name in remarks or not _is_concerned(name, metric, known):
             continue
         if name not in known:
-            text = f"{name} {stated_text(value)} is published, no cell has this setting"
-            result.append(Departure(text, impossible=True))
+            result.append(Departure(name, [], stated_text(value), impossible=True))
         elif not agrees(known[name], value):
             joined_by = ", " if isinstance(known[name], tuple) else " or "
-            text = f"{name} {stated_text(known[name])}, published {stated_text(value, joined_by)}"
-            result.append(Departure(text, impossible=not _is_allowed(cell, name, value)))
+            mine, stated = [stated_text(known[name])], stated_text(value, joined_by)
+            impossible = not _is_allowed(cell, name, value)
+            result.append(Departure(name, mine, stated, impossible))
     return result
-
-
-def differences(
-    cell: Cell, statements: Sequence[Statement], metric: str | None = None
-) -> list[str]:
-    """Return the texts of a cell's departures.
-
-    Args:
-        cell: the cell.
-        statements: what the paper states.
-        metric: the metric that is compared; None: any.
-    """
-    return [departure.text for departure in departures(cell, statements, metric)]
 
 
 def check_scale(suite: Suite, scale: str, cells: Sequence[Cell], paper: Paper) -> None:

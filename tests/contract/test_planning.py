@@ -9,7 +9,7 @@ import pytest
 from bench.cells.toys import GaussianMI
 from bench.experiments import EXPERIMENTS, Outcome
 from tests.fakes.paths import SUITES
-from tests.fakes.suites import CLASSIFIER, DIGITS, SUITE, SuiteData, changed
+from tests.fakes.suites import CLASSIFIER, DIGITS, REMOVED, SUITE, SuiteData, changed
 from tests.fakes.workspace import Workspace
 
 PROBED = changed(SUITE, {"grid.mi_true": [2], "seeds": [0, 1, 2]})
@@ -185,28 +185,29 @@ def test_negatives_that_repeat_are_warned_of(workspace: Workspace) -> None:
     assert json.loads(answer.out)["missing"] == 2
 
 
-def test_a_published_scale_names_its_departures(workspace: Workspace) -> None:
+def test_what_no_cell_has_as_published_is_told_at_every_scale(workspace: Workspace) -> None:
     """Neighbours are to be sought in the memory bank; no cell does it."""
     name = "mutual-information-figure-5"
     workspace.suite((SUITES / f"{name}.yaml").read_text(), name)
     told = "knn_against training-images, published memory-bank"
-    plan = workspace.call("plan", name, "--scale", "paper")
-    (line,) = [line for line in plan.out.splitlines() if line.startswith("Departs from")]
-    assert line.startswith("Departs from the published protocol: ")
-    assert told in line
-    assert told in workspace.call("plan", name, "--scale", "paper", "--json").json["departures"]
-    smoke = workspace.call("plan", name, "--scale", "smoke")
-    assert "Departs from" not in smoke.out
+    for scale in ("paper", "smoke"):
+        plan = workspace.call("plan", name, "--scale", scale)
+        deviations = plan.out.split("Deviations from the paper, those first that may matter most:")
+        assert f"  {told}" in deviations[1].splitlines()
+        record = workspace.call("plan", name, "--scale", scale, "--json").json
+        assert told in record["deviations"]
+    assert "dataset digits instead of cifar10" in record["deviations"][0]
 
 
-@pytest.mark.parametrize(("protocol", "seeds", "told"), [
-    ("published", [0], True), ("published", [0, 1, 2], False), ("reduced", [0], False),
-])  # fmt: skip
-def test_a_published_scale_of_one_seed_is_warned_of(
-    protocol: str, seeds: list[int], told: bool, workspace: Workspace
+def test_a_plan_prints_each_recipe_with_its_learning_rate_after_scaling(
+    workspace: Workspace,
 ) -> None:
-    changes = {"scales.tiny.protocol": protocol, "seeds": seeds}
-    workspace.suite(changed(CLASSIFIER, changes), "classifier")
-    answer = workspace.call("plan", "classifier")
-    line = "bench: warning: one seed decides nothing: a difference of two single runs may be the "
-    assert (f"{line}seeds' alone\n" in answer.err) == told
+    by_rule = {"fixed.lr": REMOVED, "fixed.base_lr": 0.8, "fixed.lr_scaling": "linear"}
+    workspace.suite(
+        changed(DIGITS, by_rule | {"grid.tau": [0.1, 0.2], "fixed.batch_size": 32}), "digits"
+    )
+    lines = " ".join(workspace.call("plan", "digits").out.split())
+    of = "learning rate 0.1, cosine, weight decay 0.0001, epochs 3, batch size 32, tau"
+    for tau in ("0.1", "0.2"):
+        assert f"recipe: moco-v2, sgd, {of} {tau}, 8 pixels, views affine (2 cells)" in lines
+    assert "views affine: affine 1; count 2" in lines

@@ -31,6 +31,6 @@ def test_it_is_regenerated_from_the_tables(page: Path, results: Results) -> None
     """The page as a whole; figures have tests of their own."""
     name, scale = page.parent.parent.name, page.parent.name
     chosen = select(Workspace(ROOT / "suites", REFERENCE, ROOT), name, scale=scale)
-    evidence = gather(chosen.suite, scale, chosen.cells, chosen.paper, results)
+    evidence = gather(chosen.suite, scale, chosen.cells, chosen.paper, results, chosen.paper_cells)
     text, _ = page_text("suite.md.j2", facts=section_facts(evidence, []))
     assert text == page.read_text()

@@ -15,7 +15,7 @@ from bench.papers.reader import load_paper
 from bench.results.reader import Finished
 from bench.suites.expand import expand
 from bench.suites.load import load_suite, suite_paths
-from bench.suites.protocol import check_scale, differences, stated_settings
+from bench.suites.protocol import check_scale, departures, stated_settings
 from bench.suites.validate import check_suite
 from tests.fakes.cells import small_cell
 from tests.fakes.comparisons import compared, printed_value
@@ -101,13 +101,13 @@ def test_another_protocol_is_not_comparable_and_says_why() -> None:
     paper = load_paper("eqco")
     (cell, *_) = expand(suite, "smoke", path)
     stated = stated_settings(suite, paper, paper.artifact("table-9"))
-    assert differences(cell, stated) == [
+    assert [d.text for d in departures(cell, stated)] == [
         "hidden_units 32, published 256",
         "steps 50, published 5000",
         "eval_repeats 5, published 1000",
     ]
     (published, *_) = expand(suite, "paper", path)
-    assert differences(published, stated) == []
+    assert departures(published, stated) == []
 
 
 def test_axes_that_a_row_leaves_open_are_readings() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.analysis.compare import departures_of_scale
+from bench.analysis.deviations import departures_of_scale
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.cells.pretrain import Pretrain

@@ -1,0 +1,48 @@
+"""How cells are trained, in a few words: what `bench plan` prints of them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from bench.cells.baseline import without_baselines
+from bench.cells.cell import Cell
+from bench.suites.agreement import stated_text
+from bench.suites.facts import facts
+from bench.text import counted, value_text
+
+RECIPE = {
+    "method": "{}", "optimizer": "{}", "lr": "learning rate {}", "lr_schedule": "{}",
+    "lr_drop_epochs": "drops at epochs {}", "warmup_epochs": "warm-up epochs {}",
+    "weight_decay": "weight decay {}", "epochs": "epochs {}", "steps": "steps {}",
+    "batch_size": "batch size {}", "tau": "tau {}", "image_size": "{} pixels", "views": "views {}",
+}  # fmt: skip
+"""Settings of a recipe, the learning rate after scaling, each with its words."""
+TRAINED_BY = "optimizer"  # cells without it train nothing
+
+Recipe = dict[str, Any]
+
+
+def recipes_of(cells: Sequence[Cell]) -> list[Recipe]:
+    """Return each distinct recipe of cells that train something, with the number of its cells."""
+    trained = [c.settings for c in without_baselines(cells) if c.settings.get(TRAINED_BY)]
+    found = [tuple((name, known.get(name)) for name in RECIPE) for known in trained]
+    return [{"settings": dict(recipe), "cells": n} for recipe, n in Counter(found).items()]
+
+
+def recipe_text(recipe: Recipe) -> str:
+    """Return a recipe in words; what it does not have is left out."""
+    used = {name: v for name, v in recipe["settings"].items() if v not in (None, 0)}
+    words = [RECIPE[name].format(value_text(value)) for name, value in used.items()]
+    return f"{', '.join(words)} ({counted(recipe['cells'], 'cell')})"
+
+
+def view_texts(cells: Sequence[Cell]) -> list[str]:
+    """Return the augmentations of cells, each set once, without those that are never applied."""
+    lines = {}
+    for cell in without_baselines(cells):
+        known = facts(cell)
+        parts = {k.removeprefix("views."): v for k, v in known.items() if k.startswith("views.")}
+        texts = [f"{name} {stated_text(value)}" for name, value in parts.items() if value]
+        if texts:
+            lines[f"views {known['views']}: {'; '.join(texts)}"] = True
+    return list(lines)
