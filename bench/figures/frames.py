@@ -1,6 +1,7 @@
 """Finished cells as the table that a figure draws: which cells, lines and panels."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -129,6 +130,24 @@ def has_points(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
         for line in _lines(figure, cells)
         for row in _measured_rows(figure, figure, line, done, Rooms())
     )
+
+
+def compares(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
+    """Return whether finished cells of a history have two lines in a panel, if any cells have."""
+    if figure.draw != "history" or not figure.by:
+        return True
+    within = chosen_by(figure, cells)
+
+    def most(found: Iterable[Cell]) -> int:
+        lines = {
+            tuple(tuple(_of(cell, k) for k in names) for names in names_of)
+            for cell in found
+            if within(cell)
+        }
+        return max(Counter(panel for panel, _ in lines).values(), default=0)
+
+    names_of = figure.panel_names, figure.line_names
+    return most(cells) < 2 or most(cell for cell, _ in done) > 1
 
 
 @dataclass(frozen=True)

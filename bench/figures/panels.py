@@ -24,6 +24,7 @@ from bench.figures.curves import (
     ordered,
 )
 from bench.figures.frames import (
+    compares,
     has_points,
     line_column,
     measured,
@@ -105,6 +106,8 @@ def draw_figure(
 def can_be_drawn(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
     """Whether the results hold what the figure needs.
 
+    A history of one line, where its cells have several to compare, shows nothing of the comparison.
+
     Args:
         figure: what the suite asks for.
         cells: all cells of the selection.
@@ -112,7 +115,7 @@ def can_be_drawn(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
     """
     if not figure.has_axes:
         return has_arrays(figure, cells, done)
-    return has_points(figure, cells, done)
+    return compares(figure, cells, done) and has_points(figure, cells, done)
 
 
 def save(canvas: Canvas, stem: Path, formats: Sequence[str] = ("svg", "png")) -> list[Path]:

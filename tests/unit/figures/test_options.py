@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as Canvas
 from bench.cells.cell import Cell
 from bench.figures.frames import chosen_by
 from bench.figures.layout import place_ticks, widen
-from bench.figures.panels import draw_figure
+from bench.figures.panels import can_be_drawn, draw_figure
 from bench.figures.style import styles
 from bench.papers.reader import load_paper
 from bench.results.reader import Finished
@@ -336,3 +336,16 @@ def test_a_history_of_few_steps_has_ticks_at_them() -> None:
     assert labels([1.0]) == ["1"]
     assert labels([1.0, 2.0, 5.0]) == ["1", "2", "5"]
     assert all(float(text).is_integer() for text in labels([float(e) for e in range(1, 21)]))
+
+
+def test_a_history_of_one_line_of_several_is_not_drawn() -> None:
+    """One view set alone shows nothing of what the figure compares."""
+    path = path_of("mutual-information-figure-5")
+    cells, _ = results_of(path, "smoke")
+    (figure,) = load_suite(path).figures
+    kept = Finished({}, {}, lambda: [{"epoch": e, "knn_top1": 50.0} for e in (1, 2)])
+    done = [(cell, kept) for cell in cells if cell.settings["method"] == "ir"]
+    assert len({cell.settings["views"] for cell, _ in done}) > 1
+    assert not can_be_drawn(figure, cells, done[:1])
+    assert can_be_drawn(figure, cells, done)
+    assert can_be_drawn(figure, [cells[0]], done[:1])  # nothing more was to be compared
