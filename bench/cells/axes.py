@@ -320,10 +320,17 @@ class Evaluation(Accuracies):
 
     features: Literal["backbone", "projector"] = "backbone"
     """The layer that is evaluated: the backbone, or the projector before normalisation."""
+    knn_features: Literal["backbone", "projector"] | None = later()
+    """The layer that kNN looks at; null: that of `features`."""
     linear_once: bool = later(False)
     """Each image is shown as it is, whatever the protocol shows: features are computed once."""
     weights_K: PositiveInt | None = later()
     """Negatives of the weights r_+ of two draws."""
+
+    @property
+    def knn_layer(self) -> str:
+        """The layer that kNN looks at."""
+        return self.knn_features or self.features
 
 
 class Coordinates(Evaluation, Optimisation, Objective, Comparison, Encoder, DataAndViews):
@@ -369,7 +376,7 @@ class EvaluationKind(NamedTuple):
 
 _ACCURACIES = {
     "knn": EvaluationKind(
-        ("features", "knn_k", "knn_tau", "knn_metric"), ("knn_top1", "knn_top5")
+        ("features", "knn_features", "knn_k", "knn_tau", "knn_metric"), ("knn_top1", "knn_top5")
     ),
     "linear": EvaluationKind(("features", "linear"), ("linear_top1", "linear_top5"), ("linear",)),
     "few-shot": EvaluationKind(

@@ -78,7 +78,8 @@ class Baseline(Accuracies, PlainImages, Cell):
 
     metrics: ClassVar[tuple[str, ...]] = metrics_of(EVALUATED)
     sizes: ClassVar[tuple[str, ...]] = ("baseline", "arch", "stem", "width", "image_size")
-    features: ClassVar[Literal["backbone"]] = "backbone"  # evaluations ask for it
+    features: ClassVar[Literal["backbone"]] = "backbone"  # evaluations ask for these
+    knn_layer: ClassVar[Literal["backbone"]] = "backbone"
 
     @model_validator(mode="before")
     @classmethod

@@ -181,7 +181,9 @@ class Pretrain(EncoderCell):
 
     def evaluation(self, name: str) -> dict[str, Any]:
         """Return the protocol of an evaluation, written out."""
-        record = {field: getattr(self, field) for field in EVALUATIONS[name].settings}
+        fields = EVALUATIONS[name].settings
+        used = [f for f in fields if f != "knn_features" or self.knn_features]  # it came later
+        record = {field: getattr(self, field) for field in used}
         if name.endswith("linear"):
             record |= {"protocol": self._linear_record()}
         return record | (warp_record(self.test_warp) if name.startswith("warped") else {})
@@ -193,8 +195,8 @@ class Pretrain(EncoderCell):
     @property
     def is_watched_as_evaluated(self) -> bool:
         """Whether kNN while training has the protocol of the kNN evaluation."""
-        protocol = (self.watch, self.knn_k, self.knn_tau, self.knn_metric)
-        return protocol == ("knn", WATCH_K, WATCH_TAU, "cosine")
+        protocol = (self.watch, self.knn_k, self.knn_tau, self.knn_metric, self.knn_layer)
+        return protocol == ("knn", WATCH_K, WATCH_TAU, "cosine", "backbone")
 
     @property
     def linear_protocol(self) -> LinearProtocol | None:

@@ -142,7 +142,7 @@ class Evaluator:
         self, layer: str, metric: str, online: Layers, warp: str
     ) -> dict[tuple[int, float | None], Accuracy]:
         """Return kNN for every k and temperature that one of the cells asks for."""
-        alike = [c for c in self.cells if (c.features, c.knn_metric) == (layer, metric)]
+        alike = [c for c in self.cells if (c.knn_layer, c.knn_metric) == (layer, metric)]
         return knn_top1(
             self._features(layer, online, warp),
             k=sorted({c.knn_k for c in alike}),
@@ -162,7 +162,7 @@ class Evaluator:
         Returns:
             knn_top1 and knn_top5, in percent of the test images.
         """
-        votes = self._votes(cell.features, cell.knn_metric, online, warp)
+        votes = self._votes(cell.knn_layer, cell.knn_metric, online, warp)
         top = votes[cell.knn_k, cell.knn_tau]
         return {"knn_top1": top.top1, "knn_top5": top.top5}
 

@@ -68,3 +68,16 @@ def test_a_protocol_decides_what_is_shown(
     found = evaluator_of(cell).linear(cell, Online(cell))
     assert found == {"linear_top1": 1.0, "linear_top5": 2.0}
     assert (told["shown"] is not None) == shown == (told["protocol"].shown != "image")
+
+
+def test_knn_may_look_at_another_layer_than_the_classifier() -> None:
+    plain, outputs = small_cell(), small_cell(knn_features="projector")
+    online = Online(plain)
+    found = [
+        evaluator_of(cell).knn(cell, online)
+        for cell in (outputs, small_cell(features="projector"), plain)
+    ]
+    assert found[0] == found[1] != found[2]
+    assert outputs.training_id == plain.training_id
+    assert outputs.evaluation_id("knn") != plain.evaluation_id("knn")
+    assert outputs.evaluation_id("linear") == plain.evaluation_id("linear")
