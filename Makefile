@@ -11,7 +11,7 @@ TEST := $(VENV)/.for-tests
 DEV := $(VENV)/.for-development
 DOCS := $(VENV)/.for-docs
 
-.PHONY: install lock demo site docs printed slurm chromium test test-fast test-oldest cover check clean
+.PHONY: install lock demo site docs printed slurm chromium test test-all test-fast test-oldest cover check clean
 
 install: $(DEV)
 
@@ -80,11 +80,15 @@ chromium:
 	@command -v chromium >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends chromium; } >/dev/null 2>&1 || echo "Chromium cannot be installed here: its tests are skipped"
 
 test: $(TEST) slurm chromium
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal --durations=10 $(TEST_OPTIONS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal --durations=10 -m "not all_presets" $(TEST_OPTIONS)
+
+# Also the presets of methods that differ from others in sizes alone.
+test-all:
+	$(MAKE) test TEST_OPTIONS='-m ""'
 
 # What is not marked slow: 60 CPU-seconds in all, which the last lines tell.
 test-fast: $(TEST)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" tests/unit tests/contract
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow and not all_presets" tests/unit tests/contract
 
 # The oldest versions that pyproject.toml allows, in an environment of their own: by hand, before a release. What they need is new, and some
 # of them warn about that, so that warnings are no errors here.
@@ -92,7 +96,7 @@ OLDEST := .venv-oldest
 test-oldest: $(VENV)/.uv
 	$(UV) venv --quiet --clear --python $(BIN)/python $(OLDEST)
 	$(UV) pip install --python $(OLDEST)/bin/python --resolution lowest-direct --editable '.[test]'
-	OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 3 --dist worksteal -W default -m "not slow" tests/unit tests/contract $(TEST_OPTIONS)
+	OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 3 --dist worksteal -W default -m "not slow and not all_presets" tests/unit tests/contract $(TEST_OPTIONS)
 
 # The same as `make test` with coverage, which takes half as long again.
 cover:

@@ -13,7 +13,7 @@ from bench.cli.methods import describe_methods
 from bench.report.methods import methods_page
 from bench.suites.presets import elsewhere, paper_presets
 from bench.suites.reference import AXES, settings_reference
-from tests.fakes.cells import METHODS, small_cell, training_of
+from tests.fakes.cells import METHODS, covering, each, small_cell, training_of
 from tests.fakes.paths import ROOT
 from tests.fakes.workspace import Workspace
 
@@ -39,7 +39,7 @@ def test_every_published_method_is_a_preset_or_told_why_not() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", each(METHODS))
 def test_every_method_takes_a_step(method: str) -> None:
     begun = {"uniform_epochs": 0} if paper_presets()[method].settings.get("uniform_epochs") else {}
     training = training_of(small_cell(method, epochs=1, **begun))
@@ -73,10 +73,15 @@ CROSSED: list[dict[str, Any]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("changes", CROSSED, ids=str)
-def test_a_crossing_trains_or_is_refused(changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "methods",
+    [covering(), pytest.param(METHODS, marks=pytest.mark.all_presets)],
+    ids=["covering", "all"],
+)
+def test_a_crossing_trains_or_is_refused(changes: dict[str, Any], methods: list[str]) -> None:
     """Whatever passes the record's checks takes a step."""
     refused = 0
-    for method in METHODS:
+    for method in methods:
         if paper_presets()[method].settings.get("drawn") == "ball" and "anneal" in method:
             continue  # as the others
         try:
@@ -87,7 +92,7 @@ def test_a_crossing_trains_or_is_refused(changes: dict[str, Any]) -> None:
         training = training_of(cell)
         training.online.train()
         training.step(training.steps - 1)
-    assert refused < len(METHODS)
+    assert refused < len(methods)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -1,9 +1,12 @@
 """Small `pretrain` cells on digits, and what to train them with."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
+from _pytest.mark import ParameterSet
 
 from bench.cells.baseline import Baseline
 from bench.cells.pretrain import Pretrain
@@ -51,6 +54,47 @@ def pretrain_cell(**settings: Any) -> Pretrain:
 
 def small_cell(method: str = "simclr", **changes: Any) -> Pretrain:
     return pretrain_cell(**SMALL | {"method": method} | sizes_of(method) | changes)
+
+
+AXES = (
+    "colour", "views", "target", "negatives", "negative_views", "negative_branch", "drawn",
+    "neighbours", "neighbour_sum", "loss", "norm", "bn", "bn_groups", "bn_over", "symmetric",
+    "predictor_layers", "rho", "balance", "positive_gradient", "negative_gradient",
+    "normaliser", "own_entry",
+)  # fmt: skip
+"""Settings in which presets differ in kind."""
+SIZED = ("anneal_epochs", "clusters", "inner_share", "neighbour_count", "uniform_epochs")
+"""Sizes of parts that few presets have."""
+
+
+def covering(methods: Iterable[str] = METHODS) -> list[str]:
+    """Return few of the methods that have among them every value of an axis, part, and loss.
+
+    A loss counts with each kind of negatives and neighbours that it has. These methods reach every
+    branch that any preset reaches; `benchmarks/planted_defects.py` plants defects there.
+    """
+    left = {
+        method: {(axis, getattr(cell, axis)) for axis in AXES}
+        | {(part, getattr(cell, part) is None) for part in SIZED}
+        | {(cell.loss, cell.negatives, cell.neighbours)}
+        for method, cell in ((method, small_cell(method)) for method in methods)
+    }
+    found = []
+    while any(left.values()):
+        found.append(max(left, key=lambda method: len(left[method])))
+        seen = left[found[-1]]
+        left = {method: values - seen for method, values in left.items()}
+    return found
+
+
+def each(methods: Iterable[str]) -> list[ParameterSet]:
+    """Return methods as parameters: the covering ones always, the others for `make test-all`."""
+    methods = list(methods)
+    always = covering(methods)
+    return [
+        pytest.param(method, marks=() if method in always else pytest.mark.all_presets)
+        for method in methods
+    ]
 
 
 def baseline_cell(kind: str, **changes: Any) -> Baseline:

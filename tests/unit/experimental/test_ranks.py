@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from bench.experimental import ALONE
-from tests.fakes.cells import METHODS, sizes_of, small_cell
+from tests.fakes.cells import AXES, METHODS, each, sizes_of, small_cell
 from tests.fakes.rank_tasks import apart, diverged, gathered_gradient, normalised, resumed, steps
 from tests.fakes.ranks import Crew
 
@@ -16,12 +16,6 @@ pytestmark = pytest.mark.slow
 
 CLOSE = 2e-3  # of the largest number of its kind, after two steps in float32
 BF16 = 0.1
-
-AXES = (
-    "colour", "views", "target", "negatives", "negative_views", "negative_branch", "drawn",
-    "neighbours", "neighbour_sum", "loss", "norm", "bn", "bn_groups", "bn_over", "symmetric",
-    "predictor_layers", "rho", "balance", "positive_gradient", "negative_gradient",
-)  # fmt: skip
 
 
 def points() -> list[str]:
@@ -85,7 +79,7 @@ def assert_like_one(
             assert differ == [], f"step {step}"
 
 
-@pytest.mark.parametrize("method", points())
+@pytest.mark.parametrize("method", each(points()))
 def test_two_ranks_train_like_one(method: str, two: Crew) -> None:
     begin = {"uniform_epochs": 0} if "clusters" in sizes_of(method) else {}
     assert_like_one(two, method, begin)

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lightly.loss import DCLLoss, DCLWLoss, NTXentLoss
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 from torch.testing import assert_close
@@ -17,7 +16,8 @@ from bench.methods.make import make_method
 from bench.methods.method import Compared, Method, Seen
 from bench.methods.online_network import Online, Projected
 from bench.methods.witness import Dot
-from tests.fakes.cells import METHODS, small_cell, training_of
+from tests.fakes.cells import METHODS, each, small_cell, training_of
+from tests.fakes.peers import lightly_loss
 
 N, D = 16, 8
 
@@ -63,14 +63,15 @@ def loss_of(method: Method, a: Tensor, b: Tensor) -> Tensor:
 @pytest.mark.parametrize(
     ("loss", "theirs"),
     [
-        ("infonce", NTXentLoss(temperature=0.2)),
-        ("dcl", DCLLoss(temperature=0.2)),
-        ("dclw", DCLWLoss(temperature=0.2)),
+        ("infonce", "NTXentLoss"),
+        ("dcl", "DCLLoss"),
+        ("dclw", "DCLWLoss"),
     ],
 )
-def test_simclr_and_its_losses_are_lightlys(loss: str, theirs: Any) -> None:
+def test_simclr_and_its_losses_are_lightlys(loss: str, theirs: str) -> None:
     a, b = embeddings()
-    ours, other = loss_of(method_of("simclr", loss=loss, tau=0.2), a, b), theirs(a, b)
+    ours = loss_of(method_of("simclr", loss=loss, tau=0.2), a, b)
+    other = lightly_loss(theirs, temperature=0.2)(a, b)
     assert_close(ours, other, rtol=0, atol=1e-6)
     mine, yours = (torch.autograd.grad(x, (a, b)) for x in (ours, other))
     assert_close(mine, yours, rtol=0, atol=1e-6)
@@ -79,7 +80,7 @@ def test_simclr_and_its_losses_are_lightlys(loss: str, theirs: Any) -> None:
 def test_mocos_queue_is_lightlys() -> None:
     """Two batches: the first one's keys are negatives of the second, its own keys are not."""
     method = method_of("moco", target="stop-gradient", K=N, tau=0.2, bn="plain", bn_groups=1)
-    theirs = NTXentLoss(temperature=0.2, memory_bank_size=(N, D))
+    theirs = lightly_loss("NTXentLoss", temperature=0.2, memory_bank_size=(N, D))
     method.negatives.double()  # type: ignore[attr-defined]
     a, b = embeddings()
     method.remember(compared(method, b, a), Seen((b, a), which()))  # keys of a
@@ -136,7 +137,7 @@ def test_queries_of_a_shared_encoder_keep_their_own_gradient(over: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", each(METHODS))
 def test_gradients_reach_the_online_network_alone(method: str) -> None:
     cell = small_cell(method, zero_init_residual=False)
     training = training_of(cell)

@@ -18,7 +18,7 @@ from bench.files.sealed import pass_seal
 from bench.methods.method import Seen
 from bench.results.folder import CellFolder
 from bench.train.loop import Training, train
-from tests.fakes.cells import METHODS, small_cell, training_of, weights
+from tests.fakes.cells import METHODS, each, small_cell, training_of, weights
 
 pytestmark = pytest.mark.slow
 
@@ -96,7 +96,7 @@ def _checkpoint_at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCH_CHECKPOINT_S", "0")
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", each(METHODS))
 def test_a_stopped_run_ends_like_another(method: str, tmp_path: Path) -> None:
     """12 steps in two epochs; stopped at random ones, which differ from method to method."""
     draw = stream(METHODS.index(method), Purpose.ORDER)

@@ -1,0 +1,133 @@
+"""Whether the covering presets find the defects that all presets find.
+
+Small defects are drawn from the code that trains a method and planted one by one in a copy of the
+tree: another sign, another comparison, a term less, off by one, no detach. Then the tests of each
+method are run there: on the covering presets (`tests.fakes.cells.covering`), and where these find
+nothing on all others. `python -m benchmarks.planted_defects`
+"""
+
+import argparse
+import ast
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+COPIED = ("bench", "tests", "suites")
+MUTATED = ("bench/losses/*.py", "bench/methods/*.py", "bench/train/*.py")
+OTHERS = {"detection", "finetune", "preprocessing", "stack", "supervised"}
+"""Files of `bench/train` that train something else than a method."""
+TESTS = (
+    "tests/contract/test_methods.py::test_every_method_takes_a_step",
+    "tests/unit/methods/test_method.py::test_gradients_reach_the_online_network_alone",
+    "tests/unit/train/test_loop.py::test_a_stopped_run_ends_like_another",
+)
+COVERING, REST = "not all_presets", "all_presets"
+OTHER_BINARY: dict[type[ast.operator], ast.operator] = {ast.Add: ast.Sub(), ast.Sub: ast.Add()}
+OTHER_COMPARISON: dict[type[ast.cmpop], ast.cmpop] = {
+    ast.Lt: ast.LtE(), ast.LtE: ast.Lt(), ast.Gt: ast.GtE(), ast.GtE: ast.Gt(),
+    ast.Eq: ast.NotEq(), ast.NotEq: ast.Eq(),
+}  # fmt: skip
+
+
+def defects_of(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Yield what may stand in a node's place, and what kind of defect that is."""
+    match node:
+        case ast.BinOp(left, ast.Add() | ast.Sub() as sign, right):
+            yield "another sign", ast.BinOp(left, OTHER_BINARY[type(sign)], right)
+            yield "a term less", left
+        case ast.UnaryOp(ast.USub(), operand):
+            yield "another sign", operand
+        case ast.Compare(left, [sign], [right]) if type(sign) in OTHER_COMPARISON:
+            yield "another comparison", ast.Compare(left, [OTHER_COMPARISON[type(sign)]], [right])
+        case ast.Constant(int(number)) if not isinstance(number, bool):
+            yield "off by one", ast.Constant(number + 1)
+        case ast.Call(ast.Attribute(tensor, "detach"), [], []):
+            yield "no detach", tensor
+
+
+class Defect(NamedTuple):
+    """One defect: the `which`th of what may stand for the `node`th node of a file."""
+
+    path: Path
+    node: int
+    which: int
+    told: str
+
+
+def every_defect() -> Iterator[Defect]:
+    """Yield all small defects of the code that trains a method."""
+    for path in sorted(path for pattern in MUTATED for path in ROOT.glob(pattern)):
+        if path.stem in OTHERS:
+            continue
+        for i, node in enumerate(ast.walk(ast.parse(path.read_text()))):
+            for k, (kind, other) in enumerate(defects_of(node)):
+                place = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+                told = f"{place}: {kind}: {ast.unparse(node)} -> {ast.unparse(other)}"
+                yield Defect(path.relative_to(ROOT), i, k, told)
+
+
+def text_with(defect: Defect) -> str:
+    """Return the text of the file with the defect."""
+    tree = ast.parse((ROOT / defect.path).read_text())
+    old = list(ast.walk(tree))[defect.node]
+    _, new = list(defects_of(old))[defect.which]
+    for parent in ast.walk(tree):
+        for name, value in ast.iter_fields(parent):
+            if value is old:
+                setattr(parent, name, new)
+            elif isinstance(value, list):
+                setattr(parent, name, [new if item is old else item for item in value])
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def finder(tree: Path, which: str, seconds: float) -> str | None:
+    """Return the first test that fails; None if all pass."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-m", which, *TESTS]
+    env = os.environ | {"PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1"}
+    try:
+        ran = subprocess.run(
+            command, cwd=tree, env=env, capture_output=True, text=True, timeout=seconds
+        )
+    except subprocess.TimeoutExpired:
+        return "out of time"
+    found = re.search(r"^(?:FAILED|ERROR) \S*?(\w+\.py\S*)", ran.stdout, re.MULTILINE)
+    return found[1] if found else None if ran.returncode == 0 else "nothing ran"
+
+
+def main() -> None:
+    """Draw defects, and print which tests find each."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--count", type=int, default=30)
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--seconds", type=float, default=600, help="for the tests of one defect")
+    asked = options.parse_args()
+    drawn = random.Random(asked.seed).sample(list(every_defect()), asked.count)
+    counts = {"covering presets": 0, "other presets alone": 0, "none": 0}
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder)
+        shutil.copy(ROOT / "pyproject.toml", tree)
+        for name in COPIED:
+            shutil.copytree(ROOT / name, tree / name)
+        assert finder(tree, COVERING, asked.seconds) is None, "a test fails without a defect"
+        for defect in drawn:
+            (tree / defect.path).write_text(text_with(defect))
+            found, by = finder(tree, COVERING, asked.seconds), "covering presets"
+            if found is None:
+                found = finder(tree, REST, asked.seconds)
+                by = "other presets alone" if found else "none"
+            counts[by] += 1
+            print(f"{defect.told}\n    found by {by}: {found}", flush=True)
+            shutil.copy(ROOT / defect.path, tree / defect.path)
+    print(counts)
+
+
+if __name__ == "__main__":
+    main()
