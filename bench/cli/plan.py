@@ -89,7 +89,7 @@ def describe_plan(
     if probe_with is not None and not all(e.is_near for e in prediction.estimates):
         from bench.launch.probe import probe_unknown  # loads torch
 
-        for fault in probe_unknown(prediction, selection.store, probe_with, places):
+        for fault in probe_unknown(prediction, selection.store, probe_with):
             tell(str(fault))
         prediction = predict(selection.cells, states, selection.store, places)
     record = {

@@ -5,14 +5,13 @@ those of the claims with the fewest seeds so far; what sets share is paid once, 
 nothing. Then come cells that stand beside a printed value, and last those of no claim at all.
 """
 
-import math
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bench.errors import LaunchError
-from bench.estimate.predict import Estimate
+from bench.estimate.predict import Estimate, total_s
 
 ROUNDING = 1e-9  # of the limit: sums of floats
 
@@ -35,70 +34,38 @@ class Choice:
     seeds: dict[str, list[int]] = field(default_factory=dict)  # claim -> seeds, none if untestable
 
 
-class Costs:
-    """What cells cost, a training that several share once."""
-
-    def __init__(self, estimates: Iterable[Estimate]) -> None:
-        """Take estimates that are all known; cells that are done are free.
-
-        Raises:
-            LaunchError: nothing is known of a cell's time.
-        """
-        self.own: dict[str, float] = {}
-        self.shared: dict[str, tuple[str, float]] = {}
-        self.free: set[str] = set()
-        for e in estimates:
-            if e.source == "done":
-                self.free.add(e.cell.id)
-            elif e.is_left:
-                if e.own_s is None or e.shared_s is None:
-                    raise LaunchError(f"the run time of {e.kind} is not known")
-                self.own[e.cell.id] = e.own_s
-                if e.training is not None:
-                    self.shared[e.cell.id] = (e.training, e.shared_s)
-
-    def can_have(self, cells: Iterable[str]) -> bool:
-        """Return whether all of these are done or will be: a failed one is not."""
-        return all(name in self.own or name in self.free for name in cells)
-
-    def of(self, cells: Iterable[str], chosen: set[str], paid: set[str]) -> float:
-        """Return what these cells cost beside those chosen, trainings in `paid` being paid.
-
-        Args:
-            cells: ids of known cells, see `can_have`.
-            chosen: ids of cells that are computed anyway.
-            paid: ids of shared trainings that are computed anyway.
-
-        Returns:
-            Seconds of one worker.
-        """
-        new = [n for n in sorted(cells) if n not in chosen and n not in self.free]
-        trainings = dict(self.shared[n] for n in new if n in self.shared)
-        unpaid = [seconds for name, seconds in trainings.items() if name not in paid]
-        return math.fsum([self.own[n] for n in new] + unpaid)
-
-
 class _Basket:
     """What was chosen so far."""
 
-    def __init__(self, costs: Costs, limit_s: float) -> None:
-        self.costs, self.choice = costs, Choice(limit_s)
-        self.paid: set[str] = set()
+    def __init__(self, estimates: Iterable[Estimate], limit_s: float) -> None:
+        self.choice = Choice(limit_s)
+        self.left = {e.cell.id: e for e in estimates if e.is_left}
+        self.done = {e.cell.id for e in estimates if e.source == "done"}
+        self.trained: set[str | None] = set()
+        for estimate in self.left.values():
+            if estimate.own_s is None:
+                raise LaunchError(f"the run time of {estimate.cell.kind} is not known")
+
+    def possible(self, sets: Iterable[Needed]) -> list[Needed]:
+        """Return the sets whose cells are done or will be: a failed one is not."""
+        return [s for s in sets if s.cells and s.cells <= self.left.keys() | self.done]
 
     def extra_s(self, cells: Iterable[str]) -> float:
-        return self.costs.of(cells, self.choice.cells, self.paid)
+        """Return what these cells cost beside those chosen, whose trainings are paid."""
+        new = [self.left[name] for name in sorted(set(cells) - self.choice.cells - self.done)]
+        trained = {e.training: e.shared_s for e in new if e.training in self.trained}
+        return (total_s(new) or 0.0) - sum(seconds or 0.0 for seconds in trained.values())
 
     def fits(self, extra_s: float) -> bool:
         return self.choice.seconds + extra_s <= self.choice.limit_s * (1 + ROUNDING)
 
     def add(self, cells: Iterable[str]) -> None:
-        cells = set(cells)
         self.choice.seconds += self.extra_s(cells)
-        self.choice.cells |= cells - self.costs.free
-        self.paid |= {self.costs.shared[n][0] for n in cells if n in self.costs.shared}
+        self.choice.cells |= set(cells) - self.done
+        self.trained |= {self.left[name].training for name in set(cells) - self.done} - {None}
 
     def has(self, cells: Iterable[str]) -> bool:
-        return all(n in self.choice.cells or n in self.costs.free for n in cells)
+        return self.choice.cells | self.done >= set(cells)
 
 
 def choose(
@@ -121,17 +88,12 @@ def choose(
     Raises:
         LaunchError: nothing is known of a cell's time.
     """
-    costs = Costs(estimates)
-    basket = _Basket(costs, limit_s)
-    possible = [s for s in claims if s.cells and costs.can_have(s.cells)]
-    _add_first_seeds(basket, possible)
-    _add_more_seeds(basket, possible)
-    _add_in_order(basket, [s for s in printed if s.cells and costs.can_have(s.cells)])
+    basket = _Basket(estimates, limit_s)
+    _add_claims(basket, basket.possible(claims))
+    _add_in_order(basket, basket.possible(printed))
     claimed = {name for needed in claims for name in needed.cells}
-    rest = [
-        Needed(e.cell.but_seed, e.cell.seed, frozenset([e.cell.id])) for e in estimates if e.is_left
-    ]
-    _add_in_order(basket, [s for s in rest if not s.cells & claimed])
+    rest = [e.cell for e in estimates if e.is_left and e.cell.id not in claimed]
+    _add_in_order(basket, [Needed(c.but_seed, c.seed, frozenset([c.id])) for c in rest])
     for name, seed, cells in claims:
         seeds = basket.choice.seeds.setdefault(name, [])
         if cells and basket.has(cells):
@@ -139,32 +101,22 @@ def choose(
     return basket.choice
 
 
-def _add_first_seeds(basket: _Basket, sets: Sequence[Needed]) -> None:
-    """Give every claim one seed, the cheapest first, until the next does not fit."""
-    left = [s for s in sets if s.name not in _testable(basket, sets)]
+def _add_claims(basket: _Basket, sets: Sequence[Needed]) -> None:
+    """Give claims seeds while any fits: those with the fewest first, of these the cheapest."""
+    left = list(sets)
     while left:
-        cheapest = min(left, key=lambda s: basket.extra_s(s.cells))
-        if not basket.fits(basket.extra_s(cheapest.cells)):
-            return
-        basket.add(cheapest.cells)
-        left = [s for s in left if s.name not in _testable(basket, sets)]
-
-
-def _add_more_seeds(basket: _Basket, sets: Sequence[Needed]) -> None:
-    """Give testable claims further seeds: those with the fewest first, of these the cheapest."""
-    while True:
-        seeds = _testable(basket, sets)
-        open_ = [s for s in sets if s.name in seeds and not basket.has(s.cells)]
-        fitting = [(basket.extra_s(s.cells), s) for s in open_]
-        fitting = [(extra, s) for extra, s in fitting if basket.fits(extra)]
+        seeds = Counter(s.name for s in sets if basket.has(s.cells))
+        ranked = [(seeds[s.name], basket.extra_s(s.cells), i) for i, s in enumerate(left)]
+        fitting = [rank for rank in ranked if basket.fits(rank[1])]
         if not fitting:
             return
-        basket.add(min(fitting, key=lambda pair: (seeds[pair[1].name], pair[0]))[1].cells)
+        basket.add(left[min(fitting)[2]].cells)
+        left = [s for s in left if not basket.has(s.cells)]
 
 
 def _add_in_order(basket: _Basket, sets: Sequence[Needed]) -> None:
     """Add the sets that fit, the first seed of each name first, of these the cheapest."""
-    counted: dict[str, int] = defaultdict(int)
+    counted = Counter[str]()
     ranked: list[tuple[int, float, int, Needed]] = []
     for needed in sets:
         ranked.append((counted[needed.name], basket.extra_s(needed.cells), len(ranked), needed))
@@ -172,12 +124,3 @@ def _add_in_order(basket: _Basket, sets: Sequence[Needed]) -> None:
     for *_, needed in sorted(ranked):
         if basket.fits(basket.extra_s(needed.cells)):
             basket.add(needed.cells)
-
-
-def _testable(basket: _Basket, sets: Sequence[Needed]) -> dict[str, int]:
-    """Return how many seeds each testable claim has."""
-    counted: dict[str, int] = defaultdict(int)
-    for needed in sets:
-        if basket.has(needed.cells):
-            counted[needed.name] += 1
-    return dict(counted)

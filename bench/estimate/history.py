@@ -13,9 +13,8 @@ from bench.cells import CELLS
 from bench.cells.cell import Cell
 from bench.errors import StoreError
 from bench.files.atomic import read_json, to_json, write_whole
-from bench.results.exported import Exported
-from bench.results.folder import CellFolder
-from bench.results.provenance import flatten, processor
+from bench.results.provenance import processor
+from bench.results.reader import Results
 from bench.results.store import Store
 
 T = TypeVar("T")
@@ -59,40 +58,21 @@ class Timing:
     is_probe: bool = False  # a few steps were timed; the cell has not finished
 
 
-@dataclass(frozen=True)
-class Probed:
-    """Predicted seconds of one cell from a few of its steps and its evaluations."""
-
-    kind: str
-    device: str  # cpu or cuda
-    machine: str  # the processor's or the GPU's name
-    shared_s: float  # of the training that cells share; 0 without one
-    own_s: float  # of the rest
-    peak_memory_gb: float | None
-    device_peak_gb: float | None
-    cell: dict[str, Any]  # settings
-    took_s: float
-
-
-def write_probe(root: Path, probed: Probed) -> None:
+def write_probe(root: Path, probed: Timing) -> None:
     """Keep a probe in the results folder; it replaces an earlier one of its kind and machine."""
-    named = f"{probed.kind}\n{probed.device}\n{probed.machine}"
+    named = f"{probed.cell.kind}\n{probed.device}\n{probed.machine}"
     name = hashlib.sha256(named.encode()).hexdigest()[:16]
-    write_whole(root / "probes" / f"{name}.json", to_json(asdict(probed)))
+    record = asdict(probed) | {"cell": probed.cell.model_dump(mode="json")}
+    write_whole(root / "probes" / f"{name}.json", to_json(record))
 
 
 def probed_timings(root: Path) -> Iterator[Timing]:
     """Yield the probes of a results folder, of any machine; skip those of another version."""
     for path in sorted((root / "probes").glob("*.json")):
-        try:
-            probed = Probed(**(read_json(path) or {}))
-            cell = CELLS[probed.cell["experiment"]].model_validate(probed.cell)
-        except (TypeError, KeyError, ValueError, AttributeError):
-            continue
-        yield Timing(
-            cell, probed.shared_s or None, probed.own_s, probed.peak_memory_gb,
-            probed.device_peak_gb, probed.device, probed.machine, is_probe=True,
-        )  # fmt: skip
+        with suppress(TypeError, KeyError, ValueError, AttributeError):
+            record = read_json(path) or {}
+            cell = CELLS[record["cell"]["experiment"]].model_validate(record["cell"])
+            yield Timing(**record | {"cell": cell})
 
 
 def timing_of(cell: Cell, origin: dict[str, Any], *, resumed: bool = False) -> Timing:
@@ -103,10 +83,9 @@ def timing_of(cell: Cell, origin: dict[str, Any], *, resumed: bool = False) -> T
 
     Args:
         cell: the cell.
-        origin: its provenance, nested or flat.
+        origin: its provenance, flat.
         resumed: its shared training was stopped and went on, so its time is not known.
     """
-    origin = flatten(origin)
     device, stack = str(origin.get("device", "cpu")), int(origin.get("stack", 1))
     is_trained = "trained.wall_s" in origin
     by_cpu = "cpu_s" in origin and (not is_trained or "trained.cpu_s" in origin)
@@ -138,97 +117,44 @@ def _share_inside(origin: dict[str, Any], stack: int) -> float:
     return max(0.0, inside_s) / wall_s if wall_s else 0.0
 
 
-def selected_timings(cells: Sequence[Cell], store: Store) -> list[Timing]:
-    """Return the timings of finished cells: of all of them, or of MOST_SELECTED of them."""
-    return _timings(_spread(cells, MOST_SELECTED), store, _Tables(store))
-
-
-def sampled_timings(
-    experiment: str, store: Store, but: Iterable[str], *, most: int | None = MOST_SAMPLED
+def finished_timings(
+    experiment: str, store: Store, first: Iterable[str] = (), *, most: int | None = MOST_SAMPLED
 ) -> list[Timing]:
-    """Return the timings of finished cells of an experiment.
+    """Return the timings of finished cells of an experiment, exported ones among them.
 
     Args:
-        experiment: its name.
-        store: the results.
-        but: ids that are left out.
-        most: how many are read; None: all.
+        first: ids of finished cells, MOST_SELECTED of which are read in any case.
+        most: how many of the others are read; None: all.
     """
-    tables = _Tables(store)
-    try:
-        names = set(os.listdir(store.root / experiment))
-    except (FileNotFoundError, NotADirectoryError):
-        names = set()
-    names = (names | tables.names(experiment)).difference(but)
-    cells = _cells(experiment, _spread(sorted(names), most or len(names)), store, tables)
-    return _timings(cells, store, tables)
+    chosen = sorted(first)
+    others = sorted(store.names(experiment).difference(chosen))
+    names = [*_spread(chosen, MOST_SELECTED), *_spread(others, most or len(others))]
+    folders = [Results(root) for root in store.have if root.is_dir()]
+    pairs = ((_timing(experiment, name, folder) for folder in folders) for name in names)
+    found = (next(filter(None, timings), None) for timings in pairs)
+    return [timing for timing in found if timing is not None]
 
 
-class _Tables:
-    """The exported tables in a results folder, and those given by --have."""
+def _timing(experiment: str, name: str, results: Results) -> Timing | None:
+    """Return what a cell took; None if it is not finished here, or of another version.
 
-    def __init__(self, store: Store) -> None:
-        self.roots = store.have
-        self._of: dict[str, list[Exported]] = {}
-
-    def of(self, experiment: str) -> list[Exported]:
-        if experiment not in self._of:
-            self._of[experiment] = [Exported(root, experiment) for root in self.roots]
-        return self._of[experiment]
-
-    def names(self, experiment: str) -> set[str]:
-        with suppress(StoreError):
-            return {name for tables in self.of(experiment) for name in tables.tables}
-        return set()
-
-    def fields(self, experiment: str, name: str) -> dict[str, Any]:
-        """Return the settings of a cell; empty if no table holds it."""
-        return next((t.fields(name) for t in self.of(experiment) if name in t.tables), {})
-
-    def provenance(self, cell: Cell) -> dict[str, Any]:
-        """Return the flat provenance of a cell; empty if no table holds it."""
-        held = (t for t in self.of(cell.experiment) if cell.id in t.tables)
-        return next((tables.provenance(cell.id) for tables in held), {})
-
-
-def _cells(experiment: str, names: Sequence[str], store: Store, tables: _Tables) -> Iterator[Cell]:
-    """Yield finished cells; skip those of another version.
-
-    They are not validated again, which takes milliseconds each: their id was made from these
-    settings.
+    Its settings are not validated again, which takes milliseconds: its id was made from them.
     """
-    record_type = CELLS[experiment]
-    required = {name for name, field in record_type.model_fields.items() if field.is_required()}
-    known = {*record_type.model_fields, *record_type.setting_names()}
-    version = record_type.model_fields["version"].default
-    for name in names:
-        folder = CellFolder(store.root / experiment / name)
-        try:
-            record = folder.fields() if folder.is_done else tables.fields(experiment, name)
-        except StoreError:
-            continue
-        if not isinstance(record, dict) or record.get("version") != version:
-            continue
-        if required <= set(record) <= known:
-            yield record_type.model_construct(**record)
-
-
-def _timings(cells: Iterable[Cell], store: Store, tables: _Tables) -> list[Timing]:
-    found = []
-    for cell in cells:
-        with suppress(StoreError, TypeError, KeyError, ValueError, AttributeError):
-            folder = store.folder(cell)
-            origin = folder.provenance() if folder.is_done else tables.provenance(cell)
-            resumed = "trained" in origin and _was_resumed(cell, store)
-            # A table does not say how often a training was stopped; the cell was, if that was.
-            resumed |= "trained.began" in origin and origin.get("attempt", 1) != 1
-            if origin:
-                found.append(timing_of(cell, origin, resumed=resumed))
-    return found
-
-
-def _was_resumed(cell: Cell, store: Store) -> bool:
-    return os.path.exists(f"{store.root}/trained/{cell.training_id}/attempts/0002.json")
+    with suppress(StoreError, TypeError, KeyError, ValueError, AttributeError):
+        cell_type, kept = CELLS[experiment], results.kept(experiment, name)
+        record, known = results.fields(experiment, name), cell_type.model_fields
+        required = {name for name, field in known.items() if field.is_required()}
+        same_version = record.get("version") == known["version"].default
+        if kept is None or not same_version or not required <= record.keys() <= known.keys():
+            return None
+        cell, origin = cell_type.model_construct(**record), kept.provenance
+        # A table does not say how often a training was stopped; the cell was, if that was.
+        resumed = origin.get("attempt", 1) != 1
+        if not kept.of_table:
+            attempts = results.root / "trained" / str(cell.training_id) / "attempts"
+            resumed = os.path.exists(attempts / "0002.json")
+        return timing_of(cell, origin, resumed=resumed)
+    return None
 
 
 def _spread(items: Sequence[T], most: int) -> Sequence[T]:

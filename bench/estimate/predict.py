@@ -1,12 +1,12 @@
 """Look up how long cells will take, and how much memory, among finished cells and probes.
 
-A cell takes the median seconds per unit of `Cell.work` of the nearest cells that have finished:
-equal ones with other seeds, else its kind, else the nearest kind of the same network. The training
-of an encoder, which cells share, and the rest are looked up apart.
+A cell takes the median seconds per unit of `Cell.work` of finished cells of its kind: of equal ones
+with other seeds if there are any, else of those with the same evaluations, else of all. The
+training of an encoder, which cells share, and the rest are looked up apart. Of a kind that has not
+run nothing is known: `bench plan --probe` times a few steps.
 """
 
 import heapq
-import math
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -17,14 +17,7 @@ from typing import Any, NamedTuple
 from bench.cells.cell import Cell
 from bench.cells.groups import make_stacks
 from bench.cells.pretrain import Pretrain
-from bench.estimate.history import (
-    Machine,
-    Timing,
-    machine_of,
-    probed_timings,
-    sampled_timings,
-    selected_timings,
-)
+from bench.estimate.history import Machine, Timing, finished_timings, machine_of, probed_timings
 from bench.results.store import OVER, CellState, State, Store
 from bench.text import counted
 
@@ -36,18 +29,17 @@ NO_CELL = "nothing comparable has run"
 
 @dataclass(frozen=True)
 class Estimate:
-    """Prediction for one cell; seconds of a worker, None where nothing comparable has run."""
+    """Prediction for one cell; seconds of a worker, None where nothing of its kind has run."""
 
     cell: Cell
-    kind: str
     training: str | None  # that cells share and that is still to do
     shared_s: float | None  # of the training, once for all that share it
     own_s: float | None
-    peak_memory_gb: float | None
-    device_peak_gb: float | None
     source: str  # finished, probe, unknown; done or failed: it will not be computed
     message: str  # the source in words
-    is_near: bool = True  # from its own kind on this machine, or it will not be computed
+    is_near: bool = True  # from this machine, or it will not be computed
+    peak_memory_gb: float | None = None
+    device_peak_gb: float | None = None
 
     @property
     def is_left(self) -> bool:
@@ -59,125 +51,72 @@ class _Part(NamedTuple):
     """The training of a cell, or the rest, as it is looked up."""
 
     work: float
-    keys: tuple[str, ...]  # groups of cells, from near to far, its kind last
-    family: str  # kinds that differ in sizes alone
-    sizes: tuple[float, ...]
-
-
-class _Found(NamedTuple):
-    seconds: float
-    source: str
-    message: str
-    is_kind: bool  # whether cells of the same kind were found
-
-
-class Lookup:
-    """Seconds per unit of work of finished cells and probes, by how near they are."""
-
-    def __init__(self, timings: Sequence[Timing], where: str) -> None:
-        """Sort timings of one machine, added to messages as `where`."""
-        self.where = where
-        self._rates: dict[str, list[float]] = defaultdict(list)  # seconds per unit, by group
-        self._probed: set[str] = set()  # kinds of which no cell has finished
-        self._kinds: dict[str, dict[tuple[float, ...], str]] = defaultdict(dict)  # of a family
-        for timing in sorted(timings, key=lambda t: t.is_probe):
-            for part, seconds in zip(
-                _parts(timing.cell), (timing.own_s, timing.shared_s), strict=False
-            ):
-                kind = part.keys[-1]
-                if not seconds or (timing.is_probe and kind in self._rates):
-                    continue
-                for key in part.keys:
-                    self._rates[key].append(seconds / part.work)
-                self._kinds[part.family][part.sizes] = kind
-                self._probed |= {kind} if timing.is_probe else set()
-
-    def find(self, part: _Part) -> _Found | None:
-        """Return the seconds of a part; None if no cell of its network has run."""
-        key = next((key for key in part.keys if key in self._rates), None)
-        kind, of = part.keys[-1], ""
-        if key is None:
-            if not (kinds := self._kinds.get(part.family)):
-                return None
-            nearest = min(kinds, key=lambda s: (_distance(s, part.sizes), [-size for size in s]))
-            key = kind = kinds[nearest]
-            of = f" of {kind.split(' ', 2)[2]}"
-        rates = self._rates[key]
-        source = "probe" if kind in self._probed else "finished"
-        words = "probe" if source == "probe" else counted(len(rates), "finished cell")
-        message = f"{words}{of}{self.where}"
-        return _Found(part.work * median(rates), source, message, is_kind=not of)
+    groups: tuple[str, ...]  # of cells, from near to far, its kind last
 
 
 def _parts(cell: Cell) -> Iterator[_Part]:
     """Yield what a cell does by itself, and the training that it shares, if any."""
-    known = cell.known
+    known, kind = cell.known, f"own {cell.kind}"
     evaluated = [known.get(name) for name in EVALUATIONS]
-    family, sizes = _family(known, cell.sizes)
-    kind = f"own {cell.kind}"
-    keys: tuple[str, ...] = (f"own {cell.but_seed}", f"{kind} {evaluated}", kind)
-    yield _Part(cell.work, keys, f"own {cell.experiment} {family}", sizes)
+    yield _Part(cell.work, (f"own {cell.but_seed}", f"{kind} {evaluated}", kind))
     if cell.training_id is not None:
-        family, sizes = _family(known, Pretrain.sizes)
-        kind = f"shared training {Pretrain.kind_of(known)}"
-        keys = (f"{kind} {known['method']} {known['dataset']}", kind)
-        yield _Part(cell.training_work, keys, f"training {family}", sizes)
-
-
-def _family(known: dict[str, Any], names: Sequence[str]) -> tuple[str, tuple[float, ...]]:
-    """Return the sizes that are words, as one text, and the others, as numbers."""
-    values = [known[name] for name in names]
-    words = [str(value) for value in values if not isinstance(value, int | float)]
-    return " ".join(words), tuple(float(v) for v in values if isinstance(v, int | float))
-
-
-def _distance(one: Sequence[float], other: Sequence[float]) -> float:
-    return round(sum(abs(math.log(a / b)) for a, b in zip(one, other, strict=True)), 6)
+        kind = f"training {Pretrain.kind_of(known)}"
+        near = f"{kind} {known['method']} {known['dataset']}"
+        yield _Part(cell.training_work, (near, kind))
 
 
 class Table:
-    """Lookups on this machine and on others, and the peaks of memory by kind."""
+    """Seconds per unit of work by machine and group of cells, and peaks of memory by kind."""
 
     def __init__(self, store: Store, machine: Machine, timings: Sequence[Timing]) -> None:
-        """Sort timings by the machine that will compute and others."""
-        self.store = store
-        self.peaks: dict[str, list[Timing]] = defaultdict(list)
-        here: list[Timing] = []
-        elsewhere: list[Timing] = []
-        for timing in timings:
-            if timing.device == machine.device:
-                (here if timing.machine == machine.name else elsewhere).append(timing)
-                self.peaks[timing.cell.kind].append(timing)
-        self.lookups = [Lookup(here, "")]
-        for name in sorted({t.machine for t in elsewhere} if machine.device == "cpu" else ()):
-            of = [timing for timing in elsewhere if timing.machine == name]
-            self.lookups.append(Lookup(of, f" on another machine ({name or 'unnamed'})"))
+        """Sort timings; only a CPU is predicted from other machines, after this one."""
+        self.store, self._peaks = store, defaultdict[str, list[Timing]](list)
+        of_device = [timing for timing in timings if timing.device == machine.device]
+        others = {t.machine for t in of_device if machine.device == "cpu"} - {machine.name}
+        self._machines = [machine.name, *sorted(others)]
+        self._rates = defaultdict[tuple[str, str, str], list[float]](list)
+        for timing in of_device:
+            self._peaks[timing.cell.kind].append(timing)
+            source = "probe" if timing.is_probe else "finished"
+            seconds_of = (timing.own_s, timing.shared_s)
+            for part, seconds in zip(_parts(timing.cell), seconds_of, strict=False):
+                if seconds:
+                    for group in part.groups:
+                        self._rates[source, timing.machine, group].append(seconds / part.work)
 
     def estimate(self, cell: Cell) -> Estimate:
         """Return the prediction for a cell that will be computed."""
-        training = cell.training_id
-        if training is not None and os.path.exists(
-            f"{self.store.root}/trained/{training}/summary.json"
-        ):
-            training = None
         own, *shared = _parts(cell)
-        parts = [own, *(shared if training is not None else [])]
-        alike = self.peaks[cell.kind]
-        host = max((t.peak_memory_gb or 0.0 for t in alike), default=0.0) or None
-        device = max((t.device_peak_gb or 0.0 for t in alike), default=0.0) or None
-        for i, lookup in enumerate(self.lookups):
-            found = [f for part in parts if (f := lookup.find(part)) is not None]
+        training = cell.training_id
+        if os.path.exists(f"{self.store.root}/trained/{training}/summary.json"):
+            training = None
+        parts = [own, *shared] if training is not None else [own]
+        alike = self._peaks[cell.kind]
+        peaks = {
+            name: max((getattr(timing, name) or 0.0 for timing in alike), default=0.0) or None
+            for name in ("peak_memory_gb", "device_peak_gb")
+        }
+        for i, machine in enumerate(self._machines):
+            found = [f for part in parts if (f := self._find(machine, part)) is not None]
             if len(found) == len(parts):
-                seconds = found[1].seconds if training is not None else 0.0
-                near = i == 0 and all(f.is_kind for f in found)
-                _, source, message, _ = found[-1]
+                seconds = [seconds for seconds, _, _ in found]
+                _, source, message = found[-1]
+                where = f" on another machine ({machine or 'unnamed'})" if i else ""
                 return Estimate(
-                    cell, cell.kind, training, seconds, found[0].seconds, host, device, source,
-                    message, near,
+                    cell, training, sum(seconds[1:]), seconds[0], source, message + where,
+                    is_near=not i, **peaks,
                 )  # fmt: skip
-        return Estimate(
-            cell, cell.kind, training, None, None, host, device, "unknown", NO_CELL, is_near=False
-        )
+        return Estimate(cell, training, None, None, "unknown", NO_CELL, is_near=False, **peaks)
+
+    def _find(self, machine: str, part: _Part) -> tuple[float, str, str] | None:
+        """Return the seconds of a part, their source, and this in words; None: not known."""
+        for source in ("finished", "probe"):
+            for group in part.groups:
+                if rates := self._rates.get((source, machine, group)):
+                    words = counted(len(rates), "finished cell")
+                    words = words if source == "finished" else source
+                    return part.work * median(rates), source, words
+        return None
 
 
 @dataclass(frozen=True)
@@ -190,9 +129,9 @@ class Prediction:
     sharing: Counter[str] = field(default_factory=Counter)  # cells left, by training
 
     @property
-    def slots(self) -> int:
-        """Number of workers."""
-        return len(self.places)
+    def left(self) -> list[Estimate]:
+        """Of the cells that will be computed."""
+        return [e for e in self.estimates if e.is_left]
 
     @property
     def gpus(self) -> bool:
@@ -202,78 +141,73 @@ class Prediction:
     @property
     def core_s(self) -> float | None:
         """Seconds of one worker for all that is left, each shared training once."""
-        return total_s([e for e in self.estimates if e.is_left])
+        return total_s(self.left)
 
     def parts(self, estimate: Estimate) -> tuple[float | None, float | None]:
         """Return a cell's equal part of a shared training, and the seconds of the rest."""
-        if estimate.own_s is None or estimate.shared_s is None:
-            return None, None
-        return estimate.shared_s / max(1, self.sharing[estimate.training or ""]), estimate.own_s
+        cells, shared_s = self.sharing[estimate.training or ""], estimate.shared_s
+        return None if shared_s is None else shared_s / max(1, cells), estimate.own_s
 
     def seconds(self, estimate: Estimate) -> float | None:
         """Return a cell's seconds, its equal part of a shared training among them."""
-        shared_s, own_s = self.parts(estimate)
-        return None if shared_s is None or own_s is None else shared_s + own_s
+        return sum_known(self.parts(estimate))
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON, with the wall time on the slots, in all and for each kind."""
-        left = [e for e in self.estimates if e.is_left]
-        known = [e for e in left if e.source != "unknown"]
+        """Return it as JSON, with the wall time on the workers, in all and for each kind."""
+        known = [e for e in self.left if e.source != "unknown"]
         kinds: dict[str, list[Estimate]] = defaultdict(list)
-        for estimate in left:
-            kinds[estimate.kind].append(estimate)
+        for estimate in self.left:
+            kinds[estimate.cell.kind].append(estimate)
         return {
-            **self._totals(left),
-            "slots": self.slots,
+            **self._totals(self.left),
+            "slots": len(self.places),
             "machine": self.machine.name,
             "gpus": len(set(self.places)) if self.gpus else 0,
             "known": self._totals(known),
-            "cells_unknown": len(left) - len(known),
+            "cells_unknown": len(self.left) - len(known),
             "by_kind": [
                 {
                     "kind": kind,
-                    "cells": len(estimates),
-                    "cell_s": _rounded(total_s(estimates), len(estimates)),
-                    **self._totals(estimates),
-                    "from": estimates[0].source,
-                    "message": ", ".join(dict.fromkeys(e.message for e in estimates)),
+                    "cells": len(alike),
+                    "cell_s": _rounded(total_s(alike), 3, len(alike)),
+                    **self._totals(alike),
+                    "from": alike[0].source,
+                    "message": ", ".join(dict.fromkeys(e.message for e in alike)),
                 }
-                for kind, estimates in kinds.items()
+                for kind, alike in kinds.items()
             ],
         }
 
     def _totals(self, left: Sequence[Estimate]) -> dict[str, Any]:
         work = total_s(left)
         return {
-            "wall_s": None if work is None else _rounded(wall_s(left, self.slots)),
-            "core_s": _rounded(work),
-            "gpu_hours": None if work is None or not self.gpus else round(work / 3600, 4),
+            "wall_s": None if work is None else _rounded(wall_s(left, len(self.places)), 1),
+            "core_s": _rounded(work, 1),
+            "gpu_hours": _rounded(work, 4, 3600) if self.gpus else None,
             "peak_memory_gb": _largest([e.peak_memory_gb for e in left]),
             "device_peak_gb": _largest([e.device_peak_gb for e in left]),
         }
 
 
+def sum_known(seconds: Sequence[float | None]) -> float | None:
+    """Return the sum; None if one of them is not known."""
+    known = [s for s in seconds if s is not None]
+    return sum(known) if len(known) == len(seconds) else None
+
+
 def total_s(estimates: Sequence[Estimate]) -> float | None:
     """Return the seconds of one worker for these cells, each shared training once."""
-    trainings: dict[str, float] = {}
-    seconds = 0.0
-    for e in estimates:
-        if e.own_s is None or e.shared_s is None:
-            return None
-        seconds += e.own_s
-        if e.training is not None:
-            trainings[e.training] = e.shared_s
-    return seconds + sum(trainings.values())
+    shared = {e.training: e.shared_s for e in estimates if e.training is not None}
+    return sum_known([*(e.own_s for e in estimates), *shared.values()])
 
 
 def wall_s(estimates: Sequence[Estimate], slots: int) -> float:
     """Return when the last of so many workers ends, the longest stack first."""
     by_id = {e.cell.id: e for e in estimates}
-    stacks = [
-        [by_id[c.id] for c in stack] for stack in make_stacks([e.cell for e in estimates], slots)
-    ]
+    stacks = make_stacks([e.cell for e in estimates], slots)
     ends = [0.0] * slots
-    for seconds in sorted((total_s(stack) or 0.0 for stack in stacks), reverse=True):
+    seconds_of = [total_s([by_id[cell.id] for cell in stack]) or 0.0 for stack in stacks]
+    for seconds in sorted(seconds_of, reverse=True):
         heapq.heapreplace(ends, ends[0] + seconds)
     return max(ends)
 
@@ -300,31 +234,23 @@ def predict(
         leave: states of cells that will not be computed.
         machine: what will compute; default: what the slots are of.
     """
-    pairs = list(zip(cells, states, strict=True))
-    left = [cell for cell, state in pairs if state.state not in leave]
+    pairs = list(zip(cells, (state.state for state in states), strict=True))
+    asked = {cell.experiment for cell, state in pairs if state not in leave}
+    asked |= ON_ENCODERS if asked & ON_ENCODERS else set()
+    timings = [t for t in probed_timings(store.root) if t.cell.experiment in asked]
+    for name in sorted(asked):
+        done = [cell.id for cell, s in pairs if s == State.DONE and cell.experiment == name]
+        timings += finished_timings(name, store, done)
     machine = machine or machine_of(slots)
-    done = [cell for cell, state in pairs if state.state == State.DONE]
-    table = Table(store, machine, _timings(left, done, store))
+    table = Table(store, machine, timings)
     estimates = [
         table.estimate(cell)
-        if state.state not in leave
-        else Estimate(cell, "", None, 0.0, 0.0, None, None, str(state.state), str(state.state))
+        if state not in leave
+        else Estimate(cell, None, 0.0, 0.0, str(state), str(state))
         for cell, state in pairs
     ]
     sharing = Counter(e.training for e in estimates if e.training is not None)
     return Prediction(estimates, machine, slots, sharing)
-
-
-def _timings(left: Sequence[Cell], done: Sequence[Cell], store: Store) -> list[Timing]:
-    """Return timings of the experiments of the cells left, and of those that tell their times."""
-    asked = {cell.experiment for cell in left}
-    asked |= ON_ENCODERS if asked & ON_ENCODERS else set()
-    timings: list[Timing] = []
-    for experiment in sorted(asked):
-        finished = [cell for cell in done if cell.experiment == experiment]
-        timings += selected_timings(finished, store)
-        timings += sampled_timings(experiment, store, {cell.id for cell in finished})
-    return timings + [t for t in probed_timings(store.root) if t.cell.experiment in asked]
 
 
 def _largest(peaks: Sequence[float | None]) -> float | None:
@@ -333,8 +259,5 @@ def _largest(peaks: Sequence[float | None]) -> float | None:
     return max(known) if known and len(known) == len(peaks) else None
 
 
-def _rounded(seconds: float | None, cells: int = 0) -> float | None:
-    """Return seconds rounded; of each of so many cells, if given."""
-    if seconds is None:
-        return None
-    return round(seconds / cells, 3) if cells else round(seconds, 1)
+def _rounded(seconds: float | None, digits: int, parts: int = 1) -> float | None:
+    return None if seconds is None else round(seconds / parts, digits)

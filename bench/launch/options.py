@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from bench.cells.cell import Cell
 from bench.environment import slots, visible_gpus
 from bench.errors import LaunchError, choices
-from bench.estimate.history import sampled_timings
+from bench.estimate.history import finished_timings
 from bench.estimate.predict import predict
 from bench.launch.slurm.profile import Profile, load_profile
 from bench.results.store import Store
@@ -107,8 +107,8 @@ def misfits(cells: Sequence[Cell], store: Store, profile: Profile) -> dict[str, 
     places = ["0" if profile.gpus_per_node else None]
     estimates = predict(cells, store.states(cells), store, places, leave=()).estimates
     return {
-        e.cell.id: f"{e.kind} takes about {e.peak_memory_gb:.3g} GB, and a worker of these jobs "
-        f"has {has_gb:.3g} GB: raise mem_gb or lower --pack"
+        e.cell.id: f"{e.cell.kind} takes about {e.peak_memory_gb:.3g} GB, and a worker of "
+        f"these jobs has {has_gb:.3g} GB: raise mem_gb or lower --pack"
         for e in estimates
         if e.peak_memory_gb is not None and e.peak_memory_gb > has_gb
     }
@@ -136,7 +136,7 @@ def automatic_pack(cells: Sequence[Cell], store: Store) -> int:
     for experiment in sorted({cell.experiment for cell in cells}):
         shares = [
             (timing.device_total_gb / timing.device_peak_gb, timing.device_busy)
-            for timing in sampled_timings(experiment, store, ())
+            for timing in finished_timings(experiment, store)
             if timing.device_peak_gb and timing.device_total_gb
         ]
         if not shares:

@@ -7,8 +7,7 @@ own probe, else by cutting the cells of a stack that a run would make. Only what
 
 import os
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +16,7 @@ import torch
 
 from bench.cells.groups import Stack, make_stacks
 from bench.errors import BenchError, CellFailure
-from bench.estimate.history import Probed, machine_of, write_probe
+from bench.estimate.history import Timing, write_probe
 from bench.estimate.predict import Prediction
 from bench.experiments import EXPERIMENTS, probe_of
 from bench.experiments.outcome import Clock, Spent
@@ -29,7 +28,7 @@ ENOUGH_S = 0.5  # of a cut cell
 FIRST_CUT = 1 / 512
 
 
-def probe(stack: Stack, data: Path, gpu: str | None, machine: str) -> Probed:
+def probe(stack: Stack, data: Path, gpu: str | None, machine: str) -> Timing:
     """Return how long a cell of one kind will take here.
 
     Args:
@@ -41,7 +40,6 @@ def probe(stack: Stack, data: Path, gpu: str | None, machine: str) -> Probed:
     Raises:
         CellFailure, BenchError: the cell could not be computed either.
     """
-    began = time.monotonic()
     with _worker_settings(gpu) as device:
         if device == "cuda":
             torch.cuda.reset_peak_memory_stats()
@@ -53,10 +51,10 @@ def probe(stack: Stack, data: Path, gpu: str | None, machine: str) -> Probed:
             else:
                 spent = Spent(0.0, _cut_s_of_one(stack, data, device, clock))
         peak = torch.cuda.max_memory_allocated() / 1e9 if device == "cuda" else None
-    return Probed(
-        cell.kind, device, machine, spent.shared, spent.own,
-        peak_memory_gb=peak_memory_gb(), device_peak_gb=None if peak is None else round(peak, 3),
-        cell=cell.model_dump(mode="json"), took_s=round(time.monotonic() - began, 3),
+    device_peak_gb = None if peak is None else round(peak, 3)
+    return Timing(
+        cell, spent.shared or None, spent.own, peak_memory_gb(), device_peak_gb, device, machine,
+        is_probe=True,
     )  # fmt: skip
 
 
@@ -113,9 +111,7 @@ def _cut_s(
     return sum(cell.work for cell in cells), seconds
 
 
-def probe_unknown(
-    prediction: Prediction, store: Store, data: Path, slots: Sequence[str | None]
-) -> list[str]:
+def probe_unknown(prediction: Prediction, store: Store, data: Path) -> list[str]:
     """Probe each kind that is to be computed and of which nothing is known on this machine.
 
     What is found is kept in the results folder. Returns, for each kind that could not be probed,
@@ -125,28 +121,21 @@ def probe_unknown(
         prediction: what is known of each cell.
         store: the results folder, which keeps the timings.
         data: the folder of data sets.
-        slots: the GPU of each worker; None: a core.
     """
     store.check_writable()
-    machine = machine_of(slots)[1]
-    unknown = {e.kind for e in prediction.estimates if e.is_left and not e.is_near}
-    stacks = make_stacks([e.cell for e in prediction.estimates if e.is_left], len(slots))
-    faults = []
-    for stack in _cheapest(stacks, unknown):
-        kind = stack[0].kind
+    unknown = {e.cell.kind for e in prediction.left if not e.is_near}
+    stacks = make_stacks([e.cell for e in prediction.left], len(prediction.places))
+    cheapest: dict[str, Stack] = {}
+    for stack in sorted(stacks, key=lambda stack: stack[0].work):
+        cheapest.setdefault(stack[0].kind, stack)
+    gpu, machine, faults = prediction.places[0], prediction.machine.name, []
+    for kind, stack in cheapest.items():
+        if kind not in unknown:
+            continue
         print(f"bench: probing {kind}", file=sys.stderr)
         try:
-            write_probe(store.root, probe(stack, data, slots[0], machine))
+            write_probe(store.root, probe(stack, data, gpu, machine))
         except (BenchError, CellFailure, RuntimeError, ValueError, MemoryError) as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
             faults.append(f"{kind}: no probe: {lines[0]}")
     return faults
-
-
-def _cheapest(stacks: Sequence[Stack], kinds: set[str]) -> list[Stack]:
-    """Return for each kind the stack of its cheapest cell, the cheapest kind first."""
-    cheapest: dict[str, Stack] = {}
-    for stack in sorted(stacks, key=lambda stack: stack[0].work):
-        if stack[0].kind in kinds:
-            cheapest.setdefault(stack[0].kind, stack)
-    return list(cheapest.values())

@@ -51,7 +51,7 @@ def expected_of(prediction: Prediction) -> dict[str, Expected]:
         parts = prediction.parts(estimate)
         if estimate.cell.training_id is None:  # its own time is that of its training
             parts = parts[::-1]
-        expected[estimate.cell.id] = Expected(estimate.kind, *parts)
+        expected[estimate.cell.id] = Expected(estimate.cell.kind, *parts)
     return expected
 
 

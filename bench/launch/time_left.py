@@ -1,7 +1,8 @@
 """How long a run will still take: what was predicted, corrected by what its cells take.
 
-Cells that are finished, and those that run by their own steps, say how far off the predictions of
-their kind are. Between two records of a cell its time left falls by the time that has passed.
+A stack that runs has the time left that its own steps tell. What other stacks took, or show that
+they will take, corrects the predictions of their kind. Between two records of a cell its time left
+falls by the time that has passed.
 """
 
 import heapq
@@ -10,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from bench.estimate.predict import sum_known
 from bench.results.standing import Standing
 from bench.results.store import OVER, CellState, State
 
-FEW = 0.1  # of a usual stack: the weight of what was predicted against what is measured
-OVERDUE = 0.1  # of the time spent: what is left of a stack that should be over
+OVERDUE = 0.1  # of the time left at the last record: what is left of a stack that should be over
 
 
 class Expected(NamedTuple):
@@ -27,47 +28,40 @@ class Expected(NamedTuple):
     @property
     def seconds(self) -> float | None:
         """In all."""
-        if self.training_s is None or self.rest_s is None:
-            return None
-        return self.training_s + self.rest_s
-
-
-def sum_of(expected: Sequence[Expected]) -> Expected:
-    """Return what is predicted of cells together."""
-    training = [e.training_s for e in expected if e.training_s is not None]
-    rest = [e.rest_s for e in expected if e.rest_s is not None]
-    known = len(training) == len(rest) == len(expected)
-    sums = (sum(training), sum(rest)) if known else (None, None)
-    return Expected(expected[0].kind, *sums)
+        return sum_known([self.training_s, self.rest_s])
 
 
 @dataclass
 class _Stack:
     """Cells that are computed together."""
 
-    cells: list[int]
+    cells: Sequence[int]
     expected: Expected
     began: float | None = None  # when it was first seen to run; None: it does not, or did not here
     ended: float | None = None
     looks: list[tuple[float, float]] = field(default_factory=list)  # when which share was new
-    trained: float | None = None  # when its training was first seen to be over
 
     def note(self, standing: Standing, now: float) -> None:
-        """Take note of how far its training has come."""
+        """Take note of how much of it is done, by what is predicted of its evaluations."""
         share = standing.share or 0.0
-        if standing.is_trained:
-            self.trained = self.trained or now
-        elif not self.looks or share > self.looks[-1][1]:
+        if self.expected.seconds:
+            share *= (self.expected.training_s or 0.0) / self.expected.seconds
+        if not self.looks or share > self.looks[-1][1]:
             self.looks.append((now, share))
 
-    def training_left_s(self, now: float) -> float | None:
-        """Return what its own steps say that its training has left; None before two looks."""
-        if self.trained is not None:
-            return 0.0
+    def paced_s(self) -> float | None:
+        """Return the seconds that it takes in all by its own steps; None before two looks."""
         if len(self.looks) < 2:
             return None
         (first, before), (last, share) = self.looks[0], self.looks[-1]
-        return max(0.0, (last - first) * (1 - share) / (share - before) - (now - last))
+        return (last - first) / (share - before)
+
+    def left_s(self, whole_s: float, now: float) -> float:
+        """Return what is left since the last look if it takes so long in all."""
+        began = now if self.began is None else self.began
+        last, share = self.looks[-1] if self.looks else (began, 0.0)
+        left_s = whole_s * (1 - share)
+        return max(left_s - (now - last), OVERDUE * left_s)
 
     def shown_s(self, now: float) -> float | None:
         """Return the seconds that it takes in all, as far as it has shown them."""
@@ -75,11 +69,9 @@ class _Stack:
             return None
         if self.ended is not None:
             return self.ended - self.began
-        spent, predicted_s = now - self.began, self.expected.seconds
-        left_s = self.training_left_s(now)
-        if left_s is not None and self.trained is None and self.looks[0][1] == 0:
-            training_s = self.expected.training_s
-            return (spent + left_s) * ((predicted_s or 1) / training_s if training_s else 1)
+        spent, paced_s, predicted_s = now - self.began, self.paced_s(), self.expected.seconds
+        if paced_s is not None and self.looks[0][1] == 0:
+            return spent + self.left_s(paced_s, now)
         return spent if predicted_s is not None and spent > predicted_s else None
 
 
@@ -99,13 +91,12 @@ class TimeLeft:
             slots: workers.
             stacks: places of cells that are computed together; default: each by itself.
         """
-        alone = [[i] for i in range(len(expected))]
-        self._stacks = [
-            _Stack(list(ids), sum_of([expected[i] for i in ids])) for ids in stacks or alone
-        ]
+        self._stacks = []
+        for cells in stacks or [[i] for i in range(len(expected))]:
+            kinds, training_s, rest_s = zip(*(expected[i] for i in cells), strict=True)
+            together = Expected(kinds[0], sum_known(training_s), sum_known(rest_s))
+            self._stacks.append(_Stack(cells, together))
         self._of = {i: stack for stack in self._stacks for i in stack.cells}
-        known = [s for stack in self._stacks if (s := stack.expected.seconds)]
-        self._usual_s = sum(known) / len(known) if known else 0.0
         self._slots = slots
         self._last_look: float | None = None
 
@@ -122,24 +113,26 @@ class TimeLeft:
         for i, standing in standings.items():
             self._of[i].note(standing, now)
         self._last_look = now
-        left = [stack for stack in self._stacks if stack.ended is None]
-        ends = [self._left_s(stack, now) for stack in left if stack.began is not None]
-        waiting = [self._whole_s(stack, now) for stack in left if stack.began is None]
-        if None in ends or None in waiting:
-            return None
-        free = [0.0] * (self._slots - len(ends))
-        workers = [s for s in ends if s is not None] + free
+        workers, waiting = list[float](), list[float]()
+        for stack in self._stacks:
+            if stack.ended is None:
+                whole_s = stack.paced_s() or self._whole_s(stack.expected, now)
+                if whole_s is None:
+                    return None
+                runs = stack.began is not None
+                (workers if runs else waiting).append(stack.left_s(whole_s, now))
+        workers += [0.0] * (self._slots - len(workers))
         heapq.heapify(workers)
         for seconds in waiting:
-            heapq.heapreplace(workers, workers[0] + (seconds or 0.0))
+            heapq.heapreplace(workers, workers[0] + seconds)
         return max(workers)
 
     def cell_s(self, i: int, standing: Standing) -> float | None:
         """Return the seconds that a running cell has left by its own steps; None before two."""
         now, stack = time.monotonic(), self._of[i]
         stack.note(standing, now)
-        left_s = stack.training_left_s(now)
-        return None if left_s is None or stack.trained else left_s + self._rest_s(stack, now)
+        paced_s = stack.paced_s()
+        return None if paced_s is None else stack.left_s(paced_s, now)
 
     def _follow(self, stack: _Stack, states: Sequence[State], now: float) -> None:
         """Take note of when it begins and ends; one that failed, or was over before, tells none."""
@@ -150,40 +143,14 @@ class TimeLeft:
         elif State.RUNNING in states:
             stack.began = now if stack.began is None else stack.began
         else:  # not begun, or stopped: a worker will go on
-            stack.began, stack.looks, stack.trained = None, [], None
+            stack.began, stack.looks = None, []
 
-    def _pace(self, kind: str | None, now: float) -> float:
-        """Return how long a predicted second takes: of a kind, or of all (None)."""
-        predicted = FEW * self._usual_s
-        measured = predicted * (1.0 if kind is None else self._pace(None, now))
-        for stack in self._stacks:
-            seconds, shown_s = stack.expected.seconds, stack.shown_s(now)
-            if seconds and shown_s is not None and kind in (None, stack.expected.kind):
-                measured, predicted = measured + shown_s, predicted + seconds
-        return measured / predicted if predicted else 1.0
-
-    def _whole_s(self, stack: _Stack, now: float) -> float | None:
-        """Return what a stack takes in all: where nothing is predicted, what others take."""
-        kind = stack.expected.kind
-        if stack.expected.seconds is not None:
-            return stack.expected.seconds * self._pace(kind, now)
-        others = [(s.expected.kind, s.shown_s(now)) for s in self._stacks]
-        known = [(of, seconds) for of, seconds in others if seconds is not None]
-        alike = [seconds for of, seconds in known if of == kind] or [s for _, s in known]
-        return sum(alike) / len(alike) if alike else None
-
-    def _rest_s(self, stack: _Stack, now: float) -> float:
-        return (stack.expected.rest_s or 0.0) * self._pace(stack.expected.kind, now)
-
-    def _left_s(self, stack: _Stack, now: float) -> float | None:
-        """Return what a running stack has left: by its own steps, else by what is expected."""
-        assert stack.began is not None
-        overdue = OVERDUE * (now - stack.began)
-        training_s = stack.training_left_s(now)
-        if stack.trained is not None:
-            rest_s = self._rest_s(stack, now)
-            return max(rest_s - (now - stack.trained), OVERDUE * rest_s)
-        if training_s is not None:
-            return training_s + self._rest_s(stack, now)
-        whole_s = self._whole_s(stack, now)
-        return None if whole_s is None else max(whole_s - (now - stack.began), overdue)
+    def _whole_s(self, expected: Expected, now: float) -> float | None:
+        """Return what a stack takes in all: by its kind if any shows it, else by all that do."""
+        shown = [(s.expected, took) for s in self._stacks if (took := s.shown_s(now)) is not None]
+        shown = [pair for pair in shown if pair[0].kind == expected.kind] or shown
+        if expected.seconds is None:
+            return sum(took for _, took in shown) / len(shown) if shown else None
+        predicted = [(e.seconds, took) for e, took in shown if e.seconds]
+        pace = sum(took for _, took in predicted) / sum(s for s, _ in predicted) if predicted else 1
+        return expected.seconds * pace

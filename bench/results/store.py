@@ -123,11 +123,12 @@ class Store:
 
     def kept(self, cells: Sequence[Cell]) -> int:
         """Return of how many cells anything is kept, finished or not."""
-        present = {name: self._ids(name) for name in {cell.experiment for cell in cells}}
-        return sum(
-            cell.id in present[cell.experiment] or cell.id in self._in_tables(cell.experiment)
-            for cell in cells
-        )
+        kept = {name: self.names(name) for name in {cell.experiment for cell in cells}}
+        return sum(cell.id in kept[cell.experiment] for cell in cells)
+
+    def names(self, experiment: str) -> set[str]:
+        """Return the ids of cells of which anything is kept, here or in exported tables."""
+        return self._ids(experiment) | self._in_tables(experiment)
 
     def _in_tables(self, experiment: str) -> set[str]:
         """Return the ids of the cells of exported tables; an id is that of one version alone."""

@@ -23,9 +23,7 @@ def estimate(number: int, own_s: float | None, training: str | None = None) -> E
     """Return what is predicted of a cell; 10 s of a shared training, own_s None: it is done."""
     source, shared = ("done", 0.0) if own_s is None else ("finished", 10.0 if training else 0.0)
     training = None if own_s is None else training
-    return Estimate(
-        cell(number), "kind", training, shared, own_s or 0.0, None, None, source, "finished cells"
-    )
+    return Estimate(cell(number), training, shared, own_s or 0.0, source, "finished cells")
 
 
 def needed(name: str, seed: int, *numbers: int) -> Needed:
@@ -76,15 +74,15 @@ def test_printed_values_come_before_cells_of_nothing() -> None:
 
 @pytest.mark.parametrize("broken", [0, 1])
 def test_a_failed_cell_takes_its_claim_with_it(broken: int) -> None:
-    failed = Estimate(cell(broken), "", None, 0.0, 0.0, None, None, "failed", "failed")
+    failed = Estimate(cell(broken), None, 0.0, 0.0, "failed", "failed")
     estimates = [estimate(1 - broken, 1.0), failed]
     choice = choose(estimates, [needed("a", 0, 0, 1)], [], 9.0)
     assert (numbers(choice), choice.seeds) == ([], {"a": []})
 
 
 def test_unknown_times_are_told() -> None:
-    unknown = Estimate(cell(0), "K=8", None, None, None, None, None, "unknown", "")
-    with pytest.raises(LaunchError, match=r"^the run time of K=8 is not known$"):
+    unknown = Estimate(cell(0), None, None, None, "unknown", "")
+    with pytest.raises(LaunchError, match=f"^the run time of {cell(0).kind} is not known$"):
         choose([unknown], [], [], 1.0)
 
 

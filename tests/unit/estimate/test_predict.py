@@ -7,10 +7,10 @@ import pytest
 
 from bench.cells.cell import Cell
 from bench.cells.pretrain import Pretrain
-from bench.estimate.history import Machine, Probed, sampled_timings, timing_of, write_probe
+from bench.estimate.history import Machine, Timing, finished_timings, timing_of, write_probe
 from bench.estimate.predict import NO_CELL, Estimate, Prediction, predict, total_s, wall_s
 from bench.files.atomic import write_whole
-from bench.results.provenance import processor
+from bench.results.provenance import flatten, processor
 from bench.results.store import Store
 from tests.fakes.cells import small_cell
 from tests.fakes.timings import finish
@@ -27,15 +27,12 @@ def seconds(prediction: Prediction) -> list[Any]:
 
 
 def test_the_nearest_cells_count(tmp_path: Path) -> None:
-    """Equal ones but for the seed, else its kind, else the nearest kind, larger ones first."""
+    """Equal ones but for the seed, else its kind; of another kind nothing is known."""
     store = Store(tmp_path)
-    finish(store, toy(K=64, seed=1), wall_s=64.0)
     finish(store, toy(K=16), wall_s=16.0)
     (far,) = predicted(store, toy(K=32)).estimates
-    near_kind = "1 finished cell of K=64 d=20 hidden_units=32"
-    assert (far.source, far.message, far.is_near) == ("finished", near_kind, False)
-    assert far.own_s == pytest.approx(32.0)
-    assert far.peak_memory_gb is None
+    assert (far.source, far.message, far.is_near) == ("unknown", NO_CELL, False)
+    assert (far.own_s, far.peak_memory_gb) == (None, None)
     finish(store, toy(K=32, mi_true=4.0), wall_s=3.0)
     (kind,) = predicted(store, toy(K=32)).estimates
     assert (kind.message, kind.is_near) == ("1 finished cell", True)
@@ -55,20 +52,20 @@ def test_a_longer_cell_takes_longer(tmp_path: Path) -> None:
 
 
 def test_a_network_that_never_ran_is_unknown(tmp_path: Path) -> None:
-    """Of another width of a network that ran, the time is predicted and the memory is not."""
+    """So is another width; of more epochs the time grows and the memory stays."""
     store = Store(tmp_path)
     for seed in range(3):
         finish_encoder(store, small_cell(seed=seed), training_s=8.0, evaluation_s=1.0)
     cells = [small_cell(arch="resnet18", stem="cifar"), small_cell(width=8), small_cell(epochs=20)]
     prediction = predicted(store, *cells)
     assert [e.message for e in prediction.estimates] == [
-        NO_CELL, "3 finished cells of small half width 4 8 px batch 16", "3 finished cells",
+        NO_CELL, NO_CELL, "3 finished cells",
     ]  # fmt: skip
-    assert seconds(prediction) == [None, 36.0, 81.0]
+    assert seconds(prediction) == [None, None, 81.0]
     assert [e.peak_memory_gb for e in prediction.estimates] == [None, None, 0.5]
     record = prediction.record()
-    assert (record["core_s"], record["cells_unknown"]) == (None, 1)
-    assert record["known"]["core_s"] == pytest.approx(117.0)
+    assert (record["core_s"], record["cells_unknown"]) == (None, 2)
+    assert record["known"]["core_s"] == pytest.approx(81.0)
 
 
 def test_another_machine_is_told_and_comes_after_this_one(tmp_path: Path) -> None:
@@ -84,16 +81,11 @@ def test_another_machine_is_told_and_comes_after_this_one(tmp_path: Path) -> Non
     assert seconds(predicted(store, toy())) == [2.0]
 
 
-def probe(root: Path, cell: Cell, settings: dict[str, Any] | None = None) -> None:
-    found: dict[str, Any] = {
-        "kind": cell.kind, "device": "cpu", "machine": processor(), "shared_s": 0.0,
-        "own_s": 4.0, "peak_memory_gb": 0.3, "device_peak_gb": None,
-        "cell": settings or cell.model_dump(mode="json"), "took_s": 1.0,
-    }  # fmt: skip
-    write_probe(root, Probed(**found))
+def probe(root: Path, cell: Cell) -> None:
+    write_probe(root, Timing(cell, None, 4.0, 0.3, None, "cpu", processor(), is_probe=True))
 
 
-def test_a_probe_comes_before_other_sizes_and_after_its_own_kind(tmp_path: Path) -> None:
+def test_a_probe_tells_the_time_until_a_cell_of_its_kind_has_finished(tmp_path: Path) -> None:
     store = Store(tmp_path)
     finish(store, toy(K=16), wall_s=5.0)
     probe(tmp_path, toy())
@@ -105,7 +97,9 @@ def test_a_probe_comes_before_other_sizes_and_after_its_own_kind(tmp_path: Path)
 
 
 def test_a_probe_of_another_form_is_passed_over(tmp_path: Path) -> None:
-    probe(tmp_path, toy(), settings={"experiment": "gaussian-mi"})
+    probe(tmp_path, toy())
+    (written,) = (tmp_path / "probes").iterdir()
+    written.write_bytes(written.read_bytes().replace(b'"steps"', b'"strides"'))
     write_whole(tmp_path / "probes" / "old.json", b'{"kind": "gaussian-mi", "own_s": 1.0}')
     assert predicted(Store(tmp_path), toy()).estimates[0].source == "unknown"
 
@@ -133,7 +127,7 @@ def test_exported_tables_tell_their_times(tmp_path: Path) -> None:
 
 
 def _finished_in(results: Path) -> list[Cell]:
-    timings = sampled_timings("pretrain", Store(results), ())
+    timings = finished_timings("pretrain", Store(results))
     trained = [t.cell for t in timings if t.shared_s and t.own_s]  # others took a training
     assert len(trained) > len(timings) / 2
     return trained
@@ -180,9 +174,9 @@ def test_an_evaluation_costs_what_is_left_without_the_training(
         "wall_s": 10.0, "stack": 2, "began": 100.0, "attempt": 1,
         "trained": {"began": trained_at, "wall_s": 10.0},
     }  # fmt: skip
-    timing = timing_of(small_cell(), origin)
+    timing = timing_of(small_cell(), flatten(origin))
     assert (timing.shared_s, timing.own_s) == (10.0, own_s)
-    assert timing_of(small_cell(), origin, resumed=True).shared_s is None
+    assert timing_of(small_cell(), flatten(origin), resumed=True).shared_s is None
 
 
 def finish_encoder(
@@ -224,10 +218,10 @@ def test_processor_time_counts_where_it_is_known(tmp_path: Path) -> None:
         "wall_s": 30.0, "cpu_s": 10.0, "began": 100.0, "attempt": 1, "stack": 1,
         "trained": {"began": 101.0, "wall_s": 24.0, "cpu_s": 8.0},
     }  # fmt: skip
-    timing = timing_of(small_cell(), origin)
+    timing = timing_of(small_cell(), flatten(origin))
     assert (timing.shared_s, timing.own_s) == (8.0, 2.0)
     del origin["trained"]["cpu_s"]  # type: ignore[attr-defined]
-    timing = timing_of(small_cell(), origin)
+    timing = timing_of(small_cell(), flatten(origin))
     assert (timing.shared_s, timing.own_s) == (24.0, 6.0)
 
 

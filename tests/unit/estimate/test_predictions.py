@@ -3,12 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from bench.cells.cell import Cell
-from bench.estimate.history import Timing, sampled_timings
+from bench.estimate.history import Timing, finished_timings
 from bench.results.store import Store
-from benchmarks.predictions import broken, errors, rows, spreads, table, timings_of
+from benchmarks.predictions import broken, errors_of, rows, spreads, table, timings_of
 from tests.fakes.cells import small_cell
 from tests.fakes.paths import ROOT
 from tests.fakes.timings import finish
@@ -34,13 +32,12 @@ def planted(root: Path, noise: float = 0.0) -> list[Timing]:
     return timings_of([root, root])
 
 
-def test_planted_times_are_predicted_of_kinds_seen_and_of_others(tmp_path: Path) -> None:
+def test_planted_times_are_predicted(tmp_path: Path) -> None:
     found = list(rows(planted(tmp_path, noise=0.001), SCALES))
     (row,) = found
     assert (row.scale, row.experiment, row.cells, row.unknown) == ("smoke", "pretrain", 9, 0)
     assert max(map(abs, row.spread)) < 0.01
-    assert max(map(abs, row.seen)) < 0.01
-    assert max(map(abs, row.unseen)) < 0.4
+    assert max(map(abs, row.errors)) < 0.01
     assert broken(found) == []
     assert table(found).splitlines()[-1].startswith("| all |  | 9 | 0% | ")
 
@@ -52,21 +49,22 @@ def test_the_spread_of_equal_cells_is_told(tmp_path: Path) -> None:
 
 
 def test_a_cell_does_not_predict_itself_nor_does_its_stack(tmp_path: Path) -> None:
-    """Two cells of one stack took 40 s each, those of another 2 s: neither is near itself."""
+    """Two cells of one stack took 40 s each, those of another 2 s: neither is near itself.
+
+    Of a cell that is alone of its kind nothing is known.
+    """
     store = Store(tmp_path)
     for seed, wall_s in ((0, 40.0), (1, 40.0), (2, 2.0), (3, 2.0)):
         finish(store, toy(seed=seed), wall_s=wall_s, stack=2)
+    finish(store, toy(K=16), wall_s=9.0)
     (row,) = rows(timings_of([tmp_path]), {})
-    assert min(map(abs, row.seen)) > 2
-    assert (row.unseen, row.unknown) == ([], 4)
+    assert min(map(abs, row.errors)) > 2
+    assert (len(row.errors), row.unknown) == (4, 1)
 
 
-def test_promises_that_are_broken_are_told(tmp_path: Path) -> None:
-    found = [row._replace(seen=[0.5], unseen=[1.0]) for row in rows(planted(tmp_path), {})]
-    assert broken(found) == [
-        "- pretrain, kind seen: error 65%, promised 25%",
-        "- pretrain, kind not seen: a factor 2.7, promised 2",
-    ]
+def test_a_promise_that_is_broken_is_told(tmp_path: Path) -> None:
+    found = [row._replace(errors=[0.5]) for row in rows(planted(tmp_path), {})]
+    assert broken(found) == ["- pretrain: error 65%, promised 25%"]
 
 
 def test_a_training_that_is_not_known_is_no_measure(tmp_path: Path) -> None:
@@ -79,17 +77,16 @@ def test_a_training_that_is_not_known_is_no_measure(tmp_path: Path) -> None:
     assert [t.cell for t in timings_of([tmp_path])] == [toy()]
 
 
-@pytest.mark.parametrize("left_out", [lambda t: t.cell.id, lambda t: t.cell.kind])
-def test_every_cell_has_an_answer(tmp_path: Path, left_out: Any) -> None:
+def test_every_cell_has_an_answer(tmp_path: Path) -> None:
     timings = planted(tmp_path)
-    assert set(errors(timings, left_out)) == {t.cell.id for t in timings}
+    assert set(errors_of(timings)) == {t.cell.id for t in timings}
 
 
 def test_the_reference_results_are_predicted_as_promised() -> None:
     """Of some experiments; `python -m benchmarks.predictions` takes all."""
     store, asked = Store(ROOT / "results" / "reference"), ("gaussian-mi", "supervised")
-    timings = [t for name in asked for t in sampled_timings(name, store, (), most=60)]
+    timings = [t for name in asked for t in finished_timings(name, store, most=60)]
     found = list(rows(timings, {}))
     assert [row.experiment for row in found] == list(asked)
-    assert all(row.seen and row.unseen for row in found)
+    assert all(row.errors for row in found)
     assert broken(found) == []
