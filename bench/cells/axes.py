@@ -125,6 +125,8 @@ class Comparison(Axis):
     """Of beta; cosine: from momentum up to 1 at the end (arXiv:2006.07733, Sec. 3.3)."""
     bank_rate: Fraction | None = later()
     """M <- rate M + (1 - rate) v; 0: the last view."""
+    bank_start: Literal["uniform"] | None = later()
+    """What coordinates of the first entries are drawn from, alike around 0; null: Gaussian."""
     bank_normalised: bool | None = later()
     """Entries are brought to unit length."""
     negatives: Literal["batch", "queue", "bank", "previous", "none"]
@@ -326,6 +328,8 @@ class Evaluation(Accuracies):
     """Each image is shown as it is, whatever the protocol shows: features are computed once."""
     weights_K: PositiveInt | None = later()
     """Negatives of the weights r_+ of two draws."""
+    spread: bool = later(False)
+    """Whether the spread of the outputs is measured: near 0 they have collapsed."""
 
     @property
     def knn_layer(self) -> str:
@@ -363,7 +367,7 @@ class EvaluationKind(NamedTuple):
 
     def is_asked_by(self, cell: object) -> bool:
         """Return whether a cell asks for it."""
-        return all(getattr(cell, name) not in (None, "none") for name in self.needs)
+        return all(getattr(cell, name) not in (None, "none", False) for name in self.needs)
 
     def warped(self) -> "EvaluationKind":
         """Return the same evaluation on warped test images."""
@@ -394,6 +398,7 @@ EVALUATIONS = {
     **_ACCURACIES,
     "geometry": EvaluationKind(("features",), ("alignment", "uniformity", "class_separation")),
     "weights": EvaluationKind(("weights_K",), ("weight_similarity",), ("weights_K", "tau")),
+    "spread": EvaluationKind(("spread",), ("output_std",), ("spread",)),
     **ACCURACIES,
 }
 """Evaluations of a trained encoder, by name.

@@ -308,6 +308,7 @@ BELONGS: dict[str, Belongs] = {
     "local_size": Belongs("views", ("multi-crop",)),
     "momentum": Belongs("target", ("momentum",)),
     "bank_rate": Belongs("target", ("bank",)),
+    "bank_start": Belongs("target", (), ("bank",)),
     "bank_normalised": Belongs("target", ("bank",)),
     "negative_views": Belongs("negatives", ("batch",)),
     "K": Belongs("negatives", (), ("batch", "queue", "bank")),

@@ -284,6 +284,17 @@ class Evaluator:
             similarities.append(torch.cosine_similarity(pair[0], pair[1], dim=0))
         return {"weight_similarity": float(torch.stack(similarities).mean())}
 
+    def spread(self, cell: Pretrain, online: Online) -> dict[str, float]:
+        """Standard deviation of the test images' outputs, scaled to unit length.
+
+        The root of the sum over dimensions: 1 for outputs spread evenly over the sphere, 0 where
+        all are alike. SimSiam (arXiv:2011.10566, Sec. 4.1) shows it over the root of D.
+        """
+        del cell
+        outputs = self._features("projector", online, "none").test
+        units = nn.functional.normalize(outputs.double(), dim=1)
+        return {"output_std": float(units.var(dim=0, correction=0).sum().sqrt())}
+
 
 def _warped(
     evaluation: Callable[[Evaluator, Evaluated, Layers, str], dict[str, float]],
@@ -303,6 +314,7 @@ _EVALUATIONS: dict[str, Callable[[Evaluator, Any, Any], dict[str, float]]] = {
     "few-shot": Evaluator.few_shot,
     "geometry": Evaluator.geometry,
     "weights": Evaluator.weights,
+    "spread": Evaluator.spread,
     "warped-knn": _warped(Evaluator.knn),
     "warped-linear": _warped(Evaluator.linear),
     "warped-few-shot": _warped(Evaluator.few_shot),

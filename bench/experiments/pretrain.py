@@ -134,7 +134,7 @@ def shared_s(cell: TransferCell, data: Path, device: str, clock: Clock) -> float
     """
     if cell.start == "scratch":
         return 0.0
-    unasked: dict[str, Any] = {"linear": None, "few_shot": None, "weights_K": None}
+    unasked: dict[str, Any] = {"linear": None, "few_shot": None, "weights_K": None, "spread": False}
     return probe(cell.trained.model_copy(update=unasked), data, device, clock).shared
 
 

@@ -9,6 +9,23 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 
+def first_entries(
+    images: int, dim: int, start: np.random.Generator, *, uniform: bool = False
+) -> Tensor:
+    """Return what a bank starts with, which the paper leaves open, shape (n, D), float32.
+
+    Args:
+        images: n.
+        dim: D.
+        start: gives the coordinates.
+        uniform: whether they are uniform from -1 to 1, as in the code that mutual-information's
+            App. C.3 names, not Gaussian.
+    """
+    if uniform:
+        return torch.from_numpy(2 * start.random((images, dim), dtype=np.float32) - 1)
+    return torch.from_numpy(start.standard_normal((images, dim), dtype=np.float32))
+
+
 class Bank(nn.Module):
     """The memory bank M; what it holds is in its buffers, and so in every checkpoint."""
 
@@ -17,30 +34,27 @@ class Bank(nn.Module):
 
     def __init__(
         self,
-        images: int,
-        dim: int,
+        entries_nD: Tensor,
         *,
         rate: float,
         renormalised: bool,
         clusters: int | None,
         clusterings: int,
-        start: np.random.Generator,
     ) -> None:
-        """Start with random unit vectors, which the paper leaves open, and each image by itself.
+        """Start with these entries, brought to unit length, and each image by itself.
 
         Args:
-            images: n, at least 2.
-            dim: D.
+            entries_nD: the first entries, see `first_entries`, of n >= 2 images.
             rate: share of the old entry in the new one, in [0, 1); 0 remembers the last view.
             renormalised: whether entries are brought to unit length after each update (open too).
             clusters: k of K-means, 1 to n; None without clusterings.
             clusterings: R, from different seeds; 0 without.
-            start: gives the entries, shape (n, D).
 
         Raises:
             ValueError: an argument out of its range, or one of clusters and clusterings alone.
         """
         super().__init__()
+        images, dim = entries_nD.shape
         if images < 2 or dim < 1:
             raise ValueError(f"needs images >= 2 and dim >= 1, found {images} and {dim}")
         if not 0 <= rate < 1:
@@ -53,8 +67,7 @@ class Bank(nn.Module):
             )
         self.rate, self.renormalised = rate, renormalised
         self.k = clusters or 0
-        drawn = torch.from_numpy(start.standard_normal((images, dim), dtype=np.float32))
-        self.register_buffer("entries", normalize(drawn, dim=1))
+        self.register_buffer("entries", normalize(entries_nD, dim=1))
         alone = torch.arange(images)[:, None].repeat(1, clusterings)
         self.register_buffer("clusters", alone)
 

@@ -6,7 +6,7 @@ from torch import nn
 from bench.cells.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
 from bench.errors import DataFailure
-from bench.methods.bank import Bank
+from bench.methods.bank import Bank, first_entries
 from bench.methods.bank_negatives import BankNegatives
 from bench.methods.method import Method
 from bench.methods.negatives import (
@@ -93,15 +93,14 @@ def _banks(cell: Pretrain, online: Online, images: int) -> nn.ModuleList:
             raise DataFailure(f"{name} {least}: the bank holds {images} images")
     towers = len(online.backbone.towers) if isinstance(online.backbone, Towers) else 1
     assert cell.bank_rate is not None
+    uniform = cell.bank_start == "uniform"
     return nn.ModuleList(
         Bank(
-            images,
-            cell.feature_dim,
+            first_entries(images, cell.feature_dim, _start(cell, 2 + tower), uniform=uniform),
             rate=cell.bank_rate,
             renormalised=bool(cell.bank_normalised),
             clusters=cell.clusters,
             clusterings=cell.clusterings or 0,
-            start=_start(cell, 2 + tower),
         )
         for tower in range(towers)
     )

@@ -26,8 +26,9 @@ as coordinates](methods.md) has all settings of each method, and what a setting 
 A preset's table has the settings that it names itself; the others are those of the preset that it
 is *like*. The paper is the one that the last column names; the released code is that of its
 authors, or that which it names. An empty cell: nothing is on record there, which does not mean that
-ours agrees. Several values with *or*: each is stated somewhere. `-`: the setting has no meaning
-here. **Bold**: ours is not what is stated; the last column says why.
+ours agrees. Several values with *or*: each is stated somewhere. `0.08 feature_dim`: 0.08 times that
+setting. `-`: the setting has no meaning here. **Bold**: ours is not what is stated; the last column
+says why.
 """
 _COLUMNS = ["setting", "the paper's value", "the released code's", "ours"]
 _WHOSE = {"paper": "the paper's", "code": "the code's"}
@@ -164,6 +165,8 @@ def _section(label: str, preset: Preset, rows: Mapping[str, _Row]) -> str:
     ]
     table = _table([*_COLUMNS, "where from"], lines) if lines else ["It names no setting itself."]
     what = markdown_text(preset.what)
+    if preset.collapses:
+        what += f". **It collapses**: {markdown_text(preset.collapses)}"
     return "\n".join([f"### {label}", "", what, "", *(like if preset.like else []), *table, ""])
 
 

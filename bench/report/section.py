@@ -36,7 +36,7 @@ from bench.report.tables import (
 )
 from bench.results.reader import Finished
 from bench.suites.figure import Figure
-from bench.suites.presets import paper_presets
+from bench.suites.presets import paper_presets, resolved
 from bench.suites.suite import Suite
 from bench.text import ONE_SEED, value_text
 
@@ -238,7 +238,8 @@ def _preset_gaps(suite: Suite, cells: Sequence[Cell]) -> list[tuple[str, str, st
         method_settings = [cell.settings for cell in cells if cell.settings.get("method") == method]
         for name, coordinate in coordinates.items():
             value, source = coordinate.value, coordinate.source
-            taken = value is not None and any(s.get(name) == value for s in method_settings)
+            used = [resolved({**s, name: value})[name] == s.get(name) for s in method_settings]
+            taken = value is not None and any(used)
             if "not stated" in source and taken and name not in suite.assumed:
                 methods_of.setdefault((name, value_text(value), source), []).append(method)
     return [(", ".join(names), *key) for key, names in methods_of.items()]

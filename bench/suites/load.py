@@ -39,6 +39,7 @@ from bench.suites.suite import (
 STANDARD_TITLES = {
     "few_shot_linear_top1": "few-shot top-1 (%), 10 labels per class",
     "linear_top1": "linear top-1 (%)",
+    "online_linear_top1": "top-1 of the linear classifier trained beside the encoder (%)",
     "knn_top1": "kNN top-1 (%)",
 }
 """Titles of tables that list their `metrics`."""

@@ -38,6 +38,37 @@ _KEYS = ("ours", "source", *STATING, "why")
 _SHORT = "[value, source]"
 
 
+class Times(str):
+    """A number times another setting of the same cell, as text: `0.08 feature_dim`."""
+
+    @classmethod
+    def read(cls, value: Any) -> Any:
+        """Return the value, as one of these where it is a number before a setting's name."""
+        number, _, name = str(value).partition(" ")
+        try:
+            float(number)
+        except ValueError:
+            return value
+        return cls(value) if name in COORDINATES else value
+
+    @property
+    def number(self) -> float:
+        """Return the factor."""
+        return float(self.partition(" ")[0])
+
+    def of(self, settings: Mapping[str, Any]) -> float:
+        """Return the product.
+
+        Raises:
+            ValueError: the other setting is missing or no number.
+        """
+        name = self.partition(" ")[2]
+        other = settings.get(name)
+        if isinstance(other, bool) or not isinstance(other, int | float):
+            raise ValueError(f"a value is {self}, and {name} is {other}: expected a number")
+        return float(f"{self.number * other:.12g}")  # 5.12, whatever its last bits
+
+
 class Coordinate(NamedTuple):
     """The value of one setting, where it comes from, and what its sources state."""
 
@@ -56,6 +87,7 @@ class Preset(NamedTuple):
     family: str = ""  # the name of its file
     named: tuple[str, ...] = ()  # the settings that it names itself, the rest is taken from `like`
     recorded: tuple[str, ...] = ()  # `paper/protocol`: recorded facts that speak of it
+    collapses: str | None = None  # why its outputs may become alike, as the suite `collapse` shows
 
     @property
     def settings(self) -> dict[str, Scalar]:
@@ -69,6 +101,7 @@ class _Written(Record):
     what: str
     like: str | None = None  # another preset: what is not listed is taken from it
     recorded: list[str] = []  # `paper/protocol`; not taken from `like`
+    collapses: str | None = None  # why its outputs may become alike; not taken from `like`
     coordinates: dict[str, Any]  # see `read_coordinate`
 
 
@@ -120,7 +153,13 @@ def _add(path: Path, known: dict[str, Preset], *, of_paper: bool = False) -> Non
         values = {key: coordinate.value for key, coordinate in merged.items()}
         kept = {k: c for k, c in merged.items() if k in stated or not _is_stale(k, values)}
         known[name] = Preset(
-            method.what, kept, method.like, path.stem, tuple(stated), tuple(method.recorded)
+            method.what,
+            kept,
+            method.like,
+            path.stem,
+            tuple(stated),
+            tuple(method.recorded),
+            method.collapses,
         )
 
 
@@ -154,7 +193,17 @@ def filled(settings: dict[str, Any], known: Mapping[str, Preset]) -> dict[str, A
     for name in list(merged):
         if name not in settings and merged[name] is not None and _is_stale(name, merged):
             merged[name] = None
-    return merged | {k: v for k, v in _followed(merged).items() if k not in settings}
+    merged |= {k: v for k, v in _followed(merged).items() if k not in settings}
+    return resolved(merged)
+
+
+def resolved(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings with the numbers that those written as `Times` stand for.
+
+    Raises:
+        ValueError: as for `Times.of`.
+    """
+    return {k: v.of(settings) if isinstance(v, Times) else v for k, v in settings.items()}
 
 
 def _is_stale(name: str, merged: dict[str, Any]) -> bool:
@@ -225,6 +274,8 @@ def departs(value: Scalar, stated: Any) -> bool:
 def read_coordinate(name: str, written: Any, key_path: str, *, of_paper: bool = True) -> Coordinate:
     """Return a setting of a preset as its file has it, checked.
 
+    A value may be a number times another setting: `0.08 feature_dim`.
+
     `[value, source]`: in a file of the papers' methods the value is the paper's, unless it is null;
     in one's own nobody else is said to state it. A mapping has `ours` and
     `source`, what `paper` and `code` have where they state it, and `why` where one of them differs.
@@ -246,9 +297,8 @@ def read_coordinate(name: str, written: Any, key_path: str, *, of_paper: bool = 
     pair = written if isinstance(written, list) else [written]
     if len(pair) != 2 or not isinstance(pair[1], str):
         raise SuiteError(f"{key_path}: found {written!r}, expected {_SHORT}")
-    _check(name, pair[0], key_path)
-    is_stated = of_paper and pair[0] is not None
-    return Coordinate(pair[0], pair[1], {"paper": pair[0]} if is_stated else {})
+    value = _checked(name, pair[0], key_path)
+    return Coordinate(value, pair[1], {"paper": value} if of_paper and value is not None else {})
 
 
 def _of_mapping(name: str, written: dict[str, Any], key_path: str) -> Coordinate:
@@ -261,11 +311,12 @@ def _of_mapping(name: str, written: dict[str, Any], key_path: str) -> Coordinate
     for key in ("source", "why"):
         if key in written and not isinstance(written[key], str):
             raise SuiteError(f"{key_path}.{key}: found {written[key]!r}, expected text")
-    ours, stated = written["ours"], {key: written[key] for key in STATING if key in written}
-    _check(name, ours, f"{key_path}.ours")
-    for key, value in stated.items():
-        for one in value if isinstance(value, list) else [value]:
-            _check(name, one, f"{key_path}.{key}")
+    ours = _checked(name, written["ours"], f"{key_path}.ours")
+    stated = {}
+    for key in (key for key in STATING if key in written):
+        several = written[key] if isinstance(written[key], list) else [written[key]]
+        values = [_checked(name, one, f"{key_path}.{key}") for one in several]
+        stated[key] = values if isinstance(written[key], list) else values[0]
     different = [key for key, value in stated.items() if departs(ours, value)]
     if different and "why" not in written:
         raise SuiteError(f"{key_path}: ours is not the {different[0]}'s; the key 'why' is missing")
@@ -274,12 +325,16 @@ def _of_mapping(name: str, written: dict[str, Any], key_path: str) -> Coordinate
     return Coordinate(ours, written["source"], stated, written.get("why"))
 
 
-def _check(name: str, value: Any, key_path: str) -> None:
+def _checked(name: str, written: Any, key_path: str) -> Any:
+    """Return an allowed value; of a product only the factor is checked."""
+    value = Times.read(written)
     try:
-        _of_field(name).validate_python(value, strict=True)
+        number = value.number if isinstance(value, Times) else value
+        _of_field(name).validate_python(number, strict=True)
     except ValidationError as error:
         message = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
         raise SuiteError(f"{key_path}: found {value!r}: {message}") from None
+    return value
 
 
 @cache

@@ -81,3 +81,18 @@ def test_knn_may_look_at_another_layer_than_the_classifier() -> None:
     assert outputs.training_id == plain.training_id
     assert outputs.evaluation_id("knn") != plain.evaluation_id("knn")
     assert outputs.evaluation_id("linear") == plain.evaluation_id("linear")
+
+
+def test_the_spread_of_the_outputs_is_0_where_they_are_alike_and_1_where_they_lie_all_around(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cell = small_cell(spread=True)
+    evaluator, online = evaluator_of(cell), Online(cell)
+    around = torch.randn(4000, 8, generator=torch.Generator().manual_seed(0))
+    labels = torch.zeros(4000, dtype=torch.int64)
+    for outputs, expected in ((around, 1.0), (3 * torch.ones(4000, 8) + 1e-4 * around, 0.0)):
+        shown = Features(outputs, labels, outputs, labels)
+        monkeypatch.setattr(evaluator, "_features", lambda *_, shown=shown: shown)
+        metrics = evaluator.evaluate("spread", cell, online)
+        assert metrics == {"output_std": pytest.approx(expected, abs=1e-3)}
+    assert evaluator.evaluate("spread", small_cell(), online) == {}

@@ -14,7 +14,7 @@ from bench.data.draws import Draw, drawn_by
 from bench.data.streams import Purpose
 from bench.data.views import CutMix
 from bench.losses import correlation, infonce
-from bench.methods.bank import Bank
+from bench.methods.bank import Bank, first_entries
 from bench.methods.bank_negatives import BankNegatives
 from bench.methods.make import make_method
 from bench.methods.method import Method, Seen
@@ -105,8 +105,8 @@ def negatives_of(name: str, epoch: float = 5, **changes: Any) -> tuple[Tensor, S
     """Return the ranks of the entries that are drawn, nearest first, and what was found."""
     cell = small_cell(name, K=60, **changes)
     bank = Bank(
-        IMAGES, cell.feature_dim, rate=0.5, renormalised=True, clusters=cell.clusters,
-        clusterings=cell.clusterings or 0, start=draw(3),
+        first_entries(IMAGES, cell.feature_dim, draw(3)), rate=0.5, renormalised=True,
+        clusters=cell.clusters, clusterings=cell.clusterings or 0,
     )  # fmt: skip
     if cell.clusters:
         bank.fit_clusters(draw(4))
@@ -211,8 +211,8 @@ def test_the_loss_of_two_towers_is_a_sum() -> None:
 def test_la_counts_those_of_the_cluster_as_neighbours() -> None:
     cell = small_cell("la-nce", K=20, clusters=6)
     bank = Bank(
-        IMAGES, cell.feature_dim, rate=0.5, renormalised=True, clusters=6, clusterings=3,
-        start=draw(3),
+        first_entries(IMAGES, cell.feature_dim, draw(3)), rate=0.5, renormalised=True,
+        clusters=6, clusterings=3,
     )  # fmt: skip
     bank.fit_clusters(draw(4))
     rows = torch.arange(N)

@@ -11,7 +11,8 @@ from torch.nn.functional import normalize
 from torch.testing import assert_close
 
 from bench.losses import in_batch, infonce
-from bench.methods.bank import Bank
+from bench.methods.bank import Bank, first_entries
+from tests.fakes.cells import small_cell, training_of, weights
 
 n, D = 40, 6
 
@@ -21,7 +22,10 @@ def bank(seed: int = 0, **changes: Any) -> Bank:
         "images": n, "dim": D, "rate": 0.5, "renormalised": True, "clusters": None,
         "clusterings": 0,
     }  # fmt: skip
-    return Bank(**(settings | changes), start=np.random.default_rng(seed))
+    settings |= changes
+    drawn = {"uniform": settings.pop("uniform", False)}
+    sizes = (settings.pop("images"), settings.pop("dim"))
+    return Bank(first_entries(*sizes, np.random.default_rng(seed), **drawn), **settings)
 
 
 def vectors(key: int, rows: int = 3, dim: int = D) -> Tensor:
@@ -36,6 +40,27 @@ def test_starts_with_random_unit_vectors_and_each_image_by_itself() -> None:
     assert torch.equal(made.clusters, torch.arange(2000)[:, None].expand(-1, 2))
     assert not torch.equal(bank(0).entries, bank(1).entries)
     assert bank().clusters.shape == (n, 0)
+
+
+def test_a_uniform_start_has_the_coordinates_of_a_cube() -> None:
+    """As in the code that mutual-information's App. C.3 names; in two dimensions it shows best."""
+    entries, gaussian = (bank(images=9000, dim=2, uniform=u).entries for u in (True, False))
+    assert_close(entries.norm(dim=1), torch.ones(9000))
+    assert entries.mean(dim=0).abs().max() < 0.05
+    near_a_corner, of_any = (
+        (x.abs().amin(dim=1) > 0.6).float().mean() for x in (entries, gaussian)
+    )
+    assert near_a_corner > of_any + 0.03
+
+
+def test_a_cell_says_how_its_bank_starts() -> None:
+    found = [
+        weights(training_of(small_cell("ir", bank_start=start)))
+        for start in ("uniform", "uniform", None)
+    ]
+    first, same, other = (next(v for k, v in x.items() if k.endswith("entries")) for x in found)
+    assert torch.equal(first, same)
+    assert not torch.equal(first, other)
 
 
 @pytest.mark.parametrize("renormalised", [False, True])

@@ -16,7 +16,7 @@ from bench.data.draws import Draw, drawn_by
 from bench.data.streams import Purpose
 from bench.losses import infonce
 from bench.methods import bank_draws as draws
-from bench.methods.bank import Bank
+from bench.methods.bank import Bank, first_entries
 from bench.methods.bank_draws import (
     Shares,
     annealed,
@@ -48,7 +48,7 @@ def bank(clusterings: int = 2) -> Bank:
     """Return a bank whose images are in clusters 0 to 4 by their number, drawn apart from it."""
     k = 5 if clusterings else None
     made = Bank(
-        n, D, rate=0.5, renormalised=True, clusters=k, clusterings=clusterings, start=rng()
+        first_entries(n, D, rng()), rate=0.5, renormalised=True, clusters=k, clusterings=clusterings
     )  # fmt: skip
     made.clusters.copy_(torch.from_numpy(rng(1).integers(5, size=(n, clusterings))))
     return made

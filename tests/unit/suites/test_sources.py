@@ -4,12 +4,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch.testing import assert_close
 
 from bench.errors import PublishedError, SuiteError
+from bench.losses.siamese import vicreg
 from bench.suites.presets import (
     Coordinate,
     Preset,
     departs,
+    filled,
     load_presets,
     paper_presets,
     read_coordinate,
@@ -49,7 +53,43 @@ def test_a_value_departs_where_it_is_none_of_those_stated(
     assert departs(ours, stated) is differs
 
 
+def test_a_value_in_units_of_another_setting_is_its_product() -> None:
+    written = {"ours": "0.08 feature_dim", "source": "S", "paper": 0.08, "why": "W"}
+    cov_weight = read_coordinate("cov_weight", written, "")
+    known = {"own": Preset("x", {"cov_weight": cov_weight, "loss": Coordinate("vicreg", "S")})}
+    cell = filled({"method": "own", "feature_dim": 64}, known)
+    assert cell["cov_weight"] == 5.12
+    assert filled({"method": "own", "feature_dim": 64, "cov_weight": 2.0}, known)["cov_weight"] == 2
+    with pytest.raises(ValueError, match=r"^a value is 0.08 feature_dim, and feature_dim is None"):
+        filled({"method": "own"}, known)
+
+
+def test_released_weights_of_vicreg_are_those_of_a_mean_over_dimensions() -> None:
+    """25 mse + 25 variance + covariance of both views, as VICReg's code has them, times D/25."""
+    generator = torch.Generator().manual_seed(0)
+    a, b = torch.randn(2, 16, 8, generator=generator, dtype=torch.float64) / 2
+    d, weights = 8, filled({"method": "vicreg-released", "feature_dim": 8}, PRESETS)
+    ours = {name: weights[name] for name in ("cov_weight", "var_weight", "gamma")}
+    variance = sum(torch.relu(1 - x.std(dim=0)).mean() / 2 for x in (a, b))
+    covariance = sum((x.T.cov() - x.T.cov().diagonal().diag()).square().sum() / d for x in (a, b))
+    released = 25 * torch.nn.functional.mse_loss(a, b) + 25 * variance + covariance
+    found = (vicreg(a, b, **ours) + vicreg(b, a, **ours)).mean() / 2
+    assert_close(found, released * d / 25)
+
+
 MISTAKES: dict[str, tuple[Any, str]] = {
+    "of another setting": (
+        {"ours": "small feature_dim", "source": "S"},
+        "f.ours: found 'small feature_dim': Input should be a valid number",
+    ),
+    "times no setting": (
+        {"ours": "2 width_of_it", "source": "S"},
+        "f.ours: found '2 width_of_it': Input should be a valid number",
+    ),
+    "a factor out of range": (
+        {"ours": "-2 feature_dim", "source": "S"},
+        "f.ours: found '-2 feature_dim': Input should be greater than 0",
+    ),
     "no reason": (
         {"ours": 0.1, "source": "S", "code": 0.2},
         "f: ours is not the code's; the key 'why' is missing",
@@ -143,7 +183,13 @@ def test_records_that_do_not_exist_are_told() -> None:
         ("simmoco", "tau_beta", 1.0, {"code": 1.0}),
         ("simco", "symmetric", True, {"code": True}),
         ("directpred", "negative_branch", "online", {"paper": "online", "code": "target"}),
-        ("vicreg", "var_weight", 1.0, {"paper": 2.0}),
+        ("vicreg", "var_weight", 1.0, {"paper": 2.0, "code": "1 feature_dim"}),
+        (
+            "vicreg-released",
+            "cov_weight",
+            "0.08 feature_dim",
+            {"paper": 0.08, "code": "0.08 feature_dim"},
+        ),
     ],
 )
 def test_what_is_known_to_differ_is_said(
