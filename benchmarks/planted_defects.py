@@ -62,21 +62,21 @@ class Defect(NamedTuple):
     told: str
 
 
-def every_defect() -> Iterator[Defect]:
+def every_defect(tree: Path) -> Iterator[Defect]:
     """Yield all small defects of the code that trains a method."""
-    for path in sorted(path for pattern in MUTATED for path in ROOT.glob(pattern)):
+    for path in sorted(path for pattern in MUTATED for path in tree.glob(pattern)):
         if path.stem in OTHERS:
             continue
         for i, node in enumerate(ast.walk(ast.parse(path.read_text()))):
             for k, (kind, other) in enumerate(defects_of(node)):
-                place = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+                place = f"{path.relative_to(tree)}:{getattr(node, 'lineno', 0)}"
                 told = f"{place}: {kind}: {ast.unparse(node)} -> {ast.unparse(other)}"
-                yield Defect(path.relative_to(ROOT), i, k, told)
+                yield Defect(path, i, k, told)
 
 
 def text_with(defect: Defect) -> str:
     """Return the text of the file with the defect."""
-    tree = ast.parse((ROOT / defect.path).read_text())
+    tree = ast.parse(defect.path.read_text())
     old = list(ast.walk(tree))[defect.node]
     _, new = list(defects_of(old))[defect.which]
     for parent in ast.walk(tree):
@@ -109,7 +109,6 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--seconds", type=float, default=600, help="for the tests of one defect")
     asked = options.parse_args()
-    drawn = random.Random(asked.seed).sample(list(every_defect()), asked.count)
     counts = {"covering presets": 0, "other presets alone": 0, "none": 0}
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder)
@@ -117,15 +116,17 @@ def main() -> None:
         for name in COPIED:
             shutil.copytree(ROOT / name, tree / name)
         assert finder(tree, COVERING, asked.seconds) is None, "a test fails without a defect"
+        drawn = random.Random(asked.seed).sample(list(every_defect(tree)), asked.count)
         for defect in drawn:
-            (tree / defect.path).write_text(text_with(defect))
+            whole = defect.path.read_text()
+            defect.path.write_text(text_with(defect))
             found, by = finder(tree, COVERING, asked.seconds), "covering presets"
             if found is None:
                 found = finder(tree, REST, asked.seconds)
                 by = "other presets alone" if found else "none"
             counts[by] += 1
             print(f"{defect.told}\n    found by {by}: {found}", flush=True)
-            shutil.copy(ROOT / defect.path, tree / defect.path)
+            defect.path.write_text(whole)
     print(counts)
 
 
