@@ -1,10 +1,12 @@
 """A workspace with one small suite, the command line run in it, and what tests cost."""
 
+import fcntl
 import importlib.metadata
+import os
 import resource
 import sys
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,22 +19,38 @@ from tests.fakes.suites import SUITE
 from tests.fakes.workspace import Answer, Workspace
 
 
+def written_once(factory: pytest.TempPathFactory, name: str, write: Callable[[Path], Path]) -> Path:
+    """Return what is written into a folder by the first process of the run that asks for it."""
+    base = factory.getbasetemp()
+    root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    with root.with_suffix(".lock").open("a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.seek(0)
+        if not (found := lock.read()):
+            root.mkdir()
+            found = str(write(root))
+            lock.write(found)
+    return Path(found)
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a small site of reference results."""
+    """Return the folder of a small site of reference results, which tests only read."""
     from tests.fakes.site import write_site, write_suites
 
-    root = tmp_path_factory.mktemp("site")
-    write_site(write_suites(root / "suites"), root / "to")
-    return root / "to"
+    def write(root: Path) -> Path:
+        write_site(write_suites(root / "suites"), root / "to")
+        return root / "to"
+
+    return written_once(tmp_path_factory, "site", write)
 
 
 @pytest.fixture(scope="session")
 def image_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a site whose results on images are made up."""
+    """Return the folder of a site whose results on images are made up; tests only read it."""
     from tests.fakes.image_site import write_image_site
 
-    return write_image_site(tmp_path_factory.mktemp("images"))
+    return written_once(tmp_path_factory, "images", write_image_site)
 
 
 @pytest.fixture

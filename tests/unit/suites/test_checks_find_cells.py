@@ -12,6 +12,7 @@ from bench.cells.groups import CellIndex
 from bench.suites.checks import Check, Peak
 from bench.suites.expand import expand
 from bench.suites.load import load_suite, suite_paths
+from bench.suites.suite import Suite
 from tests.fakes.paths import SUITES
 
 SMOKE = "smoke"  # to see that everything runs: its grids are cut without regard to claims
@@ -27,21 +28,27 @@ NOT_JUDGED = {
 """Claims of which a scale has some of a check's cells, as the suite says."""
 
 
+PATHS = suite_paths(SUITES)
+
+
 @cache
-def judged_suites() -> dict[str, dict[str, list[Cell]]]:
-    """Return the cells of every scale but smoke of each suite with claims."""
-    found: dict[str, dict[str, list[Cell]]] = {}
-    for name, path in suite_paths(SUITES).items():
-        suite = load_suite(path)
-        scales = [scale for scale in suite.scales if scale != SMOKE and suite.claims]
-        for scale in scales:
-            cells = without_baselines(expand(suite, scale, path, seeds=[0]))
-            found.setdefault(name, {})[scale] = cells
-    return found
+def loaded(name: str) -> Suite:
+    return load_suite(PATHS[name])
+
+
+@cache
+def cells_by_scale(name: str) -> dict[str, list[Cell]]:
+    """Return the cells of every scale but smoke, if the suite has claims."""
+    suite = loaded(name)
+    return {
+        scale: without_baselines(expand(suite, scale, PATHS[name], seeds=[0]))
+        for scale in suite.scales
+        if scale != SMOKE and suite.claims
+    }
 
 
 def checks_of(name: str) -> Iterator[tuple[str, Check]]:
-    for claim, checks in load_suite(suite_paths(SUITES)[name]).claims.items():
+    for claim, checks in loaded(name).claims.items():
         yield from ((claim, check) for check in checks)
 
 
@@ -56,11 +63,11 @@ def is_for_another_scale(check: Check, cells: Sequence[Cell]) -> bool:
     return absent
 
 
-@pytest.mark.parametrize("name", judged_suites())
+@pytest.mark.parametrize("name", PATHS)
 def test_a_check_finds_cells_on_all_its_sides_or_is_for_another_scale(name: str) -> None:
     astray = [
         (name, scale, claim, check.check)
-        for scale, cells in judged_suites()[name].items()
+        for scale, cells in cells_by_scale(name).items()
         for claim, check in checks_of(name)
         if (name, scale, claim) not in NOT_JUDGED
         and not cells_of_check(check, cells)
@@ -69,9 +76,9 @@ def test_a_check_finds_cells_on_all_its_sides_or_is_for_another_scale(name: str)
     assert astray == []
 
 
-@pytest.mark.parametrize("name", judged_suites())
+@pytest.mark.parametrize("name", PATHS)
 def test_every_check_finds_cells_at_some_scale(name: str) -> None:
-    scales = judged_suites()[name].values()
+    scales = cells_by_scale(name).values()
     dead = [
         (name, claim, check.check)
         for claim, check in checks_of(name)
@@ -84,10 +91,10 @@ def test_every_check_finds_cells_at_some_scale(name: str) -> None:
 def test_the_exceptions_are_needed() -> None:
     for name, claim in OTHER_DATA:
         checks = [check for own, check in checks_of(name) if own == claim]
-        cells = judged_suites()[name].values()
+        cells = cells_by_scale(name).values()
         assert not any(cells_of_check(check, own) for check in checks for own in cells)
     for name, scale, claim in NOT_JUDGED:
-        cells_there = judged_suites()[name][scale]
+        cells_there = cells_by_scale(name)[scale]
         checks = [check for own, check in checks_of(name) if own == claim]
         found = [check for check in checks if not cells_of_check(check, cells_there)]
         assert any(not is_for_another_scale(check, cells_there) for check in found)
