@@ -43,7 +43,7 @@ def test_a_limit_on_file_sizes_stops_the_run(
     assert (status, "cannot be written (File too large); " in line) == (1, True), err
     assert line.startswith("bench: results"), err
     assert {a["state"] for a in workspace.attempts()} <= {"interrupted"}
-    ran = workspace.call("run", "small", *PART, *how, "--json")
+    ran = workspace.call("run", "small", *PART, *INLINE, "--json")
     assert (ran.status, ran.json["missing"], ran.json["failed"]) == (0, 0, 0)
     workspace.call("--results", "whole", "run", "small", *PART, "--executor", "inline")
     assert workspace.summaries() == workspace.summaries("whole")
@@ -81,7 +81,7 @@ def test_a_full_disk_stops_the_run_and_with_space_it_goes_on(
     told = json.loads(workspace.call("status", "small", *PART, "--json").out)
     assert (told["failed"], told["running"]) == (0, 0)
     subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
-    ran = workspace.call("run", "small", *PART, *how, "--json")
+    ran = workspace.call("run", "small", *PART, *INLINE, "--json")
     assert (ran.status, ran.json["missing"], ran.json["failed"]) == (0, 0, 0)
     workspace.call("--results", "whole", "run", "small", *PART, "--executor", "inline")
     assert workspace.summaries() == workspace.summaries("whole")
