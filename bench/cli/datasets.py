@@ -13,7 +13,6 @@ from bench.data.catalogue import image_folders, is_present
 from bench.data.coco_layout import boxed_sets
 from bench.data.load import download
 from bench.record import Json
-from bench.report.tables import Entry
 
 
 def datasets(
@@ -59,16 +58,8 @@ def _record(name: str, what: str, is_there: bool, how: str) -> Json:
 def print_datasets(records: Sequence[Json]) -> None:
     """Print one line a data set."""
     heads = ["data set", "what", "images", "classes", "MB", "there", "how"]
+    shown = ("name", "what", "images", "classes", "size_mb")
     rows = [
-        [
-            *(_entry(r[key]) for key in ("name", "what", "images", "classes", "size_mb")),
-            Entry("yes" if r["present"] else "no"),
-            Entry(r["how"]),
-        ]
-        for r in records
+        [*(r[key] for key in shown), "yes" if r["present"] else "no", r["how"]] for r in records
     ]
     print_rows("", heads, rows)
-
-
-def _entry(value: object) -> Entry:
-    return Entry("" if value is None else str(value))

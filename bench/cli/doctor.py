@@ -18,7 +18,6 @@ from bench.cli.workspace import Workspace
 from bench.environment import cores, visible_gpus
 from bench.errors import BenchError, StoreError
 from bench.papers.reader import PAPERS, load_paper
-from bench.report.tables import Entry
 from bench.results.digests import DIGESTS
 from bench.results.inspect import Inspected, inspect
 from bench.results.store import Store
@@ -62,7 +61,7 @@ def examine(workspace: Workspace) -> list[Finding]:
 
 def print_findings(findings: Sequence[Finding]) -> None:
     """Print one line a finding."""
-    rows = [[Entry(f["state"]), Entry(f["what"]), Entry(f["detail"])] for f in findings]
+    rows = [[f["state"], f["what"], f["detail"]] for f in findings]
     print_rows("", ["", "what", "found"], rows)
 
 

@@ -12,7 +12,6 @@ from bench.errors import BenchError, choices
 from bench.record import Json
 from bench.report.methods import methods_page, presets_page
 from bench.report.page import Page
-from bench.report.tables import Entry
 from bench.suites.agreement import stated_text
 from bench.suites.presets import STATING, Preset, elsewhere, load_presets, stated_of
 from bench.suites.reference import settings_reference
@@ -99,10 +98,7 @@ def print_methods(records: Sequence[Json]) -> None:
         _print_method(records[0])
         return
     known = {r["name"]: r["coordinates"] for r in records}
-    rows = [
-        [Entry(r["name"]), Entry(r["like"] or ""), Entry(r["what"]), Entry(_changes(r, known))]
-        for r in records
-    ]
+    rows = [[r["name"], r["like"], r["what"], _changes(r, known)] for r in records]
     print_rows("", ["method", "like", "what", "but"], rows)
     print("`bench methods NAME` lists every coordinate with its source.")
 
@@ -114,9 +110,7 @@ def _print_method(record: Json) -> None:
     for name, c in record["coordinates"].items():
         stated = [stated_text(c["stated"][who]) if who in c["stated"] else "" for who in STATING]
         source = f"{c['source']}. Why: {c['why']}" if c["why"] else c["source"]
-        rows.append(
-            [Entry(text) for text in (name, value_text(c["value"], null=""), *stated, source)]
-        )
+        rows.append([name, value_text(c["value"], null=""), *stated, source])
     like = f" (like {record['like']})" if record["like"] else ""
     heads = ["coordinate", record["name"], "paper", "released code", "source"]
     print_rows(record["what"] + like, heads, rows)

@@ -28,7 +28,7 @@ from bench.cli.plan_text import print_plan
 from bench.cli.selection import Selection, missing_data, select, select_scales
 from bench.environment import slots
 from bench.errors import BenchError, LaunchError
-from bench.estimate.budget import Choice, Needed, choose
+from bench.estimate.budget import Needed, choose
 from bench.estimate.predict import Prediction, predict
 from bench.files.messages import tell, warn
 from bench.record import Json
@@ -176,21 +176,15 @@ def _limited(chosen: Sequence[Selection], prediction: Prediction, limit_hours: f
             f"--limit-gpu-hours: {error}; `{chosen[0].whole.command('plan')} --probe` times "
             "a few steps of it"
         ) from None
-    return _record(choice, claims, prediction, limit_hours)
-
-
-def _record(
-    choice: Choice, claims: Sequence[Needed], prediction: Prediction, limit_hours: float
-) -> Json:
-    done = {e.cell.id for e in prediction.estimates if e.source == "done"}
+    kept = choice.cells | {e.cell.id for e in prediction.estimates if e.source == "done"}
     possible = Counter(needed.name for needed in claims if needed.cells)
     return {
         "limit_hours": limit_hours,
         "of": "GPU-hours" if prediction.gpus else "core-hours",
         "hours": choice.seconds / 3600,
         "cells": len(choice.cells),
-        "of_cells": sum(e.is_left for e in prediction.estimates),
-        "chosen": [e.cell.id for e in prediction.estimates if e.cell.id in choice.cells | done],
+        "of_cells": len(prediction.left),
+        "chosen": [e.cell.id for e in prediction.estimates if e.cell.id in kept],
         "claims": [
             {"claim": name, "seeds": seeds, "of_seeds": possible[name]}
             for name, seeds in choice.seeds.items()

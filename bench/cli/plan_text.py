@@ -74,49 +74,33 @@ def _telling_axes(cells: Sequence[Json]) -> list[str]:
 
 def _print_kinds(p: Json) -> None:
     """Print what is predicted of each kind of cell."""
-    work = "core time" if p["gpus"] == 0 else "GPU time"
-    heads = ["kind", "cells", "each", work, "memory", f"on {_workers(p)}", "from"]
+    work = "GPU time" if p["gpus"] else "core time"
+    heads = ["kind", "cells", "each", work, "memory", f"on {counted(p['slots'], 'worker')}", "from"]
     rows = [
         [
-            Entry(k["kind"]),
-            Entry(str(k["cells"])),
-            Entry(_time(k, "cell_s")),
-            Entry(_time(k, "core_s")),
-            Entry(_memory(k)),
-            Entry(_time(k, "wall_s")),
-            Entry(k["message"]),
+            k["kind"], str(k["cells"]), _time(k["cell_s"]), _time(k["core_s"]), _memory(k) or "?",
+            _time(k["wall_s"]), k["message"],
         ]
         for k in p["by_kind"]
-    ]
+    ]  # fmt: skip
     if rows:
         print_rows("to run", heads, rows)
 
 
-def _workers(p: Json) -> str:
-    return counted(p["slots"], "worker")
-
-
-def _time(p: Json, name: str) -> str:
-    return "?" if p[name] is None else duration(p[name])
+def _time(seconds: float | None) -> str:
+    return "?" if seconds is None else duration(seconds)
 
 
 def _memory(p: Json) -> str:
-    host, device = p["peak_memory_gb"], p["device_peak_gb"]
-    texts = [f"{host:.1f} GB"] if host is not None else []
-    if device is not None:
-        texts.append(f"GPU {device:.1f} GB")
-    return ", ".join(texts) or "?"
-
-
-def _memory_per_worker(p: Json) -> str:
-    unknown = p["peak_memory_gb"] is None and p["device_peak_gb"] is None
-    return "memory not known" if unknown else f"{_memory(p)} per worker"
+    """Return the peak of memory; empty if it is not known."""
+    peaks = {"": p["peak_memory_gb"], "GPU ": p["device_peak_gb"]}
+    return ", ".join(f"{of}{gb:.1f} GB" for of, gb in peaks.items() if gb is not None)
 
 
 def _hours(p: Json, gpus: int) -> str:
     """Return the work in core-hours or GPU-hours."""
     hours = p["core_s"] / 3600
-    text = f"{hours:,.{0 if hours >= MANY else 3}{'f' if hours >= MANY else 'g'}}"
+    text = f"{hours:,.0f}" if hours >= MANY else f"{hours:.3g}"
     return f"{text if hours >= LEAST else f'less than {LEAST}'} {'GPU' if gpus else 'core'}-hours"
 
 
@@ -131,13 +115,11 @@ def _prediction_text(p: Json) -> str:
     """Return the total in words; empty if nothing is left to run."""
     if not p["by_kind"]:
         return ""
-    known, unknown = p["known"], p["cells_unknown"]
+    known, unknown, cells = p["known"], p["cells_unknown"], sum(k["cells"] for k in p["by_kind"])
     if not unknown:
-        return (
-            f"Predicted: {_time(p, 'wall_s')} on {_workers(p)}, {_hours(p, p['gpus'])}, "
-            f"{_memory_per_worker(p)}."
-        )
-    cells = sum(k["cells"] for k in p["by_kind"])
+        memory = f"{_memory(p)} per worker" if _memory(p) else "memory not known"
+        workers = counted(p["slots"], "worker")
+        return f"Predicted: {_time(p['wall_s'])} on {workers}, {_hours(p, p['gpus'])}, {memory}."
     rest = f" The other {cells - unknown}: {_hours(known, p['gpus'])}." if unknown < cells else ""
     of = "these" if unknown == cells else f"{unknown} of them"
     return f"The time of {of} is not known (`?`): --probe times a few steps.{rest}"
@@ -153,14 +135,11 @@ def print_limited(limited: Json, file: TextIO | None = None) -> None:
         f"cells, {limited['hours']:.3g} hours."
     ]
     for claim in limited["claims"]:
-        seeds, name = claim["seeds"], claim["claim"]
+        name, seeds, most = claim["claim"], claim["seeds"], claim["of_seeds"]
         if seeds:
             alone = "; one seed gives no interval" if len(seeds) == 1 else ""
-            text = (
-                f"{len(seeds)} of {claim['of_seeds']} seeds ({', '.join(map(str, seeds))}{alone})"
-            )
-            lines.append(f"  testable: {name}: {text}")
+            which = f"{len(seeds)} of {most} seeds ({', '.join(map(str, seeds))}{alone})"
+            lines.append(f"  testable: {name}: {which}")
         else:
-            why = "" if claim["of_seeds"] else " at this scale"
-            lines.append(f"  not testable{why}: {name}")
+            lines.append(f"  not testable{'' if most else ' at this scale'}: {name}")
     print("\n".join(lines), file=file or sys.stderr)

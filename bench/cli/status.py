@@ -202,7 +202,8 @@ def _print_begun(begun: Sequence[Json], again: str) -> None:
 
 
 def _running_text(cell: Json) -> str:
-    return f"running: {standing_text(_standing(cell))}"
+    standing = Standing(**{field.name: cell[field.name] for field in fields(Standing)})
+    return f"running: {standing_text(standing)}"
 
 
 def _stopped_text(cell: Json) -> str:
@@ -217,10 +218,6 @@ def _stopped_text(cell: Json) -> str:
     of = "" if cell["of"] is None else f" of {cell['of']}"
     age = "" if (s := cell["checkpoint_age_s"]) is None else f", {duration(s)} old"
     return f"stopped after {attempts}: checkpoint at {unit} {at_text}{of}{age}"
-
-
-def _standing(cell: Json) -> Standing:
-    return Standing(**{field.name: cell[field.name] for field in fields(Standing)})
 
 
 def _print_jobs(jobs: Sequence[Json]) -> None:

@@ -12,7 +12,7 @@ from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.cells.groups import telling_settings
 from bench.cli.options import AsJson, Have, answer, paper_names, scale_names, suite_names
-from bench.cli.selection import check_scale_known, command_words, had
+from bench.cli.selection import check_scale_known, command_words, had, select_scales
 from bench.cli.terminal import listed, print_line
 from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, choices
@@ -22,11 +22,9 @@ from bench.record import Json
 from bench.results.store import State, Store
 from bench.suites.expand import expand
 from bench.suites.load import find_suite, known_suites, load_suite
-from bench.suites.protocol import check_scale
 from bench.suites.reference import suite_schema
 from bench.suites.shipped import HERE, copy_suites, shipped_suites
 from bench.suites.suite import Suite
-from bench.suites.validate import check_suite
 from bench.text import counted, value_text
 
 
@@ -129,20 +127,17 @@ def describe_suite(workspace: Workspace, name: str, have: Sequence[Path] = ()) -
         name: name or file of the suite.
         have: folders of exported tables whose cells count as done.
     """
-    path = find_suite(name, workspace.suites)
-    suite, store = load_suite(path), Store(workspace.results, have=have)
-    paper = check_suite(suite, path)
-    scales = {}
-    for scale, entry in suite.scales.items():
-        cells = expand(suite, scale, path)
-        check_scale(suite, scale, cells, paper)
-        non_baselines = without_baselines(cells)
-        scales[scale] = {
-            "cells": len(cells),
-            "done": _done(store, cells),
-            "protocol": entry.protocol,
-            "what": entry.what,
-            "datasets": datasets_of(cells),
+    selections = select_scales(find_suite(name, workspace.suites), workspace)
+    suite, path, paper = selections[0].suite, selections[0].path, selections[0].paper
+    store, scales = Store(workspace.results, have=have), {}
+    for selection in selections:
+        non_baselines = without_baselines(selection.cells)
+        scales[selection.scale] = {
+            "cells": len(selection.cells),
+            "done": _done(store, selection.cells),
+            "protocol": suite.scales[selection.scale].protocol,
+            "what": suite.scales[selection.scale].what,
+            "datasets": datasets_of(selection.cells),
             "seeds": sorted({cell.seed for cell in non_baselines}),
             "axes": {n: _values(n, non_baselines) for n in telling_settings(non_baselines)},
         }
@@ -193,14 +188,12 @@ def _values(name: str, cells: Sequence[Cell]) -> list[Any]:
     return list(dict.fromkeys(cell.settings.get(name) for cell in cells))
 
 
-def _counts(scales: Json) -> str:
-    return ", ".join(f"{name} {v['done']}/{v['cells']}" for name, v in scales.items())
-
-
 def print_suites(records: Sequence[Json], workspace: Workspace) -> None:
     """Print each suite's name with the cells done at each scale, its title, and their folder."""
     for record in records:
-        print_line(f"{record['name']}: {_counts(record['scales'])}")
+        scales = record["scales"].items()
+        counts = ", ".join(f"{name} {v['done']}/{v['cells']}" for name, v in scales)
+        print_line(f"{record['name']}: {counts}")
         print_line(record["title"], indent="    ")
     print_line(f"{counted(len(records), 'suite')} (cells done/in all by scale).")
     if records:

@@ -96,23 +96,32 @@ def print_table(table: Table) -> None:
         print_line(note)
 
 
-def print_rows(title: str, heads: Sequence[str], rows: Sequence[Sequence[Entry]]) -> None:
+def print_rows(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print a table.
 
     Args:
         title: a line above the table.
         heads: heads of the columns.
-        rows: the entries, one per column.
+        rows: one value per column: an entry, a text, a number, or None for nothing.
     """
     if title:
         print_line(title)
+    entries = [[_entry(value) for value in row] for row in rows]
     shown = RichTable(box=None, pad_edge=False)
-    for head, is_number in zip(heads, numeric_columns(rows) or [False] * len(heads), strict=True):
+    numeric = numeric_columns(entries) or [False] * len(heads)
+    for head, is_number in zip(heads, numeric, strict=True):
         shown.add_column(Text(plain_text(head)), justify="right" if is_number else "left")
-    for row in rows:
+    for row in entries:
         styles = (_STYLES[e.verdict] if e.verdict else "" for e in row)
         shown.add_row(*map(Text, (plain_text(e.text) for e in row), styles))
     console().print(shown)
+
+
+def _entry(value: Any) -> Entry:
+    if isinstance(value, Entry):
+        return value
+    number = value if isinstance(value, int | float) else None
+    return Entry("" if value is None else str(value), number=number)
 
 
 def interval_text(record: Mapping[str, Any]) -> str:

@@ -19,7 +19,6 @@ from bench.papers.reader import load_paper
 from bench.record import Json
 from bench.report.claim_words import number_words
 from bench.report.measured import shown_tables
-from bench.report.tables import Entry
 from bench.results.reader import Results
 from bench.suites.expand import expand
 from bench.suites.load import known_suites, load_suite
@@ -235,15 +234,11 @@ def print_versus(first: str, second: str, records: Sequence[Json]) -> None:
     )
     rows = [
         [
-            Entry(_place(r)),
-            Entry(metric_words(r["metric"])),
-            Entry(_difference_words(r)),
-            Entry(str(r["n"]), number=r["n"]),
-            Entry(str(r["groups"]), number=r["groups"]),
-            Entry(_decision(first, second, r)),
+            _place(r), metric_words(r["metric"]), _difference_words(r), r["n"], r["groups"],
+            _decision(first, second, r),
         ]
         for r in records
-    ]
+    ]  # fmt: skip
     print_rows("", ["suite", "metric", "difference", "seeds", "points", "higher"], rows)
     for line in dict.fromkeys(_unequal_words(r) for r in records if r["unequal"]):
         print_line(line)

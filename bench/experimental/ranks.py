@@ -177,14 +177,7 @@ class Ranks:
         """
         if not self.many:
             return work()
-        value: T | None = None
-        fault: Exception | None = None
-        if self.first:
-            try:
-                value = work()
-            except Exception as error:
-                fault = error
-        value, fault = self.tell((value, fault))
+        value, fault = self.tell(_tried(work) if self.first else (None, None))
         if fault is not None:
             raise fault
         return value  # type: ignore[return-value]
@@ -197,12 +190,7 @@ class Ranks:
         """
         if not self.many:
             return work()
-        value: T | None = None
-        fault: Exception | None = None
-        try:
-            value = work()
-        except Exception as error:
-            fault = error
+        value, fault = _tried(work)
         for failure in self.hear_all(fault):
             if failure is not None:
                 raise failure
@@ -216,6 +204,14 @@ class Ranks:
         with _heard():
             dist.all_reduce(held, op=dist.ReduceOp.MAX, group=self.words)
         return int(held)
+
+
+def _tried(work: Callable[[], T]) -> tuple[T | None, Exception | None]:
+    """Return what the work gives, or what it raises."""
+    try:
+        return work(), None
+    except Exception as error:
+        return None, error
 
 
 class _Gather(torch.autograd.Function):

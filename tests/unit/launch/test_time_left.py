@@ -169,3 +169,10 @@ def test_what_waits_learns_from_a_cell_that_is_overdue(clock: Clock) -> None:
     left.run_s(states("running", "queued"), {0: Standing()})
     clock.now += 100
     assert (left.run_s(states("running", "queued"), {0: Standing()}) or 0) > 90
+
+
+def test_a_training_that_was_over_before_has_its_evaluations_left(clock: Clock) -> None:
+    left = TimeLeft([Expected("kind", 50.0, 50.0)], 1)
+    assert left.run_s(states("running"), {0: Standing(is_trained=True)}) == pytest.approx(50)
+    clock.now += 20
+    assert left.run_s(states("running"), {0: Standing(is_trained=True)}) == pytest.approx(30)
