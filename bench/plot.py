@@ -14,15 +14,8 @@ from matplotlib.axes import Axes
 
 from bench.analysis.frame import OF_HISTORIES, OF_LOAD
 from bench.errors import BenchError, choices
-from bench.figures.curves import (
-    draw_distribution,
-    draw_history,
-    draw_lines,
-    draw_points,
-    draw_printed,
-    draw_scatter,
-)
 from bench.figures.frames import label_of
+from bench.figures.kinds import Distribution, History, Lines, Points, Scatter
 
 __all__ = ["distribution", "history", "lines", "points", "printed", "scatter"]
 
@@ -53,9 +46,9 @@ def lines(
     Raises:
         BenchError: the frame has no such metric or setting.
     """
-    names = _columns(frame, x, reference, by)
-    rows, line = _with_lines(_along(_of_metric(frame, metric), x, metric), names)
-    return draw_lines(rows, _axes(ax), x=x, y=metric, by=line, reference=reference)
+    frame, line = _with_lines(frame, by, x, reference)
+    rows = _along(_of_metric(frame, metric), x, metric)
+    return Lines(x=x, y=metric, by=line, reference=reference).draw(rows, _axes(ax))
 
 
 def history(
@@ -78,9 +71,9 @@ def history(
     Raises:
         BenchError: the frame has no such metric or setting.
     """
-    names = _columns(frame, x, None, by)
-    rows, line = _with_lines(_along(_of_metric(frame, metric), x, metric), names)
-    return draw_history(rows, _axes(ax), x=x, y=metric, by=line)
+    frame, line = _with_lines(frame, by, x)
+    rows = _along(_of_metric(frame, metric), x, metric)
+    return History(x=x, y=metric, by=line).draw(rows, _axes(ax))
 
 
 def points(frame: pd.DataFrame, *, x: str, y: str, by: By = None, ax: Axes | None = None) -> Axes:
@@ -96,14 +89,13 @@ def points(frame: pd.DataFrame, *, x: str, y: str, by: By = None, ax: Axes | Non
     Raises:
         BenchError: the frame has no such metric or setting.
     """
-    names = _columns(frame, None, None, by)
+    frame, line = _with_lines(frame, by)
     settings = [name for name in frame if name not in OF_LOAD]
     across = _of_metric(frame, x).set_index("cell")["value"]
     rows = _of_metric(frame, y).rename(columns={"value": y})
     rows = rows.assign(**{x: rows["cell"].map(across)}).dropna(subset=[x])
     rows["point"] = [repr(row) for row in rows[settings].itertuples(index=False, name=None)]
-    rows, line = _with_lines(rows, names)
-    return draw_points(rows, _axes(ax), x=x, y=y, by=line)
+    return Points(x=x, y=y, by=line).draw(rows, _axes(ax))
 
 
 def printed(frame: pd.DataFrame, *, x: str, by: By = None, ax: Axes | None = None) -> Axes:
@@ -118,9 +110,9 @@ def printed(frame: pd.DataFrame, *, x: str, by: By = None, ax: Axes | None = Non
     Raises:
         BenchError: the frame has no such setting.
     """
-    names = _columns(frame, x, None, by)
-    rows, line = _with_lines(_along(frame.dropna(subset=["value"]), x, "value"), names)
-    return draw_printed(rows, _axes(ax), x=x, by=line)
+    frame, line = _with_lines(frame, by, x)
+    rows = _along(frame.dropna(subset=["value"]), x, "value")
+    return Lines(x=x, y="value", by=line).draw_printed(rows, _axes(ax))
 
 
 def distribution(shares: Mapping[Any, Arrays], *, ax: Axes | None = None) -> Axes:
@@ -131,7 +123,7 @@ def distribution(shares: Mapping[Any, Arrays], *, ax: Axes | None = None) -> Axe
             `q_b_histogram` of `bench.arrays`.
         ax: where to draw.
     """
-    return draw_distribution(dict(shares), _axes(ax))
+    return Distribution.draw(shares, _axes(ax))
 
 
 def scatter(
@@ -144,7 +136,7 @@ def scatter(
         labels: of the classes, shape (n,).
         ax: where to draw.
     """
-    return draw_scatter(at, labels, _axes(ax))
+    return Scatter.draw(at, labels, _axes(ax))
 
 
 def _axes(ax: Axes | None) -> Axes:
@@ -153,20 +145,6 @@ def _axes(ax: Axes | None) -> Axes:
     from matplotlib import pyplot
 
     return pyplot.gca()
-
-
-def _columns(frame: pd.DataFrame, x: str | None, reference: str | None, by: By) -> list[str]:
-    """Return the settings that tell lines apart; each column asked for must be there.
-
-    Raises:
-        BenchError: one of them is not.
-    """
-    names = [] if by is None else [by] if isinstance(by, str) else list(by)
-    for name in (x, reference, *names):
-        if name is not None and name not in frame:
-            allowed = choices(name, [str(n) for n in frame if n not in {*OF_LOAD, *OF_HISTORIES}])
-            raise BenchError(f"the frame has no column '{name}'. {allowed}")
-    return names
 
 
 def _of_metric(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -191,12 +169,27 @@ def _along(frame: pd.DataFrame, x: str, metric: str) -> pd.DataFrame:
         raise BenchError(f"'{x}' is not a number in every row, so it cannot be an axis") from fault
 
 
-def _with_lines(frame: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, str | None]:
-    """Return the frame with the column that tells lines apart, and its name."""
+def _with_lines(
+    frame: pd.DataFrame, by: By, *others: str | None
+) -> tuple[pd.DataFrame, str | None]:
+    """Return the frame with the column that distinguishes lines, and its name.
+
+    Args:
+        frame: from which lines are drawn.
+        by: the settings that distinguish them.
+        others: further columns that are drawn.
+
+    Raises:
+        BenchError: the frame lacks one of these columns.
+    """
+    names = [] if by is None else [by] if isinstance(by, str) else list(by)
+    for name in (*others, *names):
+        if name is not None and name not in frame:
+            allowed = choices(name, [str(n) for n in frame if n not in {*OF_LOAD, *OF_HISTORIES}])
+            raise BenchError(f"the frame has no column '{name}'. {allowed}")
     if not names:
         return frame, None
-    records = frame[list(names)].astype(object).where(frame[list(names)].notna(), None)
+    records = frame[names].astype(object).where(frame[names].notna(), None)
     rows: list[dict[str, Any]] = records.rename(columns=str).to_dict("records")  # type: ignore[assignment]
-    labels = [label_of(names, row) for row in rows]
     column = names[0] if len(names) == 1 else LINE
-    return frame.assign(**{column: labels}), column
+    return frame.assign(**{column: [label_of(names, row) for row in rows]}), column

@@ -103,7 +103,7 @@ def read_by_figures(suite: Suite) -> set[str]:
     """Return the metrics of histories that the suite's figures read; no check reads any."""
     names: set[str] = set()
     for figure in suite.figures:
-        if figure.draw == "history":
+        if figure.kind.x == "record":
             names |= set(figure.columns)
     return names
 

@@ -1,6 +1,6 @@
 """Printed effects as open markers, measured ones as points with intervals, and a line at 0."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,16 +9,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from bench.analysis.compared_effects import ComparedEffect, shown_effects, varied_settings
-from bench.figures.crowd import named_places
+from bench.figures.layout import PANEL_IN, Place, add_legend, make_canvas, seeds_text
+from bench.figures.marks import evenly
 from bench.figures.style import COLUMN_IN, GREY, TEXT_IN, look, styles
 from bench.suites.metric_words import metric_title
 from bench.text import value_text
 
-PANELS_A_ROW = 3
 MOST_PANELS = 9  # over an axis; with more of them effects are named one by one
-PANEL_IN = 2.3  # height of a panel over an axis
+HEIGHT_IN = 2.6  # of a panel over an axis, with the legend
 LINE_IN = 0.2  # height of a named effect
-FRAME_IN = 1.1  # height of what is around a panel: title, axis and legend
+FRAME_IN = 1.3  # height of what is around a panel: title, axis and legend
 SPREAD = 0.4  # of the distance between two places, which the scales at one place share
 SCALES = ("paper", "gpu", "cifar", "cpu", "smoke", "quick")  # each looks the same in any figure
 FAINT = 0.35  # of effects that are not judged
@@ -50,10 +50,11 @@ def draw_effects(effects: Sequence[ComparedEffect]) -> Canvas | None:
     axis, panels = effect_panels(rows)
     scales = list(dict.fromkeys(effect.scale for effect in effects if effect.measured))
     with look():
-        canvas, axes = _grid(panels, axis)
+        canvas, axes = _canvas(panels, axis)
         for panel, ax in zip(panels, axes, strict=True):
             draw_panel(panel, ax, scales, upright=axis is not None)
-        _legend(canvas, axes, rows)
+        n = seeds_text(row.measured.n for row in rows if row.measured)
+        add_legend(canvas, axes, f"measured: difference of means with 95 % interval, {n}")
     return canvas
 
 
@@ -128,7 +129,9 @@ def _points(
 
 
 def _name_places(ax: Axes, places: Sequence[str], *, upright: bool) -> None:
-    named = named_places(len(places), MOST_UPRIGHT if upright else MOST_LINES)
+    most = MOST_UPRIGHT if upright else MOST_LINES
+    every = range(len(places))
+    named = every if len(places) <= most else evenly(every, most // 2)
     names = [places[i] for i in named]
     if upright:
         turn = 45 if len(places) > MOST_LEVEL else 0
@@ -188,42 +191,21 @@ def _short_contrasts(rows: Sequence[ComparedEffect]) -> dict[str, str]:
     return {row.contrast: row.contrast.removeprefix(f"{name} ") for row in rows}
 
 
-def _grid(panels: Sequence[Panel], axis: str | None) -> tuple[Canvas, list[Axes]]:
-    columns = min(len(panels), PANELS_A_ROW) if axis else 1
-    lines = -(-len(panels) // columns)
-    if axis:
-        size = (COLUMN_IN if columns == 1 else TEXT_IN * columns / PANELS_A_ROW, PANEL_IN * lines)
-    else:
-        most = max(sum(name.count("\n") + 1 for name in panel.places) for panel in panels)
-        size = (TEXT_IN * 0.75, (LINE_IN * min(most, MOST_LINES) + FRAME_IN) * lines)
-    canvas = Canvas(figsize=size, layout="constrained")
-    share: Callable[..., Any] = canvas.subplots
-    grid = share(lines, columns, squeeze=False, sharey=axis is not None, sharex=axis is None)
-    axes: list[Axes] = list(grid.flat)
-    for ax in axes[len(panels) :]:
-        ax.remove()
-    for i, (panel, ax) in enumerate(zip(panels, axes, strict=False)):
+def _canvas(panels: Sequence[Panel], axis: str | None) -> tuple[Canvas, list[Axes]]:
+    """Return a canvas: panels over an axis side by side, else below each other."""
+
+    def label(panel: Panel) -> str:
         percent = all("top1" in row.metric or "top5" in row.metric for row in panel.rows)
-        label = "effect (points)" if percent else "effect"
-        if axis:
-            ax.set_xlabel(axis.replace("_", " "))
-            ax.set_ylabel(label if i % columns == 0 else "")
-        else:
-            ax.set_xlabel(label)
-    return canvas, axes[: len(panels)]
+        return "effect (points)" if percent else "effect"
 
-
-def _legend(canvas: Canvas, axes: Sequence[Axes], rows: Sequence[ComparedEffect]) -> None:
-    handles: dict[str, Any] = {}
-    for ax in axes:
-        artists, labels = ax.get_legend_handles_labels()
-        handles |= dict(zip(labels, artists, strict=True))
-    counts = sorted({row.measured.n for row in rows if row.measured})
-    n = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
-    width, height = canvas.get_size_inches()
-    columns = len(handles) if width > COLUMN_IN and len(handles) <= PANELS_A_ROW else 1
-    canvas.set_size_inches(width, height + 0.16 * (1 - (-len(handles) // columns)))
-    title = f"measured: difference of means with 95 % interval, n = {n}"
-    canvas.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=columns, title=title
-    )
+    if axis:
+        places = [Place(panel.title, label(panel), "") for panel in panels]
+        size = COLUMN_IN if len(places) == 1 else PANEL_IN, HEIGHT_IN
+        return make_canvas(places, axis.replace("_", " "), size=size)
+    places = [Place(panel.title, "", panel.title) for panel in panels]
+    most = max(sum(name.count("\n") + 1 for name in panel.places) for panel in panels)
+    size = TEXT_IN * 0.75, LINE_IN * min(most, MOST_LINES) + FRAME_IN
+    canvas, axes = make_canvas(places, "", one_x=True, a_row=1, size=size)
+    for panel, ax in zip(panels, axes, strict=True):
+        ax.set_xlabel(label(panel))
+    return canvas, axes

@@ -8,9 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from bench.analysis.room import Rooms
+from bench.analysis.room import Room, Rooms
 from bench.cells.cell import Cell
-from bench.figures.room import room_of_row
+from bench.cells.pretrain import Pretrain
+from bench.figures.marks import ROOM_COLUMNS
 from bench.results.reader import Done
 from bench.suites.figure import Choice, Figure, Quantity, Series
 from bench.text import value_text
@@ -30,14 +31,15 @@ def chosen_by(choice: Choice, cells: Sequence[Cell]) -> Callable[[Cell], bool]:
     """
 
     def fits(cell: Cell) -> bool:
-        return all(_allows(allowed, _of(cell, k)) for k, allowed in choice.where.items())
+        return all(is_allowed(allowed, _of(cell, k)) for k, allowed in choice.where.items())
 
     fitting = [cell for cell in cells if fits(cell)] if choice.largest else []
     largest = {name: _largest(_of(cell, name) for cell in fitting) for name in choice.largest}
     return lambda cell: fits(cell) and all(_of(cell, k) == v for k, v in largest.items())
 
 
-def _allows(allowed: Any, value: Any) -> bool:
+def is_allowed(allowed: Any, value: Any) -> bool:
+    """Whether a value is the one allowed, or one of them."""
     return value in allowed if isinstance(allowed, list) else bool(value == allowed)
 
 
@@ -107,7 +109,7 @@ def measured(
     rows: list[Row] = []
     for line in _lines(figure, cells):
         line_rows = list(_measured_rows(figure, quantity, line, done, rooms or Rooms()))
-        if figure.draw == "lines" and line_rows:
+        if figure.kind.x == "setting" and line_rows:
             missing = [c for c in cells if c.id not in known and quantity.y in c.metrics]
             line_rows += [
                 _row(figure, quantity, line, cell, {}) for cell in missing if line.has(cell)
@@ -134,7 +136,7 @@ def has_points(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
 
 def compares(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
     """Return whether finished cells of a history have two lines in a panel, if any cells have."""
-    if figure.draw != "history" or not figure.by:
+    if figure.kind.x != "record" or not figure.by:
         return True
     within = chosen_by(figure, cells)
 
@@ -177,7 +179,7 @@ def _measured_rows(
     figure: Figure, quantity: Quantity, line: _Line, done: Done, rooms: Rooms
 ) -> Iterator[Row]:
     """Yield the rows of a line that have the quantity."""
-    watched = figure.draw == "history"
+    watched = figure.kind.x == "record"
     for cell, kept in done:
         if line.has(cell):
             room = room_of_row(quantity.y, cell, rooms, watched=watched)
@@ -185,6 +187,25 @@ def _measured_rows(
                 row = _row(figure, quantity, line, cell, record) | room
                 if row[quantity.y] is not None:
                     yield row
+
+
+def room_of_row(metric: str, cell: Cell, rooms: Rooms, *, watched: bool) -> dict[str, Any]:
+    """Return the columns of a cell's row that `draw_room` reads; none where there is no room.
+
+    Args:
+        metric: what is drawn.
+        cell: whose row it is.
+        rooms: of the scale.
+        watched: whether the metric is of the history, whose kNN may have another protocol.
+    """
+    if watched and not (isinstance(cell, Pretrain) and cell.is_watched_as_evaluated):
+        return {}
+    room: Room | None = rooms.of_cell(metric, cell)
+    return (
+        {}
+        if room is None
+        else dict(zip(ROOM_COLUMNS, (room.floor, room.floor_is, room.ceiling), strict=True))
+    )
 
 
 def _row(figure: Figure, quantity: Quantity, line: _Line, cell: Cell, record: Row) -> Row:
@@ -203,6 +224,6 @@ def _row(figure: Figure, quantity: Quantity, line: _Line, cell: Cell, record: Ro
     if (column := panel_column(figure)) is not None:
         values = {name: value(name) for name in figure.panel_names}
         row[column] = label_of(figure.panel_names, values)
-    if figure.draw == "points":
+    if figure.kind.x == "metric":
         row["point"] = json.dumps(cell.settings | {"seed": 0})
     return row

@@ -1,20 +1,25 @@
-"""The canvas of a figure: panels in rows, axes that agree, ticks and a legend that fit."""
+"""The canvas of a figure: panels in rows, axes that agree, ticks and legends that fit; files."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
+from matplotlib.text import Text
+from matplotlib.ticker import LogFormatter
 
-from bench.figures.style import COLUMN_IN, TEXT_IN
+from bench.figures.style import COLUMN_IN, TEXT_IN, look
+from bench.text import plain_text
 
 PANELS_A_ROW = 3
 PANEL_IN = TEXT_IN / PANELS_A_ROW  # width and height
 HEIGHT_IN = 2.5  # of a figure of one panel
 CHARACTER_IN = 0.058  # of a legend, with its line: a width that no font quite has
+MOST_COLUMNS = 5  # of a legend
 KEY_CHARACTERS = 8  # as wide as a legend's line and the gap behind
 LINE_IN = 0.16  # height of a legend's line
 AXIS_SHARE = 0.75  # of a panel's width that its axis has
@@ -28,6 +33,12 @@ PUBLISHED = "published"  # in the names of what is printed
 SYMLOG_FROM = 0.1  # a logarithmic axis that holds 0 is linear up to here
 SYMLOG_SHARE = 0.4  # how wide that part is, of a factor of ten
 
+METADATA: dict[str, dict[str, Any]] = {  # without dates and versions
+    "svg": {"Date": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
 
 @dataclass(frozen=True)
 class Place:
@@ -39,19 +50,26 @@ class Place:
 
 
 def make_canvas(
-    places: Sequence[Place], x_label: str, *, one_x: bool = False
+    places: Sequence[Place],
+    x_label: str,
+    *,
+    one_x: bool = False,
+    a_row: int = PANELS_A_ROW,
+    size: tuple[float, float] | None = None,
 ) -> tuple[Canvas, list[Axes]]:
-    """Return a canvas with an axes for each place, at most PANELS_A_ROW in a row.
+    """Return a canvas with an axes for each place.
 
     Args:
         places: of the panels, in order.
         x_label: of all.
         one_x: panels share the axis across too.
+        a_row: panels in a row, at most.
+        size: width and height of a panel; None: as pages have them.
     """
-    rows = -(-len(places) // PANELS_A_ROW)
+    rows = -(-len(places) // a_row)
     columns = -(-len(places) // rows)
-    size = (PANEL_IN * columns, PANEL_IN * rows) if len(places) > 1 else (COLUMN_IN, HEIGHT_IN)
-    canvas = Canvas(figsize=size, layout="constrained")
+    width, height = size or ((PANEL_IN, PANEL_IN) if len(places) > 1 else (COLUMN_IN, HEIGHT_IN))
+    canvas = Canvas(figsize=(width * columns, height * rows), layout="constrained")
     grid: Any = canvas.subplots(rows, columns, squeeze=False, sharex=one_x)
     axes = list(grid.flat)
     for ax in axes[len(places) :]:
@@ -166,11 +184,55 @@ def add_legend(
         sorted(handles.items(), key=lambda named: PUBLISHED in named[0])
     )
     width, height = canvas.get_size_inches()
-    longest = (max(map(len, handles)) + KEY_CHARACTERS) * CHARACTER_IN
-    columns = max(1, min(5, len(handles), int(width / longest)))
+    widths = [(len(label) + KEY_CHARACTERS) * CHARACTER_IN for label in handles]
+    fitting = len(handles) if sum(widths) <= width else int(width / max(widths))
+    columns = max(1, min(MOST_COLUMNS, len(handles), fitting))
     lines = -(-len(handles) // columns) + title.count("\n")
     canvas.set_size_inches(width, height + LINE_IN * (lines - 1))
     canvas.legend(
         handles.values(), handles.keys(), loc="outside lower center", ncols=columns, title=title,
         markerscale=scale,
     )  # fmt: skip
+
+
+def seeds_text(counts: Iterable[int]) -> str:
+    """Return of how many seeds means are: `n = 3`, `n = 1 to 3`."""
+    low, *_, high = sorted([*counts] * 2)
+    return f"n = {low}" if low == high else f"n = {low} to {high}"
+
+
+def save(canvas: Canvas, stem: Path, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
+    """Write the figure, the same bytes for the same figure; return the files.
+
+    Args:
+        canvas: the figure.
+        stem: path without ending.
+        formats: endings: svg, png, pdf.
+    """
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    with look():
+        make_plain(canvas)
+        canvas.draw_without_rendering()  # places everything once, not once a file
+        canvas.set_layout_engine("none")
+        files = [stem.with_name(f"{stem.name}.{kind}") for kind in formats]  # names may have dots
+        for kind, file in zip(formats, files, strict=True):
+            canvas.savefig(file, metadata=METADATA[kind])
+    return files
+
+
+def make_plain(canvas: Canvas) -> None:
+    """Let a dollar be a dollar in every text, and write out what no page shows.
+
+    Powers of ten on a logarithmic axis stay powers.
+    """
+    powers = {
+        id(label)
+        for ax in canvas.axes
+        for axis in (ax.xaxis, ax.yaxis)
+        if isinstance(axis.get_major_formatter(), LogFormatter)
+        for label in axis.get_ticklabels(which="both")
+    }
+    for text in canvas.findobj(Text):
+        if isinstance(text, Text) and id(text) not in powers:
+            text.set_parse_math(False)
+            text.set_text("\n".join(map(plain_text, text.get_text().split("\n"))))

@@ -1,8 +1,7 @@
-"""A suite's figure: panels of measured and printed values, saved as SVG, PNG and PDF."""
+"""A suite's figure: panels of measured and printed values."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,18 +10,6 @@ from matplotlib.figure import Figure as Canvas
 
 from bench.analysis.room import Rooms
 from bench.cells.cell import Cell
-from bench.figures.arrays import draw_arrays, has_arrays
-from bench.figures.crowd import named_lines
-from bench.figures.curves import (
-    MOST_BANDS,
-    UNKNOWN,
-    draw_history,
-    draw_lines,
-    draw_points,
-    draw_printed,
-    line_label,
-    ordered,
-)
 from bench.figures.frames import (
     compares,
     has_points,
@@ -31,6 +18,7 @@ from bench.figures.frames import (
     panel_column,
     panel_title,
 )
+from bench.figures.kinds import KINDS, UNKNOWN, Curves, OfArrays, line_label
 from bench.figures.layout import (
     PUBLISHED,
     Place,
@@ -39,23 +27,16 @@ from bench.figures.layout import (
     limit_percent,
     make_canvas,
     place_ticks,
+    seeds_text,
     widen,
 )
+from bench.figures.marks import LEAST_SEEDS, draw_room, named_lines, ordered
 from bench.figures.printed import printed
-from bench.figures.room import draw_room
-from bench.figures.seeds import LEAST_SEEDS
 from bench.figures.style import look
-from bench.figures.words import make_plain
 from bench.papers.reader import Paper
 from bench.results.reader import Done
 from bench.suites.figure import Figure, Quantity
 from bench.suites.suite import Suite
-
-METADATA: dict[str, dict[str, Any]] = {  # without dates and versions
-    "svg": {"Date": None},
-    "png": {"Software": None},
-    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-}
 
 
 @dataclass(frozen=True)
@@ -94,8 +75,10 @@ def draw_figure(
             set are then drawn among the measured ones, others in a panel of their own.
     """
     with look():
-        if not figure.has_axes:
-            return draw_arrays(figure, cells, done)
+        kind = KINDS[figure.draw]
+        if issubclass(kind, OfArrays):
+            kept = kind.drawable(figure, cells, done)
+            return kind.canvas(figure, kept) if kept else None
         frames = [measured(figure, quantity, cells, done, rooms) for quantity in figure.quantities]
         if not _is_drawn(frames[0], figure):
             return None
@@ -113,28 +96,10 @@ def can_be_drawn(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
         cells: all cells of the selection.
         done: the finished ones.
     """
-    if not figure.has_axes:
-        return has_arrays(figure, cells, done)
+    kind = KINDS[figure.draw]
+    if issubclass(kind, OfArrays):
+        return bool(kind.drawable(figure, cells, done))
     return compares(figure, cells, done) and has_points(figure, cells, done)
-
-
-def save(canvas: Canvas, stem: Path, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
-    """Write the figure, the same bytes for the same figure; return the files.
-
-    Args:
-        canvas: the figure.
-        stem: path without ending.
-        formats: endings: svg, png, pdf.
-    """
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    with look():
-        make_plain(canvas)
-        canvas.draw_without_rendering()  # places everything once, not once a file
-        canvas.set_layout_engine("none")
-        files = [stem.with_name(f"{stem.name}.{kind}") for kind in formats]  # names may have dots
-        for kind, file in zip(formats, files, strict=True):
-            canvas.savefig(file, metadata=METADATA[kind])
-    return files
 
 
 def _is_drawn(frame: pd.DataFrame, quantity: Quantity) -> bool:
@@ -187,8 +152,8 @@ def _split(figure: Figure, frame: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]
 def _curves(figure: Figure, frames: Sequence[pd.DataFrame], panels: Sequence[Panel]) -> Canvas:
     """Draw every panel; `frames` are those of the figure's quantities."""
     places = [panel.place for panel in panels]
-    canvas, axes = make_canvas(places, figure.x_label, one_x=figure.draw == "points")
     line, names = line_column(figure), _names(figure, panels)
+    canvas, axes = make_canvas(places, figure.x_label, one_x=figure.kind.x == "metric")
     for panel, ax in zip(panels, axes, strict=True):
         _draw(figure, panel, ax, names)
     for panel, ax in zip(panels, axes, strict=True):
@@ -222,36 +187,36 @@ def _names(figure: Figure, panels: Sequence[Panel]) -> list[Any] | None:
 
 
 def _draw(figure: Figure, panel: Panel, ax: Axes, names: Sequence[Any] | None) -> None:
-    """Draw the lines of one panel."""
-    axis: dict[str, Any] = {"x": figure.x, "by": line_column(figure), "names": names}
-    rows, y, ribbon = panel.rows, panel.quantity.y, panel.quantity.ribbon
-    if figure.draw == "history":
-        draw_history(rows, ax, y=y, ribbon=ribbon, **axis)
-        draw_room(rows, ax, figure.x)
-        few_ticks(ax, ordered(rows.loc[rows[y].notna(), figure.x]))
-    elif figure.draw == "points":
-        draw_points(rows, ax, y=y, **axis)
-        draw_room(rows, ax, None)
-        few_ticks(ax)
+    """Draw the lines of one panel, floor and ceiling, and the ticks across."""
+    drawn = _drawn(figure, panel.quantity, names, reference=figure.reference)
+    if not panel.rows.empty:
+        drawn.draw(panel.rows, ax)
+    if not panel.points.empty:
+        drawn.draw_printed(panel.points, ax, joined=panel.rows.empty)
+    draw_room(panel.rows, ax, None if figure.kind.x == "metric" else figure.x)
+    tables = (table for table in (panel.rows, panel.points) if not table.empty)
+    at = ordered(x for table in tables for x in table[figure.x])
+    if figure.kind.x == "setting":
+        place_ticks(ax, at, log=figure.log_x)
     else:
-        if not rows.empty:
-            draw_lines(rows, ax, y=y, reference=figure.reference, ribbon=ribbon, **axis)
-        if not panel.points.empty:
-            draw_printed(panel.points, ax, joined=rows.empty, **axis)
-        draw_room(rows, ax, figure.x)
-        at = {x for table in (rows, panel.points) if not table.empty for x in table[figure.x]}
-        place_ticks(ax, ordered(at), log=figure.log_x)
+        few_ticks(ax, at if figure.kind.x == "record" else None)
+
+
+def _drawn(
+    figure: Figure, quantity: Quantity, names: Sequence[Any] | None, **reference: str | None
+) -> Curves:
+    """Return a quantity of the figure as its kind draws it."""
+    kind: Any = KINDS[figure.draw]
+    columns = {"x": figure.x, "y": quantity.y, "ribbon": quantity.ribbon, **reference}
+    drawn: Curves = kind(by=line_column(figure), names=names, **columns)
+    return drawn
 
 
 def _draw_twin(
     figure: Figure, twin: Quantity, frame: pd.DataFrame, ax: Axes, names: Sequence[Any] | None
 ) -> Axes:
     """Draw the second quantity on an axis at the right."""
-    right = ax.twinx()
-    draw = draw_history if figure.draw == "history" else draw_lines
-    draw(
-        frame, right, x=figure.x, y=twin.y, by=line_column(figure), names=names, ribbon=twin.ribbon
-    )
+    right = _drawn(figure, twin, names).draw(frame, ax.twinx())
     right.set_ylabel(twin.y_label)
     right.spines["right"].set_visible(True)
     right.grid(visible=False)
@@ -260,33 +225,31 @@ def _draw_twin(
 
 def _interval(figure: Figure, frames: Sequence[pd.DataFrame]) -> str:
     """Return what the intervals of each quantity are, and of how many seeds."""
-    quantities = [q for q, f in zip(figure.quantities, frames, strict=True) if _is_drawn(f, q)]
-    drawn = [f for q, f in zip(figure.quantities, frames, strict=True) if _is_drawn(f, q)]
-    notes = [_interval_of(figure, q, f) for q, f in zip(quantities, drawn, strict=True)]
-    if len(set(notes)) == 1:
-        return notes[0]
-    return "\n".join(f"{q.y_label}: {text}" for q, text in zip(quantities, notes, strict=True))
+    told = {
+        q.y_label: _interval_of(figure, q, frame)
+        for q, frame in zip(figure.quantities, frames, strict=True)
+        if _is_drawn(frame, q)
+    }
+    if len({*told.values()}) == 1:
+        return next(iter(told.values()))
+    return "\n".join(f"{label}: {text}" for label, text in told.items())
 
 
 def _interval_of(figure: Figure, quantity: Quantity, frame: pd.DataFrame) -> str:
-    column = "point" if figure.draw == "points" else figure.x
-    line, panel = line_column(figure), panel_column(figure)
+    column = "point" if figure.kind.x == "metric" else figure.x
+    line = line_column(figure)
     there = frame[frame[quantity.y].notna()]
-    keys = [key for key in (column, line, panel) if key]
+    keys = [key for key in (column, line, panel_column(figure)) if key]
     counts = there.groupby(keys)["seed"].nunique()
-    n = _span(counts)
+    n = seeds_text(counts)
     if quantity.ribbon:
         return f"mean ± standard deviation, means over seeds ({n})"
     if counts.max() == 1:
         return "one seed (n = 1)"
-    if figure.draw == "history" and line and there[line].nunique() > MOST_BANDS:
+    most = _drawn(figure, quantity, None).most_intervals
+    if line and there[line].nunique() > most:
         return f"means over seeds ({n})"
     if counts.max() < LEAST_SEEDS:
         return f"mean, and each seed by itself ({n})"
     few = f"; each seed by itself below {LEAST_SEEDS}" if 1 < counts.min() < LEAST_SEEDS else ""
     return f"mean and 95 % t-interval over seeds ({n}){few}"
-
-
-def _span(counts: Iterable[int]) -> str:
-    low, *_, high = sorted([*counts] * 2)
-    return f"n = {low}" if low == high else f"n = {low} to {high}"

@@ -6,10 +6,11 @@ from typing import Any
 import pandas as pd
 
 from bench.cells import CELLS
-from bench.figures.curves import UNKNOWN
-from bench.figures.frames import label_of, line_column, panel_column
+from bench.figures.frames import is_allowed, label_of, line_column, panel_column
+from bench.figures.kinds import UNKNOWN
 from bench.papers.reader import Paper, PublishedValue
 from bench.suites.figure import Figure
+from bench.suites.printed_rows import is_spoken_of
 from bench.suites.suite import Comparison, Suite
 
 DIGITS = 6  # decimals of a sum of printed numbers
@@ -55,7 +56,8 @@ def _rows(figure: Figure, suite: Suite, paper: Paper, artifact: str) -> list[Row
         for point in known
         if isinstance(point, dict) and "value" in point
     ]
-    return [row for row in rows if _is_asked(row, figure)]
+    asked = figure.artifact_rows.items()
+    return [row for row in rows if all(is_allowed(v, row[k]) for k, v in asked if k in row)]
 
 
 def _is_another(printed: str | None, metric: str, others: list[str]) -> bool:
@@ -65,20 +67,12 @@ def _is_another(printed: str | None, metric: str, others: list[str]) -> bool:
     return printed in others or printed.startswith(tuple(f"{m}_" for m in (metric, *others)))
 
 
-def _is_asked(row: Row, figure: Figure) -> bool:
-    return all(
-        row[k] in (allowed if isinstance(allowed, list) else [allowed])
-        for k, allowed in figure.artifact_rows.items()
-        if k in row
-    )
-
-
 def _from_gains(
     rows: list[Row], comparison: Comparison, suite: Suite, paper: Paper
 ) -> Iterator[Row]:
     """Yield the values that lie a printed gain above a printed value."""
     for gain in paper.artifact(comparison.artifact).values:
-        if gain.value is None or not _takes(comparison, gain):
+        if gain.value is None or not is_spoken_of(gain, comparison, ()):
             continue
         settings = _renamed(gain.row_settings, suite) | comparison.where
         base = settings | comparison.gain_over
@@ -90,16 +84,7 @@ def _from_gains(
 def _cells_of(value: PublishedValue, suite: Suite) -> Row:
     """Return which cells a printed row belongs to, where the suite's comparisons say it."""
     comparisons = [c for c in suite.compare if c.artifact == value.artifact and not c.gain_over]
-    return next((dict(c.where) for c in comparisons if _takes(c, value)), {})
-
-
-def _takes(comparison: Comparison, value: PublishedValue) -> bool:
-    """Whether a comparison is of a printed row."""
-    settings = value.row_settings | {"metric": value.metric}
-    return all(
-        settings.get(k) in (allowed if isinstance(allowed, list) else [allowed])
-        for k, allowed in comparison.rows.items()
-    )
+    return next((dict(c.where) for c in comparisons if is_spoken_of(value, c, ())), {})
 
 
 def _renamed(settings: Row, suite: Suite) -> Row:

@@ -90,7 +90,7 @@ def _effects(
 ) -> ArtifactEffects | None:
     """Return the effects of all scales, and draw them; None without any."""
     from bench.figures.effects import draw_effects
-    from bench.figures.panels import save
+    from bench.figures.layout import save
 
     section_effects = [s.effects[artifact.id] for s in sections if artifact.id in s.effects]
     rows = [row for effects in section_effects for row in effects.rows]

@@ -351,7 +351,8 @@ def write_section(evidence: Evidence, facts: SectionFacts, folder: Path) -> list
 def _draw(evidence: Evidence, facts: SectionFacts, folder: Path) -> None:
     """Draw the figures of a suite at a scale and those of its effects."""
     from bench.figures.effects import draw_effects
-    from bench.figures.panels import draw_figure, save
+    from bench.figures.layout import save
+    from bench.figures.panels import draw_figure
 
     suite = evidence.suite
     for figure in facts.figures:

@@ -1,18 +1,48 @@
 """A figure of a suite as its file declares it: what is drawn against what, for which cells.
 
-`bench/figures` draws it; which names it may use is checked in `validate.py`.
+`bench/figures` draws it, each kind by a class of `kinds.py`; which names it may use is checked in
+`validate.py`.
 """
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from bench.errors import choices
 from bench.record import Record
 
 Value = bool | int | float | str | None
 Chosen = dict[str, Value | list[Value]]  # of a list: any of its values
 Names = str | Annotated[list[str], Field(min_length=1)]
 FigureName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+
+
+class FigureKind(NamedTuple):
+    """What a kind of figure reads, and which keys it may have besides those of every figure."""
+
+    x: Literal["setting", "metric", "record", "array"]  # what x names; a record is of a history
+    keys: tuple[str, ...] = ()
+
+
+KINDS = {
+    "lines": FigureKind(
+        "setting",
+        ("beside", "twin", "ribbon", "series", "reference", "artifact", "log_x", "log_y"),
+    ),
+    "history": FigureKind("record", ("beside", "twin", "ribbon", "log_y")),
+    "points": FigureKind("metric"),
+    "scatter": FigureKind("array", ("noise",)),
+    "distribution": FigureKind("array", ("log_y",)),
+}
+
+
+def _known(name: str) -> str:
+    if name not in KINDS:
+        raise ValueError(f"found '{name}'. {choices(name, list(KINDS))}")
+    return name
+
+
+Draw = Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": list(KINDS)})]
 
 
 class Choice(Record):
@@ -42,7 +72,7 @@ class Figure(Choice, Quantity):
 
     name: FigureName
     title: str
-    draw: Literal["lines", "history", "points", "scatter", "distribution"]
+    draw: Draw
     # y: a metric; for scatter an array of points; for distribution one of shares in bins of [0, 1]
     x: str  # a setting; for history `step`, `epoch` or a metric; for points a metric; for scatter
     # the array of labels; for distribution the bins' unit
@@ -89,9 +119,9 @@ class Figure(Choice, Quantity):
         return _listed(self.artifact)
 
     @property
-    def has_axes(self) -> bool:
-        """Whether metrics are drawn, not arrays."""
-        return self.draw in ("lines", "history", "points")
+    def kind(self) -> FigureKind:
+        """What its kind reads."""
+        return KINDS[self.draw]
 
     @model_validator(mode="after")
     def _its_keys_agree(self) -> Self:
@@ -104,15 +134,11 @@ class Figure(Choice, Quantity):
         for what, both in at_odds.items():
             if both:
                 raise ValueError(f"{what} exclude each other")
-        curves, only = ("lines", "history"), self.draw
-        belongs = {
-            "beside": curves, "twin": curves, "ribbon": curves, "series": ("lines",),
-            "reference": ("lines",), "artifact": ("lines",), "log_x": ("lines",),
-            "log_y": (*curves, "distribution"), "noise": ("scatter",),
-        }  # fmt: skip
-        for key, kinds in belongs.items():
-            if getattr(self, key) and only not in kinds:
-                raise ValueError(f"{key}: belongs to draw: {' or '.join(kinds)}, not to '{only}'")
+        for key in dict.fromkeys(key for kind in KINDS.values() for key in kind.keys):
+            kinds = [name for name, kind in KINDS.items() if key in kind.keys]
+            if getattr(self, key) and self.draw not in kinds:
+                known = " or ".join(kinds)
+                raise ValueError(f"{key}: belongs to draw: {known}, not to '{self.draw}'")
         return self
 
 

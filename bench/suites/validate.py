@@ -124,9 +124,9 @@ def _named_by_figures(
         for k, series in enumerate(figure.series):
             named += _named_by_choice(f"{key_path}.series.{k}", series, settings)
             named.append((f"{key_path}.series.{k}.x", series.x, settings))
-        if figure.draw == "points":
+        if figure.kind.x == "metric":
             named += [(f"{key_path}.{k}", getattr(figure, k), metrics) for k in ("x", "y")]
-        if figure.draw == "lines":
+        if figure.kind.x == "setting":
             named.append((f"{key_path}.x", figure.x, settings))
             named.append((f"{key_path}.reference", figure.reference, settings + metrics))
             keys = ["", *(f".beside.{k}" for k in range(len(figure.beside))), ".twin"]

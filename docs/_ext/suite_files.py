@@ -60,7 +60,9 @@ def _described(record: type[Any], left_out: tuple[str, ...]) -> list[str]:
         if name not in left_out:
             default = "needed" if field.is_required() else value_text(field.default)
             told = field.description or comments.get(name, "")
-            rows.append(_row(f"`{name}`", _kind(field.annotation), default, told))
+            extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+            values = ", ".join(map(str, extra.get("enum", ()))) or _kind(field.annotation)
+            rows.append(_row(f"`{name}`", values, default, told))
     doc = "\n\n".join(" ".join(p.split()) for p in (record.__doc__ or "").split("\n\n"))
     table = ["| key | values | default | meaning |", "|---|---|---|---|", *rows, ""] if rows else []
     return [doc.replace("<", "&lt;") + "\n", "\n".join(table)]

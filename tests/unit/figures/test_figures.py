@@ -12,21 +12,16 @@ from matplotlib.text import Text
 from bench.analysis.statistics import t_interval
 from bench.cells.losses import LOSSES
 from bench.cells.toys import GaussianMI
-from bench.figures.crowd import MOST_LINES
-from bench.figures.curves import (
-    draw_history,
-    draw_lines,
-    draw_points,
-    draw_printed,
-    draw_scatter,
-    summarise,
-)
-from bench.figures.panels import draw_figure, save
+from bench.figures.kinds import KINDS, Curves, History, Lines, Points, Scatter
+from bench.figures.layout import save
+from bench.figures.marks import MOST_LINES, summarise
+from bench.figures.panels import draw_figure
 from bench.figures.style import GREY, styles
 from bench.papers.reader import load_paper
 from bench.results.reader import Finished
+from bench.suites import figure as declared
 from bench.suites.expand import expand
-from bench.suites.figure import Figure
+from bench.suites.figure import Figure, FigureKind
 from bench.suites.load import load_suite
 from bench.suites.presets import paper_presets
 from tests.fakes.made_up import drawn
@@ -47,7 +42,7 @@ def new_axes() -> Any:
 
 
 def test_lines_are_means_over_seeds_in_order() -> None:
-    ax = draw_lines(FRAME, new_axes(), x="K", y="m", by="loss")
+    ax = Lines(x="K", y="m", by="loss").draw(FRAME, new_axes())
     for container, base in zip(ax.containers, (1.0, 0.0), strict=True):
         line, _, (bars,) = container
         assert drawn(line, "x") == [64, 256]
@@ -58,8 +53,8 @@ def test_lines_are_means_over_seeds_in_order() -> None:
 
 
 def test_a_method_keeps_its_colour_whatever_else_is_drawn() -> None:
-    both = draw_lines(FRAME, new_axes(), x="K", y="m", by="loss")
-    alone = draw_lines(FRAME[FRAME["loss"] == "infonce"], new_axes(), x="K", y="m", by="loss")
+    both = Lines(x="K", y="m", by="loss").draw(FRAME, new_axes())
+    alone = Lines(x="K", y="m", by="loss").draw(FRAME[FRAME["loss"] == "infonce"], new_axes())
     colour = both.containers[1][0].get_color()
     assert colour == alone.containers[0][0].get_color() == styles(["infonce"])["infonce"].colour
 
@@ -75,7 +70,9 @@ def test_no_two_losses_or_methods_look_alike() -> None:
 
 def test_published_points_are_drawn_as_printed() -> None:
     published = pd.DataFrame([{"K": 64, "loss": "eqco", "value": 1.9}])
-    ax = draw_printed(published, new_axes(), x="K", by="loss", names=["eqco", "infonce"])
+    ax = Lines(x="K", y="value", by="loss", names=["eqco", "infonce"]).draw_printed(
+        published, new_axes()
+    )
     (points,) = ax.lines
     assert points.get_label() == "eqco (published)"
     assert (drawn(points, "x"), drawn(points, "y")) == ([64], [1.9])
@@ -89,7 +86,9 @@ def test_a_published_point_of_no_known_line_is_grey() -> None:
         [{"K": 8, "loss": "?", "value": 2.0}]
         + [{"K": k, "loss": "eqco", "value": float(k)} for k in (64, 16)]
     )
-    ax = draw_printed(published, new_axes(), x="K", by="loss", names=["eqco"], joined=True)
+    ax = Lines(x="K", y="value", by="loss", names=["eqco"]).draw_printed(
+        published, new_axes(), joined=True
+    )
     assert [line.get_label() for line in ax.lines] == [
         "eqco (published)",
         "line not stated (published)",
@@ -100,14 +99,14 @@ def test_a_published_point_of_no_known_line_is_grey() -> None:
 
 
 def test_a_reference_that_all_lines_share_is_drawn_once() -> None:
-    ax = draw_lines(FRAME, new_axes(), x="K", y="m", by="loss", reference="true")
+    ax = Lines(x="K", y="m", by="loss", reference="true").draw(FRAME, new_axes())
     (dashed,) = [line for line in ax.lines if line.get_linestyle() == "--"]
     assert drawn(dashed, "y") == [2.0, 2.0]
 
 
 def test_a_reference_of_each_line_takes_its_colour() -> None:
     frame = FRAME.assign(true=np.where(FRAME["loss"] == "eqco", 1.0, 3.0))
-    ax = draw_lines(frame, new_axes(), x="K", y="m", by="loss", reference="true")
+    ax = Lines(x="K", y="m", by="loss", reference="true").draw(frame, new_axes())
     dashed = [line for line in ax.lines if line.get_linestyle() == "--"]
     assert [drawn(line, "y")[0] for line in dashed] == [1.0, 3.0]
     assert [line.get_color() for line in dashed] == [
@@ -125,7 +124,7 @@ def test_history_is_a_mean_with_a_band() -> None:
     frame = pd.DataFrame(
         [{"step": s, "m": s * f, "K": 8, "seed": seed} for s in (1, 2) for seed, f in runs]
     )
-    ax = draw_history(frame, new_axes(), x="step", y="m", by="K")
+    ax = History(x="step", y="m", by="K").draw(frame, new_axes())
     assert drawn(ax.lines[0], "y") == [2.0, 4.0]
     assert len(ax.collections) == 1
 
@@ -167,7 +166,7 @@ def test_an_accuracys_axis_ends_at_100() -> None:
 
 def test_a_line_that_a_panel_lacks_is_left_out() -> None:
     frame = pd.DataFrame([{"epoch": e, "loss": "eqco", "m": 1.0, "seed": 0} for e in (1, 2)])
-    ax = draw_history(frame, new_axes(), x="epoch", y="m", by="loss", names=["eqco", "infonce"])
+    ax = History(x="epoch", y="m", by="loss", names=["eqco", "infonce"]).draw(frame, new_axes())
     assert [line.get_label() for line in ax.lines] == ["eqco"]
 
 
@@ -196,7 +195,7 @@ def test_a_setting_without_a_meaning_for_some_cells_tells_lines_apart() -> None:
 
 def test_scatter_draws_each_class() -> None:
     points, labels = np.arange(8.0).reshape(4, 2), np.array([0, 1, 0, 1])
-    ax = draw_scatter(points, labels, new_axes())
+    ax = Scatter.draw(points, labels, new_axes())
     assert [drawn(line, "x") for line in ax.lines] == [[0, 4], [2, 6]]
 
 
@@ -306,14 +305,14 @@ def test_a_point_is_a_mean_over_seeds_of_both_metrics() -> None:
             for seed in (0, 2)
         ]
     )
-    ax = draw_points(frame, new_axes(), x="a", y="b", by="loss")
+    ax = Points(x="a", y="b", by="loss").draw(frame, new_axes())
     line = ax.containers[0][0]
     assert (drawn(line, "x"), drawn(line, "y")) == ([2, 6], [11, 51])
 
 
 def test_a_ribbon_is_the_mean_of_a_metric_around_the_mean() -> None:
     frame = pd.DataFrame([{"step": s, "m": 1.0, "m_std": 0.25, "K": 8} for s in (1, 2)])
-    ax = draw_history(frame, new_axes(), x="step", y="m", by="K", ribbon="m_std")
+    ax = History(x="step", y="m", by="K", ribbon="m_std").draw(frame, new_axes())
     (path,) = ax.collections[0].get_paths()
     assert set(np.asarray(path.vertices)[:, 1].tolist()) == {0.75, 1.25}
 
@@ -354,16 +353,48 @@ def many(lines: int) -> pd.DataFrame:
     )
 
 
-@pytest.mark.parametrize("draw", [draw_lines, draw_history])
-def test_of_many_lines_some_are_named_and_the_others_drawn_at_once(draw: Any) -> None:
-    few = draw(many(MOST_LINES), new_axes(), x="step", y="m", by="K")
+@pytest.mark.parametrize("kind", [Lines, History])
+def test_of_many_lines_some_are_named_and_the_others_drawn_at_once(kind: type[Curves]) -> None:
+    lines = kind(x="step", y="m", by="K")
+    few = lines.draw(many(MOST_LINES), new_axes())
     assert len(few.get_legend_handles_labels()[1]) == MOST_LINES
-    ax = draw(many(MOST_LINES + 60), new_axes(), x="step", y="m", by="K")
+    ax = lines.draw(many(MOST_LINES + 60), new_axes())
     labels = [f"K = {k}" for k in (0, 11, 22, 33, 44, 55, 66, 77, 88, 99)]
     assert ax.get_legend_handles_labels()[1] == labels
     (others,) = [c for c in ax.collections if len(c.get_paths()) == MOST_LINES + 60 - len(labels)]
-    assert others.get_segments()[0].tolist() == [[1, 1 + 1 + 1], [2, 1 + 2 + 1]]  # of K = 1
+    segments = others.get_segments()  # type: ignore[attr-defined]
+    assert segments[0].tolist() == [[1, 1 + 1 + 1], [2, 1 + 2 + 1]]  # of K = 1
     assert len(ax.lines) <= 3 * len(labels)  # with the ends of intervals
     low, high = ax.get_ylim()
     assert low <= 2
     assert high >= 102
+
+
+def test_each_kind_that_a_suite_may_name_has_a_class() -> None:
+    assert set(KINDS) == set(declared.KINDS)
+
+
+def test_a_new_kind_is_a_class_and_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(declared.KINDS, "steps", FigureKind("setting", ("log_x",)))
+
+    class Steps(Curves, draw="steps"):
+        def _draw(self, lines: Any, ax: Any) -> None:
+            for name, (rows, style) in lines.items():
+                line = summarise(rows, self.x, self.y)
+                ax.step(line[self.x], line["mean"], color=style.colour, label=str(name))
+
+    path = SUITES / "eqco-table-9.yaml"
+    suite = load_suite(path)
+    figure = Figure(
+        name="s", title="S", draw="steps", x="K", y="mi_lower_bound", by="loss",
+        where={"mi_true": 10.0}, x_label="K", y_label="nats", log_x=True,
+    )  # fmt: skip
+    done = [(c, finished(c)) for c in expand(suite, "quick", path)]  # type: ignore[arg-type]
+    try:
+        canvas = draw_figure(figure, suite, [], done, load_paper("eqco"))
+    finally:
+        KINDS.pop("steps")
+    assert canvas is not None
+    assert [line.get_label() for line in canvas.axes[0].lines] == ["eqco", "infonce"]
+    with pytest.raises(ValueError, match="log_y: belongs to draw: lines or history or dist"):
+        Figure(**{**figure.model_dump(), "log_y": True})

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from bench.figures.curves import draw_lines
-from bench.figures.panels import can_be_drawn, draw_figure, save
+from bench.figures.kinds import Lines
+from bench.figures.layout import save
+from bench.figures.panels import can_be_drawn, draw_figure
 from bench.papers.reader import load_paper
 from bench.results.reader import Finished
 from bench.suites.expand import expand
@@ -98,6 +99,6 @@ def test_a_word_of_a_setting_is_plain_too(tmp_path: Path, name: str, shown: str)
     frame = pd.DataFrame({"K": [1, 2], "y": [0.0, 1.0], "method": [name] * 2})
     canvas = Canvas()
     canvas.subplots()
-    draw_lines(frame, canvas.axes[0], x="K", y="y", by="method").legend()
+    Lines(x="K", y="y", by="method").draw(frame, canvas.axes[0]).legend()
     (file,) = save(canvas, tmp_path / "x", ["svg"])
     assert shown in texts_of(file)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure as Canvas
 
 from bench.cells.baseline import without_baselines
 from bench.figures.frames import chosen_by
-from bench.figures.words import make_plain
+from bench.figures.layout import make_plain
 from bench.papers.reader import PAPERS, load_paper
 from bench.suites.expand import expand
 from bench.suites.figure import Figure, Series

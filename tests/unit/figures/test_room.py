@@ -9,8 +9,9 @@ from matplotlib.figure import Figure as Canvas
 
 from bench.analysis.room import Rooms
 from bench.cells.baseline import BASELINES
+from bench.figures.frames import room_of_row
+from bench.figures.marks import draw_room
 from bench.figures.panels import draw_figure
-from bench.figures.room import draw_room, room_of_row
 from bench.papers.reader import NO_PAPER
 from bench.results.reader import Done, Finished
 from bench.suites.baselines import baseline_cells

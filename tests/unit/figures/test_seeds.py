@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from bench.figures.curves import draw_lines
-from bench.figures.seeds import WIDTHS, widths_apart
+from bench.figures.kinds import Lines
+from bench.figures.marks import WIDTHS, widths_apart
 from tests.fakes.made_up import drawn
 
 
@@ -22,7 +22,7 @@ def frame(values: dict[float, list[float]], name: str = "dcl") -> pd.DataFrame:
 def bars(table: pd.DataFrame) -> list[tuple[float, float]]:
     """Return the ends of the intervals drawn."""
     ax = Canvas().subplots()
-    draw_lines(table, ax, x="K", y="knn_top1", by="loss")
+    Lines(x="K", y="knn_top1", by="loss").draw(table, ax)
     (container,) = ax.containers
     segments = container.lines[2][0].get_segments()  # type: ignore[attr-defined]
     return [(float(low[1]), float(high[1])) for low, high in segments]
@@ -34,7 +34,7 @@ def test_two_seeds_are_points_and_no_bar() -> None:
     assert first[0] == first[1] == pytest.approx(89.5)
     assert second[0] < 90 < 92 < second[1]
     ax = Canvas().subplots()
-    draw_lines(table, ax, x="K", y="knn_top1", by="loss")
+    Lines(x="K", y="knn_top1", by="loss").draw(table, ax)
     seeds = [drawn(line, "y") for line in ax.lines if line.get_linestyle() == "None"]
     assert [80.0, 99.0] in seeds
 

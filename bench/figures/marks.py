@@ -1,0 +1,172 @@
+"""What curves are made of: means with intervals, single seeds, unnamed lines, floor and ceiling."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+
+from bench.analysis.statistics import half_width
+from bench.figures.style import GREY, Style
+
+MOST_LINES = 40  # that a reader can tell apart; of more lines some are named
+NAMED_LINES = 10  # of these
+LEAST_SEEDS = 3  # of an interval; fewer are drawn one by one
+SEED_ALPHA = 0.55
+PERCENT = (0.0, 100.0)  # the range of an accuracy, and of its interval
+TIE = 0.02  # of the values' span: lines nearer than that hide each other
+WIDTHS = (1.2, 3.2)  # of lines that hide each other, the uppermost first
+ROOM_COLUMNS = ("floor", "floor is", "ceiling")
+CEILING_IS = "trained with labels"
+DOTTED, DASH_DOTTED = (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5))
+Item = TypeVar("Item")
+
+
+def ordered(values: Iterable[Any]) -> list[Any]:
+    """Return the distinct values, numbers before words."""
+    return sorted(set(values), key=lambda value: (isinstance(value, str), value))
+
+
+def evenly(items: Sequence[Item], few: int) -> list[Item]:
+    """Return so many of the items from the first to the last, as evenly spaced as possible."""
+    return [items[i] for i in np.linspace(0, len(items) - 1, few).round().astype(int)]
+
+
+def named_lines(names: Sequence[Item]) -> list[Item]:
+    """Return the lines that have a marker, an interval and a name: all, unless they are many."""
+    return list(names) if len(names) <= MOST_LINES else evenly(names, NAMED_LINES)
+
+
+def summarise(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
+    """Return mean, low, high and n over the rows of each x.
+
+    low = high = mean for one value; all are nan where no row has one.
+
+    Args:
+        frame: one row per seed and x.
+        x: column to group by.
+        y: column of the numbers.
+    """
+    values = frame.groupby(x, sort=True)[y]
+    n, mean, std = values.count(), values.mean(), values.std()
+    half = half_width(std / n**0.5, n - 1).where(n > 1, 0.0)
+    summary = pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half, "n": n})
+    return summary.reset_index()
+
+
+def interval_drawn(line: pd.DataFrame, y: str) -> pd.DataFrame:
+    """Return a `summarise` with the interval that is drawn: none below LEAST_SEEDS seeds.
+
+    An accuracy's ends at 0 and 100 %.
+    """
+    few = line["n"] < LEAST_SEEDS
+    low, high = (line[end].where(~few, line["mean"]) for end in ("low", "high"))
+    if y.endswith("top1"):
+        low, high = low.clip(*PERCENT), high.clip(*PERCENT)
+    return line.assign(low=low, high=high)
+
+
+def bars(line: pd.DataFrame) -> np.ndarray[Any, Any]:
+    """Return how far the interval of a `summarise` reaches below and above the mean."""
+    return np.array([line["mean"] - line["low"], line["high"] - line["mean"]])
+
+
+def draw_seeds(
+    rows: pd.DataFrame, ax: Axes, *, x: str, y: str, style: Style, group: str | None = None
+) -> None:
+    """Draw each of two seeds as a point, since two of them make no interval.
+
+    Args:
+        rows: one for each cell.
+        ax: where to draw.
+        x: the column across.
+        y: the column upwards.
+        style: of the points.
+        group: the column that is equal for cells that differ in the seed alone; None for `x`.
+    """
+    counts = rows.groupby(group or x)[y].transform("count")
+    few = rows[(counts > 1) & (counts < LEAST_SEEDS)]
+    if len(few):
+        ax.plot(
+            few[x], few[y], ls="", marker=style.marker, ms=2.5, color=style.colour, mew=0,
+            alpha=SEED_ALPHA, zorder=3,
+        )  # fmt: skip
+
+
+def widths_apart(means: Sequence["pd.Series[float]"]) -> list[float]:
+    """Return the width of each line: a line that would hide behind another is wider.
+
+    Args:
+        means: of each line in the order of drawing, by the values along x.
+    """
+    span = max((s.max() for s in means), default=0.0) - min((s.min() for s in means), default=0.0)
+    thin, wide = WIDTHS
+    above = [
+        sum(_hides(other, mean, TIE * span) for other in means[i + 1 :])
+        for i, mean in enumerate(means)
+    ]
+    most = max([*above, 1])
+    return [thin + (wide - thin) * n / most for n in above]
+
+
+def _hides(upper: "pd.Series[float]", lower: "pd.Series[float]", near: float) -> bool:
+    """Whether a line lies on another one at half of the points that they share, or more."""
+    distance = (upper - lower).abs().dropna()
+    return bool(len(distance)) and 2 * int((distance <= near).sum()) >= len(distance)
+
+
+def draw_unnamed(
+    frame: pd.DataFrame, ax: Axes, *, x: str, y: str, by: str, looks: Mapping[Any, Style]
+) -> None:
+    """Draw the means over seeds as thin lines behind those with a name, all of them at once.
+
+    Args:
+        frame: the rows of these lines alone.
+        ax: where to draw.
+        x: column of the horizontal axis.
+        y: column of the metric.
+        by: column that distinguishes the lines.
+        looks: their styles, by name.
+    """
+    means = frame[frame[y].notna()].groupby([by, x])[y].mean().reset_index()
+    lines = {name: line[[x, y]].to_numpy() for name, line in means.groupby(by)}
+    if lines:
+        colours = [looks[name].colour for name in lines]
+        ax.add_collection(
+            LineCollection([*lines.values()], colors=colours, linewidths=0.6, zorder=1.5)
+        )
+        ax.autoscale_view()
+
+
+def draw_room(frame: pd.DataFrame, ax: Axes, x: str | None) -> Axes:
+    """Draw the floor dotted and the ceiling dash-dotted, in grey.
+
+    Where they differ they follow x, if that alone moves them; else they are the room that all cells
+    have: from the highest floor to the lowest ceiling.
+
+    Args:
+        frame: a row a cell, with the columns x and, where there is room, ROOM_COLUMNS.
+        ax: where to draw.
+        x: the setting along the axis; None: a metric is.
+    """
+    if "floor" not in frame:
+        return ax
+    known = frame[frame["floor"].notna()]
+    if known.empty:
+        return ax
+    highest = known.sort_values("floor").iloc[-1]
+    for column, name, chosen, dash in (
+        ("floor", highest["floor is"], highest["floor"], DOTTED),
+        ("ceiling", CEILING_IS, known["ceiling"].min(), DASH_DOTTED),
+    ):
+        style: dict[str, Any] = {"color": GREY, "ls": dash, "lw": 0.8, "zorder": 1}
+        several = known[column].nunique() > 1
+        if several and x is not None and known.groupby(x)[column].nunique().max() == 1:
+            along = known.groupby(x)[column].first()
+            ax.plot(along.index, along, label=f"{column}: {name}", **style)
+        else:
+            of = {"floor": "highest ", "ceiling": "lowest "}[column] if several else ""
+            ax.axhline(chosen, label=f"{of}{column}: {name}", **style)
+    return ax
