@@ -1,7 +1,9 @@
 """How a setting's value is written, wherever a person reads it."""
 
+import csv
+import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 LONGEST_NUMBER = 12  # characters; a longer one is rounded
@@ -30,6 +32,13 @@ def value_text(value: Any, *, null: str = "null", joined_by: str = " or ") -> st
         exact = repr(value).removesuffix(".0")
         return exact if len(exact) <= LONGEST_NUMBER else f"{value:.{DIGITS}g}"
     return str(value)
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Return rows as CSV; None is empty."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(rows)
+    return buffer.getvalue()
 
 
 def counted(n: int, noun: str) -> str:

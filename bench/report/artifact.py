@@ -1,20 +1,19 @@
 """The page of one artifact: what was printed, and what each suite and scale has to say of it."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bench.analysis.claims import claims_of_artifact
-from bench.analysis.verdicts import Verdict
 from bench.files.atomic import write_whole
 from bench.papers.reader import Artifact, Paper
 from bench.report.effects import ArtifactEffects, artifact_effects
 from bench.report.origin import citation, origin_of_all
 from bench.report.page import Page
-from bench.report.paper_table import Measured, paper_csv, paper_table, row_words
+from bench.report.paper_table import Measured, paper_csv, paper_table, printed_notes
 from bench.report.section import SectionFacts
+from bench.report.tables import counts_text
 from bench.suites.suite import Layout
 
 TOP = "../index.html"
@@ -51,7 +50,7 @@ def write_artifact(
         "printed": printed,
         "outcomes": {s.folder: _outcomes(s, artifact.id) for s in sections},
         "curves": _curves(paper.figures.get(artifact.id, {})),
-        "notes": _notes(artifact),
+        "notes": printed_notes(artifact),
         "to_run": coverage.to_run,
         "reason": coverage.reason,
         "effects": _effects(artifact, coverage.sections, page),
@@ -104,8 +103,7 @@ def _effects(
 def _outcomes(section: SectionFacts, artifact: str) -> str:
     """Return how many printed effects came out in which way at a scale; empty without any."""
     rows = section.effects[artifact].rows if artifact in section.effects else []
-    counts = Counter(row.verdict for row in rows if row.measured and row.verdict)
-    return ", ".join(f"{counts[o]} {o}" for o in Verdict if counts[o])
+    return counts_text(row.verdict for row in rows if row.measured)
 
 
 def _curves(figure: dict[str, Any]) -> list[tuple[str, str]]:
@@ -120,9 +118,3 @@ def _words(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{k} {v}" for k, v in value.items())
     return str(value)
-
-
-def _notes(artifact: Artifact) -> list[tuple[str, str]]:
-    notes = [(artifact.id, artifact.note)]
-    notes += [(row_words(value), value.note) for value in artifact.values]
-    return [(source, " ".join(note.split())) for source, note in notes if note]

@@ -10,7 +10,7 @@ from bench.analysis.compared_effects import (
     varied_settings,
 )
 from bench.analysis.verdicts import Verdict
-from bench.report.tables import Entry, Table, number, setting_entry, slug
+from bench.report.tables import Entry, Table, number, setting_entry, signed, slug
 from bench.suites.metric_words import metric_title
 
 EFFECTS_LEGEND = (
@@ -133,7 +133,7 @@ def _published(row: ComparedEffect) -> Entry:
         return Entry("")
     value, base = row.printed.value, row.printed.base
     places = [f"{v.paper}/{v.artifact}, row {v.row + 1}" for v in (value, base) if v]
-    text = _signed(row.printed.number, row.printed.decimals)
+    text = signed(row.printed.number, row.printed.decimals)
     return Entry(text, number=row.printed.number, row=" less ".join(places))
 
 
@@ -143,16 +143,12 @@ def _measured(row: ComparedEffect, decimals: int) -> list[Entry]:
     verdict = Entry(str(row.verdict or ""))
     if estimate is None:
         return [Entry(""), Entry(""), Entry(""), verdict]
-    text = _signed(estimate.mean, decimals)
+    text = signed(estimate.mean, decimals)
     if estimate.low is not None and estimate.high is not None:
-        text += f" [{_signed(estimate.low, decimals)}, {_signed(estimate.high, decimals)}]"
+        text += f" [{signed(estimate.low, decimals)}, {signed(estimate.high, decimals)}]"
     return [
         Entry(text, number=estimate.mean, cells=row.cells),
         Entry(str(estimate.n), number=estimate.n),
         Entry("") if smallest is None else Entry(number(smallest, decimals), number=smallest),
         verdict,
     ]
-
-
-def _signed(value: float, decimals: int) -> str:
-    return ("+" if value >= 0 else "") + number(value, decimals)

@@ -1,11 +1,10 @@
 """Tables as Markdown, LaTeX and CSV."""
 
-import csv
-import io
 import re
 from collections.abc import Sequence
 
-from bench.report.tables import Entry, Table
+from bench.report.tables import Table
+from bench.text import csv_text
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -94,14 +93,8 @@ def to_csv(table: Table) -> str:
         texts.append([entry.value for entry in column])
         if any(entry.printed is not None for entry in column):
             heads += [f"{head}: published", f"{head}: verdict"]
-            texts += [[entry.printed or "" for entry in column], [*map(_verdict, column)]]
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows([heads, *zip(*texts, strict=True)])
-    return buffer.getvalue()
-
-
-def _verdict(entry: Entry) -> str:
-    return str(entry.verdict or "")
+            texts += [[e.printed or "" for e in column], [str(e.verdict or "") for e in column]]
+    return csv_text([heads, *zip(*texts, strict=True)])
 
 
 def _line(texts: Sequence[str]) -> str:

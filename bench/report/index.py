@@ -21,6 +21,7 @@ from bench.report.page import Page
 from bench.report.questions import answers
 from bench.report.scale_words import PUBLISHED
 from bench.report.summary import Summary
+from bench.report.tables import counts_text
 from bench.suites.suite import Suite
 
 ORDER = (
@@ -113,7 +114,7 @@ def _paper(
         "claims": judged,
         "verdicts": verdicts,
         "compared": len(frozenset().union(*(s.compared for s in paper_summaries))),
-        "values": _counts(values),
+        "values": counts_text(values.elements()),
         "readings": values.total(),
     }
 
@@ -166,9 +167,9 @@ def _measured(summary: Summary, artifact: str, *, prints: bool) -> tuple[str, bo
     """
     values, effects = summary.values.get(artifact), summary.effects.get(artifact)
     if values:
-        return _counts(values), True
+        return counts_text(values.elements()), True
     if effects:
-        return f"effects next to the published ones: {_counts(effects)}", True
+        return f"effects next to the published ones: {counts_text(effects.elements())}", True
     if prints:
         return "none of its published numbers has a counterpart on the same data", False
     return "the paper prints no number", 2 * summary.done >= summary.cells
@@ -207,8 +208,3 @@ def _status(place: Place) -> str:
     if place.suites:
         return "no results yet: " + ", ".join(f"`bench run {name}`" for name in place.suites)
     return place.reason or "no suite covers it"
-
-
-def _counts(counts: Counter[Any]) -> str:
-    order = [*Verdict, *ORDER]
-    return ", ".join(f"{counts[v]} {v}" for v in dict.fromkeys(order) if counts[v])

@@ -1,6 +1,7 @@
 """Tables of what was measured, at any scale."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.analysis.compare import gain_bases
@@ -17,17 +18,76 @@ from bench.report.tables import (
     column_head,
     gain_note,
     gain_text,
+    mean_text,
     setting_entry,
     slug,
 )
-from bench.results.reader import Done
+from bench.results.reader import Done, Finished
 from bench.suites.suite import MeasuredTable, Suite
 
 NO_ROOM = "raw pixels, untrained network and network with labels: not computed yet"
 MOST_COLUMNS = 8  # of a table that no suite lays out
 LEAST_SEEDS = 3  # of an interval; of fewer the lowest and the highest are reported
-Points = dict[tuple[Any, ...], list[tuple[str, float]]]
-"""The id and the number of each cell, by the values of the rows' settings and the column's."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was measured at one place of a table."""
+
+    cells: list[Cell]
+    values: list[float]
+    doubts: list[str]  # why the numbers mean nothing
+    gain: Interval | None = None  # over the table's baseline
+    gain_cells: tuple[str, ...] = ()
+
+    @property
+    def interval(self) -> Interval:
+        """The mean over seeds with its 95 % t-interval."""
+        return t_interval(self.values)
+
+    def entry(self, decimals: int) -> Entry:
+        """Return the mean with its spread, gain and mark."""
+        interval = self.interval
+        text = f"{interval.mean:.{decimals}f}"
+        if len(self.values) >= LEAST_SEEDS and interval.low is not None:
+            text = mean_text(interval, decimals)
+        elif len(self.values) > 1:
+            text += f" [{min(self.values):.{decimals}f} to {max(self.values):.{decimals}f}]"
+        text += gain_text(self.gain, decimals) + (f" {MARK}" if self.doubts else "")
+        return Entry(text, number=interval.mean, cells=tuple(cell.id for cell in self.cells))
+
+
+def _found(asked: MeasuredTable, done: Done, scale: str) -> dict[tuple[Any, ...], Found]:
+    """Return what was measured by the values of the rows' settings and the column's."""
+    metric, runs = asked.metric, dict[tuple[Any, ...], list[tuple[Cell, Finished]]]()
+    for cell, finished in done:
+        known = cell.settings
+        fits = all(known.get(name) == value for name, value in asked.where.items())
+        if fits and metric in finished.metrics:
+            column = known.get(asked.columns) if asked.columns else metric
+            key = (*(known.get(name) for name in asked.rows), column)
+            runs.setdefault(key, []).append((cell, finished))
+    found = {}
+    for key, of in runs.items():
+        doubts = dict.fromkeys(why for c, f in of if (why := doubts_of(c, f).get(metric)))
+        found[key] = Found([c for c, _ in of], [f.metrics[metric] for _, f in of], [*doubts])
+    return found if asked.baseline is None else _with_gains(asked, found, done, scale)
+
+
+def _with_gains(
+    asked: MeasuredTable, found: dict[tuple[Any, ...], Found], done: Done, scale: str
+) -> dict[tuple[Any, ...], Found]:
+    """Return what was found with how far it lies above what the table compares it with."""
+    names, keys = [*asked.rows, asked.columns or "metric"], list(found)
+    points = [dict(zip(names, key, strict=True)) for key in keys]
+    measured, gains = Measured(scale, [cell for cell, _ in done], done), dict(found)
+    for key, base in zip(keys, gain_bases(points, asked.baseline), strict=True):
+        if base is not None:
+            mine, theirs = found[key].cells, found[keys[base]].cells
+            if estimate := difference(asked.metric, [(mine, theirs)], measured):
+                ids = tuple(cell.id for cell in (*mine, *theirs))
+                gains[key] = replace(found[key], gain=estimate.interval(), gain_cells=ids)
+    return gains
 
 
 def measured_records(
@@ -42,72 +102,31 @@ def measured_records(
         asked: what the suite asks for.
         done: the finished cells.
         rooms: floor and ceiling of accuracies; None: not known.
-        scale: of the cells; it says how the spread of gains is estimated.
+        scale: of the cells; it says how the seed variance of gains is estimated.
     """
-    cells, gains = {cell.id: cell for cell, _ in done}, _gains(asked, done, scale)
-    names = [*asked.rows, *([asked.columns] if asked.columns else [])]
-    doubts, records = _doubts(asked, done), []
-    for key, runs in _points(asked, done).items():
-        settings = dict(zip(names, key, strict=False))
-        column = {asked.columns: settings.pop(asked.columns)} if asked.columns else {}
-        interval = t_interval([value for _, value in runs])
-        numbers: dict[str, Any] = {
-            "mean": interval.mean,
-            "low": interval.low,
-            "high": interval.high,
-            "n": interval.n,
-        }
-        why = list(dict.fromkeys(doubts[name] for name, _ in runs if name in doubts))
-        gain, ids = gains.get(key, (None, []))
-        numbers["gain"] = (
-            {"effect": gain.mean, "low": gain.low, "high": gain.high, "cells": ids}
-            if gain
-            else None
+    records = []
+    for key, one in _found(asked, done, scale).items():
+        interval, gain = one.interval, one.gain
+        of = rooms.of(asked.metric, one.cells) if rooms else []
+        records.append(
+            {
+                "table": asked.title,
+                "metric": asked.metric,
+                "row": dict(zip(asked.rows, key, strict=False)),
+                "column": {asked.columns: key[-1]} if asked.columns else {},
+                **{name: getattr(interval, name) for name in ("mean", "low", "high", "n")},
+                "gain": gain
+                and {
+                    "effect": gain.mean,
+                    "low": gain.low,
+                    "high": gain.high,
+                    "cells": [*one.gain_cells],
+                },
+                "room": of[0].record() if len(of) == 1 else None,
+                "doubts": one.doubts,
+            }
         )
-        head = {"table": asked.title, "metric": asked.metric, "row": settings, "column": column}
-        shown_rooms = rooms.of(asked.metric, [cells[name] for name, _ in runs]) if rooms else []
-        room = shown_rooms[0].record() if len(shown_rooms) == 1 else None
-        records.append(head | numbers | {"room": room, "doubts": why})
     return records
-
-
-Gains = dict[tuple[Any, ...], tuple[Interval, list[str]]]
-"""How far entries lie above others, and the ids of the cells of both, by the entries' keys."""
-
-
-def _gains(asked: MeasuredTable, done: Done, scale: str) -> Gains:
-    """Return how far entries lie above those of the table's baseline."""
-    values = _points(asked, done)
-    if asked.baseline is None:
-        return {}
-    names, keys = [*asked.rows, asked.columns or "metric"], list(values)
-    points = [dict(zip(names, key, strict=True)) for key in keys]
-    cells = {cell.id: cell for cell, _ in done}
-    measured, gains = Measured(scale, list(cells.values()), done), Gains()
-    for key, base in zip(keys, gain_bases(points, asked.baseline), strict=True):
-        if base is not None:
-            sides = [[cells[name] for name, _ in values[k]] for k in (key, keys[base])]
-            if estimate := difference(asked.metric, [(sides[0], sides[1])], measured):
-                gains[key] = estimate.interval(), [cell.id for side in sides for cell in side]
-    return gains
-
-
-def _points(asked: MeasuredTable, done: Done) -> Points:
-    points: Points = {}
-    for cell, finished in done:
-        known = cell.settings
-        fits = all(known.get(name) == value for name, value in asked.where.items())
-        if fits and asked.metric in finished.metrics:
-            column = known.get(asked.columns) if asked.columns else asked.metric
-            key = (*(known.get(name) for name in asked.rows), column)
-            points.setdefault(key, []).append((cell.id, finished.metrics[asked.metric]))
-    return points
-
-
-def _doubts(asked: MeasuredTable, done: Done) -> dict[str, str]:
-    """Return why the numbers of cells mean nothing, by the cells' ids."""
-    doubts = ((cell.id, doubts_of(cell, finished).get(asked.metric)) for cell, finished in done)
-    return {name: why for name, why in doubts if why is not None}
 
 
 def measured_table(
@@ -119,48 +138,38 @@ def measured_table(
         asked: the metric and its layout.
         done: the finished cells.
         rooms: of the scale's accuracies, printed below the table; None: it has none.
-        scale: of the cells; it says how the spread of gains is estimated.
+        scale: of the cells; it says how the seed variance of gains is estimated.
     """
-    values_of = _points(asked, done)
-    if not values_of:
+    found = _found(asked, done, scale)
+    if not found:
         return None
-    doubts, gains = _doubts(asked, done), _gains(asked, done, scale)
-    entries = {
-        key: _entry(runs, asked.decimals, gains.get(key, (None,))[0], doubts)
-        for key, runs in values_of.items()
-    }
-    columns = sorted({key[-1] for key in values_of}, key=_order)
+    columns = sorted({key[-1] for key in found}, key=_order)
     heads = [column_head(asked.columns, c) if asked.columns else str(c) for c in columns]
-    keys = sorted({key[:-1] for key in values_of}, key=lambda key: [_order(v) for v in key])
+    keys = sorted({key[:-1] for key in found}, key=lambda key: [_order(v) for v in key])
+    entries = {key: one.entry(asked.decimals) for key, one in found.items()}
     rows = [
         [*map(setting_entry, key), *(entries.get((*key, c), Entry("")) for c in columns)]
         for key in keys
     ]
-    counts = {len(runs) for runs in values_of.values()}
+    counts = {len(one.values) for one in found.values()}
     seeds = " to ".join(str(n) for n in sorted({min(counts), max(counts)}))
     title = f"{asked.title} ({_spread_words(max(counts))}n = {seeds})"
     notes = gain_note(asked.baseline)
-    notes += _notes(asked.metric, list(values_of.values()), done, rooms) if rooms else []
+    notes += _notes(asked.metric, list(found.values()), rooms) if rooms else []
     return Table(slug(asked.title), title, [*asked.rows, *heads], rows, notes)
 
 
-def _notes(
-    metric: str, points: Sequence[Sequence[tuple[str, float]]], done: Done, rooms: Rooms
-) -> list[str]:
-    """Return the rooms of all points, and how many points do not lie above their floor."""
-    known = {cell.id: cell for cell, _ in done}
-    cells = [[known[name] for name, _ in runs] for runs in points]
-    every = [cell for runs in cells for cell in runs]
+def _notes(metric: str, found: Sequence[Found], rooms: Rooms) -> list[str]:
+    """Return the rooms of all entries, and how many entries do not lie above their floor."""
+    every = [cell for one in found for cell in one.cells]
     if rooms.are_missing(metric, every):
         return [NO_ROOM]
-    lines = room_lines(rooms.of(metric, every))
-    low = sum(map(_reaches_floor, points, (rooms.of(metric, runs) for runs in cells)))
-    note = f"interval at or below the floor: {low} of {len(points)} entries"
-    return [*lines, *([note] if low else [])]
+    low = sum(_reaches_floor(one.interval, rooms.of(metric, one.cells)) for one in found)
+    note = f"interval at or below the floor: {low} of {len(found)} entries"
+    return [*room_lines(rooms.of(metric, every)), *([note] if low else [])]
 
 
-def _reaches_floor(runs: Sequence[tuple[str, float]], rooms: Sequence[Room]) -> bool:
-    interval = t_interval([value for _, value in runs])
+def _reaches_floor(interval: Interval, rooms: Sequence[Room]) -> bool:
     low = interval.mean if interval.low is None else interval.low
     return bool(rooms) and low <= max(room.floor for room in rooms)
 
@@ -172,33 +181,11 @@ def _spread_words(most: int) -> str:
     return "mean [lowest to highest], " if most > 1 else ""
 
 
-def _spread(values: Sequence[float], width: float, decimals: int) -> str:
-    """Return half the interval of a width; below LEAST_SEEDS seeds from lowest to highest."""
-    if len(values) >= LEAST_SEEDS:
-        return f" ± {width / 2:.{decimals}f}"
-    return f" [{min(values):.{decimals}f} to {max(values):.{decimals}f}]"
-
-
 def _order(value: Any) -> tuple[int, Any]:
     """Order null first, then numbers, then words."""
     if value is None:
         return (0, 0)
     return (1, value) if isinstance(value, int | float) else (2, str(value))
-
-
-def _entry(
-    runs: Sequence[tuple[str, float]],
-    decimals: int,
-    gain: Interval | None,
-    doubts: Collection[str],
-) -> Entry:
-    interval = t_interval([value for _, value in runs])
-    text = f"{interval.mean:.{decimals}f}"
-    if interval.low is not None and interval.high is not None:
-        text += _spread([value for _, value in runs], interval.high - interval.low, decimals)
-    text += gain_text(gain, decimals)
-    text += f" {MARK}" if any(name in doubts for name, _ in runs) else ""
-    return Entry(text, number=interval.mean, cells=tuple(name for name, _ in runs))
 
 
 def shown_tables(suite: Suite, cells: Sequence[Cell]) -> list[MeasuredTable]:

@@ -1,7 +1,5 @@
 """A paper's table in its own layout, with what was measured under each printed number."""
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +9,10 @@ from bench.analysis.doubts import MARK
 from bench.analysis.verdicts import Verdict
 from bench.papers.names import setting_name, value_name
 from bench.papers.reader import Artifact, PublishedValue
-from bench.report.tables import MARKS, Entry, Table, number
+from bench.report.tables import MARKS, Entry, Table, mean_text, number
 from bench.suites.metric_words import metric_title
 from bench.suites.suite import Layout
-from bench.text import value_text
+from bench.text import csv_text, value_text
 
 METRIC = "metric"  # the column or row key of several metrics
 PRINTED_NAMES = ("label", "printed_method")  # how the paper prints a row's method
@@ -39,10 +37,7 @@ class Measured:
         interval, decimals = self.compared.measured, self.compared.published.decimals + 1
         if interval is None:
             return ""
-        entry = number(interval.mean, decimals)
-        if interval.low is not None and interval.high is not None:
-            entry += f" ± {number((interval.high - interval.low) / 2, decimals)}"
-        entry += f" {MARK}" if self.compared.doubts else ""
+        entry = mean_text(interval, decimals) + (f" {MARK}" if self.compared.doubts else "")
         reading = self.compared.reading_text
         return f"{entry} ({reading})" if reading else entry
 
@@ -195,6 +190,12 @@ def row_words(value: PublishedValue) -> str:
     return f"row {value.row + 1}" + (f" ({', '.join(named)})" if named else "")
 
 
+def printed_notes(artifact: Artifact) -> list[tuple[str, str]]:
+    """Return what is recorded as contradictory, misprinted or open, and of which row."""
+    notes = [(artifact.id, artifact.note), *((row_words(v), v.note) for v in artifact.values)]
+    return [(source, " ".join(note.split())) for source, note in notes if note]
+
+
 def _head(column: str | None, value: Any, artifact: Artifact) -> str:
     if column == METRIC or column is None:
         metric = value or next((v.metric for v in artifact.values if v.metric), None)
@@ -215,28 +216,18 @@ def metric_head(metric: str) -> str:
 
 def paper_csv(artifact: Artifact, measured: Sequence[Measured]) -> str:
     """Return a line for each printed number and each number measured of it, as CSV."""
-    buffer = io.StringIO()
     keys = list(dict.fromkeys(k for value in artifact.values for k in value.row_settings))
-    writer = csv.writer(buffer, lineterminator="\n")
     measured_heads = ["suite_scale", "data", "reading", "measured", "low", "high", "n", "verdict"]
-    writer.writerow(["published_row", *keys, METRIC, "published", *measured_heads])
+    rows: list[list[Any]] = [["published_row", *keys, METRIC, "published", *measured_heads]]
     for value in artifact.values:
-        known = [value.row + 1, *(_cell(value.row_settings.get(k)) for k in keys)]
-        known += [value.metric or "", "" if value.value is None else value.value]
-        row_measured = [m for m in measured if m.compared.published.row == value.row]
-        for numbers in (
-            map(_numbers, row_measured) if row_measured else [[""] * len(measured_heads)]
-        ):
-            writer.writerow([*known, *numbers])
-    return buffer.getvalue()
-
-
-def _cell(value: Any) -> str:
-    return "" if value is None else value_text(value)
+        settings = (value_text(value.row_settings.get(k), null="") for k in keys)
+        known = [value.row + 1, *settings, value.metric, value.value]
+        row_measured = [_numbers(m) for m in measured if m.compared.published.row == value.row]
+        rows += [[*known, *numbers] for numbers in row_measured or [[""] * len(measured_heads)]]
+    return csv_text(rows)
 
 
 def _numbers(m: Measured) -> list[Any]:
     measured = m.compared.measured
     interval = [measured.mean, measured.low, measured.high, measured.n] if measured else [None] * 4
-    numbers = ["" if part is None else part for part in interval]
-    return [m.scale, m.words, m.compared.reading_text, *numbers, str(m.verdict)]
+    return [m.scale, m.words, m.compared.reading_text, *interval, str(m.verdict)]

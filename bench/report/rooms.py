@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from bench.analysis.evidence import Evidence
 from bench.analysis.grounds import LEFT
 from bench.analysis.room import LABELS, RAW, UNTRAINED, Room, apart
-from bench.analysis.statistics import Interval
 from bench.cells.baseline import BASELINES
-from bench.report.tables import Entry, Table, setting_entry
+from bench.report.tables import Entry, Table, mean_text, setting_entry
 
 TITLE = "Floor, ceiling and room (%; mean ± 95 % interval over seeds)"
 MEANING = (
@@ -47,15 +46,9 @@ def room_table(evidence: Evidence, metrics: Sequence[str]) -> Table | None:
 
 
 def _numbers(room: Room) -> list[Entry]:
-    means = [_mean(interval) for interval in (room.raw, room.untrained, room.labels)]
-    return [*means, Entry(f"{room.room:.1f}", number=room.room)]
-
-
-def _mean(interval: Interval) -> Entry:
-    text = f"{interval.mean:.1f}"
-    if interval.low is not None and interval.high is not None:
-        text += f" ± {(interval.high - interval.low) / 2:.1f}"
-    return Entry(text, number=interval.mean)
+    means = (room.raw, room.untrained, room.labels)
+    entries = [Entry(mean_text(mean, 1), number=mean.mean) for mean in means]
+    return [*entries, Entry(f"{room.room:.1f}", number=room.room)]
 
 
 def missing_baselines(evidence: Evidence) -> str | None:

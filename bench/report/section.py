@@ -1,7 +1,5 @@
 """The pages of one suite at one scale: their facts, and the files that show them."""
 
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,7 +21,7 @@ from bench.report.formats import to_csv, to_latex
 from bench.report.measured import measured_table
 from bench.report.origin import Origin, citation, origin_of
 from bench.report.page import Page
-from bench.report.paper_table import row_words
+from bench.report.paper_table import printed_notes
 from bench.report.rooms import missing_baselines, not_learned, room_table
 from bench.report.scale_words import scale_words
 from bench.report.tables import (
@@ -38,7 +36,7 @@ from bench.results.reader import Finished
 from bench.suites.figure import Figure
 from bench.suites.presets import paper_presets, resolved
 from bench.suites.suite import Suite
-from bench.text import ONE_SEED, value_text
+from bench.text import ONE_SEED, csv_text, value_text
 
 PICTURE_FORMATS = ("png", "pdf")  # beside SVG, which the pages show
 WRITERS = {"tex": to_latex, "csv": to_csv}
@@ -259,10 +257,12 @@ def _counts(evidence: Evidence, compared: Sequence[Compared]) -> str:
 
 
 def _errata(artifacts: Sequence[Artifact]) -> list[tuple[str, str]]:
-    """Return what is recorded as contradictory, misprinted or open about these artifacts."""
-    notes = [(f"{a.id}", a.note) for a in artifacts if a.note]
-    notes += [(f"{a.id}, {row_words(v)}", v.note) for a in artifacts for v in a.values if v.note]
-    return [(source, " ".join(note.split())) for source, note in notes]
+    """Return the notes on these artifacts' published numbers, each with its place."""
+    return [
+        (a.id if place == a.id else f"{a.id}, {place}", note)
+        for a in artifacts
+        for place, note in printed_notes(a)
+    ]
 
 
 def _errata_of_protocols(suite: Suite, paper: Paper) -> list[tuple[str, str]]:
@@ -375,7 +375,6 @@ def _draw(evidence: Evidence, facts: SectionFacts, folder: Path) -> None:
 
 def compare_csv(rows: Sequence[Compared]) -> str:
     """Return every compared value with where it comes from, as CSV."""
-    buffer = io.StringIO()
     records = [
         row.record()
         | {
@@ -386,10 +385,7 @@ def compare_csv(rows: Sequence[Compared]) -> str:
         }
         for row in rows
     ]
-    if records:
-        writer = csv.DictWriter(buffer, list(records[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(
-            {k: "; ".join(v) if isinstance(v, list) else v for k, v in r.items()} for r in records
-        )
-    return buffer.getvalue()
+    values = [
+        ["; ".join(v) if isinstance(v, list) else v for v in record.values()] for record in records
+    ]
+    return csv_text([records[0], *values]) if records else ""

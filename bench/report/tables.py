@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import floor, log10
@@ -172,30 +173,31 @@ def entry(row: Compared, base: Compared | None = None) -> Entry:
     decimals, value = row.published.decimals, row.published.value
     printed = "?" if value is None else number(value, decimals)
     if base is not None and base.published.value is not None and value is not None:
-        printed += f", {_gain(value - base.published.value, decimals)}"
+        printed += f", {signed(value - base.published.value, decimals)}"
     row_name = f"{row.published.paper}/{row.artifact}, row {row.published.row + 1}"
     if row.measured is None:
         return Entry("", printed, row.verdict, value, row.cells, row_name)
-    low, high, mean = row.measured.low, row.measured.high, row.measured.mean
-    text = number(mean, decimals + 1)
-    if low is not None and high is not None:
-        text += f" ± {number((high - low) / 2, decimals + 1)}"
-    text += gain_text(row.gain, decimals + 1)
+    text = mean_text(row.measured, decimals + 1) + gain_text(row.gain, decimals + 1)
     text += f" {MARK}" if row.doubts else ""
-    return Entry(text, printed, row.verdict, mean, row.cells, row_name)
+    return Entry(text, printed, row.verdict, row.measured.mean, row.cells, row_name)
+
+
+def mean_text(interval: Interval, decimals: int) -> str:
+    """Return a mean ± half of its interval, if it has one."""
+    text = number(interval.mean, decimals)
+    if interval.low is None or interval.high is None:
+        return text
+    return f"{text} ± {number((interval.high - interval.low) / 2, decimals)}"
 
 
 def gain_text(gain: Interval | None, decimals: int) -> str:
     """Return a difference from another entry with half of its interval, in parentheses."""
     if gain is None:
         return ""
-    text = _gain(gain.mean, decimals)
-    if gain.low is not None and gain.high is not None:
-        text += f" ± {number((gain.high - gain.low) / 2, decimals)}"
-    return f" ({text})"
+    return f" ({'+' if gain.mean >= 0 else ''}{mean_text(gain, decimals)})"
 
 
-def _gain(difference: float, decimals: int) -> str:
+def signed(difference: float, decimals: int) -> str:
     """Return a difference with its sign."""
     return ("+" if difference >= 0 else "") + number(difference, decimals)
 
@@ -210,10 +212,15 @@ def number(value: float, decimals: int) -> str:
     return f"{value:.2e}" if exponent < -3 else f"{value:.{2 - exponent}f}"
 
 
+def counts_text(verdicts: Iterable[Verdict | None]) -> str:
+    """Return how often each verdict occurs: `3 same, 1 cannot tell`."""
+    counts = Counter(verdicts)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+
+
 def summary_line(rows: Sequence[Compared]) -> str:
     """Return the verdicts in words, and how far comparable values are off."""
-    counts = {v: sum(row.verdict == v for row in rows) for v in Verdict}
-    text = ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
+    text = counts_text(row.verdict for row in rows)
     off = [
         abs(row.measured.mean - row.published.value)
         for row in rows

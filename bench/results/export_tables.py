@@ -1,8 +1,6 @@
 """Finished cells written as tables: one set per experiment and suite, packed, with digests."""
 
-import csv
 import gzip
-import io
 import json
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -19,6 +17,7 @@ from bench.results.provenance import flatten
 from bench.results.store import Store
 from bench.results.table_form import METRIC, PROVENANCE, Row, plain_row
 from bench.results.tables import Arrays, Tables, read_manifest
+from bench.text import csv_text
 
 
 def export_cells(
@@ -120,8 +119,6 @@ def _write_table(path: Path, rows: Sequence[Row]) -> None:
     rows = [plain_row(row) for row in rows]
     names = list(dict.fromkeys(name for row in rows for name in row))
     lines = [names] + [[row.get(name, "") for name in names] for row in rows]
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(lines)
-    content = buffer.getvalue().encode()
+    content = csv_text(lines).encode()
     is_packed = path.suffix == ".gz"
     write_whole(path, gzip.compress(content, 9, mtime=0) if is_packed else content)
