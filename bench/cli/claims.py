@@ -17,6 +17,7 @@ from bench.analysis.claims import (
     judge_claims,
 )
 from bench.analysis.evidence import Evidence
+from bench.analysis.others import SeenByOthers, seen_claims
 from bench.analysis.verdicts import ClaimVerdict
 from bench.analysis.verdicts import Evidence as Kind
 from bench.cells.baseline import baselines_among, without_baselines
@@ -158,7 +159,15 @@ def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | Non
                 judged = judge_claims(suite, name, cells, done, printed, baselines)
                 judged_scales.append(JudgedScale(suite, name, judged))
     places = claim_places(list(loaded.values()))
-    return claim_rows([p for p in places if paper in (None, p.paper)], judged_scales, scale)
+    rows = claim_rows([p for p in places if paper in (None, p.paper)], judged_scales, scale)
+    seen = seen_claims(s for s in loaded.values() if s.paper and paper in (None, s.paper))
+    return [row | _by_others(seen.get((row["paper"], row["claim"]))) for row in rows]
+
+
+def _by_others(found: SeenByOthers | None) -> Json:
+    """Return the keys that say what other projects' numbers show."""
+    seen = found or SeenByOthers([])
+    return {"seen_by_others": str(seen.seen), "by_others": seen.summary if seen.effects else None}
 
 
 def totals_lines(records: Sequence[Json]) -> list[str]:

@@ -1,19 +1,22 @@
 """The page of one artifact: what was printed, and what each suite and scale has to say of it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from bench.analysis.claims import claims_of_artifact
+from bench.analysis.others import SeenByOthers
 from bench.files.atomic import write_whole
 from bench.papers.reader import Artifact, Paper
 from bench.report.effects import ArtifactEffects, artifact_effects
 from bench.report.origin import citation, origin_of_all
+from bench.report.others import beside_rows
 from bench.report.page import Page
 from bench.report.paper_table import Measured, paper_csv, paper_table, printed_notes
 from bench.report.section import SectionFacts
 from bench.report.tables import counts_text
+from bench.suites.others import Beside
 from bench.suites.suite import Layout
 
 TOP = "../index.html"
@@ -28,6 +31,8 @@ class Coverage:
     to_run: Sequence[tuple[str, str, str]]  # suite, scale, what: those without results
     reason: str | None  # why no suite speaks of it
     formats: Sequence[str]  # of files beside the page
+    others: Sequence[Beside] = ()  # printed numbers that other projects have measured
+    seen: Mapping[str, SeenByOthers] = field(default_factory=dict)  # claims, by id
 
 
 def write_artifact(
@@ -54,6 +59,12 @@ def write_artifact(
         "to_run": coverage.to_run,
         "reason": coverage.reason,
         "effects": _effects(artifact, coverage.sections, page),
+        "others": beside_rows(coverage.others),
+        "seen_claims": [
+            (claim, coverage.seen[claim.id])
+            for claim in claims_of_artifact(paper, artifact)
+            if claim.id in coverage.seen
+        ],
     }
     title, origins = f"{paper.id}/{artifact.id}", [s.origin for s in sections if s.origin]
     return Page(

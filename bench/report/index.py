@@ -1,7 +1,7 @@
 """The first page: questions, a matrix of claims, every artifact, and what the results say."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from bench.analysis.claims import (
     counts_by_evidence,
     overall_verdict,
 )
+from bench.analysis.others import ClaimKey, SeenByOthers
 from bench.analysis.verdicts import ClaimVerdict, Verdict
 from bench.analysis.verdicts import Evidence as Kind
 from bench.papers.reader import PAPERS, Paper, load_paper
@@ -37,13 +38,19 @@ OWN_TITLE = "Results of your own suites"
 ALWAYS_SHOWN = (Kind.IMAGES, Kind.IMAGES_REDUCED, Kind.TOYS, Kind.IDENTITIES)
 
 
-def write_index(to: Path, summaries: Sequence[Summary], suites: Sequence[Suite]) -> list[Path]:
+def write_index(
+    to: Path,
+    summaries: Sequence[Summary],
+    suites: Sequence[Suite],
+    seen: Mapping[ClaimKey, SeenByOthers],
+) -> list[Path]:
     """Write the first page; return its files.
 
     Args:
         to: the site's folder.
         summaries: of each suite and scale with results.
         suites: all of them.
+        seen: what other projects' numbers say, by paper and claim.
     """
     artifacts, claims = artifact_places(suites), claim_places(suites)
     papers = [_paper(load_paper(name), summaries, artifacts, claims) for name in PAPERS]
@@ -63,6 +70,7 @@ def write_index(to: Path, summaries: Sequence[Summary], suites: Sequence[Suite])
         "methods": (to / "methods.md").exists(),
         "presets": (to / "presets.md").exists(),
         "title": title,
+        "seen_claims": {f"{paper}-{claim}": found for (paper, claim), found in seen.items()},
     }
     cite = citation("contrastive-bench", title, _origin(summaries))
     crumbs = [("Papers", None)]

@@ -1,7 +1,7 @@
 """The site: a page per suite and scale, a page per artifact, the index."""
 
 import gc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from rich.progress import track
 
 from bench.analysis.claims import Place, artifact_places
 from bench.analysis.evidence import gather
+from bench.analysis.others import ClaimKey, SeenByOthers, seen_claims
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.environment import cores
@@ -21,9 +22,11 @@ from bench.files.messages import tell
 from bench.papers.reader import Paper, load_paper
 from bench.report.artifact import Coverage, write_artifact
 from bench.report.index import write_index
+from bench.report.others import write_others
 from bench.report.section import SectionFacts, section_facts, write_section
 from bench.report.summary import Summary, summarise
 from bench.results.reader import Results
+from bench.suites.others import beside
 from bench.suites.suite import Layout, Suite
 
 ASSETS = Path(__file__).parent / "assets"
@@ -109,10 +112,12 @@ class Site:
         index = self.to / "index.html"
         everything = asked is None or not index.is_file()
         facts, summaries = self._judge(shown, places, asked or (), everything=everything)
+        seen = seen_claims(suite for suite in suites if suite.paper is not None)
         for place in places:
-            self._write_artifact(place, facts)
+            self._write_artifact(place, facts, seen)
         if everything:
-            self.pages = [*write_index(self.to, summaries, suites), *self.pages]
+            self.pages += write_others(self.to, seen)
+            self.pages = [*write_index(self.to, summaries, suites, seen), *self.pages]
         return index if everything or not asked else self.to / asked[0] / "index.html"
 
     def _judge(
@@ -148,7 +153,9 @@ class Site:
                 facts[task.of.folder] = done.facts
         return facts, summaries
 
-    def _write_artifact(self, place: Place, facts: dict[str, SectionFacts]) -> None:
+    def _write_artifact(
+        self, place: Place, facts: dict[str, SectionFacts], seen: Mapping[ClaimKey, SeenByOthers]
+    ) -> None:
         paper = load_paper(place.paper)
         scales = [s for s in self.scales if s.suite.name in place.suites]
         coverage = Coverage(
@@ -161,6 +168,8 @@ class Site:
             ],
             reason=place.reason,
             formats=self.formats,
+            others=beside(paper, place.id, {s.suite.name: s.suite for s in scales}.values()),
+            seen={claim: found for (of, claim), found in seen.items() if of == paper.id},
         )
         self.pages += write_artifact(paper.artifact(place.id), paper, self.to, coverage)
 

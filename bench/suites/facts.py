@@ -49,7 +49,7 @@ def facts(cell: Cell) -> dict[str, Any]:
         known["sgd_momentum"] = known.pop("momentum")  # elsewhere that of a momentum encoder
     if "views" in known:
         one_view = bool(getattr(cell, "one_view", False))
-        known |= _views(known["views"], known["view_strength"], one_view)
+        known |= view_facts(known["views"], known["view_strength"], one_view)
     if (protocol := getattr(cell, "linear_protocol", None)) is not None:
         known |= _linear(protocol)
     if known.get("lr") is not None and known.get("base_lr", 0) is None:
@@ -86,12 +86,12 @@ def part_names() -> frozenset[str]:
 @cache
 def all_parts() -> list[dict[str, Any]]:
     """Return what each linear protocol stands for, and each view set, seen in one view or all."""
-    views = [_views(name, 1.0, one_view) for name in view_names() for one_view in (False, True)]
+    views = [view_facts(name, 1.0, one_view) for name in view_names() for one_view in (False, True)]
     return [*map(_linear, LINEAR_PROTOCOLS.values()), *views]
 
 
 @cache
-def _views(name: str, strength: float, one_view: bool) -> dict[str, Any]:
+def view_facts(name: str, strength: float, one_view: bool) -> dict[str, Any]:
     """Return the numbers of a view set, of its first recipe alone where a step shows one view."""
     recipes = recipes_of(name, strength)[: 1 if one_view else None]
     whole = [_numbers(recipe) for recipe in recipes if not recipe.local]

@@ -66,6 +66,24 @@ def stated_of(known: Mapping[str, Any], statements: Sequence[Statement]) -> dict
     return stated
 
 
+def stated_concerning(
+    known: Mapping[str, Any], statements: Sequence[Statement], metric: str | None
+) -> dict[str, Any]:
+    """Return what is stated and can differ: no remarks, nothing of an evaluation not compared.
+
+    Args:
+        known: the facts of a cell, or of a number that others measured.
+        statements: of the paper, see `stated_settings`.
+        metric: the one compared; None: any.
+    """
+    remarks = remark_keys()
+    return {
+        name: value
+        for name, value in stated_of(known, statements).items()
+        if value is not None and name not in remarks and _is_concerned(name, metric, known)
+    }
+
+
 def departures(
     cell: Cell, statements: Sequence[Statement], metric: str | None = None
 ) -> list[Departure]:
@@ -81,11 +99,8 @@ def departures(
         metric: the one compared; the protocol of another evaluation does not concern it. None:
             any that the cell has.
     """
-    known, remarks = facts(cell), remark_keys()
-    result = []
-    for name, value in stated_of(known, statements).items():
-        if value is None or name in remarks or not _is_concerned(name, metric, known):
-            continue
+    known, result = facts(cell), []
+    for name, value in stated_concerning(known, statements, metric).items():
         if name not in known:
             result.append(Departure(name, [], stated_text(value), impossible=True))
         elif not agrees(known[name], value):

@@ -11,7 +11,7 @@ import pytest
 from bench.experiments import EXPERIMENTS, Outcome
 from bench.results.owner import Owner
 from bench.results.store import Store
-from tests.fakes.paths import ROOT
+from tests.fakes.paths import ROOT, SUITES
 from tests.fakes.results import alter, cells_of
 from tests.fakes.slurm import MadeUpSlurm, submitted
 from tests.fakes.suites import SUITE, changed
@@ -20,7 +20,7 @@ from tests.fakes.workspace import Workspace
 # Mappings whose keys are settings, metrics or names, shown as `*`.
 NAMED_BY_DATA = {
     "assumed", "at", "axes", "claims", "column", "config", "coordinates", "group", "metrics",
-    "of", "origin", "over", "row", "scales", "settings", "versions", "where",
+    "further_differences", "of", "origin", "over", "row", "scales", "settings", "versions", "where",
 }  # fmt: skip
 PAGE = (ROOT / "docs" / "reference" / "json.md").read_text()
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
@@ -98,6 +98,8 @@ def documents(
         "compare --effects": "compare small --effects",
         "claims SUITE": "claims small",
         "claims": "claims",
+        "others": "others",
+        "others CLAIM": f"--suites {SUITES} others dclw-order",
         "versus": "versus eqco infonce",
         "report": "report small",
         "export to an archive": "export small --to cells.tar",

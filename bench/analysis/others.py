@@ -1,0 +1,196 @@
+"""Whether other projects have seen what a claim says: a column of its own, never a verdict.
+
+The rule, for one effect e of a check, in points of percent:
+
+- *yes*: e has the direction that the check requires and at least half of the published size, and
+  lies beyond the noise. Of a check that requires no difference: e lies within its margin.
+- *no*: e misses that by more than the noise.
+- Anything else counts neither way.
+
+The noise is 1.96 times the standard deviation of a difference of two single trainings, which
+`bench/papers/noise.yaml` has by data set. Contrasts do not count: their numbers differ in more
+settings than the check is about, or leave open whether they do. Nor do effects on other data sets
+than the paper's. A claim is seen by others (*yes*, *no*) if all effects that count
+agree, *mixed* if they do not; *nobody* where none counts.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from math import isinf, sqrt
+from pathlib import Path
+from typing import Any
+
+import bench.papers
+from bench.errors import PublishedError
+from bench.files.yaml_file import load_yaml
+from bench.papers.printed_checks import PrintedCheck, printed_check
+from bench.suites.axis_values import axis_values
+from bench.suites.checks import Check
+from bench.suites.metric_words import metric_words
+from bench.suites.others import SourceEffect, objectives_of, source_effects
+from bench.suites.suite import Suite
+from bench.text import counted
+
+NOISE = Path(bench.papers.__file__).parent / "noise.yaml"
+QUANTILE = 1.96  # of the normal distribution, two-sided 95 %
+ClaimKey = tuple[str, str]  # paper and claim
+SHARE = 0.5  # of the published size
+
+
+class Seen(StrEnum):
+    """Whether other projects have seen what a claim says."""
+
+    YES = "yes"
+    NO = "no"
+    MIXED = "mixed"
+    NOBODY = "nobody"
+
+
+@dataclass(frozen=True)
+class SeenByOthers:
+    """What other projects' numbers say of a claim."""
+
+    effects: list[tuple[SourceEffect, Seen | None]]  # None: it counts neither way
+
+    @property
+    def seen(self) -> Seen:
+        """One word for all sources."""
+        return overall(seen for _, seen in self.effects)
+
+    @property
+    def summary(self) -> str:
+        """One sentence: how many projects, and the effects of each."""
+        by_project: dict[str, list[SourceEffect]] = {}
+        for effect, _ in self.effects:
+            by_project.setdefault(effect.project, []).append(effect)
+        if not by_project:
+            return "Nobody has published a measurement of it that we know of."
+        parts = [_project_words(effects) for effects in by_project.values()]
+        return f"{counted(len(by_project), 'project').capitalize()}: {'; '.join(parts)}."
+
+    def record(self) -> dict[str, Any]:
+        """Return what `--json` has of it."""
+        return {
+            "seen": str(self.seen),
+            "summary": self.summary,
+            "effects": [
+                {
+                    "source": effect.source,
+                    "data": effect.dataset,
+                    "metric": effect.metric,
+                    "effect": effect.value,
+                    "at": effect.at,
+                    "is_contrast": not effect.is_effect,
+                    "further_differences": effect.more,
+                    "seen": str(seen) if seen else None,
+                    "rows": [row.link for row in effect.rows],
+                }
+                for effect, seen in self.effects
+            ],
+        }
+
+
+def seen_by_others(suite: Suite, claim: str) -> SeenByOthers:
+    """Return what other projects' numbers say of a suite's claim.
+
+    Args:
+        suite: the suite.
+        claim: id of the claim.
+    """
+    objectives, data = objectives_of(suite), published_data(suite)
+    found: list[tuple[SourceEffect, Seen | None]] = []
+    for place, check in enumerate(suite.claims[claim]):
+        printed = printed_check(suite.name, claim, place)
+        known = {_rows_of(effect) for effect, _ in found}
+        for effect in source_effects(check, objectives):
+            if _rows_of(effect) not in known:
+                counts = effect.is_effect and effect.dataset in data
+                answer = judge(effect.value, effect.dataset, check, printed) if counts else None
+                found.append((effect, answer))
+    return SeenByOthers(found)
+
+
+def seen_claims(suites: Iterable[Suite]) -> dict[ClaimKey, SeenByOthers]:
+    """Return what other projects' numbers say of each claim that has any, by paper and claim.
+
+    Args:
+        suites: those that check claims; a claim of several has the effects of all.
+    """
+    found: dict[ClaimKey, SeenByOthers] = {}
+    for suite in suites:
+        for claim in suite.claims:
+            seen, key = seen_by_others(suite, claim), (str(suite.paper), claim)
+            before = found[key].effects if key in found else []
+            known = {_rows_of(effect) for effect, _ in before}
+            new = [pair for pair in seen.effects if _rows_of(pair[0]) not in known]
+            if before or new:
+                found[key] = SeenByOthers([*before, *new])
+    return found
+
+
+def published_data(suite: Suite) -> frozenset[str]:
+    """Return the data sets that the paper's own numbers are on."""
+    values = axis_values(suite)
+    return frozenset(str(v) for name in ("dataset", "detect_dataset") for v in values.get(name, ()))
+
+
+def judge(value: float, dataset: str, check: Check, printed: PrintedCheck | None) -> Seen | None:
+    """Return whether an effect is what a check requires; None: it counts neither way.
+
+    Args:
+        value: the effect, in points of percent.
+        dataset: its data set, which tells the noise.
+        check: says which effects are required.
+        printed: what the check gives on the published numbers, if it gives anything.
+    """
+    noise, region = noise_of(dataset), check.region
+    if not isinf(region.low) and not isinf(region.high):
+        return _side(region.margin(value), noise)
+    sign = 1 if isinf(region.high) else -1
+    size = sign * printed.effect if printed else 0.0
+    value = sign * value
+    if size > 0:
+        answer = _side(value - SHARE * size, noise)
+        return None if answer == Seen.YES and value <= noise else answer
+    return Seen.YES if value > noise else Seen.NO if value < -noise else None
+
+
+def overall(answers: Iterable[Seen | None]) -> Seen:
+    """Return one word for several effects."""
+    counting = {answer for answer in answers if answer is not None}
+    return Seen.NOBODY if not counting else counting.pop() if len(counting) == 1 else Seen.MIXED
+
+
+def noise_of(dataset: str) -> float:
+    """Return how far apart two single trainings may lie by chance, in points of percent."""
+    known = _noise()
+    return QUANTILE * sqrt(2) * float(known.get(dataset, known["elsewhere"])["sd"])
+
+
+@cache
+def _noise() -> dict[str, dict[str, Any]]:
+    return dict(load_yaml(NOISE, PublishedError))
+
+
+def _side(margin: float, noise: float) -> Seen | None:
+    return Seen.YES if margin >= 0 else Seen.NO if margin < -noise else None
+
+
+def _rows_of(effect: SourceEffect) -> frozenset[tuple[str, int]]:
+    return frozenset((row.source.id, row.position) for row in effect.rows)
+
+
+def _project_words(effects: Sequence[SourceEffect]) -> str:
+    """Return the effects of one project in words, those of a kind together."""
+    kinds: dict[tuple[str, ...], list[float]] = {}
+    for e in effects:
+        kind = e.subject, e.dataset, metric_words(e.metric), e.more_words
+        kinds.setdefault(kind, []).append(e.value)
+    parts = []
+    for (subject, dataset, metric, more), values in kinds.items():
+        low, high = min(values), max(values)
+        size = f"{low:+.1f}" if low == high else f"{low:+.1f} to {high:+.1f}"
+        parts.append(f"{subject} {size} ({dataset}, {metric}{f', with {more}' if more else ''})")
+    return f"{'/'.join(effects[0].project.split('/')[-2:])}: {', '.join(parts)}"

@@ -1,0 +1,185 @@
+"""What other projects measured: the YAML files under `others/`, and their one reader.
+
+Each file is one source: a public repository, a list of protocols and a row for each number. A
+row's settings are those of its protocol, overridden by its own keys. A setting that the source does
+not state is absent. `docs/reference/others.md` describes the format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from bench.errors import PublishedError, choices
+from bench.files.validation_errors import explain
+from bench.files.yaml_file import load_yaml
+from bench.record import Record
+
+OTHERS = Path(__file__).parent / "others"
+UNKNOWN = "unknown"
+_OF_ROW = {"protocol", "metric", "value", "std", "printed", "at", "commit", "note", "trial"}
+"""Keys of a row that are no settings."""
+
+
+class Source(Record):
+    """Who measured: a repository at a commit."""
+
+    id: str
+    what: str
+    url: str
+    commit: str
+    path: str  # the file that the lines of rows are of
+    retrieved_from: str
+    licence: str
+    note: str | None = None
+
+
+class OthersProtocol(Record):
+    """What a source states of a training, and how it chose the number that it reports."""
+
+    settings: dict[str, Any]
+    selection: str  # best epoch on test, last epoch, unknown
+    runs: int | Literal["unknown"]  # that a number is the mean of
+    where: list[str]  # file:line that states it
+    note: str | None = None
+
+
+class _File(Record):
+    source: Source
+    protocols: dict[str, OthersProtocol]
+    rows: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class OthersRow:
+    """One number that another project measured, in percent."""
+
+    source: Source
+    position: int  # among the rows of its file, from 0
+    protocol: OthersProtocol
+    settings: dict[str, Any]  # method, loss, and what the source states
+    metric: str
+    value: float
+    std: float | None
+    printed: str | None  # as the source has it, where that is a fraction
+    at: str  # file:line, or a thread
+    commit: str
+    trial: int | None
+    note: str | None
+
+    @property
+    def dataset(self) -> str:
+        """The images that the number is of: those of the detector, where there is one."""
+        return str(self.settings.get("detect_dataset", self.settings.get("dataset", UNKNOWN)))
+
+    @property
+    def link(self) -> str:
+        """The address of the line or the thread."""
+        url = self.source.url.rstrip("/")
+        if self.at.startswith("pull/"):
+            return f"{url}/{self.at}"
+        if "#" in self.at:
+            repository, number = self.at.split("#", 1)
+            return f"https://github.com/{repository}/issues/{number}"
+        path, _, line = self.at.rpartition(":")
+        return f"{url}/blob/{self.commit}/{path}#L{line}"
+
+    @property
+    def runs_words(self) -> str:
+        """How many runs the number is of, in words."""
+        runs = self.protocol.runs
+        if self.trial is not None or runs == 1:
+            return "1 run"
+        return "runs unknown" if runs == UNKNOWN else f"mean of {runs} runs"
+
+    def record(self) -> dict[str, Any]:
+        """Return the row of `bench others --json`."""
+        return {
+            "source": self.source.id,
+            "settings": self.settings,
+            "data": self.dataset,
+            "metric": self.metric,
+            "value": self.value,
+            "std": self.std,
+            "selection": self.protocol.selection,
+            "runs": self.protocol.runs if self.trial is None else 1,
+            "at": self.at,
+            "commit": self.commit,
+            "link": self.link,
+            "licence": self.source.licence,
+            "note": self.note,
+            "protocol_note": self.protocol.note,
+        }
+
+
+@cache
+def others() -> list[OthersRow]:
+    """Return every row of every source that ships, by source."""
+    return [row for path in sorted(OTHERS.glob("*.yaml")) for row in read_source(path)]
+
+
+def read_source(path: Path) -> list[OthersRow]:
+    """Return the rows of one file.
+
+    Whether its methods, metrics and settings are known here is checked by `bench/suites/others.py`.
+
+    Raises:
+        PublishedError: the file cannot be read, a row names no protocol of it, or a value is no
+            percentage.
+    """
+    data = load_yaml(path, PublishedError)
+    try:
+        file = _File.model_validate(data)
+    except ValidationError as error:
+        raise PublishedError(explain(error, path, root=_File)) from error
+    return [_row(path, file, position) for position in range(len(file.rows))]
+
+
+def _row(path: Path, file: _File, position: int) -> OthersRow:
+    row, place = file.rows[position], f"{path}: rows.{position}"
+    for key in ("method", "loss", "protocol", "metric", "value", "at"):
+        if key not in row:
+            raise PublishedError(f"{place}: {key} is missing")
+    if row["protocol"] not in file.protocols:
+        known = choices(str(row["protocol"]), list(file.protocols))
+        raise PublishedError(f"{place}.protocol: no protocol '{row['protocol']}'. {known}")
+    protocol = file.protocols[row["protocol"]]
+    at = row["at"]
+    return OthersRow(
+        source=file.source,
+        position=position,
+        protocol=protocol,
+        settings=protocol.settings | {k: v for k, v in row.items() if k not in _OF_ROW},
+        metric=str(row["metric"]),
+        value=_percent(row["value"], place),
+        std=row.get("std"),
+        printed=row.get("printed"),
+        at=f"{file.source.path}:{at}" if isinstance(at, int) else str(at),
+        commit=row.get("commit", file.source.commit),
+        trial=row.get("trial"),
+        note=row.get("note"),
+    )
+
+
+def _percent(value: object, place: str) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= 100:  # type: ignore[operator]
+        raise PublishedError(f"{place}.value: {value!r}; expected a number of percent, 0 to 100")
+    if 0 < value < 1:  # type: ignore[operator]
+        raise PublishedError(
+            f"{place}.value: {value!r} looks like a fraction; expected percent, 0 to 100"
+        )
+    return float(value)  # type: ignore[arg-type]
+
+
+def sources(rows: Sequence[OthersRow]) -> dict[str, list[OthersRow]]:
+    """Return the rows by source."""
+    found: dict[str, list[OthersRow]] = {}
+    for row in rows:
+        found.setdefault(row.source.id, []).append(row)
+    return found

@@ -1,0 +1,95 @@
+"""What other projects measured, on pages: beside an artifact's rows, beside claims, on its own."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.analysis.others import SeenByOthers
+from bench.papers.others import others, sources
+from bench.papers.reader import load_paper
+from bench.report.page import Page
+from bench.suites.metric_words import metric_words
+from bench.suites.others import Beside, Counterpart
+from bench.text import value_text
+
+TITLE = "Measured by others"
+MOST_UNKNOWN = 3  # settings that are named; of more only how many
+
+
+def beside_rows(found: Sequence[Beside]) -> list[dict[str, Any]]:
+    """Return the rows of the table beside an artifact's numbers."""
+    return [
+        {
+            "row": ", ".join(
+                f"{name} {value_text(v)}" for name, v in number.value.row_settings.items()
+            ),
+            "metric": metric_words(number.metric),
+            "published": f"{number.value.value:.{number.value.decimals}f}",
+            "other": f"{other.row.value:g}",
+            "link": other.row.link,
+            "source": other.row.source.id,
+            "chosen": f"{other.row.protocol.selection}, {other.row.runs_words}",
+            "differs": differs_words(other),
+        }
+        for number in found
+        for other in number.others
+    ]
+
+
+def differs_words(found: Counterpart) -> str:
+    """Return how a number's protocol relates to the paper's, in words."""
+    parts = ["; ".join(found.differences) or "nothing stated"]
+    if len(found.unknown) > MOST_UNKNOWN:
+        parts.append(f"{len(found.unknown)} settings not stated")
+    elif found.unknown:
+        parts.append(f"not stated: {', '.join(found.unknown)}")
+    return "; ".join(parts)
+
+
+def claim_rows(found: SeenByOthers) -> list[dict[str, Any]]:
+    """Return the rows of a claim's table, an effect each."""
+    return [
+        {
+            "source": effect.source,
+            "links": [row.link for row in effect.rows],
+            "what": effect.subject,
+            "at": ", ".join(f"{name} {value}" for name, value in effect.at.items()),
+            "data": effect.dataset,
+            "metric": metric_words(effect.metric),
+            "effect": f"{effect.value:+.1f}",
+            "differs": effect.more_words,
+            "counts": str(answer or ""),
+        }
+        for effect, answer in found.effects
+    ]
+
+
+def write_others(to: Path, seen: Mapping[tuple[str, str], SeenByOthers]) -> list[Path]:
+    """Write the page of all claims with counterparts, and of all sources; return its files.
+
+    Args:
+        to: the site's folder.
+        seen: by paper and claim.
+    """
+    claims = [
+        {"paper": paper, "claim": load_paper(paper).claim(claim), "seen": found}
+        | {"rows": claim_rows(found)}
+        for (paper, claim), found in seen.items()
+    ]
+    listed = [
+        {
+            "source": rows[0].source,
+            "numbers": len(rows),
+            "data": ", ".join(dict.fromkeys(row.dataset for row in rows)),
+            "chosen": "; ".join(dict.fromkeys(row.protocol.selection for row in rows)),
+        }
+        for rows in sources(others()).values()
+    ]
+    values = {
+        "claims": claims,
+        "sources": listed,
+        "counts": Counter(found.seen for found in seen.values()),
+    }
+    crumbs = [("Papers", "index.html"), (TITLE, None)]
+    return Page("others.md.j2", TITLE, "", crumbs, values).write(to / "others.md")

@@ -1,0 +1,444 @@
+"""Numbers of other projects beside a suite's: which belong together, and what effects they show.
+
+A number of another project is a *counterpart* of a printed row if method, loss, data set, metric
+and all settings that tell the row from its neighbours agree. All other settings that the paper
+states are compared as those of our cells are: what differs is named, and what the source does not
+state is unknown, never equal.
+
+Differences are formed inside one source only. An *effect* is a difference of numbers that differ in
+the settings of the check's sides alone. A *contrast* differs in more, and each further setting is
+named.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from bench.cells import CELLS
+from bench.cells.losses import LOSS_OPTIONS
+from bench.cells.view_recipes import view_names
+from bench.errors import PublishedError, choices
+from bench.papers.others import UNKNOWN, OthersRow, others, read_source
+from bench.papers.reader import Paper, PublishedValue, Statement
+from bench.papers.vocabulary import remark_keys, vocabulary
+from bench.suites.agreement import agrees, stated_text
+from bench.suites.axis_values import axis_values
+from bench.suites.checks import Check
+from bench.suites.facts import fact_names, view_facts
+from bench.suites.presets import load_presets
+from bench.suites.printed_effects import printed_points
+from bench.suites.printed_rows import wanted_settings
+from bench.suites.protocol import stated_concerning, stated_of, stated_settings
+from bench.suites.suite import Comparison, Settings, Suite
+from bench.text import value_text
+
+IDENTITY = ("method", "loss", "dataset")
+"""Settings that a counterpart must state and have as printed."""
+_OF_ENCODER = {"epochs", "batch_size", "lr", "base_lr", "weight_decay", "lr_schedule"}
+"""Settings of a pretraining that its detector has under the same names, see `facts`."""
+CORE = ("arch", "epochs", "batch_size", "knn_k", "features", "schedule", "label_fraction")
+"""Settings in which even the numbers of a contrast agree."""
+ACCURACIES = ("linear_top1", "knn_top1", "online_linear_top1", "top1")
+"""Metrics of which a number counts for a check of another one of them; the metric is named."""
+ESSENTIAL = ("arch", "epochs", "batch_size", "tau")
+"""Settings without which two numbers cannot be said to differ in one setting alone."""
+WITHOUT_TAU = ("cosine", "barlow-twins", "vicreg", "align-uniform")
+NOT_STATED = "not stated"
+SAME = 0.06  # points: the same number of one project, with more digits elsewhere
+Key = frozenset[tuple[str, str]]
+
+
+class Counterpart(NamedTuple):
+    """A number of another project that belongs to a printed row."""
+
+    row: OthersRow
+    differences: list[str]  # from what the paper states, in words
+    unknown: list[str]  # names of settings that the paper states and the source does not
+
+    @property
+    def protocol(self) -> str:
+        """How its protocol relates to the paper's, in words."""
+        parts = [", ".join(self.differences) or "no stated difference"]
+        if self.unknown:
+            parts.append(f"not stated: {', '.join(self.unknown)}")
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class SourceEffect:
+    """What one source says of a check: one difference of its numbers, in points of percent."""
+
+    check: Check
+    source: str
+    dataset: str
+    metric: str
+    value: float
+    rows: tuple[OthersRow, ...]
+    at: Settings  # where on the axis, and what tells it from others of the source
+    more: dict[str, tuple[str, str]]  # of a contrast: each further setting and its two values
+
+    @property
+    def project(self) -> str:
+        """The address of the repository, of which several sources may be."""
+        return self.rows[0].source.url
+
+    @property
+    def is_effect(self) -> bool:
+        """Whether its numbers differ in the settings of the sides alone."""
+        return not self.more
+
+    @property
+    def subject(self) -> str:
+        """What is compared, in words: `dcl - infonce at batch 32`."""
+        said = self.check.subject.partition(", ")[2] or self.check.subject
+        return said.removesuffix(", mean over all other settings")
+
+    @property
+    def more_words(self) -> str:
+        """The further settings in words: `tau 0.1 against 0.5`, `tau not stated`."""
+        return ", ".join(
+            f"{name} {a}" if a == b else f"{name} {a} against {b}"
+            for name, (a, b) in self.more.items()
+        )
+
+
+def check_source(path: Path, suites: Path) -> list[OthersRow]:
+    """Return the rows of a file whose every name is known here.
+
+    Args:
+        path: the file.
+        suites: the folder of suites, beside which presets may lie.
+
+    Raises:
+        PublishedError: in one line, the first row with an unknown method, loss, metric or setting.
+    """
+    rows = read_source(path)
+    methods = sorted(load_presets(suites))
+    for row in rows:
+        place = f"{path}: rows.{row.position}"
+        if row.settings["method"] not in methods:
+            hint = choices(str(row.settings["method"]), methods, "bench methods")
+            raise PublishedError(f"{place}.method: no method '{row.settings['method']}'. {hint}")
+        if row.metric not in _metrics():
+            hint = choices(row.metric, sorted(_metrics()))
+            raise PublishedError(f"{place}.metric: no metric '{row.metric}'. {hint}")
+        for name in row.settings:
+            if name not in _settings():
+                hint = choices(name, sorted(_settings()))
+                raise PublishedError(f"{place}: no setting '{name}'. {hint}")
+    return rows
+
+
+@cache
+def _metrics() -> frozenset[str]:
+    known = {metric for kind in CELLS.values() for metric in kind.metrics}
+    return frozenset(known | vocabulary().metrics_of_others.keys())
+
+
+@cache
+def _settings() -> frozenset[str]:
+    return fact_names() | remark_keys() | vocabulary().of_others.keys() | set(IDENTITY)
+
+
+def row_facts(row: OthersRow) -> dict[str, Any]:
+    """Return what is known of a number by the names that cells have, see `facts`."""
+    known = dict(row.settings)
+    if known.get("views") in view_names():
+        known = view_facts(known["views"], 1.0, False) | known
+    if "detect_dataset" in known:
+        for name in _OF_ENCODER & known.keys():
+            del known[name]
+        known |= {"pretrain_dataset": row.settings.get("dataset"), "dataset": row.dataset}
+    if "lr" in known and "base_lr" not in known and "batch_size" in known:
+        known["base_lr"] = known["lr"] * 256 / known["batch_size"]
+        known.setdefault("lr_scaling", "linear")
+    if row.metric.startswith("linear"):
+        known["linear"] = UNKNOWN
+    return known
+
+
+def counterparts(
+    value: PublishedValue,
+    comparison: Comparison,
+    suite: Suite,
+    paper: Paper,
+    rows: Sequence[OthersRow] | None = None,
+) -> list[Counterpart]:
+    """Return the numbers of other projects that belong to a printed row.
+
+    Args:
+        value: the printed number.
+        comparison: the block of the suite that takes the row.
+        suite: the suite.
+        paper: the paper.
+        rows: the numbers; default: those of all sources that ship.
+    """
+    wanted = wanted_settings(value, comparison, suite)
+    statements = stated_settings(suite, paper, paper.artifact(value.artifact))
+    identity = _identity(wanted, suite, statements)
+    telling = {suite.renamed.get(k, k) for k in value.row_settings} - {*comparison.unmatched}
+    return [
+        _counterpart(row, known, statements)
+        for row, known in _candidates(comparison.metric, rows)
+        if all(_has(known, name, v) for name, v in identity.items())
+        and all(_has(known, name, wanted[name]) for name in telling & wanted.keys())
+        and all(name not in known or agrees(known[name], v) for name, v in wanted.items())
+    ]
+
+
+class Beside(NamedTuple):
+    """A printed number, and the numbers of other projects that belong to it."""
+
+    value: PublishedValue
+    metric: str  # of the cells
+    others: list[Counterpart]
+
+
+def beside(paper: Paper, artifact: str, suites: Iterable[Suite]) -> list[Beside]:
+    """Return the printed numbers of an artifact that have counterparts, in the paper's order.
+
+    Args:
+        paper: the paper.
+        artifact: id of its table, figure or text.
+        suites: those of the paper; the first that compares a number counts.
+    """
+    found: dict[int, Beside] = {}
+    for suite in suites:
+        for comparison, value in printed_points(suite, paper):
+            if value.artifact == artifact and not comparison.gain_over and value.row not in found:
+                others_here = counterparts(value, comparison, suite, paper)
+                found[value.row] = Beside(value, comparison.metric, others_here)
+    return [found[row] for row in sorted(found) if found[row].others]
+
+
+def _identity(wanted: Settings, suite: Suite, statements: Sequence[Statement]) -> dict[str, Any]:
+    """Return method, loss and data set of a printed row: its own, the suite's or the paper's."""
+    known = stated_of(wanted, statements) | suite.fixed | wanted
+    preset = load_presets(Path()).get(str(known.get("method")))
+    if preset and "loss" in preset.settings:
+        known = {"loss": preset.settings["loss"]} | known
+    known["dataset"] = known.get("detect_dataset", known.get("dataset"))
+    return {name: known.get(name) for name in IDENTITY}
+
+
+def _counterpart(
+    row: OthersRow, known: Mapping[str, Any], statements: Sequence[Statement]
+) -> Counterpart:
+    differences, unknown = [], []
+    for name, stated in stated_concerning(known, statements, row.metric).items():
+        if name not in known or known[name] == UNKNOWN:
+            unknown.append(name)
+        elif not agrees(known[name], stated):
+            words = stated_text(known[name]), stated_text(stated)
+            differences.append(f"{name} {words[0]}, published {words[1]}")
+    return Counterpart(row, differences, unknown)
+
+
+def _candidates(
+    metric: str, rows: Sequence[OthersRow] | None
+) -> list[tuple[OthersRow, dict[str, Any]]]:
+    if rows is None:
+        return _known_rows(metric)
+    return [(row, row_facts(row)) for row in rows if row.metric == metric]
+
+
+@cache
+def _known_rows(metric: str) -> list[tuple[OthersRow, dict[str, Any]]]:
+    return [(row, row_facts(row)) for row in _merged() if row.metric == metric]
+
+
+@cache
+def _merged() -> list[OthersRow]:
+    """Return all rows, numbers of several trials as their mean."""
+    trials: dict[tuple[str, Key, str, str], list[OthersRow]] = {}
+    rows = []
+    for row in others():
+        if row.trial is None:
+            rows.append(row)
+        else:
+            key = (row.source.id, _key(row.settings), row.metric, row.commit)
+            trials.setdefault(key, []).append(row)
+    for alike in trials.values():
+        protocol = alike[0].protocol.model_copy(update={"runs": len(alike)})
+        mean = fmean(row.value for row in alike)
+        rows.append(replace(alike[0], value=mean, protocol=protocol, trial=None))
+    return rows
+
+
+def _has(known: Mapping[str, Any], name: str, value: Any) -> bool:
+    return name in known and known[name] != UNKNOWN and agrees(known[name], value)
+
+
+def objectives_of(suite: Suite) -> frozenset[tuple[str, str]]:
+    """Return the methods that a suite names, each with the losses that it names or the preset's."""
+    values, presets = axis_values(suite), load_presets(Path())
+    losses = {str(loss) for loss in values.get("loss", set()) if loss is not None}
+    return frozenset(
+        (str(method), str(loss))
+        for method in values.get("method", set())
+        if method in presets
+        for loss in losses | {presets[str(method)].settings.get("loss")}
+    )
+
+
+def source_effects(check: Check, objectives: Iterable[tuple[str, str]]) -> list[SourceEffect]:
+    """Return what other projects' numbers give for a check, source by source.
+
+    Args:
+        check: says which settings are compared.
+        objectives: method and loss of the numbers that count, see `objectives_of`.
+    """
+    if len(check.metrics) > 1 or check.at is not None:
+        return []  # no source has histories, or two metrics of one training
+    allowed, found = set(objectives), list[SourceEffect]()
+    for metric in ACCURACIES if check.metric in ACCURACIES else (check.metric,):
+        by_source: dict[str, list[tuple[OthersRow, dict[str, Any]]]] = {}
+        for row, known in _known_rows(metric):
+            if (known["method"], known["loss"]) in allowed:
+                by_source.setdefault(row.source.id, []).append((row, known))
+        for rows in by_source.values():
+            found += [e for e in _effects(check, rows) if not any(_is_same(e, f) for f in found)]
+    return found
+
+
+def _is_same(a: SourceEffect, b: SourceEffect) -> bool:
+    """Whether two effects are one measurement that a project has in two places."""
+    if a.project != b.project or (a.dataset, a.metric) != (b.dataset, b.metric):
+        return False
+    alike = all(
+        abs(mine.value - theirs.value) <= SAME
+        and all(mine.settings.get(n) == theirs.settings.get(n) for n in ("epochs", "batch_size"))
+        for mine, theirs in zip(a.rows, b.rows, strict=False)
+    )
+    return alike and len(a.rows) == len(b.rows)
+
+
+def _effects(check: Check, rows: Sequence[tuple[OthersRow, dict[str, Any]]]) -> list[SourceEffect]:
+    named = {name for side in check.sides for name in side}
+    if check.along is not None:
+        named.add(check.along)
+    sides: list[dict[Key, dict[Any, OthersRow]]] = []
+    for side in check.sides:
+        of_side: dict[Key, dict[Any, OthersRow]] = {}
+        for row, known in rows:
+            along = known.get(check.along) if check.along else None
+            if all(_has(known, n, v) for n, v in side.items()) and (along is not None) == bool(
+                check.along
+            ):
+                of_side.setdefault(_rest(row, named), {})[along] = row
+        sides.append(of_side)
+    keys = set(sides[0]).intersection(*sides[1:])
+    found = [
+        effect
+        for key in sorted(keys, key=sorted)
+        for effect in _exact(check, [side[key] for side in sides], named)
+    ]
+    if check.along is None and len(sides) == 2:
+        found += _contrasts(check, [_without(side, keys) for side in sides], named)
+    return found
+
+
+def _exact(
+    check: Check, series: Sequence[Mapping[Any, OthersRow]], named: set[str]
+) -> list[SourceEffect]:
+    found = []
+    for effect in check.effects(list(series)):
+        rows = [series[w.side][w.at] for w in effect.weights]
+        value = sum(w.weight * row.value for w, row in zip(effect.weights, rows, strict=True))
+        at = _telling(rows[0], named) | check.place(effect)
+        found.append(_effect(check, value - check.offset, rows, at, _open(rows[0], named)))
+    return found
+
+
+def _contrasts(
+    check: Check, sides: Sequence[Mapping[Key, Mapping[Any, OthersRow]]], named: set[str]
+) -> list[SourceEffect]:
+    """Return each number of the first side over the one of the second that is most like it."""
+    found = []
+    for key, ours in sides[0].items():
+        row = ours[None]
+        near = [
+            (len(key ^ other), theirs[None])
+            for other, theirs in sides[1].items()
+            if _is_core_equal(row, theirs[None], named)
+        ]
+        if near:
+            partner = min(near, key=lambda pair: pair[0])[1]
+            value = row.value - partner.value - check.offset
+            more = _more(row, partner, named)
+            found.append(_effect(check, value, [row, partner], _telling(row, named), more))
+    return found
+
+
+def _effect(
+    check: Check,
+    value: float,
+    rows: Sequence[OthersRow],
+    at: Settings,
+    more: dict[str, tuple[str, str]],
+) -> SourceEffect:
+    first = rows[0]
+    return SourceEffect(
+        check, first.source.id, first.dataset, first.metric, round(value, 3),
+        tuple({id(row): row for row in rows}.values()), at, more,
+    )  # fmt: skip
+
+
+def _open(row: OthersRow, named: set[str]) -> dict[str, tuple[str, str]]:
+    """Return the settings that may differ all the same, since the source does not state them."""
+    missing = [name for name in ESSENTIAL if name not in named and name not in row.settings]
+    if row.settings["loss"] in WITHOUT_TAU and "tau" in missing:
+        missing.remove("tau")
+    return {name: (NOT_STATED, NOT_STATED) for name in missing}
+
+
+def _without(
+    side: Mapping[Key, Mapping[Any, OthersRow]], keys: set[Key]
+) -> dict[Key, Mapping[Any, OthersRow]]:
+    return {key: rows for key, rows in side.items() if key not in keys}
+
+
+def _telling(row: OthersRow, named: set[str]) -> Settings:
+    """Return the settings that a reader needs beside a number: size of batch, epochs, tau."""
+    wanted = ("arch", "epochs", "batch_size", "tau", "K", "label_fraction")
+    return {n: row.settings[n] for n in wanted if n in row.settings and n not in named}
+
+
+def _is_core_equal(a: OthersRow, b: OthersRow, named: set[str]) -> bool:
+    same = a.dataset == b.dataset and a.protocol.selection == b.protocol.selection
+    return same and all(a.settings.get(n) == b.settings.get(n) for n in {*CORE} - named)
+
+
+def _more(a: OthersRow, b: OthersRow, named: set[str]) -> dict[str, tuple[str, str]]:
+    mine, theirs = (_compared(row, named) | {"code": row.commit[:8]} for row in (a, b))
+    found = _open(a, named)
+    for name in sorted(mine.keys() | theirs.keys()):
+        if mine.get(name) != theirs.get(name):
+            found[name] = _words(mine, name), _words(theirs, name)
+    return found
+
+
+def _words(settings: Mapping[str, Any], name: str) -> str:
+    return value_text(settings[name]) if name in settings else NOT_STATED
+
+
+def _rest(row: OthersRow, named: set[str]) -> Key:
+    """Return what two numbers have in common that differ in the named settings alone."""
+    more = {"data": row.dataset, "selection": row.protocol.selection, "code": row.commit}
+    return _key(_compared(row, named) | more)
+
+
+def _compared(row: OthersRow, named: set[str]) -> dict[str, Any]:
+    """Return the settings that must agree: no remarks, not the options of a loss that is named."""
+    options = LOSS_OPTIONS.get(str(row.settings["loss"]), {}) if "loss" in named else {}
+    left_out = {*named, *remark_keys(), *options}
+    if "loss" not in named and "method" in named:
+        left_out.add("loss")  # that of the method
+    return {name: v for name, v in row.settings.items() if name not in left_out}
+
+
+def _key(settings: Mapping[str, Any]) -> Key:
+    return frozenset((name, value_text(value)) for name, value in settings.items())

@@ -1,0 +1,56 @@
+"""Whether others have seen a claim: the rule, on planted effects."""
+
+import pytest
+
+from bench.analysis.others import Seen, judge, noise_of, overall, seen_by_others
+from bench.papers.printed_checks import PrintedCheck
+from bench.suites.checks import Check, Equal, Exceeds
+from bench.suites.load import load_suite
+from tests.fakes.paths import SUITES
+
+ABOVE = Exceeds(
+    check="exceeds", metric="linear_top1", where={"loss": "dcl"}, than={"loss": "infonce"}
+)
+SAME = Equal(
+    check="equal", metric="linear_top1", where={"loss": "dcl"}, than={"loss": "dclw"}, within=0.6
+)
+PRINTED = PrintedCheck(effect=4.0, groups=1)
+
+
+@pytest.mark.parametrize(
+    ("check", "printed", "value", "seen"),
+    [
+        (ABOVE, PRINTED, 2.1, Seen.YES),  # more than half of 4.0
+        (ABOVE, PRINTED, 1.9, None),  # less by no more than the noise
+        (ABOVE, PRINTED, 0.9, Seen.NO),
+        (ABOVE, PRINTED, -3.0, Seen.NO),
+        (ABOVE, PrintedCheck(effect=0.4, groups=1), 0.5, None),  # within the noise of 0
+        (ABOVE, None, 1.0, Seen.YES),  # nothing printed: the direction alone
+        (ABOVE, None, 0.5, None),
+        (ABOVE, None, -1.0, Seen.NO),
+        (SAME, None, -0.5, Seen.YES),
+        (SAME, None, 1.0, None),
+        (SAME, None, 1.5, Seen.NO),
+    ],
+)
+def test_an_effect_is_seen_by_the_rule(
+    check: Check, printed: PrintedCheck | None, value: float, seen: Seen | None
+) -> None:
+    assert noise_of("cifar10") == pytest.approx(1.96 * 2**0.5 * 0.3)
+    assert judge(value, "cifar10", check, printed) == seen
+
+
+def test_a_claim_is_mixed_if_effects_disagree() -> None:
+    assert overall([Seen.YES, None, Seen.YES]) == Seen.YES
+    assert overall([Seen.NO, None]) == Seen.NO
+    assert overall([Seen.YES, Seen.NO]) == Seen.MIXED
+    assert overall([None]) == overall([]) == Seen.NOBODY
+
+
+def test_contrasts_and_other_data_do_not_count() -> None:
+    found = seen_by_others(load_suite(SUITES / "dcl-table-18.yaml"), "tau-robust")
+    assert {effect.dataset for effect, _ in found.effects} > {"cifar10"}
+    for effect, answer in found.effects:
+        assert answer is None or (effect.is_effect and effect.dataset == "cifar10")
+    assert found.seen == Seen.YES
+    assert "tau 0.1 against 0.5" in found.summary
