@@ -289,15 +289,15 @@ def test_cells_of_one_encoder_share_it_with_pretrain(
 OVERFIT: dict[str, Any] = {
     "start": "scratch", "width": 16, "head_norm": "batch", "backbone_bn": "batch",
     "region_channels": 32, "head_units": 128, "proposals": 50, "sampled_regions": 64,
-    "detect_images": 20, "detect_epochs": None, "detect_steps": 640, "detect_batch_size": 4,
-    "detect_lr": 0.05, "detect_drops": "480", "detect_warmup_steps": 20, "flips": False,
+    "detect_images": 6, "detect_epochs": None, "detect_steps": 240, "detect_batch_size": 3,
+    "detect_lr": 0.05, "detect_drops": "180", "detect_warmup_steps": 20, "flips": False,
 }  # fmt: skip
 
 
 @pytest.mark.slow
-def test_a_detector_overfits_20_images() -> None:
+def test_a_detector_overfits_six_images() -> None:
     training = detecting(detecting_cell(**OVERFIT))
-    assert training.steps_an_epoch == 5
+    assert training.steps_an_epoch == 2
     after_steps(training, training.steps)
     seen = part_of(training.images.train, training.rows)
     assert training.precisions(seen)["ap_bbox"] > 80
