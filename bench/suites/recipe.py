@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
+from bench.record import Json
 from bench.suites.agreement import stated_text
 from bench.suites.facts import facts
 from bench.text import counted, value_text
@@ -19,17 +19,15 @@ RECIPE = {
 """Settings of a recipe, the learning rate after scaling, each with its words."""
 TRAINED_BY = "optimizer"  # cells without it train nothing
 
-Recipe = dict[str, Any]
 
-
-def recipes_of(cells: Sequence[Cell]) -> list[Recipe]:
+def recipes_of(cells: Sequence[Cell]) -> list[Json]:
     """Return each distinct recipe of cells that train something, with the number of its cells."""
     trained = [c.settings for c in without_baselines(cells) if c.settings.get(TRAINED_BY)]
     found = [tuple((name, known.get(name)) for name in RECIPE) for known in trained]
     return [{"settings": dict(recipe), "cells": n} for recipe, n in Counter(found).items()]
 
 
-def recipe_text(recipe: Recipe) -> str:
+def recipe_text(recipe: Json) -> str:
     """Return a recipe in words; what it does not have is left out."""
     used = {name: v for name, v in recipe["settings"].items() if v not in (None, 0)}
     words = [RECIPE[name].format(value_text(value)) for name, value in used.items()]
