@@ -291,7 +291,7 @@ IdentityName = Literal[
     "simclr-is-infonce", "la0-is-ball", "la-below-la0", "la-is-a-difference", "gradient-of-moco",
     "gradient-of-simclr", "gradient-of-directpred", "gradient-of-barlow-twins",
     "gradient-of-vicreg", "gradient-of-unigrad", "directpred-parallel-term", "shared-target",
-    "memory-of-f", "cross-entropy-is-infonce",
+    "memory-of-f", "cross-entropy-is-infonce", "drift-of-all-keys",
 ]  # fmt: skip
 """Each is a function in `bench/experiments/identities`."""
 

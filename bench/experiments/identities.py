@@ -527,3 +527,23 @@ def cross_entropy_is_infonce(draw: Draw) -> Deviations:
     eq_1 = (logits / draw.tau).exp()
     closed = -((eq_1 * truth).sum(dim=1) / eq_1.sum(dim=1)).log()
     return Deviations([cross_entropy(logits, labels, tau=draw.tau) - by_keys, by_keys - closed])
+
+
+def drift_of_all_keys(draw: Draw) -> Deviations:
+    """Return what a drift of all keys does to InfoNCE and its gradient, for any temperature.
+
+    And by how much the share of a drift of the negatives alone, as of old keys in a queue, in the
+    gradient at the query grows with the temperature: its factor is 1 - p, p the positive's weight.
+    """
+    query, key = draw.units(), draw.units()
+    keys, drift = draw.units(2 * draw.N), draw.normal(draw.d)
+    losses, slopes = [], []
+    for moved in (torch.zeros_like(drift), drift):
+        loss = infonce((query * (key + moved)).sum(dim=1), query @ (keys + moved).mT, tau=draw.tau)
+        losses.append(loss)
+        slopes.append(gradient(loss, query))
+    pos = torch.ones(draw.N, dtype=torch.float64)  # a positive that is nearer than any negative
+    shares = [q_b(pos, query @ keys.mT, tau=tau) for tau in (draw.tau, 2 * draw.tau, 4 * draw.tau)]
+    return Deviations(
+        [losses[1] - losses[0], slopes[1] - slopes[0]], [torch.stack(shares).diff(dim=0)]
+    )

@@ -67,6 +67,7 @@ def test_the_sentence_that_is_false_as_printed_fails() -> None:
         ("unigrad-equations", "gradient_form", "unified-gradient"),
         ("mutual-information-lemmas", "neighbour_gain", "la-as-lse-difference"),
         ("dual-temperature-identities", "cross_entropy", "ce-is-special-case"),
+        ("dual-temperature-consistency", "q_b", "pn-consistency"),
     ],
 )
 def test_a_sign_error_fails_the_claim(
