@@ -29,7 +29,7 @@ from bench.cells.datasets import (
 )
 from bench.cells.learning_rate import Rule, check_rate, ruled
 from bench.cells.linear_protocols import LinearProtocol, linear_protocol, linear_record
-from bench.cells.view_recipes import WARPS, warp_record
+from bench.cells.view_recipes import draws_of, warp_record
 
 LABELS = frozenset({"base_lr", "lr_scaling"})
 """Fields that say where the learning rate comes from, and so enter no id."""
@@ -81,12 +81,9 @@ class Baseline(Accuracies, PlainImages, Cell):
     features: ClassVar[Literal["backbone"]] = "backbone"  # evaluations ask for these
     knn_layer: ClassVar[Literal["backbone"]] = "backbone"
 
-    @model_validator(mode="before")
     @classmethod
-    def _drop_what_has_no_meaning(cls, settings: Any) -> Any:
+    def written_out(cls, settings: dict[str, Any]) -> dict[str, Any]:
         """Leave out what the baseline does not depend on; write out the rate that a rule gives."""
-        if not isinstance(settings, dict):
-            return settings
         dropped = MEANINGLESS.get(settings.get("baseline", ""), frozenset())
         kept = {name: value for name, value in settings.items() if name not in dropped}
         return kept | ruled(kept, kept.get("batch_size"))
@@ -111,8 +108,7 @@ class Baseline(Accuracies, PlainImages, Cell):
 
     def step_of(self, metric: str) -> float | None:
         """Return what one test image is worth."""
-        warps = 1 if self.test_warp == "none" else WARPS[self.test_warp].draws
-        return accuracy_step(self.dataset, metric, self.held_out, warps)
+        return accuracy_step(self.dataset, metric, self.held_out, draws_of(self.test_warp))
 
     @property
     def evaluation_metrics(self) -> list[str]:

@@ -58,6 +58,16 @@ class Cell(Record, ABC):
     """Settings that the time is proportional to, the steps first; a probe cuts them.
     None: it computes a whole cell, or the experiment's file has a `probe` of its own."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _write_out(cls, settings: Any) -> Any:
+        return cls.written_out(settings) if isinstance(settings, dict) else settings
+
+    @classmethod
+    def written_out(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        """Return settings not yet checked, with those that follow from the others."""
+        return settings
+
     @model_validator(mode="after")
     def _fits_precision(self) -> Self:
         for name in type(self).model_fields:

@@ -97,8 +97,8 @@ def streams(dataset: str) -> bool:
     return dataset in IMAGE_SETS and IMAGE_SETS[dataset].loader == "imagenet"
 
 
-_OF_TEST_IMAGES = ("knn_top", "linear_top", "online_linear_top", "test_top")
-_OF_WARPED_IMAGES = ("warped_knn_top", "warped_linear_top")
+_OF_TEST_IMAGES = ("knn_top", "linear_top", "online_linear_top", "test_top", "finetune_top")
+_OF_WARPED_IMAGES = ("warped_knn_top", "warped_linear_top", "warped_finetune_top")
 
 
 def size_of(dataset: str, held_out: float | None = None) -> DatasetInfo | None:

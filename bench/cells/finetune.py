@@ -14,10 +14,10 @@ from pydantic import (
 
 from bench.cells.architectures import SMALL_ALEXNET
 from bench.cells.axes import Fraction, ViewSet
-from bench.cells.datasets import GUESS, Demand, size_of, training_images
+from bench.cells.datasets import GUESS, Demand, accuracy_step, size_of, training_images
 from bench.cells.pretrain import TransferCell
 from bench.cells.supervised import of_one_size
-from bench.cells.view_recipes import WARPS, warp_record
+from bench.cells.view_recipes import draws_of, warp_record
 
 PUBLISHED_LISTS = {0.01: "1percent.txt", 0.1: "10percent.txt"}
 """The lists of labelled images of ImageNet, by their share (google-research/simclr at be133b3)."""
@@ -94,10 +94,7 @@ class FineTune(TransferCell):
 
     def step_of(self, metric: str) -> float | None:
         """Return what one test image is worth."""
-        if (size := size_of(self.dataset, self.held_out)) is None or "finetune" not in metric:
-            return None
-        warped = metric.startswith("warped_") and self.test_warp != "none"
-        return 100 / (size.test * (WARPS[self.test_warp].draws if warped else 1))
+        return accuracy_step(self.dataset, metric, self.held_out, draws_of(self.test_warp))
 
     @property
     def work(self) -> float:

@@ -30,7 +30,7 @@ from bench.cells.learning_rate import ruled
 from bench.cells.linear_protocols import LinearProtocol, linear_protocol, linear_record
 from bench.cells.losses import Q_B_BINS
 from bench.cells.rules import check_agreement
-from bench.cells.view_recipes import WARPS, warp_record
+from bench.cells.view_recipes import draws_of, warp_record
 
 # kNN while training belongs to the training, so its protocol is no setting of an evaluation.
 WATCH_K, WATCH_TAU = 200, 0.1  # cosine; unigrad, released-code-knn
@@ -56,12 +56,9 @@ class EncoderCell(Coordinates, Cell):
     )  # fmt: skip
     one_valued: ClassVar[frozenset[str]] = frozenset({"experiment", "version"})
 
-    @model_validator(mode="before")
     @classmethod
-    def _write_out_what_follows(cls, settings: Any) -> Any:
+    def written_out(cls, settings: dict[str, Any]) -> dict[str, Any]:
         """Write out N and the learning rate where they follow from other settings."""
-        if not isinstance(settings, dict):
-            return settings
         if settings.get("N") is None:
             settings = settings | {"N": settings.get("batch_size")}
         return settings | ruled(settings, settings["N"])
@@ -157,8 +154,7 @@ class Pretrain(EncoderCell):
         """Return what one test image is worth, of the mode of q_B the width of a bin."""
         if metric == "q_b_mode":
             return 1 / Q_B_BINS
-        warps = 1 if self.test_warp == "none" else WARPS[self.test_warp].draws
-        return accuracy_step(self.dataset, metric, self.held_out, warps)
+        return accuracy_step(self.dataset, metric, self.held_out, draws_of(self.test_warp))
 
     @property
     def trained(self) -> Self:

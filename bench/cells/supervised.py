@@ -86,12 +86,9 @@ class Supervised(Steps, PlainImages, Cell):
         """Images of a step: one batch."""
         return self.batch_size
 
-    @model_validator(mode="before")
     @classmethod
-    def _fill_in_the_rate(cls, settings: Any) -> Any:
+    def written_out(cls, settings: dict[str, Any]) -> dict[str, Any]:
         """Write out the learning rate that a rule gives."""
-        if not isinstance(settings, dict):
-            return settings
         return settings | ruled(settings, settings.get("batch_size"))
 
     @model_validator(mode="after")

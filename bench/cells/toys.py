@@ -10,9 +10,9 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
+from bench.cells.axes import Fraction
 from bench.cells.cell import Cell
 
-Fraction = Annotated[float, Field(ge=0, lt=1)]
 MOST_NUMBERS = 2**26  # of a tensor of one cell: 256 MiB in float32, and there are several
 
 
@@ -23,12 +23,12 @@ class SmallCell(Cell, ABC):
 
     @property
     @abstractmethod
-    def largest_tensor(self) -> tuple[str, int]:
-        """What the largest tensor holds, in words and settings, and how many numbers that is."""
+    def tensors(self) -> dict[str, int]:
+        """The tensors that may be the largest, in words and settings: how many numbers they are."""
 
     @model_validator(mode="after")
     def _is_small(self) -> Self:
-        what, numbers = self.largest_tensor
+        what, numbers = max(self.tensors.items(), key=lambda tensor: tensor[1])
         if numbers > MOST_NUMBERS:
             raise ValueError(
                 f"{what} is {numbers} numbers at once; at most {MOST_NUMBERS} are kept"
@@ -85,17 +85,16 @@ class GaussianMI(MarginCell):
         return (self.d * pairs, pairs * hidden, pairs * out, pairs**2, self.d * hidden, hidden, out)
 
     @property
-    def largest_tensor(self) -> tuple[str, int]:
+    def tensors(self) -> dict[str, int]:
         """Similarities of all pairs, or a layer of an encoder."""
         widest = max(self.d, self.hidden_units, self.embedding_dim)
-        return max(
-            ("K x K", self.K**2),
-            ("K x the widest layer", self.K * widest),
-            ("d x hidden_units", self.d * self.hidden_units),
-            ("hidden_units x embedding_dim", self.hidden_units * self.embedding_dim),
-            ("eval_repeats", self.eval_repeats),
-            key=lambda tensor: tensor[1],
-        )
+        return {
+            "K x K": self.K**2,
+            "K x the widest layer": self.K * widest,
+            "d x hidden_units": self.d * self.hidden_units,
+            "hidden_units x embedding_dim": self.hidden_units * self.embedding_dim,
+            "eval_repeats": self.eval_repeats,
+        }
 
 
 class OptimalBound(MarginCell):
@@ -120,9 +119,9 @@ class OptimalBound(MarginCell):
         return self
 
     @property
-    def largest_tensor(self) -> tuple[str, int]:
+    def tensors(self) -> dict[str, int]:
         """The queries, or all negatives of one."""
-        return "max(K, samples) x d", max(self.K, self.samples) * self.d
+        return {"max(K, samples) x d": max(self.K, self.samples) * self.d}
 
 
 class GradientNorm(MarginCell):
@@ -146,9 +145,9 @@ class GradientNorm(MarginCell):
     cuttable: ClassVar[tuple[str, ...]] = ("draws",)
 
     @property
-    def largest_tensor(self) -> tuple[str, int]:
+    def tensors(self) -> dict[str, int]:
         """The keys of a draw."""
-        return "max(K, draws) x d", max(self.K, self.draws) * self.d
+        return {"max(K, draws) x d": max(self.K, self.draws) * self.d}
 
 
 class VinceGaussian(SmallCell):
@@ -206,16 +205,15 @@ class VinceGaussian(SmallCell):
         return self
 
     @property
-    def largest_tensor(self) -> tuple[str, int]:
+    def tensors(self) -> dict[str, int]:
         """Negatives of all samples in an evaluation, their distances, or a layer of all samples."""
         samples, widest = self.dataset_size, max(self.hidden_units, self.embedding_dim)
-        return max(
-            ("dataset_size x K x embedding_dim", samples * self.K * self.embedding_dim),
-            ("dataset_size squared", samples**2),
-            ("dataset_size x the widest layer", samples * widest),
-            ("hidden_units squared", self.hidden_units**2),
-            key=lambda tensor: tensor[1],
-        )
+        return {
+            "dataset_size x K x embedding_dim": samples * self.K * self.embedding_dim,
+            "dataset_size squared": samples**2,
+            "dataset_size x the widest layer": samples * widest,
+            "hidden_units squared": self.hidden_units**2,
+        }
 
     @property
     def blocks(self) -> tuple[int, ...]:
@@ -268,15 +266,14 @@ class Spirals(SmallCell):
         return self
 
     @property
-    def largest_tensor(self) -> tuple[str, int]:
+    def tensors(self) -> dict[str, int]:
         """Similarities of a batch, or a layer of all points."""
-        return max(
-            ("batch_size x K", self.batch_size * (self.K or 0)),
-            ("twice batch_size, squared", (2 * self.batch_size) ** 2),
-            ("points x hidden_units", self.points * self.hidden_units),
-            ("hidden_units squared", self.hidden_units**2),
-            key=lambda tensor: tensor[1],
-        )
+        return {
+            "batch_size x K": self.batch_size * (self.K or 0),
+            "twice batch_size, squared": (2 * self.batch_size) ** 2,
+            "points x hidden_units": self.points * self.hidden_units,
+            "hidden_units squared": self.hidden_units**2,
+        }
 
     @property
     def blocks(self) -> tuple[int, ...]:
@@ -316,6 +313,6 @@ class Identity(SmallCell):
     cuttable: ClassVar[tuple[str, ...]] = ("draws",)
 
     @property
-    def largest_tensor(self) -> tuple[str, int]:
+    def tensors(self) -> dict[str, int]:
         """Similarities of all samples, correlations of all dimensions, or the features."""
-        return "the larger of N and d, squared", max(self.N, self.d) ** 2
+        return {"the larger of N and d, squared": max(self.N, self.d) ** 2}

@@ -2,13 +2,18 @@
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import Field, NonNegativeFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic.dataclasses import dataclass
 
 from bench.errors import choices
 from bench.record import Record
+
+Chance = Annotated[float, Field(ge=0, le=1)]  # a probability
+Share = Annotated[float, Field(gt=0, le=1)]
+Hue = Annotated[float, Field(ge=0, le=0.5)]  # in turns
+Warping = Annotated[float, Field(ge=0, le=3)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,42 +24,19 @@ class Recipe:
     size made odd, 3 pixels at least (SimCLR, arXiv:2002.05709, App. A: 23 pixels at 224).
     """
 
-    crop: tuple[float, float] | None = None  # kept share of the area; None: the whole image
+    crop: tuple[Share, Share] | None = None  # kept share of the area; None: the whole image
     local: bool = False  # cropped to the set's local size, in place of its size
-    flip: float = 0.0  # probability, left to right
-    shift: float = 0.0  # share of the size: zeros put on each side, then a crop of full size
-    jitter: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)  # the last is hue, in turns
-    jitter_p: float = 0.0
-    grayscale: float = 0.0  # probability
+    flip: Chance = 0.0  # probability, left to right
+    shift: Chance = 0.0  # share of the size: zeros put on each side, then a crop of full size
+    jitter: tuple[NonNegativeFloat, NonNegativeFloat, NonNegativeFloat, Hue] = (0.0, 0.0, 0.0, 0.0)
+    jitter_p: Chance = 0.0
+    grayscale: Chance = 0.0  # probability
     grayscale_first: bool = False
-    blur: float = 0.0  # probability
-    blur_sigma: tuple[float, float] = (0.1, 2.0)  # pixels
-    solarize: float = 0.0  # probability; threshold 0.5
-    affine: float = 0.0  # strength of a warp, brightness and noise: see `draw_affine`
-    lab_filter: float = 0.0  # probability; keeps L or the colours a and b, by halves
-
-    def __post_init__(self) -> None:
-        """Check every range.
-
-        Raises:
-            ValueError: a probability, share, strength or width is outside its range.
-        """
-        chances = (
-            *(self.flip, self.jitter_p, self.grayscale, self.blur, self.solarize),
-            self.lab_filter,
-        )
-        share = self.crop or (1.0, 1.0)
-        fine = (
-            all(0 <= p <= 1 for p in chances)
-            and 0 < share[0] <= share[1] <= 1
-            and min(self.jitter) >= 0
-            and self.jitter[3] <= 0.5
-            and 0 < self.blur_sigma[0] <= self.blur_sigma[1]
-            and 0 <= self.affine <= 3
-            and 0 <= self.shift < 1
-        )
-        if not fine:
-            raise ValueError(f"a number is out of its range in {self}")
+    blur: Chance = 0.0  # probability
+    blur_sigma: tuple[PositiveFloat, PositiveFloat] = (0.1, 2.0)  # pixels
+    solarize: Chance = 0.0  # probability; threshold 0.5
+    affine: Warping = 0.0  # strength of a warp, brightness and noise: see `draw_affine`
+    lab_filter: Chance = 0.0  # probability; keeps L or the colours a and b, by halves
 
 
 def _scaled(recipe: Recipe, by: float) -> Recipe:
@@ -154,6 +136,11 @@ class Warp(Record):
 WARPS: dict[str, Warp] = {
     "digits-25": Warp(rotation=25.0, scale=1.3, shift=0.2, draws=5),
 }
+
+
+def draws_of(warp: str) -> int:
+    """Return how often each test image is warped; 1 for `none`."""
+    return WARPS[warp].draws if warp in WARPS else 1
 
 
 def warp_record(name: str) -> dict[str, Any]:

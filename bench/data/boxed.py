@@ -3,15 +3,16 @@
 Shapes: n objects of an image, H x W pixels.
 """
 
-from collections import defaultdict
+import io
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from pycocotools import mask as rle
+from pycocotools.coco import COCO
 
 Pixels = npt.NDArray[np.uint8]
 Read = Callable[[int], Pixels]
@@ -46,6 +47,10 @@ class BoxedPart:
         return {category: label for label, category in enumerate(ids, start=1)}
 
     @cached_property
+    def _index(self) -> COCO:
+        return indexed(self.annotations)
+
+    @cached_property
     def learnable(self) -> npt.NDArray[np.int64]:
         """Positions of the images with an object to learn, in order."""
         rows = [i for i in range(len(self.images)) if any(True for _ in self._learnt(i))]
@@ -63,26 +68,19 @@ class BoxedPart:
         learnt = list(self._learnt(row))
         boxes = np.array([box for _, box in learnt], dtype=np.float32).reshape(-1, 4)
         labels = [self.labels[a["category_id"]] for a, _ in learnt]
-        drawn = [mask_of(a["segmentation"], height, width) for a, _ in learnt if with_masks]
+        drawn = [self._index.annToMask(a) for a, _ in learnt if with_masks]
         masks = np.stack(drawn) if drawn else np.zeros((0, height, width), dtype=np.uint8)
         return Objects(boxes, np.array(labels, dtype=np.int64), masks)
 
     def _learnt(self, row: int) -> Iterator[tuple[dict[str, Any], tuple[float, ...]]]:
         """Yield annotations with their boxes, cut off at the image's edges."""
         image = self.images[row]
-        for annotation in self._by_image[image["id"]]:
+        for annotation in self._index.imgToAnns[image["id"]]:
             left, top, width, height = annotation["bbox"]
             right, bottom = min(left + width, image["width"]), min(top + height, image["height"])
             left, top = max(left, 0), max(top, 0)
             if not annotation["iscrowd"] and right > left and bottom > top:
                 yield annotation, (left, top, right, bottom)
-
-    @cached_property
-    def _by_image(self) -> dict[int, list[dict[str, Any]]]:
-        found = defaultdict(list)
-        for annotation in self.annotations["annotations"]:
-            found[annotation["image_id"]].append(annotation)
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,19 +93,10 @@ class BoxedSet:
     test: BoxedPart
 
 
-def mask_of(segmentation: Any, height: int, width: int) -> Pixels:
-    """Return the mask (H, W) of an annotation: of polygons, or of run lengths, packed or not.
-
-    Args:
-        segmentation: as COCO writes it.
-        height: of the image, pixels.
-        width: of the image, pixels.
-    """
-    if isinstance(segmentation, list):
-        packed = rle.merge(rle.frPyObjects(segmentation, height, width))
-    elif isinstance(segmentation["counts"], list):
-        packed = rle.frPyObjects(segmentation, height, width)
-    else:
-        packed = segmentation
-    decoded: Pixels = rle.decode(packed)
-    return decoded
+def indexed(annotations: dict[str, Any]) -> COCO:
+    """Return pycocotools' index of annotations, which are as COCO's."""
+    index = COCO()
+    index.dataset = annotations
+    with redirect_stdout(io.StringIO()):  # it tells what it does
+        index.createIndex()
+    return index

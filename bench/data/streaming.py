@@ -141,53 +141,36 @@ def _centre(image: Image.Image, _: object, *, resize: int, size: int) -> list[Pi
     return [np.asarray(centre_crop(image, resize, size)).transpose(2, 0, 1)]
 
 
-class CropStream:
-    """Random crops of images on disk, decoded by worker processes, in an order that is given."""
+def random_crops(
+    files: Sequence[Path],
+    sizes: Sequence[int],
+    order: Sequence[npt.NDArray[np.int64]] | npt.NDArray[np.int64],
+    crops: Callable[[int], Numbers],
+    box: Box,
+    *,
+    workers: int,
+    start: int = 0,
+) -> Iterator[Sequence[Tensor]]:
+    """Yield V times uint8 (B, 3, S, S), S = `sizes`, for each step of `order` from `start` on.
 
-    def __init__(
-        self, files: Sequence[Path], labels: Tensor, sizes: Sequence[int], workers: int
-    ) -> None:
-        """Remember the files; none is opened.
+    Crops are resized bilinearly with antialiasing, as torchvision's resized_crop does with PIL
+    images: in integers, so that every machine gets the same bytes.
 
-        Args:
-            files: n images.
-            labels: int64 (n,), kept for the caller, never read here.
-            sizes: side of the crops of each view in pixels.
-            workers: processes that decode; 0 decodes here. Bytes do not depend on it.
+    Args:
+        files: n images.
+        sizes: side of the crops of each view in pixels.
+        order: which files each step shows, (B,) each.
+        crops: step -> numbers (V, B, U); called here, in order, ahead of the step.
+        box: numbers (U,), height, width -> top, left, height, width of a crop in pixels; called in
+            the workers.
+        workers: processes that decode; 0 decodes here. Bytes do not depend on it.
+        start: the first step, for a run that is resumed.
 
-        Raises:
-            ValueError: files and labels differ in number.
-        """
-        if len(files) != len(labels):
-            raise ValueError(f"found {len(files)} files and {len(labels)} labels")
-        self.files, self.labels, self.sizes, self.workers = files, labels, sizes, workers
-
-    def batches(
-        self,
-        order: Sequence[npt.NDArray[np.int64]] | npt.NDArray[np.int64],
-        crops: Callable[[int], Numbers],
-        box: Box,
-        *,
-        start: int = 0,
-    ) -> Iterator[Sequence[Tensor]]:
-        """Yield V times uint8 (B, 3, S, S), S = `sizes`, for each step of `order` from `start` on.
-
-        Crops are resized bilinearly with antialiasing, as torchvision's resized_crop does with
-        PIL images: in integers, so that every machine gets the same bytes.
-
-        Args:
-            order: which files each step shows, (B,) each.
-            crops: step -> numbers (V, B, U); called here, in order, ahead of the step.
-            box: numbers (U,), height, width -> top, left, height, width of a crop in pixels;
-                called in the workers.
-            start: the first step, for a run that is resumed.
-
-        Raises:
-            DataTorn: a file is no image.
-        """
-        steps = ((order[step], crops(step)) for step in range(start, len(order)))
-        rows = _Rows(self.files, partial(_cut, box=box, sizes=self.sizes))
-        return _decoded(rows, steps, self.workers)
+    Raises:
+        DataTorn: a file is no image.
+    """
+    steps = ((order[step], crops(step)) for step in range(start, len(order)))
+    return _decoded(_Rows(files, partial(_cut, box=box, sizes=sizes)), steps, workers)
 
 
 def centre_crops(

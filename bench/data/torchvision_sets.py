@@ -152,7 +152,9 @@ def load_torchvision(name: str, root: Path) -> Images:
     try:
         train, test, *rest = [_split(source(root, split)) for split in splits]
     except RuntimeError as fault:
-        raise DataTorn(f"{_torn_file(source, root)}: {_remedy(name)}") from fault
+        torn = _first_torn(source, root) or root / str(source.base_folder)
+        remedy = f"'bench datasets --get {name}' fetches it again"
+        raise DataTorn(f"{torn}: missing or damaged. {remedy}.") from fault
     return Images(
         name=name,
         classes=info.classes,
@@ -214,11 +216,6 @@ def _checksums(source: Any) -> list[tuple[str, str]]:
     return [*map(tuple, source.train_list + source.test_list), *names]
 
 
-def _torn_file(source: Any, root: Path) -> Path:
-    """Return the first file that is missing or torn, else the folder."""
-    return _first_torn(source, root) or root / str(source.base_folder)
-
-
 def _first_torn(source: Any, root: Path) -> Path | None:
     """Return the first file that is missing or differs from the published one."""
     from torchvision.datasets.utils import check_integrity  # type: ignore[import-untyped, unused-ignore]
@@ -226,7 +223,3 @@ def _first_torn(source: Any, root: Path) -> Path | None:
     folder = root / str(source.base_folder)
     torn = (f for f, md5 in _checksums(source) if not check_integrity(folder / f, md5))
     return next((folder / name for name in torn), None)
-
-
-def _remedy(name: str) -> str:
-    return f"missing or damaged. 'bench datasets --get {name}' fetches it again."

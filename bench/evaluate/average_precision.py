@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from typing import Any
 
-from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
-NAMES = {
-    "bbox": ("ap_bbox", "ap50_bbox", "ap75_bbox", "aps_bbox", "apm_bbox", "apl_bbox"),
-    "segm": ("ap_mask", "ap50_mask", "ap75_mask"),
-}
+from bench.cells.detection import OF_BOXES, OF_MASKS
+from bench.data.boxed import indexed
+
+NAMES = {"bbox": OF_BOXES, "segm": OF_MASKS}
 """What papers call the first numbers of COCO's summary: mean over the overlaps 0.5 to 0.95, at 0.5
 and at 0.75; then of objects with an area below 32^2, below 96^2 and from there on, in pixels."""
 
@@ -27,13 +26,11 @@ def average_precision(
             and for kind segm `segmentation` (run lengths).
         kind: bbox or segm.
     """
+    if not found:
+        crowds = [annotation["iscrowd"] for annotation in truth["annotations"]]
+        return {} if all(crowds) else dict.fromkeys(NAMES[kind][:3], 0.0)
+    known = indexed(truth)
     with redirect_stdout(io.StringIO()):  # pycocotools tells what it does
-        known = COCO()
-        known.dataset = truth
-        known.createIndex()
-        if not found:
-            areas = {annotation["iscrowd"] for annotation in truth["annotations"]}
-            return dict.fromkeys(NAMES[kind][:3], 0.0) if 0 in areas else {}
         evaluation = COCOeval(known, known.loadRes([dict(one) for one in found]), kind)
         evaluation.evaluate()
         evaluation.accumulate()

@@ -19,7 +19,7 @@ from bench.experiments.timing import (
 from bench.methods.online_network import Online
 from bench.results.folder import CellFolder
 from bench.results.folders import Folders
-from bench.train.finetune import FineTuning, rows_of
+from bench.train.finetune import FineTuning
 from bench.train.loop import train
 from bench.train.sources import OnDisk, Rows, Source, open_source
 
@@ -60,7 +60,8 @@ def labelled_rows(cell: FineTune, source: Source) -> Rows:
         DataFailure: a published list is not there or names other images.
     """
     if cell.labelled == "stratified":
-        return stratified_rows(rows_of(source.labels["train"]), cell.label_fraction, cell.seed)
+        labels = source.labels["train"].cpu().numpy()
+        return stratified_rows(labels, cell.label_fraction, cell.seed)
     if not isinstance(source, OnDisk):
         raise DataFailure(f"labelled 'published': {cell.dataset} has no file names")
     paths = source.paths["train"]

@@ -17,7 +17,7 @@ from bench.experiments.outcome import Outcome, Result
 from bench.losses import eqco_margin, in_batch, infonce, infonce_gradient_in_batch, mi_lower_bound
 from bench.networks.stacked import StackedMLP
 from bench.results.folder import CellFolder
-from bench.train.stack import StackState, train_stack
+from bench.train.stack import StackState, stacked, train_stack
 
 RECORD_EVERY = 100
 
@@ -77,7 +77,7 @@ class Critics:
             correlate(*drawn[cell.seed], rho)
             for cell, rho in zip(self.cells, self.rhos, strict=True)
         ]
-        return torch.from_numpy(np.stack(xs + ys)).to(self.device)
+        return stacked(xs + ys, self.device)
 
     def similarities(self, x_EKD: Tensor) -> Tensor:
         """Return f(x).g(y) of all pairs of pairs, shape (S, K, K), keeping the activations."""

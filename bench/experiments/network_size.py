@@ -1,12 +1,11 @@
 """How many parameters the network of a method has."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from torch import nn
 
 from bench.cells.pretrain import NetworkSize
-from bench.experiments.outcome import Clock, Outcome, Result, Spent
+from bench.experiments.outcome import Outcome, Result
 from bench.methods.online_network import Online
 from bench.results.folder import CellFolder
 
@@ -22,20 +21,6 @@ def run(cells: Sequence[NetworkSize], folders: Sequence[CellFolder], device: str
         device: of no use, for nothing is computed.
     """
     return [Result({"params_m": _parameters(cell) / MILLION}) for cell in cells]
-
-
-def probe(cell: NetworkSize, data: Path, device: str, clock: Clock) -> Spent:
-    """Time a whole count.
-
-    Args:
-        cell: what is counted.
-        data: the folder of data sets, of which nothing is read.
-        device: of no use, for nothing is computed.
-        clock: tells seconds.
-    """
-    began = clock()
-    _parameters(cell)
-    return Spent(0.0, clock() - began)
 
 
 def _parameters(cell: NetworkSize) -> int:

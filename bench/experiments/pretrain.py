@@ -35,7 +35,8 @@ from bench.signals import listening
 from bench.train.loop import Training, train
 from bench.train.sources import Source, open_source
 
-OutcomeOf = Callable[[Any, Source, TrainedFolder, Evaluator, Online], Outcome]
+OutcomeOf = Callable[[Any, "Shared", Online], Outcome]
+"""From a cell, what it shares with others, and the trained encoder to its outcome."""
 TransferResult = Callable[[Any, CellFolder, Path, str, Source | None, Online | None], Result]
 """From a cell, its folder, the folder of data sets, the device, the source of the encoder's images
 and the encoder, both None from scratch, to the result of training on."""
@@ -114,12 +115,11 @@ def run_transfer(
         return one_by_one(from_scratch, cells, folders, device)
     folder_of = dict(zip((cell.id for cell in cells), folders, strict=True))
 
-    def outcome(
-        cell: TransferCell, source: Source, home: TrainedFolder, _: Evaluator, online: Online
-    ) -> Outcome:
+    def outcome(cell: TransferCell, shared: Shared, online: Online) -> Outcome:
         def result() -> Result:
-            found = result_of(cell, folder_of[cell.id], folders.data, device, source, online)
-            origin = {"encoder": home.path.name, "trained": home.provenance()}
+            folder = folder_of[cell.id]
+            found = result_of(cell, folder, folders.data, device, shared.source, online)
+            origin = {"encoder": shared.home.path.name, "trained": shared.home.provenance()}
             return replace(found, provenance=found.provenance | origin)
 
         return attempted(result)
@@ -148,29 +148,111 @@ def _outcomes(
     with_history: bool,
 ) -> list[Outcome]:
     """Return the outcomes; a failure of the training, which is raised, is of all cells alike."""
-    cell = cells[0].trained
-    home = TrainedFolder.of(cell, folders)
     with listening() if ranks.many else nullcontext(), deterministic(device):
-        source = ranks.all_do(lambda: open_source(cell, folders.data, device))
-        _check_alike(source, ranks)
-        evaluator = Evaluator(cells, source)
-        faults = [evaluator.fault(each) for each in cells]
+        shared = Shared(cells, folders, device, ranks)
+        faults = [shared.evaluator.fault(each) for each in cells]
         if all(faults):
             return [fault for fault in faults if fault]
-        _have_trained(cell, source, home, evaluator, device, ranks)
+        shared.have_trained()
     if not ranks.first:
         return []
-    home.sweep()
-    home.remove_checkpoint()
+    shared.home.sweep()
+    shared.home.remove_checkpoint()
     with deterministic(device):
-        online = _load(cell, source, home, device)
+        online = shared.load()
         outcomes = [
-            fault or outcome_of(each, source, home, evaluator, online)
+            fault or outcome_of(each, shared, online)
             for fault, each in zip(faults, cells, strict=True)
         ]
     for folder in folders if with_history else ():
-        folder.copy_history(home)
+        folder.copy_history(shared.home)
     return outcomes
+
+
+class Shared:
+    """What cells of one encoder share: its cell of `pretrain`, images, folder and evaluations."""
+
+    def __init__(
+        self, cells: Sequence[EncoderCell], folders: Folders, device: str, ranks: Ranks
+    ) -> None:
+        """Open the images.
+
+        Raises:
+            DataFailure: ranks, maybe on several machines, see different images.
+        """
+        self.cell, self.device, self.ranks = cells[0].trained, device, ranks
+        self.home = TrainedFolder.of(self.cell, folders)
+        self.source = ranks.all_do(lambda: open_source(self.cell, folders.data, device))
+        self.fingerprint = self.source.meta.fingerprint
+        if len(fingerprints := set(ranks.hear_all(self.fingerprint))) > 1:
+            listed = ", ".join(sorted(fingerprints))
+            raise DataFailure(f"the ranks see different images: fingerprints {listed}")
+        self.evaluator = Evaluator(cells, self.source)
+
+    def have_trained(self) -> None:
+        """Train the encoder unless it is there and valid; the first rank looks and claims."""
+        home, ranks = self.home, self.ranks
+        if ranks.first:
+            home.drop_unusable(lambda: home.load_encoder(Online(self.cell), "cpu"))
+        if ranks.tell(not home.is_done):
+            with self._held() as heartbeat:
+                if ranks.tell(not home.is_done):  # while it was waited for
+                    self.train(heartbeat)
+
+    @contextmanager
+    def _held(self) -> Iterator[Callable[[], None]]:
+        """Hold the claim on the first rank; yield what each rank calls after every step."""
+        if not self.ranks.many:
+            with Lease() as lease:
+                lease.wait_for(self.home)
+                yield lease.check
+            return
+        with listening() as asked, Lease() as lease:
+            if self.ranks.first:
+                lease.wait_for(self.home, asked)
+            yield agreed(lease.check, asked, self.ranks)
+
+    def load(self) -> Online:
+        """Return the trained encoder from its file.
+
+        Raises:
+            DataFailure: it was trained on other images.
+        """
+        trained_on = self.home.provenance().get("dataset")
+        if trained_on != self.fingerprint:
+            raise DataFailure(
+                f"{self.cell.dataset} has changed since {self.home.path} was trained (fingerprint "
+                f"{trained_on}, now {self.fingerprint}); remove that folder to train again"
+            )
+        online = Online(self.cell)
+        self.home.load_encoder(online, self.device)
+        return online.to(self.device).to(memory_format=torch.channels_last)
+
+    def train(self, heartbeat: Callable[[], None]) -> None:
+        """Train the encoder and write its folder; `heartbeat` is called after every step."""
+        cell, home, evaluator, ranks = self.cell, self.home, self.evaluator, self.ranks
+        watch = Stopwatch(cell, self.device)
+        resumed_at = home.checkpoint_step() if ranks.first else None
+        training = ranks.all_do(lambda: Training(cell, self.source, self.device, ranks))
+        train(training, home, heartbeat, watch=partial(evaluator.watch, cell), ranks=ranks)
+        if not ranks.first:
+            return
+        history = home.history()
+        metrics = {k: v for k, v in history[-1].items() if k not in NO_METRICS}
+        watched = [line["knn_top1"] for line in history if "knn_top1" in line]
+        if watched:
+            metrics["knn_top1_best"] = max(watched)
+        if training.head is not None:
+            metrics["online_linear_top1"] = evaluator.online_top1(training.head, training.online)
+        home.write_encoder(training.online)
+        shares = training.probes.distribution()
+        arrays = {} if shares is None else {"q_b_histogram": shares.cpu().numpy()}
+        provenance = describe(self.device, torch.get_num_threads())
+        provenance |= watch.record() | {"dataset": self.fingerprint}
+        provenance |= {"resumed_at": resumed_at or 0}  # the step from which its seconds count
+        if ranks.many:
+            provenance["ranks"] = ranks.world_size
+        home.finish(metrics, arrays, provenance)
 
 
 def probe(cell: Pretrain, data: Path, device: str, clock: Clock) -> Spent:
@@ -211,100 +293,16 @@ def probe(cell: Pretrain, data: Path, device: str, clock: Clock) -> Spent:
     return Spent(shared_s, own_s)
 
 
-def _outcome(
-    cell: Pretrain, source: Source, home: TrainedFolder, evaluator: Evaluator, online: Online
-) -> Outcome:
+def _outcome(cell: Pretrain, shared: Shared, online: Online) -> Outcome:
     """Return what one cell asks for; a failure of its own harms no other."""
+    home = shared.home
 
-    def result() -> Outcome:
-        metrics = (home.metrics() or {}) | _evaluate(cell, home, evaluator, online)
-        provenance = {"dataset": source.meta.fingerprint, "trained": home.provenance()}
+    def result() -> Result:
+        metrics = (home.metrics() or {}) | _evaluate(cell, home, shared.evaluator, online)
+        provenance = {"dataset": shared.fingerprint, "trained": home.provenance()}
         return Result(metrics, arrays=home.arrays(), provenance=provenance)
 
     return attempted(result)
-
-
-def _check_alike(source: Source, ranks: Ranks) -> None:
-    """Raise a DataFailure if ranks, maybe on several machines, see different images."""
-    if len(fingerprints := set(ranks.hear_all(source.meta.fingerprint))) > 1:
-        listed = ", ".join(sorted(fingerprints))
-        raise DataFailure(f"the ranks see different images: fingerprints {listed}")
-
-
-def _have_trained(
-    cell: Pretrain,
-    source: Source,
-    home: TrainedFolder,
-    evaluator: Evaluator,
-    device: str,
-    ranks: Ranks,
-) -> None:
-    """Train the encoder unless it is there and sound; the first rank looks, claims and tells."""
-    if ranks.first:
-        home.drop_unusable(lambda: home.load_encoder(Online(cell), "cpu"))
-    if ranks.tell(not home.is_done):
-        with _held(home, ranks) as heartbeat:
-            if ranks.tell(not home.is_done):  # while it was waited for
-                _train(cell, source, home, evaluator, device, heartbeat, ranks)
-
-
-@contextmanager
-def _held(home: TrainedFolder, ranks: Ranks) -> Iterator[Callable[[], None]]:
-    """Hold the claim on the first rank; yield what each rank calls after every step."""
-    if not ranks.many:
-        with Lease() as lease:
-            lease.wait_for(home)
-            yield lease.check
-        return
-    with listening() as asked, Lease() as lease:
-        if ranks.first:
-            lease.wait_for(home, asked)
-        yield agreed(lease.check, asked, ranks)
-
-
-def _load(cell: Pretrain, source: Source, home: TrainedFolder, device: str) -> Online:
-    """Return the trained encoder from its file."""
-    trained_on = home.provenance().get("dataset")
-    if trained_on != source.meta.fingerprint:
-        raise DataFailure(
-            f"{cell.dataset} has changed since {home.path} was trained (fingerprint {trained_on}, "
-            f"now {source.meta.fingerprint}); remove that folder to train again"
-        )
-    online = Online(cell)
-    home.load_encoder(online, device)
-    return online.to(device).to(memory_format=torch.channels_last)
-
-
-def _train(
-    cell: Pretrain,
-    source: Source,
-    home: TrainedFolder,
-    evaluator: Evaluator,
-    device: str,
-    heartbeat: Callable[[], None],
-    ranks: Ranks,
-) -> None:
-    watch, resumed_at = Stopwatch(cell, device), home.checkpoint_step() if ranks.first else None
-    training = ranks.all_do(lambda: Training(cell, source, device, ranks))
-    train(training, home, heartbeat, watch=partial(evaluator.watch, cell), ranks=ranks)
-    if not ranks.first:
-        return
-    history = home.history()
-    metrics = {k: v for k, v in history[-1].items() if k not in NO_METRICS}
-    watched = [line["knn_top1"] for line in history if "knn_top1" in line]
-    if watched:
-        metrics["knn_top1_best"] = max(watched)
-    if training.head is not None:
-        metrics["online_linear_top1"] = evaluator.online_top1(training.head, training.online)
-    home.write_encoder(training.online)
-    shares = training.probes.distribution()
-    arrays = {} if shares is None else {"q_b_histogram": shares.cpu().numpy()}
-    provenance = describe(device, torch.get_num_threads())
-    provenance |= watch.record() | {"dataset": source.meta.fingerprint}
-    provenance |= {"resumed_at": resumed_at or 0}  # the step from which its seconds count
-    if ranks.many:
-        provenance["ranks"] = ranks.world_size
-    home.finish(metrics, arrays, provenance)
 
 
 def _evaluate(

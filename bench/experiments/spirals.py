@@ -17,7 +17,7 @@ from bench.experiments.outcome import Outcome, Result
 from bench.losses import infonce
 from bench.networks.stacked import StackedMLP
 from bench.results.folder import CellFolder
-from bench.train.stack import StackState, train_stack
+from bench.train.stack import StackState, shuffled, stacked, train_stack
 
 RECORD_EVERY = 100
 SHOWN = 1000  # test points whose representation is kept for the figure
@@ -48,7 +48,7 @@ class Encoders:
             two_spirals(stream(c.seed, Purpose.DATA), c.points, turns=c.turns, arms=c.arms)
             for c in cells
         ]
-        self.points = torch.from_numpy(np.stack([p for p, _ in drawn])).to(device)
+        self.points = stacked((points for points, _ in drawn), device)
         self.labels = np.stack([label for _, label in drawn])
         self.train_count = first.points // 2
         self.eta = torch.tensor([c.eta for c in cells], device=device)[:, None, None]
@@ -81,13 +81,9 @@ class Encoders:
             which: which of the two views.
         """
         shape = points.shape[1:]
-        noise = np.stack(
-            [
-                stream(c.seed, Purpose.TRAIN, step, which).random(shape, dtype=np.float32)
-                for c in self.cells
-            ]
-        )
-        return points + self.eta * torch.from_numpy(noise).to(self.device)
+        draws = (stream(c.seed, Purpose.TRAIN, step, which) for c in self.cells)
+        noise = stacked((draw.random(shape, dtype=np.float32) for draw in draws), self.device)
+        return points + self.eta * noise
 
     def step(self, step: int) -> None:
         """Do one step of SGD on the mean loss of each cell."""
@@ -104,11 +100,9 @@ class Encoders:
         """Return the rows of a step's batch for each cell, shape (S, B); an epoch has all rows."""
         size = min(self.first.batch_size, self.train_count)
         epoch, index = divmod(step, self.train_count // size)
-        orders = [
-            stream(c.seed, Purpose.ORDER, epoch).permutation(self.train_count) for c in self.cells
-        ]
-        rows = np.stack([order[index * size : (index + 1) * size] for order in orders])
-        return torch.from_numpy(rows).to(self.device)
+        batch = slice(index * size, (index + 1) * size)
+        seeds = (cell.seed for cell in self.cells)
+        return stacked(shuffled(seeds, self.train_count, epoch, batch), self.device)
 
     def _bank_loss(self, batch: Tensor, rows_SB: Tensor, step: int) -> Tensor:
         """Return InfoNCE of one view against the bank; positives and negatives are its entries.
@@ -119,15 +113,9 @@ class Encoders:
         query = self.embed(self.view(batch, step, 0))
         entries = rows_SB[..., None].expand(-1, -1, 2)
         positive = self.bank.gather(1, entries)
-        drawn = np.stack(
-            [
-                stream(c.seed, Purpose.NEGATIVES, step).choice(
-                    self.train_count, self.first.K, replace=False
-                )
-                for c in self.cells
-            ]
-        )
-        drawn_SK = torch.from_numpy(drawn).to(self.device)
+        draws = (stream(c.seed, Purpose.NEGATIVES, step) for c in self.cells)
+        drawn = (draw.choice(self.train_count, self.first.K, replace=False) for draw in draws)
+        drawn_SK = stacked(drawn, self.device)
         negatives = self.bank.gather(1, drawn_SK[..., None].expand(-1, -1, 2))
         sim_SBK = query @ negatives.mT
         sim_SBK = sim_SBK.masked_fill(drawn_SK[:, None, :] == rows_SB[..., None], -torch.inf)

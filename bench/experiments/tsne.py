@@ -15,13 +15,11 @@ from bench.data.streams import Purpose, stream
 from bench.errors import DataFailure
 from bench.evaluate.features import extract
 from bench.experimental import ALONE, Ranks
-from bench.experiments.encoder_folder import TrainedFolder, encoder_of
-from bench.experiments.evaluations import Evaluator
+from bench.experiments.encoder_folder import encoder_of
 from bench.experiments.outcome import Outcome, Result
-from bench.experiments.pretrain import probe, run_on_encoder
+from bench.experiments.pretrain import Shared, probe, run_on_encoder
 from bench.methods.online_network import Online
 from bench.results.folders import Folders
-from bench.train.sources import Source
 
 __all__ = ["probe", "run", "tsne"]
 Array = np.ndarray[Any, Any]
@@ -62,10 +60,9 @@ def run(
     return run_on_encoder(cells, folders, device, ranks, _mapped, with_history=False)
 
 
-def _mapped(
-    cell: TSNE, source: Source, home: TrainedFolder, evaluator: Evaluator, online: Online
-) -> Outcome:
+def _mapped(cell: TSNE, shared: Shared, online: Online) -> Outcome:
     """Return unit features of test images as points, with the images' labels."""
+    source = shared.source
     features = extract(encoder_of(cell.features, online), source.plain("test"))
     unit = nn.functional.normalize(features, dim=1).cpu().numpy()
     draw = stream(cell.seed, Purpose.EVALUATE, 20)
@@ -74,5 +71,5 @@ def _mapped(
         return DataFailure(f"perplexity {cell.perplexity:g}: there are {len(rows)} test images")
     points, left = tsne(unit[rows], perplexity=cell.perplexity, seed=int(draw.integers(SEEDS)))
     arrays = {"tsne": points, "label": source.labels["test"].cpu().numpy()[rows]}
-    provenance = {"dataset": source.meta.fingerprint, "trained": home.provenance()}
+    provenance = {"dataset": shared.fingerprint, "trained": shared.home.provenance()}
     return Result({"kl_divergence": left}, arrays, provenance)

@@ -5,7 +5,6 @@ Shapes: S stacked cells, B pairs of a batch, N samples (the bank), K negatives, 
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -16,7 +15,7 @@ from bench.experiments.outcome import Outcome, Result
 from bench.losses import infonce, mi_lower_bound
 from bench.networks.stacked import StackedMLP
 from bench.results.folder import CellFolder
-from bench.train.stack import StackState, train_stack
+from bench.train.stack import StackState, shuffled, stacked, train_stack
 
 FRESH = 1  # key of the samples that training never saw; the training samples have key 0
 
@@ -74,8 +73,8 @@ class Encoders:
     def samples(self, key: int) -> tuple[Tensor, Tensor]:
         """Return X and Y of each cell, shape (S, N, 1) each."""
         drawn = [vince_pairs(stream(c.seed, Purpose.DATA, key), c.dataset_size) for c in self.cells]
-        xs, ys = (np.stack(values) for values in zip(*drawn, strict=True))
-        return torch.from_numpy(xs).to(self.device), torch.from_numpy(ys).to(self.device)
+        x, y = (stacked(values, self.device) for values in zip(*drawn, strict=True))
+        return x, y
 
     def embed(self, values: Tensor, tower: int) -> Tensor:
         """Return the representations of x (tower 0) or y (tower 1), shape (S, B, D)."""
@@ -107,12 +106,9 @@ class Encoders:
     def batch(self, step: int) -> Tensor:
         """Return the rows of a step's batch for each cell, shape (S, B)."""
         epoch, index = divmod(step, self.steps_per_epoch)
-        size = self.first.batch_size
-        orders = [
-            stream(c.seed, Purpose.ORDER, epoch).permutation(c.dataset_size) for c in self.cells
-        ]
-        rows = np.stack([order[index * size : (index + 1) * size] for order in orders])
-        return torch.from_numpy(rows).to(self.device)
+        size, samples = self.first.batch_size, self.first.dataset_size
+        batch = slice(index * size, (index + 1) * size)
+        return stacked(shuffled((c.seed for c in self.cells), samples, epoch, batch), self.device)
 
     def losses(
         self,

@@ -96,6 +96,21 @@ NORMS: dict[str, Callable[[Tensor], Tensor]] = {
 """How outputs are normalised before they are compared (unigrad, Table 2)."""
 
 
+def copied_backbone(cell: Pretrain, encoder: Online | None) -> ResNet | SmallAlexNet | Towers:
+    """Return a copy of an encoder's backbone, or its first values from scratch.
+
+    Batch norm is that of the whole batch, however the pretraining divided it.
+
+    Args:
+        cell: whose network it is.
+        encoder: what was trained; None: from scratch.
+    """
+    backbone = Online(cell.model_copy(update={"bn_groups": 1})).backbone
+    if encoder is not None:
+        backbone.load_state_dict(encoder.backbone.state_dict())
+    return backbone
+
+
 def _backbone(cell: Pretrain) -> ResNet | SmallAlexNet | Towers:
     if cell.colour == "lab":
         return Towers([_encoder(cell, n, 0, i) for i, n in enumerate(CHANNELS)])

@@ -6,14 +6,14 @@ Shapes: B images or vectors, C channels, H and W pixels.
 import torch
 from torch import Tensor, nn
 
-Norm = nn.BatchNorm1d | nn.BatchNorm2d
+Norm = nn.modules.batchnorm._BatchNorm
 
 
-class GroupBatchNorm2d(nn.BatchNorm2d):
-    """nn.BatchNorm2d whose batch statistics are those of each of `groups` parts of the batch.
+class _InGroups(nn.modules.batchnorm._BatchNorm):
+    """Batch norm whose batch statistics are those of each of `groups` parts of the batch.
 
-    Part g holds images g B / groups up to (g + 1) B / groups. A running statistic moves by the mean
-    of the parts' updates; in eval mode it stands for all of them, as in nn.BatchNorm2d.
+    Part g holds rows g B / groups up to (g + 1) B / groups. A running statistic moves by the mean
+    of the parts' updates; in eval mode it stands for all of them, as in torch's own layers.
     """
 
     def __init__(self, channels: int, groups: int) -> None:
@@ -22,7 +22,7 @@ class GroupBatchNorm2d(nn.BatchNorm2d):
         self.groups = groups
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise x of shape (B, C, H, W).
+        """Normalise x of shape (B, C) or (B, C, H, W).
 
         Raises:
             ValueError: the batch does not divide into the groups.
@@ -30,21 +30,12 @@ class GroupBatchNorm2d(nn.BatchNorm2d):
         return _by_parts(self, x, self.groups) if self.training else super().forward(x)
 
 
-class GroupBatchNorm1d(nn.BatchNorm1d):
-    """nn.BatchNorm1d over parts of the batch; see GroupBatchNorm2d."""
+class GroupBatchNorm2d(_InGroups, nn.BatchNorm2d):
+    """nn.BatchNorm2d over parts of the batch."""
 
-    def __init__(self, channels: int, groups: int) -> None:
-        """Normalise `channels` channels over `groups` parts."""
-        super().__init__(channels)
-        self.groups = groups
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Normalise x of shape (B, C).
-
-        Raises:
-            ValueError: the batch does not divide into the groups.
-        """
-        return _by_parts(self, x, self.groups) if self.training else super().forward(x)
+class GroupBatchNorm1d(_InGroups, nn.BatchNorm1d):
+    """nn.BatchNorm1d over parts of the batch."""
 
 
 def batch_norm_2d(channels: int, groups: int) -> nn.BatchNorm2d:

@@ -17,7 +17,7 @@ from torchvision.models.detection.faster_rcnn import (
     FastRCNNPredictor,
     TwoMLPHead,
 )
-from torchvision.models.detection.mask_rcnn import MaskRCNNHeads, MaskRCNNPredictor
+from torchvision.models.detection.mask_rcnn import MaskRCNN, MaskRCNNHeads, MaskRCNNPredictor
 from torchvision.ops import FeaturePyramidNetwork, MultiScaleRoIAlign
 from torchvision.ops.feature_pyramid_network import LastLevelMaxPool
 
@@ -136,17 +136,15 @@ def make_detector(
             if cell.neck == "fpn"
             else _c4(cell, encoder, stages, classes)
         )
-        mask_parts = {name: parts.pop(name) for name in list(parts) if name.startswith("mask_")}
-        model = FasterRCNN(
-            **parts, image_mean=list(mean), image_std=list(std),
+        with_masks = cell.detector == MASK
+        kept = {k: part for k, part in parts.items() if with_masks or not k.startswith("mask_")}
+        model = (MaskRCNN if with_masks else FasterRCNN)(
+            **kept, image_mean=list(mean), image_std=list(std),
             min_size=cell.shorter_side, max_size=cell.longer_side,
             rpn_pre_nms_top_n_train=2 * cell.proposals, rpn_pre_nms_top_n_test=cell.proposals,
             rpn_post_nms_top_n_train=2 * cell.proposals, rpn_post_nms_top_n_test=cell.proposals,
             box_batch_size_per_image=cell.sampled_regions,
         )  # fmt: skip
-    if cell.detector == MASK:
-        for name, part in mask_parts.items():
-            setattr(model.roi_heads, name, part)
     return Detector(model, list(_standing_still(cell, encoder, model)))
 
 

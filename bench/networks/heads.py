@@ -4,15 +4,13 @@ Shapes: B vectors, D dimensions.
 """
 
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 from torch import nn
 
+from bench.cells.axes import BN
 from bench.networks.batchnorm import batch_norm_1d
 from bench.networks.encoder import initialise
-
-HeadNorm = Literal["none", "hidden", "all"]
 
 
 class Head(nn.Sequential):
@@ -30,7 +28,7 @@ def make_head(
     layers: int,
     hidden_dim: int | None,
     out_dim: int,
-    bn: HeadNorm,
+    bn: BN,
     bn_groups: int,
     generator: np.random.Generator,
 ) -> Head:

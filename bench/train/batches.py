@@ -49,16 +49,21 @@ class Batch(NamedTuple):
 class Batches:
     """The training images of a source, in a new random order each epoch."""
 
-    def __init__(self, cell: Steps, source: Source, share: slice = EVERY) -> None:
+    def __init__(
+        self, cell: Steps, source: Source, share: slice = EVERY, rows: Rows | None = None
+    ) -> None:
         """Drop what does not fill a last step of N queries, as the field does.
 
         Args:
             cell: what is shown.
             source: the images.
             share: the rows of each batch whose views are made here.
+            rows: the training images that are shown; None: all of them.
         """
-        self.cell, self.source, self.share = cell, source, share
+        self.cell, self.source, self.share, self.rows = cell, source, share, rows
         self.labels = source.labels["train"]
+        if rows is not None:
+            self.labels = self.labels[torch.from_numpy(rows).to(self.labels.device)]
         self.per_epoch = len(self.labels) // cell.N * (cell.N // cell.batch_size)
         self._next: tuple[int, int] | None = None
         self._order: list[Rows] = []
@@ -86,11 +91,9 @@ class Batches:
         order = stream(self.cell.seed, Purpose.ORDER, epoch).permutation(len(self.labels))
         return list(np.split(order[: self.per_epoch * self.cell.batch_size], self.per_epoch))
 
-    def numbers(self, epoch: int, index: int) -> np.random.Generator:
-        """Return what the views of a batch are drawn from."""
-        return stream(self.cell.seed, Purpose.VIEWS, epoch, index)
-
     def _begin(self, epoch: int, index: int) -> None:
         self._order = self.order(epoch)
-        draw = partial(self.numbers, epoch)
-        self._pairs = self.source.pairs("train", self._order, draw, index, self.share)
+        draw, shown = partial(stream, self.cell.seed, Purpose.VIEWS, epoch), self._order
+        if self.rows is not None:
+            shown = [self.rows[places] for places in shown]
+        self._pairs = self.source.pairs("train", shown, draw, index, self.share)

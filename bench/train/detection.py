@@ -21,14 +21,12 @@ from bench.data.streams import Purpose, stream
 from bench.environment import cores
 from bench.errors import DataFailure
 from bench.evaluate.average_precision import average_precision
-from bench.evaluate.plateau import Plateau
-from bench.methods.online_network import Online
+from bench.methods.online_network import Online, copied_backbone
 from bench.networks.detector import Detector, make_detector, torch_seeded
 from bench.networks.resnet import ResNet
 from bench.train.optimisers import learning_rate, make_optimiser
 from bench.train.sources import Rows
-from bench.train.supervised import EpochMeans
-from bench.train.trainable import FiniteLosses
+from bench.train.trainable import EpochMeans, FiniteLosses, Trainable
 
 SEEDS = 2**62  # of torch's generators
 HALF = 0.5  # probability from which a pixel is of an object
@@ -69,10 +67,12 @@ class Scenes:
         return as_tensor(self.part, row), target
 
 
-class Detecting:
-    """All that the next step of a cell depends on; what `bench.train.loop.train` drives."""
+class Detecting(Trainable):
+    """A detector in the middle of its training, and its test."""
 
-    plateau: Plateau | None = None  # of the learning rate: there is none
+    cell: Detection
+    online: Detector
+    probes: EpochMeans
 
     def __init__(
         self, cell: Detection, images: BoxedSet, device: str, encoder: Online | None
@@ -110,12 +110,7 @@ class Detecting:
         draw = stream(self.cell.seed, Purpose.TRAIN, step)
         with torch_seeded(int(draw.integers(SEEDS))):  # which anchors and regions are learnt from
             loss = torch.stack(list(self.online.losses(images, targets).values())).sum()
-        self.losses.add(step, loss)
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.rate(step)
-        self.optimiser.step()
+        self.descend(step, loss)
         self.probes.add(loss.detach().expand(1, len(images)))
 
     def _shown(self, step: int) -> tuple[list[Tensor], list[Target]]:
@@ -178,19 +173,6 @@ class Detecting:
         (found,) = self.online.detections([as_tensor(part, row).to(self.device)])
         return list(detected(part, row, found))
 
-    def state(self) -> dict[str, Any]:
-        """Return what the next step depends on, and the images' fingerprint."""
-        parts = {name: part.state_dict() for name, part in self._parts().items()}
-        return {"images": self.fingerprint} | parts
-
-    def load(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` returned."""
-        for name, part in self._parts().items():
-            part.load_state_dict(state[name])
-
-    def _parts(self) -> dict[str, Any]:
-        return {"online": self.online, "optimiser": self.optimiser, "probes": self.probes}
-
 
 def network(cell: Detection, classes: int, encoder: Online | None) -> Detector:
     """Return the cell's detector on a copy of the encoder, or on its first values from scratch.
@@ -200,10 +182,8 @@ def network(cell: Detection, classes: int, encoder: Online | None) -> Detector:
         classes: of objects.
         encoder: what was trained; None: from scratch.
     """
-    backbone = Online(cell.trained.model_copy(update={"bn_groups": 1})).backbone
+    backbone = copied_backbone(cell.trained, encoder)
     assert isinstance(backbone, ResNet)  # the record allows no other
-    if encoder is not None:
-        backbone.load_state_dict(encoder.backbone.state_dict())
     seed = int(stream(cell.seed, Purpose.INIT, 1).integers(SEEDS))
     return make_detector(cell, backbone, classes, mean=IMAGENET_MEAN, std=IMAGENET_STD, seed=seed)
 

@@ -4,31 +4,27 @@ Shapes: N images of a batch, C classes.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from bench.cells.finetune import FineTune
-from bench.cells.view_recipes import WARPS, Warp
+from bench.cells.view_recipes import WARPS
 from bench.data.streams import Purpose, stream
 from bench.data.views import make_views
-from bench.errors import DataFailure
 from bench.evaluate.features import accuracy, extract
-from bench.evaluate.plateau import Plateau
 from bench.losses.classification import cross_entropy
-from bench.methods.online_network import Online
+from bench.methods.online_network import Online, copied_backbone
 from bench.networks.encoder import initialise
 from bench.train.batches import Batches
 from bench.train.optimisers import learning_rate, make_optimiser
-from bench.train.sources import EVERY, Draw, Part, Rows, Source
-from bench.train.supervised import EpochMeans
-from bench.train.trainable import FiniteLosses
+from bench.train.sources import Rows, Source
+from bench.train.trainable import EpochMeans, FiniteLosses, Trainable
 
 PER_IMAGE = ("train_loss", "train_top1")
 
@@ -45,42 +41,6 @@ class Steps:
     def N(self) -> int:
         """Images of a step: one batch."""
         return self.batch_size
-
-
-class Chosen:
-    """The images of a source, of whose training part there are some rows alone."""
-
-    def __init__(self, source: Source, rows: Rows) -> None:
-        """Take a source and rows of its training part."""
-        self.source, self.rows, self.meta, self.views = source, rows, source.meta, source.views
-        labels = source.labels["train"]
-        self.labels: dict[Part, Tensor] = {
-            "train": labels[torch.from_numpy(rows).to(labels.device)],
-            "test": source.labels["test"],
-        }
-
-    def pairs(
-        self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0, share: slice = EVERY
-    ) -> Iterator[tuple[Tensor, ...]]:
-        """Yield the views of a share of each step's rows, as `Source` does.
-
-        Args:
-            part: train or test.
-            order: the rows of each step, counted among those that were chosen.
-            draw: from a step to the random numbers of its views.
-            start: the first step.
-            share: of the rows of each step.
-        """
-        chosen = [self.rows[rows] for rows in order] if part == "train" else order
-        return self.source.pairs(part, chosen, draw, start, share)
-
-    def plain(self, part: Part) -> Iterator[Tensor]:
-        """See `Source`; all of its images."""
-        return self.source.plain(part)
-
-    def warped(self, by: Warp) -> Iterator[Tensor]:
-        """See `Source`."""
-        return self.source.warped(by)
 
 
 class Tuned(nn.Module):
@@ -120,10 +80,12 @@ def standing_still(backbone: nn.Module, layers: str) -> Iterable[nn.Module]:
     return [module for name, module in backbone.named_children() if name != stages[-1]]
 
 
-class FineTuning:
-    """All that the next step of a cell depends on; what `bench.train.loop.train` drives."""
+class FineTuning(Trainable):
+    """A classifier on a copy of an encoder, in the middle of its training."""
 
-    plateau: Plateau | None = None  # of the learning rate: there is none
+    cell: FineTune
+    online: Tuned
+    probes: EpochMeans
 
     def __init__(
         self, cell: FineTune, source: Source, rows: Rows, device: str, encoder: Online | None
@@ -141,9 +103,10 @@ class FineTuning:
         self.labelled = hashlib.sha256(rows.tobytes()).hexdigest()[:16]  # names the rows
         self.fingerprint = f"{source.meta.fingerprint} {self.labelled}"
         self.losses = FiniteLosses(device, at_once=device == "cpu")
-        self.source = Chosen(shown_as(cell, source), rows)
+        self.source = copy(source)
+        self.source.views = make_views(cell.tune_views, size=cell.image_size).first()
         steps = Steps(cell.seed, min(cell.tune_batch_size, len(rows)))
-        self.batches = Batches(steps, self.source)
+        self.batches = Batches(steps, self.source, rows=rows)
         self.steps_an_epoch = self.batches.per_epoch
         self.steps = cell.tune_epochs * self.steps_an_epoch
         self.online = network(cell, source.meta.classes, encoder).to(device)
@@ -162,12 +125,7 @@ class FineTuning:
             logits_NC = self.online(batch.views[0])
         loss_N = cross_entropy(logits_NC.float(), batch.labels, tau=1.0)
         loss = loss_N.mean()
-        self.losses.add(step, loss)
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.rate(step) * group.get("lr_share", 1.0)
-        self.optimiser.step()
+        self.descend(step, loss)
         with torch.no_grad():
             right_N = 100.0 * (logits_NC.argmax(dim=1) == batch.labels)
             self.probes.add(torch.stack([loss_N, right_N]))
@@ -195,20 +153,6 @@ class FineTuning:
             metrics |= {"warped_finetune_top1": top.top1, "warped_finetune_top5": top.top5}
         return metrics
 
-    def state(self) -> dict[str, Any]:
-        """Return what the next step depends on, and which images are labelled."""
-        return {"images": self.fingerprint} | {
-            name: part.state_dict() for name, part in self._parts().items()
-        }
-
-    def load(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` returned."""
-        for name, part in self._parts().items():
-            part.load_state_dict(state[name])
-
-    def _parts(self) -> dict[str, Any]:
-        return {"online": self.online, "optimiser": self.optimiser, "probes": self.probes}
-
 
 def network(cell: FineTune, classes: int, encoder: Online | None) -> Tuned:
     """Return the encoder, or its first values from scratch, under a new linear classifier.
@@ -220,9 +164,7 @@ def network(cell: FineTune, classes: int, encoder: Online | None) -> Tuned:
         classes: of the data set.
         encoder: what was trained; None: from scratch.
     """
-    backbone = Online(cell.trained.model_copy(update={"bn_groups": 1})).backbone
-    if encoder is not None:
-        backbone.load_state_dict(encoder.backbone.state_dict())
+    backbone = copied_backbone(cell.trained, encoder)
     linear = nn.Linear(backbone.feature_dim, classes, device="meta")
     initialise(linear, stream(cell.seed, Purpose.INIT, 1))
     return Tuned(backbone, linear, cell.tune_layers)
@@ -243,23 +185,3 @@ def optimiser(cell: FineTune, online: Tuned) -> Optimizer:
         share = (cell.tune_backbone_lr or cell.tune_lr) / cell.tune_lr
         made.add_param_group({"params": learning, "lr": cell.tune_lr * share, "lr_share": share})
     return made
-
-
-def shown_as(cell: FineTune, source: Source) -> Source:
-    """Return the source with the views of the tuning, one per image.
-
-    Raises:
-        DataFailure: there are no such views.
-    """
-    try:
-        views = make_views(cell.tune_views, size=cell.image_size, strength=1.0, local_size=None)
-    except ValueError as error:
-        raise DataFailure(str(error)) from error
-    shown = copy(source)
-    shown.views = views.first()
-    return shown
-
-
-def rows_of(labels: Tensor) -> Rows:
-    """Return the labels of training images as numbers of numpy."""
-    return np.asarray(labels.cpu().numpy(), dtype=np.int64)

@@ -32,8 +32,12 @@ Watch = Callable[[nn.Module], dict[str, float]]
 """From the network that learns to what is watched of it, kNN accuracy in percent among it."""
 
 
-class Training:
-    """A cell in the middle of its training: all that its next step depends on."""
+class Training(Trainable):
+    """A cell of `pretrain` in the middle of its training."""
+
+    cell: Pretrain
+    online: Online
+    probes: Probes
 
     def __init__(self, cell: Pretrain, source: Source, device: str, ranks: Ranks = ALONE) -> None:
         """Initialise from the cell's seed; of several ranks each takes its share of a batch.
@@ -68,7 +72,6 @@ class Training:
                 generator=draw,
                 device=device,
             )
-        self.plateau: Plateau | None = None
         if cell.plateau_patience is not None:
             self.plateau = Plateau(patience=cell.plateau_patience, drops=cell.plateau_drops or 1)
 
@@ -87,9 +90,7 @@ class Training:
         seen_whole = self.online.witness.parameters()  # it sees what was gathered
         self.ranks.sum_gradients(self.online.parameters(), whole=seen_whole)
         self.probes.add_gradients()
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.rate(step) * group.get("lr_share", 1.0)
-        self.optimiser.step()
+        self.move(step)
         momentum = self.momentum(step)
         if momentum is not None:
             self.method.target.after_step(self.online.embedding, momentum)
@@ -131,21 +132,7 @@ class Training:
 
     def parts(self) -> dict[str, Any]:
         """Return everything with a state, by name."""
-        parts = {"online": self.online, "optimiser": self.optimiser, "probes": self.probes}
-        return parts | self.method.modules | ({"head": self.head} if self.head else {})
-
-    def state(self) -> dict[str, Any]:
-        """Return what the next step depends on, and the images' fingerprint."""
-        state: dict[str, Any] = {"images": self.fingerprint}
-        state |= {name: part.state_dict() for name, part in self.parts().items()}
-        return state | ({"plateau": self.plateau.state()} if self.plateau else {})
-
-    def load(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` returned."""
-        for name, part in self.parts().items():
-            part.load_state_dict(state[name])
-        if self.plateau is not None:
-            self.plateau.load(state["plateau"])
+        return super().parts() | self.method.modules | ({"head": self.head} if self.head else {})
 
 
 def train(

@@ -19,9 +19,9 @@ from bench.cells.supervised import Supervised
 from bench.cells.view_recipes import Warp
 from bench.data.images import Images, Split, sent
 from bench.data.load import load_images, with_files_held_out, with_held_out
-from bench.data.streaming import CropStream, ImageFiles, centre_crops, load_files
+from bench.data.streaming import ImageFiles, centre_crops, load_files, random_crops
 from bench.data.streams import Purpose, stream
-from bench.data.views import ViewParameters, Views, crop_box, make_views, resized, scaled_lab
+from bench.data.views import Views, crop_box, make_views, resized, scaled_lab
 from bench.data.views.views import warped
 from bench.environment import cores
 from bench.errors import DataFailure
@@ -128,41 +128,21 @@ class InMemory:
         self.parts = {"train": train, "test": test}
         self.labels: dict[Part, Tensor] = {"train": train.labels, "test": test.labels}
         self.views = views_of(cell)
-        self.size, self.normalise = cell.image_size, normaliser(cell, self.meta, device)
+        self.size = cell.image_size
+        self.normalise = normalised(cell.colour, images.mean, images.std, device)
         self.resized_to = cell.resized_to
 
     def pairs(
         self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0, share: slice = EVERY
     ) -> Iterator[tuple[Tensor, ...]]:
         """See `Source`."""
-        for step in range(start, len(order)):
-            rows = sent(torch.from_numpy(order[step][share]), self.parts[part].pixels.device)
-            parameters = self.drawn(part, draw(step), len(order[step])).rows(share)
-            yield self.shown(part, rows, parameters)
-
-    def drawn(self, part: Part, rng: np.random.Generator, batch: int) -> ViewParameters:
-        """Draw the parameters of the views of a batch.
-
-        Args:
-            part: the images that are shown.
-            rng: the generator of the views' numbers.
-            batch: images.
-        """
-        side = self.resized_to
-        height, width = (side, side) if side else self.parts[part].pixels.shape[-2:]
-        return self.views.draw(rng, batch, height, width)
-
-    def shown(self, part: Part, rows_B: Tensor, parameters: ViewParameters) -> tuple[Tensor, ...]:
-        """Return the views that the parameters make of the images in these rows, as `pairs` does.
-
-        Args:
-            part: of the images.
-            rows_B: int64, on the device.
-            parameters: for views of B images.
-        """
         pixels, side = self.parts[part].pixels, self.resized_to
-        images = resized(pixels[rows_B], side) if side else pixels[rows_B]
-        return tuple(map(self.normalise, self.views.apply(images, parameters)))
+        height, width = (side, side) if side else pixels.shape[-2:]
+        for step in range(start, len(order)):
+            drawn = self.views.draw(draw(step), len(order[step]), height, width)
+            images = pixels[sent(torch.from_numpy(order[step][share]), pixels.device)]
+            images = resized(images, side) if side else images
+            yield tuple(map(self.normalise, self.views.apply(images, drawn.rows(share))))
 
     def plain(self, part: Part) -> Iterator[Tensor]:
         """See `Source`; images of another size than the views' are resized."""
@@ -205,21 +185,23 @@ class OnDisk:
             "test": files.test.labels.to(device),
         }
         self.views = views_of(cell)
-        self.size, self.normalise = cell.image_size, normaliser(cell, self.meta, device)
+        self.size = cell.image_size
+        self.normalise = normalised(cell.colour, files.mean, files.std, device)
         self.device, self.workers = device, cores()
 
     def pairs(
         self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0, share: slice = EVERY
     ) -> Iterator[tuple[Tensor, ...]]:
         """See `Source`; only the share is decoded."""
-        views, labels = self.views, self.labels[part].cpu()
-        stream_of = CropStream(self.paths[part], labels, views.sizes, self.workers)
+        views = self.views
 
         def crops(step: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
             return views.crop_numbers(draw(step), len(order[step]))[:, share]
 
         shown = [rows[share] for rows in order]
-        cropped = stream_of.batches(shown, crops, crop_box, start=start)
+        cropped = random_crops(
+            self.paths[part], views.sizes, shown, crops, crop_box, workers=self.workers, start=start
+        )
         for step, crops_of in enumerate(cropped, start):
             drawn = views.draw(draw(step), len(order[step]), self.size, self.size)
             parameters = drawn.rows(share)
@@ -276,17 +258,6 @@ def open_source(cell: WithImages, root: Path, device: str) -> Source:
     if cell.held_out is not None:
         images = with_held_out(images, cell.held_out)
     return InMemory(cell, images, device)
-
-
-def normaliser(cell: WithImages, meta: Meta, device: str) -> Callable[[Tensor], Tensor]:
-    """Return the function that takes pixels in [0, 1] to what an encoder of the cell sees.
-
-    Args:
-        cell: sets the colour space.
-        meta: mean and deviation of the data set.
-        device: where the pixels are.
-    """
-    return normalised(cell.colour, meta.mean, meta.std, device)
 
 
 def chosen_split(cell: WithImages, images: Images) -> Split:

@@ -1,12 +1,14 @@
 """The loop that trains a stack of cells together: history, divergence, checkpoints, resume."""
 
 import time
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from bench.data.streams import Purpose, stream
 from bench.environment import seconds_between_checkpoints
 from bench.errors import Diverged
 from bench.results.folder import CellFolder
@@ -14,6 +16,25 @@ from bench.signals import listening
 from bench.train.checkpoints import Checkpoint, divergence, load_checkpoint, save_checkpoint
 
 CellState = dict[str, Tensor]
+
+
+def stacked(arrays: Iterable[np.ndarray[Any, Any]], device: str) -> Tensor:
+    """Return the arrays of the cells, one each, as one tensor on a device."""
+    return torch.from_numpy(np.stack(list(arrays))).to(device)
+
+
+def shuffled(
+    seeds: Iterable[int], count: int, epoch: int, batch: slice
+) -> Iterator[np.ndarray[Any, Any]]:
+    """Yield the rows of a batch for each cell, in a new random order each epoch.
+
+    Args:
+        seeds: of the cells.
+        count: rows of an epoch.
+        epoch: which one.
+        batch: places in the epoch's order.
+    """
+    return (stream(seed, Purpose.ORDER, epoch).permutation(count)[batch] for seed in seeds)
 
 
 class StackState:

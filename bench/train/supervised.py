@@ -4,9 +4,8 @@ Shapes: N images of a batch, C classes.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +15,6 @@ from bench.data.labelled import with_noise
 from bench.data.streams import Purpose, stream
 from bench.errors import DataFailure
 from bench.evaluate.features import accuracy, extract
-from bench.evaluate.plateau import Plateau
 from bench.losses.classification import (
     cross_entropy,
     decoupled,
@@ -28,15 +26,16 @@ from bench.networks.encoder import initialise, make_encoder
 from bench.train.batches import Batches
 from bench.train.optimisers import optimiser_of, rate_of
 from bench.train.sources import Source
-from bench.train.trainable import FiniteLosses
+from bench.train.trainable import EpochMeans, FiniteLosses, Trainable
 
 PER_IMAGE = ("train_loss", "train_top1", "q_b")
 
 
-class SupervisedTraining:
-    """All that the next step of a cell depends on; what `bench.train.loop.train` drives."""
+class SupervisedTraining(Trainable):
+    """A classifier in the middle of its training."""
 
-    plateau: Plateau | None = None  # of the learning rate: there is none
+    cell: Supervised
+    probes: EpochMeans
 
     def __init__(self, cell: Supervised, source: Source, device: str) -> None:
         """Initialise from the cell's seed; the labels that are wrong come from it alone.
@@ -67,12 +66,7 @@ class SupervisedTraining:
         logits_NC = self.online(batch.views[0])
         loss_N = self.objective(logits_NC, batch.labels)
         loss = loss_N.mean()
-        self.losses.add(step, loss)
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.rate(step)
-        self.optimiser.step()
+        self.descend(step, loss)
         with torch.no_grad():
             right_N = 100.0 * (logits_NC.argmax(dim=1) == batch.labels)
             q_N = q_b(*one_against_rest(logits_NC, batch.labels), tau=self.cell.tau)
@@ -86,48 +80,6 @@ class SupervisedTraining:
         """Return the accuracy on the whole test part, in percent."""
         labels = self.source.labels["test"]
         return accuracy(extract(self.online, self.source.plain("test")), labels[labels >= 0]).top1
-
-    def state(self) -> dict[str, Any]:
-        """Return what the next step depends on, and the images' fingerprint."""
-        return {"images": self.fingerprint} | {
-            name: part.state_dict() for name, part in self._parts().items()
-        }
-
-    def load(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` returned."""
-        for name, part in self._parts().items():
-            part.load_state_dict(state[name])
-
-    def _parts(self) -> dict[str, Any]:
-        return {"online": self.online, "optimiser": self.optimiser, "probes": self.probes}
-
-
-class EpochMeans(nn.Module):
-    """Sums over an epoch; they are a buffer, and so go on after a stop."""
-
-    sums: Tensor
-
-    def __init__(
-        self, names: Sequence[str], more: Callable[[], dict[str, float]] = lambda: {}
-    ) -> None:
-        """Take what is summed up of each image, and what more is reported, asked once an epoch."""
-        super().__init__()
-        self.names, self._more = names, more
-        self.register_buffer("sums", torch.zeros(1 + len(names), dtype=torch.float64))
-
-    def add(self, values: Tensor) -> None:
-        """Take note of a batch: what is summed up of its images, shape (names, N)."""
-        self.sums[0] += values.shape[1]
-        self.sums[1:] += values.double().sum(dim=1)
-
-    def line(self) -> dict[str, float]:
-        """Return the epoch's means over images, and what more is reported now."""
-        means = (self.sums[1:] / self.sums[0]).tolist()
-        return dict(zip(self.names, means, strict=True)) | self._more()
-
-    def reset(self) -> None:
-        """Begin an epoch."""
-        self.sums.zero_()
 
 
 def classifier(cell: Supervised, classes: int) -> nn.Sequential:

@@ -33,7 +33,7 @@ def finished(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace
         lambda *asked: Evaluator.geometry(*asked) | {"hardness": 0.25},
     )
     monkeypatch.setattr(
-        "bench.experiments.pretrain._train", lambda *_: pytest.fail("it is trained again")
+        "bench.experiments.pretrain.Shared.train", lambda *_: pytest.fail("it is trained again")
     )
     return workspace
 

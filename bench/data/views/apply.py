@@ -91,13 +91,12 @@ def soften(images: Tensor, parameters: ViewParameters) -> Tensor:
 
 def move(images: Tensor, parameters: ViewParameters) -> Tensor:
     """Return the images warped, brightened and made noisy, if the parameters have that."""
-    affine = parameters.affine
-    if affine is None:
+    matrix, brightness, noise = parameters.matrix, parameters.brightness, parameters.noise
+    if matrix is None or brightness is None or noise is None:
         return images
-    images = warp(images, _sent(affine.matrix.flatten(0, 1), images))
-    brightness, noise = affine.brightness.flatten(), affine.noise.flatten(0, 1)
-    images.mul_(_sent(brightness, images)[:, None, None, None])
-    return images.add_(_sent(noise, images)[:, None])
+    images = warp(images, _sent(matrix.flatten(0, 1), images))
+    images.mul_(_sent(brightness.flatten(), images)[:, None, None, None])
+    return images.add_(_sent(noise.flatten(0, 1), images)[:, None])
 
 
 def filtered(images: Tensor, parameters: ViewParameters) -> Tensor:

@@ -70,29 +70,6 @@ def crop_box(numbers: Floats, height: int, width: int) -> tuple[Ints, Ints, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Affine:
-    """A warp, a brightness and noise for V views of B images."""
-
-    matrix: Tensor  # float32 (V, B, 2, 3), for `warp`
-    brightness: Tensor  # float32 (V, B), a factor
-    noise: Tensor  # float32 (V, B, S, S), added to every channel
-
-    def of(self, run: slice) -> "Affine":
-        """Return the numbers of some of the views."""
-        return Affine(
-            matrix=self.matrix[run], brightness=self.brightness[run], noise=self.noise[run]
-        )
-
-    def rows(self, share: slice) -> "Affine":
-        """Return the numbers of some of the images, in every view."""
-        return Affine(
-            matrix=self.matrix[:, share],
-            brightness=self.brightness[:, share],
-            noise=self.noise[:, share],
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ViewParameters:
     """What happens to each of B images in each of V views, all on the CPU.
 
@@ -113,24 +90,25 @@ class ViewParameters:
     sigma: Tensor  # float32 (V, B), pixels
     solarize: Tensor  # bool (V, B)
     never: frozenset[str]  # which of flip, jitter, grayscale, blur, solarize no recipe has
-    affine: Affine | None
+    matrix: Tensor | None  # float32 (V, B, 2, 3), for `warp`, and with it:
+    brightness: Tensor | None  # float32 (V, B), a factor
+    noise: Tensor | None  # float32 (V, B, S, S), added to every channel
     keep: Tensor | None  # int64 (V, B): 0 all of an image, 1 its L, 2 its a and b
 
     def of(self, run: slice) -> "ViewParameters":
         """Return the parameters of some of the views."""
-        return self._cut(run, None if self.affine is None else self.affine.of(run))
+        return self._cut(run)
 
     def rows(self, share: slice) -> "ViewParameters":
         """Return the parameters of some of the images, in every view."""
-        cut = (slice(None), share)
-        return self._cut(cut, None if self.affine is None else self.affine.rows(share))
+        return self._cut((slice(None), share))
 
-    def _cut(self, where: slice | tuple[slice, slice], affine: Affine | None) -> "ViewParameters":
+    def _cut(self, where: slice | tuple[slice, slice]) -> "ViewParameters":
         numbers = {field.name: getattr(self, field.name) for field in fields(self)}
         some: dict[str, Any] = {
             k: v[where] for k, v in numbers.items() if isinstance(v, Tensor | np.ndarray)
         }
-        return replace(self, **some, affine=affine)
+        return replace(self, **some)
 
 
 # The columns of an image's uniform numbers: the same whatever the recipe, so that two view sets
@@ -164,6 +142,7 @@ def draw_parameters(
     ).unbind(-1)
     sigma = np.array([r.blur_sigma for r in recipes])
     affine = draw_affine(recipes, rng, batch, size) if any(r.affine for r in recipes) else None
+    matrix, brightness, noise = affine or (None, None, None)
     return ViewParameters(
         source=source,
         crop_numbers=numbers,
@@ -179,7 +158,9 @@ def draw_parameters(
         sigma=_single(_between(sigma[:, :1], sigma[:, 1:], uniform[..., 5])),
         solarize=solarize,
         never=frozenset(name for name, p in zip(_CHANCES, chances.T, strict=True) if not p.any()),
-        affine=affine,
+        matrix=matrix,
+        brightness=brightness,
+        noise=noise,
         keep=draw_filters(recipes, rng, batch) if any(r.lab_filter for r in recipes) else None,
     )
 
@@ -227,8 +208,8 @@ def draw_filters(recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: i
 
 def draw_affine(
     recipes: tuple[Recipe, ...], rng: np.random.Generator, batch: int, size: int
-) -> Affine:
-    """Return warps, brightness and noise, each range times the recipe's `affine`.
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return matrices of warps, brightness and noise, each range times the recipe's `affine`.
 
     Rotation +-20 degrees, scale 0.7 to 1.2, aspect ratio 1/1.18 to 1.18 (log-uniform), shear +-0.2,
     translation +-0.15 of the size, brightness 0.7 to 1.3, noise of sigma 0 to 0.1.
@@ -251,9 +232,7 @@ def draw_affine(
         shear=0.2 * shear,
         shift=0.15 * np.stack([right, down], -1),
     )
-    return Affine(
-        matrix=_single(matrix), brightness=_single(1 + 0.3 * light), noise=torch.from_numpy(noise)
-    )
+    return _single(matrix), _single(1 + 0.3 * light), torch.from_numpy(noise)
 
 
 def affine_matrix(

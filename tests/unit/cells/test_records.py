@@ -76,7 +76,8 @@ def test_precision_and_batch_tell_kinds_apart() -> None:
 
 @pytest.mark.parametrize("experiment", CELLS)
 def test_a_probe_cuts_a_kind_or_is_its_own(experiment: str) -> None:
-    assert (experiment in CUT) == (probe_of(experiment) is None)
+    as_a_whole = ("network-size",)
+    assert (experiment in (*CUT, *as_a_whole)) == (probe_of(experiment) is None)
 
 
 @pytest.mark.parametrize("experiment", CUT)

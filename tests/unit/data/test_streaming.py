@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 
 from bench.data.decode import read_image
-from bench.data.streaming import CropStream, centre_crops, load_files
+from bench.data.streaming import centre_crops, load_files, random_crops
 from bench.errors import DataTorn
 from tests.fakes.paths import ROOT
 
@@ -41,13 +41,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return paths
 
 
-def crop_stream(files: list[Path], workers: int) -> CropStream:
-    return CropStream(files, torch.zeros(len(files), dtype=torch.int64), SIDES, workers)
-
-
 def test_crops_are_torchvisions(files: list[Path]) -> None:
     functional = pytest.importorskip("torchvision.transforms.functional")
-    batches = list(crop_stream(files, 0).batches(ORDER, crops, box))
+    batches = list(random_crops(files, SIDES, ORDER, crops, box, workers=0))
     assert len(batches) == 4
     for step, batch in enumerate(batches):
         assert [crop.shape for crop in batch] == [(3, 3, side, side) for side in SIDES]
@@ -64,9 +60,9 @@ def test_crops_are_torchvisions(files: list[Path]) -> None:
 @pytest.mark.slow
 def test_workers_and_resuming_change_no_byte(files: list[Path]) -> None:
     """Four steps by two workers, and the last two of them by a stream that begins there."""
-    here = list(crop_stream(files, 0).batches(ORDER, crops, box))
-    apart = list(crop_stream(files, 2).batches(ORDER, crops, box))
-    resumed = list(crop_stream(files, 1).batches(ORDER, crops, box, start=2))
+    here = list(random_crops(files, SIDES, ORDER, crops, box, workers=0))
+    apart = list(random_crops(files, SIDES, ORDER, crops, box, workers=2))
+    resumed = list(random_crops(files, SIDES, ORDER, crops, box, workers=1, start=2))
     assert all(all(map(torch.equal, a, b)) for a, b in zip(here, apart, strict=True))
     assert all(all(map(torch.equal, a, b)) for a, b in zip(here[2:], resumed, strict=True))
 
@@ -81,7 +77,7 @@ def test_an_image_is_decoded_once_for_all_its_views(
         return read_image(Path(name), side)
 
     monkeypatch.setattr("bench.data.streaming.read_image", counted)
-    list(crop_stream(files, 0).batches(ORDER, crops, box))
+    list(random_crops(files, SIDES, ORDER, crops, box, workers=0))
     assert read == [files[row] for row in ORDER.ravel()]
 
 
@@ -92,7 +88,7 @@ def numpy_state() -> bytes:
 @pytest.mark.parametrize("workers", [0, 2])
 def test_global_random_state_is_left_alone(files: list[Path], workers: int) -> None:
     before, legacy = torch.get_rng_state(), numpy_state()
-    list(crop_stream(files, workers).batches(ORDER[:1], crops, box))
+    list(random_crops(files, SIDES, ORDER[:1], crops, box, workers=workers))
     assert torch.equal(torch.get_rng_state(), before)
     assert numpy_state() == legacy
 
@@ -101,7 +97,9 @@ def test_global_random_state_is_left_alone(files: list[Path], workers: int) -> N
 def test_a_torn_image_is_one_line(files: list[Path], tmp_path: Path, workers: int) -> None:
     torn = tmp_path / "torn.JPEG"
     torn.write_bytes(files[0].read_bytes()[:100])
-    batches = crop_stream([*files, torn], workers).batches(np.array([[0], [5]]), one_crop, box)
+    batches = random_crops(
+        [*files, torn], SIDES, np.array([[0], [5]]), one_crop, box, workers=workers
+    )
     next(batches)
     with pytest.raises(DataTorn, match=f"^{re.escape(str(torn))}: not a readable image$"):
         next(batches)
@@ -129,11 +127,6 @@ def test_a_pipe_among_streamed_images_is_not_waited_for(tmp_path: Path) -> None:
 
 def one_crop(step: int) -> npt.NDArray[np.float64]:
     return np.full((2, 1, 4), 0.5)
-
-
-def test_labels_belong_to_the_files(files: list[Path]) -> None:
-    with pytest.raises(ValueError, match=r"^found 5 files and 4 labels$"):
-        CropStream(files, torch.zeros(4), [16], 0)
 
 
 @pytest.mark.parametrize("workers", [0, 2])

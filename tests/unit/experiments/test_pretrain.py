@@ -88,7 +88,9 @@ def test_a_new_protocol_uses_the_trained_encoder_again(
 ) -> None:
     cell = small_cell(**FULL)
     first = metrics(tmp_path, cell)
-    monkeypatch.setattr("bench.experiments.pretrain._train", lambda *_: pytest.fail("trained"))
+    monkeypatch.setattr(
+        "bench.experiments.pretrain.Shared.train", lambda *_: pytest.fail("trained")
+    )
     evaluated: list[str] = []
     from bench.experiments.evaluations import Evaluator
 
@@ -260,7 +262,9 @@ def test_an_evaluation_that_fails_harms_its_cell_alone(
 def test_what_cannot_be_evaluated_is_told_before_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.experiments.pretrain._train", lambda *_: pytest.fail("trained"))
+    monkeypatch.setattr(
+        "bench.experiments.pretrain.Shared.train", lambda *_: pytest.fail("trained")
+    )
     found = outcomes(tmp_path, small_cell(knn_k=97), small_cell(few_shot=80))
     assert [str(outcome) for outcome in found] == [
         "knn_k 97: there are 96 labelled training images",

@@ -54,7 +54,9 @@ def test_points_are_of_the_encoder_that_pretrain_trains(
     plain = run(tmp_path, TRAINED)
     home = TrainedFolder.of(TRAINED, Store(tmp_path).folders([TRAINED], tmp_path))
     before = {p: p.read_bytes() for p in home.path.rglob("*") if p.is_file()}
-    monkeypatch.setattr("bench.experiments.pretrain._train", lambda *_: pytest.fail("trained"))
+    monkeypatch.setattr(
+        "bench.experiments.pretrain.Shared.train", lambda *_: pytest.fail("trained")
+    )
     mapped = run(tmp_path, map_of())
     assert isinstance(plain, Result)
     assert isinstance(mapped, Result)
@@ -89,7 +91,9 @@ def test_it_trains_what_is_not_there_and_pretrain_takes_it(
 ) -> None:
     alone = run(tmp_path / "alone", TRAINED)
     mapped = run(tmp_path / "both", map_of())
-    monkeypatch.setattr("bench.experiments.pretrain._train", lambda *_: pytest.fail("trained"))
+    monkeypatch.setattr(
+        "bench.experiments.pretrain.Shared.train", lambda *_: pytest.fail("trained")
+    )
     after = run(tmp_path / "both", TRAINED)
     assert isinstance(mapped, Result)
     assert isinstance(alone, Result)

@@ -9,11 +9,12 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
+from bench.cells.axes import BN
 from bench.networks.batchnorm import GroupBatchNorm1d
-from bench.networks.heads import Head, HeadNorm, make_head
+from bench.networks.heads import Head, make_head
 
 
-def head(layers: int, bn: HeadNorm = "none", bn_groups: int = 1, seed: int = 0) -> Head:
+def head(layers: int, bn: BN = "none", bn_groups: int = 1, seed: int = 0) -> Head:
     return make_head(
         6, layers=layers, hidden_dim=5, out_dim=4, bn=bn, bn_groups=bn_groups,
         generator=np.random.default_rng(seed),
@@ -37,7 +38,7 @@ def spelled(module: Head) -> str:
         (3, "none", "LRLRL"), (3, "hidden", "lBRlBRL"), (3, "all", "lBRlBRlB"),
     ],
 )  # fmt: skip
-def test_layers(layers: int, bn: HeadNorm, expected: str) -> None:
+def test_layers(layers: int, bn: BN, expected: str) -> None:
     made = head(layers, bn)
     assert spelled(made) == expected
     widths = [m.weight.shape for m in made if isinstance(m, nn.Linear)]

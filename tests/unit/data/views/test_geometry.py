@@ -101,12 +101,14 @@ def test_affine_views_are_warped_brightened_and_noisy() -> None:
     pixels = random_pixels(5, 3, 16, 16)
     views = make_views("affine", size=16)
     parameters = views.draw(np.random.default_rng(0), 5, 16, 16)
-    affine = parameters.affine
-    assert affine is not None
+    matrix, brightness, noise = parameters.matrix, parameters.brightness, parameters.noise
+    assert matrix is not None
+    assert brightness is not None
+    assert noise is not None
     for view, images in enumerate(views.apply(pixels, parameters)):
-        warped = warp(pixels / 255, affine.matrix[view])
-        expected = warped * affine.brightness[view, :, None, None, None]
-        expected = (expected + affine.noise[view, :, None]).clamp(0, 1)
+        warped = warp(pixels / 255, matrix[view])
+        expected = warped * brightness[view, :, None, None, None]
+        expected = (expected + noise[view, :, None]).clamp(0, 1)
         assert_close(images, expected, rtol=0, atol=1e-6)
 
 
