@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -13,10 +14,10 @@ from bench.cli.options import AsJson, Scale, SuiteNames, answer, check_folder, u
 from bench.cli.selection import Selection, select
 from bench.errors import BenchError, NothingMeasured, choices
 from bench.record import Json
-from bench.results.exchange.merge import Archive, Folder, Source
-from bench.results.exchange.merge import merge as merge_sources
-from bench.results.exchange.write_tar import SUFFIXES, export_archive
+from bench.results.archives import SUFFIXES, export_archive, unpacked
 from bench.results.export_tables import export_cells
+from bench.results.merge import Source
+from bench.results.merge import merge as merge_sources
 from bench.results.store import State, Store
 from bench.results.trackers import TRACKERS, export_histories
 from bench.suites.suite import Suite
@@ -75,7 +76,9 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Add the cells of archives to the results; exit status 1 if any conflicts with one here."""
-    _merge([Archive(path) for path in file], context.obj.results, as_json)
+    with ExitStack() as stack:
+        folders = [stack.enter_context(unpacked(path)) for path in file]
+        _merge([Source(path, encoders=True) for path in folders], context.obj.results, as_json)
 
 
 def merge(
@@ -85,7 +88,7 @@ def merge(
     as_json: AsJson = False,
 ) -> None:
     """Add the finished cells of results folders; exit status 1 if any conflicts with one here."""
-    _merge([Folder(path, encoders) for path in folder], context.obj.results, as_json)
+    _merge([Source(path, encoders) for path in folder], context.obj.results, as_json)
 
 
 def _merge(sources: Sequence[Source], results: Path, as_json: bool) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,12 +35,38 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+_ID = re.compile(r"[0-9a-f]{16}", re.ASCII)
+
+
+def is_id(text: str) -> bool:
+    """Whether the text is 16 hex digits."""
+    return _ID.fullmatch(text) is not None
+
+
+def finished(root: Path, kind: str) -> Iterator[CellFolder]:
+    """Yield the folders of the finished cells of an experiment, or of trained encoders."""
+    folder = root / kind
+    for name in sorted(filter(is_id, os.listdir(folder))) if folder.is_dir() else ():
+        if CellFolder(folder / name).is_done:
+            yield CellFolder(folder / name)
+
+
 class CellFolder:
     """One cell on disk."""
 
     def __init__(self, path: Path) -> None:
         """Name the folder; nothing is read or written yet."""
         self.path = path
+
+    @property
+    def name(self) -> str:
+        """The cell's id, or that of a training."""
+        return self.path.name
+
+    @property
+    def kind(self) -> str:
+        """The cell's experiment, or `trained`."""
+        return self.path.parent.name
 
     @property
     def cell_file(self) -> Path:

@@ -1,20 +1,144 @@
-"""Every file of a results folder looked at: what of it is sound, what is damaged."""
+"""Every file of finished cells, or of a whole results folder, looked at: what of it is damaged."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from bench.cells import CELLS
-from bench.errors import Damaged, StoreError
+from bench.cells.cell import Cell, identity
+from bench.cells.pretrain import Pretrain
+from bench.errors import BenchError, Damaged, StoreError
 from bench.files.sealed import check_sealed
-from bench.record import Record
 from bench.results.attempts import attempt_files, read_attempt
-from bench.results.digests import ENCODER, TRAINED
-from bench.results.exchange.entry import KINDS, finished, is_id
-from bench.results.exchange.validate import OtherCode, check
-from bench.results.folder import CellFolder
-from bench.results.records import LaunchRecord, SubmissionRecord, read_record
+from bench.results.digests import (
+    DIGESTS,
+    ENCODER,
+    EVALUATIONS,
+    MOST_BYTES,
+    TRAINED,
+    check_files,
+)
+from bench.results.folder import CellFolder, finished, is_id
+from bench.results.records import (
+    EvaluationRecord,
+    LaunchRecord,
+    SubmissionRecord,
+    first_line,
+    read_record,
+)
 from bench.results.tables import read_manifest, read_table, table_files
+from bench.text import foreign_text
+
+CheckEncoder = Callable[[Path], None]  # raises ValueError, with why it is none
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A finished cell, or a trained encoder, whose every file was found sound."""
+
+    folder: CellFolder
+    cell: Cell | None  # None: a trained encoder
+    metrics: dict[str, float]
+    verified: bool  # whether its files have digests, which then are right
+
+
+class OtherCode(StoreError):
+    """A cell of another version of its experiment, or of settings that this code has not."""
+
+
+def files_of(folder: CellFolder) -> list[str]:
+    """Return the names of the files that travel with a finished cell or trained encoder."""
+    evaluations = (folder.path / EVALUATIONS).glob("*.json")
+    names = [
+        *MOST_BYTES,
+        DIGESTS,
+        *(f"{EVALUATIONS}/{p.name}" for p in evaluations if is_id(p.stem)),
+    ]
+    return sorted(name for name in names if (folder.path / name).is_file())
+
+
+def check(folder: CellFolder, check_encoder: CheckEncoder | None = None) -> Checked:
+    """Check every file of a finished cell or trained encoder.
+
+    Args:
+        folder: where it is.
+        check_encoder: looks at a file of weights; None leaves them unread.
+
+    Raises:
+        StoreError: in one line, which file is wrong and how.
+    """
+    verified = check_files(folder.path)
+    cell = None if folder.kind == TRAINED else check_cell(folder)
+    metrics, provenance = folder.result()
+    if cell is not None and not provenance:
+        raise Damaged(f"{folder.provenance_file}: is missing or empty")
+    _check_names(folder.summary_file, metrics, (cell or Pretrain).metrics, folder.kind)
+    folder.history(finished=True)
+    folder.arrays()
+    if cell is None:
+        _check_encoder(folder.path / ENCODER, check_encoder, verified)
+        for name in files_of(folder):
+            if name.startswith(EVALUATIONS):
+                _check_evaluation(folder, folder.path / name)
+    return Checked(folder, cell, metrics, verified)
+
+
+def check_cell(folder: CellFolder) -> Cell:
+    """Return the cell of a folder.
+
+    Raises:
+        OtherCode: this code has no such version or setting.
+        StoreError: it is no cell, or another one.
+    """
+    fields, path = folder.fields(), folder.cell_file
+    if fields is None:
+        raise Damaged(f"{path}: is missing")
+    if fields.get("experiment") != folder.kind:
+        raise Damaged(f"{path}: is a cell of experiment {foreign_text(fields.get('experiment'))}")
+    kind = CELLS[folder.kind]
+    version = kind.model_fields["version"].default
+    if fields.get("version") != version:
+        actual = foreign_text(fields.get("version"))
+        raise OtherCode(f"{path}: is of version {actual}; here {folder.kind} has version {version}")
+    try:
+        cell = kind.model_validate(fields)
+    except BenchError:
+        raise
+    except ValidationError as fault:
+        raise OtherCode(f"{path}: {foreign_text(first_line(fault))}") from None
+    if cell.id != folder.name:
+        raise Damaged(f"{path}: is the cell {cell.id}, not that of its folder")
+    return cell
+
+
+def _check_names(path: Path, names: Iterable[str], known: Iterable[str], kind: str) -> None:
+    for name in names:
+        if name not in known:
+            raise Damaged(f"{path}: {kind} has no metric {foreign_text(name)}")
+
+
+def _check_evaluation(folder: CellFolder, path: Path) -> None:
+    record = read_record(path, EvaluationRecord, "an evaluation")
+    assert record is not None
+    fields = {"training": folder.name, "evaluation": record["evaluation"]} | record["protocol"]
+    if identity(fields) != path.stem:
+        raise Damaged(f"{path}: is the evaluation {identity(fields)}, not that of its name")
+    _check_names(path, record["metrics"], Pretrain.metrics, folder.kind)
+
+
+def _check_encoder(path: Path, check_encoder: CheckEncoder | None, verified: bool) -> None:
+    if not path.exists():
+        raise Damaged(f"{path}: is missing")
+    if not verified:
+        check_sealed(path)
+    if check_encoder is not None:
+        try:
+            check_encoder(path)
+        except ValueError as fault:
+            raise Damaged(f"{path}: holds no weights ({foreign_text(str(fault))})") from fault
 
 
 @dataclass
@@ -38,20 +162,17 @@ def inspect(root: Path) -> Inspected:
         root: the results.
     """
     inspected = Inspected()
-    for kind in (*CELLS, TRAINED):
-        for entry in finished(root, kind):
-            try:
-                checked = check(entry)
-                if not checked.verified and kind == TRAINED:
-                    check_sealed(entry.path / ENCODER)
-            except OtherCode as fault:
-                inspected.other.append(str(fault))
-            except StoreError as fault:
-                inspected.faults.append(str(fault))
-            else:
-                inspected.cells += kind != TRAINED
-                inspected.encoders += kind == TRAINED
-                inspected.unverified += not checked.verified
+    for folder in (folder for kind in (*CELLS, TRAINED) for folder in finished(root, kind)):
+        try:
+            checked = check(folder)
+        except OtherCode as fault:
+            inspected.other.append(str(fault))
+        except StoreError as fault:
+            inspected.faults.append(str(fault))
+        else:
+            inspected.cells += checked.cell is not None
+            inspected.encoders += checked.cell is None
+            inspected.unverified += not checked.verified
     inspected.faults += _faults_of_others(root)
     _inspect_tables(root, inspected)
     return inspected
@@ -79,24 +200,17 @@ def _inspect_tables(root: Path, inspected: Inspected) -> None:
 
 def _faults_of_others(root: Path) -> Iterator[str]:
     """Yield what is wrong with attempts, checkpoints, launches and submissions."""
-    for folder in (p for kind in KINDS for p in sorted((root / kind).glob("*")) if is_id(p.name)):
-        for path in attempt_files(folder / "attempts"):
-            try:
-                read_attempt(path)
-            except StoreError as fault:
-                yield str(fault)
-        try:
-            check_sealed(CellFolder(folder).checkpoint_file)
-        except Damaged as fault:
-            yield str(fault)
     launches = root / "launches"
-    given = sorted((launches / "slurm").glob("*/submission.json"))
-    records: list[tuple[Path, type[Record], str]] = [
-        *((path, LaunchRecord, "a launch") for path in sorted(launches.glob("*.json"))),
-        *((path, SubmissionRecord, "a submission") for path in given),
-    ]
-    for path, kind, what in records:
+    looks: list[Callable[[], object]] = []
+    for folder in (p for kind in (*CELLS, TRAINED) for p in sorted((root / kind).glob("*"))):
+        looks += [partial(read_attempt, path) for path in attempt_files(folder / "attempts")]
+        looks.append(partial(check_sealed, CellFolder(folder).checkpoint_file))
+    for path in sorted(launches.glob("*.json")):
+        looks.append(partial(read_record, path, LaunchRecord, "a launch"))
+    for path in sorted((launches / "slurm").glob("*/submission.json")):
+        looks.append(partial(read_record, path, SubmissionRecord, "a submission"))
+    for look in looks:
         try:
-            read_record(path, kind, what)
+            look()
         except StoreError as fault:
             yield str(fault)

@@ -15,9 +15,8 @@ from bench.errors import Damaged, StoreError
 from bench.files.messages import warn
 from bench.results.damage import AS_MISSING, UNTIL, read_sound
 from bench.results.digests import SmallFiles
-from bench.results.exchange.entry import is_id
 from bench.results.exported import Exported
-from bench.results.folder import CellFolder
+from bench.results.folder import CellFolder, is_id
 from bench.results.provenance import flatten
 from bench.results.store import Store
 from bench.text import counted

@@ -91,7 +91,7 @@ def read_record(path: Path, kind: type[Record], what: str) -> dict[str, Any] | N
         record = unsealed(content)
         kind.model_validate(record)
     except ValueError as fault:  # of pydantic too
-        raise Damaged(f"{path}: is not a record of {what} ({_first_line(fault)})") from fault
+        raise Damaged(f"{path}: is not a record of {what} ({first_line(fault)})") from fault
     return dict(record)
 
 
@@ -133,7 +133,8 @@ def unsealed(content: bytes) -> Any:
     return plain
 
 
-def _first_line(fault: ValueError) -> str:
+def first_line(fault: ValueError) -> str:
+    """Return one line on what is wrong; of several complaints of pydantic, the first."""
     if not isinstance(fault, ValidationError):
         return str(fault).partition("\n")[0]
     first = fault.errors(include_url=False, include_context=False, include_input=False)[0]

@@ -13,10 +13,11 @@ from bench.cells.cell import Cell
 from bench.cells.pretrain import Pretrain
 from bench.cells.toys import GradientNorm
 from bench.files.atomic import write_whole
+from bench.results.archives import unpacked
 from bench.results.attempts import begin_attempt
-from bench.results.exchange.merge import Archive, Merged, merge
-from bench.results.exchange.validate import CheckEncoder
 from bench.results.folder import CellFolder
+from bench.results.inspect import CheckEncoder
+from bench.results.merge import Merged, Source, merge
 from bench.results.owner import Owner
 from bench.results.records import sealed
 from bench.results.store import Store
@@ -117,4 +118,5 @@ def no_encoder(path: Path) -> None:
 
 
 def bring_in(file: Path, store: Store, check: CheckEncoder = no_encoder) -> Merged:
-    return merge([Archive(file)], store, check)
+    with unpacked(file) as folder:
+        return merge([Source(folder, encoders=True)], store, check)

@@ -1,6 +1,5 @@
 """Archives: the same bytes for the same cells, and nothing believed that comes from elsewhere."""
 
-import gzip
 import hashlib
 import json
 import tarfile
@@ -15,16 +14,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.cells.cell import Cell
 from bench.errors import BenchError, StoreError
 from bench.experiments.encoder_folder import check_encoder
 from bench.files.atomic import to_json, whole_file
+from bench.results.archives import export_archive
 from bench.results.digests import write_digests
-from bench.results.exchange import read_tar as unpack
-from bench.results.exchange import write_tar as archive
-from bench.results.exchange.write_tar import export_archive
 from bench.results.store import Store
 from tests.fakes.archives import (
+    all_members_of,
     bring_in,
     fill,
     fill_trained,
@@ -35,7 +32,16 @@ from tests.fakes.archives import (
     write_members,
     write_weights,
 )
-from tests.fakes.bad_archives import REFUSED, Harm, info_of, put
+from tests.fakes.bad_archives import (
+    HOME,
+    NO_PART_OF_A_CELL,
+    REFUSED,
+    Harm,
+    encoder_members,
+    info_of,
+    put,
+    settings_of,
+)
 from tests.fakes.cells import small_cell
 from tests.fakes.toys import make_cells
 
@@ -162,42 +168,55 @@ def test_an_evaluation_is_that_of_its_name(tmp_path: Path) -> None:
         bring_in(tmp_path / "x.tar", Store(tmp_path / "here"), check_encoder)
 
 
-def test_a_bomb_stops_at_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpack, "MOST_BYTES_OF_ARCHIVE", 2**20)
-    folders = [(info_of("pretrain", kind=tarfile.DIRTYPE), b"")]
-    folders += [(info_of(f"pretrain/{n:016x}", kind=tarfile.DIRTYPE), b"") for n in range(2100)]
-    write_members(tmp_path / "x.tar.gz", folders, "w:gz")
-    with pytest.raises(StoreError, match=r"x\.tar\.gz: more than 1048576 bytes in all$"):
-        bring_in(tmp_path / "x.tar.gz", Store(tmp_path / "here"))
+@pytest.mark.parametrize("name", ["x.tar", "x.tar.gz"])
+def test_an_archive_that_ends_early_is_refused(tmp_path: Path, name: str) -> None:
+    """Wherever it ends: after the last member too, where `tarfile` notices nothing."""
+    there, cells = filled_store(tmp_path / "there", 2)
+    file = tmp_path / name
+    export_archive(cells, there, file, encoders=False)
+    whole = file.read_bytes()
+    with tarfile.open(file) as tar:
+        ends = [member.offset for member in tar.getmembers()]
+        ends.append(tar.offset + tarfile.BLOCKSIZE)
+    for end in ends if name == "x.tar" else (10, len(whole) // 2, len(whole) - 8, len(whole) - 1):
+        file.write_bytes(whole[:end])
+        with pytest.raises(StoreError, match=rf"{name}: cannot be unpacked \(") as refused:
+            bring_in(file, Store(tmp_path / "here"))
+        assert "\n" not in str(refused.value)
+    file.write_bytes(whole)
+    assert bring_in(file, Store(tmp_path / "here")).added == 3
+
+
+def test_an_archive_with_a_digest_of_its_own_is_read(tmp_path: Path) -> None:
+    """Earlier versions of this code wrote one, as the last member."""
     file = one_cell_archive(tmp_path)
-    with gzip.open(tmp_path / "tail.tar.gz", "wb") as packed:
-        packed.write(file.read_bytes() + bytes(2**24))
-    with pytest.raises(StoreError, match=r"tail\.tar\.gz: more than 1048576 bytes in all$"):
-        bring_in(tmp_path / "tail.tar.gz", Store(tmp_path / "here"))
-    monkeypatch.setattr(archive, "MOST_BYTES_OF_ARCHIVE", 1024)
-    cells: list[Cell] = [*make_cells(1)]
-    with pytest.raises(StoreError, match="more than 1024 bytes; export fewer"):
-        export_archive(cells, Store(tmp_path / "there"), tmp_path / "y.tar", encoders=False)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest().encode()
+    write_members(file, [*all_members_of(file), (info_of("sha256", len(digest)), digest)])
+    assert bring_in(file, Store(tmp_path / "here")).added == 1
 
 
-def test_a_digest_that_is_not_last_is_refused(tmp_path: Path) -> None:
-    """Else what follows a second one would not be looked at, and nobody would be told."""
-    whole = one_cell_archive(tmp_path).read_bytes()
-    first = info_of("sha256", 64).tobuf(tarfile.USTAR_FORMAT) + bytes(512)
-    body = first + whole[: -archive.AFTER_CONTENT]
-    digest = info_of("sha256", 64).tobuf(tarfile.USTAR_FORMAT)
-    digest += hashlib.sha256(body).hexdigest().encode() + bytes(448) + archive.END
-    (tmp_path / "y.tar").write_bytes(body + digest)
-    with pytest.raises(StoreError, match=r"y\.tar: sha256: is not the last member$"):
-        bring_in(tmp_path / "y.tar", Store(tmp_path / "here"))
+def test_what_is_no_part_of_a_finished_cell_is_ignored(tmp_path: Path) -> None:
+    file = one_cell_archive(tmp_path)
+    members = all_members_of(file)
+    bring_in(file, Store(tmp_path / "plain"))
+    others = [(info_of(name, 1), b"x") for name in NO_PART_OF_A_CELL]
+    write_members(file, [*members, *others, *encoder_members("0" * 16)])
+    assert bring_in(file, Store(tmp_path / "here"), check_encoder).added == 1
+    assert set(picture(tmp_path / "here")) == set(picture(tmp_path / "plain"))
 
 
-def test_what_says_that_it_is_huge_is_not_unpacked(tmp_path: Path) -> None:
-    info = info_of(f"trained/{'0' * 16}/encoder.pt", 2**32 + 1)
-    end = bytes(2 * tarfile.BLOCKSIZE)  # and no byte of content
-    (tmp_path / "x.tar").write_bytes(info.tobuf(tarfile.USTAR_FORMAT) + end)
-    with pytest.raises(StoreError, match=r"has 4294967297 bytes; at most 4294967296 are allowed$"):
-        bring_in(tmp_path / "x.tar", Store(tmp_path / "here"))
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"version": 2}, "is of version 2; here gradient-norm has version 1"),
+        ({"tua": 1}, "tua: Extra inputs are not permitted"),
+    ],
+)
+def test_a_cell_of_other_code_is_left_out(tmp_path: Path, change: dict[str, Any], why: str) -> None:
+    file, here = one_cell_archive(tmp_path), Store(tmp_path / "here")
+    write_members(file, put("cell.json", settings_of(**change))(members_of(file)))
+    merged = bring_in(file, here)
+    assert (merged.added, merged.left_out[0]["why"]) == (0, f"{HOME}/cell.json: {why}")
 
 
 @dataclass(frozen=True)
@@ -224,7 +243,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_a_damaged_archive_is_refused_or_says_the_same(data: st.DataObject, sound: Sound) -> None:
-    """Bytes are changed or cut off; the digest tells what no other check finds."""
+    """Bytes are changed or cut off."""
     name = data.draw(st.sampled_from(sorted(sound.files)))
     content = bytearray(sound.files[name])
     place = data.draw(st.integers(0, len(content) - 1))
@@ -251,7 +270,8 @@ def test_a_text_is_no_archive(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as raised:
         bring_in(path, Store(tmp_path / "results"))
     assert str(raised.value) == (
-        f"{path}: is not an archive; `bench export SUITE --to FILE.tar` makes one"
+        f"{path}: cannot be unpacked (file could not be opened successfully); "
+        "`bench export SUITE --to FILE.tar` makes archives"
     )
 
 

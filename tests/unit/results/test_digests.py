@@ -12,9 +12,9 @@ from bench.errors import Damaged, StoreError
 from bench.files.atomic import to_npz, write_whole
 from bench.files.messages import forget_warnings
 from bench.files.regular import read_regular
+from bench.results.archives import export_archive
 from bench.results.damage import damage_of, discard
 from bench.results.digests import check_files, write_digests
-from bench.results.exchange.write_tar import export_archive
 from bench.results.folder import CellFolder
 from bench.results.inspect import inspect
 from bench.results.reader import Results

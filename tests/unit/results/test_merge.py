@@ -13,11 +13,11 @@ from bench.errors import StoreError
 from bench.experiments.encoder_folder import check_encoder
 from bench.files.atomic import copy_whole, to_json, write_whole
 from bench.results import lease
+from bench.results import merge as module
+from bench.results.archives import export_archive
 from bench.results.attempts import last_attempt
 from bench.results.digests import write_digests
-from bench.results.exchange import merge as module
-from bench.results.exchange.merge import Folder, Merged, merge
-from bench.results.exchange.write_tar import export_archive
+from bench.results.merge import Merged, Source, merge
 from bench.results.owner import Owner
 from bench.results.reader import Results
 from bench.results.store import Store
@@ -38,7 +38,7 @@ from tests.fakes.toys import make_cells
 
 
 def take(there: Store, here: Store, *, encoders: bool = False) -> Merged:
-    return merge([Folder(there.root, encoders)], here, check_encoder)
+    return merge([Source(there.root, encoders)], here, check_encoder)
 
 
 def test_cells_of_other_folders_are_added_once(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_cells_of_other_folders_are_added_once(tmp_path: Path) -> None:
     third, more = filled_store(tmp_path / "third", 5)
     fill(here, cell, 0.5 + len(cell.experiment))  # as it is there
     before = picture(here.folder(cell).path)
-    merged = merge([Folder(there.root), Folder(third.root)], here, no_encoder)
+    merged = merge([Source(there.root), Source(third.root)], here, no_encoder)
     assert (merged.added, merged.same, merged.conflicts, merged.busy) == (5, 5, [], [])
     assert picture(here.folder(cell).path) == before
     assert set(states(here, [*cells, *more])) == {"done"}
@@ -270,17 +270,18 @@ def test_cells_of_other_code_are_left_out_and_damaged_ones_refused(tmp_path: Pat
     unfinished: Cell = make_cells(4)[3]
     there.folder(unfinished).claim(unfinished, dead_owner(), "x")
     newer = to_json(cells[0].model_dump(mode="json") | {"version": 2})
-    write_whole(there.folder(cells[0]).cell_file, newer)
+    folder = there.folder(cells[0])
+    write_whole(folder.cell_file, newer)
+    write_digests(folder.path, folder.summary_file.read_bytes())
     merged = take(there, here)
     assert (merged.added, len(merged.left_out)) == (2, 1)
     assert merged.left_out[0]["why"] == (
-        f"{there.folder(cells[0]).cell_file}: is of version 2; here gradient-norm has version 1"
+        f"gradient-norm/{cells[0].id}/cell.json: is of version 2; here gradient-norm has version 1"
     )
     summary = there.folder(cells[1]).summary_file
-    summary.unlink()
-    summary.symlink_to(there.folder(cells[2]).summary_file)
-    with pytest.raises(StoreError, match=r"summary\.json: is not a plain file$"):
+    summary.write_text("{")
+    with pytest.raises(StoreError, match=r"summary\.json: has a SHA-256 that differs from"):
         take(there, Store(tmp_path / "new"))
     assert not (tmp_path / "new").exists()
     with pytest.raises(StoreError, match="nowhere: no such results folder"):
-        merge([Folder(tmp_path / "nowhere")], here, no_encoder)
+        merge([Source(tmp_path / "nowhere")], here, no_encoder)

@@ -24,17 +24,16 @@ from bench.experiments import Outcome
 from bench.experiments.outcome import Result
 from bench.files.messages import forget_warnings
 from bench.launch.worker import Assignment, compute_stacks
+from bench.results.archives import export_archive
 from bench.results.attempts import all_attempts
 from bench.results.damage import damage_of
 from bench.results.digests import DIGESTS
-from bench.results.exchange.merge import Archive, merge
-from bench.results.exchange.write_tar import export_archive
 from bench.results.folder import CellFolder
 from bench.results.folders import Folders
 from bench.results.inspect import inspect
 from bench.results.reader import Finished, Results
 from bench.results.store import State, Store
-from tests.fakes.archives import ORIGIN, no_encoder
+from tests.fakes.archives import ORIGIN, bring_in
 from tests.fakes.simulated import Simulated, alive, current, simulate
 from tests.fakes.toys import make_cells
 
@@ -130,12 +129,11 @@ class Shared(RuleBasedStateMachine):
     @rule()
     def begin_import(self) -> None:
         """Of several that import the same cell one waits for another: only one at a time."""
-        source = Archive(self.archive)
 
-        def bring_in() -> None:
-            merge([source], Store(self.root), no_encoder)
+        def add() -> None:
+            bring_in(self.archive, Store(self.root))
 
-        self.importer = Simulated(self.root, bring_in)
+        self.importer = Simulated(self.root, add)
 
     @precondition(someone_is_alive)
     @rule(turns=TURNS)

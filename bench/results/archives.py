@@ -1,0 +1,113 @@
+"""Finished cells as one tar file, packed or not: the same bytes for the same cells.
+
+Members are plain files in the order of their names, of no owner and of time 0.
+"""
+
+import gzip
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from bench.cells.cell import Cell
+from bench.errors import StoreError
+from bench.files.atomic import disk_failures, whole_file
+from bench.results.digests import TRAINED
+from bench.results.folder import CellFolder
+from bench.results.inspect import check, files_of
+from bench.results.store import Store
+from bench.text import foreign_text
+
+SUFFIXES = (".tar", ".tar.gz")
+NOT_AN_ARCHIVE = (EOFError, KeyError, OSError, ValueError, zlib.error, tarfile.TarError)
+
+
+class Counts(NamedTuple):
+    """What an archive holds."""
+
+    cells: int
+    encoders: int
+
+
+def export_archive(cells: Sequence[Cell], store: Store, file: Path, *, encoders: bool) -> Counts:
+    """Write the finished ones of the cells and, if asked for, their trained encoders.
+
+    Args:
+        cells: those that are not finished are left out.
+        store: where they are.
+        file: its name ends in one of `SUFFIXES`.
+        encoders: whether the encoders that finished cells use are written too.
+
+    Raises:
+        StoreError: a file of a finished cell is damaged.
+    """
+    if file.is_dir():
+        raise StoreError(f"{file}: is a folder; an archive needs another name")
+    done = {store.folder(cell).path: cell for cell in cells if store.folder(cell).is_done}
+    names = {cell.training_id for cell in done.values()} if encoders else set()
+    trained = [store.root / TRAINED / name for name in names if name is not None]
+    kept = [path for path in trained if CellFolder(path).is_done]
+    with _opened(file) as tar:
+        for folder in map(CellFolder, sorted([*done, *kept])):
+            check(folder)
+            for name in files_of(folder):
+                path = folder.path / name
+                tar.add(path, str(path.relative_to(store.root)), filter=_anonymous)
+    return Counts(len(done), len(kept))
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[tarfile.TarFile]:
+    """Open a tar file to write, which appears whole when it is complete."""
+    with ExitStack() as stack:
+        out = stack.enter_context(whole_file(file))
+        if file.name.endswith(".gz"):
+            out = stack.enter_context(gzip.GzipFile("", "wb", 6, fileobj=out, mtime=0))  # type: ignore[assignment]
+        yield stack.enter_context(tarfile.open(mode="w", fileobj=out, dereference=True))
+
+
+def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    return member.replace(mtime=0, mode=0o644, uid=0, gid=0, uname="", gname="", deep=False)
+
+
+@contextmanager
+def unpacked(file: Path) -> Iterator[Path]:
+    """Unpack an archive into a folder that exists while the block lasts.
+
+    Faults in its files that the block raises name the archive in place of the folder.
+
+    Raises:
+        StoreError: it is no archive, is damaged, ends early, or writes outside of its folder.
+    """
+    if file.is_dir():
+        raise StoreError(f"{file}: is a folder; `bench merge` adds the cells of one")
+    if not file.is_file():
+        raise StoreError(f"{file}: no such archive; `bench export SUITE --to FILE.tar` makes one")
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        try:
+            with disk_failures(Path(folder)), tarfile.open(file) as tar:
+                tar.extractall(folder, filter="data")
+                _check_end(tar)
+        except NOT_AN_ARCHIVE as fault:
+            why = str(fault).partition("\n")[0].rstrip(":")
+            raise StoreError(
+                f"{file}: cannot be unpacked ({foreign_text(why)}); "
+                "`bench export SUITE --to FILE.tar` makes archives"
+            ) from fault
+        try:
+            yield Path(folder)
+        except StoreError as fault:
+            text = str(fault).replace(f"{folder}/", f"{file}: ").replace(folder, str(file))
+            raise StoreError(text) from fault
+
+
+def _check_end(tar: tarfile.TarFile) -> None:
+    """Check what `tarfile` does not: that two empty blocks end the archive, and nothing follows."""
+    opened: IO[bytes] = tar.fileobj  # type: ignore[assignment]
+    opened.seek(tar.offset)
+    rest = opened.read()
+    if len(rest) < 2 * tarfile.BLOCKSIZE or any(rest):
+        raise tarfile.ReadError("the archive ends early, or has data after its end")

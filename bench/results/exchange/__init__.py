@@ -1,1 +1,0 @@
-"""Finished cells as archives, in and out."""

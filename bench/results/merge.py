@@ -1,0 +1,204 @@
+"""Finished cells of other results folders, added to this one without overwriting any.
+
+A cell is added under a claim, as if an attempt computed it: each file appears whole and the summary
+last, so nobody sees half a cell, and a process killed half-way leaves only a dead claim.
+"""
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.cells import CELLS
+from bench.errors import StoreError
+from bench.files.atomic import copy_whole, read_json, sync_folder
+from bench.files.regular import sha256_of_file
+from bench.record import Json
+from bench.results.attempts import Attempt
+from bench.results.digests import DIGESTS, ENCODER, EVALUATIONS, TRAINED
+from bench.results.exported import holds_tables
+from bench.results.folder import CellFolder, finished
+from bench.results.inspect import Checked, CheckEncoder, OtherCode, check, files_of
+from bench.results.lease import heartbeat
+from bench.results.owner import Owner
+from bench.results.provenance import flatten
+from bench.results.records import EvaluationRecord, read_record
+from bench.results.store import Store
+
+IMPORT = "import"  # on whose behalf the attempt was made
+POLL_S = 0.05  # while another process adds the same cell
+NO_CAUSES = ("attempt", "began", "peak_memory_gb", "wall_s")  # of other numbers, in provenance
+
+
+@dataclass
+class Source:
+    """Another results folder, such as the copy of another machine's or an unpacked archive."""
+
+    path: Path
+    encoders: bool = False
+    left_out: list[Json] = field(default_factory=list)  # cells that this code does not have
+
+
+@dataclass
+class Merged:
+    """Numbers of cells, and of encoders that were added."""
+
+    added: int = 0
+    same: int = 0
+    encoders: int = 0
+    left_out: list[Json] = field(default_factory=list)
+    conflicts: list[Json] = field(default_factory=list)
+    busy: list[Json] = field(default_factory=list)
+
+
+def merge(sources: Sequence[Source], store: Store, check_encoder: CheckEncoder) -> Merged:
+    """Add what is finished there and not here; memory does not grow with the number of cells.
+
+    Args:
+        sources: read twice: nothing is written before all in them was found sound.
+        store: where cells are added.
+        check_encoder: raises ValueError if a file does not hold weights.
+
+    Returns:
+        What was added, what was there already with the same numbers, and what was left alone: other
+        numbers (conflicts) and cells that a living process computes right now (busy).
+
+    Raises:
+        StoreError: in one line, which file of which source is wrong and how, or which has nothing.
+    """
+    for source in sources:
+        if not source.path.is_dir():
+            raise StoreError(f"{source.path}: no such results folder")
+        if not sum(1 for _ in _checked(source, check_encoder)) and not source.left_out:
+            tables = f", but exported tables, which `--results {source.path}` reads"
+            read = tables if holds_tables(source.path) else ""
+            raise StoreError(f"{source.path}: no finished cell in it{read}")
+    store.check_writable()
+    merged = Merged()
+    for source in sources:
+        for checked in _checked(source, check_encoder):
+            _merge_one(checked, store, merged)
+        merged.left_out += source.left_out
+    return merged
+
+
+def _checked(source: Source, check_encoder: CheckEncoder) -> Iterator[Checked]:
+    """Yield the sound cells of a source, then the encoders that they use, if asked for."""
+    source.left_out, trainings = [], set[str | None]()
+    for folder in (folder for kind in sorted(CELLS) for folder in finished(source.path, kind)):
+        try:
+            checked = check(folder)
+        except OtherCode as fault:
+            why = str(fault).removeprefix(f"{source.path}/")
+            source.left_out.append({"id": folder.name, "experiment": folder.kind, "why": why})
+        else:
+            trainings.add(checked.cell.training_id if checked.cell else None)
+            yield checked
+    for folder in finished(source.path, TRAINED) if source.encoders else ():
+        if folder.name in trainings:
+            yield check(folder, check_encoder)
+
+
+def _merge_one(checked: Checked, store: Store, merged: Merged) -> None:
+    there = checked.folder
+    folder = CellFolder(store.root / there.kind / there.name)
+    while not folder.is_done:
+        attempt = folder.claim(checked.cell, Owner.me(), IMPORT, retry_before=math.inf)
+        if attempt is not None:
+            if _add(there, folder, attempt):
+                merged.added += checked.cell is not None
+                merged.encoders += checked.cell is None
+                return
+        elif _is_busy(folder):
+            merged.busy.append({"id": there.name, "experiment": there.kind})
+            return
+        else:
+            time.sleep(POLL_S)
+    conflict = _compare(checked, folder)
+    if conflict is not None:
+        merged.conflicts.append(conflict)
+    else:
+        merged.same += checked.cell is not None
+
+
+def _is_busy(folder: CellFolder) -> bool:
+    """Whether a living process computes it; one that adds it too is soon done."""
+    last = folder.last_attempt()
+    return last is not None and last.state == "running" and last.record["launch"] != IMPORT
+
+
+def _add(there: CellFolder, folder: CellFolder, attempt: Attempt) -> bool:
+    """Copy the files, the summary last; return whether they were added."""
+    summary, names = folder.summary_file.name, files_of(there)
+    try:
+        # of an attempt that came to nothing
+        for stale in (folder.arrays_file, folder.history_file, folder.path / DIGESTS):
+            if stale.name not in names:
+                stale.unlink(missing_ok=True)
+        with heartbeat(attempt.path):
+            for name in names:
+                if name != summary:
+                    copy_whole(there.path / name, folder.path / name)
+        if attempt.is_mine() and not folder.is_done:
+            copy_whole(there.summary_file, folder.summary_file)
+            sync_folder(folder.path)
+            folder.remove_checkpoint()
+            return True
+        return False
+    finally:
+        if attempt.is_mine():
+            attempt.end("done" if folder.is_done else "interrupted")
+
+
+def _compare(checked: Checked, folder: CellFolder) -> Json | None:
+    """Return how the numbers here and there differ; None if they are the same."""
+    there = checked.folder
+    values = _differing(folder.metrics() or {}, checked.metrics)
+    arrays = _differing_arrays(folder, there)
+    if checked.cell is None and not values and not arrays:
+        values = _merge_evaluations(there, folder)
+    if not values and not arrays:
+        return None
+    origin = _differing(flatten(folder.provenance()), flatten(there.provenance()))
+    return {
+        "id": there.name,
+        "experiment": there.kind,
+        "metrics": values,
+        "arrays": arrays,
+        "origin": {k: v for k, v in origin.items() if k.split(".")[-1] not in NO_CAUSES},
+    }
+
+
+def _differing(here: Json, there: Json) -> Json:
+    """Return what both have, by name, where it differs."""
+    names = sorted(here.keys() | there.keys())
+    return {n: [here.get(n), there.get(n)] for n in names if here.get(n) != there.get(n)}
+
+
+def _differing_arrays(here: CellFolder, there: CellFolder) -> list[str]:
+    """Return the names of arrays, and of weights, that are not the same to the bit."""
+
+    def bits(array: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+        return array.dtype, array.shape, array.tobytes()
+
+    a, b = ({k: bits(v) for k, v in folder.arrays().items()} for folder in (here, there))
+    weights = {sha256_of_file(folder.path / ENCODER) for folder in (here, there)}
+    return [*_differing(a, b), *([ENCODER] if len(weights) > 1 else [])]
+
+
+def _merge_evaluations(there: CellFolder, folder: CellFolder) -> Json:
+    """Add the evaluations of the same encoder that are not here; return metrics that differ."""
+    values: Json = {}
+    for name in files_of(there):
+        if not name.startswith(EVALUATIONS):
+            continue
+        record = read_record(folder.path / name, EvaluationRecord, "an evaluation")
+        if record is None:
+            copy_whole(there.path / name, folder.path / name)
+        else:
+            values |= _differing(record["metrics"], read_json(there.path / name)["metrics"])
+    return values
