@@ -15,8 +15,7 @@ from bench.results.digests import DIGESTS
 from bench.results.folder import CellFolder
 from bench.results.provenance import flatten
 from bench.results.store import Store
-from bench.results.table_form import METRIC, PROVENANCE, Row, plain_row
-from bench.results.tables import Arrays, Tables, read_manifest
+from bench.results.tables import CELL, Arrays, Row, Tables, read_manifest
 from bench.text import csv_text
 
 
@@ -51,12 +50,7 @@ def _export(
     tables: Tables, cells: Sequence[Cell], store: Store, history: Collection[str] | None
 ) -> int:
     """Add the finished ones of an experiment's cells to its tables."""
-    rows, arrays = dict(tables.rows), dict(tables.arrays)
-    names = tables.history_names
-    lines = {
-        cell: [dict(zip(names, line, strict=True)) for line in records]
-        for cell, records in tables.history_lines.items()
-    }
+    rows, arrays, histories = dict(tables.rows), dict(tables.arrays), dict(tables.histories)
     count = 0
     for cell in cells:
         folder = store.folder(cell)
@@ -66,27 +60,25 @@ def _export(
             warn(f"{why}; it is left out {UNTIL}")
             continue
         count += 1
-        rows[cell.id] = _row(cell, folder.metrics() or {}, folder)
+        metrics, provenance = folder.result()
+        rows[cell.id] = Row(cell.model_dump(mode="json"), metrics, flatten(provenance))
         arrays[cell.id] = folder.arrays()
-        lines[cell.id] = _history(cell, folder, history)
+        histories[cell.id] = _history(folder, history)
     if count:
-        ordered = sorted(rows)
-        _write_table(tables.cells_file, [rows[name] for name in ordered])
-        _write_table(
-            tables.history_file, [line for name in ordered for line in lines.get(name, [])]
-        )
+        _write_table(tables.cells_file, [rows[name].texts(name) for name in sorted(rows)])
+        lines = [{CELL: name} | line for name in sorted(rows) for line in histories.get(name, [])]
+        _write_table(tables.history_file, lines)
         _write_arrays(tables.arrays_file, arrays)
         _note_digests(tables)
     return count
 
 
-def _history(cell: Cell, folder: CellFolder, kept: Collection[str] | None) -> list[Row]:
+def _history(folder: CellFolder, kept: Collection[str] | None) -> list[dict[str, str]]:
     """Return the lines of a history, of the metrics that are kept; none if that is nothing."""
     if kept is not None and not kept:
         return []
     return [
-        {"id": cell.id}
-        | {k: json.dumps(v) for k, v in record.items() if kept is None or k in {"step", *kept}}
+        {k: json.dumps(v) for k, v in record.items() if kept is None or k in {"step", *kept}}
         for record in folder.history(finished=True)
     ]
 
@@ -99,26 +91,17 @@ def _note_digests(tables: Tables) -> None:
     write_whole(tables.root / DIGESTS, to_json(read_manifest(tables.root) | there))
 
 
-def _row(cell: Cell, metrics: dict[str, float], folder: CellFolder) -> Row:
-    fields = cell.model_dump(mode="json") | {
-        **{METRIC + k: v for k, v in metrics.items()},
-        **{PROVENANCE + k: v for k, v in flatten(folder.provenance()).items()},
-    }
-    return {"id": cell.id} | {k: json.dumps(v) for k, v in fields.items()}
-
-
 def _write_arrays(path: Path, arrays: dict[str, Arrays]) -> None:
     flat = {f"{i}/{name}": value for i in sorted(arrays) for name, value in arrays[i].items()}
     if flat:
         write_whole(path, to_npz(flat))
 
 
-def _write_table(path: Path, rows: Sequence[Row]) -> None:
-    if not rows:
+def _write_table(path: Path, lines: Sequence[dict[str, str]]) -> None:
+    if not lines:
         return
-    rows = [plain_row(row) for row in rows]
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    lines = [names] + [[row.get(name, "") for name in names] for row in rows]
-    content = csv_text(lines).encode()
+    names = list(dict.fromkeys(name for line in lines for name in line))
+    rows = [names, *([line.get(name, "") for name in names] for line in lines)]
+    content = csv_text(rows).encode()
     is_packed = path.suffix == ".gz"
     write_whole(path, gzip.compress(content, 9, mtime=0) if is_packed else content)

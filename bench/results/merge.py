@@ -20,7 +20,6 @@ from bench.files.regular import sha256_of_file
 from bench.record import Json
 from bench.results.attempts import Attempt
 from bench.results.digests import DIGESTS, ENCODER, EVALUATIONS, TRAINED
-from bench.results.exported import holds_tables
 from bench.results.folder import CellFolder, finished
 from bench.results.inspect import Checked, CheckEncoder, OtherCode, check, files_of
 from bench.results.lease import heartbeat
@@ -28,6 +27,7 @@ from bench.results.owner import Owner
 from bench.results.provenance import flatten
 from bench.results.records import EvaluationRecord, read_record
 from bench.results.store import Store
+from bench.results.tables import holds_tables
 
 IMPORT = "import"  # on whose behalf the attempt was made
 POLL_S = 0.05  # while another process adds the same cell

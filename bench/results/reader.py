@@ -15,10 +15,10 @@ from bench.errors import Damaged, StoreError
 from bench.files.messages import warn
 from bench.results.damage import AS_MISSING, UNTIL, read_sound
 from bench.results.digests import SmallFiles
-from bench.results.exported import Exported
 from bench.results.folder import CellFolder, is_id
 from bench.results.provenance import flatten
 from bench.results.store import Store
+from bench.results.tables import Exported
 from bench.text import counted
 
 History = list[dict[str, float]]
@@ -108,7 +108,7 @@ class Results:
             tables.metrics(name),
             tables.provenance(name),
             partial(tables.history, name),
-            partial(tables.arrays_of, name),
+            partial(tables.arrays, name),
             of_table=True,
         )
 

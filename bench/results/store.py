@@ -16,12 +16,12 @@ from bench.files.atomic import raise_if_disk_failed, to_json, write_whole
 from bench.files.messages import warn
 from bench.results.damage import AS_MISSING, damage_of, discard
 from bench.results.digests import TRAINED
-from bench.results.exported import Exported
 from bench.results.folder import CellFolder
 from bench.results.folders import Folders
 from bench.results.launches import Launch, announced
 from bench.results.lease import heartbeat
 from bench.results.owner import LEASE_S, Owner
+from bench.results.tables import Exported
 
 
 class State(StrEnum):

@@ -5,8 +5,10 @@
     <folder>/<experiment>.<suite>.arrays.npz      the arrays kept, named id/array, if there are any
     <folder>/digests.json                         the SHA-256 of each of these files
 
-Tables without `.gz`, without a suite, without digests or in the former form (`table_form`) are read
-too: earlier versions of this code wrote them. Numbers read back as the same float.
+An entry is JSON if it can be read as such, else text; the column `metrics` names those that hold
+metrics. Earlier versions of this code called the cell `id` and put `metric.` before metrics, wrote
+plain files, files without a suite and no digests: all of that is read too. Numbers read back as the
+same float.
 """
 
 import csv
@@ -15,9 +17,10 @@ import io
 import json
 import zlib
 from collections import defaultdict
-from functools import cached_property
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,11 +30,60 @@ from bench.files.regular import read_regular, sha256_of
 from bench.results.digests import DIGESTS
 from bench.results.names import is_metric
 from bench.results.provenance import fault_of_provenance
-from bench.results.table_form import CELL, METRIC, PROVENANCE, Row, header_of, row_of
 from bench.text import foreign_text
 
 MOST_BYTES = 2**31  # of a file
+CELL, METRICS = "cell", "metrics"  # columns
+METRIC, PROVENANCE = "metric.", "origin."  # what the names of such columns begin with
+FORMULA = "=+-@"  # a spreadsheet would compute what begins so
+
 Arrays = dict[str, np.ndarray[Any, Any]]
+History = list[dict[str, float]]
+
+
+class Row(NamedTuple):
+    """What a table holds of a cell."""
+
+    fields: dict[str, Any]
+    metrics: dict[str, Any]
+    provenance: dict[str, Any]
+
+    @classmethod
+    def of(cls, texts: dict[str, str]) -> "Row":
+        """Return the row of a line of a table, by the names of its columns."""
+        row, metrics = cls({}, {}, {}), texts.get(METRICS, "").split()
+        for name, text in texts.items():
+            if not text or name in (CELL, "id", METRICS):
+                continue
+            if name in metrics or name.startswith(METRIC):
+                row.metrics[name.removeprefix(METRIC)] = _value(text)
+            elif name.startswith(PROVENANCE):
+                row.provenance[name.removeprefix(PROVENANCE)] = _value(text)
+            else:
+                row.fields[name] = _value(text)
+        return row
+
+    def texts(self, name: str) -> dict[str, str]:
+        """Return the entries of the cell `name`; a metric named as a setting keeps its prefix."""
+        own = [metric for metric in self.metrics if metric not in self.fields]
+        values = self.fields | {k if k in own else METRIC + k: v for k, v in self.metrics.items()}
+        texts = {CELL: name} | {k: _text(v) for k, v in values.items()}
+        origin = {PROVENANCE + k: _text(v) for k, v in self.provenance.items()}
+        return texts | ({METRICS: " ".join(own)} if own else {}) | origin
+
+
+def _text(value: Any) -> str:
+    """Return a value as JSON; text without quotes where that cannot be misread."""
+    bare = isinstance(value, str) and value.isprintable() and value[:1] not in FORMULA
+    return value if bare and _value(value) == value else json.dumps(value)
+
+
+@lru_cache(maxsize=2**16)  # tables hold millions of entries, few of them different
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 class Tables:
@@ -39,7 +91,7 @@ class Tables:
 
     def __init__(self, root: Path, stem: str) -> None:
         """Name the files, which begin with `stem`; nothing is read yet."""
-        self.root, self.stem = root, stem
+        self.root = root
         self.cells_file = _packed_or_plain(root / f"{stem}.csv")
         self.history_file = _packed_or_plain(root / f"{stem}.history.csv")
         self.arrays_file = root / f"{stem}.arrays.npz"
@@ -47,9 +99,8 @@ class Tables:
     @cached_property
     def rows(self) -> dict[str, Row]:
         """The row of each cell, by its id."""
-        names, lines = _read_lines(self.cells_file)
-        rows = [row_of(dict(zip(names, line, strict=True))) for line in lines]
-        return {row["id"]: row for row in rows}
+        lines = [dict(zip(*pair, strict=True)) for pair in _read_lines(self.cells_file)]
+        return {line.get(CELL) or line["id"]: Row.of(line) for line in lines}
 
     @cached_property
     def arrays(self) -> dict[str, Arrays]:
@@ -72,24 +123,13 @@ class Tables:
         return dict(arrays)
 
     @cached_property
-    def history_names(self) -> list[str]:
-        """The columns of the histories."""
-        return self._histories[0]
-
-    @cached_property
-    def history_lines(self) -> dict[str, list[list[str]]]:
-        """The lines of each cell's history as text, by its id."""
-        names, lines = self._histories
-        at = names.index("id") if names else 0
-        by_cell: dict[str, list[list[str]]] = defaultdict(list)
-        for line in lines:
-            by_cell[line[at]].append(line)
+    def histories(self) -> dict[str, list[dict[str, str]]]:
+        """The texts of each cell's history, by its id."""
+        by_cell: dict[str, list[dict[str, str]]] = defaultdict(list)
+        for names, line in _read_lines(self.history_file):
+            texts = {k: v for k, v in zip(names, line, strict=True) if v}
+            by_cell[texts.pop(CELL, "") or texts.pop("id")].append(texts)
         return dict(by_cell)
-
-    @cached_property
-    def _histories(self) -> tuple[list[str], list[list[str]]]:
-        names, lines = _read_lines(self.history_file)
-        return header_of(names), lines
 
     def metrics(self, name: str) -> dict[str, float]:
         """Return the metrics of the cell with an id.
@@ -97,7 +137,7 @@ class Tables:
         Raises:
             StoreError: one of them is not a finite number.
         """
-        metrics = self._with_prefix(name, METRIC)
+        metrics = self.rows[name].metrics
         odd = next((metric for metric, value in metrics.items() if not is_metric(value)), None)
         if odd is not None:
             raise StoreError(
@@ -111,82 +151,100 @@ class Tables:
         Raises:
             StoreError: a field of it has another type.
         """
-        record = self._with_prefix(name, PROVENANCE)
+        record = self.rows[name].provenance
         if (why := fault_of_provenance(record)) is not None:
             raise StoreError(f"{self.cells_file}: {name}: {why}")
         return record
 
+    def history(self, name: str) -> History:
+        """Return the records of a cell, parsed at once: there are millions of numbers."""
+        records = self.histories.get(name, [])
+        texts = ("{" + ",".join(f'"{k}":{v}' for k, v in r.items()) + "}" for r in records)
+        try:
+            parsed: History = json.loads(f"[{','.join(texts)}]")
+        except (ValueError, RecursionError) as fault:
+            raise StoreError(f"{self.history_file}: {name}: cannot be read ({fault})") from fault
+        return parsed
+
+
+class Exported:
+    """The cells of an experiment in all tables of a folder; read when they are asked for."""
+
+    def __init__(self, root: Path, experiment: str) -> None:
+        """Name the tables; nothing is read yet."""
+        self.root, self.experiment = root, experiment
+
+    @cached_property
+    def tables(self) -> dict[str, list[Tables]]:
+        """The tables that hold each cell, by its id.
+
+        Raises:
+            StoreError: two of them hold other metrics of one cell.
+        """
+        by_cell: dict[str, list[Tables]] = defaultdict(list)
+        names = [path.name for path in self.root.glob(f"{self.experiment}.*csv*")]
+        stems = {name.removesuffix(".gz").removesuffix(".csv") for name in names}
+        for stem in sorted(stem for stem in stems if not stem.endswith(".history")):
+            tables = Tables(self.root, stem)
+            for name in tables.rows:
+                by_cell[name].append(tables)
+        for name, (first, *others) in by_cell.items():
+            for other in others:
+                if other.metrics(name) != first.metrics(name):
+                    raise StoreError(
+                        f"{first.cells_file} and {other.cells_file}: other metrics of cell "
+                        f"{name}; export both suites again"
+                    )
+        return dict(by_cell)
+
+    def metrics(self, name: str) -> dict[str, float]:
+        """Return the metrics of the cell with an id."""
+        return self.tables[name][0].metrics(name)
+
+    def provenance(self, name: str) -> dict[str, Any]:
+        """Return the flat provenance of the cell with an id."""
+        return self.tables[name][0].provenance(name)
+
     def fields(self, name: str) -> dict[str, Any]:
         """Return the fields of the cell with an id, empty if it is not there."""
-        return {
-            k: _number(v, self.cells_file)
-            for k, v in self.rows.get(name, {}).items()
-            if k != "id" and v and not k.startswith((METRIC, PROVENANCE))
-        }
+        return self.tables[name][0].rows[name].fields if name in self.tables else {}
 
-    def arrays_of(self, name: str) -> Arrays:
+    def history(self, name: str) -> History:
+        """Return the records of a cell, with the metrics that any of the tables has kept of it."""
+        first, *others = (tables.history(name) for tables in self.tables[name])
+        for records in others:
+            by_step = {record["step"]: record for record in records}
+            first = [record | by_step.get(record["step"], {}) for record in first] or records
+        return first
+
+    def arrays(self, name: str) -> Arrays:
         """Return the arrays of the cell with an id."""
-        return self.arrays.get(name, {})
-
-    def history(self, name: str) -> list[dict[str, float]]:
-        """Return the records of a cell, parsed at once: there are millions of numbers."""
-        lines = self.history_lines.get(name, [])
-        texts = ([v or "null" for v in line if v != name] for line in lines)
-        names = [k for k in self.history_names if k != "id"]
-        try:
-            values = json.loads("[" + ",".join("[" + ",".join(t) + "]" for t in texts) + "]")
-        except ValueError:
-            values = [
-                [_number(v or "null", self.history_file) for v in line if v != name]
-                for line in lines
-            ]
-        return [
-            {k: v for k, v in zip(names, line, strict=True) if v is not None} for line in values
-        ]
-
-    def contents(self, name: str) -> list[bytes]:
-        """Return all that the tables hold of the cell with an id, as bytes."""
-        texts = (self.rows[name], self.history_lines.get(name, []))
-        arrays = self.arrays_of(name)
-        return [
-            *(json.dumps(text).encode() for text in texts),
-            *(arrays[key].tobytes() for key in sorted(arrays)),
-        ]
-
-    def _with_prefix(self, name: str, prefix: str) -> dict[str, Any]:
-        return {
-            k.removeprefix(prefix): _number(v, self.cells_file)
-            for k, v in self.rows[name].items()
-            if k.startswith(prefix) and v
-        }
+        kept = (tables.arrays.get(name, {}) for tables in self.tables[name])
+        return {k: v for arrays in kept for k, v in arrays.items()}
 
 
-def _read_lines(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Return the names of a table's columns and its lines; nothing if there is no such file."""
+def _read_lines(path: Path) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the names of a table's columns with each of its lines; none if there is no such file.
+
+    Raises:
+        StoreError: it is no table, or damaged.
+    """
     content = read_table(path)
     if content is None:
-        return [], []
+        return
     try:
         text = gzip.decompress(content) if path.suffix == ".gz" else content
-        reader = csv.reader(io.StringIO(text.decode(), newline=""))
-        names = next(reader, [])
-        lines = [line for line in reader if line]
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as fault:
+        names, *lines = csv.reader(io.StringIO(text.decode(), newline=""))
+    except (OSError, EOFError, zlib.error, ValueError, csv.Error) as fault:
         raise StoreError(f"{path}: cannot be read as CSV ({fault})") from fault
-    if lines and not {CELL, "id"} & set(names):
+    if not {CELL, "id"} & set(names):
         raise StoreError(f"{path}: has no column '{CELL}'; it is not an exported table")
-    torn = next((i for i, line in enumerate(lines) if len(line) != len(names)), None)
-    if torn is not None:
-        why = f"line {torn + 2} has {len(lines[torn])} columns, not {len(names)}"
-        raise StoreError(f"{path}: cannot be read as CSV ({why})")
-    return names, lines
-
-
-def _number(text: str, path: Path) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as fault:
-        raise StoreError(f"{path}: cannot be read: {text[:100]!r} ({fault})") from fault
+    for i, line in enumerate(lines):
+        if line and len(line) != len(names):
+            why = f"line {i + 2} has {len(line)} columns, not {len(names)}"
+            raise StoreError(f"{path}: cannot be read as CSV ({why})")
+        if line:
+            yield names, line
 
 
 def read_table(path: Path) -> bytes | None:
@@ -229,3 +287,8 @@ def table_files(root: Path) -> list[Path]:
 def _packed_or_plain(path: Path) -> Path:
     packed = path.with_name(f"{path.name}.gz")
     return path if path.exists() and not packed.exists() else packed
+
+
+def holds_tables(root: Path) -> bool:
+    """Return whether a folder of results has exported tables in it."""
+    return any(root.glob("*.csv*"))
