@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.errors import Damaged
-from bench.files.sealed import check_sealed
+from bench.files.regular import check_zip
 from bench.results.attempts import begin_attempt
 from bench.results.digests import ENCODER, SmallFiles, check_files, read_small_files
 from bench.results.folder import CellFolder
@@ -31,7 +31,7 @@ def damage_of(folder: CellFolder, *, whole: bool = False) -> str | None:
         read_sound(folder)
         if whole:
             if not check_files(folder.path):
-                check_sealed(folder.path / ENCODER)
+                check_zip(folder.path / ENCODER)
             folder.metrics()
             folder.provenance()
             folder.history(finished=True)

@@ -11,7 +11,7 @@ from bench.cells import CELLS
 from bench.cells.cell import Cell, identity
 from bench.cells.pretrain import Pretrain
 from bench.errors import BenchError, Damaged, StoreError
-from bench.files.sealed import check_sealed
+from bench.files.regular import check_zip
 from bench.results.attempts import attempt_files, read_attempt
 from bench.results.digests import (
     DIGESTS,
@@ -133,7 +133,7 @@ def _check_encoder(path: Path, check_encoder: CheckEncoder | None, verified: boo
     if not path.exists():
         raise Damaged(f"{path}: is missing")
     if not verified:
-        check_sealed(path)
+        check_zip(path)
     if check_encoder is not None:
         try:
             check_encoder(path)
@@ -204,7 +204,7 @@ def _faults_of_others(root: Path) -> Iterator[str]:
     looks: list[Callable[[], object]] = []
     for folder in (p for kind in (*CELLS, TRAINED) for p in sorted((root / kind).glob("*"))):
         looks += [partial(read_attempt, path) for path in attempt_files(folder / "attempts")]
-        looks.append(partial(check_sealed, CellFolder(folder).checkpoint_file))
+        looks.append(partial(check_zip, CellFolder(folder).checkpoint_file))
     for path in sorted(launches.glob("*.json")):
         looks.append(partial(read_record, path, LaunchRecord, "a launch"))
     for path in sorted((launches / "slurm").glob("*/submission.json")):

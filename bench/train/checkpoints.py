@@ -7,12 +7,14 @@ from typing import Any, TypedDict
 
 import torch
 
-from bench.errors import Diverged
+from bench.errors import Damaged, Diverged
 from bench.files.atomic import write_whole
 from bench.files.messages import warn
-from bench.files.regular import check_regular
-from bench.files.sealed import pass_seal, with_seal
+from bench.files.regular import check_zip
 from bench.results.folder import CellFolder
+
+LINE, LINE_BYTES = b"sha256:", 72
+"""How the line begins that earlier versions wrote before a checkpoint, and its length."""
 
 
 class Checkpoint(TypedDict):
@@ -32,7 +34,7 @@ def save_checkpoint(folder: CellFolder, step: int, state: dict[str, Any]) -> Non
         state: what `load_checkpoint` gives back: tensors and plain values, by name.
     """
     value = {"cell": folder.path.name, "step": step, "state": state}
-    write_whole(folder.checkpoint_file, with_seal(_bytes_of(value)))
+    write_whole(folder.checkpoint_file, _bytes_of(value))
     folder.note_step(step)
 
 
@@ -40,16 +42,18 @@ def load_checkpoint(folder: CellFolder, device: str = "cpu") -> Checkpoint | Non
     """Return the checkpoint; None if there is none or, with a warning, it is damaged or foreign."""
     path = folder.checkpoint_file
     try:
-        if not check_regular(path):
+        if not check_zip(path):
             return None
         with path.open("rb") as file:
-            pass_seal(file)
+            file.seek(LINE_BYTES if file.read(len(LINE)) == LINE else 0)
             saved: Checkpoint = torch.load(file, weights_only=True, map_location=device)
         if saved["cell"] == folder.path.name and saved["step"] > 0:
             return saved
         why = "is not a checkpoint of this cell"
     except FileNotFoundError:
         return None
+    except Damaged as fault:
+        why = str(fault).removeprefix(f"{path}: ")
     except Exception as fault:  # torch raises many kinds for a torn file
         why = f"cannot be read ({str(fault).strip().partition(chr(10))[0] or type(fault).__name__})"
     warn(f"{path}: {why}; the training begins anew")
