@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.errors import Damaged
 from bench.files.regular import check_zip
 from bench.results.attempts import begin_attempt
-from bench.results.digests import ENCODER, SmallFiles, check_files, read_small_files
+from bench.results.digests import ENCODER, MOST_BYTES, SMALL, check_files
 from bench.results.folder import CellFolder
 from bench.results.owner import Owner
 
@@ -28,31 +28,17 @@ def damage_of(folder: CellFolder, *, whole: bool = False) -> str | None:
         StoreError: a file cannot be read now, whatever is in it.
     """
     try:
-        read_sound(folder)
+        vouched = check_files(folder.path, MOST_BYTES if whole else SMALL)
+        if whole or not vouched:
+            folder.result()
         if whole:
-            if not check_files(folder.path):
-                check_zip(folder.path / ENCODER)
-            folder.metrics()
-            folder.provenance()
             folder.history(finished=True)
             folder.arrays()
+            if not vouched:
+                check_zip(folder.path / ENCODER)
     except Damaged as fault:
         return str(fault)
     return None
-
-
-def read_sound(folder: CellFolder) -> SmallFiles:
-    """Return what is in settings, summary and provenance of a finished cell (None: not there).
-
-    Raises:
-        Damaged: one of them is not what was written.
-        StoreError: one of them cannot be read.
-    """
-    contents, are_vouched_for = read_small_files(folder.path)
-    if not are_vouched_for:  # let them be of the right types at least
-        folder.metrics()
-        folder.provenance()
-    return contents
 
 
 def discard(folder: CellFolder, is_damaged: Callable[[CellFolder], bool]) -> bool:

@@ -6,13 +6,15 @@ It is written before the summary, whose existence means "done". A folder without
 a version of this code that wrote none: its files are believed as they are, unverified.
 """
 
-import re
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from bench.errors import Damaged
 from bench.files.atomic import read_json, to_json, write_whole
-from bench.files.regular import read_regular, sha256_of, sha256_of_file
+from bench.files.regular import check_regular, sha256_of, sha256_of_file
 
 DIGESTS = "digests.json"
 TRAINED, ENCODER, EVALUATIONS = "trained", "encoder.pt", "evaluations"
@@ -29,11 +31,7 @@ MOST_BYTES = {
 """The files that a digest is kept of, and how large each may be."""
 SMALL = ("cell.json", "provenance.json", "summary.json")
 """Those of them that say what was measured and where: most verbs read no others."""
-SmallFiles = dict[str, bytes | None]
-"""What is in each of them, by name; None: it is not there."""
 MOST_BYTES_OF_DIGESTS = 64 * _KIB
-
-_HEX = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 def write_digests(folder: Path, summary: bytes) -> None:
@@ -49,80 +47,55 @@ def write_digests(folder: Path, summary: bytes) -> None:
     write_whole(folder / DIGESTS, to_json({"folder": folder.name, "files": files}))
 
 
-def read_digests(folder: Path, name: str | None = None) -> dict[str, str] | None:
-    """Return the digest of each file, by its name; None if none were written.
+def check_files(folder: Path, names: Iterable[str] = MOST_BYTES) -> bool:
+    """Compare files of a folder with the digests beside them; return whether there are any.
+
+    What was read of a file is remembered until its size or time changes.
 
     Args:
         folder: the cell's.
-        name: what it is called where it was written, if that is not its name here.
-
-    Raises:
-        Damaged: they are torn, or those of another folder.
-    """
-    record = read_json(f"{folder}/{DIGESTS}", MOST_BYTES_OF_DIGESTS)
-    if record is None:
-        return None
-    files = record.get("files") if isinstance(record, dict) else None
-    if not isinstance(files, dict) or set(record) != {"folder", "files"}:
-        raise _damaged(folder, DIGESTS, "is not a record of digests")
-    if not all(isinstance(digest, str) and _HEX.fullmatch(digest) for digest in files.values()):
-        raise _damaged(folder, DIGESTS, "is not a record of digests")
-    if not {"summary.json"} <= set(files) <= set(MOST_BYTES):
-        raise _damaged(
-            folder, DIGESTS, "names other files than those that belong to a finished folder"
-        )
-    if record["folder"] != (name or folder.name):
-        raise _damaged(folder, DIGESTS, f"is of folder {ascii(record['folder'])[:60]}")
-    return files
-
-
-def check_content(path: Path, content: bytes | None) -> None:
-    """Compare what was read of a file (None: it is not there) with the digest beside it, if any.
-
-    Raises:
-        Damaged: it is not what was written.
-    """
-    digests = read_digests(path.parent)
-    if digests is not None:
-        digest = None if content is None else sha256_of(content)
-        _compare(path.parent, path.name, digests, digest)
-
-
-def read_small_files(folder: Path) -> tuple[SmallFiles, bool]:
-    """Return what is in settings, summary and provenance, each read once (None: it is not there).
-
-    Also whether there are digests, with which they were compared.
-
-    Raises:
-        Damaged: one of them is not what was written.
-        StoreError: one of them cannot be read.
-    """
-    digests = read_digests(folder)
-    contents = {name: read_regular(f"{folder}/{name}", MOST_BYTES[name]) for name in SMALL}
-    if digests is None:
-        return contents, False
-    for name, content in contents.items():
-        _compare(folder, name, digests, None if content is None else sha256_of(content))
-    return contents, True
-
-
-def check_files(folder: Path, name: str | None = None) -> bool:
-    """Compare all files of a folder with the digests beside them; return whether there are any.
-
-    Args:
-        folder: the cell's.
-        name: what it is called where it was written, if that is not its name here.
+        names: of the files; all that a digest is kept of by default.
 
     Raises:
         Damaged: a file is not what was written.
         StoreError: a file cannot be read.
     """
-    digests = read_digests(folder, name)
+    digests = _remembered(_digests_in, f"{folder}/{DIGESTS}")
     if digests is None:
         return False
-    for file in MOST_BYTES:
-        _compare(folder, file, digests, sha256_of_file(folder / file))
+    for name in names:
+        _compare(folder, name, digests, _remembered(sha256_of_file, f"{folder}/{name}"))
     return True
+
+
+def _remembered(read: Callable[[str], Any], path: str) -> Any:
+    """Return what `read` makes of a file; None if there is no such file."""
+    if not check_regular(path):
+        return None
+    status = os.stat(path)
+    return _at_state(read, path, (status.st_ino, status.st_size, status.st_mtime_ns))
+
+
+@lru_cache(maxsize=2**17)
+def _at_state(read: Callable[[str], Any], path: str, _state: tuple[int, ...]) -> Any:
+    return read(path)
+
+
+def _digests_in(path: str) -> dict[str, str] | None:
+    """Return the digest of each file of a finished folder, by its name.
+
+    Raises:
+        Damaged: they are torn, or those of another folder.
+    """
+    record, folder = read_json(path, MOST_BYTES_OF_DIGESTS), Path(path).parent
+    if record is None:
+        return None
+    files = record.get("files") if isinstance(record, dict) else None
+    if not isinstance(files, dict) or set(record) != {"folder", "files"}:
+        raise _damaged(folder, DIGESTS, "is not a record of digests")
+    if record["folder"] != folder.name:
+        raise _damaged(folder, DIGESTS, f"is of folder {ascii(record['folder'])[:60]}")
+    return files
 
 
 def _compare(folder: Path, file: str, digests: Mapping[str, str], digest: str | None) -> None:

@@ -21,10 +21,9 @@ from bench.results.digests import (
     DIGESTS,
     ENCODER,
     MOST_BYTES,
+    SMALL,
     TRAINED,
-    SmallFiles,
-    check_content,
-    read_small_files,
+    check_files,
     write_digests,
 )
 from bench.results.names import history_record, is_metrics
@@ -43,7 +42,7 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def finished(root: Path, kind: str) -> Iterator[CellFolder]:
+def finished_in(root: Path, kind: str) -> Iterator[CellFolder]:
     """Yield the folders of the finished cells of an experiment, or of trained encoders."""
     folder = root / kind
     for name in sorted(filter(is_id, os.listdir(folder))) if folder.is_dir() else ():
@@ -216,9 +215,9 @@ class CellFolder:
 
         Raises `Damaged` if they are not what was written, or no finite numbers.
         """
-        return self._metrics_of(self._verified_json(self.summary_file)) if self.is_done else None
-
-    def _metrics_of(self, summary: Any) -> dict[str, float]:
+        summary = self._json(self.summary_file)
+        if summary is None:
+            return None
         metrics = summary.get("metrics") if isinstance(summary, dict) else None
         if not is_metrics(metrics):
             raise Damaged(f"{self.summary_file}: holds no finite metrics")
@@ -229,24 +228,20 @@ class CellFolder:
 
         Raises `Damaged` if it is not what was written, or a field of it has another type.
         """
-        return self._provenance_of(self._verified_json(self.provenance_file))
-
-    def result(self, small: SmallFiles | None = None) -> tuple[dict[str, float], dict[str, Any]]:
-        """Return metrics and provenance of a finished cell, from `small` or its files read now.
-
-        Raises:
-            Damaged: one of these, or the settings, is not what was written, or of another type.
-        """
-        contents = read_small_files(self.path)[0] if small is None else small
-        summary = self._json_of("summary.json", contents["summary.json"])
-        origin = self._json_of("provenance.json", contents["provenance.json"])
-        return self._metrics_of(summary), self._provenance_of(origin)
-
-    def _provenance_of(self, record: Any) -> dict[str, Any]:
+        record = self._json(self.provenance_file)
         why = None if record is None else fault_of_provenance(record)
         if why is not None:
             raise self._unreadable(self.provenance_file, why)
         return record or {}
+
+    def result(self) -> tuple[dict[str, float], dict[str, Any]]:
+        """Return metrics and provenance of a finished cell.
+
+        Raises:
+            Damaged: one of these, or the settings, is not what was written, or of another type.
+        """
+        check_files(self.path, SMALL)
+        return self.metrics() or {}, self.provenance()
 
     def fields(self) -> dict[str, Any] | None:
         """Return the resolved cell as it was written; None if it is not there.
@@ -254,7 +249,7 @@ class CellFolder:
         Raises:
             Damaged: it is not what was written, or no JSON object.
         """
-        record = self._verified_json(self.cell_file)
+        record = self._json(self.cell_file)
         if not isinstance(record, dict | None):
             raise self._unreadable(self.cell_file, "it is not a JSON object")
         return record
@@ -265,8 +260,7 @@ class CellFolder:
         Raises:
             Damaged: they are not what was written, or no arrays of numbers.
         """
-        content = read_regular(self.arrays_file, MOST_BYTES["arrays.npz"])
-        check_content(self.arrays_file, content)
+        content = self._sound(self.arrays_file)
         if content is None:
             return {}
         try:
@@ -274,19 +268,18 @@ class CellFolder:
         except ValueError as fault:
             raise self._unreadable(self.arrays_file, str(fault)) from fault
 
-    def _verified_json(self, path: Path) -> Any:
-        """Return what is in a JSON file of a finished cell; None if it is not there."""
+    def _sound(self, path: Path) -> bytes | None:
+        """Return what is in a file of a finished cell; None if it is not there."""
         content = read_regular(path, MOST_BYTES[path.name])
-        check_content(path, content)
-        return self._json_of(path.name, content)
+        check_files(self.path, (path.name,))
+        return content
 
-    def _json_of(self, file: str, content: bytes | None) -> Any:
-        if content is None:
-            return None
+    def _json(self, path: Path) -> Any:
+        content = self._sound(path)
         try:
-            return parse_json(content)
+            return None if content is None else parse_json(content)
         except ValueError as fault:
-            raise self._unreadable(self.path / file, str(fault)) from fault
+            raise self._unreadable(path, str(fault)) from fault
 
     def _unreadable(self, path: Path, why: str) -> Damaged:
         return Damaged(f"{path}: cannot be read ({why})")
@@ -310,7 +303,7 @@ class CellFolder:
         """
         content = read_regular(self.history_file, MOST_BYTES["history.jsonl"])
         if finished:
-            check_content(self.history_file, content)
+            check_files(self.path, ("history.jsonl",))
         lines = (content or b"").splitlines(keepends=True)
         records = []
         for line in lines:

@@ -21,7 +21,7 @@ from bench.results.digests import (
     TRAINED,
     check_files,
 )
-from bench.results.folder import CellFolder, finished, is_id
+from bench.results.folder import CellFolder, finished_in, is_id
 from bench.results.records import (
     EvaluationRecord,
     LaunchRecord,
@@ -162,7 +162,7 @@ def inspect(root: Path) -> Inspected:
         root: the results.
     """
     inspected = Inspected()
-    for folder in (folder for kind in (*CELLS, TRAINED) for folder in finished(root, kind)):
+    for folder in (folder for kind in (*CELLS, TRAINED) for folder in finished_in(root, kind)):
         try:
             checked = check(folder)
         except OtherCode as fault:

@@ -20,7 +20,7 @@ from bench.files.regular import sha256_of_file
 from bench.record import Json
 from bench.results.attempts import Attempt
 from bench.results.digests import DIGESTS, ENCODER, EVALUATIONS, TRAINED
-from bench.results.folder import CellFolder, finished
+from bench.results.folder import CellFolder, finished_in
 from bench.results.inspect import Checked, CheckEncoder, OtherCode, check, files_of
 from bench.results.lease import heartbeat
 from bench.results.owner import Owner
@@ -89,7 +89,7 @@ def merge(sources: Sequence[Source], store: Store, check_encoder: CheckEncoder) 
 def _checked(source: Source, check_encoder: CheckEncoder) -> Iterator[Checked]:
     """Yield the sound cells of a source, then the encoders that they use, if asked for."""
     source.left_out, trainings = [], set[str | None]()
-    for folder in (folder for kind in sorted(CELLS) for folder in finished(source.path, kind)):
+    for folder in (folder for kind in sorted(CELLS) for folder in finished_in(source.path, kind)):
         try:
             checked = check(folder)
         except OtherCode as fault:
@@ -98,7 +98,7 @@ def _checked(source: Source, check_encoder: CheckEncoder) -> Iterator[Checked]:
         else:
             trainings.add(checked.cell.training_id if checked.cell else None)
             yield checked
-    for folder in finished(source.path, TRAINED) if source.encoders else ():
+    for folder in finished_in(source.path, TRAINED) if source.encoders else ():
         if folder.name in trainings:
             yield check(folder, check_encoder)
 

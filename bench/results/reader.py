@@ -1,6 +1,5 @@
 """Finished cells as read-only records, from the cells' folders or from exported tables."""
 
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,9 +12,8 @@ import numpy as np
 from bench.cells.cell import Cell
 from bench.errors import Damaged, StoreError
 from bench.files.messages import warn
-from bench.results.damage import AS_MISSING, UNTIL, read_sound
-from bench.results.digests import SmallFiles
-from bench.results.folder import CellFolder, is_id
+from bench.results.damage import AS_MISSING, UNTIL, damage_of
+from bench.results.folder import CellFolder, finished_in
 from bench.results.provenance import flatten
 from bench.results.store import Store
 from bench.results.tables import Exported
@@ -114,9 +112,7 @@ class Results:
 
     def names(self, experiment: str) -> list[str]:
         """Return the ids of the finished cells of an experiment."""
-        folder = self.root / experiment
-        names = sorted(filter(is_id, os.listdir(folder))) if folder.is_dir() else []
-        done = [name for name in names if _sound_files(CellFolder(folder / name))]
+        done = [f.name for f in finished_in(self.root, experiment) if _is_sound(f)]
         return list(dict.fromkeys([*done, *self._exported(experiment).tables]))
 
     def fields(self, experiment: str, name: str) -> dict[str, Any]:
@@ -137,15 +133,12 @@ class Results:
         return self._tables[experiment]
 
 
-def _sound_files(folder: CellFolder) -> SmallFiles | None:
-    """Return what is first read of a finished cell; None, with a report, if it is damaged."""
-    if not folder.is_done:
-        return None
-    try:
-        return read_sound(folder)
-    except Damaged as fault:
-        _count_as_missing(fault)
-        return None
+def _is_sound(folder: CellFolder) -> bool:
+    """Return whether a finished cell is what was written, by what is first read; report if not."""
+    why = damage_of(folder)
+    if why is not None:
+        warn(f"{why}; {AS_MISSING}")
+    return why is None
 
 
 def _finished(folder: CellFolder) -> Finished | None:
@@ -153,14 +146,10 @@ def _finished(folder: CellFolder) -> Finished | None:
     try:
         metrics, provenance = folder.result()
     except Damaged as fault:
-        _count_as_missing(fault)
+        warn(f"{fault}; {AS_MISSING}")
         return None
     origin = flatten(provenance)
     return Finished(metrics, origin, partial(_history, folder), partial(_arrays, folder))
-
-
-def _count_as_missing(fault: Damaged) -> None:
-    warn(f"{fault}; {AS_MISSING}")
 
 
 def _history(folder: CellFolder) -> History:

@@ -5,14 +5,13 @@ import random
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from bench.errors import Damaged, StoreError
-from bench.files.atomic import to_npz, write_whole
+from bench.files.atomic import write_whole
 from bench.files.messages import forget_warnings
-from bench.files.regular import read_regular
+from bench.files.regular import sha256_of_file
 from bench.results.archives import export_archive
 from bench.results.damage import damage_of, discard
 from bench.results.digests import check_files, write_digests
@@ -68,21 +67,28 @@ def test_a_damaged_cell_is_missing_told_and_computed_again(
     assert states(store, cells) == ["done", "done"]
 
 
-def test_the_arrays_are_those_whose_digest_was_compared(
+def test_a_file_is_compared_with_its_digest_once_while_it_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file is read once: what takes its place meanwhile is not taken for it."""
-    folder = CellFolder(tmp_path / "cell")
-    folder.path.mkdir()
-    folder.finish({"loss": 1.0}, {"a": np.arange(3)}, {})
+    folder = fill(Store(tmp_path), make_cells(1)[0])
+    assert check_files(folder.path)
+    read: list[str] = []
 
-    def read_and_replaced(path: Path, most_bytes: int) -> bytes | None:
-        content = read_regular(path, most_bytes)
-        write_whole(folder.arrays_file, to_npz({"a": np.zeros(3)}))
-        return content
+    def counted(path: str) -> str | None:
+        read.append(Path(path).name)
+        return sha256_of_file(path)
 
-    monkeypatch.setattr("bench.results.folder.read_regular", read_and_replaced)
-    assert folder.arrays()["a"].tolist() == [0, 1, 2]
+    monkeypatch.setattr("bench.results.digests.sha256_of_file", counted)
+    assert check_files(folder.path)
+    assert len(read) == len(set(read))
+    read.clear()
+    assert check_files(folder.path)
+    assert read == []
+    content = folder.history_file.read_bytes()
+    write_whole(folder.history_file, content.replace(b"0.5", b"0.6"))
+    with pytest.raises(Damaged, match=r"history\.jsonl: has a SHA-256 that differs"):
+        check_files(folder.path)
+    assert read == ["history.jsonl"]
 
 
 def test_exchanged_folders_and_summaries_are_no_evidence(tmp_path: Path) -> None:
