@@ -242,21 +242,12 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     "an empty file": ("", "suites/small.yaml: the file is empty; a suite is a mapping of keys\n"),
     "a key twice": (
         "name: small\npaper: eqco\npaper: dcl\n",
-        "suites/small.yaml: line 3: key 'paper' twice\n",
+        "suites/small.yaml: line 3, column 1: key 'paper' twice\n",
     ),
     "not YAML": (
         "name: small\nseeds: [0, 1\nscale: tiny\n",
         "suites/small.yaml: line 3, column 6: did not find expected ',' or ']'\n",
     ),
-    "a bomb": (
-        "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
-        + "".join(
-            f"{b}: &{b} [{', '.join(['*' + a] * 10)}]\n"
-            for a, b in zip("abcdefg", "bcdefgh", strict=True)
-        ),
-        "suites/small.yaml: more than 500000 values once its aliases are expanded\n",
-    ),
-    "a loop": ("a: &a [*a]\n", "suites/small.yaml: line 1: an alias contains itself\n"),
     "seeds twice": (
         small({"seeds": [0, 0]}),
         "suites/small.yaml: seeds: 0 twice.\n",
@@ -264,14 +255,6 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     "seeds of a scale twice": (
         small({"scales.tiny.seeds": [3, 4, 3]}),
         "suites/small.yaml: scales.tiny.seeds: 3 twice.\n",
-    ),
-    "deep nesting": (
-        "[" * 100_000,
-        "suites/small.yaml: cannot be read as YAML (nested more than 100 levels deep)\n",
-    ),
-    "deep blocks": (
-        "".join(f"{' ' * depth}a:\n" for depth in range(101)),
-        "suites/small.yaml: cannot be read as YAML (nested more than 100 levels deep)\n",
     ),
     "too many cells": (
         small({"grid.mi_true": [1 + i / 10 for i in range(300)], "grid.K": [*range(2, 202)]}),
