@@ -15,8 +15,7 @@ from bench.experiments.evaluations import Evaluator
 from bench.experiments.outcome import Clock, Outcome, Result, Spent, one_by_one
 from bench.experiments.timing import deterministic, seconds_of, steps_s
 from bench.networks.encoder import make_encoder
-from bench.results.folder import CellFolder
-from bench.results.folders import Folders
+from bench.results.folder import CellFolder, Folders
 from bench.train.loop import train
 from bench.train.sources import Source, open_source
 from bench.train.supervised import SupervisedTraining

@@ -10,8 +10,7 @@ from bench.experiments import pretrain
 from bench.experiments.outcome import Clock, Outcome, Result, Spent
 from bench.experiments.timing import FEW, seconds_of, steps_s
 from bench.methods.online_network import Online
-from bench.results.folder import CellFolder
-from bench.results.folders import Folders
+from bench.results.folder import CellFolder, Folders
 from bench.train.detection import Detecting
 from bench.train.loop import train
 from bench.train.sources import Source

@@ -17,8 +17,7 @@ from bench.experiments.timing import (
     steps_s,
 )
 from bench.methods.online_network import Online
-from bench.results.folder import CellFolder
-from bench.results.folders import Folders
+from bench.results.folder import CellFolder, Folders
 from bench.train.finetune import FineTuning
 from bench.train.loop import train
 from bench.train.sources import OnDisk, Rows, Source, open_source

@@ -27,8 +27,7 @@ from bench.experiments.timing import (
     steps_s,
 )
 from bench.methods.online_network import Online
-from bench.results.folder import CellFolder
-from bench.results.folders import Folders
+from bench.results.folder import CellFolder, Folders
 from bench.results.lease import Lease
 from bench.results.provenance import describe
 from bench.signals import listening

@@ -15,8 +15,7 @@ from bench.experiments.timing import (
     seconds_unless_long,
     steps_s,
 )
-from bench.results.folder import CellFolder
-from bench.results.folders import Folders
+from bench.results.folder import CellFolder, Folders
 from bench.train.loop import train
 from bench.train.sources import open_source
 from bench.train.supervised import SupervisedTraining

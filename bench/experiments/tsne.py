@@ -19,7 +19,7 @@ from bench.experiments.encoder_folder import encoder_of
 from bench.experiments.outcome import Outcome, Result
 from bench.experiments.pretrain import Shared, probe, run_on_encoder
 from bench.methods.online_network import Online
-from bench.results.folders import Folders
+from bench.results.folder import Folders
 
 __all__ = ["probe", "run", "tsne"]
 Array = np.ndarray[Any, Any]

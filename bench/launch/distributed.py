@@ -19,7 +19,7 @@ from bench.experiments.outcome import RunOnRanks
 from bench.experiments.timing import Stopwatch
 from bench.launch.options import check_ranks
 from bench.launch.worker import Assignment, compute_stacks, configure_process, provenance_of
-from bench.results.folders import Folders
+from bench.results.folder import Folders
 from bench.results.store import Store
 from bench.signals import listening
 

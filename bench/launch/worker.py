@@ -22,14 +22,12 @@ from bench.experiments import EXPERIMENTS, Outcome
 from bench.files.atomic import raise_if_disk_failed
 from bench.record import Json
 from bench.results.attempts import all_attempts
-from bench.results.folder import CellFolder
-from bench.results.folders import Folders
-from bench.results.launches import Launch
+from bench.results.folder import CellFolder, Folders
 from bench.results.lease import Claim, Lease, every
 from bench.results.names import is_metric
 from bench.results.owner import Owner
 from bench.results.provenance import describe
-from bench.results.store import Store
+from bench.results.store import Launch, Store
 from bench.signals import end_if_stopped, stoppable
 
 THREADS = 1  # in a worker: a result does not depend on how many workers or cores there are

@@ -50,7 +50,7 @@ class AttemptRecord(Record):
 
 
 class LaunchRecord(Record):
-    """What a running launcher has in its queue (`bench.results.launches.Launch`)."""
+    """What a running launcher has in its queue (`bench.results.store.Launch`)."""
 
     owner: OwnerRecord
     cells: list[str]

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from bench.cells.cell import Cell
@@ -16,11 +17,10 @@ from bench.files.atomic import raise_if_disk_failed, to_json, write_whole
 from bench.files.messages import warn
 from bench.results.damage import AS_MISSING, damage_of, discard
 from bench.results.digests import TRAINED
-from bench.results.folder import CellFolder
-from bench.results.folders import Folders
-from bench.results.launches import Launch, announced
+from bench.results.folder import CellFolder, Folders
 from bench.results.lease import heartbeat
 from bench.results.owner import LEASE_S, Owner
+from bench.results.records import LaunchRecord, read_records
 from bench.results.tables import Exported
 
 
@@ -55,6 +55,38 @@ class CellState:
 
 
 DONE = CellState(State.DONE)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A running `bench run`: its announcement and the folder of its workers' logs."""
+
+    path: Path
+    owner: Owner
+    retry_before: float  # failures older than this are tried again
+    since: float  # from when on killed workers count
+
+    @property
+    def name(self) -> str:
+        """12 hex digits."""
+        return self.path.stem
+
+    @property
+    def logs(self) -> Path:
+        """Where its workers write."""
+        return self.path.with_suffix("")
+
+    def is_alive(self) -> bool:
+        """Whether the launcher still runs."""
+        return self.path.exists() and self.owner.is_alive(self.path)
+
+
+def announced(folder: Path) -> Iterator[tuple[Path, Owner, dict[str, Any]]]:
+    """Yield file, process and record of each launcher; damaged ones are reported and left out."""
+    for path, record in read_records(
+        folder.glob("*.json"), LaunchRecord, "a launch", "it is left out"
+    ):
+        yield path, Owner.of(record["owner"]), record
 
 
 class Store:

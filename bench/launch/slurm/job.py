@@ -21,8 +21,7 @@ from bench.launch.progress import Progress
 from bench.launch.slurm.jobs import ask
 from bench.launch.slurm.profile import Profile
 from bench.launch.worker import Assignment
-from bench.results.launches import Launch
-from bench.results.store import Store
+from bench.results.store import Launch, Store
 from bench.signals import stoppable
 
 

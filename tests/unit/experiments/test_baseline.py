@@ -16,8 +16,7 @@ from bench.evaluate.knn import knn_top1
 from bench.experiments import Outcome, Result
 from bench.experiments.baseline import nothing_learned, probe, run
 from bench.experiments.pretrain import run as pretrain
-from bench.results.folder import CellFolder
-from bench.results.folders import Folders
+from bench.results.folder import CellFolder, Folders
 from bench.results.store import Store
 from bench.train.sources import open_source
 from tests.fakes.cells import baseline_cell, small_cell

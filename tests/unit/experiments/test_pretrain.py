@@ -20,8 +20,7 @@ from bench.experiments.pretrain import run
 from bench.files.atomic import write_whole
 from bench.methods.online_network import Online
 from bench.results.digests import write_digests
-from bench.results.folder import CellFolder
-from bench.results.folders import Folders
+from bench.results.folder import CellFolder, Folders
 from bench.results.store import Store
 from bench.train.checkpoints import write_tensors
 from bench.train.sources import open_source

@@ -10,8 +10,7 @@ import pytest
 from bench.cells import CELLS
 from bench.cells.cell import Cell
 from bench.experiments import EXPERIMENTS, Result
-from bench.results.folder import CellFolder
-from bench.results.folders import Folders
+from bench.results.folder import CellFolder, Folders
 from bench.train import stack as stack_module
 from tests.fakes.toys import STACKS, make, stop_at_checkpoint
 

@@ -19,8 +19,7 @@ from bench.experiments.supervised import run
 from bench.losses import q_b
 from bench.losses.classification import one_against_rest
 from bench.networks.encoder import make_encoder
-from bench.results.folder import CellFolder
-from bench.results.folders import Folders
+from bench.results.folder import CellFolder, Folders
 from bench.train.loop import train
 from bench.train.sources import open_source
 from bench.train.supervised import SupervisedTraining, given_labels
