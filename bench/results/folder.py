@@ -6,8 +6,11 @@ import json
 import os
 import re
 import time
+import warnings
+import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +18,6 @@ from bench.cells.cell import Cell
 from bench.errors import Damaged, StoreError
 from bench.files.atomic import disk_failures, read_json, sync_folder, to_json, to_npz, write_whole
 from bench.files.regular import parse_json, read_regular
-from bench.results.arrays import arrays_of
 from bench.results.attempts import Attempt, begin_attempt, last_attempt
 from bench.results.digests import (
     DIGESTS,
@@ -26,13 +28,17 @@ from bench.results.digests import (
     check_files,
     write_digests,
 )
-from bench.results.names import history_record, is_metrics
+from bench.results.names import history_record, is_metrics, is_name
 from bench.results.owner import LEASE_S, Owner
 from bench.results.provenance import fault_of_provenance
+from bench.text import foreign_text
 
 if TYPE_CHECKING:
     import numpy as np
 
+
+MOST_ARRAYS = 1000
+NUMBERS = "biufc"  # kinds of numpy types that may be in arrays
 
 _ID = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
@@ -332,6 +338,36 @@ class CellFolder:
         path = attempt.path.with_suffix(".log")
         write_whole(path, "".join(lines).encode())
         return path
+
+
+def arrays_of(content: bytes) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the arrays of the content of an npz file of any origin, within 64 MiB of memory.
+
+    Raises:
+        ValueError: it is torn, too large unpacked, or holds something else than numbers.
+    """
+    import numpy as np  # here alone, so that `bench status` need not load it
+
+    try:
+        with warnings.catch_warnings(), zipfile.ZipFile(BytesIO(content)) as file:
+            warnings.simplefilter("error")
+            entries = file.infolist()
+            names = [entry.filename.removesuffix(".npy") for entry in entries]
+            if len(entries) > MOST_ARRAYS or len(set(names)) < len(names):
+                raise ValueError(f"more than {MOST_ARRAYS} arrays, or one twice")
+            if not all(map(is_name, names)):
+                raise ValueError("an array's name is not a word")
+            size = sum(entry.file_size for entry in entries)
+            if size > MOST_BYTES["arrays.npz"]:
+                raise ValueError(f"{size} bytes unpacked, of {MOST_BYTES['arrays.npz']} allowed")
+        with np.load(BytesIO(content), allow_pickle=False) as file:
+            arrays = {name: np.asarray(file[name]) for name in file.files}
+    except Exception as fault:  # zipfile and numpy raise many kinds for a torn file
+        raise ValueError(foreign_text(str(fault))) from fault
+    for name, array in arrays.items():
+        if array.dtype.kind not in NUMBERS:
+            raise ValueError(f"{foreign_text(name)} is of type {array.dtype}")
+    return arrays
 
 
 class Folders(list[CellFolder]):
