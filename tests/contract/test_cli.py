@@ -618,7 +618,8 @@ def test_cells_travel(done: Workspace) -> None:
         (("import", "a"), "a: no such archive; `bench export SUITE --to FILE.tar` makes one"),
         (
             ("import", "bad.tar"),
-            "bad.tar: is not an archive; `bench export SUITE --to FILE.tar` makes one",
+            "bad.tar: cannot be unpacked (file could not be opened successfully); "
+            "`bench export SUITE --to FILE.tar` makes archives",
         ),
         (("import", "empty"), "empty: is a folder; `bench merge` adds the cells of one"),
         (("merge", "none"), "none: no such results folder"),
