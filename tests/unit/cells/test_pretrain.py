@@ -365,11 +365,11 @@ def test_a_mistake_is_told(changes: dict[str, Any], told: str) -> None:
 
 
 VALUES: dict[str, Any] = {
-    "weight": "exp", "form": "printed", "bank_start": "uniform", "queue_start": "empty", "lr_drop_epochs": "1",
+    "weight": "exp", "form": "printed", "queue_start": "empty", "lr_drop_epochs": "1",
     "bank_normalised": True, "centre": "entry", "neighbour_sum": "inside", "through_weight": True,
     "normaliser": "sampled", "own_entry": "always", "positive_gradient": "target",
     "negative_gradient": "online", "half_power": True, "bank_rate": 0.5, "momentum": 0.5,
-    "rho": 0.5, "eps": 0.1,
+    "rho": 0.5, "eps": 0.1, "bank_start": "uniform",
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -193,7 +194,7 @@ def test_a_flipped_bit_in_a_checkpoint_changes_no_number(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, rng = CellFolder(tmp_path / "pretrain" / ("0" * 16)), random.Random(0)
-    state = {"a": [1.0] * 50, "w": torch.arange(5000.0)}
+    state: dict[str, Any] = {"a": [1.0] * 50, "w": torch.arange(5000.0)}
     save_checkpoint(folder, 7, state)
     found = 0
     for _ in range(FLIPS):
