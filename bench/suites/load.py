@@ -1,6 +1,7 @@
 """Suite files: one file -> one `Suite`, a folder -> all of them."""
 
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -26,6 +27,7 @@ from bench.suites.suite import (
     MeasuredTable,
     Name,
     Notes,
+    OneOrMore,
     Points,
     Scale,
     SharedScale,
@@ -43,8 +45,10 @@ STANDARD_TITLES = {
     "knn_top1": "kNN top-1 (%)",
 }
 """Titles of tables that list their `metrics`."""
+PARTS = "parts"
+"""Folder beside the suites, of files with the keys that several suites share."""
 _TAKEN = ("what", "protocol", "seeds", "baselines", "stand_in", "judged", "unjudged")
-Checks = Annotated[list[SuiteCheck], Field(min_length=1)]
+Checks = Annotated[list[SuiteCheck], Field(min_length=1), OneOrMore()]
 
 
 class ScaleEntry(SharedScaleEntry):
@@ -84,6 +88,11 @@ class ClaimEntry(Record):
     checks: Checks
 
 
+def _kind_of_claim(claim: Any) -> str:
+    is_checks = isinstance(claim, list) or (isinstance(claim, dict) and "check" in claim)
+    return "[checks]" if is_checks else "[claim]"
+
+
 class TableEntry(TableBase):
     """A table of one metric, or one of each of several metrics with their standard titles."""
 
@@ -112,19 +121,26 @@ class TableEntry(TableBase):
 
 
 class SuiteFile(SuiteBase):
-    """What a suite's file may say."""
+    """What a suite's file may say: all keys, or those that it adds to the file `like` names.
 
+    Its own keys win over those of the other file, in mappings key by key; a list replaces a list,
+    but `notes` are added to the other file's.
+    """
+
+    like: str | None = None  # the suite of this folder, or file of `parts/`, that it begins with
     scales: Annotated[dict[Name, ScaleEntry], Field(min_length=1)]  # by name
     assumed: AssumedEntry = AssumedEntry()  # settings that the paper leaves open
-    compare: list[ComparisonBlock] = []  # printed rows beside the cells that they belong to
+    compare: Annotated[
+        list[ComparisonBlock], OneOrMore()
+    ] = []  # printed rows beside the cells that they belong to
     claims: dict[
         str,
         Annotated[
             Annotated[Checks, Tag("[checks]")] | Annotated[ClaimEntry, Tag("[claim]")],
-            Discriminator(lambda claim: "[checks]" if isinstance(claim, list) else "[claim]"),
+            Discriminator(_kind_of_claim),
         ],
     ] = {}  # checks of each claim
-    tables: list[TableEntry] = []  # what `bench show` and the report list
+    tables: Annotated[list[TableEntry], OneOrMore()] = []  # what `bench show` and the report list
 
     @model_validator(mode="after")
     def _its_parts_agree(self) -> Self:
@@ -206,14 +222,7 @@ def load_suite(path: Path) -> Suite:
     Raises:
         SuiteError: in one line, whatever is wrong with it.
     """
-    data = load_yaml(path, SuiteError)
-    if data is None:
-        raise SuiteError(f"{path}: the file is empty; a suite is a mapping of keys")
-    if not isinstance(data, dict):
-        raise SuiteError(f"{path}: a suite is a mapping of keys, found {type(data).__name__}")
-    strays = [key for key in data if not isinstance(key, str)]
-    if strays:
-        raise SuiteError(f"{path}: key {strays[0]!r} is not text")
+    data = _whole(path)
     try:
         file = SuiteFile.model_validate({"name": path.stem} | data)
     except ValidationError as error:
@@ -225,6 +234,48 @@ def load_suite(path: Path) -> Suite:
             f"{path}: name: found '{file.name}', expected the file's name '{path.stem}'{also}"
         )
     return file.suite(path)
+
+
+def _mapping(path: Path) -> dict[str, Any]:
+    data = load_yaml(path, SuiteError)
+    if data is None:
+        raise SuiteError(f"{path}: the file is empty; a suite is a mapping of keys")
+    if not isinstance(data, dict):
+        raise SuiteError(f"{path}: a suite is a mapping of keys, found {type(data).__name__}")
+    strays = [key for key in data if not isinstance(key, str)]
+    if strays:
+        raise SuiteError(f"{path}: key {strays[0]!r} is not text")
+    return data
+
+
+def _whole(path: Path, likes: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the keys of a file with those of the file that it is like, and so on."""
+    data = _mapping(path)
+    if (like := data.get("like")) is None:
+        return data
+    if path.stem in likes:
+        raise SuiteError(f"{path}: like: {' is like '.join([*likes, path.stem])}")
+    home = path.parent.parent if path.parent.name == PARTS else path.parent
+    files = [*yaml_files(home / PARTS), *yaml_files(home)]
+    others = {file.stem: file for file in files if file != path}
+    base = _whole(named(str(like), others, f"{path}: like", "suite or part"), (*likes, path.stem))
+    given = [keys["notes"] for keys in (base, data) if "notes" in keys]
+    notes = [note for n in given for note in (n if isinstance(n, list) else [n])]
+    base.pop("name", None)
+    whole: dict[str, Any] = _over(base, data | {"notes": notes})
+    return whole
+
+
+def _over(base: Any, own: Any) -> Any:
+    """Return a value with what another one changes: mappings key by key, in the other's order."""
+    if not (isinstance(base, dict) and isinstance(own, dict)):
+        return own
+    order: list[str] = []
+    for key in own:
+        before = takewhile(lambda name, end=key: name != end, base) if key in base else ()
+        order += [name for name in (*before, key) if name == key or name not in own]
+    merged = base | {key: _over(base.get(key), value) for key, value in own.items()}
+    return {key: merged[key] for key in dict.fromkeys([*order, *base])}
 
 
 def suite_paths(folder: Path) -> dict[str, Path]:

@@ -101,6 +101,12 @@ def suite_schema() -> dict[str, Any]:
     like = schema["$defs"]["ScaleEntry"]["properties"]["like"]
     like["examples"] = list(shipped_scales())  # one's own beside the suites are allowed too
     schema["required"].remove("name")  # the name of the file
+    scale = {"anyOf": schema["$defs"]["ScaleEntry"].pop("anyOf")}
+    whole = {
+        "required": schema.pop("required"),
+        "properties": {"scales": {"additionalProperties": scale}},
+    }
+    schema["anyOf"] = [{"required": ["like"]}, whole]
     assumed = schema["$defs"]["AssumedEntry"]["properties"]["like"]
     assumed["examples"] = list(shipped_assumptions())
     for check in schema["$defs"].values():
@@ -124,6 +130,7 @@ def _rule(experiment: str) -> dict[str, Any]:
     return {
         "if": {
             "properties": {"experiment": {"const": experiment}},
+            "required": ["experiment"],
             "not": {"required": ["grids"]},
         },
         "then": {

@@ -5,6 +5,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any, Literal
 
@@ -13,10 +14,12 @@ from pydantic import (
     BeforeValidator,
     Discriminator,
     Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     Tag,
-    WithJsonSchema,
     model_validator,
 )
+from pydantic_core.core_schema import CoreSchema, no_info_before_validator_function
 
 from bench.record import Record
 from bench.suites.checks import Check
@@ -77,12 +80,29 @@ def _with_both(check: Any) -> Any:
     return rest | {"where": shared} | {key: shared | side for key, side in sides.items()}
 
 
-Notes = Annotated[
-    list[str],
-    BeforeValidator(lambda notes: [notes] if isinstance(notes, str) else notes),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
-]
-"""One note, or several."""
+@dataclass(frozen=True)
+class OneOrMore:
+    """Marks a list whose only entry may stand in the file without the list."""
+
+    entry: type = dict
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Return the schema of the list, which a single entry becomes first."""
+        return no_info_before_validator_function(
+            lambda given: [given] if isinstance(given, self.entry) else given, handler(source)
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Return the JSON schema of an entry or of the list."""
+        several = handler(schema)
+        return {"anyOf": [several["items"], several]}
+
+
+Notes = Annotated[list[str], OneOrMore(str)]
 SIDES = ("where", "than", "other", "other_than")
 """Keys of a check that choose cells."""
 SuiteCheck = Annotated[Check, BeforeValidator(_with_both)]
@@ -260,7 +280,7 @@ class SuiteBase(Record):
     points: Points | None = None  # rows of settings that vary together; they multiply with `grid`
     exclude: Exclusions = []  # combinations that are left out: those with all values of an entry
     grids: list[Block] = []  # several grids in place of one
-    figures: list[Figure] = []  # what the report draws
+    figures: Annotated[list[Figure], OneOrMore()] = []  # what the report draws
     notes: Notes = []  # shown on the page of the suite
 
     _no_columns = model_validator(mode="before")(refuse_columns)
