@@ -9,6 +9,7 @@ import yaml
 from bench.errors import BenchError
 
 MAX_BYTES = 2_000_000
+MAX_DEPTH = 100  # of lists and mappings in each other; the C library's stack ends far above
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -49,7 +50,7 @@ def load_yaml(path: Path, error: type[BenchError], loader: Any = Loader) -> Any:
 
     Raises:
         BenchError: of the class given, in one line, for a file that is missing, too large, not
-            UTF-8, not YAML, or has a key twice.
+            UTF-8, not YAML, has a key twice, or is nested deeper than MAX_DEPTH.
     """
     try:
         raw = path.read_bytes()
@@ -62,11 +63,26 @@ def load_yaml(path: Path, error: type[BenchError], loader: Any = Loader) -> Any:
     except UnicodeDecodeError as fault:
         raise error(f"{path}: byte {fault.start} is not UTF-8") from fault
     try:
+        _check_depth(text)
         return yaml.load(text, loader)
     except yaml.YAMLError as fault:
         raise error(f"{path}: {_one_line(fault)}") from fault
     except (ValueError, RecursionError) as fault:
         raise error(f"{path}: cannot be read as YAML ({fault})") from fault
+
+
+def _check_depth(text: str) -> None:
+    """Refuse deep nesting before nodes are made of it, which takes a call per level.
+
+    Raises:
+        ValueError: lists and mappings are nested deeper than MAX_DEPTH.
+    """
+    depth = 0
+    for event in yaml.parse(text, Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
 
 
 def yaml_files(folder: Path) -> list[Path]:
@@ -84,6 +100,7 @@ def _one_line(fault: yaml.YAMLError) -> str:
 def scalar(text: str) -> Any:
     """Return the value that a piece of YAML text stands for: 64 is a number, bank is text."""
     try:
+        _check_depth(text)
         value = yaml.load(text, Loader)
     except (yaml.YAMLError, ValueError):
         return text

@@ -1,7 +1,6 @@
 """Suite files: one file -> one `Suite`, a folder -> all of them."""
 
 from collections.abc import Iterable, Mapping
-from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -270,9 +269,9 @@ def _over(base: Any, own: Any) -> Any:
     """Return a value with what another one changes: mappings key by key, in the other's order."""
     if not (isinstance(base, dict) and isinstance(own, dict)):
         return own
-    order: list[str] = []
+    keys, order = list(base), list[str]()
     for key in own:
-        before = takewhile(lambda name, end=key: name != end, base) if key in base else ()
+        before = keys[: keys.index(key)] if key in base else []
         order += [name for name in (*before, key) if name == key or name not in own]
     merged = base | {key: _over(base.get(key), value) for key, value in own.items()}
     return {key: merged[key] for key in dict.fromkeys([*order, *base])}

@@ -38,7 +38,7 @@ def test_own_keys_win_key_by_key(workspace: Workspace, place: str) -> None:
     }
     suite, small = load_suite(write(workspace, own, place=place)), SUITE
     assert (suite.name, suite.title, suite.paper) == ("mine", "mine", "eqco")
-    assert list(suite.scales) == ["tiny", "long", "tiniest"]
+    assert list(suite.scales) == ["tiny", "tiniest", "long"]
     assert (suite.scales["tiny"].what, suite.scales["tiny"].protocol) == ("less", "reduced")
     assert suite.fixed == small["fixed"] | {"lr": 1.0}
     assert suite.grid == {"mi_true": [2, 10], "K": [4]}
