@@ -21,7 +21,11 @@ class Loader(_Base):  # type: ignore[misc]
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
-        """Return the mapping of a node, unless it has a key twice."""
+        """Return the mapping of a node.
+
+        Raises:
+            ConstructorError: it has a key twice.
+        """
         seen = set()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
             if key.value in seen:

@@ -219,7 +219,8 @@ class CellFolder:
     def metrics(self) -> dict[str, float] | None:
         """Return the metrics of the summary; None if the cell is not done.
 
-        Raises `Damaged` if they are not what was written, or no finite numbers.
+        Raises:
+            Damaged: they are not what was written, or no finite numbers.
         """
         summary = self._json(self.summary_file)
         if summary is None:
@@ -232,7 +233,8 @@ class CellFolder:
     def provenance(self) -> dict[str, Any]:
         """Return where the result comes from; empty if the cell is not done.
 
-        Raises `Damaged` if it is not what was written, or a field of it has another type.
+        Raises:
+            Damaged: it is not what was written, or a field of it has another type.
         """
         record = self._json(self.provenance_file)
         why = None if record is None else fault_of_provenance(record)

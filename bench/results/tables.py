@@ -157,7 +157,11 @@ class Tables:
         return record
 
     def history(self, name: str) -> History:
-        """Return the records of a cell, parsed at once: there are millions of numbers."""
+        """Return the records of a cell, parsed at once: there are millions of numbers.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
         records = self.histories.get(name, [])
         texts = ("{" + ",".join(f'"{k}":{v}' for k, v in r.items()) + "}" for r in records)
         try:

@@ -11,8 +11,8 @@ from bench.papers.reader import load_paper
 from bench.suites.checks import Exceeds
 from bench.suites.load import load_suite
 from bench.suites.others import SourceEffect, beside, check_source, source_effects
+from tests.fakes.others import written
 from tests.fakes.paths import SUITES
-from tests.unit.papers.test_others import written
 
 SIMCLR = [("simclr", "infonce"), ("simclr", "dcl"), ("simclr", "dclw")]
 
