@@ -5,6 +5,7 @@
     bench.load("dcl-table-1", scale="cpu")       # what was measured: a row per cell and metric
     bench.histories("dcl-table-1", scale="cpu")  # the same while it trained
     bench.published("dcl")                       # what a paper printed
+    bench.others("dcl-nakhli")                   # what another project measured
     bench.compare("eqco-table-9", scale="paper") # both, with verdicts
     bench.claims("dcl-table-1")                  # the paper's claims, with verdicts
     bench.run("dcl-table-1", scale="smoke")      # computes what is missing
@@ -27,6 +28,7 @@ _HOMES = {
     "histories": "bench.api",
     "load": "bench.api",
     "load_encoder": "bench.api",
+    "others": "bench.api",
     "plot": "",
     "published": "bench.api",
     "run": "bench.api",

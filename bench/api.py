@@ -18,7 +18,9 @@ from bench.cells.cell import Cell
 from bench.cli.evidence import AS_ARGUMENT, done_of, evidence_of
 from bench.cli.selection import Chosen, Selection, choose, command_words
 from bench.cli.workspace import Workspace, beside_tables, command_line, workspace_of
-from bench.errors import BenchError, DiskFailure, Interrupted, NothingMeasured
+from bench.errors import BenchError, DiskFailure, Interrupted, NothingMeasured, choices
+from bench.papers.others import others as other_projects
+from bench.papers.others import sources
 from bench.papers.reader import PAPERS, load_paper
 from bench.results.reader import Done
 from bench.suites.expand import expand
@@ -141,6 +143,26 @@ def published(paper: str | None = None, artifact: str | None = None) -> pd.DataF
     chosen = [load_paper(name) for name in ([paper] if paper is not None else PAPERS)]
     values = (p.values if artifact is None else p.artifact(artifact).values for p in chosen)
     return published_frame(value for rows in values for value in rows)
+
+
+def others(source: str | None = None) -> pd.DataFrame:
+    """Return what other projects measured: a row per number, in percent.
+
+    Args:
+        source: the numbers of this one alone; `bench others` lists them.
+
+    Returns:
+        The columns of a row of `bench others SOURCE --json`, then the settings that the source
+        states.
+
+    Raises:
+        BenchError: no such source.
+    """
+    known = sources(other_projects())
+    if source is not None and source not in known:
+        raise BenchError(f"no source '{source}'. {choices(source, list(known))}")
+    rows = other_projects() if source is None else known[source]
+    return record_frame([row.record() for row in rows], flat="settings")
 
 
 def compare(

@@ -25,7 +25,7 @@ SUITES = ROOT / "suites"
 NOT_BEFORE_USE = ("torch", "pandas", "numpy", "matplotlib", "pydantic", "typer", "bench.api")
 MOST_MODULES = 3  # that `import bench` adds to those of a bare interpreter
 PUBLIC = {
-    "BenchError", "NothingMeasured", "arrays", "claims", "compare", "histories", "load",
+    "BenchError", "NothingMeasured", "arrays", "claims", "compare", "histories", "load", "others",
     "load_encoder", "plot", "published", "run",
 }  # fmt: skip
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+import bench
 from tests.fakes.paths import ROOT, SUITES
 from tests.fakes.workspace import Workspace
 
@@ -34,3 +35,12 @@ def test_a_mistyped_name_is_one_line(workspace: Workspace) -> None:
     answer = workspace.call("--suites", str(SUITES), "others", "small-batch")
     assert answer.status == 2
     assert "small-batch: no source or claim has this name. Did you mean" in answer.err
+
+
+def test_numbers_of_others_are_a_table_in_python() -> None:
+    frame = bench.others("dcl-nakhli")
+    row = frame[(frame.dataset == "cifar10") & (frame.batch_size == 32) & (frame.loss == "dcl")]
+    assert row.value.tolist() == [84.6]
+    assert len(bench.others()) == 795
+    with pytest.raises(bench.BenchError, match="no source 'dcl-nakli'\\. Did you mean"):
+        bench.others("dcl-nakli")
