@@ -255,7 +255,8 @@ def _whole(path: Path, likes: tuple[str, ...] = ()) -> dict[str, Any]:
     if path.stem in likes:
         raise SuiteError(f"{path}: like: {' is like '.join([*likes, path.stem])}")
     home = path.parent.parent if path.parent.name == PARTS else path.parent
-    files = [*yaml_files(home / PARTS), *yaml_files(home)]
+    homes = (shipped_suites() / PARTS, home / PARTS, home)
+    files = [file for folder in homes for file in yaml_files(folder)]
     others = {file.stem: file for file in files if file != path}
     base = _whole(named(str(like), others, f"{path}: like", "suite or part"), (*likes, path.stem))
     given = [keys["notes"] for keys in (base, data) if "notes" in keys]

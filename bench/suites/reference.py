@@ -102,9 +102,11 @@ def suite_schema() -> dict[str, Any]:
     like["examples"] = list(shipped_scales())  # one's own beside the suites are allowed too
     schema["required"].remove("name")  # the name of the file
     scale = {"anyOf": schema["$defs"]["ScaleEntry"].pop("anyOf")}
-    whole = {
+    figure = {"type": "object", "required": schema["$defs"]["Figure"].pop("required")}
+    figures = {"anyOf": [figure, {"type": "array", "items": figure}]}
+    whole = {  # what is like another file takes the rest from it
         "required": schema.pop("required"),
-        "properties": {"scales": {"additionalProperties": scale}},
+        "properties": {"scales": {"additionalProperties": scale}, "figures": figures},
     }
     schema["anyOf"] = [{"required": ["like"]}, whole]
     assumed = schema["$defs"]["AssumedEntry"]["properties"]["like"]

@@ -106,6 +106,8 @@ def test_no_page_complains_and_no_link_or_image_is_broken(page: Any, site: Path)
         anchors[address] = set(found["ids"])
         assert not found["wide"], f"{address} scrolls sideways"
         for link in found["links"]:
+            if link.startswith("https://"):  # of another project's numbers
+                continue
             target, _, anchor = link.partition("#")
             assert Path(target.removeprefix("file://")).is_file(), f"{address}: {link}"
             if target.endswith(".html"):

@@ -66,8 +66,14 @@ def test_a_wheel_holds_the_package_and_the_suites_and_nothing_else(wheel: Path) 
     tops = {name.split("/")[0] for name in names}
     assert tops == {"bench", f"contrastive_bench-{__version__}.dist-info"}
     shipped = {name for name in names if name.startswith("bench/shipped/")}
-    assert shipped == {f"bench/shipped/suites/{path.name}" for path in SUITES.iterdir()}
+    files = [path for path in SUITES.rglob("*") if path.is_file()]
+    assert shipped == {f"bench/shipped/suites/{path.relative_to(SUITES)}" for path in files}
     assert wheel.stat().st_size < LARGEST_MB * 2**20
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder): path.read_bytes() for path in files}
 
 
 @pytest.mark.slow
@@ -92,5 +98,4 @@ def test_copied_suites_are_those_of_the_checkout(installed: Installed) -> None:
     told = installed.call("init", "study", "--json")
     count = len(list(SUITES.glob("*.yaml")))
     assert json.loads(told.stdout) == {"folder": "study/suites", "suites": count}
-    copies = {f.name: f.read_bytes() for f in (installed.folder / "study" / "suites").iterdir()}
-    assert copies == {path.name: path.read_bytes() for path in SUITES.iterdir()}
+    assert contents(installed.folder / "study" / "suites") == contents(SUITES)
