@@ -99,7 +99,7 @@ DRAWN: dict[tuple[str, str], tuple[str, dict[str, tuple[Any, ...]]]] = {
     }),
     ("dcl", "figure-3a"): ("dcl-table-1", {
         "linear-against-batch-size": (
-            "lines", ["linear_top1"], "batch_size", ["loss", "base_lr"], ["dataset"],
+            "lines", ["linear_top1"], "batch_size", ["loss"], ["dataset"],
         ),
     }),
     ("dcl", "figure-3b"): ("dcl-figure-3b", {
