@@ -18,8 +18,8 @@ MOST_BYTES_OF_JSON = 64 * 2**20
 MOST_DIGITS = 40  # of a whole number
 
 
-def check_regular(path: Path | str, most_bytes: int | None = None) -> bool:
-    """Return whether there is a file; links to regular files are regular files.
+def check_regular(path: Path | str, most_bytes: int | None = None) -> os.stat_result | None:
+    """Return the status of a file, None if there is none; links to regular files are such files.
 
     Raises:
         Damaged: it is a folder, a pipe or a device, a link to nothing, or larger than `most_bytes`.
@@ -32,13 +32,13 @@ def check_regular(path: Path | str, most_bytes: int | None = None) -> bool:
         if os.path.islink(path) and (absent or fault.errno == errno.ELOOP):
             raise Damaged(f"{path}: is a link to nothing") from None
         if absent:
-            return False
+            return None
         raise _unread(path, fault) from fault
     if not stat.S_ISREG(status.st_mode):
         raise Damaged(f"{path}: is not a regular file")
     if most_bytes is not None and status.st_size > most_bytes:
         raise Damaged(f"{path}: has {status.st_size} bytes; at most {most_bytes} are allowed")
-    return True
+    return status
 
 
 def read_regular(path: Path | str, most_bytes: int) -> bytes | None:

@@ -6,7 +6,6 @@ It is written before the summary, whose existence means "done". A folder without
 a version of this code that wrote none: its files are believed as they are, unverified.
 """
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -68,11 +67,22 @@ def check_files(folder: Path, names: Iterable[str] = MOST_BYTES) -> bool:
     return True
 
 
+def check_content(path: Path, content: bytes | None) -> None:
+    """Compare what was read of a file (None: it is not there) with the digest beside it, if any.
+
+    Raises:
+        Damaged: it is not what was written.
+    """
+    digests = _remembered(_digests_in, f"{path.parent}/{DIGESTS}")
+    if digests is not None:
+        _compare(path.parent, path.name, digests, None if content is None else sha256_of(content))
+
+
 def _remembered(read: Callable[[str], Any], path: str) -> Any:
     """Return what `read` makes of a file; None if there is no such file."""
-    if not check_regular(path):
+    status = check_regular(path)
+    if status is None:
         return None
-    status = os.stat(path)
     return _at_state(read, path, (status.st_ino, status.st_size, status.st_mtime_ns))
 
 

@@ -23,8 +23,8 @@ from bench.results.digests import (
     DIGESTS,
     ENCODER,
     MOST_BYTES,
-    SMALL,
     TRAINED,
+    check_content,
     check_files,
     write_digests,
 )
@@ -248,7 +248,7 @@ class CellFolder:
         Raises:
             Damaged: one of these, or the settings, is not what was written, or of another type.
         """
-        check_files(self.path, SMALL)
+        check_files(self.path, ("cell.json",))  # the others are checked as they are read
         return self.metrics() or {}, self.provenance()
 
     def fields(self) -> dict[str, Any] | None:
@@ -279,7 +279,7 @@ class CellFolder:
     def _sound(self, path: Path) -> bytes | None:
         """Return what is in a file of a finished cell; None if it is not there."""
         content = read_regular(path, MOST_BYTES[path.name])
-        check_files(self.path, (path.name,))
+        check_content(path, content)
         return content
 
     def _json(self, path: Path) -> Any:
@@ -311,7 +311,7 @@ class CellFolder:
         """
         content = read_regular(self.history_file, MOST_BYTES["history.jsonl"])
         if finished:
-            check_files(self.path, ("history.jsonl",))
+            check_content(self.history_file, content)
         lines = (content or b"").splitlines(keepends=True)
         records = []
         for line in lines:

@@ -396,7 +396,7 @@ def test_status_of_10_000_cells_costs_little_more_than_reading_them(workspace: W
     )
     status = "import bench.cli; sys.argv = ['bench', 'status', 'small']; bench.cli.main()"
     assert workspace.call("status", "small").out == "small at scale tiny: 10000 cells: 10000 done\n"
-    assert cpu_s(status, 2) < 4 * cpu_s(plain, 2)
+    assert cpu_s(status, 2) < 3 * cpu_s(plain, 2)
 
 
 @pytest.mark.parametrize(
