@@ -1,7 +1,7 @@
 """In what the cells of a scale deviate from the paper.
 
-Each setting is compared with the nearest cell of the `paper` scale, whether the paper states it or
-a preset gives it. What the paper states and no cell of that scale has either is added.
+Each setting is compared with the nearest cell of the scale `paper`, whether the paper states it or
+a preset gives it. Settings that the paper states and that no cell of `paper` has are added.
 """
 
 from collections.abc import Sequence
@@ -59,9 +59,9 @@ def deviations_of_scale(
     """
     found = [(d.name, d.text) for d in deviations(cells, paper_cells)]
     compared = {name for cell in cells for name in cell.settings} if paper_cells else set()
-    own = {name for name, _ in _stated_departures(suite, without_baselines(paper_cells), paper)}
+    own = {name for name, _ in stated_departures(suite, without_baselines(paper_cells), paper)}
     left_out = (compared - own) | {name for name, _ in found}
-    stated = _stated_departures(suite, without_baselines(cells), paper)
+    stated = stated_departures(suite, without_baselines(cells), paper)
     found += [(name, text) for name, text in stated if name not in left_out]
     ranks = _ranks(cells)
     return [text for _, text in sorted(found, key=lambda one: _rank(one[0], ranks))]
@@ -133,22 +133,17 @@ def _ranks(cells: Sequence[Cell]) -> dict[str, int]:
 
 
 def _rank(name: str, ranks: dict[str, int]) -> int:
-    """Return the rank of a setting, of a part such as `views.jitter` that of the whole."""
+    """Return the rank of a setting; a part such as `views.jitter` has the rank of `views`."""
     return ranks.get(name.split(".")[0], len(ranks))
 
 
-def departures_of_scale(suite: Suite, cells: Sequence[Cell], paper: Paper) -> list[str]:
-    """Return each departure from what the paper states, once.
+def stated_departures(suite: Suite, cells: Sequence[Cell], paper: Paper) -> list[tuple[str, str]]:
+    """Return the setting and the text of each departure from what the paper states, once.
 
     Of the cells that published values are compared with; of an artifact without such a cell, a
     figure for instance, those of the cells with the fewest. An artifact on data that no cell has is
     left out where cells have the data of another.
     """
-    return sorted(text for _, text in _stated_departures(suite, cells, paper))
-
-
-def _stated_departures(suite: Suite, cells: Sequence[Cell], paper: Paper) -> list[tuple[str, str]]:
-    """Return the setting and the text of each departure from what the paper states."""
     found, with_cells = set[tuple[str, str]](), set[str]()
     for pair in pairings(suite, cells, paper):
         of = ", ".join(f"{k} {v}" for k, v in pair.reading.items() if v is not None)

@@ -99,7 +99,7 @@ def gather(
         cells: those of the suite at the scale.
         paper: the suite's.
         results: where finished cells are looked up.
-        paper_cells: of the scale `paper`, from which deviations are told.
+        paper_cells: those of the scale `paper`, with which the cells are compared.
     """
     suite, non_baselines = with_stand_ins(suite, scale), without_baselines(cells)
     baselines = baselines_among(cells)

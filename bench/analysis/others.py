@@ -17,14 +17,10 @@ agree, *mixed* if they do not; *nobody* where none counts.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
 from math import isinf, sqrt
-from pathlib import Path
 from typing import Any
 
-import bench.papers
-from bench.errors import PublishedError
-from bench.files.yaml_file import load_yaml
+from bench.papers.others import noise
 from bench.papers.printed_checks import PrintedCheck, printed_check
 from bench.suites.axis_values import axis_values
 from bench.suites.checks import Check
@@ -33,7 +29,6 @@ from bench.suites.others import SourceEffect, objectives_of, source_effects
 from bench.suites.suite import Suite
 from bench.text import counted
 
-NOISE = Path(bench.papers.__file__).parent / "noise.yaml"
 QUANTILE = 1.96  # of the normal distribution, two-sided 95 %
 ClaimKey = tuple[str, str]  # paper and claim
 SHARE = 0.5  # of the published size
@@ -145,16 +140,16 @@ def judge(value: float, dataset: str, check: Check, printed: PrintedCheck | None
         check: says which effects are required.
         printed: what the check gives on the published numbers, if it gives anything.
     """
-    noise, region = noise_of(dataset), check.region
+    margin, region = noise_of(dataset), check.region
     if not isinf(region.low) and not isinf(region.high):
-        return _side(region.margin(value), noise)
+        return _side(region.margin(value), margin)
     sign = 1 if isinf(region.high) else -1
     size = sign * printed.effect if printed else 0.0
     value = sign * value
     if size > 0:
-        answer = _side(value - SHARE * size, noise)
-        return None if answer == Seen.YES and value <= noise else answer
-    return Seen.YES if value > noise else Seen.NO if value < -noise else None
+        answer = _side(value - SHARE * size, margin)
+        return None if answer == Seen.YES and value <= margin else answer
+    return Seen.YES if value > margin else Seen.NO if value < -margin else None
 
 
 def overall(answers: Iterable[Seen | None]) -> Seen:
@@ -165,13 +160,8 @@ def overall(answers: Iterable[Seen | None]) -> Seen:
 
 def noise_of(dataset: str) -> float:
     """Return how far apart two single trainings may lie by chance, in points of percent."""
-    known = _noise()
-    return QUANTILE * sqrt(2) * float(known.get(dataset, known["elsewhere"])["sd"])
-
-
-@cache
-def _noise() -> dict[str, dict[str, Any]]:
-    return dict(load_yaml(NOISE, PublishedError))
+    known = noise()
+    return QUANTILE * sqrt(2) * known.get(dataset, known["elsewhere"])
 
 
 def _side(margin: float, noise: float) -> Seen | None:

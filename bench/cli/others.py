@@ -18,7 +18,7 @@ from bench.record import Json
 from bench.report.tables import Entry
 from bench.suites.load import known_suites, load_suite
 from bench.suites.metric_words import metric_words
-from bench.suites.others import Counterpart, beside, check_source, counterparts
+from bench.suites.others import beside, check_source, counterparts
 from bench.suites.printed_effects import printed_points
 from bench.suites.suite import Suite
 from bench.text import counted, value_text
@@ -46,19 +46,18 @@ def others(
     Differences are formed inside one source only. None of these numbers decides a claim.
     """
     workspace: Workspace = context.obj
+    known = sources(all_rows())
     if check is not None:
-        rows = check_source(check, workspace.suites)
-        records = _with_artifacts(rows, workspace)
-        answer(records, lambda _: print_source(records), as_json)
+        if name is not None:
+            raise BenchError(f"--check {check}: leave {name} out, or leave out --check")
+        rows = _with_artifacts(check_source(check, workspace.suites), workspace)
+        answer(rows, print_source, as_json)
     elif name is None:
-        records = [_source_record(rows) for rows in sources(all_rows()).values()]
-        answer(records, print_sources, as_json)
-    elif name in sources(all_rows()):
-        records = _with_artifacts(sources(all_rows())[name], workspace)
-        answer(records, lambda _: print_source(records), as_json)
+        answer([_source_record(rows) for rows in known.values()], print_sources, as_json)
+    elif name in known:
+        answer(_with_artifacts(known[name], workspace), print_source, as_json)
     elif "/" in name:
-        records = artifact_records(name, workspace)
-        answer(records, print_artifact, as_json)
+        answer(artifact_records(name, workspace), print_artifact, as_json)
     else:
         seen = claim_seen(name, workspace)
         answer(seen.record(), lambda _: print_seen(seen), as_json)
@@ -88,27 +87,26 @@ def artifact_records(name: str, workspace: Workspace) -> list[Json]:
     paper_name, _, artifact = name.partition("/")
     if paper_name not in PAPERS:
         raise BenchError(f"{name}: no paper '{paper_name}'. {choices(paper_name, list(PAPERS))}")
-    load_paper(paper_name).artifact(artifact)
     paper = load_paper(paper_name)
     return [
         {
             "row": found.value.row_settings,
             "metric": found.metric,
             "published": found.value.value,
-            "others": [_beside(other) for other in found.others],
+            "others": [
+                other.row.record()
+                | {"differences": other.differences, "unknown": other.unknown}
+                | {"protocol": other.protocol}
+                for other in found.others
+            ],
         }
-        for found in beside(paper, artifact, _suites_of(paper_name, workspace))
+        for found in beside(paper, paper.artifact(artifact).id, _suites_of(paper_name, workspace))
     ]
 
 
 def _suites_of(paper: str | None, workspace: Workspace) -> list[Suite]:
     loaded = [load_suite(path) for path in known_suites(workspace.suites).values()]
     return [s for s in loaded if s.paper is not None and paper in (None, s.paper)]
-
-
-def _beside(found: Counterpart) -> Json:
-    more = {"differences": found.differences, "unknown": found.unknown}
-    return found.row.record() | more
 
 
 def _with_artifacts(rows: Sequence[OthersRow], workspace: Workspace) -> list[Json]:
@@ -138,13 +136,9 @@ def _source_record(rows: Sequence[OthersRow]) -> Json:
 def print_sources(records: Sequence[Json]) -> None:
     """Print a line for each source, and how to see more."""
     heads = ["source", "rows", "data", "selected", "runs", "licence"]
+    listed = ("data", "selection", "runs")
     rows = [
-        [
-            *(Entry(str(r[key])) for key in ("id", "rows")),
-            *(_listed(r[key]) for key in ("data", "selection", "runs")),
-            Entry(r["licence"]),
-        ]
-        for r in records
+        [r["id"], r["rows"], *(_listed(r[key]) for key in listed), r["licence"]] for r in records
     ]
     print_rows("", heads, rows)
     total = sum(r["rows"] for r in records)
@@ -159,16 +153,12 @@ def print_source(records: Sequence[Json]) -> None:
     heads = ["row", "data", "metric", "value", "runs", "selected", "beside"]
     rows = [
         [
-            _settings_entry(r),
-            Entry(r["data"]),
-            Entry(metric_words(r["metric"])),
-            _number(r["value"]),
-            Entry(str(r["runs"])),
-            Entry(r["selection"]),
+            value_text({k: v for k, v in r["settings"].items() if k in MOST_SETTINGS}),
+            r["data"], metric_words(r["metric"]), r["value"], str(r["runs"]), r["selection"],
             _listed(r["artifacts"] or ["nothing"]),
         ]
         for r in records
-    ]
+    ]  # fmt: skip
     print_rows("", heads, rows)
     placed = sum(bool(r["artifacts"]) for r in records)
     print_line(f"{counted(len(records), 'row')} understood, {placed} beside a published number.")
@@ -179,11 +169,15 @@ def print_artifact(records: Sequence[Json]) -> None:
     heads = ["row", "metric", "published", "others", "source", "selected, runs", "differs in"]
     rows = []
     for r in records:
-        first = [Entry(_words(r["row"])), Entry(metric_words(r["metric"])), _number(r["published"])]
-        for other in r["others"] or [None]:
-            rows.append(first + _other_entries(other))
-            first = [Entry("")] * 3
-    print_rows("", heads, rows)
+        first = [value_text(r["row"]), metric_words(r["metric"]), r["published"]]
+        for other in r["others"]:
+            chosen = f"{other['selection']}, {other['runs']}"
+            rows.append([*first, other["value"], other["source"], chosen, other["protocol"]])
+            first = [None, None, None]
+    if rows:
+        print_rows("", heads, rows)
+    else:
+        print_line("No other project has measured a number of it that we know of.")
 
 
 def print_seen(seen: SeenByOthers) -> None:
@@ -192,42 +186,14 @@ def print_seen(seen: SeenByOthers) -> None:
     heads = ["source", "what", "data", "metric", "effect", "at", "differs further in", "counts as"]
     rows = [
         [
-            *(Entry(text) for text in (e.source, e.subject, e.dataset, metric_words(e.metric))),
-            Entry(f"{e.value:+.2f}"),
-            Entry(_words(e.at)),
-            Entry(e.more_words),
-            Entry(str(answer) if answer else ""),
+            e.source, e.subject, e.dataset, metric_words(e.metric), Entry(f"{e.value:+.2f}"),
+            value_text(e.at), e.more_words, answer,
         ]
         for e, answer in seen.effects
-    ]
+    ]  # fmt: skip
     if rows:
         print_rows("", heads, rows)
 
 
-def _other_entries(other: Json | None) -> list[Entry]:
-    if other is None:
-        return [Entry("")] * 4
-    unknown = f"; not stated: {len(other['unknown'])}" if other["unknown"] else ""
-    return [
-        _number(other["value"]),
-        Entry(other["source"]),
-        Entry(f"{other['selection']}, {other['runs']}"),
-        Entry(("; ".join(other["differences"]) or "nothing stated") + unknown),
-    ]
-
-
-def _settings_entry(record: Json) -> Entry:
-    known = record["settings"]
-    return Entry(_words({name: known[name] for name in MOST_SETTINGS if name in known}))
-
-
-def _words(settings: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value_text(value)}" for name, value in settings.items())
-
-
-def _listed(values: Sequence[Any]) -> Entry:
-    return Entry(", ".join(map(str, values)))
-
-
-def _number(value: float | None) -> Entry:
-    return Entry("" if value is None else f"{value:g}")
+def _listed(values: Sequence[Any]) -> str:
+    return ", ".join(map(str, values))

@@ -52,7 +52,7 @@ class Images:
 def sent(numbers: Tensor, device: torch.device) -> Tensor:
     """Return the numbers on a device; a GPU reads them from pinned memory while the host goes on.
 
-    What is on the device already stays as it is.
+    A tensor that is already on the device is returned as it is.
     """
     if device.type == "cuda" and numbers.device.type == "cpu":
         numbers = numbers.pin_memory()

@@ -112,7 +112,7 @@ def widths_apart(means: Sequence["pd.Series[float]"]) -> list[float]:
 
 
 def _hides(upper: "pd.Series[float]", lower: "pd.Series[float]", near: float) -> bool:
-    """Whether a line lies on another one at half of the points that they share, or more."""
+    """Return whether two lines coincide at half or more of the points that they share."""
     distance = (upper - lower).abs().dropna()
     return bool(len(distance)) and 2 * int((distance <= near).sum()) >= len(distance)
 

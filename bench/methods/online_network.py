@@ -99,7 +99,7 @@ NORMS: dict[str, Callable[[Tensor], Tensor]] = {
 def copied_backbone(cell: Pretrain, encoder: Online | None) -> ResNet | SmallAlexNet | Towers:
     """Return a copy of an encoder's backbone, or its first values from scratch.
 
-    Batch norm is that of the whole batch, however the pretraining divided it.
+    Batch norm uses the statistics of the whole batch, even if the pretraining split it.
 
     Args:
         cell: whose network it is.

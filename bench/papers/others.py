@@ -21,6 +21,7 @@ from bench.files.yaml_file import load_yaml
 from bench.record import Record
 
 OTHERS = Path(__file__).parent / "others"
+NOISE = Path(__file__).parent / "noise.yaml"
 UNKNOWN = "unknown"
 _OF_ROW = {"protocol", "metric", "value", "std", "printed", "at", "commit", "note", "trial"}
 """Keys of a row that are no settings."""
@@ -175,6 +176,13 @@ def _percent(value: object, place: str) -> float:
             f"{place}.value: {value!r} looks like a fraction; expected percent, 0 to 100"
         )
     return float(value)  # type: ignore[arg-type]
+
+
+@cache
+def noise() -> dict[str, float]:
+    """Return the standard deviation of one training's accuracy, in points, by data set."""
+    known = load_yaml(NOISE, PublishedError)
+    return {dataset: float(entry["sd"]) for dataset, entry in known.items()}
 
 
 def sources(rows: Sequence[OthersRow]) -> dict[str, list[OthersRow]]:

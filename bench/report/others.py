@@ -10,41 +10,28 @@ from bench.papers.others import others, sources
 from bench.papers.reader import load_paper
 from bench.report.page import Page
 from bench.suites.metric_words import metric_words
-from bench.suites.others import Beside, Counterpart
+from bench.suites.others import Beside
 from bench.text import value_text
 
 TITLE = "Measured by others"
-MOST_UNKNOWN = 3  # settings that are named; of more only how many
 
 
 def beside_rows(found: Sequence[Beside]) -> list[dict[str, Any]]:
     """Return the rows of the table beside an artifact's numbers."""
     return [
         {
-            "row": ", ".join(
-                f"{name} {value_text(v)}" for name, v in number.value.row_settings.items()
-            ),
+            "row": value_text(number.value.row_settings),
             "metric": metric_words(number.metric),
             "published": f"{number.value.value:.{number.value.decimals}f}",
             "other": f"{other.row.value:g}",
             "link": other.row.link,
             "source": other.row.source.id,
             "chosen": f"{other.row.protocol.selection}, {other.row.runs_words}",
-            "differs": differs_words(other),
+            "differs": other.protocol,
         }
         for number in found
         for other in number.others
     ]
-
-
-def differs_words(found: Counterpart) -> str:
-    """Return how a number's protocol relates to the paper's, in words."""
-    parts = ["; ".join(found.differences) or "nothing stated"]
-    if len(found.unknown) > MOST_UNKNOWN:
-        parts.append(f"{len(found.unknown)} settings not stated")
-    elif found.unknown:
-        parts.append(f"not stated: {', '.join(found.unknown)}")
-    return "; ".join(parts)
 
 
 def claim_rows(found: SeenByOthers) -> list[dict[str, Any]]:
@@ -54,7 +41,7 @@ def claim_rows(found: SeenByOthers) -> list[dict[str, Any]]:
             "source": effect.source,
             "links": [row.link for row in effect.rows],
             "what": effect.subject,
-            "at": ", ".join(f"{name} {value}" for name, value in effect.at.items()),
+            "at": value_text(effect.at),
             "data": effect.dataset,
             "metric": metric_words(effect.metric),
             "effect": f"{effect.value:+.1f}",

@@ -18,7 +18,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from bench.cells import CELLS
-from bench.cells.losses import LOSS_OPTIONS
+from bench.cells.losses import LOSS_OPTIONS, LOSSES
 from bench.cells.view_recipes import view_names
 from bench.errors import PublishedError, choices
 from bench.papers.others import UNKNOWN, OthersRow, others, read_source
@@ -28,10 +28,10 @@ from bench.suites.agreement import agrees, stated_text
 from bench.suites.axis_values import axis_values
 from bench.suites.checks import Check
 from bench.suites.facts import fact_names, view_facts
-from bench.suites.presets import load_presets
+from bench.suites.presets import load_presets, paper_presets
 from bench.suites.printed_effects import printed_points
 from bench.suites.printed_rows import wanted_settings
-from bench.suites.protocol import stated_concerning, stated_of, stated_settings
+from bench.suites.protocol import Departure, stated_concerning, stated_of, stated_settings
 from bench.suites.suite import Comparison, Settings, Suite
 from bench.text import value_text
 
@@ -46,7 +46,9 @@ ACCURACIES = ("linear_top1", "knn_top1", "online_linear_top1", "top1")
 ESSENTIAL = ("arch", "epochs", "batch_size", "tau")
 """Settings without which two numbers cannot be said to differ in one setting alone."""
 WITHOUT_TAU = ("cosine", "barlow-twins", "vicreg", "align-uniform")
+"""Losses without a temperature."""
 NOT_STATED = "not stated"
+MOST_UNKNOWN = 3  # settings that are named; of more only how many
 SAME = 0.06  # points: the same number of one project, with more digits elsewhere
 Key = frozenset[tuple[str, str]]
 
@@ -61,8 +63,10 @@ class Counterpart(NamedTuple):
     @property
     def protocol(self) -> str:
         """How its protocol relates to the paper's, in words."""
-        parts = [", ".join(self.differences) or "no stated difference"]
-        if self.unknown:
+        parts = ["; ".join(self.differences) or "nothing stated"]
+        if len(self.unknown) > MOST_UNKNOWN:
+            parts.append(f"{len(self.unknown)} settings not stated")
+        elif self.unknown:
             parts.append(f"not stated: {', '.join(self.unknown)}")
         return "; ".join(parts)
 
@@ -116,19 +120,18 @@ def check_source(path: Path, suites: Path) -> list[OthersRow]:
         PublishedError: in one line, the first row with an unknown method, loss, metric or setting.
     """
     rows = read_source(path)
-    methods = sorted(load_presets(suites))
+    methods = load_presets(suites)
     for row in rows:
-        place = f"{path}: rows.{row.position}"
-        if row.settings["method"] not in methods:
-            hint = choices(str(row.settings["method"]), methods, "bench methods")
-            raise PublishedError(f"{place}.method: no method '{row.settings['method']}'. {hint}")
-        if row.metric not in _metrics():
-            hint = choices(row.metric, sorted(_metrics()))
-            raise PublishedError(f"{place}.metric: no metric '{row.metric}'. {hint}")
-        for name in row.settings:
-            if name not in _settings():
-                hint = choices(name, sorted(_settings()))
-                raise PublishedError(f"{place}: no setting '{name}'. {hint}")
+        named = [
+            ("method", row.settings["method"], methods),
+            ("loss", row.settings["loss"], LOSSES),
+            ("metric", row.metric, _metrics()),
+            *(("setting", name, _settings()) for name in row.settings),
+        ]
+        for what, name, known in named:
+            if name not in known:
+                hint = choices(str(name), sorted(known))
+                raise PublishedError(f"{path}: rows.{row.position}: no {what} '{name}'. {hint}")
     return rows
 
 
@@ -217,7 +220,7 @@ def beside(paper: Paper, artifact: str, suites: Iterable[Suite]) -> list[Beside]
 def _identity(wanted: Settings, suite: Suite, statements: Sequence[Statement]) -> dict[str, Any]:
     """Return method, loss and data set of a printed row: its own, the suite's or the paper's."""
     known = stated_of(wanted, statements) | suite.fixed | wanted
-    preset = load_presets(Path()).get(str(known.get("method")))
+    preset = paper_presets().get(str(known.get("method")))
     if preset and "loss" in preset.settings:
         known = {"loss": preset.settings["loss"]} | known
     known["dataset"] = known.get("detect_dataset", known.get("dataset"))
@@ -232,8 +235,8 @@ def _counterpart(
         if name not in known or known[name] == UNKNOWN:
             unknown.append(name)
         elif not agrees(known[name], stated):
-            words = stated_text(known[name]), stated_text(stated)
-            differences.append(f"{name} {words[0]}, published {words[1]}")
+            mine = [stated_text(known[name])]
+            differences.append(Departure(name, mine, stated_text(stated), impossible=False).text)
     return Counterpart(row, differences, unknown)
 
 
@@ -274,7 +277,7 @@ def _has(known: Mapping[str, Any], name: str, value: Any) -> bool:
 
 def objectives_of(suite: Suite) -> frozenset[tuple[str, str]]:
     """Return the methods that a suite names, each with the losses that it names or the preset's."""
-    values, presets = axis_values(suite), load_presets(Path())
+    values, presets = axis_values(suite), paper_presets()
     losses = {str(loss) for loss in values.get("loss", set()) if loss is not None}
     return frozenset(
         (str(method), str(loss))

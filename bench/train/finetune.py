@@ -157,7 +157,7 @@ class FineTuning(Trainable):
 def network(cell: FineTune, classes: int, encoder: Online | None) -> Tuned:
     """Return the encoder, or its first values from scratch, under a new linear classifier.
 
-    Batch norm is that of the whole batch, however the pretraining divided it.
+    Batch norm uses the statistics of the whole batch, even if the pretraining split it.
 
     Args:
         cell: whose network it is.

@@ -99,6 +99,8 @@ def documents(
         "claims SUITE": "claims small",
         "claims": "claims",
         "others": "others",
+        "others SOURCE": f"--suites {SUITES} others dcl-nakhli",
+        "others PAPER/ARTIFACT": f"--suites {SUITES} others dcl/table-1-cifar10",
         "others CLAIM": f"--suites {SUITES} others dclw-order",
         "versus": "versus eqco infonce",
         "report": "report small",

@@ -37,6 +37,17 @@ def test_a_mistyped_name_is_one_line(workspace: Workspace) -> None:
     assert "small-batch: no source or claim has this name. Did you mean" in answer.err
 
 
+def test_a_table_that_nobody_measured_says_so(workspace: Workspace) -> None:
+    answer = workspace.call("--suites", str(SUITES), "others", "eqco/table-9")
+    assert answer.out == "No other project has measured a number of it that we know of.\n"
+
+
+def test_a_name_and_a_file_to_check_are_a_mistake(workspace: Workspace) -> None:
+    answer = workspace.call("others", "dcl-nakhli", "--check", "mine.yaml")
+    assert answer.status == 2
+    assert answer.err == "bench: --check mine.yaml: leave dcl-nakhli out, or leave out --check\n"
+
+
 def test_numbers_of_others_are_a_table_in_python() -> None:
     frame = bench.others("dcl-nakhli")
     row = frame[(frame.dataset == "cifar10") & (frame.batch_size == 32) & (frame.loss == "dcl")]

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.analysis.deviations import departures_of_scale
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.cells.pretrain import Pretrain
@@ -22,6 +21,7 @@ from bench.suites.load import load_suite
 from bench.suites.presets import paper_presets
 from bench.suites.protocol import departures, stated_settings
 from bench.suites.suite import Suite
+from tests.fakes.departures import departures_of_scale
 from tests.fakes.paths import SUITES
 
 SMALL_IMAGES = {"cifar10", "cifar100", "stl10"}

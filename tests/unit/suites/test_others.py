@@ -32,8 +32,9 @@ def test_every_name_is_known(path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"method": "simclear"}, "rows.0.method: no method 'simclear'. Did you mean 'simclr'"),
-        ({"metric": "linear"}, "rows.0.metric: no metric 'linear'. Did you mean 'linear_top1'"),
+        ({"method": "simclear"}, "rows.0: no method 'simclear'. Did you mean 'simclr'"),
+        ({"metric": "linear"}, "rows.0: no metric 'linear'. Did you mean 'linear_top1'"),
+        ({"loss": "dlc"}, "rows.0: no loss 'dlc'. Did you mean 'dcl'"),
         ({"batchsize": 3}, "rows.0: no setting 'batchsize'. Did you mean 'batch_size'"),
     ],
 )

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from bench.analysis.compare import Compared, compare
-from bench.analysis.deviations import departures_of_scale
 from bench.cells.cell import Cell
 from bench.errors import SuiteError
 from bench.papers.reader import Paper, Statement, load_paper
@@ -15,6 +14,7 @@ from bench.suites.load import load_suite
 from bench.suites.protocol import check_scale, departures
 from bench.suites.suite import Suite
 from tests.fakes.cells import small_cell
+from tests.fakes.departures import departures_of_scale
 from tests.fakes.paths import SUITES
 
 
