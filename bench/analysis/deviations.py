@@ -17,7 +17,6 @@ from bench.suites.protocol import Departure, departures, stated_of, stated_setti
 from bench.suites.suite import Suite
 from bench.text import value_text
 
-PAPER = "paper"  # the scale that follows the paper
 ALIKE = ("method", "loss", "dataset")  # settings that the nearest cell shares first
 MATTER_MOST = (
     "dataset", "train_images", "held_out", "method", "loss", "epochs", "arch", "width",

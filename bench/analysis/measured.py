@@ -15,8 +15,8 @@ from statistics import fmean, stdev
 from typing import Literal
 
 import numpy as np
+import scipy
 from pydantic import TypeAdapter, ValidationError
-from scipy.special import chdtrc
 
 from bench.analysis.doubts import believed
 from bench.analysis.room import Rooms
@@ -240,7 +240,7 @@ def unequal_spread(groups: Iterable[Sequence[float]], step: float = 0.0) -> bool
     shared = float(freedom @ variances) / total
     statistic = total * np.log(shared) - float(freedom @ np.log(variances))
     small = 1 + ((1 / freedom).sum() - 1 / total) / (3 * (len(enough) - 1))
-    return bool(chdtrc(len(enough) - 1, statistic / small) < UNEQUAL)
+    return bool(scipy.special.chdtrc(len(enough) - 1, statistic / small) < UNEQUAL)
 
 
 def train_times(finished: Mapping[str, Finished]) -> dict[str, dict[str, float]]:

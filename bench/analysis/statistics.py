@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+import scipy  # loads `scipy.special` when it is first used
 
 from bench.suites.checks import Region
 
@@ -71,7 +71,7 @@ def half_width(error: Any, freedom: Any, level: float = LEVEL) -> Any:
         freedom: degrees of freedom.
         level: confidence level, 0 to 1.
     """
-    return stdtrit(freedom, (1 + level) / 2) * error
+    return scipy.special.stdtrit(freedom, (1 + level) / 2) * error
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Estimate:
         error = max(self.error, step / self.n**0.5)
         if error == 0:
             return float(self.mean == 0)
-        return float(2 * stdtr(self.freedom, -abs(self.mean) / error))
+        return float(2 * scipy.special.stdtr(self.freedom, -abs(self.mean) / error))
 
     def p_outside(self, region: Region) -> float:
         """Return the smallest p at which the interval of level 1 - p lies outside the region."""
@@ -111,15 +111,16 @@ class Estimate:
             return 1.0
         if self.error == 0:
             return 0.0
-        return float(2 * stdtr(self.freedom, -(distance - self.reach) / self.error))
+        return float(2 * scipy.special.stdtr(self.freedom, -(distance - self.reach) / self.error))
 
     @property
     def smallest_effect(self) -> float | None:
         """The distance from a bound that the interval excludes four times in five."""
         if isinf(self.error):
             return None
-        sure = stdtrit(self.freedom, (1 + LEVEL) / 2) + stdtrit(self.freedom, POWER)
-        return float(sure * self.error) + self.reach
+        half = half_width(self.error, self.freedom)
+        power = scipy.special.stdtrit(self.freedom, POWER) * self.error
+        return float(half + power) + self.reach
 
 
 class Variance(NamedTuple):

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from bench.analysis.deviations import PAPER
 from bench.cli.options import AsJson, Scale, answer, check_folder
 from bench.cli.selection import check_scale_known, select, select_scales
 from bench.cli.workspace import Workspace
@@ -17,6 +16,7 @@ from bench.report.section import FORMATS
 from bench.report.site import ScaleOfSuite, Site, has_results, with_progress
 from bench.results.reader import Results
 from bench.suites.load import known_suites
+from bench.suites.suite import PAPER
 from bench.text import counted
 
 

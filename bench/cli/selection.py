@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from bench.analysis.deviations import PAPER
 from bench.cells.cell import Cell
 from bench.cells.detection import Detection
 from bench.cells.finetune import FineTune
@@ -23,7 +22,7 @@ from bench.results.tables import table_files
 from bench.suites.expand import expand
 from bench.suites.load import find_suite, known_suites, load_suite
 from bench.suites.protocol import check_scale
-from bench.suites.suite import Scalar, Suite
+from bench.suites.suite import PAPER, Scalar, Suite
 from bench.suites.validate import check_suite
 from bench.text import value_text
 

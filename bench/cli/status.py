@@ -126,6 +126,8 @@ def _begun(selection: Selection, states: Sequence[CellState]) -> list[Json]:
     A worker claims all cells of a stack at once. If it dies before anything of a cell is recorded,
     that cell counts as missing, not as stopped.
     """
+    if all(state.state in OVER or not state.attempts for state in states):
+        return []
     named = zip(selection.cells, states, labels(selection.cells), strict=True)
     claimed = (
         (cell, state, label, standing_of(selection.store, cell))

@@ -80,8 +80,15 @@ def sha256_of_file(path: Path | str) -> str | None:
         Damaged: it is not a regular file.
         StoreError: it cannot be read.
     """
-    if not check_regular(path):
-        return None
+    return sha256_of_regular(path) if check_regular(path) else None
+
+
+def sha256_of_regular(path: Path | str) -> str | None:
+    """Return the SHA-256 of a file that `check_regular` has found; None if it was removed since.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
     digest = hashlib.sha256()
     try:
         for piece in _pieces(path):

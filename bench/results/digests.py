@@ -6,6 +6,7 @@ It is written before the summary, whose existence means "done". A folder without
 a version of this code that wrote none: its files are believed as they are, unverified.
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +14,12 @@ from typing import Any
 
 from bench.errors import Damaged
 from bench.files.atomic import read_json, to_json, write_whole
-from bench.files.regular import check_regular, sha256_of, sha256_of_file
+from bench.files.regular import (
+    check_regular,
+    sha256_of,
+    sha256_of_file,
+    sha256_of_regular,
+)
 
 DIGESTS = "digests.json"
 TRAINED, ENCODER, EVALUATIONS = "trained", "encoder.pt", "evaluations"
@@ -63,7 +69,7 @@ def check_files(folder: Path, names: Iterable[str] = MOST_BYTES) -> bool:
     if digests is None:
         return False
     for name in names:
-        _compare(folder, name, digests, _remembered(sha256_of_file, f"{folder}/{name}"))
+        _compare(folder, name, digests, _remembered(sha256_of_regular, f"{folder}/{name}"))
     return True
 
 
@@ -97,13 +103,13 @@ def _digests_in(path: str) -> dict[str, str] | None:
     Raises:
         Damaged: they are torn, or those of another folder.
     """
-    record, folder = read_json(path, MOST_BYTES_OF_DIGESTS), Path(path).parent
+    record, folder = read_json(path, MOST_BYTES_OF_DIGESTS), os.path.dirname(path)
     if record is None:
         return None
     files = record.get("files") if isinstance(record, dict) else None
     if not isinstance(files, dict) or set(record) != {"folder", "files"}:
         raise _damaged(folder, DIGESTS, "is not a record of digests")
-    if record["folder"] != folder.name:
+    if record["folder"] != os.path.basename(folder):
         raise _damaged(folder, DIGESTS, f"is of folder {ascii(record['folder'])[:60]}")
     return files
 
@@ -118,5 +124,5 @@ def _compare(folder: Path, file: str, digests: Mapping[str, str], digest: str | 
         raise _damaged(folder, file, f"has a SHA-256 that differs from {DIGESTS}")
 
 
-def _damaged(folder: Path, file: str, why: str) -> Damaged:
-    return Damaged(f"{folder / file}: {why}")
+def _damaged(folder: Path | str, file: str, why: str) -> Damaged:
+    return Damaged(f"{folder}/{file}: {why}")

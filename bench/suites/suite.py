@@ -28,6 +28,7 @@ from bench.suites.figure import Figure
 ONLY_RUNS = (
     "this scale only checks that everything runs: it computes too little to judge a claim by"
 )
+PAPER = "paper"  # the scale that follows the paper, where a suite has it
 LARGEST_WHOLE = 2**53  # of a setting or a seed: in JSON each reader takes it for the same number
 Scalar = bool | int | float | str | None
 Settings = dict[str, Scalar]

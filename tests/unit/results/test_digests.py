@@ -12,7 +12,7 @@ import torch
 from bench.errors import Damaged, StoreError
 from bench.files.atomic import write_whole
 from bench.files.messages import forget_warnings
-from bench.files.regular import sha256_of_file
+from bench.files.regular import sha256_of_regular
 from bench.results.archives import export_archive
 from bench.results.damage import damage_of, discard
 from bench.results.digests import check_files, write_digests
@@ -77,9 +77,9 @@ def test_a_file_is_compared_with_its_digest_once_while_it_stays(
 
     def counted(path: str) -> str | None:
         read.append(Path(path).name)
-        return sha256_of_file(path)
+        return sha256_of_regular(path)
 
-    monkeypatch.setattr("bench.results.digests.sha256_of_file", counted)
+    monkeypatch.setattr("bench.results.digests.sha256_of_regular", counted)
     assert check_files(folder.path)
     assert len(read) == len(set(read))
     read.clear()
