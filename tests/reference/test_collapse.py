@@ -16,7 +16,7 @@ from bench.train.sources import open_source
 from tests.fakes.cells import pretrain_cell, training_of
 from tests.fakes.paths import REFERENCE, SUITES
 
-COLLAPSED = 0.3  # of the unit sphere's 1
+COLLAPSED = 0.05  # of the unit sphere's 1; untrained networks have 0.12 to 0.23
 MARKED = {name for name, preset in paper_presets().items() if preset.collapses}
 PATH = SUITES / "collapse.yaml"
 CELLS = without_baselines(expand(load_suite(PATH), "cpu", PATH))
