@@ -79,6 +79,18 @@ def test_dcl_has_openselfsups_numbers_on_imagenet_and_clds_elsewhere(which: str)
         assert (cell.weight_decay, cell.warmup_epochs) == expected
 
 
+@pytest.mark.parametrize("which", ["table-1", "table-2", "table-3", "table-9", "remarks"])
+def test_dcl_has_both_rates_on_imagenet_where_none_is_stated(which: str) -> None:
+    """DCL, Sec. 4.1 and Table 3: stated are 0.03 on small data sets and 0.07 at temperature 0.2."""
+    rates: dict[tuple[object, ...], set[float | None]] = {}
+    for cell in cells(f"dcl-{which}"):
+        if cell.dataset in ("imagenet1k", "imagenet100") and cell.tau == 0.1:
+            unlike = cell.dataset, cell.loss, cell.weight, cell.batch_size, cell.epochs, cell.linear
+            rates.setdefault(unlike, set()).add(cell.base_lr)
+    assert rates
+    assert all(found == {0.3, 0.03} for found in rates.values()), rates
+
+
 def test_cifar_has_no_batch_of_1024() -> None:
     """DCL, Table 1: 32 to 512 but for ImageNet."""
     for scale in ("paper", "gpu"):
