@@ -31,12 +31,21 @@ from bench.papers.reader import PAPERS, load_paper
 from bench.results.reader import Results
 from bench.suites.load import suite_paths
 from benchmarks.open_claims import HEADS, MINUTES, UNKNOWN, rows
+from benchmarks.recipes import CAPS, METRICS, chosen, trials_of
+from benchmarks.recipes import HEADS as RECIPE_HEADS
+from benchmarks.recipes import rows as recipe_rows
 
 ROOT = Path(__file__).parents[1]
 SUITES, REFERENCE = ROOT / "suites", ROOT / "results" / "reference"
 WORKSPACE = Workspace(SUITES, REFERENCE, ROOT)
-PAGES = ("README.md", "docs/explanation/speed.md", "docs/how-to/contribute-results.md")
+PAGES = (
+    "README.md",
+    "docs/explanation/speed.md",
+    "docs/explanation/recipes.md",
+    "docs/how-to/contribute-results.md",
+)
 RULE = ("---", "---", "---:", "---:", "---")
+RECIPE_RULE = ("---", "---:", "---:", "---:", "---:", "---")
 STEPS = ROOT / "benchmarks" / "measured" / "pretrain_step.json"
 
 
@@ -152,6 +161,25 @@ def open_claims() -> str:
     return f"{count} have checks at these scales. {total}, each on its own.\n\n{table}"
 
 
+def recipes() -> str:
+    """Return the searches of recipes: every trial, and the one that the rule takes."""
+    parts = []
+    for found in evidence():
+        name, done = found.suite.name, [row for row in found.done if row[0].known.get("optimizer")]
+        if name not in CAPS or found.scale != "cifar" or not done:
+            continue
+        trials = trials_of(done, METRICS.get(name, "knn_top1"))
+        planned = sum("optimizer" in cell.known for cell in found.cells)
+        whole = len(done) == planned
+        best = chosen(trials, CAPS[name]) if whole else None
+        state = (
+            "" if whole else f" ({len(done)} of {planned} cells are done: nothing is chosen yet)"
+        )
+        lines = [RECIPE_HEADS, RECIPE_RULE, *recipe_rows(trials, best)]
+        parts.append(f"`{name}`{state}:\n\n{_table(lines)}")
+    return "\n".join(parts) or "No search has run yet.\n"
+
+
 def _counts(counts: Counter[str], order: Sequence[str]) -> str:
     return ", ".join(f"{counts[v]} {v}" for v in order if counts[v]) or "-"
 
@@ -164,7 +192,13 @@ def _table(lines: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-TABLES = {"reproduced": reproduced, "costs": costs, "speed": speed, "open-claims": open_claims}
+TABLES = {
+    "reproduced": reproduced,
+    "costs": costs,
+    "speed": speed,
+    "recipes": recipes,
+    "open-claims": open_claims,
+}
 
 
 def marked(name: str, text: str) -> str:

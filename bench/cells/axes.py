@@ -4,9 +4,17 @@ A setting that came after the first results is `later`: at its default it enters
 """
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
-from pydantic import ConfigDict, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import (
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
 
 from bench.cells.architectures import Arch, Stem
 from bench.cells.cell import later
@@ -249,8 +257,8 @@ class Steps(Axis):
     """Passes over the training images."""
     batch_size: Annotated[int, Field(ge=2)]
     """Images encoded together."""
-    optimizer: Literal["sgd", "lars", "adam"]
-    """What moves the weights; adam has beta_2 = 0.999, lars a trust coefficient of 0.001."""
+    optimizer: Literal["sgd", "lars", "adam", "adamw", "muon"]
+    """Adam, adamw: beta_2 = 0.999; lars: a trust of 0.001; muon: matrices, and SGD for the rest."""
     lr: PositiveFloat
     """At N; the rate that is used."""
     base_lr: PositiveFloat | None = None
@@ -258,19 +266,33 @@ class Steps(Axis):
     lr_scaling: Rule | None = None
     """How lr comes from base_lr: equal to it, times N / 256, or times sqrt(N / 256)."""
     sgd_momentum: Fraction = 0.9
-    """Momentum of sgd and lars; beta_1 of adam."""
+    """Momentum of sgd, lars and muon; beta_1 of adam and adamw."""
+    nesterov: bool = later(False)
+    """Of sgd: Nesterov's momentum, which muon always has."""
     weight_decay: NonNegativeFloat
-    """Coefficient of a weight in its gradient, adam's too."""
+    """Coefficient of a weight in its gradient; adamw and muon take lr times it off the weight."""
     exempt: bool = False
     """Biases and BN from weight decay and from LARS's adaptation."""
-    lr_schedule: Literal["constant", "cosine", "step", "plateau"]
-    """After warm-up; cosine falls to 0 at the end, step and plateau drop by lr_drop_factor."""
+    lr_schedule: Literal["constant", "cosine", "step", "plateau", "triangular"]
+    """After warm-up; cosine and triangular (on a line) fall to 0, step and plateau by a factor."""
     warmup_epochs: NonNegativeInt = 0
     """Epochs at the beginning in which the rate rises from 0 to lr on a line."""
     lr_drop_epochs: Annotated[str, Field(pattern=r"^\d+(,\d+)*$")] | None = None
     """Such as 120,160."""
     lr_drop_factor: Annotated[float, Field(gt=0, lt=1)] = 0.1
     """What each drop multiplies the rate by."""
+
+    @model_validator(mode="after")
+    def _steps_agree(self) -> Self:
+        if self.nesterov and (self.optimizer != "sgd" or not self.sgd_momentum):
+            raise ValueError("nesterov has a meaning with optimizer 'sgd' and its momentum alone")
+        if self.optimizer == "muon" and not self.sgd_momentum:
+            raise ValueError("optimizer 'muon' needs sgd_momentum above 0")
+        if self.lr_schedule == "triangular" and not self.warmup_epochs:
+            raise ValueError("lr_schedule 'triangular' rises in warmup_epochs, 1 or more")
+        if self.warmup_epochs > self.epochs:
+            raise ValueError(f"warmup_epochs {self.warmup_epochs}: there are {self.epochs} epochs")
+        return self
 
 
 class Optimisation(Steps):

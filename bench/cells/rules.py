@@ -220,8 +220,6 @@ def _check_evaluations(cell: Coordinates) -> None:
 
 
 def _check_training(cell: Coordinates) -> None:
-    if cell.warmup_epochs > cell.epochs:
-        raise ValueError(f"warmup_epochs {cell.warmup_epochs}: there are {cell.epochs} epochs")
     if cell.N % cell.batch_size:
         raise ValueError(f"N = {cell.N} is not a multiple of batch_size {cell.batch_size}")
     if cell.lr_schedule == "plateau" and cell.knn_every_epochs != 1:

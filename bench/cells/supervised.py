@@ -70,7 +70,7 @@ class Supervised(Steps, PlainImages, Cell):
     tau: PositiveFloat = 1.0  # of the logits, which are not normalised
     tau_beta: PositiveFloat | None = None
 
-    lr_schedule: Literal["constant", "cosine", "step"]
+    lr_schedule: Literal["constant", "cosine", "step", "triangular"]
 
     metrics: ClassVar[tuple[str, ...]] = (
         "test_top1", "test_top1_best", "train_loss", "train_top1", "q_b", "q_b_first",
@@ -101,8 +101,6 @@ class Supervised(Steps, PlainImages, Cell):
             raise ValueError(
                 "eta above 0 is needed with label_noise and has no meaning with 'none'"
             )
-        if self.warmup_epochs > self.epochs:
-            raise ValueError(f"warmup_epochs {self.warmup_epochs}: there are {self.epochs} epochs")
         check_rate(lr=self.lr, base_lr=self.base_lr, lr_scaling=self.lr_scaling, N=self.N)
         return self
 

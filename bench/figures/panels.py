@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
+from bench.analysis.measured import Measured
 from bench.analysis.room import Rooms
 from bench.cells.cell import Cell
 from bench.figures.frames import (
@@ -18,6 +19,7 @@ from bench.figures.frames import (
     panel_column,
     panel_title,
 )
+from bench.figures.gains import draw_gains, gains
 from bench.figures.kinds import KINDS, UNKNOWN, Curves, OfArrays, line_label
 from bench.figures.layout import (
     PUBLISHED,
@@ -38,6 +40,8 @@ from bench.results.reader import Done
 from bench.suites.figure import Figure, Quantity
 from bench.suites.suite import Suite
 
+GAINS = "gains"  # the kind that compares cells, where the others show them
+
 
 @dataclass(frozen=True)
 class Panel:
@@ -50,13 +54,14 @@ class Panel:
     points: pd.DataFrame  # printed
 
 
-def draw_figure(
+def draw_figure(  # noqa: PLR0913  # what is drawn, from what, and what stands beside it
     figure: Figure,
     suite: Suite,
     cells: Sequence[Cell],
     done: Done,
     paper: Paper,
     *,
+    scale: str = "",
     rooms: Rooms | None = None,
     published: bool = True,
 ) -> Canvas | None:
@@ -70,11 +75,15 @@ def draw_figure(
         cells: all of the scale.
         done: the finished ones.
         paper: the suite's.
+        scale: its name: points of a scale may share a variance.
         rooms: of the scale: an accuracy has its floor and ceiling drawn.
         published: whether the cells follow the published protocol: printed values of their data
             set are then drawn among the measured ones, others in a panel of their own.
     """
     with look():
+        if figure.draw == GAINS:
+            found = gains(figure, Measured(scale, cells, done, rooms))
+            return draw_gains(figure, found) if found else None
         kind = KINDS[figure.draw]
         if issubclass(kind, OfArrays):
             kept = kind.drawable(figure, cells, done)
@@ -96,6 +105,8 @@ def can_be_drawn(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
         cells: all cells of the selection.
         done: the finished ones.
     """
+    if figure.draw == GAINS:
+        return bool(gains(figure, Measured("", cells, done)))
     kind = KINDS[figure.draw]
     if issubclass(kind, OfArrays):
         return bool(kind.drawable(figure, cells, done))

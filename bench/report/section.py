@@ -362,6 +362,7 @@ def _draw(evidence: Evidence, facts: SectionFacts, folder: Path) -> None:
             evidence.cells,
             evidence.done,
             evidence.paper,
+            scale=evidence.scale,
             rooms=evidence.rooms,
             published=evidence.is_published,
         )

@@ -31,6 +31,7 @@ KINDS = {
     ),
     "history": FigureKind("record", ("beside", "twin", "ribbon", "log_y")),
     "points": FigureKind("metric"),
+    "gains": FigureKind("metric", ("baseline",)),
     "scatter": FigureKind("array", ("noise",)),
     "distribution": FigureKind("array", ("log_y",)),
 }
@@ -75,7 +76,7 @@ class Figure(Choice, Quantity):
     draw: Draw
     # y: a metric; for scatter an array of points; for distribution one of shares in bins of [0, 1]
     x: str  # a setting; for history `step`, `epoch` or a metric; for points a metric; for scatter
-    # the array of labels; for distribution the bins' unit
+    # the array of labels; for distribution the bins' unit; for gains a metric of the baseline
     x_label: str
     by: Names | None = None  # one line per value; several settings: per combination of values
     series: list[Series] = []  # in place of `by`
@@ -88,6 +89,7 @@ class Figure(Choice, Quantity):
     log_x: bool = False
     log_y: bool = False
     reference: str | None = None  # a setting or metric drawn dashed
+    baseline: dict[str, Value] = {}  # of gains: settings of the cells that y's gain is taken over
     noise: str | None = None  # of a scatter, a setting: U(0, it) is added to each coordinate
 
     @property
@@ -139,6 +141,8 @@ class Figure(Choice, Quantity):
             if getattr(self, key) and self.draw not in kinds:
                 known = " or ".join(kinds)
                 raise ValueError(f"{key}: belongs to draw: {known}, not to '{self.draw}'")
+        if self.draw == "gains" and not self.baseline:
+            raise ValueError("draw: gains needs baseline, the settings that a gain is taken over")
         return self
 
 

@@ -18,6 +18,8 @@ RECIPE = {
 }  # fmt: skip
 """Settings of a recipe, the learning rate after scaling, each with its words."""
 TRAINED_BY = "optimizer"  # cells without it train nothing
+SIZE_FREE = ("adam", "adamw", "lars", "muon")
+"""Optimisers whose steps do not depend on the size of a gradient."""
 
 
 def recipes_of(cells: Sequence[Cell]) -> list[Json]:
@@ -31,6 +33,8 @@ def recipe_text(recipe: Json) -> str:
     """Return a recipe in words; what it does not have is left out."""
     used = {name: v for name, v in recipe["settings"].items() if v not in (None, 0)}
     words = [RECIPE[name].format(value_text(value)) for name, value in used.items()]
+    if used[TRAINED_BY] in SIZE_FREE:
+        words.insert(words.index(used[TRAINED_BY]) + 1, "which normalises gradients")
     return f"{', '.join(words)} ({counted(recipe['cells'], 'cell')})"
 
 

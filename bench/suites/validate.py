@@ -121,6 +121,7 @@ def _named_by_figures(
         named += [(f"{key_path}.panels", name, settings) for name in figure.panel_names]
         named += _named_by_choice(key_path, figure, settings)
         named.append((f"{key_path}.noise", figure.noise, settings))
+        named += [(f"{key_path}.baseline.{name}", name, settings) for name in figure.baseline]
         for k, series in enumerate(figure.series):
             named += _named_by_choice(f"{key_path}.series.{k}", series, settings)
             named.append((f"{key_path}.series.{k}.x", series.x, settings))

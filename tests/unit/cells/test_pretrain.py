@@ -212,6 +212,18 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         },
         "neighbours 'nearest' needs target 'shared', negatives 'batch' and negative_views 'keys'",
     ),
+    "nesterov with adam": (
+        {"optimizer": "adam", "nesterov": True},
+        "nesterov has a meaning with optimizer 'sgd' and its momentum alone",
+    ),
+    "muon without momentum": (
+        {"optimizer": "muon", "sgd_momentum": 0.0},
+        "optimizer 'muon' needs sgd_momentum above 0",
+    ),
+    "a triangle without a rise": (
+        {"lr_schedule": "triangular"},
+        "lr_schedule 'triangular' rises in warmup_epochs, 1 or more",
+    ),
     "warm-up": ({"warmup_epochs": 3}, "warmup_epochs 3: there are 2 epochs"),
     "a rule without a rate": (
         {"lr_scaling": "linear"},

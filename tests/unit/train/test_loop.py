@@ -26,6 +26,9 @@ FURTHER = {
     "online classifier": {"online_linear": True},
     "lars": {"optimizer": "lars", "exempt": True, "warmup_epochs": 1},
     "adam": {"optimizer": "adam", "lr_schedule": "step", "lr_drop_epochs": "1"},
+    "adamw": {"optimizer": "adamw", "lr_schedule": "triangular", "warmup_epochs": 1},
+    "muon": {"optimizer": "muon", "lr_schedule": "triangular", "warmup_epochs": 1},
+    "nesterov": {"nesterov": True},
     "plateau": {
         "lr_schedule": "plateau", "plateau_patience": 1, "plateau_drops": 2,
         "knn_every_epochs": 1, "epochs": 4,

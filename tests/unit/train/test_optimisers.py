@@ -102,8 +102,8 @@ def test_exempt_parameters_do_not_decay(optimizer: OptimiserName) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-def test_sgd_and_adam_are_torchs(optimizer: OptimiserName) -> None:
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
+def test_sgd_and_both_adams_are_torchs(optimizer: OptimiserName) -> None:
     """A channels-last network, as the loop trains it, against torch's plainest variants."""
     ends = []
     for mine in (True, False):
@@ -119,7 +119,8 @@ def test_sgd_and_adam_are_torchs(optimizer: OptimiserName) -> None:
         elif optimizer == "sgd":
             made = torch.optim.SGD(net.parameters(), momentum=0.8, **hyper)
         else:
-            made = torch.optim.Adam(net.parameters(), betas=(0.8, 0.999), **hyper)
+            adam = torch.optim.Adam if optimizer == "adam" else torch.optim.AdamW
+            made = adam(net.parameters(), betas=(0.8, 0.999), **hyper)
         for step in range(3):
             x = drawn(4, 3, 8, 8, seed=step).float().contiguous(memory_format=torch.channels_last)
             made.zero_grad()
@@ -127,6 +128,97 @@ def test_sgd_and_adam_are_torchs(optimizer: OptimiserName) -> None:
             made.step()
         ends.append(list(net.parameters()))
     assert_close(ends[0], ends[1], rtol=1e-3, atol=1e-6)
+
+
+def gradients(weight: torch.Tensor, steps: int) -> list[torch.Tensor]:
+    return [torch.empty_like(weight).copy_(drawn(*weight.shape, seed=1 + k)) for k in range(steps)]
+
+
+def moved(made: Optimizer, weight: nn.Parameter, grads: list[torch.Tensor]) -> torch.Tensor:
+    for grad in grads:
+        weight.grad = grad.clone()
+        made.step()
+    return weight.detach()
+
+
+def test_nesterov_by_its_equation() -> None:
+    """v <- m v + g + d w; w <- w - lr (g + d w + m v)."""
+    w, v, weight = drawn(3, 2), torch.zeros(3, 2).double(), nn.Parameter(drawn(3, 2))
+    grads = gradients(w, 4)
+    hyper: dict[str, Any] = {"lr": 0.2, "momentum": 0.7, "weight_decay": 0.05, "exempt": False}
+    found = moved(optimiser([weight], optimizer="sgd", nesterov=True, **hyper), weight, grads)
+    for g in grads:
+        whole = g + 0.05 * w
+        v = 0.7 * v + whole
+        w = w - 0.2 * (whole + 0.7 * v)
+    assert_close(found, w)
+
+
+def test_adamw_by_its_equations() -> None:
+    """arXiv:1711.05101, Algorithm 2: the decay lies outside of the adaptive step."""
+    w, weight = drawn(3, 2), nn.Parameter(drawn(3, 2))
+    m, v = torch.zeros_like(w), torch.zeros_like(w)
+    grads = gradients(w, 4)
+    hyper: dict[str, Any] = {"lr": 0.2, "momentum": 0.7, "weight_decay": 0.05, "exempt": False}
+    found = moved(optimiser([weight], optimizer="adamw", **hyper), weight, grads)
+    for t, g in enumerate(grads, start=1):
+        m, v = 0.7 * m + 0.3 * g, 0.999 * v + 0.001 * g.square()
+        step = (m / (1 - 0.7**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-8)
+        w = w - 0.2 * 0.05 * w - 0.2 * step
+    assert_close(found, w)
+
+
+@pytest.mark.parametrize("shape", [(8, 3, 3, 3), (4, 30), (30, 4)])
+def test_muon_moves_by_a_nearly_orthogonal_matrix(shape: tuple[int, ...]) -> None:
+    """In the singular vectors of the first gradient its step is diagonal, between 0.6 and 1.3.
+
+    These are the bounds of five steps with the published coefficients; bfloat16 adds 0.03.
+    """
+    weight = nn.Parameter(drawn(*shape).float())
+    (grad,) = gradients(weight.detach(), 1)
+    moved(optimiser([weight], optimizer="muon", lr=0.5, weight_decay=0.0), weight, [grad])
+    rows, columns = shape[0], weight.numel() // shape[0]
+    step = (drawn(*shape).float() - weight.detach()).flatten(1)
+    step /= 0.5 * max(1.0, rows / columns) ** 0.5
+    u, _, vh = torch.linalg.svd(grad.flatten(1), full_matrices=False)
+    within = u.T @ step @ vh.T
+    assert within.diag().min() > 0.6
+    assert within.diag().max() < 1.3
+    assert_close(within - within.diag().diag(), torch.zeros_like(within), rtol=0, atol=0.03)
+    assert_close(u @ within @ vh, step, rtol=0, atol=0.03)  # nothing outside of their span
+
+
+def test_muon_is_torchs_on_the_weight_as_a_matrix() -> None:
+    convolution, matrix = (
+        nn.Parameter(drawn(8, 3, 3, 3)),
+        nn.Parameter(drawn(8, 3, 3, 3).flatten(1)),
+    )
+    grads = gradients(convolution.detach(), 3)
+    hyper: dict[str, Any] = {"lr": 0.1, "momentum": 0.8, "weight_decay": 0.02}
+    found = moved(optimiser([convolution], optimizer="muon", **hyper), convolution, grads)
+    plain = moved(torch.optim.Muon([matrix], **hyper), matrix, [g.flatten(1) for g in grads])
+    assert torch.equal(found.flatten(1), plain)
+
+
+def test_muon_moves_a_channels_last_convolution_alike() -> None:
+    """The order of a matrix's columns changes bfloat16's rounding alone."""
+    weights = [nn.Parameter(drawn(8, 3, 3, 3).float()), nn.Parameter(drawn(8, 3, 3, 3).float())]
+    weights[1].data = weights[1].data.contiguous(memory_format=torch.channels_last)
+    ends = [
+        moved(optimiser([w], optimizer="muon", lr=0.1), w, gradients(w.detach(), 3))
+        for w in weights
+    ]
+    assert not weights[1].is_contiguous()
+    assert_close(ends[0], ends[1].contiguous(), rtol=0, atol=0.01)
+
+
+def test_with_muon_vectors_move_by_sgd_at_half_the_rate() -> None:
+    weight, bias, alone = (nn.Parameter(drawn(*shape)) for shape in ((3, 2), (3,), (3,)))
+    made = optimiser([weight, bias], optimizer="muon", lr=0.2, exempt=False)
+    weight.grad = torch.ones_like(weight)
+    grads = gradients(bias.detach(), 3)
+    sgd = torch.optim.SGD([alone], lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01)
+    assert torch.equal(moved(made, bias, grads), moved(sgd, alone, grads))
 
 
 @pytest.mark.parametrize("optimizer", NAMES)
@@ -179,7 +271,10 @@ def test_closure_is_evaluated_with_gradients() -> None:
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"optimizer": "adamw"}, "optimizer must be one of sgd, lars, adam, found 'adamw'"),
+        (
+            {"optimizer": "lion"},
+            "optimizer must be one of sgd, lars, adam, adamw, muon, found 'lion'",
+        ),
         (
             {"momentum": 1.0},
             "needs lr >= 0, 0 <= momentum < 1 and weight_decay >= 0, found 0.5, 1.0 and 0.01",

@@ -15,14 +15,14 @@ def rate(step: int, **change: Any) -> float:
     return learning_rate(step, **(settings | change))
 
 
-@pytest.mark.parametrize("schedule", ["constant", "cosine", "step"])
+@pytest.mark.parametrize("schedule", ["constant", "cosine", "step", "triangular"])
 def test_warm_up_is_linear_from_zero(schedule: str) -> None:
     assert [rate(k, schedule=schedule) for k in range(11)] == pytest.approx(
         [0.04 * k for k in range(11)]
     )
 
 
-@pytest.mark.parametrize("schedule", ["constant", "cosine", "step"])
+@pytest.mark.parametrize("schedule", ["constant", "cosine", "step", "triangular"])
 def test_without_warm_up_it_begins_at_full_rate(schedule: str) -> None:
     assert rate(0, schedule=schedule, warmup_steps=0) == 0.4
 
@@ -38,6 +38,12 @@ def test_cosine_falls_and_its_mean_is_half() -> None:
     rates = [rate(step) for step in range(10, 111)]
     assert rates == sorted(rates, reverse=True)
     assert sum(rates) / len(rates) == pytest.approx(0.2)
+
+
+def test_triangular_is_two_straight_lines() -> None:
+    rates = [rate(step, schedule="triangular") for step in range(111)]
+    up, down = [0.04 * k for k in range(11)], [0.4 * (110 - k) / 100 for k in range(11, 111)]
+    assert rates == pytest.approx(up + down, abs=1e-15)
 
 
 def test_constant_stays() -> None:
@@ -63,7 +69,11 @@ def test_warm_up_for_all_of_the_training() -> None:
         (-1, {}, "step -1 and warmup_steps 10 must be in 0..110"),
         (111, {}, "step 111 and warmup_steps 10 must be in 0..110"),
         (0, {"warmup_steps": 111}, "step 0 and warmup_steps 111 must be in 0..110"),
-        (0, {"schedule": "poly"}, "schedule must be one of constant, cosine, step, found 'poly'"),
+        (
+            0,
+            {"schedule": "poly"},
+            "schedule must be one of constant, cosine, step, triangular, found 'poly'",
+        ),
     ],
 )
 def test_rate_out_of_its_domain(step: int, change: dict[str, Any], text: str) -> None:

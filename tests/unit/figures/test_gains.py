@@ -1,0 +1,75 @@
+"""Figures of gains: their intervals are those of other pages, their places the baseline's means."""
+
+import pytest
+from matplotlib.container import ErrorbarContainer
+from pydantic import ValidationError
+
+from bench.analysis.contrasts import difference
+from bench.analysis.measured import Measured
+from bench.cells.cell import Cell
+from bench.cells.pretrain import Pretrain
+from bench.figures.gains import gains
+from bench.figures.panels import can_be_drawn, draw_figure
+from bench.papers.reader import load_paper
+from bench.results.reader import Done, Finished
+from bench.suites.expand import expand
+from bench.suites.figure import Figure
+from bench.suites.load import load_suite
+from tests.fakes.paths import SUITES
+
+PATH = SUITES / "dcl-table-1.yaml"
+SUITE = load_suite(PATH)
+FIGURE = next(figure for figure in SUITE.figures if figure.draw == "gains")
+CELLS = [cell for cell in expand(SUITE, "cifar", PATH) if isinstance(cell, Pretrain)]
+
+
+def planted(cell: Cell) -> dict[str, float]:
+    """Numbers in which the gain is 3 at batch 32 and 0 elsewhere, with noise."""
+    known = cell.known
+    gain = 3.0 if known["loss"] == "dcl" and known["batch_size"] == 32 else 0.0
+    noise = (cell.seed * 7 + known["batch_size"]) % 5 / 10
+    spread = 16 / known["batch_size"] + noise / 100 + (known["loss"] == "dcl")
+    return {"linear_top1": 50 + gain + noise, "q_b_cv": spread}
+
+
+def done(cells: list[Pretrain]) -> Done:
+    return [(cell, Finished(planted(cell), {})) for cell in cells]
+
+
+def test_each_group_is_a_point_with_the_interval_of_every_page() -> None:
+    measured = Measured("cifar", CELLS, done(CELLS))
+    found = {gain.line: gain for gain in gains(FIGURE, measured)}
+    assert list(found) == [32, 64, 128, 256, 512]
+    for batch, gain in found.items():
+        at = [cell for cell in CELLS if cell.batch_size == batch]
+        sides = [[c for c in at if c.loss == loss] for loss in ("dcl", "infonce")]
+        plain = difference("linear_top1", [(sides[0], sides[1])], measured)
+        assert plain is not None
+        assert gain.gain == plain.interval()
+        assert gain.across.mean == pytest.approx(
+            sum(planted(c)["q_b_cv"] for c in sides[1]) / len(sides[1])
+        )
+    assert found[32].gain.mean == pytest.approx(3.0)
+
+
+def test_the_figure_has_a_point_for_each_batch_with_both_sides() -> None:
+    some = [cell for cell in CELLS if (cell.batch_size, cell.loss) != (64, "dcl")]
+    canvas = draw_figure(FIGURE, SUITE, CELLS, done(some), load_paper("dcl"), scale="cifar")
+    assert canvas is not None
+    drawn = [c for c in canvas.axes[0].containers if isinstance(c, ErrorbarContainer)]
+    assert sorted(str(c.get_label()) for c in drawn) == sorted(
+        f"batch_size = {n}" for n in (32, 128, 256, 512)
+    )
+
+
+def test_without_the_baseline_nothing_is_drawn() -> None:
+    some = [cell for cell in CELLS if cell.loss == "dcl"]
+    assert not can_be_drawn(FIGURE, CELLS, done(some))
+    assert draw_figure(FIGURE, SUITE, CELLS, done(some), load_paper("dcl")) is None
+
+
+def test_a_figure_of_gains_names_its_baseline() -> None:
+    with pytest.raises(ValidationError, match="draw: gains needs baseline"):
+        Figure.model_validate(FIGURE.model_dump() | {"baseline": {}})
+    with pytest.raises(ValidationError, match="baseline: belongs to draw: gains, not to 'points'"):
+        Figure.model_validate(FIGURE.model_dump() | {"draw": "points"})
