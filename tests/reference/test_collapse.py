@@ -41,7 +41,7 @@ def test_what_is_trained_here_collapses_as_its_preset_says(method: str, tmp_path
         "train_images": 640,
         "image_size": 8,
         "width": 8,
-        "epochs": 15,
+        "epochs": 6,
     }
     cell = pretrain_cell(**settings | small)
     (tmp_path / "cell").mkdir()
