@@ -12,6 +12,10 @@ def small(changes: dict[str, Any]) -> SuiteData:
     return changed(SUITE, changes)
 
 
+HISTORY = {
+    "name": "bound", "title": "Bound", "draw": "history", "x": "step", "y": "mi_lower_bound",
+    "x_label": "step", "y_label": "bound",
+}  # fmt: skip
 EQUAL = {
     "check": "exceeds", "metric": "mi_lower_bound", "where": {"loss": "eqco"},
     "than": {"loss": "infonce"},
@@ -166,6 +170,14 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     "an assumption without a reason": (
         small({"assumed.tau": {"value": 1.0}}),
         "suites/small.yaml: assumed.tau.why: is missing.\n",
+    ),
+    "a history of what is not recorded": (
+        small({"figures": [HISTORY | {"y": "mi_lower_bond"}]}),
+        "suites/small.yaml: figures.0.y: found 'mi_lower_bond'. Did you mean 'mi_lower_bound'? ",
+    ),
+    "a history along what is no time": (
+        small({"figures": [HISTORY | {"x": "epochs"}]}),
+        "suites/small.yaml: figures.0.x: found 'epochs'. Did you mean 'epoch'? ",
     ),
     "a table without a title": (
         small({"tables": [{"metric": "mi_lower_bound", "rows": ["K"]}]}),
