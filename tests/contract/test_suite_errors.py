@@ -429,9 +429,12 @@ def test_a_file_too_large(workspace: Workspace) -> None:
         (("--where", "k=8"), "--where k: unknown setting. "),
         (
             ("--seeds", "0,x"),
-            "--seeds 0,x: expected whole numbers with commas between, such as 0,1,2, of at most 15 "
-            "digits\n",
+            "--seeds 0,x: expected whole numbers of at most 15 digits, or ranges of at most 100000 "
+            "of them, with commas between: 0,1,2 or 0-4,7\n",
         ),
+        (("--seeds", "4-0"), "--seeds 4-0: expected whole numbers"),
+        (("--seeds", "0-100000"), "--seeds 0-100000: expected whole numbers"),
+        (("--seeds", "0-1-2"), "--seeds 0-1-2: expected whole numbers"),
         (("--seeds", "1" * 5000), "--seeds 1111"),
         (("--set", f"K={10**30}"), "--set K: a whole number beyond 9007199254740992, the largest "),
         (
