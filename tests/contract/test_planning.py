@@ -216,4 +216,4 @@ def test_a_plan_prints_each_recipe_with_its_learning_rate_after_scaling(
 def test_seeds_may_be_ranges(workspace: Workspace) -> None:
     workspace.suite(SUITE)
     plan = json.loads(workspace.call("plan", "small", "--seeds", "0-2,7,2", "--json").out)
-    assert list(dict.fromkeys(cell["settings"]["seed"] for cell in plan["cells"])) == [0, 1, 2, 7]
+    assert list(dict.fromkeys(cell["axes"]["seed"] for cell in plan["cells"])) == [0, 1, 2, 7]
