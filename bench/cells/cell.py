@@ -40,6 +40,8 @@ class Cell(Record, ABC):
 
     metrics: ClassVar[tuple[str, ...]] = ()
     """What a finished cell's summary holds."""
+    of_history: ClassVar[tuple[str, ...]] = ()
+    """Names that its history records besides the metrics, `epoch` and `step`."""
     of_provenance: ClassVar[tuple[str, ...]] = ()
     """What is made of a finished cell's provenance instead, for checks of claims alone."""
     exact: ClassVar[frozenset[str]] = frozenset()

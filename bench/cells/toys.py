@@ -245,6 +245,7 @@ class Spirals(SmallCell):
     iterations: PositiveInt
 
     metrics: ClassVar[tuple[str, ...]] = ("linear_top1", "final_loss")
+    of_history: ClassVar[tuple[str, ...]] = ("loss",)
     stacks_over: ClassVar[frozenset[str]] = frozenset({"eta", "seed"})
     stack_limit: ClassVar[int] = 10
     sizes: ClassVar[tuple[str, ...]] = ("source", "batch_size", "hidden_units")

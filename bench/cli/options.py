@@ -108,7 +108,7 @@ Changes = Annotated[
         "suite: compare, claims and report leave them out.",
     ),
 ]
-Seeds = Annotated[str | None, typer.Option(help="Replace the suite's seeds: 0,1,2.")]
+Seeds = Annotated[str | None, typer.Option(help="Replace the suite's seeds: 0,1,2 or 0-4.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 Jobs = Annotated[
     int | None,

@@ -1,10 +1,12 @@
 """The cells that a command line selects, and the data sets that they need."""
 
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from bench.cells.cell import Cell
@@ -26,7 +28,8 @@ from bench.suites.suite import PAPER, Scalar, Suite
 from bench.suites.validate import check_suite
 from bench.text import value_text
 
-LONGEST_SEED = 15  # digits
+SEEDS = re.compile(r"([0-9]{1,15})(?:-([0-9]{1,15}))?")  # one, or a range with both ends
+MOST_SEEDS = 100_000  # of a range
 _HAVING = ("plan", "run", "status")  # verbs with `--have`
 Chosen = dict[str, list[Scalar]]  # the values of settings
 
@@ -99,7 +102,7 @@ def select(
         name: the suite, or the path of its file.
         scale: None: the suite's default.
         where: conditions such as `K=64,128`, all of which must hold.
-        seeds: such as `0,1,2`; replaces the suite's.
+        seeds: such as `0,1,2` or `0-4`; replaces the suite's.
         have: folders of exported tables, whose cells count as done.
         changes: settings such as `epochs=2` that replace the suite's.
 
@@ -212,13 +215,14 @@ def select_scales(path: Path, workspace: Workspace) -> list[Selection]:
 def _seeds(text: str | None) -> list[int] | None:
     if text is None:
         return None
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and len(part) <= LONGEST_SEED for part in parts):
+    found = [SEEDS.fullmatch(part.strip()) for part in text.split(",")]
+    ranges = [range(int(match[1]), int(match[2] or match[1]) + 1) for match in found if match]
+    if len(ranges) < len(found) or not all(0 < len(seeds) <= MOST_SEEDS for seeds in ranges):
         raise BenchError(
-            f"--seeds {text}: expected whole numbers with commas between, such as 0,1,2, of at "
-            f"most {LONGEST_SEED} digits"
+            f"--seeds {text}: expected whole numbers of at most 15 digits, or ranges of at most "
+            f"{MOST_SEEDS} of them, with commas between: 0,1,2 or 0-4,7"
         )
-    return list(dict.fromkeys(int(part) for part in parts))
+    return list(dict.fromkeys(chain.from_iterable(ranges)))
 
 
 def _settings(option: str, texts: list[str] | None) -> Chosen:

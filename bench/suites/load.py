@@ -36,6 +36,7 @@ from bench.suites.suite import (
     TableBase,
     point_lists,
 )
+from bench.text import value_text
 
 STANDARD_TITLES = {
     "few_shot_linear_top1": "few-shot top-1 (%), 10 labels per class",
@@ -177,6 +178,7 @@ class SuiteFile(SuiteBase):
             place = f"{path}: scales.{name}.like"
             base = named(entry.like, known, place, "shared scale") if entry.like else None
             scales[name] = entry.filled(base, self)
+        self._check_used(scales, path)
         entries = {n: claim for n, claim in self.claims.items() if isinstance(claim, ClaimEntry)}
         assumed, notes = self._assumed(path)
         keys = {name: getattr(self, name) for name in SuiteBase.model_fields}
@@ -190,6 +192,20 @@ class SuiteFile(SuiteBase):
             tables=[table for entry in self.tables for table in entry.tables()],
         )
 
+    def _check_used(self, scales: Mapping[str, Scale], path: Path) -> None:
+        """Refuse settings and seeds that every scale replaces by those of its shared scale.
+
+        Raises:
+            SuiteError: the first of them.
+        """
+        for name, value in self.fixed.items():
+            if not any(name in s.fixed.keys() | _axis_names(s) for s in scales.values()):
+                at = {key: s.shared.get(name, value) for key, s in scales.items()}
+                _check_has_effect(path, f"fixed.{name}", value, at)
+        if not any(entry.seeds for entry in self.scales.values()):
+            seeds = {key: s.seeds or self.seeds for key, s in scales.items()}
+            _check_has_effect(path, "seeds", self.seeds, seeds)
+
     def _assumed(self, path: Path) -> Assumptions:
         """Return all assumptions; those of a set give way to settings that the suite gives."""
         own = self.assumed.own()
@@ -201,6 +217,16 @@ class SuiteFile(SuiteBase):
         given = self.fixed.keys() | _axis_names(self) | blocks
         kept = {name: value for name, value in settings.items() if name not in given}
         return Assumptions(kept | own, notes + self.assumed.notes)
+
+
+def _check_has_effect(path: Path, key: str, value: Any, at: Mapping[str, Any]) -> None:
+    if value not in at.values():
+        scale, other = next(iter(at.items()))
+        texts = [value_text(v, joined_by=", ") for v in (value, other)]
+        raise SuiteError(
+            f"{path}: {key}: {texts[0]} has no effect: scale '{scale}' takes {texts[1]} from the "
+            f"shared scale that it is like. Set scales.{scale}.{key}, or leave {key} out"
+        )
 
 
 def _in_all(sets: Iterable[set[str]]) -> set[str]:

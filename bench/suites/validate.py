@@ -11,6 +11,8 @@ from bench.suites.printed_effects import printed_effects
 from bench.suites.suite import Suite
 from bench.text import value_text
 
+TIMES = ("step", "epoch")  # along a history
+
 
 def check_suite(suite: Suite, path: Path) -> Paper:
     """Return the suite's paper.
@@ -115,6 +117,7 @@ def _named_by_figures(
     suite: Suite, settings: list[str], metrics: list[str]
 ) -> list[tuple[str, str | None, list[str]]]:
     named: list[tuple[str, str | None, list[str]]] = []
+    recorded = [*metrics, *(name for kind in _kinds(suite) for name in CELLS[kind].of_history)]
     for i, figure in enumerate(suite.figures):
         key_path = f"figures.{i}"
         named += [(f"{key_path}.by", name, settings) for name in figure.line_names]
@@ -127,13 +130,16 @@ def _named_by_figures(
             named.append((f"{key_path}.series.{k}.x", series.x, settings))
         if figure.kind.x == "metric":
             named += [(f"{key_path}.{k}", getattr(figure, k), metrics) for k in ("x", "y")]
+        if figure.kind.x == "record":
+            named.append((f"{key_path}.x", figure.x, [*recorded, *TIMES]))
         if figure.kind.x == "setting":
             named.append((f"{key_path}.x", figure.x, settings))
             named.append((f"{key_path}.reference", figure.reference, settings + metrics))
-            keys = ["", *(f".beside.{k}" for k in range(len(figure.beside))), ".twin"]
-            for key, quantity in zip(keys, figure.quantities, strict=False):
-                named.append((f"{key_path}{key}.y", quantity.y, metrics))
-                named.append((f"{key_path}{key}.ribbon", quantity.ribbon, metrics))
+        shown = {"setting": metrics, "record": recorded}.get(figure.kind.x)
+        keys = ["", *(f".beside.{k}" for k in range(len(figure.beside))), ".twin"]
+        for key, quantity in zip(keys, figure.quantities if shown else (), strict=False):
+            named.append((f"{key_path}{key}.y", quantity.y, shown or []))
+            named.append((f"{key_path}{key}.ribbon", quantity.ribbon, shown or []))
     return named
 
 

@@ -211,3 +211,9 @@ def test_a_plan_prints_each_recipe_with_its_learning_rate_after_scaling(
     for tau in ("0.1", "0.2"):
         assert f"recipe: moco-v2, sgd, {of} {tau}, 8 pixels, views affine (2 cells)" in lines
     assert "views affine: affine 1; count 2" in lines
+
+
+def test_seeds_may_be_ranges(workspace: Workspace) -> None:
+    workspace.suite(SUITE)
+    plan = json.loads(workspace.call("plan", "small", "--seeds", "0-2,7,2", "--json").out)
+    assert list(dict.fromkeys(cell["axes"]["seed"] for cell in plan["cells"])) == [0, 1, 2, 7]

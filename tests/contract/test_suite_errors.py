@@ -12,6 +12,10 @@ def small(changes: dict[str, Any]) -> SuiteData:
     return changed(SUITE, changes)
 
 
+HISTORY = {
+    "name": "bound", "title": "Bound", "draw": "history", "x": "step", "y": "mi_lower_bound",
+    "x_label": "step", "y_label": "bound",
+}  # fmt: skip
 EQUAL = {
     "check": "exceeds", "metric": "mi_lower_bound", "where": {"loss": "eqco"},
     "than": {"loss": "infonce"},
@@ -166,6 +170,14 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     "an assumption without a reason": (
         small({"assumed.tau": {"value": 1.0}}),
         "suites/small.yaml: assumed.tau.why: is missing.\n",
+    ),
+    "a history of what is not recorded": (
+        small({"figures": [HISTORY | {"y": "mi_lower_bond"}]}),
+        "suites/small.yaml: figures.0.y: found 'mi_lower_bond'. Did you mean 'mi_lower_bound'? ",
+    ),
+    "a history along what is no time": (
+        small({"figures": [HISTORY | {"x": "epochs"}]}),
+        "suites/small.yaml: figures.0.x: found 'epochs'. Did you mean 'epoch'? ",
     ),
     "a table without a title": (
         small({"tables": [{"metric": "mi_lower_bound", "rows": ["K"]}]}),
@@ -417,9 +429,12 @@ def test_a_file_too_large(workspace: Workspace) -> None:
         (("--where", "k=8"), "--where k: unknown setting. "),
         (
             ("--seeds", "0,x"),
-            "--seeds 0,x: expected whole numbers with commas between, such as 0,1,2, of at most 15 "
-            "digits\n",
+            "--seeds 0,x: expected whole numbers of at most 15 digits, or ranges of at most 100000 "
+            "of them, with commas between: 0,1,2 or 0-4,7\n",
         ),
+        (("--seeds", "4-0"), "--seeds 4-0: expected whole numbers"),
+        (("--seeds", "0-100000"), "--seeds 0-100000: expected whole numbers"),
+        (("--seeds", "0-1-2"), "--seeds 0-1-2: expected whole numbers"),
         (("--seeds", "1" * 5000), "--seeds 1111"),
         (("--set", f"K={10**30}"), "--set K: a whole number beyond 9007199254740992, the largest "),
         (

@@ -1,5 +1,6 @@
 """A suite that begins with another file, and single entries without their list."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,56 @@ def test_keys_keep_the_order_of_the_file_that_adds_them(workspace: Workspace) ->
     scales = {"quick": {"like": "digits-smoke"}, "long": {"seeds": [1]}}
     suite = load_suite(write(workspace, {"like": "small", "scales": scales}))
     assert list(suite.scales) == ["quick", "tiny", "long"]
+
+
+OWN: dict[str, Any] = {
+    "title": "mine",
+    "experiment": "pretrain",
+    "scale": "cpu",
+    "scales": {"cpu": {"like": "digits"}},
+    "seeds": [0, 1, 2],
+    "fixed": {"method": "simclr", "epochs": 7, "tau": 0.1, "optimizer": "sgd"},
+    "grid": {"loss": ["infonce", "dcl"]},
+}
+DROPPED = (
+    "fixed.epochs: 7 has no effect: scale 'cpu' takes 20 from the shared scale that it is like. "
+    "Set scales.cpu.fixed.epochs, or leave fixed.epochs out"
+)
+
+
+@pytest.mark.parametrize(
+    ("own", "text"),
+    [
+        (OWN, DROPPED),
+        (changed(OWN, {"scales.more": {"like": "digits", "seeds": [7]}}), DROPPED),
+        (
+            changed(OWN, {"fixed.epochs": 20, "seeds": [0, 1, 2, 3, 4, 5, 6]}),
+            "seeds: 0, 1, 2, 3, 4, 5, 6 has no effect: scale 'cpu' takes 0, 1, 2 from the shared "
+            "scale that it is like. Set scales.cpu.seeds, or leave seeds out",
+        ),
+    ],
+)
+def test_what_every_scale_would_replace_is_an_error(
+    workspace: Workspace, own: dict[str, Any], text: str
+) -> None:
+    path = write(workspace, own)
+    with pytest.raises(SuiteError, match=f"^{re.escape(f'{path}: {text}')}$"):
+        load_suite(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scales.cpu.fixed": {"epochs": 60}},
+        {"fixed.epochs": 20},
+        {"scales.gpu": {"what": "hours", "protocol": "reduced"}},
+        {"scales.cpu.grid": {"epochs": [5, 10]}},
+    ],
+)
+def test_what_a_scale_takes_or_says_itself_has_an_effect(
+    workspace: Workspace, change: dict[str, Any]
+) -> None:
+    load_suite(write(workspace, changed(OWN, change)))
 
 
 def test_notes_are_added_and_other_lists_replaced(workspace: Workspace) -> None:

@@ -27,12 +27,15 @@ QUICK = {
 }
 
 
+WHOLE = {"what": "all steps", "protocol": "reduced"}  # takes the settings of the suite
+
+
 def write(workspace: Workspace, tiny: dict[str, Any], scales: Any = None, **changes: Any) -> Path:
     """Write the suite `small` with its scale `tiny`, and the file of shared scales beside it."""
     folder = workspace.root / "suites" / "scales"
     folder.mkdir(exist_ok=True, parents=True)
     (folder / "own.yaml").write_text(yaml.safe_dump(scales or {"quick": QUICK}))
-    return workspace.suite(changed(SUITE, {"scales": {"tiny": tiny}} | changes))
+    return workspace.suite(changed(SUITE, {"scales": {"tiny": tiny, "long": WHOLE}} | changes))
 
 
 def cells_of(path: Path) -> list[GaussianMI]:

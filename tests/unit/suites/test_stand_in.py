@@ -16,11 +16,12 @@ def test_tables_show_both_and_others_stay() -> None:
 
 
 def test_figures_draw_it_and_print_the_papers_metric() -> None:
-    (linear, knn, few) = with_stand_ins(SUITE, "cpu").figures
+    (linear, knn, gain, few) = with_stand_ins(SUITE, "cpu").figures
     assert (linear.y, linear.artifact_metric) == ("warped_linear_top1", "linear_top1")
     assert (knn.y, knn.artifact_metric) == ("warped_knn_top1", "knn_top1")
+    assert gain.y == "warped_linear_top1"
     assert few.y == "warped_few_shot_linear_top1"
-    assert few.title == f"{SUITE.figures[2].title}, warped test digits"
+    assert few.title == f"{SUITE.figures[3].title}, warped test digits"
 
 
 def test_quantities_beside_are_replaced_too() -> None:
