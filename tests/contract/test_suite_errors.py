@@ -78,6 +78,10 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
         small({"grid.K": []}),
         "suites/small.yaml: grid.K: is empty; it needs at least one value.\n",
     ),
+    "a time for a number": (
+        to_yaml(small({"fixed.steps": 0})).replace("steps: 0", "steps: 1:30"),
+        "suites/small.yaml: fixed.steps: found '1:30', expected a whole number.\n",
+    ),
     "a value twice": (
         small({"grid.K": [8, 8]}),
         "suites/small.yaml: grid.K: the value 8 twice\n",
@@ -427,6 +431,9 @@ def test_a_file_too_large(workspace: Workspace) -> None:
         (("--where", "K=99"), "--where K: no cell has the value 99. There are: 8, 16.\n"),
         (("--where", "K=8,loss=eqco"), "--where K=8,loss=eqco: expected one SETTING=VALUE"),
         (("--where", "k=8"), "--where k: unknown setting. "),
+        (("--where", "K=010"), "--where K: no cell has the value 10. There are: 8, 16.\n"),
+        (("--where", "K=!!bool maybe"), "--where K: no cell has the value !!bool maybe. There"),
+        (("--set", "steps=1:30"), "suites/small.yaml: --set steps: found '1:30', expected a whole"),
         (
             ("--seeds", "0,x"),
             "--seeds 0,x: expected whole numbers of at most 15 digits, or ranges of at most 100000 "
