@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.suites import REMOVED, SECONDS, SUITE, VINCE, SuiteData, changed, to_yaml
+from tests.fakes.suites import DIGITS, REMOVED, SECONDS, SUITE, VINCE, SuiteData, changed, to_yaml
 from tests.fakes.workspace import Workspace
 
 
@@ -20,6 +20,11 @@ EQUAL = {
     "check": "exceeds", "metric": "mi_lower_bound", "where": {"loss": "eqco"},
     "than": {"loss": "infonce"},
 }  # fmt: skip
+TWO_NAMES_OF_ONE = changed(
+    DIGITS,
+    {"name": "small", "fixed.method": REMOVED, "grid": REMOVED}
+    | {"points": [{"method": "moco-v2"}, {"method": "moco-v2", "tau": 0.2}]},
+)
 MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     "unknown axis": (
         small({"grid.taau": [1, 2]}),
@@ -85,6 +90,18 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     "a value twice": (
         small({"grid.K": [8, 8]}),
         "suites/small.yaml: grid.K: the value 8 twice\n",
+    ),
+    "a value twice, written otherwise": (
+        small({"grid.mi_true": [2, 2.0]}),
+        "suites/small.yaml: grid.mi_true: the value 2.0 twice\n",
+    ),
+    "a row twice, written otherwise": (
+        small({"points.0": {"loss": "eqco", "alpha": 512.0}}),
+        "suites/small.yaml: points: loss = eqco, alpha = 512 is given twice\n",
+    ),
+    "a row that resolves to another one": (
+        TWO_NAMES_OF_ONE,
+        "suites/small.yaml: two points are one cell: method = moco-v2, tau = 0.2\n",
     ),
     "two reductions of a comparison": (
         small({"compare.0.argmax": "K", "compare.0.gain_over": {"K": 8}}),
