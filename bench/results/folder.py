@@ -14,6 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.cells import id_of
 from bench.cells.cell import Cell
 from bench.errors import Damaged, StoreError
 from bench.files.atomic import disk_failures, read_json, sync_folder, to_json, to_npz, write_whole
@@ -248,7 +249,10 @@ class CellFolder:
         Raises:
             Damaged: one of these, or the settings, is not what was written, or of another type.
         """
-        check_files(self.path, ("cell.json",))  # the others are checked as they are read
+        if not check_files(self.path, ("cell.json",)):  # the others are checked as they are read
+            name = id_of(self.kind, self.fields() or {})
+            if name not in (None, self.name):
+                raise Damaged(f"{self.cell_file}: is the cell {name}, not that of its folder")
         return self.metrics() or {}, self.provenance()
 
     def fields(self) -> dict[str, Any] | None:

@@ -29,7 +29,14 @@ from bench.results.records import (
     first_line,
     read_record,
 )
-from bench.results.tables import read_manifest, read_table, table_files
+from bench.results.tables import (
+    GONE,
+    check_unverified,
+    missing_tables,
+    read_manifest,
+    read_table,
+    table_files,
+)
 from bench.text import foreign_text
 
 CheckEncoder = Callable[[Path], None]  # raises ValueError, with why it is none
@@ -182,14 +189,19 @@ def _inspect_tables(root: Path, inspected: Inspected) -> None:
     """Hold the files of exported tables against their digests, where they have some."""
     files = table_files(root)
     try:
-        digests = read_manifest(root) if files else {}
+        digests = read_manifest(root)
+        gone = missing_tables(root)
     except StoreError as fault:
         inspected.faults.append(str(fault))
         inspected.damaged_tables += 1
         return
+    inspected.faults += [f"{root / name}: {GONE}; export it again" for name in gone]
+    inspected.damaged_tables += len(gone)
     for path in files:
         try:
             read_table(path)
+            if path.name not in digests:
+                check_unverified(path)
         except StoreError as fault:
             inspected.faults.append(str(fault))
             inspected.damaged_tables += 1
