@@ -251,7 +251,8 @@ def test_two_tables_that_disagree_are_told(tmp_path: Path) -> None:
 
 def exported(folder: Path, count: int = 2) -> tuple[Store, list[Cell]]:
     """Export finished cells to `out` in a folder."""
-    store, cells = Store(folder / "results"), [small_cell(seed=seed) for seed in range(count)]
+    store = Store(folder / "results")
+    cells: list[Cell] = [small_cell(seed=seed) for seed in range(count)]
     for cell in cells:
         finish(store, cell, 0.25 + cell.seed / 8)
     export_cells(cells, store, folder / "out")
