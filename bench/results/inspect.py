@@ -21,7 +21,7 @@ from bench.results.digests import (
     TRAINED,
     check_files,
 )
-from bench.results.folder import CellFolder, finished_in, is_id
+from bench.results.folder import CellFolder, finished_in, is_id, strays_in
 from bench.results.records import (
     EvaluationRecord,
     LaunchRecord,
@@ -159,6 +159,7 @@ class Inspected:
     unverified_tables: int = 0  # of these, those that have no digest
     damaged_tables: int = 0  # of the faults
     faults: list[str] = field(default_factory=list)
+    strays: list[Path] = field(default_factory=list)  # files and folders that belong to nothing
     other: list[str] = field(default_factory=list)  # cells that this code does not have
 
 
@@ -180,6 +181,7 @@ def inspect(root: Path) -> Inspected:
             inspected.cells += checked.cell is not None
             inspected.encoders += checked.cell is None
             inspected.unverified += not checked.verified
+    inspected.strays = [path for kind in (*CELLS, TRAINED) for path in strays_in(root, kind)]
     inspected.faults += _faults_of_others(root)
     _inspect_tables(root, inspected)
     return inspected
@@ -214,7 +216,8 @@ def _faults_of_others(root: Path) -> Iterator[str]:
     """Yield what is wrong with attempts, checkpoints, launches and submissions."""
     launches = root / "launches"
     looks: list[Callable[[], object]] = []
-    for folder in (p for kind in (*CELLS, TRAINED) for p in sorted((root / kind).glob("*"))):
+    folders = (p for kind in (*CELLS, TRAINED) for p in sorted((root / kind).glob("*")))
+    for folder in filter(Path.is_dir, folders):
         looks += [partial(read_attempt, path) for path in attempt_files(folder / "attempts")]
         looks.append(partial(check_zip, CellFolder(folder).checkpoint_file))
     for path in sorted(launches.glob("*.json")):
