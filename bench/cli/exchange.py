@@ -215,7 +215,7 @@ def check_finished(chosen: Sequence[Selection]) -> None:
 
 def print_export(record: Json) -> None:
     """Print how much was exported."""
-    where = record.get("folder", record.get("file"))
+    where = plain_text(str(record.get("folder", record.get("file"))))
     if "cells" in record:
         print(f"{_counted(record['cells'], record.get('encoders'))} in {where}")
     elif "encoders" in record:

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, get_args
 
 import bench
 from bench.errors import SuiteError
+from bench.files.atomic import disk_failures
 
 HERE = Path("suites")
 Group = Literal["bench.suites", "bench.methods"]
@@ -41,11 +42,17 @@ def copy_suites(to: Path) -> int:
     to.parent.mkdir(parents=True, exist_ok=True)
     partial = to.with_name(f".{to.name}.{os.getpid()}")
     try:
-        shutil.copytree(shipped_suites(), partial)
+        shutil.copytree(shipped_suites(), partial, copy_function=_copy)
         partial.replace(to)  # in the place of an empty folder too
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return len(list(to.glob("*.yaml")))
+
+
+def _copy(source: str, to: str) -> None:
+    """Copy a file; a full disk ends it all, with one line."""
+    with disk_failures(Path(to)):
+        shutil.copyfile(source, to)
 
 
 class PluginFolder(NamedTuple):
