@@ -103,6 +103,10 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
         TWO_NAMES_OF_ONE,
         "suites/small.yaml: two points are one cell: method = moco-v2, tau = 0.2\n",
     ),
+    "two figures of one name": (
+        small({"figures": [*SUITE["figures"], *SUITE["figures"]]}),
+        "suites/small.yaml: figures: the name estimates twice.\n",
+    ),
     "two reductions of a comparison": (
         small({"compare.0.argmax": "K", "compare.0.gain_over": {"K": 8}}),
         "suites/small.yaml: compare.0: argmax, std_over, gain_over: at most one of them",
