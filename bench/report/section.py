@@ -68,8 +68,7 @@ class SectionFacts:
     caution: str | None  # what a published scale of one seed cannot decide
     counts: str  # cells done, and values by verdict
     counts_of: dict[str, str]  # the same of each artifact
-    missing: list[str]  # settings of cells that are not done and did not fail
-    failed: list[str]  # settings of cells that failed, with the reason
+    unfinished: dict[str, list[str]]  # settings of cells, by what is the matter with them
     artifacts: list[tuple[Artifact, list[Table]]]
     compared: dict[str, list[Compared]]  # by artifact, of printed rows with a measured number
     effects: dict[str, ArtifactEffects]  # by artifact, of those with a measured one
@@ -138,8 +137,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         caution=_caution(evidence),
         counts=_counts(evidence, compared),
         counts_of={name: _counts(evidence, rows) for name, rows in rows_of.items()},
-        missing=missing_cells(evidence),
-        failed=failed_cells(evidence),
+        unfinished={"Failed": failed_cells(evidence), "Missing": missing_cells(evidence)},
         artifacts=[(a, _tables(evidence, rows_of[a.id])) for a in artifacts],
         compared={name: [row for row in rows if row.measured] for name, rows in rows_of.items()},
         effects=artifact_effects(evidence.effects),
