@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple, get_args
 
 import bench
 from bench.errors import SuiteError
-from bench.files.atomic import disk_failures
 
 HERE = Path("suites")
 Group = Literal["bench.suites", "bench.methods"]
@@ -51,6 +50,8 @@ def copy_suites(to: Path) -> int:
 
 def _copy(source: str, to: str) -> None:
     """Copy a file; a full disk ends it all, with one line."""
+    from bench.files.atomic import disk_failures  # here alone: `bench --help` need not load it
+
     with disk_failures(Path(to)):
         shutil.copyfile(source, to)
 
