@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 LONGEST_NUMBER = 12  # characters; a longer one is rounded
 ONE_SEED = "one seed decides nothing: a difference of two single runs may be the seeds' alone"
 DIGITS = 6  # significant ones of a rounded number
+_FORMULA = re.compile(r"[=@\t\r]|[-+][^-+\d. ]")  # -0.5 ± 0.1 is none
 LONGEST_LINE = 100  # characters of a foreign value
 
 
@@ -35,10 +37,15 @@ def value_text(value: Any, *, null: str = "null", joined_by: str = " or ") -> st
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
-    """Return rows as CSV; None is empty."""
+    """Return rows as CSV; None is empty; a spreadsheet takes no text for a formula."""
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(rows)
+    plain = ([f"'{v}" if _is_formula(v) else v for v in row] for row in rows)
+    csv.writer(buffer, lineterminator="\n").writerows(plain)
     return buffer.getvalue()
+
+
+def _is_formula(value: Any) -> bool:
+    return isinstance(value, str) and _FORMULA.match(value) is not None
 
 
 def counted(n: int, noun: str) -> str:

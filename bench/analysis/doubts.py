@@ -40,7 +40,8 @@ def doubts_of(cell: Cell, finished: Finished) -> Doubts:
     """Return the metrics of a finished cell that mean nothing, each with the reason."""
     known = _KNOWN.setdefault(finished, {})
     if cell.id not in known:
-        known[cell.id] = _doubts(cell, finished.metrics)
+        whole = dict.fromkeys(finished.metrics, finished.unfit) if finished.unfit else None
+        known[cell.id] = whole or _doubts(cell, finished.metrics)
     return known[cell.id]
 
 

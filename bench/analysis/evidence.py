@@ -18,6 +18,7 @@ from bench.analysis.room import Rooms
 from bench.cells.baseline import Baseline, baselines_among, without_baselines
 from bench.cells.cell import Cell
 from bench.papers.reader import Paper
+from bench.results.fitness import Failed
 from bench.results.reader import Done, Results
 from bench.suites.stand_in import with_stand_ins
 from bench.suites.suite import Suite
@@ -35,6 +36,7 @@ class Evidence:
     baselines: list[Baseline]  # of the scale, finished or not
     finished_baselines: Done
     rooms: Rooms  # what room accuracies have, from the finished baselines
+    failed: Failed = ()  # cells whose last attempt failed
     paper_cells: Sequence[Cell] = ()  # of the scale `paper`, if the suite has it
 
     @cached_property
@@ -103,16 +105,17 @@ def gather(
     """
     suite, non_baselines = with_stand_ins(suite, scale), without_baselines(cells)
     baselines = baselines_among(cells)
-    finished = results.finished(baselines)
+    finished, done = results.finished(baselines), results.finished(non_baselines)
     return Evidence(
         suite=suite,
         scale=scale,
         paper=paper,
         cells=non_baselines,
-        done=results.finished(non_baselines),
+        done=done,
         baselines=baselines,
         finished_baselines=finished,
         rooms=Rooms(suite.scales[scale].baselines, finished),
+        failed=results.failed(non_baselines, done),
         paper_cells=paper_cells,
     )
 

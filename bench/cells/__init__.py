@@ -1,5 +1,10 @@
 """What is computed: a typed, frozen, hashed record per experiment. No torch, no files."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
 from bench.cells.baseline import Baseline
 from bench.cells.cell import Cell
 from bench.cells.detection import Detection
@@ -14,6 +19,7 @@ from bench.cells.toys import (
     Spirals,
     VinceGaussian,
 )
+from bench.errors import BenchError
 
 CELLS: dict[str, type[Cell]] = {
     "gaussian-mi": GaussianMI,
@@ -31,3 +37,14 @@ CELLS: dict[str, type[Cell]] = {
     "baseline": Baseline,
 }
 """The record of each experiment, by its name."""
+
+
+def id_of(experiment: str, fields: Mapping[str, Any]) -> str | None:
+    """Return the id of the cell with these fields; None: this code has no such cell."""
+    kind = CELLS.get(experiment)
+    if kind is None or fields.get("version") != kind.model_fields["version"].default:
+        return None
+    try:
+        return kind.model_validate(fields).id
+    except (BenchError, ValidationError):
+        return None

@@ -5,6 +5,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -165,9 +166,10 @@ def main() -> None:
         SystemExit: always, with the exit status.
     """
     forget_warnings()
+    _write_any_letter()
     try:
         status = app(standalone_mode=False)
-        sys.stdout.flush()
+        print(end="", flush=True)  # to nowhere, where standard output is closed
         if status == INTERRUPTED:  # Ctrl-C, which the library turns into a status
             raise Interrupted
     except NothingMeasured as error:
@@ -189,6 +191,13 @@ def main() -> None:
         where = f"{error.filename}: " if error.filename else ""
         status = _complain(f"{where}{error.strerror or error}")
     sys.exit(status or 0)
+
+
+def _write_any_letter() -> None:
+    """Let letters that the encoding of a terminal does not have become question marks."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # None where it is closed
+            stream.reconfigure(errors="replace")
 
 
 def _with_hint(message: str) -> str:

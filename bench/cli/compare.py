@@ -111,7 +111,7 @@ def print_comparison(evidence: Evidence, selection: Selection) -> None:
     """
     suite = evidence.suite
     what = suite.scales[evidence.scale].what
-    print(f"{suite.name} at scale {evidence.scale}: {what}")
+    print_line(f"{suite.name} at scale {evidence.scale}: {what}")
     hint = "" if evidence.done else f"; `{selection.command('run')}` computes them"
     print(f"{len(evidence.done)} of {len(evidence.cells)} cells done{hint}")
     if evidence.done and not any(row.measured for row in evidence.compared):

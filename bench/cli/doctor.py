@@ -30,6 +30,8 @@ PACKAGES = (
     "matplotlib", "seaborn", "pydantic",
 )  # fmt: skip
 
+MOST_STRAYS = 5  # that are listed
+
 Finding = dict[str, Any]
 
 
@@ -131,6 +133,9 @@ def _cells(folder: Path) -> str:
         parts.append(f"{inspected.unverified} of them unverified (they have no digests)")
     if inspected.tables:
         parts.append(_tables_text(inspected))
+    if inspected.strays:
+        listed = ", ".join(map(str, inspected.strays[:MOST_STRAYS]))
+        parts.append(f"{counted(len(inspected.strays), 'stray')} that nothing reads ({listed})")
     if inspected.other:
         parts.append(
             f"{len(inspected.other)} of experiments that this version does not have "

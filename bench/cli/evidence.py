@@ -1,5 +1,6 @@
 """What the results say of a selection."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from bench.cells.cell import Cell
 from bench.cli.selection import Selection
 from bench.cli.terminal import print_line
 from bench.errors import NothingMeasured
+from bench.results.fitness import failed_text
 from bench.results.reader import Done, Results
 
 AS_OPTION, AS_ARGUMENT = "--results {}", "results='{}'"
@@ -59,11 +61,15 @@ def done_of(selection: Selection, cells: Sequence[Cell], given: str = AS_OPTION)
     Raises:
         NothingMeasured: there are none.
     """
-    done = results_of(selection).finished(cells)
+    results = results_of(selection)
+    done = results.finished(cells)
     if not done:
+        failed = Counter(reason for _, reason in results.failed(cells, done))
+        retry = " --retry-failed" if failed.total() == len(cells) else ""
         raise NothingMeasured(
-            f"{selection.title}: none of {len(cells)} cells is done in {selection.results}; "
-            f"`{selection.command('run')}` computes them"
+            f"{selection.title}: none of {len(cells)} cells is done in {selection.results}"
+            + (f" (failed: {failed_text(failed)})" if failed else "")
+            + f"; `{selection.command('run')}{retry}` computes them"
             f"{reference_hint(selection.results, given)}"
         )
     return done

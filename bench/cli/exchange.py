@@ -10,7 +10,16 @@ from typing import Annotated
 import typer
 
 from bench.cli.evidence import results_of
-from bench.cli.options import AsJson, Scale, SuiteNames, answer, check_folder, under
+from bench.cli.options import (
+    AsJson,
+    Scale,
+    Seeds,
+    SuiteNames,
+    Where,
+    answer,
+    check_folder,
+    under,
+)
 from bench.cli.selection import Selection, select
 from bench.errors import BenchError, NothingMeasured, choices
 from bench.record import Json
@@ -35,6 +44,8 @@ def export(
     suite: SuiteNames,
     to: Annotated[Path, typer.Option(help="Folder of CSV tables, or a .tar or .tar.gz file.")],
     scale: Scale = None,
+    where: Where = None,
+    seeds: Seeds = None,
     encoders: Encoders = False,
     histories: Annotated[
         bool,
@@ -59,7 +70,7 @@ def export(
 
     `bench import` reads an archive. Exit status 3: nothing is finished to export.
     """
-    chosen = [select(context.obj, name, scale=scale) for name in suite]
+    chosen = [select(context.obj, name, scale=scale, where=where, seeds=seeds) for name in suite]
     if form is None:
         record = export_selections(chosen, to, encoders=encoders, histories=histories)
     else:
@@ -204,7 +215,7 @@ def check_finished(chosen: Sequence[Selection]) -> None:
 
 def print_export(record: Json) -> None:
     """Print how much was exported."""
-    where = record.get("folder", record.get("file"))
+    where = plain_text(str(record.get("folder", record.get("file"))))
     if "cells" in record:
         print(f"{_counted(record['cells'], record.get('encoders'))} in {where}")
     elif "encoders" in record:

@@ -17,7 +17,7 @@ from bench.report.site import ScaleOfSuite, Site, has_results, with_progress
 from bench.results.reader import Results
 from bench.suites.load import known_suites
 from bench.suites.suite import PAPER
-from bench.text import counted
+from bench.text import counted, plain_text
 
 
 def report(
@@ -110,4 +110,4 @@ def write_reports(
 
 def print_site(record: Json) -> None:
     """Print the first page to open and the number of pages."""
-    print(f"{record['index']}: {counted(len(record['pages']), 'page')} written")
+    print(f"{plain_text(record['index'])}: {counted(len(record['pages']), 'page')} written")

@@ -198,9 +198,9 @@ def print_end(record: Json, chosen: Sequence[Selection]) -> None:
     print_counts(record, f"{chosen[0].command('status')} --watch")
     for selection in chosen:
         with suppress(NothingMeasured):  # submitted, interrupted elsewhere, or all failed
-            tables, done = measured_of(selection)
+            tables, done, failed = measured_of(selection)
             print()
-            print_measured(selection, tables, done, most_lines=MOST_LINES)
+            print_measured(selection, tables, done, failed, most_lines=MOST_LINES)
 
 
 def print_counts(record: Json, follow: str) -> None:

@@ -1,15 +1,17 @@
 """`bench show`: what was measured, as the suite's tables, comparable or not."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import typer
 
 from bench.cells.baseline import without_baselines
-from bench.cli.evidence import done_of, print_added_later, rooms_of
+from bench.cli.evidence import done_of, print_added_later, results_of, rooms_of
 from bench.cli.options import AsJson, Changes, Scale, Seeds, SuiteName, Where, answer
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import print_doubts, print_line, print_table
 from bench.report.measured import made_tables, measured_records, measured_table, shown_tables
+from bench.results.fitness import Failed, failed_text
 from bench.results.reader import Done
 from bench.suites.stand_in import with_stand_ins
 from bench.suites.suite import MeasuredTable
@@ -26,18 +28,18 @@ def show(
     Exit status 3: nothing was measured.
     """
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds, changes=changes)
-    tables, done = measured_of(selection)
+    tables, done, failed = measured_of(selection)
     rooms = rooms_of(selection)
     records = [
         record
         for table in tables
-        for record in measured_records(table, done, rooms, selection.scale)
+        for record in measured_records(table, done, rooms, selection.scale, failed)
     ]
-    answer(records, lambda _: print_measured(selection, tables, done), as_json)
+    answer(records, lambda _: print_measured(selection, tables, done, failed), as_json)
 
 
-def measured_of(selection: Selection) -> tuple[list[MeasuredTable], Done]:
-    """Return the tables that have an entry, and the finished cells, baselines left out.
+def measured_of(selection: Selection) -> tuple[list[MeasuredTable], Done, Failed]:
+    """Return the tables that have an entry, and the finished and failed cells, without baselines.
 
     Raises:
         NothingMeasured: no cell of the selection is finished.
@@ -45,14 +47,16 @@ def measured_of(selection: Selection) -> tuple[list[MeasuredTable], Done]:
     cells = without_baselines(selection.cells)
     done = done_of(selection, cells)
     suite = with_stand_ins(selection.suite, selection.scale)
+    failed = results_of(selection).failed(cells, done)
     tables = [table for table in shown_tables(suite, cells) if measured_records(table, done)]
-    return tables or made_tables(suite, cells), done
+    return tables or made_tables(suite, cells), done, failed
 
 
 def print_measured(
     selection: Selection,
     tables: Sequence[MeasuredTable],
     done: Done,
+    failed: Failed,
     most_lines: int | None = None,
 ) -> None:
     """Print how much is done, the tables, and the command that goes on from here.
@@ -61,16 +65,19 @@ def print_measured(
         selection: whose cells were measured.
         tables: that have an entry.
         done: the finished cells.
+        failed: those that failed.
         most_lines: leave out tables beyond so many lines; the first is printed in any case.
     """
     scale = selection.suite.scales[selection.scale]
     of = len(without_baselines(selection.cells))
+    failures = failed_text(Counter(reason for _, reason in failed))
     print_line(
         f"{selection.title} ({scale.protocol}: {scale.what}): {len(done)} of {of} cells done"
+        + (f"; failed: {failures}" if failures else "")
     )
     lines, left_out, rooms = 0, 0, rooms_of(selection)
     for asked in tables:
-        table = measured_table(asked, done, rooms, selection.scale)
+        table = measured_table(asked, done, rooms, selection.scale, failed)
         if table is None:
             continue
         lines += len(table.rows) + 3
@@ -88,20 +95,23 @@ def print_measured(
         first = min(cell.seed for cell, _ in done)
         seeds = ",".join(str(first + i) for i in range(3))
         print_line(f"One seed has no interval: `--seeds {seeds}` gives one.")
-    print_line(f"Next: {next_command(selection, len(done) == of)}")
+    print_line(f"Next: {next_command(selection, of - len(done) - len(failed), len(failed))}")
 
 
-def next_command(selection: Selection, whole: bool) -> str:
+def next_command(selection: Selection, missing: int, failed: int) -> str:
     """Return the command that tells most next: the rest of the cells, then verdicts, then pages.
 
     Args:
         selection: what was looked at.
-        whole: whether all of its cells are done.
+        missing: how many of its cells `run` would compute.
+        failed: how many failed, which `run` leaves as they are.
     """
     suite, whole_suite = selection.suite, selection.whole
     published = suite.scales[selection.scale].protocol == "published"
-    if not whole:
+    if missing:
         return f"`{selection.command('run')}` computes the rest"
+    if failed:
+        return f"`{selection.command('run')} --retry-failed` tries failed cells again"
     if selection.changes:
         return f"`{whole_suite.command('show')}` shows the suite's own cells"
     if published and suite.compare:

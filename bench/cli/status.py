@@ -196,7 +196,7 @@ def _print_begun(begun: Sequence[Json], again: str) -> None:
     """Print the progress of running cells, and where stopped cells will resume."""
     for cell in begun[:MOST_BEGUN]:
         text = _stopped_text(cell) if cell["state"] == "stopped" else _running_text(cell)
-        print(f"  {cell['id']} {cell['cell']}: {text}")
+        print(f"  {cell['id']} {plain_text(cell['cell'])}: {text}")
     if len(begun) > MOST_BEGUN:
         print(f"  ... and {len(begun) - MOST_BEGUN} more (--json lists all)")
     if stopped := sum(cell["state"] == "stopped" for cell in begun):
@@ -235,7 +235,7 @@ def _print_jobs(jobs: Sequence[Json]) -> None:
     if waiting:
         print(f"  {counted(len(waiting), 'job')} pending")
     for reason, n in Counter(r for r in waiting if r not in USUAL).items():
-        print(f"    {n} pending: {reason}")
+        print(f"    {n} pending: {plain_text(reason)}")
 
 
 def cancel(

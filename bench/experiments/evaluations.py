@@ -38,6 +38,7 @@ from bench.train.sources import EVALUATED_AT_ONCE, Part, Rows, Source, views_of
 PARTS: tuple[Part, Part] = ("train", "test")
 PAIRS_A_BATCH = 512  # of views, for alignment
 CROP_FLIP = partial(Views, (Recipe(crop=(0.08, 1.0), flip=0.5),))  # of a size, the field's
+LEAST_CLASSES = 2  # of test images
 REDRAWN = 3  # pairs of draws of keys
 
 
@@ -64,6 +65,8 @@ class Evaluator:
         there = int(counts.sum())
         if cell.knn_k > there:
             return DataFailure(f"knn_k {cell.knn_k}: there are {there} labelled training images")
+        if len(self.source.labels["test"].unique()) < LEAST_CLASSES:
+            return DataFailure(f"{cell.dataset}: its test images are of one class; two are needed")
         wanted = cell.weights_K if isinstance(cell, Pretrain) else None
         if wanted is not None and wanted > len(labels):
             return DataFailure(f"weights_K {wanted}: there are {len(labels)} images")

@@ -63,7 +63,9 @@ class Style:
 @contextmanager
 def look() -> Iterator[None]:
     """Draw in the project's style within the block."""
-    with mpl.rc_context(_RC):
+    with mpl.rc_context():
+        mpl.rcdefaults()  # whatever a matplotlibrc of the user says
+        mpl.rcParams.update(_RC)
         yield
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import io
 import json
 import os
@@ -54,6 +55,23 @@ def copy_whole(source: Path, path: Path) -> None:
     """Copy a file; create the folder if need be."""
     with source.open("rb") as origin, whole_file(path) as file:
         shutil.copyfileobj(origin, file, COPY_BYTES)
+
+
+@contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Wait until no other process writes into a folder, which is created if need be.
+
+    The lock ends with its process. Where the file system has no locks, nobody waits.
+    """
+    with disk_failures(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 @contextmanager

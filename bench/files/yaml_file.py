@@ -1,4 +1,4 @@
-"""Reading YAML files: size, encoding, keys given twice."""
+"""Reading YAML: size, encoding, numbers of YAML 1.2, keys given twice."""
 
 import re
 from pathlib import Path
@@ -12,12 +12,22 @@ MAX_BYTES = 2_000_000
 MAX_DEPTH = 100  # of lists and mappings in each other; the C library's stack ends far above
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TAG = "tag:yaml.org,2002:"
+_INT = r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"
+_FLOAT = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+_FORMS = {  # what may stand for a value, by its tag
+    "bool": re.compile("(?i:yes|no|true|false|on|off)$"),
+    "int": re.compile(f"({_INT})$"),
+    "float": re.compile(f"({_FLOAT})$"),
+}
+_KEPT = ("null", "bool", "merge")  # rules of YAML 1.1 that hold here
+_PLAIN = ("null", "str", "seq", "map")  # tags of plain data that need no check
 
 
 class Loader(_Base):  # type: ignore[misc]
-    """Safe loading; `5e-4` is a number (YAML 1.1 reads it as text), dates stay text.
+    """Plain data alone, with the numbers of YAML 1.2; a key given twice is an error.
 
-    A key given twice is an error.
+    YAML 1.1, which PyYAML follows, reads 5e-4 as text, 010 as eight, 1:30 as ninety, and dates.
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
@@ -35,13 +45,34 @@ class Loader(_Base):  # type: ignore[misc]
         return super().construct_mapping(node, deep)
 
 
+def construct_value(loader: Any, node: yaml.ScalarNode) -> bool | int | float:
+    """Return the number or truth value of a node; -0.0 is 0.0.
+
+    Raises:
+        ConstructorError: its tag says that it is one, and it is none.
+    """
+    kind, text = node.tag.removeprefix(_TAG), str(loader.construct_scalar(node))
+    if not _FORMS[kind].match(text):
+        why = f"'{text}' is not a value of !!{kind}"
+        raise yaml.constructor.ConstructorError(None, None, why, node.start_mark)
+    if kind == "bool":
+        return bool(loader.bool_values[text.lower()])
+    if kind == "int":
+        return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+    return float(text.lower().replace(".inf", "inf").replace(".nan", "nan")) + 0.0
+
+
 Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in rules if not tag.endswith("timestamp")]
+    first: [(tag, pattern) for tag, pattern in rules if tag.removeprefix(_TAG) in _KEPT]
     for first, rules in _Base.yaml_implicit_resolvers.items()
 }
-Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+[eE][-+]?[0-9]+$"), list("-+0123456789")
-)
+Loader.yaml_constructors = {
+    None: _Base.yaml_constructors[None],
+    **{_TAG + name: _Base.yaml_constructors[_TAG + name] for name in _PLAIN},
+    **{_TAG + name: construct_value for name in _FORMS},
+}
+Loader.add_implicit_resolver(_TAG + "int", _FORMS["int"], list("-+0123456789"))
+Loader.add_implicit_resolver(_TAG + "float", _FORMS["float"], list("-+.0123456789"))
 
 
 def load_yaml(path: Path, error: type[BenchError], loader: Any = Loader) -> Any:

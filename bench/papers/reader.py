@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import yaml
 
 from bench.errors import PublishedError, choices
-from bench.files.yaml_file import Loader, load_yaml
+from bench.files.yaml_file import Loader, construct_value, load_yaml
 
 DATA = Path(__file__).parent / "data"
 NOT_COVERED = Path(__file__).parent / "not_covered.yaml"
@@ -46,8 +46,8 @@ class _PrintedLoader(Loader):
 
 
 def _construct_printed(loader: Any, node: yaml.ScalarNode) -> Printed:
-    number = Printed(loader.construct_yaml_float(node))
-    exponent = Decimal(node.value.replace("_", "")).as_tuple().exponent
+    number = Printed(construct_value(loader, node))
+    exponent = Decimal(node.value).as_tuple().exponent
     number.decimals = max(0, -exponent) if isinstance(exponent, int) else 0
     return number
 

@@ -1,7 +1,8 @@
 """Tables of what was measured, at any scale."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bench.analysis.compare import gain_bases
@@ -22,6 +23,7 @@ from bench.report.tables import (
     setting_entry,
     slug,
 )
+from bench.results.fitness import Failed, failed_text
 from bench.results.reader import Done, Finished
 from bench.suites.suite import MeasuredTable, Suite
 
@@ -37,41 +39,59 @@ class Found:
     cells: list[Cell]
     values: list[float]
     doubts: list[str]  # why the numbers mean nothing
+    failed: Counter[str] = field(default_factory=Counter)  # how many more failed, by reason
     gain: Interval | None = None  # over the table's baseline
     gain_cells: tuple[str, ...] = ()
 
     @property
-    def interval(self) -> Interval:
-        """The mean over seeds with its 95 % t-interval."""
-        return t_interval(self.values)
+    def interval(self) -> Interval | None:
+        """The mean over seeds with its 95 % t-interval; None if all failed."""
+        return t_interval(self.values) if self.values else None
 
     def entry(self, decimals: int) -> Entry:
-        """Return the mean with its spread, gain and mark."""
-        interval = self.interval
+        """Return the mean with its spread, gain and mark, and how many cells failed."""
+        interval, ids = self.interval, tuple(cell.id for cell in self.cells)
+        failures = failed_text(self.failed, len(self.values) + self.failed.total())
+        if interval is None:
+            return Entry(failures, cells=ids)
         text = f"{interval.mean:.{decimals}f}"
         if len(self.values) >= LEAST_SEEDS and interval.low is not None:
             text = mean_text(interval, decimals)
         elif len(self.values) > 1:
             text += f" [{min(self.values):.{decimals}f} to {max(self.values):.{decimals}f}]"
         text += gain_text(self.gain, decimals) + (f" {MARK}" if self.doubts else "")
-        return Entry(text, number=interval.mean, cells=tuple(cell.id for cell in self.cells))
+        text += f" ({failures})" if failures else ""
+        return Entry(text, number=interval.mean, cells=ids)
 
 
-def _found(asked: MeasuredTable, done: Done, scale: str) -> dict[tuple[Any, ...], Found]:
+def _found(
+    asked: MeasuredTable, done: Done, scale: str, failed: Failed
+) -> dict[tuple[Any, ...], Found]:
     """Return what was measured by the values of the rows' settings and the column's."""
     metric, runs = asked.metric, dict[tuple[Any, ...], list[tuple[Cell, Finished]]]()
     for cell, finished in done:
-        known = cell.settings
-        fits = all(known.get(name) == value for name, value in asked.where.items())
-        if fits and metric in finished.metrics:
-            column = known.get(asked.columns) if asked.columns else metric
-            key = (*(known.get(name) for name in asked.rows), column)
+        if metric in finished.metrics and (key := _place(asked, cell)) is not None:
             runs.setdefault(key, []).append((cell, finished))
+    failures: dict[tuple[Any, ...], list[tuple[Cell, str]]] = {}
+    for cell, reason in failed:
+        if metric in cell.metrics and (key := _place(asked, cell)) is not None:
+            failures.setdefault(key, []).append((cell, reason))
     found = {}
-    for key, of in runs.items():
+    for key in dict.fromkeys([*runs, *failures]):
+        of, more = runs.get(key, []), failures.get(key, [])
         doubts = dict.fromkeys(why for c, f in of if (why := doubts_of(c, f).get(metric)))
-        found[key] = Found([c for c, _ in of], [f.metrics[metric] for _, f in of], [*doubts])
+        cells, values = [c for c, _ in [*of, *more]], [f.metrics[metric] for _, f in of]
+        found[key] = Found(cells, values, [*doubts], Counter(reason for _, reason in more))
     return found if asked.baseline is None else _with_gains(asked, found, done, scale)
+
+
+def _place(asked: MeasuredTable, cell: Cell) -> tuple[Any, ...] | None:
+    """Return the values of a cell's row and column; None where the table leaves it out."""
+    known = cell.settings
+    if any(known.get(name) != value for name, value in asked.where.items()):
+        return None
+    column = known.get(asked.columns) if asked.columns else asked.metric
+    return (*(known.get(name) for name in asked.rows), column)
 
 
 def _with_gains(
@@ -91,7 +111,11 @@ def _with_gains(
 
 
 def measured_records(
-    asked: MeasuredTable, done: Done, rooms: Rooms | None = None, scale: str = ""
+    asked: MeasuredTable,
+    done: Done,
+    rooms: Rooms | None = None,
+    scale: str = "",
+    failed: Failed = (),
 ) -> list[dict[str, Any]]:
     """Return the entries of a table as numbers: means over n seeds with their 95 % t-intervals.
 
@@ -103,9 +127,10 @@ def measured_records(
         done: the finished cells.
         rooms: floor and ceiling of accuracies; None: not known.
         scale: of the cells; it says how the seed variance of gains is estimated.
+        failed: cells that failed; where all did, `mean` is null and n is 0.
     """
     records = []
-    for key, one in _found(asked, done, scale).items():
+    for key, one in _found(asked, done, scale, failed).items():
         interval, gain = one.interval, one.gain
         of = rooms.of(asked.metric, one.cells) if rooms else []
         records.append(
@@ -114,7 +139,9 @@ def measured_records(
                 "metric": asked.metric,
                 "row": dict(zip(asked.rows, key, strict=False)),
                 "column": {asked.columns: key[-1]} if asked.columns else {},
-                **{name: getattr(interval, name) for name in ("mean", "low", "high", "n")},
+                **{name: getattr(interval, name, None) for name in ("mean", "low", "high")},
+                "n": len(one.values),
+                "failed": dict(one.failed),
                 "gain": gain
                 and {
                     "effect": gain.mean,
@@ -130,7 +157,11 @@ def measured_records(
 
 
 def measured_table(
-    asked: MeasuredTable, done: Done, rooms: Rooms | None = None, scale: str = ""
+    asked: MeasuredTable,
+    done: Done,
+    rooms: Rooms | None = None,
+    scale: str = "",
+    failed: Failed = (),
 ) -> Table | None:
     """Return means over seeds with half their 95 % t-intervals; None without any result.
 
@@ -139,8 +170,9 @@ def measured_table(
         done: the finished cells.
         rooms: of the scale's accuracies, printed below the table; None: it has none.
         scale: of the cells; it says how the seed variance of gains is estimated.
+        failed: cells that failed.
     """
-    found = _found(asked, done, scale)
+    found = _found(asked, done, scale, failed)
     if not found:
         return None
     columns = sorted({key[-1] for key in found}, key=_order)
@@ -151,7 +183,7 @@ def measured_table(
         [*map(setting_entry, key), *(entries.get((*key, c), Entry("")) for c in columns)]
         for key in keys
     ]
-    counts = {len(one.values) for one in found.values()}
+    counts = {len(one.values) for one in found.values() if one.values} or {0}
     seeds = " to ".join(str(n) for n in sorted({min(counts), max(counts)}))
     title = f"{asked.title} ({_spread_words(max(counts))}n = {seeds})"
     notes = gain_note(asked.baseline)
@@ -164,7 +196,11 @@ def _notes(metric: str, found: Sequence[Found], rooms: Rooms) -> list[str]:
     every = [cell for one in found for cell in one.cells]
     if rooms.are_missing(metric, every):
         return [NO_ROOM]
-    low = sum(_reaches_floor(one.interval, rooms.of(metric, one.cells)) for one in found)
+    low = sum(
+        _reaches_floor(interval, rooms.of(metric, one.cells))
+        for one in found
+        if (interval := one.interval) is not None
+    )
     note = f"interval at or below the floor: {low} of {len(found)} entries"
     return [*room_lines(rooms.of(metric, every)), *([note] if low else [])]
 

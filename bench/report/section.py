@@ -68,7 +68,7 @@ class SectionFacts:
     caution: str | None  # what a published scale of one seed cannot decide
     counts: str  # cells done, and values by verdict
     counts_of: dict[str, str]  # the same of each artifact
-    missing: list[str]  # settings of cells that are not done
+    unfinished: dict[str, list[str]]  # settings of cells, by what is the matter with them
     artifacts: list[tuple[Artifact, list[Table]]]
     compared: dict[str, list[Compared]]  # by artifact, of printed rows with a measured number
     effects: dict[str, ArtifactEffects]  # by artifact, of those with a measured one
@@ -137,7 +137,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         caution=_caution(evidence),
         counts=_counts(evidence, compared),
         counts_of={name: _counts(evidence, rows) for name, rows in rows_of.items()},
-        missing=missing_cells(evidence),
+        unfinished={"Failed": failed_cells(evidence), "Missing": missing_cells(evidence)},
         artifacts=[(a, _tables(evidence, rows_of[a.id])) for a in artifacts],
         compared={name: [row for row in rows if row.measured] for name, rows in rows_of.items()},
         effects=artifact_effects(evidence.effects),
@@ -177,9 +177,21 @@ def _caution(evidence: Evidence) -> str | None:
 
 
 def missing_cells(evidence: Evidence) -> list[str]:
-    """Return the settings of the cells that are not done, with their seeds."""
-    done = {cell.id for cell, _ in evidence.done}
-    cells = [cell for cell in evidence.cells if cell.id not in done]
+    """Return the settings of the cells that are not done and did not fail, with their seeds."""
+    over = {cell.id for cell, _ in [*evidence.done, *evidence.failed]}
+    return _listed(evidence, [cell for cell in evidence.cells if cell.id not in over])
+
+
+def failed_cells(evidence: Evidence) -> list[str]:
+    """Return the reasons why cells failed, each with their settings and seeds."""
+    by_reason: dict[str, list[Cell]] = {}
+    for cell, reason in evidence.failed:
+        by_reason.setdefault(reason, []).append(cell)
+    return [f"{r}: {'; '.join(_listed(evidence, cells))}" for r, cells in by_reason.items()]
+
+
+def _listed(evidence: Evidence, cells: Sequence[Cell]) -> list[str]:
+    """Return the settings of cells with their seeds, at most MOST_MISSING of them."""
     telling = telling_settings(evidence.cells) if cells else []
     seeds: dict[str, list[int]] = {}
     for cell in cells:
@@ -196,7 +208,7 @@ def missing_cells(evidence: Evidence) -> list[str]:
 
 def _measured(evidence: Evidence) -> list[Table]:
     made = (
-        measured_table(t, evidence.done, evidence.rooms, evidence.scale)
+        measured_table(t, evidence.done, evidence.rooms, evidence.scale, evidence.failed)
         for t in evidence.suite.tables
     )
     return [table for table in made if table is not None]

@@ -135,7 +135,7 @@ def _names(folder: Path) -> list[str]:
     """Return the names of the records in the folder, in order."""
     try:
         names = [n for n in os.listdir(folder) if _NAME.fullmatch(n)]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # the latter: `strays_in`
         return []
     return sorted(names, key=_number)
 

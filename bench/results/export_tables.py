@@ -5,9 +5,11 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 from bench.cells.cell import Cell
-from bench.files.atomic import to_json, to_npz, write_whole
+from bench.errors import Damaged
+from bench.files.atomic import only_writer, to_json, to_npz, write_whole
 from bench.files.messages import warn
 from bench.files.regular import sha256_of_file
 from bench.results.damage import UNTIL, damage_of
@@ -40,9 +42,11 @@ def export_cells(
     for cell in cells:
         by_experiment[cell.experiment].append(cell)
     total = 0
-    for name, group in by_experiment.items():
-        tables = Tables(folder, f"{name}.{suite}" if suite else name)
-        total += _export(tables, group, store, history)
+    with only_writer(folder):
+        _drop_torn_manifest(folder)
+        for name, group in by_experiment.items():
+            tables = Tables(folder, f"{name}.{suite}" if suite else name)
+            total += _export(tables, group, store, history)
     return total
 
 
@@ -50,7 +54,7 @@ def _export(
     tables: Tables, cells: Sequence[Cell], store: Store, history: Collection[str] | None
 ) -> int:
     """Add the finished ones of an experiment's cells to its tables."""
-    rows, arrays, histories = dict(tables.rows), dict(tables.arrays), dict(tables.histories)
+    rows, arrays, histories = (_kept(tables, part) for part in ("rows", "arrays", "histories"))
     count = 0
     for cell in cells:
         folder = store.folder(cell)
@@ -65,12 +69,26 @@ def _export(
         arrays[cell.id] = folder.arrays()
         histories[cell.id] = _history(folder, history)
     if count:
+        _note_digests(tables, [])  # whoever is killed below leaves tables without digests
         _write_table(tables.cells_file, [rows[name].texts(name) for name in sorted(rows)])
         lines = [{CELL: name} | line for name in sorted(rows) for line in histories.get(name, [])]
         _write_table(tables.history_file, lines)
-        _write_arrays(tables.arrays_file, arrays)
-        _note_digests(tables)
+        _write_arrays(tables.arrays_file, {name: arrays.get(name, {}) for name in rows})
+        _note_digests(tables, _files(tables))
     return count
+
+
+def _files(tables: Tables) -> list[Path]:
+    return [tables.cells_file, tables.history_file, tables.arrays_file]
+
+
+def _kept(tables: Tables, part: str) -> dict[str, Any]:
+    """Return what tables hold already; nothing, with a report, if it is damaged."""
+    try:
+        return dict(getattr(tables, part))
+    except Damaged as fault:
+        warn(f"{fault}; what was in it is replaced")
+        return {}
 
 
 def _history(folder: CellFolder, kept: Collection[str] | None) -> list[dict[str, str]]:
@@ -83,22 +101,34 @@ def _history(folder: CellFolder, kept: Collection[str] | None) -> list[dict[str,
     ]
 
 
-def _note_digests(tables: Tables) -> None:
-    """Write down the digests of the files of a set of tables, beside those of others."""
-    files = (tables.cells_file, tables.history_file, tables.arrays_file)
-    digests = {path.name: sha256_of_file(path) for path in files}
-    there = {name: digest for name, digest in digests.items() if digest is not None}
-    write_whole(tables.root / DIGESTS, to_json(read_manifest(tables.root) | there))
+def _note_digests(tables: Tables, files: Sequence[Path]) -> None:
+    """Write down the digests of these files of a set of tables, beside those of other sets."""
+    own = {path.name for path in _files(tables)}
+    digests = {name: v for name, v in read_manifest(tables.root).items() if name not in own}
+    digests |= {path.name: v for path in files if (v := sha256_of_file(path)) is not None}
+    write_whole(tables.root / DIGESTS, to_json(digests))
+
+
+def _drop_torn_manifest(folder: Path) -> None:
+    """Remove a torn record of digests, which would keep every table of the folder from use."""
+    try:
+        read_manifest(folder)
+    except Damaged as fault:
+        warn(f"{fault}; tables that are not exported now have no digests")
+        (folder / DIGESTS).unlink()
 
 
 def _write_arrays(path: Path, arrays: dict[str, Arrays]) -> None:
     flat = {f"{i}/{name}": value for i in sorted(arrays) for name, value in arrays[i].items()}
     if flat:
         write_whole(path, to_npz(flat))
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _write_table(path: Path, lines: Sequence[dict[str, str]]) -> None:
     if not lines:
+        path.unlink(missing_ok=True)
         return
     names = list(dict.fromkeys(name for line in lines for name in line))
     rows = [names, *([line.get(name, "") for name in names] for line in lines)]

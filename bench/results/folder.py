@@ -13,10 +13,13 @@ from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
+from bench.cells import id_of
 from bench.cells.cell import Cell
 from bench.errors import Damaged, StoreError
 from bench.files.atomic import disk_failures, read_json, sync_folder, to_json, to_npz, write_whole
+from bench.files.messages import warn
 from bench.files.regular import parse_json, read_regular
 from bench.results.attempts import Attempt, begin_attempt, last_attempt
 from bench.results.digests import (
@@ -46,6 +49,26 @@ _ID = re.compile(r"[0-9a-f]{16}", re.ASCII)
 def is_id(text: str) -> bool:
     """Whether the text is 16 hex digits."""
     return _ID.fullmatch(text) is not None
+
+
+def strays_in(root: Path, kind: str) -> Iterator[Path]:
+    """Yield what nobody here wrote, or a killed process left, among the cells of an experiment."""
+    for path in sorted((root / kind).glob("*")):
+        if not (is_id(path.name) and path.is_dir()):
+            yield path
+            continue
+        attempts = path / "attempts"
+        yield from filter(_is_left, sorted([*path.glob(".*"), *attempts.glob(".*")]))
+        if attempts.exists() and not attempts.is_dir():
+            yield attempts
+
+
+def _is_left(path: Path) -> bool:
+    """Whether nobody alive can still be writing a hidden file; a folder is nobody's."""
+    try:
+        return path.is_dir() or time.time() - path.stat().st_mtime > LEASE_S
+    except OSError:
+        return False
 
 
 def finished_in(root: Path, kind: str) -> Iterator[CellFolder]:
@@ -146,6 +169,7 @@ class CellFolder:
         """
         if self.is_complete(cell):
             return None
+        self._clear_way()
         attempt = begin_attempt(self.attempts, owner, launch, retry_before=retry_before)
         if attempt is None:
             return None
@@ -163,11 +187,20 @@ class CellFolder:
     def sweep(self) -> None:
         """Remove the half-written files of a killed owner; its successor alone may do so."""
         for leftover in self.path.glob(".*"):
-            leftover.unlink(missing_ok=True)
+            if not leftover.is_dir():  # such as what an editor or Jupyter leaves
+                leftover.unlink(missing_ok=True)
         for leftover in self.attempts.glob(".*"):  # of others who try to claim it: old ones alone
-            with suppress(OSError):
-                if time.time() - leftover.stat().st_mtime > LEASE_S:
-                    leftover.unlink()
+            if _is_left(leftover) and not leftover.is_dir():
+                leftover.unlink(missing_ok=True)
+
+    def _clear_way(self) -> None:
+        """Rename what stands in the place of this folder, or of its attempts, and is none."""
+        for path in (self.path, self.attempts):
+            if path.exists() and not path.is_dir():
+                aside = path.with_name(f"{path.name}.stray-{uuid4().hex[:8]}")
+                with suppress(FileNotFoundError):  # another process was faster
+                    path.rename(aside)
+                    warn(f"{path}: is not a folder; it is {aside.name} now")
 
     def last_attempt(self) -> Attempt | None:
         """Return the latest attempt."""
@@ -248,7 +281,10 @@ class CellFolder:
         Raises:
             Damaged: one of these, or the settings, is not what was written, or of another type.
         """
-        check_files(self.path, ("cell.json",))  # the others are checked as they are read
+        if not check_files(self.path, ("cell.json",)):  # the others are checked as they are read
+            name = id_of(self.kind, self.fields() or {})
+            if name not in (None, self.name):
+                raise Damaged(f"{self.cell_file}: is the cell {name}, not that of its folder")
         return self.metrics() or {}, self.provenance()
 
     def fields(self) -> dict[str, Any] | None:

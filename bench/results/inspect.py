@@ -21,7 +21,7 @@ from bench.results.digests import (
     TRAINED,
     check_files,
 )
-from bench.results.folder import CellFolder, finished_in, is_id
+from bench.results.folder import CellFolder, finished_in, is_id, strays_in
 from bench.results.records import (
     EvaluationRecord,
     LaunchRecord,
@@ -29,7 +29,14 @@ from bench.results.records import (
     first_line,
     read_record,
 )
-from bench.results.tables import read_manifest, read_table, table_files
+from bench.results.tables import (
+    GONE,
+    check_unverified,
+    missing_tables,
+    read_manifest,
+    read_table,
+    table_files,
+)
 from bench.text import foreign_text
 
 CheckEncoder = Callable[[Path], None]  # raises ValueError, with why it is none
@@ -152,6 +159,7 @@ class Inspected:
     unverified_tables: int = 0  # of these, those that have no digest
     damaged_tables: int = 0  # of the faults
     faults: list[str] = field(default_factory=list)
+    strays: list[Path] = field(default_factory=list)  # files and folders that belong to nothing
     other: list[str] = field(default_factory=list)  # cells that this code does not have
 
 
@@ -173,6 +181,7 @@ def inspect(root: Path) -> Inspected:
             inspected.cells += checked.cell is not None
             inspected.encoders += checked.cell is None
             inspected.unverified += not checked.verified
+    inspected.strays = [path for kind in (*CELLS, TRAINED) for path in strays_in(root, kind)]
     inspected.faults += _faults_of_others(root)
     _inspect_tables(root, inspected)
     return inspected
@@ -182,14 +191,19 @@ def _inspect_tables(root: Path, inspected: Inspected) -> None:
     """Hold the files of exported tables against their digests, where they have some."""
     files = table_files(root)
     try:
-        digests = read_manifest(root) if files else {}
+        digests = read_manifest(root)
+        gone = missing_tables(root)
     except StoreError as fault:
         inspected.faults.append(str(fault))
         inspected.damaged_tables += 1
         return
+    inspected.faults += [f"{root / name}: {GONE}; export it again" for name in gone]
+    inspected.damaged_tables += len(gone)
     for path in files:
         try:
             read_table(path)
+            if path.name not in digests:
+                check_unverified(path)
         except StoreError as fault:
             inspected.faults.append(str(fault))
             inspected.damaged_tables += 1
@@ -202,7 +216,8 @@ def _faults_of_others(root: Path) -> Iterator[str]:
     """Yield what is wrong with attempts, checkpoints, launches and submissions."""
     launches = root / "launches"
     looks: list[Callable[[], object]] = []
-    for folder in (p for kind in (*CELLS, TRAINED) for p in sorted((root / kind).glob("*"))):
+    folders = (p for kind in (*CELLS, TRAINED) for p in sorted((root / kind).glob("*")))
+    for folder in filter(Path.is_dir, folders):
         looks += [partial(read_attempt, path) for path in attempt_files(folder / "attempts")]
         looks.append(partial(check_zip, CellFolder(folder).checkpoint_file))
     for path in sorted(launches.glob("*.json")):

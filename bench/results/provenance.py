@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import __version__
-from bench.files.regular import is_number
+from bench.files.regular import is_number, sha256_of
 from bench.results.names import MOST_NAMES, is_name
 from bench.text import foreign_text
 
@@ -41,7 +41,11 @@ def _code() -> dict[str, Any]:
     if not (here / ".git").exists():
         return {"bench": __version__, "commit": None, "dirty": None}
     changed = git("status", "--porcelain", "--", "bench")
-    return {"bench": __version__, "commit": git("rev-parse", "HEAD"), "dirty": bool(changed)}
+    code = {"bench": __version__, "commit": git("rev-parse", "HEAD"), "dirty": bool(changed)}
+    if changed:
+        edits = f"{changed}\n{git('diff', 'HEAD', '--', 'bench')}"
+        code["edits"] = sha256_of(edits.encode())[:16]
+    return code
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from bench.cells.cell import Cell
 from bench.errors import Damaged, StoreError
 from bench.files.messages import warn
 from bench.results.damage import AS_MISSING, UNTIL, damage_of
+from bench.results.fitness import Failed, unfit
 from bench.results.folder import CellFolder, finished_in
 from bench.results.provenance import flatten
 from bench.results.store import Store
@@ -37,6 +38,7 @@ class Finished:
     provenance: dict[str, Any]  # flat: commit, dirty, packages, processor, device, wall_s, ...
     read_history: Callable[[], History] = list
     read_arrays: Callable[[], Arrays] = dict
+    unfit: str | None = None  # why no mean is made of it
     of_table: bool = False  # whose histories may lack metrics that no figure reads
 
     @cached_property
@@ -73,9 +75,26 @@ class Results:
         return self.kept(cell.experiment, cell.id)
 
     def finished(self, cells: Sequence[Cell]) -> Done:
-        """Return the cells that are finished, in order, with what is kept of each."""
+        """Return the cells that are finished, in order, with what is kept of each.
+
+        Cells that differ in their data or code, or whose other seeds failed, are marked as unfit.
+        """
         pairs = ((cell, self.find(cell)) for cell in cells)
-        return [(cell, kept) for cell, kept in pairs if kept is not None]
+        done = [(cell, kept) for cell, kept in pairs if kept is not None]
+        whys = unfit([(cell, kept.provenance) for cell, kept in done], self.failed(cells, done))
+        if not whys:
+            return done
+        return [(cell, replace(kept, unfit=whys.get(cell.id))) for cell, kept in done]
+
+    def failed(self, cells: Sequence[Cell], done: Done) -> Failed:
+        """Return the cells whose last attempt failed, those that are done left out."""
+        finished = {cell.id for cell, _ in done}
+        lasts = (
+            (cell, self.store.folder(cell).last_attempt())
+            for cell in cells
+            if cell.id not in finished
+        )
+        return [(c, str(a.record["reason"])) for c, a in lasts if a and a.state == "failed"]
 
     def added_later(self, done: Done) -> list[str]:
         """Return lines on metrics that finished cells lack because they were added later."""

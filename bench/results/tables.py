@@ -16,7 +16,7 @@ import gzip
 import io
 import json
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -24,8 +24,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bench.cells import id_of
 from bench.errors import Damaged, StoreError
 from bench.files.atomic import read_json
+from bench.files.messages import warn
 from bench.files.regular import read_regular, sha256_of
 from bench.results.digests import DIGESTS
 from bench.results.names import is_metric
@@ -35,6 +37,7 @@ from bench.text import foreign_text
 MOST_BYTES = 2**31  # of a file
 CELL, METRICS = "cell", "metrics"  # columns
 METRIC, PROVENANCE = "metric.", "origin."  # what the names of such columns begin with
+GONE = f"is missing, but {DIGESTS} names it"
 FORMULA = "=+-@"  # a spreadsheet would compute what begins so
 
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -98,9 +101,26 @@ class Tables:
 
     @cached_property
     def rows(self) -> dict[str, Row]:
-        """The row of each cell, by its id."""
-        lines = [dict(zip(*pair, strict=True)) for pair in _read_lines(self.cells_file)]
-        return {line.get(CELL) or line["id"]: Row.of(line) for line in lines}
+        """The row of each cell, by its id.
+
+        Raises:
+            StoreError: a cell is there twice, or, without a digest, it is another one.
+        """
+        rows: dict[str, Row] = {}
+        is_verified = self.cells_file.name in read_manifest(self.root)
+        for names, line in _read_lines(self.cells_file):
+            texts = dict(zip(names, line, strict=True))
+            name, row = texts.get(CELL) or texts["id"], Row.of(texts)
+            if name in rows:
+                raise Damaged(f"{self.cells_file}: has cell {foreign_text(name)} twice")
+            actual = None if is_verified else id_of(str(row.fields.get("experiment")), row.fields)
+            if actual not in (None, name):
+                raise Damaged(
+                    f"{self.cells_file}: cell {foreign_text(name)}: its settings are those of "
+                    f"cell {actual}"
+                )
+            rows[name] = row
+        return rows
 
     @cached_property
     def arrays(self) -> dict[str, Arrays]:
@@ -119,7 +139,7 @@ class Tables:
                     cell, _, name = key.partition("/")
                     arrays[cell][name] = archive[key]
         except Exception as fault:  # numpy and zipfile raise many kinds for a torn file
-            raise StoreError(f"{self.arrays_file}: cannot be read ({fault})") from fault
+            raise Damaged(f"{self.arrays_file}: cannot be read ({fault})") from fault
         return dict(arrays)
 
     @cached_property
@@ -187,6 +207,9 @@ class Exported:
         """
         by_cell: dict[str, list[Tables]] = defaultdict(list)
         names = [path.name for path in self.root.glob(f"{self.experiment}.*csv*")]
+        for name in missing_tables(self.root):
+            if name.startswith(f"{self.experiment}."):
+                warn(f"{self.root / name}: {GONE}; its cells count as missing")
         stems = {name.removesuffix(".gz").removesuffix(".csv") for name in names}
         for stem in sorted(stem for stem in stems if not stem.endswith(".history")):
             tables = Tables(self.root, stem)
@@ -240,13 +263,16 @@ def _read_lines(path: Path) -> Iterator[tuple[list[str], list[str]]]:
         text = gzip.decompress(content) if path.suffix == ".gz" else content
         names, *lines = csv.reader(io.StringIO(text.decode(), newline=""))
     except (OSError, EOFError, zlib.error, ValueError, csv.Error) as fault:
-        raise StoreError(f"{path}: cannot be read as CSV ({fault})") from fault
+        raise Damaged(f"{path}: cannot be read as CSV ({fault})") from fault
+    twice = [name for name, n in Counter(names).items() if n > 1]
+    if twice:
+        raise Damaged(f"{path}: has column {foreign_text(twice[0])} twice")
     if not {CELL, "id"} & set(names):
         raise StoreError(f"{path}: has no column '{CELL}'; it is not an exported table")
     for i, line in enumerate(lines):
         if line and len(line) != len(names):
             why = f"line {i + 2} has {len(line)} columns, not {len(names)}"
-            raise StoreError(f"{path}: cannot be read as CSV ({why})")
+            raise Damaged(f"{path}: cannot be read as CSV ({why})")
         if line:
             yield names, line
 
@@ -255,15 +281,34 @@ def read_table(path: Path) -> bytes | None:
     """Return what is in a file of an export; None if there is no such file.
 
     Raises:
-        StoreError: it is not what was written, if `digests.json` beside it names it.
+        StoreError: it is not what was written, or gone, if `digests.json` beside it names it.
     """
     content = read_regular(path, MOST_BYTES)
-    if content is None:
-        return None
     expected = read_manifest(path.parent).get(path.name)
+    if content is None:
+        if expected is not None:
+            raise Damaged(f"{path}: {GONE}; export it again")
+        return None
     if expected is not None and sha256_of(content) != expected:
         raise Damaged(f"{path}: has a SHA-256 that differs from {DIGESTS}; export it again")
     return content
+
+
+def check_unverified(path: Path) -> None:
+    """Read an exported file that has no digest.
+
+    Raises:
+        StoreError: it is torn, or holds what no export writes.
+    """
+    stem = path.name.removesuffix(".gz").removesuffix(".csv").removesuffix(".npz")
+    tables = Tables(path.parent, stem.removesuffix(".history").removesuffix(".arrays"))
+    if path == tables.arrays_file:
+        _ = tables.arrays
+    elif path == tables.history_file:
+        _ = tables.histories
+    elif path == tables.cells_file:
+        for name in tables.rows:
+            tables.metrics(name)
 
 
 def read_manifest(folder: Path) -> dict[str, str]:
@@ -280,6 +325,11 @@ def read_manifest(folder: Path) -> dict[str, str]:
     if not isinstance(record, dict | None):
         raise Damaged(f"{path}: is not a record of digests; export the tables again")
     return record or {}
+
+
+def missing_tables(folder: Path) -> list[str]:
+    """Return the names of exported files that `digests.json` names and that are gone."""
+    return [name for name in read_manifest(folder) if not (folder / name).exists()]
 
 
 def table_files(root: Path) -> list[Path]:

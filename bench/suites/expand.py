@@ -169,6 +169,10 @@ def expand(
                 raise SuiteError(explain(error, path, grid.places)) from None
             except ValueError as error:
                 raise SuiteError(f"{path}: {error}") from None
+    if len(grids) > 1 or changes:  # grids of one suite may overlap
+        cells = list({cell.id: cell for cell in cells}.values())
+    else:
+        _check_distinct(cells, grids[0], path)
     if not cells:
         raise SuiteError(f"{path}: scale '{scale}': no cell is left by --where and exclude")
     baselines: list[Cell] = []
@@ -177,8 +181,6 @@ def expand(
         baselines = _baselines(cells, chosen.baselines, asked, path, f"scales.{scale}.baselines")
     if kinds is not None and None not in kinds:
         return baselines
-    if len(grids) > 1 or changes:  # grids of one suite may overlap
-        cells = list({cell.id: cell for cell in cells}.values())
     return cells + baselines
 
 
@@ -375,13 +377,24 @@ def _check_values(fixed: Placed, axes: list[Axis], path: Path) -> None:
             for name, value in point.items():
                 check_sizes([value], f"{path}: {axis.place}.{name}")
             whole = {k: point.get(k, fixed.get(k, (None, ""))[0]) for k in names}
-            key = tuple((type(value), value) for value in whole.values())
+            key = tuple((isinstance(value, bool), value) for value in whole.values())  # 2 is 2.0
             if key in seen and _is_of_grid(axis):
                 ((name, value),) = point.items()
                 raise SuiteError(f"{path}: {axis.place}.{name}: the value {value!r} twice")
             if key in seen:
                 raise SuiteError(f"{path}: {axis.place}: {value_text(point)} is given twice")
             seen.add(key)
+
+
+def _check_distinct(cells: Sequence[Cell], grid: ResolvedGrid, path: Path) -> None:
+    """Refuse two points that stand for one cell: a mean would count what was measured twice."""
+    seen = set[str]()
+    for cell in cells:
+        if cell.id in seen:
+            names = [name for points in grid.axes for name in Axis("", points).names()]
+            twice = value_text({name: cell.settings.get(name) for name in names})
+            raise SuiteError(f"{path}: two points are one cell: {twice}")
+        seen.add(cell.id)
 
 
 def _overridden(

@@ -41,11 +41,19 @@ def copy_suites(to: Path) -> int:
     to.parent.mkdir(parents=True, exist_ok=True)
     partial = to.with_name(f".{to.name}.{os.getpid()}")
     try:
-        shutil.copytree(shipped_suites(), partial)
+        shutil.copytree(shipped_suites(), partial, copy_function=_copy)
         partial.replace(to)  # in the place of an empty folder too
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return len(list(to.glob("*.yaml")))
+
+
+def _copy(source: str, to: str) -> None:
+    """Copy a file; a full disk ends it all, with one line."""
+    from bench.files.atomic import disk_failures  # here alone: `bench --help` need not load it
+
+    with disk_failures(Path(to)):
+        shutil.copyfile(source, to)
 
 
 class PluginFolder(NamedTuple):

@@ -42,6 +42,14 @@ def _check_seeds(seeds: list[int]) -> list[int]:
     return seeds
 
 
+def _check_figures(figures: list[Figure]) -> list[Figure]:
+    """Refuse two figures of one name, which is that of their files."""
+    for name, count in Counter(figure.name for figure in figures).items():
+        if count > 1:
+            raise ValueError(f"the name {name} twice")
+    return figures
+
+
 def _check_one_form(points: list[Any]) -> list[Any]:
     if len({isinstance(entry, list) for entry in points}) > 1:
         raise ValueError("holds rows and lists of rows; give one list of rows, or several lists")
@@ -281,7 +289,9 @@ class SuiteBase(Record):
     points: Points | None = None  # rows of settings that vary together; they multiply with `grid`
     exclude: Exclusions = []  # combinations that are left out: those with all values of an entry
     grids: list[Block] = []  # several grids in place of one
-    figures: Annotated[list[Figure], OneOrMore()] = []  # what the report draws
+    figures: Annotated[
+        list[Figure], OneOrMore(), AfterValidator(_check_figures)
+    ] = []  # what the report draws
     notes: Notes = []  # shown on the page of the suite
 
     _no_columns = model_validator(mode="before")(refuse_columns)

@@ -175,6 +175,17 @@ def test_report_and_export(done: Workspace) -> None:
     assert first == second  # also: drawn alike twice
 
 
+@pytest.mark.parametrize("to", ["some", "some.tar"])
+def test_a_part_of_a_suite_is_exported(done: Workspace, to: str) -> None:
+    words = ("--where", "K=8", "--seeds", "0")
+    assert done.call("export", "small", *words, "--to", to, "--json").json["cells"] == 4
+    if to.endswith(".tar"):
+        assert done.call("--results", "from", "import", to, "--json").json["added"] == 4
+        to = "from"
+    told = done.call("--results", to, "status", "small", "--json").json
+    assert (told["done"], told["missing"]) == (4, 12)
+
+
 @pytest.mark.parametrize("verb", ["report", "claims"])
 def test_a_scale_that_no_suite_has_is_refused(workspace: Workspace, verb: str) -> None:
     (workspace.root / "results").mkdir()

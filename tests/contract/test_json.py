@@ -19,8 +19,9 @@ from tests.fakes.workspace import Workspace
 
 # Mappings whose keys are settings, metrics or names, shown as `*`.
 NAMED_BY_DATA = {
-    "assumed", "at", "axes", "claims", "column", "config", "coordinates", "group", "metrics",
-    "further_differences", "of", "origin", "over", "row", "scales", "settings", "versions", "where",
+    "assumed", "at", "axes", "claims", "column", "config", "coordinates", "failed", "group",
+    "metrics", "further_differences", "of", "origin", "over", "row", "scales", "settings",
+    "versions", "where",
 }  # fmt: skip
 PAGE = (ROOT / "docs" / "reference" / "json.md").read_text()
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
@@ -68,14 +69,16 @@ def documents(
         answers[name] = workspace.call(*words, "--json").json
 
     changes = {
-        "grid.mi_true": [2],
+        "grid.mi_true": [2, 10],
+        "claims.toy-mi-steady.0.where.mi_true": 2,
         "grid.K": [8, 64],
         "fixed.steps": 20,
         "compare.0.baseline": {"loss": "infonce", "alpha": None},
     }
     path = workspace.suite(changed(SUITE, changes))
     results, other = workspace.root / "results", workspace.root / "other"
-    assert workspace.call("run", "small", "--seeds", "0", "--executor", "inline").status == 0
+    done = ("--where", "mi_true=2", "--executor", "inline")
+    assert workspace.call("run", "small", *done).status == 0
     ask("plan", "plan", "small", "--limit-gpu-hours", "1")
     with monkeypatch.context() as patch:
         patch.setitem(EXPERIMENTS, "gaussian-mi", refuse)

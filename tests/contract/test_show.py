@@ -1,9 +1,14 @@
 """`bench show`: the tables of what was measured, and how a run ends with them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from bench.cells.cell import Cell
+from bench.results.attempts import begin_attempt
+from bench.results.owner import Owner
+from bench.results.store import Store
 from tests.fakes.results import cells_of, finish
 from tests.fakes.suites import DIGITS, SUITE, changed
 from tests.fakes.workspace import Workspace
@@ -55,6 +60,67 @@ def test_the_command_that_computes_the_rest_keeps_the_choice(measured: Workspace
     assert "; `bench run small --scale tiny --where mi_true=2 --seeds 7` computes them" in none
 
 
+def fail(workspace: Workspace, cells: Sequence[Cell], reason: str = "diverged") -> None:
+    for cell in cells:
+        folder = Store(workspace.root / "results").folder(cell)
+        attempt = begin_attempt(folder.attempts, Owner.me(), "", retry_before=0.0)
+        assert attempt is not None
+        attempt.end("failed", reason, "the loss is nan")
+
+
+def test_failed_cells_are_shown_as_failed_and_survivors_are_marked(workspace: Workspace) -> None:
+    cells = cells_of(workspace.suite(changed(SUITE, {"grid.mi_true": [2]})), "tiny")
+    failed = [c for c in cells if c.settings["K"] == 8 and (c.seed or c.settings["alpha"])]
+    fail(workspace, failed)
+    finish(workspace.root / "results", [c for c in cells if c not in failed], number)
+    out = " ".join(workspace.call("show", "small").out.split())
+    assert "5 of 8 cells done; failed: diverged 3 " in out
+    assert " eqco 8 diverged 2 of 2 eqco 16 0.95 [0.45 to 1.45] infonce 8 0.20 † (div" in out
+    assert "† left out of verdicts: diverged 1 of 2, the rest is a selection (1 cell)" in out
+    assert "Next: `bench run small --scale tiny --retry-failed` tries failed cells again" in out
+    rows = workspace.call("show", "small", "--json").json
+    assert [(r["mean"], r["n"], r["failed"]) for r in rows if r["row"]["K"] == 8] == [
+        (pytest.approx(0.2), 1, {"diverged": 1}),
+        (None, 0, {"diverged": 2}),
+    ]
+
+
+def test_without_a_finished_cell_the_hint_is_what_run_does(workspace: Workspace) -> None:
+    cells = cells_of(workspace.suite(SUITE), "tiny")
+    fail(workspace, cells)
+    assert workspace.call("show", "small").err == (
+        "bench: small at scale tiny: none of 16 cells is done in results (failed: diverged 16); "
+        "`bench run small --scale tiny --retry-failed` computes them\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        (
+            {"dataset": "b"},
+            "the data was not the same data for 8 cells and 8 cells (fingerprints a, b) (16 cells)",
+        ),
+        ({"code": {"commit": "c", "dirty": True}}, "computed by an edited checkout of bench"),
+        ({"code": {"commit": "d", "dirty": False}}, None),
+    ],
+)
+def test_cells_of_another_origin_are_marked_and_judged_by_nobody(
+    workspace: Workspace, other: dict[str, Any], why: str | None
+) -> None:
+    cells = cells_of(workspace.suite(SUITE), "tiny")
+    own = {"dataset": "a", "code": {"commit": "c", "dirty": False}}
+    finish(workspace.root / "results", [c for c in cells if c.seed == 0], number, own)
+    finish(workspace.root / "results", [c for c in cells if c.seed == 1], number, own | other)
+    for verb in ("show", "claims"):
+        out = " ".join(workspace.call(verb, "small").out.split())
+        assert (f"† left out of verdicts: {why}" in out) == (why is not None)
+    marked = [bool(r["doubts"]) for r in workspace.call("show", "small", "--json").json]
+    assert marked == [why is not None] * 8
+    (claim,) = workspace.call("claims", "small", "--json").json
+    assert (claim["verdict"] == "not tested") == ("dataset" in other)
+
+
 def test_numbers_are_told_as_json(measured: Workspace) -> None:
     rows = measured.call("show", "small", "--json").json
     assert len(rows) == 4
@@ -65,7 +131,8 @@ def test_numbers_are_told_as_json(measured: Workspace) -> None:
     assert own == {
         "table": "bound (nats)", "metric": "mi_lower_bound", "row": {"loss": "eqco", "K": 8},
         "column": {"mi_true": 10}, "mean": 1.75, "low": pytest.approx(1.75 - 6.353, abs=1e-3),
-        "high": pytest.approx(1.75 + 6.353, abs=1e-3), "n": 2, "room": None, "doubts": [],
+        "high": pytest.approx(1.75 + 6.353, abs=1e-3), "n": 2, "failed": {}, "room": None,
+        "doubts": [],
     }  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.suites import REMOVED, SECONDS, SUITE, VINCE, SuiteData, changed, to_yaml
+from tests.fakes.suites import DIGITS, REMOVED, SECONDS, SUITE, VINCE, SuiteData, changed, to_yaml
 from tests.fakes.workspace import Workspace
 
 
@@ -20,6 +20,11 @@ EQUAL = {
     "check": "exceeds", "metric": "mi_lower_bound", "where": {"loss": "eqco"},
     "than": {"loss": "infonce"},
 }  # fmt: skip
+TWO_NAMES_OF_ONE = changed(
+    DIGITS,
+    {"name": "small", "fixed.method": REMOVED, "grid": REMOVED}
+    | {"points": [{"method": "moco-v2"}, {"method": "moco-v2", "tau": 0.2}]},
+)
 MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
     "unknown axis": (
         small({"grid.taau": [1, 2]}),
@@ -78,9 +83,29 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
         small({"grid.K": []}),
         "suites/small.yaml: grid.K: is empty; it needs at least one value.\n",
     ),
+    "a time for a number": (
+        to_yaml(small({"fixed.steps": 0})).replace("steps: 0", "steps: 1:30"),
+        "suites/small.yaml: fixed.steps: found '1:30', expected a whole number.\n",
+    ),
     "a value twice": (
         small({"grid.K": [8, 8]}),
         "suites/small.yaml: grid.K: the value 8 twice\n",
+    ),
+    "a value twice, written otherwise": (
+        small({"grid.mi_true": [2, 2.0]}),
+        "suites/small.yaml: grid.mi_true: the value 2.0 twice\n",
+    ),
+    "a row twice, written otherwise": (
+        small({"points.0": {"loss": "eqco", "alpha": 512.0}}),
+        "suites/small.yaml: points: loss = eqco, alpha = 512 is given twice\n",
+    ),
+    "a row that resolves to another one": (
+        TWO_NAMES_OF_ONE,
+        "suites/small.yaml: two points are one cell: method = moco-v2, tau = 0.2\n",
+    ),
+    "two figures of one name": (
+        small({"figures": [*SUITE["figures"], *SUITE["figures"]]}),
+        "suites/small.yaml: figures: the name estimates twice.\n",
     ),
     "two reductions of a comparison": (
         small({"compare.0.argmax": "K", "compare.0.gain_over": {"K": 8}}),
@@ -427,6 +452,9 @@ def test_a_file_too_large(workspace: Workspace) -> None:
         (("--where", "K=99"), "--where K: no cell has the value 99. There are: 8, 16.\n"),
         (("--where", "K=8,loss=eqco"), "--where K=8,loss=eqco: expected one SETTING=VALUE"),
         (("--where", "k=8"), "--where k: unknown setting. "),
+        (("--where", "K=010"), "--where K: no cell has the value 10. There are: 8, 16.\n"),
+        (("--where", "K=!!bool maybe"), "--where K: no cell has the value !!bool maybe. There"),
+        (("--set", "steps=1:30"), "suites/small.yaml: --set steps: found '1:30', expected a whole"),
         (
             ("--seeds", "0,x"),
             "--seeds 0,x: expected whole numbers of at most 15 digits, or ranges of at most 100000 "

@@ -33,6 +33,17 @@ def test_cells_find_their_data(grey: Workspace, how: tuple[str, ...]) -> None:
     assert grey.call("run", "grey", "--executor", "inline").status == 2  # it is not remembered
 
 
+def test_one_class_is_refused_before_anything_is_trained(grey: Workspace) -> None:
+    sets = grey.root / "sets" / "grey"
+    for part in ("train", "test"):
+        (sets / part / "1").rename(sets / f"{part}-1")
+    answer = grey.call("--data", "sets", "run", "grey", "--executor", "inline", "--json")
+    told = {(f["reason"], f["message"]) for f in answer.json["failures"]}
+    why = "folder:grey: its test images are of one class; two are needed"
+    assert (answer.status, told) == (1, {("data", why)})
+    assert not list((grey.root / "results").rglob("encoder.pt"))
+
+
 def test_a_probe_finds_its_data(grey: Workspace) -> None:
     plan = grey.call("--data", "sets", "plan", "grey", "--probe", "--json").json
     assert {cell["predicted_from"] for cell in plan["cells"]} == {"probe"}

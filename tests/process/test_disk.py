@@ -49,6 +49,13 @@ def test_a_limit_on_file_sizes_stops_the_run(
     assert workspace.summaries() == workspace.summaries("whole")
 
 
+def test_init_on_a_full_disk_is_one_line(workspace: Workspace) -> None:
+    status, _, err = end(start_limited(workspace, 1000, "init", "mine"))
+    assert (status, err.count("\n")) == (1, 1), err
+    assert "cannot be written (File too large); " in err
+    assert not list((workspace.root / "mine").iterdir())
+
+
 @pytest.fixture
 def disk(workspace: Workspace) -> Iterator[Path]:
     """A disk of 64 KiB, mounted at `results`."""

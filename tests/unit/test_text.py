@@ -4,7 +4,14 @@ from typing import Any
 
 import pytest
 
-from bench.text import counted, plain_text, value_text
+from bench.text import counted, csv_text, plain_text, value_text
+
+
+def test_a_spreadsheet_computes_nothing_of_a_table() -> None:
+    fine = ["-0.5", "+0.3 (n = 2)", "-.5", "-", "--", "a=b", None, 2]
+    odd = ["=cmd|' /C calc'!A0", "@SUM(1)", "+cmd", "-cmd"]
+    assert csv_text([fine]) == "-0.5,+0.3 (n = 2),-.5,-,--,a=b,,2\n"
+    assert csv_text([[text] for text in odd]).splitlines() == [f"'{text}" for text in odd]
 
 
 @pytest.mark.parametrize(

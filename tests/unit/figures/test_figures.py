@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +17,7 @@ from bench.figures.kinds import KINDS, Curves, History, Lines, Points, Scatter
 from bench.figures.layout import save
 from bench.figures.marks import MOST_LINES, summarise
 from bench.figures.panels import draw_figure
-from bench.figures.style import GREY, styles
+from bench.figures.style import GREY, look, styles
 from bench.papers.reader import load_paper
 from bench.results.reader import Finished
 from bench.suites import figure as declared
@@ -57,6 +58,13 @@ def test_a_method_keeps_its_colour_whatever_else_is_drawn() -> None:
     alone = Lines(x="K", y="m", by="loss").draw(FRAME[FRAME["loss"] == "infonce"], new_axes())
     colour = both.containers[1][0].get_color()
     assert colour == alone.containers[0][0].get_color() == styles(["infonce"])["infonce"].colour
+
+
+def test_figures_do_not_obey_the_matplotlibrc_of_a_user() -> None:
+    with mpl.rc_context({"text.usetex": True, "axes.grid": False}):
+        with look():
+            assert (mpl.rcParams["text.usetex"], mpl.rcParams["axes.grid"]) == (False, True)
+        assert mpl.rcParams["text.usetex"] is True
 
 
 def test_no_two_losses_or_methods_look_alike() -> None:

@@ -131,6 +131,18 @@ def test_a_cell_without_digests_is_unverified_and_usable(tmp_path: Path) -> None
     assert set(states(store, cells)) == {"done"}
 
 
+def test_exchanged_folders_without_digests_are_no_evidence(tmp_path: Path) -> None:
+    store, cells = filled_store(tmp_path)
+    one, other = (store.folder(cell).path for cell in cells[:2])
+    for path in tmp_path.rglob("digests.json"):
+        path.unlink()
+    one.rename(tmp_path / "kept")
+    other.rename(one)
+    (tmp_path / "kept").rename(other)
+    assert states(store, cells) == ["missing", "missing", *["done"] * (len(cells) - 2)]
+    assert [cell for cell, _ in Results(tmp_path).finished(cells)] == cells[2:]
+
+
 def test_a_cell_without_its_settings_is_missing(tmp_path: Path) -> None:
     store, cells = Store(tmp_path), make_cells(2)
     path, _ = (fill(store, cell).path for cell in cells)

@@ -13,6 +13,7 @@ from bench.errors import StoreError
 from bench.files.atomic import read_json, write_new, write_whole
 from bench.results.attempts import all_attempts, begin_attempt
 from bench.results.export_tables import export_cells
+from bench.results.inspect import inspect
 from bench.results.owner import Owner
 from bench.results.reader import Results
 from bench.results.records import sealed
@@ -179,3 +180,38 @@ def test_a_failure_that_a_host_ahead_noted_is_tried_again_once(tmp_path: Path) -
         assert begin_attempt(folder.attempts, Owner.me(), "b", retry_before=retry_before) is None
     first = all_attempts(folder.attempts)[0].record
     assert (first["message"], first["ended"] < retry_before) == ("no", True)
+
+
+def test_stray_files_and_folders_are_passed_over_and_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, cells = Store(tmp_path), make_cells(4)
+    for cell in cells[1:]:
+        store.folder(cell).path.mkdir(parents=True)
+    a_file, attempts, notebook, fine = (store.folder(cell) for cell in cells)
+    a_file.path.write_text("mine")
+    attempts.attempts.write_text("mine")
+    (notebook.path / ".ipynb_checkpoints").mkdir()
+    fine.finish({"m": 1.0}, {}, {})
+    assert states(store, cells) == ["missing", "missing", "missing", "done"]
+    assert [cell for cell, _ in Results(tmp_path).finished(cells)] == cells[3:]
+    strays = [a_file.path, attempts.attempts, notebook.path / ".ipynb_checkpoints"]
+    assert sorted(inspect(tmp_path).strays) == sorted(strays)
+    for cell in cells[:3]:
+        assert store.folder(cell).claim(cell, Owner.me(), "x") is not None
+    assert states(store, cells) == ["running", "running", "running", "done"]
+    kept = list(tmp_path.rglob("*.stray-*"))
+    assert [path.read_text() for path in kept] == ["mine", "mine"]
+    told = capsys.readouterr().err
+    assert all(path.name in told for path in kept)
+
+
+def test_what_killed_processes_left_is_listed_once_it_is_old(tmp_path: Path) -> None:
+    store, (cell,) = Store(tmp_path), make_cells(1)
+    folder = store.folder(cell)
+    folder.attempts.mkdir(parents=True)
+    old, new = folder.attempts / ".0001.json.0f", folder.path / ".summary.json.1e"
+    for path in (old, new):
+        path.write_text("")
+    os.utime(old, (1, 1))
+    assert inspect(tmp_path).strays == [old]

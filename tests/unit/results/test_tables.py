@@ -5,7 +5,8 @@ import gzip
 import json
 import random
 import re
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ import pytest
 from bench.cells import CELLS
 from bench.cells.cell import Cell
 from bench.errors import StoreError
+from bench.files.atomic import only_writer
+from bench.files.messages import forget_warnings
 from bench.results.export_tables import export_cells
 from bench.results.inspect import inspect
 from bench.results.reader import Results
@@ -244,3 +247,107 @@ def test_two_tables_that_disagree_are_told(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as fault:
         Results(out).find(cell)
     assert str(fault.value) == f"{files}: {told}"
+
+
+def exported(folder: Path, count: int = 2) -> tuple[Store, list[Cell]]:
+    """Export finished cells to `out` in a folder."""
+    store = Store(folder / "results")
+    cells: list[Cell] = [small_cell(seed=seed) for seed in range(count)]
+    for cell in cells:
+        finish(store, cell, 0.25 + cell.seed / 8)
+    export_cells(cells, store, folder / "out")
+    return store, cells
+
+
+def test_damaged_tables_can_be_exported_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, cells = exported(tmp_path)
+    out = tmp_path / "out"
+    before = picture(out)
+    for path in [*table_files(out), out / "digests.json"]:
+        path.write_bytes(path.read_bytes()[:-9])
+        assert export_cells(cells, store, out) == len(cells)
+        assert picture(out) == before
+        assert str(path) in capsys.readouterr().err
+        forget_warnings()
+
+
+def test_a_killed_export_leaves_tables_that_are_read_and_added_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, cells = exported(tmp_path)
+    out, killed = tmp_path / "out", tmp_path / "results" / "killed"
+    before = picture(out)
+    export_cells(cells[:1], store, killed)
+    with monkeypatch.context() as patch:
+        patch.setattr("bench.results.export_tables._write_arrays", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            export_cells(cells, store, killed)
+    assert len(Results(killed).finished(cells)) == len(cells)
+    export_cells(cells, store, killed)
+    assert picture(killed) == before
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_two_exports_to_one_folder_wait_for_each_other(tmp_path: Path) -> None:
+    store, cells = exported(tmp_path)
+    other = threading.Thread(target=export_cells, args=(cells, store, tmp_path / "both"))
+    with only_writer(tmp_path / "both"):
+        other.start()
+        other.join(0.5)
+        assert other.is_alive()
+    other.join()
+    assert picture(tmp_path / "both") == picture(tmp_path / "out")
+
+
+def test_an_exported_file_that_is_gone_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, cells = exported(tmp_path)
+    out = tmp_path / "out"
+    for path in table_files(out):
+        content = path.read_bytes()
+        path.unlink()
+        why = f"{path}: is missing, but digests.json names it"
+        assert inspect(out).faults == [f"{why}; export it again"]
+        if path.name == "pretrain.csv.gz":
+            assert Results(out).finished(cells) == []
+            assert f"bench: warning: {why}; its cells count" in capsys.readouterr().err
+        else:
+            with pytest.raises(StoreError, match=re.escape(why)):
+                _ = [(kept.history, kept.arrays) for _, kept in Results(out).finished(cells)]
+        path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda rows: [rows[0], rows[1], rows[1]], "has cell {0} twice"),
+        (
+            lambda rows: [rows[0], rows[1][:1] + rows[2][1:], rows[2][:1] + rows[1][1:]],
+            "cell {0}: its settings are those of cell {1}",
+        ),
+        (lambda rows: [[*row, row[1]] for row in rows], "has column experiment twice"),
+        (lambda rows: rows[:0], "cannot be read as CSV (not enough values to unpack"),
+    ],
+)
+def test_a_table_without_digests_that_cannot_be_right_is_refused(
+    tmp_path: Path, change: Callable[[list[list[str]]], list[list[str]]], told: str
+) -> None:
+    _, cells = exported(tmp_path)
+    out = tmp_path / "out"
+    (out / "digests.json").unlink()
+    packed = out / "pretrain.csv.gz"
+    rows = change(list(csv.reader(gzip.decompress(packed.read_bytes()).decode().splitlines())))
+    packed.unlink()
+    with (out / "pretrain.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    names = sorted(cell.id for cell in cells)
+    why = f"{out}/pretrain.csv: {told.format(*names)}"
+    with pytest.raises(StoreError, match=f"^{re.escape(why)}"):
+        Results(out).finished(cells)
+    assert inspect(out).faults[0].startswith(why)

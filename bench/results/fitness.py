@@ -1,0 +1,73 @@
+"""Finished cells of which no mean is made: other data, other code, or seeds that failed."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bench.cells.cell import Cell
+from bench.text import counted
+
+Failed = Sequence[tuple[Cell, str]]
+"""Cells whose last attempt failed, each with the reason."""
+Origins = Sequence[tuple[Cell, Mapping[str, Any]]]  # finished cells with their flat provenance
+
+DATA = ("dataset", "detect_dataset")  # settings that name data, of which there is a fingerprint
+PARTS = ("", "trained.")  # of provenance: the cell's own, and that of its encoder
+
+
+def unfit(origins: Origins, failed: Failed) -> dict[str, str]:
+    """Return why finished cells do not belong in a mean, or a comparison, by their ids.
+
+    Commits and machines may differ: a change of code that moves numbers raises the version of the
+    experiment, which is part of the id.
+    """
+    return dict(_of_other_data(origins)) | dict(_of_edited_code(origins)) | _left(origins, failed)
+
+
+def failed_text(reasons: Mapping[str, int], of: int | None = None) -> str:
+    """Return how many cells failed and why: `diverged 2 of 4`."""
+    among = "" if of is None else f" of {of}"
+    return ", ".join(f"{reason} {n}{among}" for reason, n in sorted(reasons.items()))
+
+
+def _of_other_data(origins: Origins) -> Iterator[tuple[str, str]]:
+    seen: dict[tuple[Any, ...], dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+    for cell, known in origins:
+        for part in PARTS:
+            if (fingerprint := known.get(f"{part}dataset")) is not None:
+                names = tuple(cell.settings.get(name) for name in DATA)
+                seen[part, cell.experiment, *names][fingerprint].append(cell)
+    for key, cells_of in seen.items():
+        if len(cells_of) > 1:
+            name = next((name for name in reversed(key[2:]) if name), "the data")
+            counts = " and ".join(counted(len(cells), "cell") for cells in cells_of.values())
+            why = f"{name} was not the same data for {counts} (fingerprints {', '.join(cells_of)})"
+            yield from ((cell.id, why) for cells in cells_of.values() for cell in cells)
+
+
+def _of_edited_code(origins: Origins) -> Iterator[tuple[str, str]]:
+    edits = {
+        cell.id: tuple(
+            (known.get(f"{part}code.commit"), known.get(f"{part}code.edits"))
+            for part in PARTS
+            if known.get(f"{part}code.dirty")
+        )
+        for cell, known in origins
+    }
+    if len(set(edits.values())) > 1:
+        why = "computed by an edited checkout of bench, unlike other cells"
+        yield from ((name, why) for name, edited in edits.items() if edited)
+
+
+def _left(origins: Origins, failed: Failed) -> dict[str, str]:
+    """Return why the finished cells of points do not count of which other seeds failed."""
+    reasons: dict[str, Counter[str]] = defaultdict(Counter)
+    for cell, reason in failed:
+        reasons[cell.but_seed][reason] += 1
+    points = {cell.id: cell.but_seed for cell, _ in origins} if reasons else {}
+    done = Counter(points.values())
+    return {
+        name: f"{failed_text(reasons[p], reasons[p].total() + done[p])}, the rest is a selection"
+        for name, p in points.items()
+        if p in reasons
+    }
