@@ -258,23 +258,28 @@ class Steps(Axis):
     batch_size: Annotated[int, Field(ge=2)]
     """Images encoded together."""
     optimizer: Literal["sgd", "lars", "adam", "adamw", "muon"]
-    """Adam, adamw: beta_2 = 0.999; lars: a trust of 0.001; muon: matrices, and SGD for the rest."""
+    """Adam, adamw (arXiv:1711.05101): beta_2 = 0.999; lars: a trust of 0.001; muon (K. Jordan,
+    2024): weights with two axes or more, first and last layers too, and SGD with Nesterov's
+    momentum for biases and BN. All but sgd normalise gradients."""
     lr: PositiveFloat
     """At N; the rate that is used."""
     base_lr: PositiveFloat | None = None
     """At 256, where lr comes from the rule."""
     lr_scaling: Rule | None = None
-    """How lr comes from base_lr: equal to it, times N / 256, or times sqrt(N / 256)."""
+    """How lr comes from base_lr: equal to it, times N / 256, or times sqrt(N / 256); with every
+    optimizer alike."""
     sgd_momentum: Fraction = 0.9
     """Momentum of sgd, lars and muon; beta_1 of adam and adamw."""
     nesterov: bool = later(False)
     """Of sgd: Nesterov's momentum, which muon always has."""
     weight_decay: NonNegativeFloat
-    """Coefficient of a weight in its gradient; adamw and muon take lr times it off the weight."""
+    """Coefficient of a weight in its gradient, before lars and adam normalise it; adamw, and muon
+    for what is not left to SGD, take lr times it off the weight instead."""
     exempt: bool = False
     """Biases and BN from weight decay and from LARS's adaptation."""
     lr_schedule: Literal["constant", "cosine", "step", "plateau", "triangular"]
-    """After warm-up; cosine and triangular (on a line) fall to 0, step and plateau by a factor."""
+    """After warm-up; cosine and triangular (on a line: arXiv:1506.01186, Sec. 3.1) fall to 0, step
+    and plateau by a factor. The peak of a triangle lies where warm-up ends."""
     warmup_epochs: NonNegativeInt = 0
     """Epochs at the beginning in which the rate rises from 0 to lr on a line."""
     lr_drop_epochs: Annotated[str, Field(pattern=r"^\d+(,\d+)*$")] | None = None
@@ -301,7 +306,7 @@ class Optimisation(Steps):
     N: PositiveInt
     """Queries per optimiser step: gradients of N / batch_size batches are summed."""
     lr_bias: PositiveFloat | None = later()
-    """Of biases and BN, at N; null: lr. Needs exempt."""
+    """Of biases and BN, at N; null: lr, with muon half of it. Needs exempt or muon."""
     base_lr_bias: PositiveFloat | None = later()
     """At 256, where lr_bias comes from it by the rule of lr."""
     plateau_patience: PositiveInt | None = None

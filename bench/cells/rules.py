@@ -231,7 +231,10 @@ def _check_training(cell: Coordinates) -> None:
         "above 0",
     )
     linear_protocol(cell.linear)
-    need(cell.lr_bias is None or cell.exempt, "lr_bias needs exempt: biases and BN apart")
+    need(
+        cell.lr_bias is None or cell.exempt or cell.optimizer == "muon",
+        "lr_bias needs exempt or optimizer 'muon': biases and BN apart",
+    )
     scaling = cell.lr_scaling or "none"
     need(
         cell.base_lr_bias is None or cell.lr_bias == scaled_lr(cell.base_lr_bias, cell.N, scaling),

@@ -339,7 +339,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a rate of biases alone": (
         {"lr_bias": 0.1},
-        "lr_bias needs exempt: biases and BN apart",
+        "lr_bias needs exempt or optimizer 'muon': biases and BN apart",
     ),
     "two rates of biases": (
         {"lr_bias": 0.1, "base_lr_bias": 0.2, "exempt": True},

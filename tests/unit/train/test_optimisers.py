@@ -293,8 +293,20 @@ def test_no_parameters(optimizer: OptimiserName) -> None:
         optimiser([], optimizer=optimizer)
 
 
-def test_biases_and_batch_norm_have_a_rate_of_their_own() -> None:
-    training = training_of(small_cell(optimizer="lars", lr=0.4, lr_bias=0.1, exempt=True))
+@pytest.mark.parametrize(
+    ("optimizer", "changes", "share"),
+    [
+        ("lars", {"lr_bias": 0.1, "exempt": True}, 0.25),
+        ("muon", {"lr_bias": 0.1}, 0.25),
+        ("muon", {"lr_bias": 0.1, "exempt": True}, 0.25),
+        ("muon", {"lr_bias": 0.4}, 1.0),
+        ("muon", {}, 0.5),
+    ],
+)
+def test_biases_and_batch_norm_have_a_rate_of_their_own(
+    optimizer: str, changes: dict[str, Any], share: float
+) -> None:
+    training = training_of(small_cell(optimizer=optimizer, lr=0.4, **changes))
     training.step(0)
     training.step(1)
     rates = {
@@ -302,4 +314,4 @@ def test_biases_and_batch_norm_have_a_rate_of_their_own() -> None:
         for group in training.optimiser.param_groups
         for parameter in group["params"]
     }
-    assert rates == pytest.approx({True: 0.25, False: 1.0})
+    assert rates == pytest.approx({True: share, False: 1.0})
