@@ -6,6 +6,7 @@
     bench.histories("dcl-table-1", scale="cpu")  # the same while it trained
     bench.published("dcl")                       # what a paper printed
     bench.others("dcl-nakhli")                   # what another project measured
+    bench.questions("dcl-small-batch")           # published, by others and measured here
     bench.compare("eqco-table-9", scale="paper") # both, with verdicts
     bench.claims("dcl-table-1")                  # the paper's claims, with verdicts
     bench.run("dcl-table-1", scale="smoke")      # computes what is missing
@@ -31,6 +32,7 @@ _HOMES = {
     "others": "bench.api",
     "plot": "",
     "published": "bench.api",
+    "questions": "bench.api",
     "run": "bench.api",
 }
 __all__ = ["__version__", *_HOMES]

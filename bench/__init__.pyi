@@ -7,6 +7,7 @@ from bench.api import load as load
 from bench.api import load_encoder as load_encoder
 from bench.api import others as others
 from bench.api import published as published
+from bench.api import questions as questions
 from bench.api import run as run
 from bench.errors import BenchError as BenchError
 from bench.errors import NothingMeasured as NothingMeasured

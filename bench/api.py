@@ -165,6 +165,29 @@ def others(source: str | None = None) -> pd.DataFrame:
     return record_frame([row.record() for row in rows], flat="settings")
 
 
+def questions(
+    name: str | None = None, *, results: Folder = None, suites: Folder = None
+) -> pd.DataFrame:
+    """Return what papers, other projects and runs here found on disputed questions.
+
+    Args:
+        name: one question, such as "dcl-small-batch"; None: all.
+        results, suites: as `load` takes them.
+
+    Returns:
+        A row per effect: `question`, then the columns of the effects of `bench questions --json`.
+
+    Raises:
+        BenchError: no such question, or no such folder.
+    """
+    from bench.cli.questions import describe_questions
+
+    found = describe_questions(workspace_of(results=results, suites=suites), name)
+    return record_frame(
+        [{"question": one.question.name} | row.record() for one in found for row in one.rows]
+    )
+
+
 def compare(
     suite: str,
     *,

@@ -52,6 +52,7 @@ VERBS: dict[str, Verb] = {
     "versus": Verb("Judge", "versus", "Compare two methods over all suites that have both."),
     "claims": Verb("Judge", "claims", "Judge the papers' claims on the results."),
     "others": Verb("Judge", "others", "Show what other projects measured."),
+    "questions": Verb("Judge", "questions", "Answer disputed questions from all that is known."),
     "report": Verb("Judge", "report", "Write the site of tables, figures and verdicts."),
     "export": Verb("Exchange", "exchange", "Write finished cells as tables or as one archive."),
     "import": Verb("Exchange", "exchange", "Add the cells of archives to the results.", "import_"),

@@ -1,8 +1,9 @@
 """`bench claims`: the papers' claims, in our words, and what the results say of them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Self
 
 import typer
@@ -42,6 +43,7 @@ from bench.report.claim_words import effect_words, remark_text, room_text
 from bench.results.reader import Results
 from bench.suites.expand import expand
 from bench.suites.load import known_suites, load_suite
+from bench.suites.suite import Suite
 from bench.suites.validate import check_suite
 from bench.text import counted
 
@@ -145,10 +147,26 @@ def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | Non
         load_paper(paper)
     check_scale_known(scale, workspace.suites)
     loaded = {path: load_suite(path) for path in known_suites(workspace.suites).values()}
-    results, judged_scales = Results(workspace.results), []
-    for path, suite in loaded.items():
-        if not suite.claims or paper not in (None, suite.paper):
-            continue
+    asked = {p: s for p, s in loaded.items() if s.claims and paper in (None, s.paper)}
+    judged = judged_scales(asked, Results(workspace.results), scale)
+    places = claim_places(list(loaded.values()))
+    rows = claim_rows([p for p in places if paper in (None, p.paper)], judged, scale)
+    seen = seen_claims(s for s in loaded.values() if s.paper and paper in (None, s.paper))
+    return [row | _by_others(seen.get((row["paper"], row["claim"]))) for row in rows]
+
+
+def judged_scales(
+    suites: Mapping[Path, Suite], results: Results, scale: str | None
+) -> list[JudgedScale]:
+    """Return the checks of suites at each scale that has results.
+
+    Args:
+        suites: by the path of their files.
+        results: where finished cells are looked up.
+        scale: the only scale; None: all.
+    """
+    found = []
+    for path, suite in suites.items():
         printed = check_suite(suite, path)
         for name in suite.scales if scale is None else {scale} & suite.scales.keys():
             every = expand(suite, name, path)
@@ -157,11 +175,8 @@ def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | Non
             if done:
                 baselines = results.finished(baselines_among(every))
                 judged = judge_claims(suite, name, cells, done, printed, baselines)
-                judged_scales.append(JudgedScale(suite, name, judged))
-    places = claim_places(list(loaded.values()))
-    rows = claim_rows([p for p in places if paper in (None, p.paper)], judged_scales, scale)
-    seen = seen_claims(s for s in loaded.values() if s.paper and paper in (None, s.paper))
-    return [row | _by_others(seen.get((row["paper"], row["claim"]))) for row in rows]
+                found.append(JudgedScale(suite, name, judged))
+    return found
 
 
 def _by_others(found: SeenByOthers | None) -> Json:

@@ -1,22 +1,15 @@
-"""The questions on the first screen, answered from the results: `questions.yaml`."""
+"""The questions on the first screen, answered from the results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from bench.analysis.verdicts import ClaimVerdict, worst
-from bench.errors import PublishedError
-from bench.files.yaml_file import load_yaml
-from bench.record import Record
+from bench.papers.questions import Question, questions
 from bench.report.claim_words import effect_words
 from bench.report.summary import Summary
 from bench.suites.suite import Suite
 
-QUESTIONS = Path(__file__).parent / "questions.yaml"
 MOST_LINES = 1  # of an answer
 ANSWERS = {  # at the published protocol, and at another scale
     ClaimVerdict.HOLDS: ("Yes", "Yes, on {}"),
@@ -28,20 +21,6 @@ ANSWERS = {  # at the published protocol, and at another scale
 }
 SMALLER = ("By less than the paper reports", "By less than the paper reports, on {}")
 """Of a check that fails though the effect is there: it asks for more."""
-
-
-class Question(Record):
-    """What a reader wants to know, and where its answer stands."""
-
-    question: str
-    paper: str
-    suite: str
-    scale: str
-    claims: list[str]
-    where: dict[str, Any]
-    figure: str
-    caption: str | None = None  # of the figure
-    holds: str | None = None  # in place of Yes, where the check asks for less than the question
 
 
 @dataclass(frozen=True)
@@ -80,16 +59,6 @@ class Answer:
     def command(self) -> str:
         """What computes an answer."""
         return f"bench run {self.question.suite} --scale {self.question.scale}"
-
-
-@cache
-def questions() -> list[Question]:
-    """Return the questions of the file, in its order.
-
-    Raises:
-        PublishedError: the file cannot be read.
-    """
-    return TypeAdapter(list[Question]).validate_python(load_yaml(QUESTIONS, PublishedError))
 
 
 def answers(summaries: Sequence[Summary], suites: Sequence[Suite]) -> list[Answer]:

@@ -26,7 +26,7 @@ NOT_BEFORE_USE = ("torch", "pandas", "numpy", "matplotlib", "pydantic", "typer",
 MOST_MODULES = 3  # that `import bench` adds to those of a bare interpreter
 PUBLIC = {
     "BenchError", "NothingMeasured", "arrays", "claims", "compare", "histories", "load", "others",
-    "load_encoder", "plot", "published", "run",
+    "load_encoder", "plot", "published", "questions", "run",
 }  # fmt: skip
 
 

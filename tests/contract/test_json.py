@@ -105,6 +105,8 @@ def documents(
         "others SOURCE": f"--suites {SUITES} others dcl-nakhli",
         "others PAPER/ARTIFACT": f"--suites {SUITES} others dcl/table-1-cifar10",
         "others CLAIM": f"--suites {SUITES} others dclw-order",
+        "questions": f"--suites {SUITES} questions",
+        "questions NAME": f"--suites {SUITES} questions dclw-weights",
         "versus": "versus eqco infonce",
         "report": "report small",
         "export to an archive": "export small --to cells.tar",

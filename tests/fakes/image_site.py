@@ -8,7 +8,7 @@ import yaml
 
 from bench.cells.baseline import Baseline
 from bench.cells.cell import Cell
-from bench.report.questions import questions
+from bench.papers.questions import questions
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from tests.fakes.made_up import number

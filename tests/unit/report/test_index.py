@@ -10,8 +10,9 @@ import yaml
 
 from bench.analysis.claims import claims_of_artifact
 from bench.analysis.verdicts import ClaimVerdict, Evidence
+from bench.papers.questions import questions
 from bench.papers.reader import PAPERS, load_paper
-from bench.report.questions import answers, questions
+from bench.report.questions import answers
 from bench.report.scale_words import scale_words
 from bench.report.summary import Summary
 from bench.suites.expand import expand

@@ -1,0 +1,211 @@
+"""What papers, other projects and runs here say of a disputed question, effect by effect."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
+
+from bench.analysis.others import Seen, overall, published_data, seen_by_others
+from bench.papers.printed_checks import printed_check
+from bench.papers.questions import Question
+from bench.record import Json
+from bench.suites.checks import Check
+from bench.suites.metric_words import metric_words
+from bench.suites.suite import Suite
+from bench.text import counted, value_text
+
+PUBLISHED: Literal["published"] = "published"
+OTHERS: Literal["others"] = "others"
+HERE: Literal["here"] = "here"
+
+
+class Ours(NamedTuple):
+    """A suite at a scale that has results, and its checks as `bench claims --json` has them."""
+
+    suite: str
+    scale: str
+    words: str  # the scale's data and network
+    published: bool  # whether it follows the published protocol
+    checks: Sequence[Json]
+
+
+@dataclass(frozen=True)
+class EffectRow:
+    """One effect that bears on a question: published, by others or measured here."""
+
+    kind: Literal["published", "others", "here"]
+    who: str  # the paper, the source, or the suite and scale
+    claim: str  # PAPER/CLAIM
+    what: str  # is compared
+    data: str
+    metric: str
+    unit: str
+    effect: float
+    low: float | None = None  # of the 95 % interval; None: single runs, or none is known
+    high: float | None = None
+    remark: str = ""  # of how many comparisons it is the least favourable; further differences
+    says: str = ""  # of others yes or no, where it counts; here the verdict
+    links: tuple[str, ...] = ()
+
+    def record(self) -> Json:
+        """Return the row of `bench questions NAME --json`."""
+        return asdict(self) | {"links": list(self.links)}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """A question with everything that is known of it."""
+
+    question: Question
+    rows: list[EffectRow]
+
+    def of(self, kind: str) -> list[EffectRow]:
+        """Return the effects of one kind."""
+        return [row for row in self.rows if row.kind == kind]
+
+    @property
+    def seen(self) -> Seen:
+        """Whether other projects have seen what the claims say."""
+        return overall(Seen(row.says) for row in self.of(OTHERS) if row.says)
+
+    @property
+    def sentences(self) -> list[str]:
+        """One plain sentence each on the papers, other projects and the runs here."""
+        return [self._published_words(), self._others_words(), self._here_words()]
+
+    def record(self) -> Json:
+        """Return the row of `bench questions --json`."""
+        return {
+            "name": self.question.name,
+            "question": self.question.question,
+            "claims": ["/".join(pair) for pair in self.question.all_claims],
+            "sentences": self.sentences,
+            "seen_by_others": str(self.seen),
+            "effects": [row.record() for row in self.rows],
+        }
+
+    def _published_words(self) -> str:
+        rows = self.of(PUBLISHED)
+        if not rows:
+            return "Published: the papers print no number."
+        return f"Published: {_first_words(rows)}."
+
+    def _others_words(self) -> str:
+        rows = self.of(OTHERS)
+        if not rows:
+            return "By others: nobody has published a measurement that we know of."
+        values, sources = [row.effect for row in rows], {row.who for row in rows}
+        says = [row.says for row in rows]
+        yes, no = says.count(Seen.YES), says.count(Seen.NO)
+        size = f"{min(values):+.1f} to {max(values):+.1f}" if len(rows) > 1 else f"{values[0]:+.1f}"
+        return (
+            f"By others: {counted(len(rows), 'comparison')} in {counted(len(sources), 'source')}, "
+            f"{size} points. {yes} as claimed, {no} not as claimed; {len(rows) - yes - no} do not "
+            "count (more settings differ, other data, or within the noise of single runs)."
+        )
+
+    def _here_words(self) -> str:
+        rows = self.of(HERE)
+        if not rows:
+            run = f"bench run {self.question.suite} --scale {self.question.scale}"
+            return f"Here: not measured; `{run}` computes it."
+        return f"Here: {_first_words(rows)} on {rows[0].data}: {rows[0].says}."
+
+
+def findings(question: Question, suites: Iterable[Suite], ours: Sequence[Ours]) -> Findings:
+    """Return what is known of a question.
+
+    Args:
+        question: one of the file.
+        suites: all that check claims.
+        ours: every suite and scale with results.
+    """
+    listed = [s for s in suites if s.paper is not None]
+    published: dict[tuple[str, str], EffectRow] = {}
+    others: dict[frozenset[str], EffectRow] = {}
+    here: list[EffectRow] = []
+    for paper, claim in question.all_claims:
+        for suite in listed:
+            if suite.paper == paper and claim in suite.claims:
+                for row in _published(question, suite, claim):
+                    published.setdefault((row.what, row.metric), row)
+                for row in _by_others(question, suite, claim):
+                    before = others.get(frozenset(row.links))
+                    if before is None or (row.says and not before.says):
+                        others[frozenset(row.links)] = row
+                here += _here(question, suite, claim, ours)
+    return Findings(question, [*published.values(), *others.values(), *here])
+
+
+def _published(question: Question, suite: Suite, claim: str) -> list[EffectRow]:
+    rows = []
+    for place, check in enumerate(suite.claims[claim]):
+        printed = printed_check(suite.name, claim, place)
+        if printed and check.is_published and _takes(question, suite, claim, check):
+            remark = f"least favourable of {printed.groups}" if printed.groups > 1 else ""
+            rows.append(
+                EffectRow(
+                    PUBLISHED, str(suite.paper), f"{suite.paper}/{claim}", _what(check.subject),
+                    _data(check, suite), metric_words(check.metric), check.unit, printed.effect,
+                    remark=remark,
+                )
+            )  # fmt: skip
+    return rows
+
+
+def _by_others(question: Question, suite: Suite, claim: str) -> list[EffectRow]:
+    return [
+        EffectRow(
+            OTHERS, e.source, f"{suite.paper}/{claim}", _at(e.subject, e.at), e.dataset,
+            metric_words(e.metric), "points", e.value, remark=e.more_words,
+            says=str(answer or ""), links=tuple(row.link for row in e.rows),
+        )
+        for e, answer in seen_by_others(suite, claim).effects
+        if _takes(question, suite, claim, e.check)
+    ]  # fmt: skip
+
+
+def _here(question: Question, suite: Suite, claim: str, ours: Sequence[Ours]) -> list[EffectRow]:
+    rows = []
+    scales = [one for one in ours if one.suite == suite.name]
+    for scale in sorted(scales, key=lambda one: not one.published):
+        for r in scale.checks:
+            takes = question.takes(r["paper"], r["claim"], r["check"]["where"])
+            if r["claim"] == claim and takes and r["judged"] and r["effect"] is not None:
+                of = f"least favourable of {r['groups']}, " if r["groups"] > 1 else ""
+                rows.append(
+                    EffectRow(
+                        HERE, f"{suite.name} {scale.scale}", f"{suite.paper}/{claim}",
+                        _what(r["subject"]), scale.words, metric_words(r["check"]["metric"]),
+                        r["unit"], r["effect"], r["low"], r["high"], f"{of}n = {r['n']}",
+                        r["verdict"],
+                    )
+                )  # fmt: skip
+    return rows
+
+
+def _takes(question: Question, suite: Suite, claim: str, check: Check) -> bool:
+    return question.takes(str(suite.paper), claim, check.model_dump(mode="json")["where"])
+
+
+def _what(subject: str) -> str:
+    """Return what is compared, without the metric, which stands in a column of its own."""
+    return (subject.partition(", ")[2] or subject).removesuffix(", mean over all other settings")
+
+
+def _at(subject: str, at: dict[str, Any]) -> str:
+    return f"{subject} ({value_text(at)})" if at else subject
+
+
+def _data(check: Check, suite: Suite) -> str:
+    """Return the data sets of published numbers: the check's own, or the suite's."""
+    named = {side[n] for side in check.sides for n in ("dataset", "detect_dataset") if n in side}
+    return ", ".join(sorted(map(str, named or published_data(suite))))
+
+
+def _first_words(rows: Sequence[EffectRow]) -> str:
+    first, more = rows[0], len(rows) - 1
+    size = f"{first.effect:+.3g}"
+    if first.low is not None and first.high is not None:
+        size += f" [{first.low:.2g}, {first.high:.2g}]"
+    further = f" (and {counted(more, 'further effect')})" if more else ""
+    return f"{first.what}, {first.metric}: {size}{' ' * bool(first.unit)}{first.unit}{further}"

@@ -1,0 +1,94 @@
+"""`bench questions`: the disputed questions, each answered from papers, other projects and runs."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from bench.analysis.questions import Findings, Ours, findings
+from bench.cells.baseline import without_baselines
+from bench.cli.claims import judged_scales
+from bench.cli.options import AsJson, answer
+from bench.cli.terminal import print_line, print_rows
+from bench.cli.workspace import Workspace
+from bench.papers.questions import Question, question_named
+from bench.papers.questions import questions as all_questions
+from bench.report.claim_words import number_words
+from bench.report.scale_words import scale_words
+from bench.report.tables import Entry
+from bench.results.reader import Results
+from bench.suites.expand import expand
+from bench.suites.load import known_suites, load_suite
+
+
+def questions(
+    context: typer.Context,
+    name: Annotated[
+        str | None, typer.Argument(help="One question (dcl-small-batch); default: all.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer disputed questions: published effects, those of other projects, and those here.
+
+    With a name: every effect with its data, who measured it, and its interval.
+    """
+    found = describe_questions(context.obj, name)
+    if name is None:
+        answer([one.record() for one in found], lambda _: print_questions(found), as_json)
+    else:
+        answer(found[0].record(), lambda _: print_findings(found[0]), as_json)
+
+
+def describe_questions(workspace: Workspace, name: str | None) -> list[Findings]:
+    """Return what is known of each question, or of one.
+
+    Args:
+        workspace: folders of suites and results.
+        name: of the only one; None: all.
+
+    Raises:
+        BenchError: no such question, or a suite that cannot be read.
+    """
+    asked: list[Question] = all_questions() if name is None else [question_named(name)]
+    claims = {pair for question in asked for pair in question.all_claims}
+    loaded = {path: load_suite(path) for path in known_suites(workspace.suites).values()}
+    needed = {
+        path: suite
+        for path, suite in loaded.items()
+        if any((suite.paper, claim) in claims for claim in suite.claims)
+    }
+    paths = {suite.name: path for path, suite in needed.items()}
+    ours = []
+    for of in judged_scales(needed, Results(workspace.results), None):
+        published = of.suite.scales[of.scale].protocol == "published"
+        cells = without_baselines(expand(of.suite, of.scale, paths[of.suite.name]))
+        words = scale_words(cells, published=published)
+        checks = [judged.record() for judged in of.judged if judged.counts]
+        ours.append(Ours(of.suite.name, of.scale, words, published, checks))
+    return [findings(question, needed.values(), ours) for question in asked]
+
+
+def print_questions(found: Sequence[Findings]) -> None:
+    """Print each question with its sentences, and how to see more."""
+    for one in found:
+        print_line(f"{one.question.question} ({one.question.name})")
+        for sentence in one.sentences:
+            print_line(sentence, indent="    ")
+    print_line("`bench questions NAME` shows every effect.")
+
+
+def print_findings(found: Findings) -> None:
+    """Print the sentences of a question, and each effect."""
+    print_line(found.question.question)
+    for sentence in found.sentences:
+        print_line(sentence, indent="    ")
+    heads = ["by", "what", "data", "metric", "effect", "unit", "remark", "says"]
+    rows = [
+        [
+            f"{row.kind}: {row.who}", row.what, row.data, row.metric,
+            Entry(number_words(row.effect, row.low, row.high)), row.unit, row.remark, row.says,
+        ]
+        for row in found.rows
+    ]  # fmt: skip
+    if rows:
+        print_rows("", heads, rows)

@@ -1,0 +1,83 @@
+"""The disputed questions, each with the claims that bear on it: `questions.yaml`."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from bench.errors import PublishedError, choices
+from bench.files.validation_errors import explain
+from bench.files.yaml_file import load_yaml
+from bench.papers.reader import load_paper
+from bench.record import Record
+
+QUESTIONS = Path(__file__).parent / "questions.yaml"
+
+
+class Question(Record):
+    """What a reader wants to know, and the claims that answer it."""
+
+    name: str
+    question: str
+    paper: str
+    suite: str
+    scale: str  # what to run where there is no answer
+    claims: list[str]
+    where: dict[str, Any]
+    figure: str
+    more: list[str] = []  # PAPER/CLAIM: further claims of the page
+    caption: str | None = None  # of the figure
+    holds: str | None = None  # in place of Yes, where the check asks for less than the question
+
+    @property
+    def all_claims(self) -> list[tuple[str, str]]:
+        """Paper and id of each claim, those that answer the question first."""
+        further = [name.partition("/") for name in self.more]
+        return [(self.paper, c) for c in self.claims] + [(p, c) for p, _, c in further]
+
+    def takes(self, paper: str, claim: str, where: dict[str, Any]) -> bool:
+        """Return whether a check with these settings bears on the question."""
+        if paper == self.paper and claim in self.claims:
+            return all(where.get(name) == value for name, value in self.where.items())
+        return f"{paper}/{claim}" in self.more
+
+
+_LIST = TypeAdapter(list[Question])
+
+
+@cache
+def questions() -> list[Question]:
+    """Return the questions that ship, in the order of the file."""
+    return read_questions(QUESTIONS)
+
+
+def read_questions(path: Path) -> list[Question]:
+    """Return the questions of a file.
+
+    Raises:
+        PublishedError: in one line, what cannot be read, or a claim that no paper has.
+    """
+    try:
+        found = _LIST.validate_python(load_yaml(path, PublishedError))
+    except ValidationError as error:
+        raise PublishedError(explain(error, path)) from error
+    for question in found:
+        for paper, claim in question.all_claims:
+            try:
+                load_paper(paper).claim(claim)
+            except PublishedError as error:
+                raise PublishedError(f"{path}: {question.name}: {error}") from error
+    return found
+
+
+def question_named(name: str) -> Question:
+    """Return a question by name.
+
+    Raises:
+        PublishedError: there is none.
+    """
+    known = {question.name: question for question in questions()}
+    if name not in known:
+        raise PublishedError(f"no question '{name}'. {choices(name, list(known))}")
+    return known[name]
