@@ -39,9 +39,7 @@ VERBS: dict[str, Verb] = {
     "schema": Verb("Look up", "suites", "Print the JSON schema of suite files, for editors."),
     "doctor": Verb("Look up", "doctor", "Check this machine, the suites and the results."),
     "init": Verb("Run", "suites", "Copy the suites into a folder, to edit or to add to them."),
-    "plan": Verb(
-        "Run", "plan", "Show a suite's grid, the missing cells, predicted time and memory."
-    ),
+    "plan": Verb("Run", "plan", "Show a suite's grid, missing cells, predicted time and memory."),
     "run": Verb("Run", "run", "Compute the missing cells of one or more suites."),
     "resume": Verb("Run", "run", "Continue suites that were begun before."),
     "status": Verb("Run", "status", "Count a suite's cells by state, with failures and jobs."),

@@ -59,7 +59,8 @@ def describe_questions(workspace: Workspace, name: str | None) -> list[Findings]
     }
     paths = {suite.name: path for path, suite in needed.items()}
     ours = []
-    for of in judged_scales(needed, Results(workspace.results), None):
+    has_results = workspace.results.is_dir()  # the papers and other projects answer without
+    for of in judged_scales(needed, Results(workspace.results), None) if has_results else []:
         published = of.suite.scales[of.scale].protocol == "published"
         cells = without_baselines(expand(of.suite, of.scale, paths[of.suite.name]))
         words = scale_words(cells, published=published)
