@@ -46,6 +46,19 @@ class EffectRow:
     says: str = ""  # of others yes or no, where it counts; here the verdict
     links: tuple[str, ...] = ()
 
+    @property
+    def short_data(self) -> str:
+        """The data without what follows them in the words of a scale."""
+        return self.data.partition(", ")[0] if self.kind == HERE else self.data
+
+    @property
+    def number(self) -> str:
+        """The effect with its interval, if it has one."""
+        text = f"{self.effect:+.3g}"
+        if self.low is None or self.high is None:
+            return text
+        return f"{text} [{self.low:.2g}, {self.high:.2g}]"
+
     def record(self) -> Json:
         """Return the row of `bench questions NAME --json`."""
         return asdict(self) | {"links": list(self.links)}
@@ -93,15 +106,18 @@ class Findings:
         rows = self.of(OTHERS)
         if not rows:
             return "By others: nobody has published a measurement that we know of."
-        values, sources = [row.effect for row in rows], {row.who for row in rows}
-        says = [row.says for row in rows]
-        yes, no = says.count(Seen.YES), says.count(Seen.NO)
-        size = f"{min(values):+.1f} to {max(values):+.1f}" if len(rows) > 1 else f"{values[0]:+.1f}"
-        return (
-            f"By others: {counted(len(rows), 'comparison')} in {counted(len(sources), 'source')}, "
-            f"{size} points. {yes} as claimed, {no} not as claimed; {len(rows) - yes - no} do not "
-            "count (more settings differ, other data, or within the noise of single runs)."
-        )
+        parts = [
+            f"{counted(len(found), 'effect')} {words} ({_range(found)})"
+            for words, found in {
+                "as claimed": [row for row in rows if row.says == Seen.YES],
+                "not as claimed": [row for row in rows if row.says == Seen.NO],
+                "that do not count, being on other data, within the noise of single runs or "
+                "between runs with further differences": [row for row in rows if not row.says],
+            }.items()
+            if found
+        ]
+        sources = counted(len({row.who for row in rows}), "source")
+        return f"By others, in {sources}: {'; '.join(parts)}."
 
     def _here_words(self) -> str:
         rows = self.of(HERE)
@@ -202,10 +218,15 @@ def _data(check: Check, suite: Suite) -> str:
     return ", ".join(sorted(map(str, named or published_data(suite))))
 
 
+def _range(rows: Sequence[EffectRow]) -> str:
+    """Return the smallest and the largest effect, in points."""
+    low, high = min(row.effect for row in rows), max(row.effect for row in rows)
+    return f"{low:+.1f}" if low == high else f"{low:+.1f} to {high:+.1f}"
+
+
 def _first_words(rows: Sequence[EffectRow]) -> str:
     first, more = rows[0], len(rows) - 1
-    size = f"{first.effect:+.3g}"
-    if first.low is not None and first.high is not None:
-        size += f" [{first.low:.2g}, {first.high:.2g}]"
     further = f" (and {counted(more, 'further effect')})" if more else ""
-    return f"{first.what}, {first.metric}: {size}{' ' * bool(first.unit)}{first.unit}{further}"
+    return (
+        f"{first.what}, {first.metric}: {first.number}{' ' * bool(first.unit)}{first.unit}{further}"
+    )

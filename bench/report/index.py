@@ -13,6 +13,7 @@ from bench.analysis.claims import (
     overall_verdict,
 )
 from bench.analysis.others import ClaimKey, SeenByOthers
+from bench.analysis.questions import Findings
 from bench.analysis.verdicts import ClaimVerdict, Verdict
 from bench.analysis.verdicts import Evidence as Kind
 from bench.papers.reader import PAPERS, Paper, load_paper
@@ -43,6 +44,7 @@ def write_index(
     summaries: Sequence[Summary],
     suites: Sequence[Suite],
     seen: Mapping[ClaimKey, SeenByOthers],
+    found: Sequence[Findings],
 ) -> list[Path]:
     """Write the first page; return its files.
 
@@ -51,6 +53,7 @@ def write_index(
         summaries: of each suite and scale with results.
         suites: all of them.
         seen: what other projects' numbers say, by paper and claim.
+        found: what is known of the disputed questions.
     """
     artifacts, claims = artifact_places(suites), claim_places(suites)
     papers = [_paper(load_paper(name), summaries, artifacts, claims) for name in PAPERS]
@@ -63,6 +66,7 @@ def write_index(
         "others": others,
         "is_own": is_own,
         "answers": answered,
+        "found": {one.question.name: one for one in found},
         "picture": _picture(to, answered),
         "evidence": _evidence(papers, summaries),
         "origin": _origin_lines(summaries),

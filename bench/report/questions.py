@@ -1,12 +1,15 @@
 """The questions on the first screen, answered from the results."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from bench.analysis.questions import Findings, Ours, findings
 from bench.analysis.verdicts import ClaimVerdict, worst
 from bench.papers.questions import Question, questions
 from bench.report.claim_words import effect_words
+from bench.report.page import Page
 from bench.report.summary import Summary
 from bench.suites.suite import Suite
 
@@ -59,6 +62,48 @@ class Answer:
     def command(self) -> str:
         """What computes an answer."""
         return f"bench run {self.question.suite} --scale {self.question.scale}"
+
+
+def all_findings(summaries: Sequence[Summary], suites: Sequence[Suite]) -> list[Findings]:
+    """Return what is known of each question whose suite there is.
+
+    Args:
+        summaries: of each suite and scale with results.
+        suites: all of them.
+    """
+    ours = [Ours(s.suite, s.scale, s.words, s.published, s.checks) for s in summaries if s.judged]
+    known = {suite.name for suite in suites}
+    asked = [question for question in questions() if question.suite in known]
+    return [findings(question, suites, ours) for question in asked]
+
+
+def write_questions(
+    to: Path, found: Sequence[Findings], claims: Collection[tuple[str, str]]
+) -> list[Path]:
+    """Write a page for each question; return their files.
+
+    Args:
+        to: the site's folder.
+        found: what is known of each.
+        claims: paper and id of those on the page *Measured by others*.
+    """
+    from bench.figures.forest import draw_forest  # loads matplotlib
+    from bench.figures.layout import save
+
+    pages: list[Path] = []
+    for one in found:
+        page = to / "questions" / f"{one.question.name}.md"
+        drawn = [row for row in one.rows if row.unit == one.rows[0].unit]
+        if drawn:
+            save(draw_forest(drawn), page.with_suffix(""), ["svg"])
+        values = {
+            "found": one,
+            "picture": f"{one.question.name}.svg" if drawn else None,
+            "with_page": {"/".join(pair) for pair in claims},
+        }
+        crumbs = [("Papers", "../index.html"), (one.question.question, None)]
+        pages += Page("question.md.j2", one.question.question, "../", crumbs, values).write(page)
+    return pages
 
 
 def answers(summaries: Sequence[Summary], suites: Sequence[Suite]) -> list[Answer]:

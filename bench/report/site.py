@@ -23,6 +23,7 @@ from bench.papers.reader import Paper, load_paper
 from bench.report.artifact import Coverage, write_artifact
 from bench.report.index import write_index
 from bench.report.others import write_others
+from bench.report.questions import all_findings, write_questions
 from bench.report.section import SectionFacts, section_facts, write_section
 from bench.report.summary import Summary, summarise
 from bench.results.reader import Results
@@ -116,8 +117,10 @@ class Site:
         for place in places:
             self._write_artifact(place, facts, seen)
         if everything:
+            found = all_findings(summaries, suites)
             self.pages += write_others(self.to, seen)
-            self.pages = [*write_index(self.to, summaries, suites, seen), *self.pages]
+            self.pages += write_questions(self.to, found, seen)
+            self.pages = [*write_index(self.to, summaries, suites, seen, found), *self.pages]
         return index if everything or not asked else self.to / asked[0] / "index.html"
 
     def _judge(

@@ -39,12 +39,15 @@ def metrics_of(cell: Any) -> dict[str, float]:
     }
 
 
+NOT_RUN = {"stated": {"what": "the settings of the suite as they stand", "protocol": "reduced"}}
+
+
 def write_image_suites(folder: Path, shown: Mapping[str, Sequence[str]] = SHOWN) -> Path:
     """Write the shipped suites with these scales and the index's figures; return their folder."""
     folder.mkdir(parents=True)
     for name, scales in shown.items():
         data = yaml.safe_load((ROOT / "suites" / f"{name}.yaml").read_text())
-        kept = {key: value for key, value in data["scales"].items() if key in scales}
+        kept = {key: value for key, value in data["scales"].items() if key in scales} | NOT_RUN
         figures = [figure for figure in data["figures"] if figure["name"] in FIGURES]
         data |= {"scales": kept, "scale": scales[0], "figures": figures}
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
@@ -57,7 +60,7 @@ def write_image_results(suites: Path, results: Path) -> Path:
     cells: dict[str, Cell] = {}
     for path in sorted(suites.glob("*.yaml")):
         suite = load_suite(path)
-        for scale in suite.scales:
+        for scale in (name for name in suite.scales if name not in NOT_RUN):
             cells |= {cell.id: cell for cell in expand(suite, scale, path)}
     finish(results, list(cells.values()), metrics_of, ORIGIN)
     return results
