@@ -21,6 +21,7 @@ from typing import Any
 from bench.analysis.claims import counts_by_evidence
 from bench.analysis.compare import Compared
 from bench.analysis.evidence import Evidence, gather
+from bench.analysis.others import Seen, seen_claims
 from bench.analysis.verdicts import ClaimVerdict, Verdict
 from bench.analysis.verdicts import Evidence as Kind
 from bench.cli.claims import describe_claims
@@ -29,7 +30,7 @@ from bench.cli.workspace import Workspace, workspace_of
 from bench.estimate.history import Machine
 from bench.papers.reader import PAPERS, load_paper
 from bench.results.reader import Results
-from bench.suites.load import suite_paths
+from bench.suites.load import load_suite, suite_paths
 from benchmarks.open_claims import HEADS, MINUTES, UNKNOWN, rows
 from benchmarks.recipes import CAPS, METRICS, chosen, trials_of
 from benchmarks.recipes import HEADS as RECIPE_HEADS
@@ -75,15 +76,19 @@ def verdicts() -> dict[tuple[str, str], str]:
 def reproduced() -> str:
     """Return what became of the published values, and of the claims by kind of evidence."""
     lines = [
-        ("paper", "published values", "compared", "verdicts on values"),
-        ("---", "---:", "---:", "---"),
+        ("paper", "published values", "compared", "verdicts on values", "claims seen by others"),
+        ("---", "---:", "---:", "---", "---"),
     ]
+    seen = seen_claims(s for s in map(load_suite, suite_paths(SUITES).values()) if s.paper)
     for name in PAPERS:
         own = [row for e in evidence() if e.suite.paper == name for row in e.compared]
         judged = [r for r in own if r.comparable and r.measured and r.published.value is not None]
         counts = Counter(str(v) for v in value_verdicts(judged).values())
         told = _counts(counts, [str(v) for v in Verdict])
-        lines.append((name, str(len(load_paper(name).values)), str(counts.total()), told))
+        others = Counter(str(found.seen) for (paper, _), found in seen.items() if paper == name)
+        by_others = _counts(others, [str(v) for v in Seen])
+        values = str(len(load_paper(name).values))
+        lines.append((name, values, str(counts.total()), told, by_others))
     return f"{_table(lines)}\n{_claims()}"
 
 

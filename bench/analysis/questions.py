@@ -138,7 +138,7 @@ def findings(question: Question, suites: Iterable[Suite], ours: Sequence[Ours]) 
     listed = [s for s in suites if s.paper is not None]
     published: dict[tuple[str, str], EffectRow] = {}
     others: dict[frozenset[str], EffectRow] = {}
-    here: list[EffectRow] = []
+    here: dict[tuple[Any, ...], EffectRow] = {}  # suites may share cells
     for paper, claim in question.all_claims:
         for suite in listed:
             if suite.paper == paper and claim in suite.claims:
@@ -148,8 +148,9 @@ def findings(question: Question, suites: Iterable[Suite], ours: Sequence[Ours]) 
                     before = others.get(frozenset(row.links))
                     if before is None or (row.says and not before.says):
                         others[frozenset(row.links)] = row
-                here += _here(question, suite, claim, ours)
-    return Findings(question, [*published.values(), *others.values(), *here])
+                for row in _here(question, suite, claim, ours):
+                    here.setdefault((row.what, row.metric, row.effect, row.low, row.high), row)
+    return Findings(question, [*published.values(), *others.values(), *here.values()])
 
 
 def _published(question: Question, suite: Suite, claim: str) -> list[EffectRow]:

@@ -1,13 +1,20 @@
 """`bench questions` and `bench.questions`: published, by others and measured here, by one road."""
 
 import json
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib.container import ErrorbarContainer
 
 import bench
+from bench.analysis.questions import HERE, OTHERS, PUBLISHED, EffectRow
 from bench.errors import PublishedError
+from bench.figures.forest import draw_forest
 from bench.papers.questions import QUESTIONS, questions, read_questions
+from bench.report.questions import all_findings, write_questions
+from bench.suites.load import load_suite, suite_paths
 from tests.fakes.paths import ROOT, SUITES
 from tests.fakes.workspace import Workspace
 
@@ -72,3 +79,49 @@ def test_a_mistake_in_the_file_is_one_line(tmp_path: Path, old: str, new: str, w
     with pytest.raises(PublishedError, match=words) as error:
         read_questions(path)
     assert "\n" not in str(error.value)
+
+
+def test_each_effect_is_a_point_of_the_forest_plot() -> None:
+    gain = partial(EffectRow, claim="dcl/c", metric="kNN", unit="points")
+    rows = [
+        gain(PUBLISHED, "dcl", what="dcl - infonce", data="cifar10", effect=4.8),
+        gain(OTHERS, "a", what="dcl - infonce (tau = 0.1)", data="cifar10", effect=-1.5),
+        gain(OTHERS, "b", what="dcl - infonce", data="cifar10", effect=2.5, says="yes"),
+        gain(
+            HERE, "s cifar", what="dcl - infonce", data="CIFAR-10, small", effect=0.7, low=-0.1,
+            high=1.5,
+        ),
+    ]  # fmt: skip
+    (ax,) = draw_forest(rows).axes[:1]
+    points = {
+        (
+            round(float(np.asarray(line.get_xdata())[0]), 6),
+            str(line.get_marker()),
+            line.get_markerfacecolor(),
+        )
+        for line in (bar.lines[0] for bar in ax.containers if isinstance(bar, ErrorbarContainer))
+    }
+    assert {(x, marker) for x, marker, _ in points} == {
+        (4.8, "o"), (-1.5, "^"), (2.5, "^"), (0.7, "D"),
+    }  # fmt: skip
+    filled = {x for x, _, filling in points if filling != "none"}
+    assert filled == {2.5, 0.7}
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names[1].splitlines() == ["a, cifar10: dcl - infonce", "tau = 0.1"]
+    assert names[3] == "s cifar, CIFAR-10: dcl - infonce"
+
+
+def test_a_question_has_a_page_with_every_effect_and_a_place_on_the_first_screen(
+    tmp_path: Path,
+) -> None:
+    suites = [load_suite(path) for path in suite_paths(SUITES).values()]
+    found = all_findings([], suites)
+    pages = write_questions(tmp_path, found, {("dcl", "small-batch-cifar-stl10")})
+    assert {page.stem for page in pages} >= DISPUTED
+    page = (tmp_path / "questions" / "dcl-small-batch.md").read_text()
+    (one,) = (one for one in found if one.question.name == "dcl-small-batch")
+    for row in one.rows:
+        assert f" {row.number} {row.unit} |" in page
+        assert all(f"]({link})" in page for link in row.links)
+    assert "(../others.md#dcl-small-batch-cifar-stl10)" in page
+    assert (tmp_path / "questions" / "dcl-small-batch.svg").is_file()
