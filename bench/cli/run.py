@@ -35,8 +35,8 @@ from bench.launch.options import RunOptions
 from bench.launch.run import run_cells, tell_of_evaluations
 from bench.launch.slurm.submit import submit
 from bench.record import Json
+from bench.results.names import holds_tables
 from bench.results.store import OVER, CellState, State
-from bench.results.tables import holds_tables
 from bench.text import counted
 
 Executor = Annotated[

@@ -19,8 +19,8 @@ from bench.data.label_lists import check_list, published_list
 from bench.errors import BenchError, DataError, choices
 from bench.files.yaml_file import scalar
 from bench.papers.reader import Paper
+from bench.results.names import table_files
 from bench.results.store import Store
-from bench.results.tables import table_files
 from bench.suites.expand import expand
 from bench.suites.load import find_suite, known_suites, load_suite
 from bench.suites.protocol import check_scale

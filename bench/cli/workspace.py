@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.errors import BenchError
-from bench.results.tables import table_files
+from bench.results.names import table_files
 from bench.suites.shipped import default_suites
 
 

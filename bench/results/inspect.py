@@ -22,6 +22,7 @@ from bench.results.digests import (
     check_files,
 )
 from bench.results.folder import CellFolder, finished_in, is_id, strays_in
+from bench.results.names import table_files
 from bench.results.records import (
     EvaluationRecord,
     LaunchRecord,
@@ -35,7 +36,6 @@ from bench.results.tables import (
     missing_tables,
     read_manifest,
     read_table,
-    table_files,
 )
 from bench.text import foreign_text
 

@@ -23,11 +23,11 @@ from bench.results.digests import DIGESTS, ENCODER, EVALUATIONS, TRAINED
 from bench.results.folder import CellFolder, finished_in
 from bench.results.inspect import Checked, CheckEncoder, OtherCode, check, files_of
 from bench.results.lease import heartbeat
+from bench.results.names import holds_tables
 from bench.results.owner import Owner
 from bench.results.provenance import flatten
 from bench.results.records import EvaluationRecord, read_record
 from bench.results.store import Store
-from bench.results.tables import holds_tables
 
 IMPORT = "import"  # on whose behalf the attempt was made
 POLL_S = 0.05  # while another process adds the same cell

@@ -1,4 +1,4 @@
-"""What metrics, arrays and provenance may be in files that may come from elsewhere.
+"""What may be in files that may come from elsewhere, and which files are exported tables.
 
 Names become heads of columns and words on a terminal, so they are words. Metrics are averaged and
 squared, so they are far below the largest float.
@@ -6,6 +6,7 @@ squared, so they are far below the largest float.
 
 import re
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeGuard
 
 from bench.files.regular import is_number, parse_json
@@ -49,3 +50,14 @@ def history_record(line: bytes) -> dict[str, float] | None:
     except ValueError:
         return None
     return record if is_history_record(record) else None
+
+
+def table_files(root: Path) -> list[Path]:
+    """Return every file of exported tables in a folder."""
+    names = (*root.glob("*.csv"), *root.glob("*.csv.gz"), *root.glob("*.arrays.npz"))
+    return sorted(path for path in names if not path.name.startswith("."))
+
+
+def holds_tables(root: Path) -> bool:
+    """Return whether a folder of results has exported tables in it."""
+    return any(root.glob("*.csv*"))

@@ -332,17 +332,6 @@ def missing_tables(folder: Path) -> list[str]:
     return [name for name in read_manifest(folder) if not (folder / name).exists()]
 
 
-def table_files(root: Path) -> list[Path]:
-    """Return every file of exported tables in a folder."""
-    names = (*root.glob("*.csv"), *root.glob("*.csv.gz"), *root.glob("*.arrays.npz"))
-    return sorted(path for path in names if not path.name.startswith("."))
-
-
 def _packed_or_plain(path: Path) -> Path:
     packed = path.with_name(f"{path.name}.gz")
     return path if path.exists() and not packed.exists() else packed
-
-
-def holds_tables(root: Path) -> bool:
-    """Return whether a folder of results has exported tables in it."""
-    return any(root.glob("*.csv*"))

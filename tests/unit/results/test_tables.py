@@ -20,9 +20,10 @@ from bench.files.atomic import only_writer
 from bench.files.messages import forget_warnings
 from bench.results.export_tables import export_cells
 from bench.results.inspect import inspect
+from bench.results.names import table_files
 from bench.results.reader import Results
 from bench.results.store import Store
-from bench.results.tables import Row, Tables, table_files
+from bench.results.tables import Row, Tables
 from tests.fakes.archives import picture
 from tests.fakes.cells import small_cell
 from tests.fakes.flips import flip
