@@ -10,7 +10,6 @@ from scipy import stats
 
 from bench.analysis.drift import Moved, moved
 from bench.cells.cell import Cell
-from bench.errors import StoreError
 from bench.results.digests import write_digests
 from bench.results.export_tables import export_cells
 from bench.results.reader import Results
@@ -127,8 +126,9 @@ def test_a_seed_is_counted_once(tmp_path: Path, cells: list[Cell]) -> None:
     for file in (kind / cells[0].id).iterdir():
         if file.name != "digests.json":  # which name the folder
             (copy / file.name).write_bytes(file.read_bytes())
-    with pytest.raises(StoreError, match=r"^gaussian-mi: seed 0 is there twice with the settings "):
-        moved(Results(tmp_path / "a"), Results(tmp_path / "a"))
+    finish(tmp_path / "b", cells[:1], lambda _: {METRIC: 1.0})
+    alone, copied = (Results(tmp_path / name) for name in ("b", "a"))
+    assert moved(copied, copied) == moved(alone, alone)
 
 
 def test_the_verb(workspace: Workspace) -> None:
