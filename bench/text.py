@@ -5,12 +5,14 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping
+from math import floor, log10
 from typing import Any
 
 LONGEST_NUMBER = 12  # characters; a longer one is rounded
 ONE_SEED = "one seed decides nothing: a difference of two single runs may be the seeds' alone"
 DIGITS = 6  # significant ones of a rounded number
 _FORMULA = re.compile(r"[=@\t\r]|[-+][^-+\d. ]")  # -0.5 ± 0.1 is none
+MOST_DECIMALS = 6  # of an effect
 LONGEST_LINE = 100  # characters of a foreign value
 
 
@@ -34,6 +36,23 @@ def value_text(value: Any, *, null: str = "null", joined_by: str = " or ") -> st
         exact = repr(value).removesuffix(".0")
         return exact if len(exact) <= LONGEST_NUMBER else f"{value:.{DIGITS}g}"
     return str(value)
+
+
+def number_words(mean: float, low: float | None, high: float | None) -> str:
+    """Return an effect with its sign and interval, with the digits that the interval leaves.
+
+    Args:
+        mean: the effect.
+        low: lower end of the interval; None: no interval.
+        high: upper end of the interval; None: no interval.
+    """
+    if low is None or high is None:
+        return f"{mean:+.3g}"
+    half = (high - low) / 2
+    if half < 10.0**-MOST_DECIMALS:
+        return f"{mean:+.3g} [{low:.3g}, {high:.3g}]"
+    decimals = 1 if half >= 1 else min(1 - floor(log10(half)), MOST_DECIMALS)
+    return f"{mean:+.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:

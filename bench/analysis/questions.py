@@ -11,7 +11,7 @@ from bench.record import Json
 from bench.suites.checks import Check
 from bench.suites.metric_words import metric_words
 from bench.suites.suite import Suite
-from bench.text import counted, value_text
+from bench.text import counted, number_words, value_text
 
 PUBLISHED: Literal["published"] = "published"
 OTHERS: Literal["others"] = "others"
@@ -42,7 +42,7 @@ class EffectRow:
     effect: float
     low: float | None = None  # of the 95 % interval; None: single runs, or none is known
     high: float | None = None
-    remark: str = ""  # of how many comparisons it is the least favourable; further differences
+    remark: str = ""  # "worst of 9 comparisons", or in what else the two sides differ
     says: str = ""  # of others yes or no, where it counts; here the verdict
     links: tuple[str, ...] = ()
 
@@ -54,10 +54,7 @@ class EffectRow:
     @property
     def number(self) -> str:
         """The effect with its interval, if it has one."""
-        text = f"{self.effect:+.3g}"
-        if self.low is None or self.high is None:
-            return text
-        return f"{text} [{self.low:.2g}, {self.high:.2g}]"
+        return number_words(self.effect, self.low, self.high)
 
     def record(self) -> Json:
         """Return the row of `bench questions NAME --json`."""
@@ -106,14 +103,14 @@ class Findings:
         rows = self.of(OTHERS)
         if not rows:
             return "By others: nobody has published a measurement that we know of."
+        kinds = {
+            "as claimed": [row for row in rows if row.says == Seen.YES],
+            "not as claimed": [row for row in rows if row.says == Seen.NO],
+            "not counted": [row for row in rows if not row.says],
+        }
         parts = [
             f"{counted(len(found), 'effect')} {words} ({_range(found)})"
-            for words, found in {
-                "as claimed": [row for row in rows if row.says == Seen.YES],
-                "not as claimed": [row for row in rows if row.says == Seen.NO],
-                "that do not count, being on other data, within the noise of single runs or "
-                "between runs with further differences": [row for row in rows if not row.says],
-            }.items()
+            for words, found in kinds.items()
             if found
         ]
         sources = counted(len({row.who for row in rows}), "source")
@@ -158,7 +155,7 @@ def _published(question: Question, suite: Suite, claim: str) -> list[EffectRow]:
     for place, check in enumerate(suite.claims[claim]):
         printed = printed_check(suite.name, claim, place)
         if printed and check.is_published and _takes(question, suite, claim, check):
-            remark = f"least favourable of {printed.groups}" if printed.groups > 1 else ""
+            remark = f"worst of {printed.groups} comparisons" if printed.groups > 1 else ""
             rows.append(
                 EffectRow(
                     PUBLISHED, str(suite.paper), f"{suite.paper}/{claim}", _what(check.subject),
@@ -188,7 +185,7 @@ def _here(question: Question, suite: Suite, claim: str, ours: Sequence[Ours]) ->
         for r in scale.checks:
             takes = question.takes(r["paper"], r["claim"], r["check"]["where"])
             if r["claim"] == claim and takes and r["judged"] and r["effect"] is not None:
-                of = f"least favourable of {r['groups']}, " if r["groups"] > 1 else ""
+                of = f"worst of {r['groups']} comparisons, " if r["groups"] > 1 else ""
                 rows.append(
                     EffectRow(
                         HERE, f"{suite.name} {scale.scale}", f"{suite.paper}/{claim}",

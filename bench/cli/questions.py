@@ -13,7 +13,6 @@ from bench.cli.terminal import print_line, print_rows
 from bench.cli.workspace import Workspace
 from bench.papers.questions import Question, question_named
 from bench.papers.questions import questions as all_questions
-from bench.report.claim_words import number_words
 from bench.report.scale_words import scale_words
 from bench.report.tables import Entry
 from bench.results.reader import Results
@@ -87,7 +86,7 @@ def print_findings(found: Findings) -> None:
     rows = [
         [
             f"{row.kind}: {row.who}", row.what, row.data, row.metric,
-            Entry(number_words(row.effect, row.low, row.high)), row.unit, row.remark, row.says,
+            Entry(row.number), row.unit, row.remark, row.says,
         ]
         for row in found.rows
     ]  # fmt: skip

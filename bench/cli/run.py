@@ -35,7 +35,7 @@ from bench.launch.options import RunOptions
 from bench.launch.run import run_cells, tell_of_evaluations
 from bench.launch.slurm.submit import submit
 from bench.record import Json
-from bench.results.names import holds_tables
+from bench.results.names import table_files
 from bench.results.store import OVER, CellState, State
 from bench.text import counted
 
@@ -120,7 +120,7 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
         chosen: selections with the same results folder.
     """
     options.check()
-    if holds_tables(chosen[0].results):
+    if table_files(chosen[0].results):
         warn(f"{chosen[0].results} holds exported tables; new cells are written beside them")
     cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
     check_data(cells, data)

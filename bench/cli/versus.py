@@ -17,7 +17,6 @@ from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, NothingMeasured, choices
 from bench.papers.reader import load_paper
 from bench.record import Json
-from bench.report.claim_words import number_words
 from bench.report.measured import shown_tables
 from bench.results.reader import Results
 from bench.suites.expand import expand
@@ -25,7 +24,7 @@ from bench.suites.load import known_suites, load_suite
 from bench.suites.metric_words import metric_words, unit_of_metric
 from bench.suites.stand_in import with_stand_ins
 from bench.suites.suite import Suite
-from bench.text import counted, value_text
+from bench.text import counted, number_words, value_text
 
 MOST_NAMED = 3  # suites in a line
 

@@ -6,7 +6,7 @@ A new kind is a class here, with the word of a suite's `draw`, and a line in `KI
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar
@@ -16,8 +16,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
+from bench.analysis.compared_effects import measured_effects
+from bench.analysis.measured import Measured
+from bench.analysis.statistics import Interval, t_interval
 from bench.cells.cell import Cell
-from bench.figures.frames import chosen_by, label_of, panel_title
+from bench.figures.frames import chosen_by, label_of, line_column, panel_title
 from bench.figures.layout import (
     Place,
     add_legend,
@@ -39,7 +42,7 @@ from bench.figures.marks import (
 )
 from bench.figures.style import GREY, Style, styles
 from bench.results.reader import Arrays, Done
-from bench.suites.figure import Figure
+from bench.suites.figure import Choice, Figure
 
 MARKS = 8  # on a line over training, so that it is known without its colour
 UNKNOWN = "?"  # the line of a printed value whose paper does not say which line it is of
@@ -59,7 +62,7 @@ def line_label(by: str | None, name: Any) -> str:
     return f"{by} = {name}" if name.startswith("_") else name  # which no legend would show
 
 
-KINDS: dict[str, type["Curves"] | type["OfArrays"]] = {}
+KINDS: dict[str, type["Curves"] | type["OfCells"]] = {}
 """The classes by the word of a suite's `draw`."""
 
 
@@ -211,12 +214,50 @@ class Points(Curves, draw="points"):
             draw_seeds(rows, ax, x=self.x, y=self.y, style=style, group="point")
 
 
-class OfArrays(ABC):
+class OfCells(ABC):
+    """A kind of figure that draws its whole canvas, from finished cells."""
+
+    def __init_subclass__(cls, draw: str | None = None) -> None:
+        """Register the kind by the word of a suite's `draw`; None: it is a base of kinds."""
+        if draw is not None:
+            KINDS[draw] = cls
+
+    @classmethod
+    @abstractmethod
+    def is_drawable(cls, figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
+        """Whether the finished cells hold what the figure needs.
+
+        Args:
+            figure: what the suite asks for.
+            cells: all cells of the selection.
+            done: the finished ones.
+        """
+
+    @classmethod
+    @abstractmethod
+    def canvas(cls, figure: Figure, cells: Sequence[Cell], done: Done, scale: str) -> Canvas | None:
+        """Return the figure; None if it is not drawable. `scale` is the name of the scale."""
+
+
+class OfArrays(OfCells):
     """A kind of figure of arrays that cells keep."""
 
-    def __init_subclass__(cls, draw: str) -> None:
-        """Register the kind by the word of a suite's `draw`."""
-        KINDS[draw] = cls
+    @classmethod
+    def is_drawable(cls, figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
+        """Whether any finished cell has the arrays."""
+        return bool(cls.drawable(figure, cells, done))
+
+    @classmethod
+    def canvas(
+        cls,
+        figure: Figure,
+        cells: Sequence[Cell],
+        done: Done,
+        scale: str,  # noqa: ARG003
+    ) -> Canvas | None:
+        """Draw the arrays of the cells that have them."""
+        kept = cls.drawable(figure, cells, done)
+        return cls._canvas(figure, kept) if kept else None
 
     @classmethod
     def drawable(cls, figure: Figure, cells: Sequence[Cell], done: Done) -> Done:
@@ -234,7 +275,7 @@ class OfArrays(ABC):
 
     @classmethod
     @abstractmethod
-    def canvas(cls, figure: Figure, done: Done) -> Canvas:
+    def _canvas(cls, figure: Figure, done: Done) -> Canvas:
         """Draw the arrays of cells that `drawable` returned, one or more."""
 
     @classmethod
@@ -247,7 +288,7 @@ class Scatter(OfArrays, draw="scatter"):
     """Points in a plane by their class, for the lowest seed; one panel a value of `panels`."""
 
     @classmethod
-    def canvas(cls, figure: Figure, done: Done) -> Canvas:
+    def _canvas(cls, figure: Figure, done: Done) -> Canvas:
         """Draw a panel a value of `panels`."""
         seed = min(cell.seed for cell, _ in done)
         chosen = {
@@ -312,7 +353,7 @@ class Distribution(OfArrays, draw="distribution"):
         ]
 
     @classmethod
-    def canvas(cls, figure: Figure, done: Done) -> Canvas:
+    def _canvas(cls, figure: Figure, done: Done) -> Canvas:
         """Draw all outlines in one panel."""
         shares: dict[Any, list[Any]] = {}
         for cell, kept in done:
@@ -349,6 +390,92 @@ class Distribution(OfArrays, draw="distribution"):
     def _fits(cls, figure: Figure, arrays: Arrays) -> bool:
         shares = _real(arrays, figure.y)
         return shares is not None and shares.ndim == 1
+
+
+@dataclass(frozen=True)
+class Gain:
+    """One group of cells over its baseline."""
+
+    line: Any  # of the settings that tell lines apart
+    across: Interval  # of the baseline's cells
+    gain: Interval  # with the uncorrected 95 % interval that pages have elsewhere
+
+
+class Gains(OfCells, draw="gains"):
+    """How far cells lie above a baseline, against what the baseline measured."""
+
+    @classmethod
+    def is_drawable(cls, figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
+        """Whether any gain can be estimated."""
+        return bool(cls.found(figure, Measured("", cells, done)))
+
+    @classmethod
+    def canvas(cls, figure: Figure, cells: Sequence[Cell], done: Done, scale: str) -> Canvas | None:
+        """Draw a point for each gain, with both intervals."""
+        found = cls.found(figure, Measured(scale, cells, done))
+        return cls._canvas(figure, found) if found else None
+
+    @staticmethod
+    def found(figure: Figure, measured: Measured) -> list[Gain]:
+        """Return the gains that a figure draws.
+
+        Args:
+            figure: its `baseline` names the settings of the cells that a gain is taken over; the
+                other values of the same settings are the other sides.
+            measured: the cells of a suite at a scale, and the finished ones among them.
+        """
+        within = chosen_by(figure, measured.cells)
+        is_base = chosen_by(Choice(where=dict(figure.baseline)), [])
+        cells = {cell.id: cell for cell in measured.cells if within(cell)}
+        found = []
+        for side in _sides(figure, list(cells.values())):
+            for effect in measured_effects(figure.y, side, figure.baseline, measured):
+                if effect.estimate is None or not cells.keys() >= set(effect.cells):
+                    continue
+                base = [name for name in effect.cells if is_base(cells[name])]
+                known = [measured.metrics.get(name, {}).get(figure.x) for name in base]
+                if told := [value for value in known if value is not None]:
+                    line = label_of(figure.line_names, effect.settings | side)
+                    found.append(Gain(line, t_interval(told), effect.estimate.interval()))
+        return found
+
+    @staticmethod
+    def _canvas(figure: Figure, found: Sequence[Gain]) -> Canvas:
+        canvas, (ax,) = make_canvas([Place("", figure.y_label, "")], figure.x_label)
+        ax.axhline(0, color=GREY, lw=0.8, zorder=1)
+        lines = ordered(gain.line for gain in found)
+        for line, style in styles(lines).items():
+            points = [gain for gain in found if gain.line == line]
+            across, up = [gain.across for gain in points], [gain.gain for gain in points]
+            ax.errorbar(
+                [i.mean for i in across], [i.mean for i in up], xerr=_reaches(across),
+                yerr=_reaches(up), color=style.colour, marker=style.marker, ls="", ms=4,
+                elinewidth=0.7, capsize=1.5, label=line_label(line_column(figure), line),
+            )  # fmt: skip
+        add_legend(
+            canvas,
+            [ax],
+            "difference of means, mean of the baseline:\n95 % intervals over seeds "
+            f"({seeds_text(gain.gain.n for gain in found)})",
+        )
+        return canvas
+
+
+def _sides(figure: Figure, cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
+    """Yield the settings of each side that a gain is of."""
+    names = list(figure.baseline)
+    values = dict.fromkeys(tuple(cell.known.get(name) for name in names) for cell in cells)
+    for value in values:
+        if value != tuple(figure.baseline.values()):
+            yield dict(zip(names, value, strict=True))
+
+
+def _reaches(intervals: Sequence[Interval]) -> list[list[float]]:
+    """Return how far each interval reaches below and above its mean; a single seed has none."""
+    return [
+        [0.0 if i.low is None else i.mean - i.low for i in intervals],
+        [0.0 if i.high is None else i.high - i.mean for i in intervals],
+    ]
 
 
 def _real(arrays: Arrays, name: str) -> np.ndarray[Any, Any] | None:

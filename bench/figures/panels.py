@@ -8,7 +8,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from bench.analysis.measured import Measured
 from bench.analysis.room import Rooms
 from bench.cells.cell import Cell
 from bench.figures.frames import (
@@ -19,8 +18,7 @@ from bench.figures.frames import (
     panel_column,
     panel_title,
 )
-from bench.figures.gains import draw_gains, gains
-from bench.figures.kinds import KINDS, UNKNOWN, Curves, OfArrays, line_label
+from bench.figures.kinds import KINDS, UNKNOWN, Curves, OfCells, line_label
 from bench.figures.layout import (
     PUBLISHED,
     Place,
@@ -39,8 +37,6 @@ from bench.papers.reader import Paper
 from bench.results.reader import Done
 from bench.suites.figure import Figure, Quantity
 from bench.suites.suite import Suite
-
-GAINS = "gains"  # the kind that compares cells, where the others show them
 
 
 @dataclass(frozen=True)
@@ -81,13 +77,9 @@ def draw_figure(  # noqa: PLR0913  # what is drawn, from what, and what stands b
             set are then drawn among the measured ones, others in a panel of their own.
     """
     with look():
-        if figure.draw == GAINS:
-            found = gains(figure, Measured(scale, cells, done, rooms))
-            return draw_gains(figure, found) if found else None
         kind = KINDS[figure.draw]
-        if issubclass(kind, OfArrays):
-            kept = kind.drawable(figure, cells, done)
-            return kind.canvas(figure, kept) if kept else None
+        if issubclass(kind, OfCells):
+            return kind.canvas(figure, cells, done, scale)
         frames = [measured(figure, quantity, cells, done, rooms) for quantity in figure.quantities]
         if not _is_drawn(frames[0], figure):
             return None
@@ -105,11 +97,9 @@ def can_be_drawn(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
         cells: all cells of the selection.
         done: the finished ones.
     """
-    if figure.draw == GAINS:
-        return bool(gains(figure, Measured("", cells, done)))
     kind = KINDS[figure.draw]
-    if issubclass(kind, OfArrays):
-        return bool(kind.drawable(figure, cells, done))
+    if issubclass(kind, OfCells):
+        return kind.is_drawable(figure, cells, done)
     return compares(figure, cells, done) and has_points(figure, cells, done)
 
 

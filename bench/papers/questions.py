@@ -36,10 +36,14 @@ class Question(Record):
         further = [name.partition("/") for name in self.more]
         return [(self.paper, c) for c in self.claims] + [(p, c) for p, _, c in further]
 
+    def is_answered_by(self, claim: str, where: dict[str, Any]) -> bool:
+        """Return whether a check of the question's paper answers it."""
+        return claim in self.claims and all(where.get(n) == v for n, v in self.where.items())
+
     def takes(self, paper: str, claim: str, where: dict[str, Any]) -> bool:
         """Return whether a check with these settings bears on the question."""
         if paper == self.paper and claim in self.claims:
-            return all(where.get(name) == value for name, value in self.where.items())
+            return self.is_answered_by(claim, where)
         return f"{paper}/{claim}" in self.more
 
 

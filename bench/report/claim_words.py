@@ -1,15 +1,12 @@
 """Checks of claims in words: the difference, its size, the published size, and the verdict."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import floor, log10
 from typing import Any
 
 from bench.analysis.claims import Judged
 from bench.analysis.statistics import Interval
 from bench.suites.checks import SETTINGS, Where, settings_words
-from bench.text import value_text
-
-MOST_DECIMALS = 6
+from bench.text import number_words, value_text
 
 
 def effect_words(record: Mapping[str, Any]) -> str:
@@ -66,23 +63,6 @@ def group_words(settings: Where) -> str:
 def sides_words(sides: Sequence[float] | None) -> str:
     """Return the two numbers whose difference an effect is: `1.1 - 0.7 = `; empty without them."""
     return "" if sides is None else f"{sides[0]:.3g} - {sides[1]:.3g} = "
-
-
-def number_words(mean: float, low: float | None, high: float | None) -> str:
-    """Return an effect with its sign and interval, with the digits that the interval leaves.
-
-    Args:
-        mean: the effect.
-        low: lower end of the interval; None: no interval.
-        high: upper end of the interval; None: no interval.
-    """
-    if low is None or high is None:
-        return f"{mean:+.3g}"
-    half = (high - low) / 2
-    if half < 10.0**-MOST_DECIMALS:
-        return f"{mean:+.3g} [{low:.3g}, {high:.3g}]"
-    decimals = 1 if half >= 1 else min(1 - floor(log10(half)), MOST_DECIMALS)
-    return f"{mean:+.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
 
 
 def effect_lines(judged: Judged) -> list[str]:

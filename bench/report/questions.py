@@ -141,9 +141,8 @@ def _line(row: dict[str, Any]) -> str:
 
 def _answers(question: Question, row: dict[str, Any]) -> bool:
     """Whether a check was tested and is one that the question asks about."""
-    where, verdict = row["check"]["where"], ClaimVerdict(row["verdict"])
-    alike = all(where.get(name) == value for name, value in question.where.items())
-    return row["claim"] in question.claims and alike and verdict != ClaimVerdict.NOT_TESTED
+    is_tested = ClaimVerdict(row["verdict"]) != ClaimVerdict.NOT_TESTED
+    return is_tested and question.is_answered_by(row["claim"], row["check"]["where"])
 
 
 def _is_there(row: dict[str, Any]) -> bool:

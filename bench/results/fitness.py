@@ -12,7 +12,7 @@ Failed = Sequence[tuple[Cell, str]]
 Origins = Sequence[tuple[Cell, Mapping[str, Any]]]  # finished cells with their flat provenance
 
 DATA = ("dataset", "detect_dataset")  # settings that name data, of which there is a fingerprint
-PARTS = ("", "trained.")  # of provenance: the cell's own, and that of its encoder
+PARTS = ("", "trained.")  # of provenance: where the cell was evaluated, where it was trained
 
 
 def unfit(origins: Origins, failed: Failed) -> dict[str, str]:

@@ -194,7 +194,7 @@ class CellFolder:
                 leftover.unlink(missing_ok=True)
 
     def _clear_way(self) -> None:
-        """Rename what stands in the place of this folder, or of its attempts, and is none."""
+        """Rename a file that has the name of this folder or of its attempts."""
         for path in (self.path, self.attempts):
             if path.exists() and not path.is_dir():
                 aside = path.with_name(f"{path.name}.stray-{uuid4().hex[:8]}")
@@ -284,7 +284,7 @@ class CellFolder:
         if not check_files(self.path, ("cell.json",)):  # the others are checked as they are read
             name = id_of(self.kind, self.fields() or {})
             if name not in (None, self.name):
-                raise Damaged(f"{self.cell_file}: is the cell {name}, not that of its folder")
+                raise Damaged(f"{self.cell_file}: describes cell {name}; its folder is {self.name}")
         return self.metrics() or {}, self.provenance()
 
     def fields(self) -> dict[str, Any] | None:

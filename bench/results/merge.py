@@ -23,7 +23,7 @@ from bench.results.digests import DIGESTS, ENCODER, EVALUATIONS, TRAINED
 from bench.results.folder import CellFolder, finished_in
 from bench.results.inspect import Checked, CheckEncoder, OtherCode, check, files_of
 from bench.results.lease import heartbeat
-from bench.results.names import holds_tables
+from bench.results.names import table_files
 from bench.results.owner import Owner
 from bench.results.provenance import flatten
 from bench.results.records import EvaluationRecord, read_record
@@ -75,7 +75,7 @@ def merge(sources: Sequence[Source], store: Store, check_encoder: CheckEncoder) 
             raise StoreError(f"{source.path}: no such results folder")
         if not sum(1 for _ in _checked(source, check_encoder)) and not source.left_out:
             tables = f", but exported tables, which `--results {source.path}` reads"
-            read = tables if holds_tables(source.path) else ""
+            read = tables if table_files(source.path) else ""
             raise StoreError(f"{source.path}: no finished cell in it{read}")
     store.check_writable()
     merged = Merged()

@@ -56,8 +56,3 @@ def table_files(root: Path) -> list[Path]:
     """Return every file of exported tables in a folder."""
     names = (*root.glob("*.csv"), *root.glob("*.csv.gz"), *root.glob("*.arrays.npz"))
     return sorted(path for path in names if not path.name.startswith("."))
-
-
-def holds_tables(root: Path) -> bool:
-    """Return whether a folder of results has exported tables in it."""
-    return any(root.glob("*.csv*"))

@@ -69,6 +69,7 @@ class Results:
             raise StoreError(f"{root}: no such results folder; `bench run` makes one")
         self.root, self.store = root, Store(root)
         self._tables: dict[str, Exported] = {}
+        self._failures: dict[str, str | None] = {}
 
     def find(self, cell: Cell) -> Finished | None:
         """Return the finished cell; None if it is not there."""
@@ -89,12 +90,16 @@ class Results:
     def failed(self, cells: Sequence[Cell], done: Done) -> Failed:
         """Return the cells whose last attempt failed, those that are done left out."""
         finished = {cell.id for cell, _ in done}
-        lasts = (
-            (cell, self.store.folder(cell).last_attempt())
-            for cell in cells
-            if cell.id not in finished
-        )
-        return [(c, str(a.record["reason"])) for c, a in lasts if a and a.state == "failed"]
+        others = ((cell, self._failure(cell)) for cell in cells if cell.id not in finished)
+        return [(cell, reason) for cell, reason in others if reason is not None]
+
+    def _failure(self, cell: Cell) -> str | None:
+        """Return why a cell's last attempt failed; None if it did not. It is read once."""
+        if cell.id not in self._failures:
+            last = self.store.folder(cell).last_attempt()
+            has_failed = last is not None and last.state == "failed"
+            self._failures[cell.id] = str(last.record["reason"]) if last and has_failed else None
+        return self._failures[cell.id]
 
     def added_later(self, done: Done) -> list[str]:
         """Return lines on metrics that finished cells lack because they were added later."""

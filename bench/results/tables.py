@@ -104,7 +104,7 @@ class Tables:
         """The row of each cell, by its id.
 
         Raises:
-            StoreError: a cell is there twice, or, without a digest, it is another one.
+            StoreError: two rows have one id, or settings have another id (tables without digests).
         """
         rows: dict[str, Row] = {}
         is_verified = self.cells_file.name in read_manifest(self.root)

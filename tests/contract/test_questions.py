@@ -15,6 +15,7 @@ from bench.figures.forest import draw_forest
 from bench.papers.questions import QUESTIONS, questions, read_questions
 from bench.report.questions import all_findings, write_questions
 from bench.suites.load import load_suite, suite_paths
+from bench.text import number_words
 from tests.fakes.paths import ROOT, SUITES
 from tests.fakes.workspace import Workspace
 
@@ -42,7 +43,7 @@ def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspa
     assert (6.3, "cifar10", "yes") in {(e["effect"], e["data"], e["says"]) for e in rows["others"]}
     assert all(e["links"] for e in rows["others"])
     first = rows["here"][0]
-    assert f"{first['effect']:+.3g} [" in here
+    assert number_words(first["effect"], first["low"], first["high"]) in here
     assert first["low"] < first["effect"] < first["high"]
     assert here.endswith(f"on {first['data']}: {first['says']}.")
 

@@ -1,5 +1,6 @@
 """Two results beside each other: bits, differences, and what seeds explain."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,12 @@ from scipy import stats
 
 from bench.analysis.drift import Moved, moved
 from bench.cells.cell import Cell
+from bench.errors import StoreError
 from bench.results.digests import write_digests
 from bench.results.export_tables import export_cells
 from bench.results.reader import Results
 from bench.results.store import Store
-from tests.fakes.results import cells_of, finish
+from tests.fakes.results import alter, cells_of, finish
 from tests.fakes.suites import SUITE, changed, to_yaml
 from tests.fakes.workspace import Workspace
 
@@ -129,6 +131,20 @@ def test_a_seed_is_counted_once(tmp_path: Path, cells: list[Cell]) -> None:
     finish(tmp_path / "b", cells[:1], lambda _: {METRIC: 1.0})
     alone, copied = (Results(tmp_path / name) for name in ("b", "a"))
     assert moved(copied, copied) == moved(alone, alone)
+
+
+def test_one_seed_twice_in_cells_of_a_former_version_is_an_error(
+    tmp_path: Path, cells: list[Cell]
+) -> None:
+    """Their ids cannot be computed again, so a copy under another name is not known as one."""
+    finish(tmp_path / "a", cells[:1], lambda _: {METRIC: 1.0})
+    kind = tmp_path / "a" / cells[0].experiment
+    first = kind / cells[0].id
+    alter(first / "cell.json", version=0)
+    (first / "digests.json").unlink()  # it names the folder
+    shutil.copytree(first, kind / ("0" * 16))
+    with pytest.raises(StoreError, match=r"^gaussian-mi: seed 0 is there twice with the settings "):
+        moved(Results(tmp_path / "a"), Results(tmp_path / "a"))
 
 
 def test_the_verb(workspace: Workspace) -> None:

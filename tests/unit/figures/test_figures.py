@@ -16,7 +16,7 @@ from bench.cells.toys import GaussianMI
 from bench.figures.kinds import KINDS, Curves, History, Lines, Points, Scatter
 from bench.figures.layout import save
 from bench.figures.marks import MOST_LINES, summarise
-from bench.figures.panels import GAINS, draw_figure
+from bench.figures.panels import draw_figure
 from bench.figures.style import GREY, look, styles
 from bench.papers.reader import load_paper
 from bench.results.reader import Finished
@@ -379,7 +379,7 @@ def test_of_many_lines_some_are_named_and_the_others_drawn_at_once(kind: type[Cu
 
 
 def test_each_kind_that_a_suite_may_name_has_a_class() -> None:
-    assert set(KINDS) | {GAINS} == set(declared.KINDS)
+    assert set(KINDS) == set(declared.KINDS)
 
 
 def test_a_new_kind_is_a_class_and_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from bench.analysis.contrasts import difference
 from bench.analysis.measured import Measured
 from bench.cells.cell import Cell
 from bench.cells.pretrain import Pretrain
-from bench.figures.gains import gains
+from bench.figures.kinds import Gains
 from bench.figures.panels import can_be_drawn, draw_figure
 from bench.papers.reader import load_paper
 from bench.results.reader import Done, Finished
@@ -38,7 +38,7 @@ def done(cells: list[Pretrain]) -> Done:
 
 def test_each_group_is_a_point_with_the_interval_of_every_page() -> None:
     measured = Measured("cifar", CELLS, done(CELLS))
-    found = {gain.line: gain for gain in gains(FIGURE, measured)}
+    found = {gain.line: gain for gain in Gains.found(FIGURE, measured)}
     assert list(found) == [32, 64, 128, 256, 512]
     for batch, gain in found.items():
         at = [cell for cell in CELLS if cell.batch_size == batch]

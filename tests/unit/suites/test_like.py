@@ -9,6 +9,7 @@ import pytest
 
 from bench.errors import SuiteError
 from bench.files.yaml_file import load_yaml, yaml_files
+from bench.suites.expand import resolve
 from bench.suites.load import PARTS, load_suite, suite_paths
 from bench.suites.reference import suite_schema
 from tests.fakes.paths import SUITES
@@ -87,18 +88,23 @@ def test_what_every_scale_would_replace_is_an_error(
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "epochs"),
     [
-        {"scales.cpu.fixed": {"epochs": 60}},
-        {"fixed.epochs": 20},
-        {"scales.gpu": {"what": "hours", "protocol": "reduced"}},
-        {"scales.cpu.grid": {"epochs": [5, 10]}},
+        ({"scales.cpu.fixed": {"epochs": 60}}, {"cpu": {60}}),
+        ({"fixed.epochs": 20}, {"cpu": {20}}),
+        ({"scales.gpu": {"what": "hours", "protocol": "reduced"}}, {"cpu": {20}, "gpu": {7}}),
+        ({"scales.cpu.grid": {"epochs": [5, 10]}}, {"cpu": {5, 10}}),
     ],
 )
 def test_what_a_scale_takes_or_says_itself_has_an_effect(
-    workspace: Workspace, change: dict[str, Any]
+    workspace: Workspace, change: dict[str, Any], epochs: dict[str, set[int]]
 ) -> None:
-    load_suite(write(workspace, changed(OWN, change)))
+    path = write(workspace, changed(OWN, change))
+    suite = load_suite(path)
+    assert epochs == {
+        scale: {p["epochs"] for grid in resolve(suite, scale, path) for p in grid.points()}
+        for scale in suite.scales
+    }
 
 
 def test_notes_are_added_and_other_lists_replaced(workspace: Workspace) -> None:
