@@ -17,6 +17,7 @@ from bench.files.yaml_file import load_yaml
 from bench.papers.reader import load_paper
 from bench.results.digests import write_digests
 from bench.suites.load import suite_paths
+from tests.fakes.costs import alone_s, costs_below
 from tests.fakes.paths import SUITES
 from tests.fakes.results import alter, cells_of, finish
 from tests.fakes.suites import DIGITS, REMOVED, SUITE, changed
@@ -295,26 +296,14 @@ def test_version_and_help(workspace: Workspace) -> None:
         assert f" {verb} " in help_text
 
 
-def cpu_s(work: str, times: int) -> float:
-    """Return what a process of its own costs that does this work: the best, other load is noise."""
-    at_end = (
-        "import atexit, sys, time\n"
-        "atexit.register(lambda: print(time.process_time(), file=sys.stderr))\n"
-    )
-    command = [sys.executable, "-c", at_end + work]
-    answers = [subprocess.run(command, capture_output=True, text=True) for _ in range(times)]
-    assert all(answer.returncode == 0 for answer in answers), answers[0].stderr
-    return min(float(answer.stderr.split()[-1]) for answer in answers)
-
-
 @pytest.mark.slow
 def test_help_costs_little_more_than_the_library_that_prints_it() -> None:
     smallest = (
         "import typer; app = typer.Typer(); app.command()(lambda: None); "
         "sys.argv = ['smallest', '--help']; app()"
     )
-    shown = cpu_s("import bench.cli; sys.argv = ['bench', '--help']; bench.cli.main()", 5)
-    assert shown < 2.5 * cpu_s(smallest, 5)
+    shown = "import bench.cli; sys.argv = ['bench', '--help']; bench.cli.main()"
+    assert costs_below(2.5, lambda: alone_s(shown), lambda: alone_s(smallest))
 
 
 @pytest.mark.slow
@@ -382,7 +371,7 @@ def test_a_launcher_of_workers_never_imports_torch(workspace: Workspace) -> None
 
 @pytest.mark.slow
 def test_status_of_10_000_cells_costs_little_more_than_reading_them(workspace: Workspace) -> None:
-    """Of this process's own time, the better of two, against reading what there is to read."""
+    """Of a process's own time, against reading what there is to read."""
     path = workspace.suite(changed(SUITE, {"seeds": list(range(1250))}))
     summary = b'{"metrics": {"mi_lower_bound": 0.5}}'
     for cell in cells_of(path, "tiny"):
@@ -407,7 +396,7 @@ def test_status_of_10_000_cells_costs_little_more_than_reading_them(workspace: W
     )
     status = "import bench.cli; sys.argv = ['bench', 'status', 'small']; bench.cli.main()"
     assert workspace.call("status", "small").out == "small at scale tiny: 10000 cells: 10000 done\n"
-    assert cpu_s(status, 2) < 3 * cpu_s(plain, 2)
+    assert costs_below(3, lambda: alone_s(status), lambda: alone_s(plain), rounds=6)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from math import inf, nan
 from pathlib import Path
@@ -18,6 +16,7 @@ from bench.files.yaml_file import load_yaml, scalar
 from bench.suites.expand import expand
 from bench.suites.load import load_suite, suite_paths
 from bench.suites.suite import Suite
+from tests.fakes.costs import costs_below, here_s
 from tests.fakes.paths import SUITES
 from tests.fakes.suites import REMOVED, SUITE, SuiteData, changed
 from tests.fakes.workspace import Workspace
@@ -152,16 +151,6 @@ def test_the_id_is_the_same_in_another_process(workspace: Workspace) -> None:
     assert answer.stdout.strip() == expand(load_suite(path), "tiny", path)[0].id
 
 
-def best_cpu_s(work: Callable[[], object]) -> float:
-    """Return the CPU seconds of the fastest of three times: other load only slows."""
-    times = []
-    for _ in range(3):
-        began = time.process_time()
-        work()
-        times.append(time.process_time() - began)
-    return min(times)
-
-
 def test_cells_of_a_large_grid_cost_little_more_than_checking_their_values() -> None:
     suite = load_suite(SUITES / "eqco-table-9.yaml").model_copy(
         update={
@@ -172,8 +161,11 @@ def test_cells_of_a_large_grid_cost_little_more_than_checking_their_values() -> 
     cells = expand(suite, "paper", Path("x.yaml"))
     assert len(cells) == 5_000
     values, adapter = [cell.model_dump() for cell in cells], TypeAdapter(list[GaussianMI])
-    expanded = best_cpu_s(lambda: expand(suite, "paper", Path("x.yaml")))
-    assert expanded < 3 * best_cpu_s(lambda: adapter.validate_python(values))
+    assert costs_below(
+        3,
+        lambda: here_s(lambda: expand(suite, "paper", Path("x.yaml"))),
+        lambda: here_s(lambda: adapter.validate_python(values)),
+    )
 
 
 def test_a_long_axis_costs_in_proportion() -> None:
@@ -196,9 +188,10 @@ def test_a_long_axis_costs_in_proportion() -> None:
             with suppress(SuiteError):
                 expand(suite, "paper", Path("x.yaml"), seeds=range(3))
 
-        return best_cpu_s(whole)
+        return here_s(whole)
 
-    assert seconds(16_000) < 8 * seconds(4_000)  # of squares 16 times
+    # of squares 16 times
+    assert costs_below(8, lambda: seconds(16_000), lambda: seconds(4_000))
 
 
 @pytest.mark.parametrize(
