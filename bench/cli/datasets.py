@@ -9,8 +9,7 @@ import typer
 from bench.cells.datasets import BOXED_SETS, IMAGE_SETS, DatasetInfo
 from bench.cli.options import AsJson, answer
 from bench.cli.terminal import print_rows
-from bench.data.catalogue import image_folders, is_present
-from bench.data.coco_layout import boxed_sets
+from bench.data.catalogue import boxed_sets, image_folders, is_present
 from bench.data.load import download
 from bench.record import Json
 

@@ -13,9 +13,13 @@ from bench.cells.cell import Cell
 from bench.cells.detection import Detection
 from bench.cells.finetune import FineTune
 from bench.cli.workspace import Workspace, command_line
-from bench.data.catalogue import check_present, imagenet_folder
-from bench.data.coco_layout import check_boxed
-from bench.data.label_lists import check_list, published_list
+from bench.data.catalogue import (
+    check_boxed,
+    check_list,
+    check_present,
+    imagenet_folder,
+    published_list,
+)
 from bench.errors import BenchError, DataError, choices
 from bench.files.yaml_file import scalar
 from bench.papers.reader import Paper

@@ -1,18 +1,33 @@
-"""Where the files of each data set are looked for; no torch."""
+"""Where the files of each data set, and lists of labels, are looked for; no torch."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Literal, NamedTuple
 
-from bench.cells.datasets import IMAGE_SETS, WHERE, streams
+from bench.cells.datasets import BOXED_SETS, IMAGE_SETS, SHAPES, WHERE, streams
+from bench.cells.finetune import PUBLISHED_LISTS
 from bench.errors import DataError, DataMissing, choices
 
 PREFIX = "folder:"
+Part = Literal["train", "test"]
+PART_NAMES: dict[Part, tuple[str, ...]] = {
+    "train": ("train", "train2017"),
+    "test": ("test", "val", "val2017"),
+}
+"""What the folder of a part with boxes may be called, in the order in which it is looked for."""
+LISTS = "imagenet_subsets"
+"""The folder of published lists, beside `train` and `val` of the images."""
 
 
 def is_present(name: str, root: Path) -> bool:
     """Return whether the folders of a data set are there; no file is opened."""
+    return _is_there(check_present, name, root)
+
+
+def _is_there(check: Callable[[str, Path], None], name: str, root: Path) -> bool:
     try:
-        check_present(name, root)
+        check(name, root)
     except DataMissing:
         return False
     return True
@@ -86,3 +101,65 @@ def imagenet_folder(name: str, root: Path) -> Path:
             instruction = f"Put the images into {folder} as {WHERE}{instead}"
             raise DataMissing(f"{name}: no folder {part}. {instruction}.")
     return folder
+
+
+class PartFiles(NamedTuple):
+    """The images of a part, and the file with their annotations."""
+
+    images: Path
+    annotations: Path
+
+
+def part_files(name: str, root: Path, part: Part) -> PartFiles:
+    """Return where a data set with boxes has a part.
+
+    `<root>/<name>/<part>/` holds the images, and `annotations/<part>.json`, or COCO's own
+    `annotations/instances_<part>.json`, what is on them.
+
+    Args:
+        name: of the data set, a folder below the root.
+        root: the folder of data sets.
+        part: train or test.
+
+    Raises:
+        DataMissing: it is not there; the line says what is expected.
+    """
+    folder = root / name
+    for called in PART_NAMES[part]:
+        for prefix in ("", "instances_"):
+            annotations = folder / "annotations" / f"{prefix}{called}.json"
+            if annotations.is_file() and (folder / called).is_dir():
+                return PartFiles(folder / called, annotations)
+    names = " or ".join(f"{called}/ with annotations/{called}.json" for called in PART_NAMES[part])
+    raise DataMissing(
+        f"{name}: no {part} part in {folder}: needs {names}; docs/how-to/detection.md shows it."
+    )
+
+
+def check_boxed(name: str, root: Path) -> None:
+    """Raise DataMissing unless a data set with boxes is there; no file is opened.
+
+    Args:
+        name: of the data set; the shapes, which are drawn, are always there.
+        root: the folder of data sets.
+    """
+    if name != SHAPES:
+        for part in PART_NAMES:
+            part_files(name, root, part)
+
+
+def boxed_sets(root: Path) -> dict[str, bool]:
+    """Return whether the data sets with boxes are there: the known ones, and folders below root."""
+    folders = sorted(path.parent.name for path in root.glob("*/annotations") if path.is_dir())
+    return {name: _is_there(check_boxed, name, root) for name in (*BOXED_SETS, *folders)}
+
+
+def published_list(folder: Path, share: float) -> Path:
+    """Return where a data set's folder has the published list of so many labels."""
+    return folder / LISTS / PUBLISHED_LISTS[share]
+
+
+def check_list(path: Path) -> None:
+    """Raise DataMissing unless there is a list."""
+    if not path.is_file():
+        raise DataMissing(f"{path}: not found. docs/how-to/labels.md says where it comes from.")

@@ -16,7 +16,7 @@ import numpy as np
 
 from bench.cells.datasets import SHAPES
 from bench.data.boxed import BoxedPart, BoxedSet, Pixels
-from bench.data.coco_layout import PartFiles, part_files
+from bench.data.catalogue import PartFiles, part_files
 from bench.data.decode import read_image
 from bench.data.images import fingerprint_of
 from bench.data.shapes import draw_shapes
@@ -27,7 +27,7 @@ LEAST_OF_POLYGON = 6  # numbers: three corners
 
 
 def load_coco_folder(name: str, root: Path, *, with_masks: bool) -> BoxedSet:
-    """Return a data set with boxes from `<root>/<name>`; `bench/data/coco_layout.py` says where.
+    """Return a data set with boxes from `<root>/<name>`; `bench/data/catalogue.py` says where.
 
     Args:
         name: of the folder.

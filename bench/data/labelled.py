@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bench.data.catalogue import check_list
 from bench.data.images import share_of_each_class
-from bench.data.label_lists import check_list
 from bench.data.streams import Purpose, stream
 from bench.errors import DataFailure, StoreError
 from bench.files.regular import read_regular

@@ -8,8 +8,7 @@ import numpy as np
 import torch
 
 from bench.cells.datasets import BOXED_SETS, IMAGE_SETS
-from bench.data.catalogue import PREFIX, check_present, folder_name
-from bench.data.coco_layout import check_boxed
+from bench.data.catalogue import PREFIX, check_boxed, check_present, folder_name
 from bench.data.folders import Files, load_folder
 from bench.data.images import Images, load_digits, share_of_each_class
 from bench.data.streaming import ImageFiles

@@ -6,13 +6,12 @@ An archive is fetched from its address, with progress: checked, and whole or not
 import hashlib
 import http.client
 import os
-import sys
-import time
+import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import numpy as np
 import torch
@@ -23,10 +22,6 @@ from bench.errors import DataError, DataTorn
 from bench.files.messages import tell
 
 TIMEOUT_S = 30.0  # without a byte
-PIECE_BYTES = 2**18
-LINE_EVERY_S, TERMINAL_EVERY_S = 10.0, 0.5
-MB = 10**6
-AGENT = {"User-Agent": "contrastive-bench"}
 
 
 class Archive(NamedTuple):
@@ -69,8 +64,9 @@ def fetch(archive: Archive) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        digest = _receive(archive, partial)
-        if digest != archive.md5:
+        with _timeout(TIMEOUT_S):
+            torch.hub.download_url_to_file(archive.url, str(partial))
+        if (digest := md5_of(partial)) != archive.md5:
             raise DataError(
                 f"{archive.name}: what {archive.url} gave has MD5 {digest}, not {archive.md5}. "
                 f"{archive.by_hand}."
@@ -85,59 +81,21 @@ def fetch(archive: Archive) -> None:
         partial.unlink(missing_ok=True)
 
 
+@contextmanager
+def _timeout(seconds: float) -> Iterator[None]:
+    """Give up connections that are silent for so long."""
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(seconds)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(before)
+
+
 def md5_of(path: Path) -> str:
     """Return the MD5 of a file, which the data sets' authors publish."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
-
-
-def _receive(archive: Archive, partial: Path) -> str:
-    """Write what the address gives to a file; return its MD5."""
-    digest = hashlib.md5(usedforsecurity=False)
-    request = Request(archive.url, headers=AGENT)
-    with urlopen(request, timeout=TIMEOUT_S) as answer, partial.open("wb") as file:
-        length = answer.headers.get("Content-Length", "")
-        total = int(length) if length.isdecimal() else None
-        for piece in _with_progress(_pieces(answer), archive.name, total):
-            digest.update(piece)
-            file.write(piece)
-        size = file.tell()
-    if total is not None and size < total:
-        raise OSError(f"the connection ended after {size} of {total} bytes")
-    return digest.hexdigest()
-
-
-def _pieces(answer: Any) -> Iterator[bytes]:
-    while piece := answer.read(PIECE_BYTES):
-        yield piece
-
-
-def _with_progress(pieces: Iterator[bytes], name: str, total: int | None) -> Iterator[bytes]:
-    """Yield the pieces; tell how far it is, in place on a terminal and as lines elsewhere."""
-    live = sys.stderr.isatty()
-    every = TERMINAL_EVERY_S if live else LINE_EVERY_S
-    began = last = time.monotonic()
-    size = 0
-    for piece in pieces:
-        yield piece
-        size += len(piece)
-        now = time.monotonic()
-        if now - last >= every:
-            last = now
-            _tell_progress(name, size, total, now - began, live=live)
-    _tell_progress(name, size, total, time.monotonic() - began, live=live)
-    if live:
-        print(file=sys.stderr)
-
-
-def _tell_progress(name: str, size: int, total: int | None, after_s: float, *, live: bool) -> None:
-    of = "" if total is None else f" of {total / MB:.1f}"
-    rate = size / MB / max(after_s, 1e-3)
-    line = f"{name}: {size / MB:.1f}{of} MB, {rate:.1f} MB/s"
-    if live:
-        print(f"\r{line:<60}", end="", file=sys.stderr, flush=True)
-    else:
-        tell(line)
 
 
 def load_torchvision(name: str, root: Path) -> Images:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.cells.finetune import FineTune
-from bench.data.label_lists import published_list
+from bench.data.catalogue import published_list
 from bench.data.labelled import listed_rows, stratified_rows
 from bench.errors import DataFailure
 from bench.experimental import ALONE, Ranks

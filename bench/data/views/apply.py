@@ -1,8 +1,7 @@
 """What parameters do to images: V * B images (V * B, 3, S, S) in [0, 1] on one device.
 
-What happens to some images alone is done on a CPU to these, which costs least. On any other device
-it is done to all and kept for these: every shape is then known before anything is drawn. The
-values are the same to float rounding, since products of matrices depend on how many there are.
+What happens to some images alone is done to these. Which ones they are is known on the CPU, so that
+no device is waited for.
 """
 
 from collections.abc import Callable
@@ -13,12 +12,10 @@ from torch import Tensor
 from bench.data.images import sent
 from bench.data.views.colour import (
     jitter_,
-    jitter_all,
     keep_colour,
     keep_light,
     luma,
     plan_jitter,
-    plan_jitter_all,
     solarize,
 )
 from bench.data.views.geometry import blur, resized_crops, shifted, warp
@@ -72,10 +69,6 @@ def _jittered(images: Tensor, parameters: ViewParameters) -> Tensor:
     if "jitter" in parameters.never:
         return images
     numbers = parameters.factors.flatten(0, 1), parameters.order.flatten(0, 1)
-    if by_masks(images):
-        plan = plan_jitter_all(*numbers).to(images.device)
-        on_N = _sent(parameters.jitter.flatten(), images)
-        return torch.where(on_N[:, None, None, None], jitter_all(images, plan), images)
     return jitter_(images, plan_jitter(parameters.jitter.flatten(), *numbers))
 
 
@@ -124,20 +117,12 @@ def _replace(
     images: Tensor, on_VB: Tensor, change: Callable[..., Tensor], *numbers_VB: Tensor
 ) -> Tensor:
     """Return the images, those that are on replaced by `change(images, their numbers)`."""
-    on_N, numbers = on_VB.flatten(), [number.flatten() for number in numbers_VB]
-    if by_masks(images):
-        changed = change(images, *(_sent(number, images) for number in numbers))
-        return torch.where(_sent(on_N, images)[:, None, None, None], changed, images)
-    index = on_N.nonzero()[:, 0]
-    if len(index) == 0:
+    rows = on_VB.flatten().nonzero()[:, 0]
+    if len(rows) == 0:
         return images
-    changed = change(images.index_select(0, index), *(number[index] for number in numbers))
-    return images.index_copy_(0, index, changed)
-
-
-def by_masks(images: Tensor) -> bool:
-    """Return whether an operation is done to all images and kept for some."""
-    return images.device.type != "cpu"
+    index = _sent(rows, images)
+    numbers = [_sent(number.flatten()[rows], images) for number in numbers_VB]
+    return images.index_copy_(0, index, change(images.index_select(0, index), *numbers))
 
 
 def _sent(numbers: Tensor, like: Tensor) -> Tensor:

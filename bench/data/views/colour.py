@@ -7,7 +7,6 @@ Lab is CIE 1976 L*a*b* of sRGB, by IEC 61966-2-1 and CIE 15 at white D65. L is 0
 colours a is -86.2 to 98.3 and b is -107.9 to 94.5.
 """
 
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -20,8 +19,7 @@ _LUMA = (0.2989, 0.587, 0.114)  # ITU-R BT.601 as torchvision rounds it
 HUE = 3  # of brightness, contrast, saturation, hue
 
 
-@dataclass(frozen=True, slots=True)
-class JitterPlan:
+class JitterPlan(NamedTuple):
     """What to do with which image, worked out on the CPU so that no device is waited for.
 
     Brightness, contrast and saturation are x -> clamp(M x + s mean(gray)), with a matrix M of the
@@ -67,51 +65,14 @@ def jitter_(images: Tensor, plan: JitterPlan) -> Tensor:
     """Jitter the plan's images of (N, 3, S, S) in place (torchvision, ColorJitter)."""
     if len(plan.index_N) == 0:
         return images
-    some = images.index_select(0, plan.index_N).flatten(2)
+    index_N, matrix, to_mean, hue_N = (sent(numbers, images.device) for numbers in plan[:4])
+    some = images.index_select(0, index_N).flatten(2)
     for step in range(4):
         run = slice(plan.bounds[step], plan.bounds[step + 1])
-        some[run] = shift_hue(some[run], plan.hue_N[run])
+        some[run] = shift_hue(some[run], hue_N[run])
         if step < 3:
-            some = _step(some, plan.matrix_3N33[step], plan.to_mean_3N11[step])
-    return images.index_copy_(0, plan.index_N, some.view(-1, *images.shape[1:]))
-
-
-class JitterOfAll(NamedTuple):
-    """What to do with every image, its hue once, between three steps before it and three behind it.
-
-    A step on the other side of hue is the identity, which changes no bit.
-    """
-
-    matrix_6N33: Tensor
-    to_mean_6N11: Tensor
-    hue_N: Tensor  # shift in turns
-
-    def to(self, device: torch.device) -> "JitterOfAll":
-        """Return the plan on a device."""
-        return JitterOfAll(*(sent(numbers, device) for numbers in self))
-
-
-def plan_jitter_all(factors_N4: Tensor, order_N4: Tensor) -> JitterOfAll:
-    """Return the plan of jittering every image; see `plan_jitter`."""
-    matrix, to_mean = _steps(factors_N4, order_N4)
-    place_N = (order_N4 == HUE).int().argmax(1)
-    before_3N11 = (torch.arange(3)[:, None] < place_N)[..., None, None]
-    both = before_3N11, ~before_3N11
-    return JitterOfAll(
-        torch.cat([torch.where(side, matrix, torch.eye(3)) for side in both]),
-        torch.cat([torch.where(side, to_mean, 0.0) for side in both]),
-        factors_N4[:, HUE],
-    )
-
-
-def jitter_all(images: Tensor, plan: JitterOfAll) -> Tensor:
-    """Return every image of (N, 3, S, S) jittered: `jitter_` in shapes that no draw decides."""
-    all_NCP = images.flatten(2)
-    for step in range(6):
-        if step == 3:
-            all_NCP = shift_hue(all_NCP, plan.hue_N)
-        all_NCP = _step(all_NCP, plan.matrix_6N33[step], plan.to_mean_6N11[step])
-    return all_NCP.view(images.shape)
+            some = _step(some, matrix[step], to_mean[step])
+    return images.index_copy_(0, index_N, some.view(-1, *images.shape[1:]))
 
 
 def _step(images_NCP: Tensor, matrix_N33: Tensor, to_mean_N11: Tensor) -> Tensor:

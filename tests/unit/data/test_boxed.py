@@ -12,8 +12,8 @@ from PIL import Image
 
 from bench.cells.datasets import BOXED_SETS, SHAPES
 from bench.data.boxed import BoxedPart
+from bench.data.catalogue import check_boxed
 from bench.data.coco_folder import load_boxed, read_annotations
-from bench.data.coco_layout import check_boxed
 from bench.data.shapes import KINDS, SIDE, draw_shapes
 from bench.errors import DataError, DataMissing, DataTorn
 

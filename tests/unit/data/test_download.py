@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import re
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -111,8 +110,8 @@ def test_address_and_progress_are_told_and_files_checked(
     assert lines[0] == (
         f"bench: cifar10: fetching {server.url} to {path} (given up after 30 s without a byte)"
     )
-    assert re.fullmatch(r"bench: cifar10: 0\.0 of 0\.0 MB, [0-9.]+ MB/s", lines[1])
-    assert lines[2:] == [f"bench: cifar10: unpacking {path}"]
+    assert any(line.startswith("100%") for line in lines[1:-1])
+    assert lines[-1] == f"bench: cifar10: unpacking {path}"
     for name, content in FILES.items():
         assert (tmp_path / "cifar-10-batches-py" / name).read_bytes() == content
     download("cifar10", tmp_path)
@@ -121,16 +120,6 @@ def test_address_and_progress_are_told_and_files_checked(
     download("cifar10", tmp_path)
     assert f"found {path}, its MD5 is right" in capsys.readouterr().err
     assert server.requests == 1
-
-
-def test_a_large_one_tells_how_far_it_is(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    monkeypatch.setattr(downloads, "LINE_EVERY_S", 0.0)
-    monkeypatch.setattr(downloads, "PIECE_BYTES", len(server.content) // 4 + 1)
-    download("cifar10", tmp_path)
-    assert len(re.findall(r"MB/s$", capsys.readouterr().err, re.MULTILINE)) == 5
 
 
 def test_an_archive_placed_by_hand_needs_no_network(server: Server, tmp_path: Path) -> None:
@@ -154,13 +143,12 @@ def test_without_an_answer_the_way_by_hand_is_told(
 
 
 def test_half_an_archive_or_another_one_is_not_kept(server: Server, tmp_path: Path) -> None:
-    server.manner = "short"
-    assert "download failed" in told(tmp_path)
-    server.manner, server.content = "", server.content
     published = server.content
-    server.content = b"something else"
-    found = told(tmp_path)
-    assert found.startswith(
-        f"cifar10: what {server.url} gave has MD5 {md5(server.content)}, not {md5(published)}. By"
+    server.manner = "short"
+    half = published[: len(published) // 2]
+    assert told(tmp_path).startswith(
+        f"cifar10: what {server.url} gave has MD5 {md5(half)}, not {md5(published)}. By hand"
     )
+    server.manner, server.content = "", b"something else"
+    assert f"gave has MD5 {md5(server.content)}, not {md5(published)}. By" in told(tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench.cli.selection import missing_data
-from bench.data.label_lists import published_list
+from bench.data.catalogue import published_list
 from bench.data.labelled import listed_rows
 from bench.errors import DataFailure, DataMissing
 from bench.suites.expand import expand
