@@ -18,6 +18,9 @@ from tests.fakes.slurm import MadeUpSlurm
 from tests.fakes.suites import SUITE
 from tests.fakes.workspace import Answer, Workspace
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process compiles PyTorch: 5 s and more
+sys.dont_write_bytecode = False
+
 
 def written_once(factory: pytest.TempPathFactory, name: str, write: Callable[[Path], Path]) -> Path:
     """Return what is written into a folder by the first process of the run that asks for it."""

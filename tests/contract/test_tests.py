@@ -2,6 +2,8 @@
 
 import ast
 import copy
+import os
+import sys
 from typing import Any
 
 import pytest
@@ -27,6 +29,11 @@ def test_tests_import_nothing_of_each_other_but_fakes() -> None:
                 and not name.startswith("tests.fakes.")
             ]
     assert wrong == []
+
+
+def test_what_is_imported_is_compiled_once() -> None:
+    assert not sys.dont_write_bytecode
+    assert "PYTHONDONTWRITEBYTECODE" not in os.environ
 
 
 def test_a_changed_suite_leaves_the_first_as_it_was() -> None:
