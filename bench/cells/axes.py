@@ -305,6 +305,10 @@ class Optimisation(Steps):
 
     N: PositiveInt
     """Queries per optimiser step: gradients of N / batch_size batches are summed."""
+    cached_negatives: bool = later(False)
+    """With N above batch_size: negatives are the images of the whole step instead of one batch's,
+    by gradient caching (arXiv:2101.06983), which encodes each batch twice. BN sees single batches
+    still."""
     lr_bias: PositiveFloat | None = later()
     """Of biases and BN, at N; null: lr, with muon half of it. Needs exempt or muon."""
     base_lr_bias: PositiveFloat | None = later()
@@ -368,9 +372,14 @@ class Coordinates(Evaluation, Optimisation, Objective, Comparison, Encoder, Data
     """Every axis: a method, its data and training, and what is measured of it, as one point."""
 
     @property
+    def images_compared(self) -> int:
+        """How many images are compared with each other: of a batch, or of a step."""
+        return self.N if self.cached_negatives else self.batch_size
+
+    @property
     def pool(self) -> int:
-        """How many negatives a query finds in its batch."""
-        return (self.batch_size - 1) * (2 if self.negative_views == "both" else 1)
+        """How many negatives a query finds among the images that it is compared with."""
+        return (self.images_compared - 1) * (2 if self.negative_views == "both" else 1)
 
     @property
     def count(self) -> int:

@@ -401,9 +401,19 @@ def _check_queue(cell: Coordinates) -> None:
 
 
 def _check_pool(cell: Coordinates) -> None:
+    need(
+        not cell.cached_negatives
+        or (
+            (cell.batch_size < cell.N and cell.negatives == "batch")
+            and not (cell.cutmix or cell.norm == "bn")
+        ),
+        "cached_negatives needs N above batch_size, negatives 'batch', no CutMix and another norm "
+        "than 'bn'",
+    )
     if cell.negatives == "batch" and cell.K is not None and cell.pool < cell.K:
+        where = "a step" if cell.cached_negatives else "a batch"
         raise ValueError(
-            f"K = {cell.K} negatives, but a batch of {cell.batch_size} images has {cell.pool} "
+            f"K = {cell.K} negatives, but {where} of {cell.images_compared} images has {cell.pool} "
             f"(negative_views '{cell.negative_views}')"
         )
     if cell.negatives not in DRAWN:

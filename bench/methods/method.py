@@ -25,7 +25,8 @@ from bench.methods.negatives import (
 from bench.methods.objectives import Objective, Pair
 from bench.methods.online_network import Online, Projected
 from bench.methods.sample_sets import Previous, Samples, of_batch, of_queue
-from bench.methods.targets import Momentum, Target
+from bench.methods.targets import Momentum, Shared, Target
+from bench.methods.witness import Witness
 from bench.networks.encoder import split_channels
 
 KEPT = 1000  # the part of a draw that says which keys are remembered; parts below it are directions
@@ -40,6 +41,13 @@ class Seen(NamedTuple):
     rows_N: Tensor | None = None  # which training images they are
     epoch: float = 0  # of the training, with the part of it that is done
     mixes: Sequence[CutMix] = ()  # for each view, what the online network sees in its place
+
+
+class Encoded(NamedTuple):
+    """What networks make of a batch."""
+
+    projected: list[Projected]  # by the online network, of what it saw
+    keys: dict[int, Tensor]  # by a momentum network, of each view that it saw
 
 
 class Compared(NamedTuple):
@@ -98,7 +106,7 @@ class Method:
         """Return the similarities of each direction; nothing is remembered yet.
 
         There is no `simclr.py`: a method is a point on the axes of `Pretrain`, which its preset in
-        `bench/suites/methods/` gives. SimCLR runs like this. `_project` encodes both views with
+        `bench/suites/methods/` gives. SimCLR runs like this. `project` encodes both views with
         `Online`. `Shared.keys` returns these projections as keys, with their gradient.
         `BatchNegatives.similarities` compares each query with the other view of its image, the
         positive, and with both views of all other images, the negatives. `make_objective` gives
@@ -106,8 +114,19 @@ class Method:
         `bench/train/loop.py` takes the mean over both directions and moves the network. MoCo
         differs in two parts, `Momentum` keys and `QueueNegatives`; DCL in the loss alone.
         """
-        projected = self._project(online, seen)
-        keys = {v: self._key(seen.views[v], projected, v) for v in self._keyed()}
+        return self.compare_encoded(online.witness, seen, self.encode(online, seen))
+
+    def encode(self, online: Online, seen: Seen) -> Encoded:
+        """Return what the networks make of the views; batch norm takes note of them."""
+        projected = self.project(online, seen)
+        if not isinstance(self.target, Momentum):
+            return Encoded(projected, {})
+        return Encoded(projected, {v: self.target.keys(seen.views[v]) for v in self._keyed()})
+
+    def compare_encoded(self, witness: Witness, seen: Seen, encoded: Encoded) -> Compared:
+        """Return the similarities of each direction of what is encoded; views are not read."""
+        projected = encoded.projected
+        keys = encoded.keys or {v: self._key(projected[v]) for v in self._keyed()}
         samples = self._branch(projected, keys)
         F_DD = self.previous.with_batch(samples) if self.previous else None
         pairs = []
@@ -119,7 +138,7 @@ class Method:
                 key_ND,
                 keys.get(a) if self.cell.negative_views == "both" else None,
                 seen.draw.of(a),
-                online.witness,
+                witness,
                 self._bank(1 - a) if self.banks is not None else None,
                 seen.rows_N,
                 seen.epoch,
@@ -152,7 +171,7 @@ class Method:
         both_views = self.cell.negative_views == "both"
         return range(GLOBAL) if self.cell.symmetric or both_views else (1,)
 
-    def _project(self, online: Online, seen: Seen) -> list[Projected]:
+    def project(self, online: Online, seen: Seen) -> list[Projected]:
         """Return what the online network makes of the views that it needs to see."""
         views = list(seen.views)
         if self.cell.colour == "lab":
@@ -174,11 +193,12 @@ class Method:
         halves = zip(*(part.chunk(len(views)) for part in both), strict=True)
         return [Projected(*half) for half in halves]
 
-    def _key(self, view: Tensor, projected: list[Projected], v: int) -> Tensor:
+    def _key(self, projected: Projected) -> Tensor:
+        """Return the keys that the online network itself makes of a view."""
         if self.support is not None:
-            return _node(projected[v].prediction_ND)
-        known = projected[v].projection_ND if v < len(projected) else view
-        return self.target.keys(view, known)
+            return _node(projected.prediction_ND)
+        assert isinstance(self.target, Shared)
+        return self.target.keys(projected.projection_ND)
 
     def _positive(self, keys: Mapping[int, Tensor], a: int, seen: Seen) -> Tensor:
         """Return the key of each query of a view: the other view's, or a local view's mean of both.

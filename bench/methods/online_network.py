@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from bench.cells.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
 from bench.experimental import ALONE, Ranks
+from bench.losses.contrastive import at_least_float32
 from bench.methods.witness import make_witness
 from bench.networks.encoder import CHANNELS, SideBySide, SmallAlexNet, Towers, make_encoder
 from bench.networks.heads import Head, make_head
@@ -66,10 +67,11 @@ class Online(nn.Module):
         projection = self.ranks.gather(projected, blocks)
         alike = predicted is projected
         prediction = projection if alike else self.ranks.gather(predicted, blocks)
-        unit = self.normalised(projection.float())
+        unit = self.normalised(at_least_float32(projection))
         if prediction is projection:
             return Projected(features, unit, unit, projection)
-        return Projected(features, unit, self.normalised(prediction.float()), prediction)
+        predicted = self.normalised(at_least_float32(prediction))
+        return Projected(features, unit, predicted, prediction)
 
     def _of(self, tower: int | None) -> tuple[nn.Module, nn.Module]:
         if tower is None:

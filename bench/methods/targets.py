@@ -3,29 +3,19 @@
 import copy
 from collections.abc import Callable
 from functools import cache
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 
 from bench.experimental import ALONE, Ranks
-
-
-class Target(Protocol):
-    """Makes keys of views."""
-
-    def keys(self, views: Tensor, projection_ND: Tensor) -> Tensor:
-        """Return the keys of some views, whose projections by the online network are known."""
-
-    def after_step(self, online: nn.Sequential, momentum: float) -> None:
-        """Follow the online network after an optimiser step."""
+from bench.losses.contrastive import at_least_float32
 
 
 class Shared(nn.Module):
     """The online network itself: gradients flow through queries and keys (SimCLR)."""
 
-    def keys(self, views: Tensor, projection_ND: Tensor) -> Tensor:
-        """Return the projections."""
+    def keys(self, projection_ND: Tensor) -> Tensor:
+        """Return the keys: the projections."""
         return projection_ND
 
     def after_step(self, online: nn.Sequential, momentum: float) -> None:
@@ -35,7 +25,7 @@ class Shared(nn.Module):
 class StopGradient(Shared):
     """The online network, its output taken as a constant."""
 
-    def keys(self, views: Tensor, projection_ND: Tensor) -> Tensor:
+    def keys(self, projection_ND: Tensor) -> Tensor:
         """Return the projections without their history."""
         return projection_ND.detach()
 
@@ -72,7 +62,7 @@ class Momentum(nn.Module):
         self.ranks = ranks
 
     @torch.no_grad()
-    def keys(self, views: Tensor, projection_ND: Tensor) -> Tensor:
+    def keys(self, views: Tensor) -> Tensor:
         """Return the copy's projections, normalised, of all ranks' views."""
         if not self.shuffle:
             return self._project(views)
@@ -84,7 +74,7 @@ class Momentum(nn.Module):
     def _project(self, views: Tensor) -> Tensor:
         with torch.autocast(views.device.type, torch.bfloat16, enabled=self.autocast):
             projection = self.network(views)
-        return self.normalised(self.ranks.whole(projection).float())
+        return self.normalised(at_least_float32(self.ranks.whole(projection)))
 
     @torch.no_grad()
     def after_step(self, online: nn.Sequential, momentum: float) -> None:
@@ -92,6 +82,10 @@ class Momentum(nn.Module):
         ours: list[Tensor] = list(self.network.parameters())
         theirs: list[Tensor] = list(online.parameters())
         torch._foreach_lerp_(ours, theirs, 1 - momentum)
+
+
+Target = Shared | Momentum
+"""What makes the keys."""
 
 
 @cache

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from bench.cells.pretrain import Pretrain
 from bench.data.draws import drawn_by
@@ -15,8 +15,9 @@ from bench.errors import Interrupted
 from bench.evaluate.linear import OnlineLinear
 from bench.evaluate.plateau import Plateau
 from bench.experimental import ALONE, Ranks
+from bench.methods.cached import encode_all, pass_on
 from bench.methods.make import make_method
-from bench.methods.method import Seen
+from bench.methods.method import Compared, Seen
 from bench.methods.online_network import Online
 from bench.networks.ranked_norm import statistics_apart
 from bench.results.folder import CellFolder
@@ -85,8 +86,12 @@ class Training(Trainable):
         if index == 0:
             self.method.begin_epoch(epoch)
         self.optimiser.zero_grad(set_to_none=True)
-        for share in range(self.shares):
-            self._accumulate(step, epoch, index * self.shares + share)
+        places = range(index * self.shares, (index + 1) * self.shares)
+        if self.cell.cached_negatives:
+            self._compare_at_once(step, epoch, places)
+        else:
+            for place in places:
+                self._accumulate(step, epoch, place)
         seen_whole = self.online.witness.parameters()  # it sees what was gathered
         self.ranks.sum_gradients(self.online.parameters(), whole=seen_whole)
         self.probes.add_gradients()
@@ -98,20 +103,37 @@ class Training(Trainable):
 
     def _accumulate(self, step: int, epoch: int, index: int) -> None:
         """Add the gradients of one batch of an epoch."""
+        seen, labels = self._seen(step, epoch, index)
+        self._add(step, self.method.compare(self.online, seen), seen, labels, self.shares)
+
+    def _compare_at_once(self, step: int, epoch: int, places: range) -> None:
+        """Add the gradients of some batches of an epoch, which are compared as one."""
+        batches, labels = zip(*(self._seen(step, epoch, place) for place in places), strict=True)
+        encoded = encode_all(self.method, self.online, batches)
+        draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, places.start // len(places))
+        seen = Seen((), draw, epoch=batches[0].epoch)
+        compared = self.method.compare_encoded(self.online.witness, seen, encoded)
+        self._add(step, compared, seen, torch.cat(labels), 1)
+        pass_on(self.method, self.online, batches, encoded)
+
+    def _seen(self, step: int, epoch: int, index: int) -> tuple[Seen, Tensor]:
+        """Return one batch of an epoch, and its labels."""
         batch = self.batches.batch(epoch, index)
         draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, index)
         done = step / self.steps_an_epoch  # epochs
-        seen = Seen(batch.views, draw, batch.rows, done, batch.mixes)
-        compared = self.method.compare(self.online, seen)
+        return Seen(batch.views, draw, batch.rows, done, batch.mixes), batch.labels
+
+    def _add(self, step: int, compared: Compared, seen: Seen, labels: Tensor, shares: int) -> None:
+        """Add the gradients of what is compared, one of so many shares of a step."""
         losses = [self.method.objective(pair) for pair in compared.pairs]
         loss = torch.cat(losses).mean() * compared.towers  # mutual-information, Eq. 3: a sum
         self.losses.add(step, loss)
-        (loss / self.shares).backward()
-        meant = sum(map(len, losses)) // compared.towers * self.shares
+        (loss / shares).backward()
+        meant = sum(map(len, losses)) // compared.towers * shares
         self.probes.add(compared.pairs, losses, meant)
         self.method.remember(compared, seen)
         if self.head is not None:
-            self.head.step(compared.features, batch.labels)
+            self.head.step(compared.features, labels)
 
     def rate(self, step: int) -> float:
         """Return the learning rate of a step."""

@@ -187,6 +187,26 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         "K is needed with negatives 'queue'",
     ),
     "N": ({"N": 24}, "N = 24 is not a multiple of batch_size 16"),
+    "cached negatives of one batch": (
+        {"cached_negatives": True},
+        "cached_negatives needs N above batch_size, negatives 'batch', no CutMix and another norm "
+        "than 'bn'",
+    ),
+    "cached negatives of a queue": (
+        {
+            "cached_negatives": True,
+            "N": 32,
+            "negatives": "queue",
+            "K": 8,
+            "queue_start": "random",
+        },
+        "cached_negatives needs N above batch_size, negatives 'batch', no CutMix and another norm "
+        "than 'bn'",
+    ),
+    "more than cached negatives": (
+        {"cached_negatives": True, "N": 32, "K": 63},
+        "K = 63 negatives, but a step of 32 images has 62 (negative_views 'both')",
+    ),
     "shuffling": (
         {"bn": "shuffling"},
         "bn 'shuffling' needs bn_groups of 2 or more and target 'momentum'",

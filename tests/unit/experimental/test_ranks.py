@@ -46,6 +46,7 @@ FOUR: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "drawn negatives": ("simclr", {"K": 3, "loss": "eqco", "alpha": 30}),
     "accumulated": ("simclr", {"N": 32, "optimizer": "adam"}),
+    "cached negatives": ("simclr", {"N": 32, "cached_negatives": True, "optimizer": "adam"}),
 }  # fmt: skip
 
 

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.slow
 
 FURTHER = {
     "accumulated": {"N": 32, "epochs": 3},
+    "cached negatives": {"N": 32, "cached_negatives": True},
     "online classifier": {"online_linear": True},
     "lars": {"optimizer": "lars", "exempt": True, "warmup_epochs": 1},
     "adam": {"optimizer": "adam", "lr_schedule": "step", "lr_drop_epochs": "1"},
