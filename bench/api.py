@@ -15,7 +15,7 @@ import pandas as pd
 from bench.analysis.frame import history_frame, measured_frame, published_frame, record_frame
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
-from bench.cli.evidence import AS_ARGUMENT, done_of, evidence_of
+from bench.cli.evidence import done_of, evidence_of
 from bench.cli.selection import Chosen, Selection, choose, command_words
 from bench.cli.workspace import Workspace, beside_tables, command_line, workspace_of
 from bench.errors import BenchError, DiskFailure, Interrupted, NothingMeasured, choices
@@ -52,7 +52,8 @@ def load(
         where: only cells with these settings: `{"K": [64, 128], "loss": "dcl"}`.
         seeds: in place of the suite's own.
         results: the folder of results, or of tables that `bench export` wrote; default:
-            BENCH_RESULTS, else `results`.
+            BENCH_RESULTS, else `results`, and for suites of which no cell was begun there the
+            reference results that come with bench (a line on standard error says so).
         suites: the folder of suite files; default: BENCH_SUITES, else `suites`.
 
     Returns:
@@ -354,7 +355,7 @@ def _selected(
 
 
 def _done(selection: Selection) -> Done:
-    return done_of(selection, without_baselines(selection.cells) or selection.cells, AS_ARGUMENT)
+    return done_of(selection, without_baselines(selection.cells) or selection.cells)
 
 
 def text_of(argument: str, given: Any, what: str) -> str:

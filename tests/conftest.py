@@ -62,6 +62,9 @@ def workspace(
 ) -> Workspace:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("BENCH_RESULTS", raising=False)
+    no_reference = tmp_path / "no-reference"
+    no_reference.mkdir()
+    monkeypatch.setattr("bench.suites.shipped.reference_results", lambda: no_reference)
 
     def call(*words: str) -> Answer:
         monkeypatch.setattr(sys, "argv", ["bench", *words])

@@ -16,11 +16,11 @@ from bench import __version__
 from bench.cli.workspace import Workspace
 from bench.errors import INTERRUPTED, BenchError, DiskFailure, Interrupted, NothingMeasured
 from bench.files.messages import forget_warnings
-from bench.suites.shipped import default_suites
+from bench.suites.shipped import default_suites, reference_results
 from bench.text import plain_text
 
 READER_GONE = 141  # the exit status that a shell gives a program which writes to a broken pipe
-REFERENCE = ("results", "reference")  # the folder of a checkout with the reference results
+REFERENCE = ("results", "reference")  # of a checkout; an installed package has it elsewhere
 
 
 class Verb(NamedTuple):
@@ -151,10 +151,7 @@ def _settings(
         if path is not None and path.exists() and not path.is_dir():
             raise BenchError(f"--{name} {path}: is not a folder")
     if results.parts[-2:] == REFERENCE and not results.exists():
-        raise BenchError(
-            f"--results {results}: no such folder; the reference results are in the project's "
-            "repository, an installed package does not bring them"
-        )
+        results = reference_results()
     context.obj = Workspace(suites or default_suites(), results, data)
 
 

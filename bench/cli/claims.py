@@ -22,7 +22,7 @@ from bench.analysis.others import SeenByOthers, seen_claims
 from bench.analysis.verdicts import ClaimVerdict
 from bench.analysis.verdicts import Evidence as Kind
 from bench.cells.baseline import baselines_among, without_baselines
-from bench.cli.evidence import evidence_of, reference_hint
+from bench.cli.evidence import evidence_of, results_in
 from bench.cli.options import (
     AsJson,
     Scale,
@@ -148,7 +148,7 @@ def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | Non
     check_scale_known(scale, workspace.suites)
     loaded = {path: load_suite(path) for path in known_suites(workspace.suites).values()}
     asked = {p: s for p, s in loaded.items() if s.claims and paper in (None, s.paper)}
-    judged = judged_scales(asked, Results(workspace.results), scale)
+    judged = judged_scales(asked, results_in(workspace), scale)
     places = claim_places(list(loaded.values()))
     rows = claim_rows([p for p in places if paper in (None, p.paper)], judged, scale)
     seen = seen_claims(s for s in loaded.values() if s.paper and paper in (None, s.paper))
@@ -285,5 +285,4 @@ def print_all_claims(records: Sequence[Json], chosen: Filter, workspace: Workspa
     for line in totals_lines(records):
         print_line(line)
     if chosen.verdict is None and not any(r["suite"] for r in records):
-        hint = reference_hint(workspace.results)
-        print_line(f"No results here test any of these claims; `bench run SUITE` makes some{hint}.")
+        print_line("No results here test any of these claims; `bench run SUITE` makes some.")

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 from bench.analysis.evidence import Evidence, gather
 from bench.analysis.room import Rooms
@@ -10,12 +9,11 @@ from bench.cells.baseline import baselines_among
 from bench.cells.cell import Cell
 from bench.cli.selection import Selection
 from bench.cli.terminal import print_line
+from bench.cli.workspace import USUAL_RESULTS, Workspace
 from bench.errors import NothingMeasured
 from bench.results.fitness import failed_text
 from bench.results.reader import Done, Results
-
-AS_OPTION, AS_ARGUMENT = "--results {}", "results='{}'"
-"""How the terminal, and Python, name a folder of results."""
+from bench.suites import shipped
 
 
 def evidence_of(selection: Selection) -> Evidence:
@@ -36,11 +34,23 @@ def results_of(selection: Selection) -> Results:
     Raises:
         NothingMeasured: the folder does not exist.
     """
-    if not selection.results.exists():
-        raise NothingMeasured(
-            f"{selection.results}: no such results folder; `{selection.command('run')}` makes one"
-        )
-    return Results(selection.results)
+    if selection.results.exists() or selection.results == USUAL_RESULTS:
+        return results_in(selection.workspace)
+    raise NothingMeasured(
+        f"{selection.results}: no such results folder; `{selection.command('run')}` makes one"
+    )
+
+
+def results_in(workspace: Workspace) -> Results:
+    """Return the results of a workspace.
+
+    In the usual folder the reference results answer for a suite of which no cell was begun there.
+
+    Raises:
+        StoreError: another folder, which does not exist.
+    """
+    usual = workspace.results == USUAL_RESULTS
+    return Results(workspace.results, shipped.reference_results() if usual else None)
 
 
 def print_added_later(selection: Selection, done: Done) -> None:
@@ -50,13 +60,12 @@ def print_added_later(selection: Selection, done: Done) -> None:
             print_line(line)
 
 
-def done_of(selection: Selection, cells: Sequence[Cell], given: str = AS_OPTION) -> Done:
+def done_of(selection: Selection, cells: Sequence[Cell]) -> Done:
     """Return the finished ones of these cells of a selection.
 
     Args:
         selection: whose results are read.
         cells: of the selection.
-        given: how the caller names a folder of results.
 
     Raises:
         NothingMeasured: there are none.
@@ -70,17 +79,8 @@ def done_of(selection: Selection, cells: Sequence[Cell], given: str = AS_OPTION)
             f"{selection.title}: none of {len(cells)} cells is done in {selection.results}"
             + (f" (failed: {failed_text(failed)})" if failed else "")
             + f"; `{selection.command('run')}{retry}` computes them"
-            f"{reference_hint(selection.results, given)}"
         )
     return done
-
-
-def reference_hint(results: Path, given: str = AS_OPTION) -> str:
-    """Return where to look in place of a results folder that has no answer; empty: nowhere."""
-    reference = results / "reference"
-    if not reference.is_dir():
-        return ""
-    return f"; `{given.format(reference)}` reads the runs of reference"
 
 
 def rooms_of(selection: Selection) -> Rooms:

@@ -8,6 +8,7 @@ import typer
 from bench.analysis.questions import Findings, Ours, findings
 from bench.cells.baseline import without_baselines
 from bench.cli.claims import judged_scales
+from bench.cli.evidence import results_in
 from bench.cli.options import AsJson, answer
 from bench.cli.terminal import print_line, print_rows
 from bench.cli.workspace import Workspace
@@ -15,7 +16,6 @@ from bench.papers.questions import Question, question_named
 from bench.papers.questions import questions as all_questions
 from bench.report.scale_words import scale_words
 from bench.report.tables import Entry
-from bench.results.reader import Results
 from bench.suites.expand import expand
 from bench.suites.load import known_suites, load_suite
 
@@ -58,8 +58,7 @@ def describe_questions(workspace: Workspace, name: str | None) -> list[Findings]
     }
     paths = {suite.name: path for path, suite in needed.items()}
     ours = []
-    has_results = workspace.results.is_dir()  # the papers and other projects answer without
-    for of in judged_scales(needed, Results(workspace.results), None) if has_results else []:
+    for of in judged_scales(needed, results_in(workspace), None):
         published = of.suite.scales[of.scale].protocol == "published"
         cells = without_baselines(expand(of.suite, of.scale, paths[of.suite.name]))
         words = scale_words(cells, published=published)

@@ -9,7 +9,7 @@ from bench.analysis.measured import Measured
 from bench.analysis.versus import SETTINGS, Lead, lead, setting_of
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
-from bench.cli.evidence import reference_hint
+from bench.cli.evidence import results_in
 from bench.cli.options import AsJson, Scale, answer, method_names, paper_names
 from bench.cli.selection import check_scale_known, command_words
 from bench.cli.terminal import print_line, print_rows
@@ -18,7 +18,6 @@ from bench.errors import BenchError, NothingMeasured, choices
 from bench.papers.reader import load_paper
 from bench.record import Json
 from bench.report.measured import shown_tables
-from bench.results.reader import Results
 from bench.suites.expand import expand
 from bench.suites.load import known_suites, load_suite
 from bench.suites.metric_words import metric_words, unit_of_metric
@@ -87,7 +86,7 @@ def compare_methods(
     if paper is not None:
         load_paper(paper)
     check_scale_known(scale, workspace.suites)
-    results = Results(workspace.results) if workspace.results.exists() else None
+    results = results_in(workspace)
     grids = _grids(workspace, scale, paper)
     having: list[tuple[Suite, str]] = []
     leads: list[tuple[Suite, str, Lead]] = []
@@ -96,8 +95,6 @@ def compare_methods(
         if setting is None:
             continue
         having.append((suite, name))
-        if results is None:
-            continue
         measured, own = Measured(name, cells, results.finished(cells)), _without_searches(cells)
         leads += [
             (suite, name, shown)
@@ -107,8 +104,7 @@ def compare_methods(
     if not having:
         raise BenchError(_nobody_has(first, second, grids))
     if not leads:
-        text = _nothing_measured(workspace, first, second, having, metric, grids)
-        raise NothingMeasured(text + reference_hint(workspace.results))
+        raise NothingMeasured(_nothing_measured(workspace, first, second, having, metric, grids))
     return [_row(*one, _place_of_all_cells(one, leads)) for one in leads]
 
 

@@ -12,11 +12,16 @@ def tell(text: str) -> None:
     print(f"bench: {plain_text(text)}", file=sys.stderr)
 
 
-def warn(text: str) -> None:
+def tell_once(text: str) -> None:
     """Print a line; the same line once a command."""
     if text not in _said:
         _said.add(text)
-        tell(f"warning: {text}")
+        tell(text)
+
+
+def warn(text: str) -> None:
+    """Print a warning; the same one once a command."""
+    tell_once(f"warning: {text}")
 
 
 def forget_warnings() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bench.cells.cell import Cell
 from bench.errors import Damaged, StoreError
-from bench.files.messages import warn
+from bench.files.messages import tell_once, warn
 from bench.results.damage import AS_MISSING, UNTIL, damage_of
 from bench.results.fitness import Failed, unfit
 from bench.results.folder import CellFolder, finished_in
@@ -23,6 +23,7 @@ from bench.text import counted
 History = list[dict[str, float]]
 Arrays = dict[str, np.ndarray[Any, Any]]
 
+REFERENCE = "the reference results, which come with bench, answer"
 NO_HISTORY, NO_ARRAYS = f"its history is left out {UNTIL}", f"its arrays are left out {UNTIL}"
 
 
@@ -59,15 +60,20 @@ Done = list[tuple[Cell, Finished]]
 class Results:
     """Finished cells of a results folder, from the cells' folders or from exported tables."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, reference: Path | None = None) -> None:
         """Name the folder.
 
+        Args:
+            root: of cells' folders, or of exported tables.
+            reference: exported tables that answer for cells none of which was begun in `root`.
+
         Raises:
-            StoreError: there is no such folder.
+            StoreError: there is no such folder, and no reference.
         """
-        if not root.is_dir():
+        if reference is None and not root.is_dir():
             raise StoreError(f"{root}: no such results folder; `bench run` makes one")
         self.root, self.store = root, Store(root)
+        self._reference = Results(reference) if reference is not None else None
         self._tables: dict[str, Exported] = {}
         self._failures: dict[str, str | None] = {}
 
@@ -82,7 +88,13 @@ class Results:
         """
         pairs = ((cell, self.find(cell)) for cell in cells)
         done = [(cell, kept) for cell, kept in pairs if kept is not None]
-        whys = unfit([(cell, kept.provenance) for cell, kept in done], self.failed(cells, done))
+        failed = self.failed(cells, done)
+        if self._reference is not None and not done and not failed:
+            done = self._reference.finished(cells)
+            if done:
+                tell_once(f"no such cell in {self.root}: {REFERENCE}")
+            return done
+        whys = unfit([(cell, kept.provenance) for cell, kept in done], failed)
         if not whys:
             return done
         return [(cell, replace(kept, unfit=whys.get(cell.id))) for cell, kept in done]

@@ -1,4 +1,4 @@
-"""Where suites and methods come from besides one's own folder: bench itself, installed packages."""
+"""What comes with bench itself or with installed packages: suites, methods, reference results."""
 
 import os
 import re
@@ -20,9 +20,18 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 
 def shipped_suites() -> Path:
     """Return the folder of bench's own suites: inside an installed package, or of the checkout."""
+    return _shipped("suites", "suites")
+
+
+def reference_results() -> Path:
+    """Return the folder of the reference results, which are exported tables."""
+    return _shipped("results", "results/reference")
+
+
+def _shipped(inside: str, beside: str) -> Path:
     package = Path(bench.__file__).resolve().parent
-    inside = package / "shipped" / "suites"
-    return inside if inside.is_dir() else package.parent / "suites"
+    installed = package / "shipped" / inside
+    return installed if installed.is_dir() else package.parent / beside
 
 
 def default_suites() -> Path:

@@ -178,17 +178,6 @@ def test_values_of_a_wrong_kind_are_told(
     assert str(mistake.value).startswith(told)
 
 
-def test_the_results_of_reference_are_named_as_the_argument(small: Workspace) -> None:
-    (small.root / "results" / "reference").mkdir()
-    with pytest.raises(bench.NothingMeasured) as nothing:
-        bench.load("small", scale="long")
-    assert str(nothing.value).endswith(
-        "; `results='results/reference'` reads the runs of reference"
-    )
-    told = small.call("show", "small", "--scale", "long").err
-    assert told.endswith("; `--results results/reference` reads the runs of reference\n")
-
-
 def test_reference_results_are_read_with_histories_and_verdicts() -> None:
     words: dict[str, Any] = {"scale": "paper", "results": REFERENCE, "suites": SUITES}
     frame = bench.histories("eqco-table-9", **words, where={"K": 64, "mi_true": 10})

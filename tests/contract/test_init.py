@@ -8,7 +8,6 @@ import pytest
 import bench
 from bench.suites import shipped
 from tests.fakes.paths import SUITES
-from tests.fakes.suites import SUITE
 from tests.fakes.workspace import Workspace
 
 OWN = "eqco-table-9"  # of bench
@@ -67,14 +66,3 @@ def test_init_copies_and_never_overwrites(workspace: Workspace) -> None:
     told = workspace.call("init", "--json")
     assert json.loads(told.out) == {"folder": "suites", "suites": count}
     assert not list(Path().glob(".suites*"))
-
-
-def test_reference_results_that_are_not_there_are_told(workspace: Workspace) -> None:
-    workspace.suite(SUITE)
-    for verb in ("compare", "show"):
-        answer = workspace.call("--results", "results/reference", verb, "small")
-        assert (answer.status, answer.err) == (
-            2,
-            "bench: --results results/reference: no such folder; the reference results are in the "
-            "project's repository, an installed package does not bring them\n",
-        )

@@ -1,15 +1,10 @@
 """`bench show`: the tables of what was measured, and how a run ends with them."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from bench.cells.cell import Cell
-from bench.results.attempts import begin_attempt
-from bench.results.owner import Owner
-from bench.results.store import Store
-from tests.fakes.results import cells_of, finish
+from tests.fakes.results import cells_of, fail, finish
 from tests.fakes.suites import DIGITS, SUITE, changed
 from tests.fakes.workspace import Workspace
 
@@ -60,18 +55,10 @@ def test_the_command_that_computes_the_rest_keeps_the_choice(measured: Workspace
     assert "; `bench run small --scale tiny --where mi_true=2 --seeds 7` computes them" in none
 
 
-def fail(workspace: Workspace, cells: Sequence[Cell], reason: str = "diverged") -> None:
-    for cell in cells:
-        folder = Store(workspace.root / "results").folder(cell)
-        attempt = begin_attempt(folder.attempts, Owner.me(), "", retry_before=0.0)
-        assert attempt is not None
-        attempt.end("failed", reason, "the loss is nan")
-
-
 def test_failed_cells_are_shown_as_failed_and_survivors_are_marked(workspace: Workspace) -> None:
     cells = cells_of(workspace.suite(changed(SUITE, {"grid.mi_true": [2]})), "tiny")
     failed = [c for c in cells if c.settings["K"] == 8 and (c.seed or c.settings["alpha"])]
-    fail(workspace, failed)
+    fail(workspace.root / "results", failed)
     finish(workspace.root / "results", [c for c in cells if c not in failed], number)
     out = " ".join(workspace.call("show", "small").out.split())
     assert "5 of 8 cells done; failed: diverged 3 " in out
@@ -87,7 +74,7 @@ def test_failed_cells_are_shown_as_failed_and_survivors_are_marked(workspace: Wo
 
 def test_without_a_finished_cell_the_hint_is_what_run_does(workspace: Workspace) -> None:
     cells = cells_of(workspace.suite(SUITE), "tiny")
-    fail(workspace, cells)
+    fail(workspace.root / "results", cells)
     assert workspace.call("show", "small").err == (
         "bench: small at scale tiny: none of 16 cells is done in results (failed: diverged 16); "
         "`bench run small --scale tiny --retry-failed` computes them\n"

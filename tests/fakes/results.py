@@ -7,7 +7,9 @@ from typing import Any
 
 from bench.cells.cell import Cell
 from bench.files.atomic import to_json, write_whole
+from bench.results.attempts import begin_attempt
 from bench.results.digests import write_digests
+from bench.results.owner import Owner
 from bench.results.store import Store
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
@@ -31,6 +33,15 @@ def finish(
         folder = store.folder(cell)
         write_whole(folder.cell_file, to_json(cell.model_dump(mode="json")))
         folder.finish(metrics(cell), {}, origin)
+
+
+def fail(root: Path, cells: Sequence[Cell], reason: str = "diverged") -> None:
+    """Let the cells' last attempt be a failed one in a results folder."""
+    for cell in cells:
+        folder = Store(root).folder(cell)
+        attempt = begin_attempt(folder.attempts, Owner.me(), "", retry_before=0.0)
+        assert attempt is not None
+        attempt.end("failed", reason, "the loss is nan")
 
 
 def alter(file: Path, **changes: Any) -> None:

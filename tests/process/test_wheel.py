@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from bench import __version__
-from tests.fakes.paths import ROOT, SUITES
+from tests.fakes.paths import REFERENCE, ROOT, SUITES
 
-LARGEST_MB = 2  # of the wheel
+LARGEST_MB = 5  # of the wheel, more than half of it reference results
 TOY = "mutual-information-lemmas"
 
 
@@ -61,13 +61,20 @@ def installed(environment: Path, tmp_path: Path) -> Installed:
 
 
 @pytest.mark.slow
-def test_a_wheel_holds_the_package_and_the_suites_and_nothing_else(wheel: Path) -> None:
+def test_a_wheel_holds_the_package_suites_and_reference_results_and_nothing_else(
+    wheel: Path,
+) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
     assert tops == {"bench", f"contrastive_bench-{__version__}.dist-info"}
     shipped = {name for name in names if name.startswith("bench/shipped/")}
-    files = [path for path in SUITES.rglob("*") if path.is_file()]
-    assert shipped == {f"bench/shipped/suites/{path.relative_to(SUITES)}" for path in files}
+    beside = {"suites": SUITES, "results": REFERENCE}
+    assert shipped == {
+        f"bench/shipped/{name}/{path.relative_to(folder)}"
+        for name, folder in beside.items()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
     assert wheel.stat().st_size < LARGEST_MB * 2**20
 
 
@@ -87,6 +94,10 @@ def test_an_installed_bench_plans_runs_and_shows_its_own_suites(installed: Insta
     )
     plan = json.loads(installed.call("plan", "eqco-table-9", "--scale", "quick", "--json").stdout)
     assert plan["missing"] == len(plan["cells"]) > 0
+    compared = installed.call("compare", "eqco-table-9", "--scale", "paper")
+    assert compared.returncode == 0, compared.stderr
+    assert "40 same" in compared.stdout
+    assert "the reference results, which come with bench, answer" in compared.stderr
     run = installed.call("run", TOY, "--jobs", "1")
     assert run.returncode == 0, run.stderr
     assert sorted(path.name for path in installed.folder.iterdir()) == ["results"]
