@@ -112,6 +112,11 @@ def slurm(monkeypatch: pytest.MonkeyPatch) -> MadeUpSlurm:
     return made
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that wait for Slurm's jobs: other workers compute beside them."""
+    items.sort(key=lambda item: item.path.parent.name != "slurm")
+
+
 CPU_BEFORE = pytest.StashKey[float]()
 
 

@@ -90,7 +90,7 @@ def test_killed_at_random_moments_it_ends_as_if_it_was_not(workspace: Workspace)
 
     Many more moments: benchmarks/attacks/kills.py.
     """
-    workspace.suite(LONG)
+    workspace.suite(changed(SUITE, {"fixed.steps": 600}))
     draw = random.Random(0)
     for at_work in (False, True):
         process = workspace.start("run", "small", "--jobs", "2", BENCH_CHECKPOINT_S="0.2")
