@@ -1,5 +1,6 @@
 """How the project installs itself: pinned versions, and what each target of the Makefile needs."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -111,13 +112,22 @@ def test_uv_is_taken_out_of_the_pins(clone: Path) -> None:
     assert not lines[-1].endswith("\\")
 
 
-def test_ci_runs_the_two_targets_and_nothing_else() -> None:
+def test_ci_runs_the_two_targets_and_the_workflow_the_others_too() -> None:
     lines = (ROOT / ".ci" / "run").read_text().splitlines()
     assert [line for line in lines if not line.startswith("#")] == [
         "set -euo pipefail", 'cd "$(dirname "$0")/.."', "make check", "make test",
     ]  # fmt: skip
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
-    (job,) = workflow["jobs"].values()
+    assert {
+        "manual": "make docs",
+        "oldest-versions": "make test-oldest",
+    }.items() <= {
+        name: step["run"]
+        for name, job in workflow["jobs"].items()
+        for step in job["steps"]
+        if "run" in step
+    }.items()
+    job = workflow["jobs"]["checks-and-tests"]
     assert [step["run"] for step in job["steps"] if "run" in step] == ["bash .ci/run"]
     matrix = job["strategy"]["matrix"]["python"]
     assert [f"Programming Language :: Python :: {v}" for v in matrix] == [
@@ -129,7 +139,9 @@ def test_ci_runs_the_two_targets_and_nothing_else() -> None:
 def test_the_citation_and_the_changelog_name_this_version() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == __version__
-    assert citation["authors"] == [{"name": PROJECT["name"]}]
+    zenodo = json.loads((ROOT / ".zenodo.json").read_text())
+    assert citation["authors"] == PROJECT["authors"] == zenodo["creators"]
+    assert citation["keywords"] == PROJECT["keywords"] == zenodo["keywords"]
     changelog = (ROOT / "CHANGELOG.md").read_text()
     assert re.findall(r"^## \[(.*?)\]", changelog, re.MULTILINE)[0] == __version__
 
