@@ -33,6 +33,7 @@ from bench.estimate.predict import predict
 from bench.launch.progress import Followed, Progress, duration, expected_of, standing_text
 from bench.launch.slurm.jobs import SlurmJob, ask, jobs_of
 from bench.record import Json
+from bench.results.code import code, code_text
 from bench.results.owner import Owner
 from bench.results.reader import Results
 from bench.results.standing import Standing, standing_of
@@ -90,6 +91,7 @@ def describe_status(selection: Selection) -> Json:
                 "node": job.node,
                 "elapsed": job.elapsed,
                 "log": str(job.log),
+                "submitted_code": _other_code(job),
                 "cells": [cell["cell"] for cell in begun if cell["job"] == job.id],
             }
             for job in jobs or ()
@@ -118,6 +120,12 @@ def _jobs(selection: Selection) -> list[SlurmJob] | None:
         return jobs_of(selection.results, {cell.id for cell in selection.cells})
     except LaunchError:
         return None
+
+
+def _other_code(job: SlurmJob) -> str | None:
+    """Return the code that a job was submitted with, in words; None if it is that of today."""
+    submitted = job.submission.code
+    return None if submitted == code_text(code()) else submitted
 
 
 def _begun(selection: Selection, states: Sequence[CellState]) -> list[Json]:
@@ -231,6 +239,9 @@ def _print_jobs(jobs: Sequence[Json]) -> None:
         print(f"  job {job['job']} {state} (log: {job['log']}){cells}")
     if len(running) > MOST_JOBS:
         print(f"  ... and {len(running) - MOST_JOBS} more jobs (--json lists all)")
+    other = Counter(job["submitted_code"] for job in jobs if job["submitted_code"])
+    for submitted, n in other.items():
+        print(f"  {counted(n, 'job')} submitted with {plain_text(submitted)}; here is another code")
     waiting = [job["reason"] for job in jobs if job["state"] == "PENDING"]
     if waiting:
         print(f"  {counted(len(waiting), 'job')} pending")

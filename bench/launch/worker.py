@@ -22,6 +22,7 @@ from bench.experiments import EXPERIMENTS, Outcome
 from bench.files.atomic import raise_if_disk_failed
 from bench.record import Json
 from bench.results.attempts import all_attempts
+from bench.results.code import keep_edits
 from bench.results.folder import CellFolder, Folders
 from bench.results.lease import Claim, Lease, every
 from bench.results.names import is_metric
@@ -53,6 +54,7 @@ class Assignment:
     store: Store  # where results go
     data: Path  # the folder of data sets
     launch: Launch  # who asks
+    submitted: str | None = None  # the code that was submitted, in words, if another runs now
 
 
 def run_worker(assignment: Assignment, gpu: str | None = None, sharing: int = 1) -> None:
@@ -124,6 +126,7 @@ def compute_stacks(assignment: Assignment, compute: Compute, *, recovers: bool =
         recovers: try other cells after an error; if false, raise it.
     """
     launch, store = assignment.launch, assignment.store
+    keep_edits(store.root)
     for stack in _apart(assignment):
         end_if_stopped()
         with Lease(launch.name, retry_before=launch.retry_before) as lease:
@@ -199,6 +202,8 @@ def _compute_and_settle(
             return
         fail(lease, held[0][1], error)
         return
+    if assignment.submitted is not None:
+        provenance = {**provenance, "submitted": assignment.submitted}
     for (_, claim), outcome in zip(held, outcomes, strict=True):
         settle(lease, claim, outcome, provenance)
 

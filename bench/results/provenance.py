@@ -2,15 +2,14 @@
 
 import os
 import platform
-import subprocess
 import sys
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from bench import __version__
-from bench.files.regular import is_number, sha256_of
+from bench.files.regular import is_number
+from bench.results.code import code
 from bench.results.names import MOST_NAMES, is_name
 from bench.text import foreign_text
 
@@ -23,29 +22,6 @@ CPUINFO = Path("/proc/cpuinfo")
 MODEL = ("cpu family", "model", "stepping")  # of CPUINFO, on x86
 LONGEST_TEXT = 1000  # characters of a value
 PACKAGES = ("torch", "numpy", "scipy", "scikit-learn")
-
-
-@cache
-def _code() -> dict[str, Any]:
-    """Return the commit of the code that runs from a checkout, and whether it was changed."""
-    here = Path(__file__).resolve().parents[2]
-
-    def git(*words: str) -> str | None:
-        command = ["git", "--no-optional-locks", "-C", str(here), *words]  # it only looks
-        try:
-            answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-        except (OSError, subprocess.SubprocessError):
-            return None
-        return answer.stdout.strip()
-
-    if not (here / ".git").exists():
-        return {"bench": __version__, "commit": None, "dirty": None}
-    changed = git("status", "--porcelain", "--", "bench")
-    code = {"bench": __version__, "commit": git("rev-parse", "HEAD"), "dirty": bool(changed)}
-    if changed:
-        edits = f"{changed}\n{git('diff', 'HEAD', '--', 'bench')}"
-        code["edits"] = sha256_of(edits.encode())[:16]
-    return code
 
 
 @cache
@@ -98,7 +74,7 @@ def describe(device: str, threads: int) -> dict[str, Any]:
         threads: of the process.
     """
     return {
-        "code": _code(),
+        "code": code(),
         "python": sys.version.split()[0],
         "packages": {name: _version(name) for name in PACKAGES},
         "machine": {

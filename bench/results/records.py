@@ -62,6 +62,7 @@ class SubmissionRecord(Record):
 
     cells: list[str]
     profile: dict[str, Any]
+    code: str | None = None
 
 
 class EvaluationRecord(Record):

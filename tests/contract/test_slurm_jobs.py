@@ -1,5 +1,6 @@
 """`bench status` and `bench cancel` with a made-up Slurm: which jobs are shown and ended."""
 
+import json
 import time
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from bench.cli.selection import Selection
 from bench.cli.status import stop
 from bench.cli.workspace import workspace_of
 from bench.errors import LaunchError
+from bench.files.atomic import to_json, write_whole
+from bench.launch.slurm.jobs import RECORD
 from bench.results.owner import Owner
 from bench.results.store import Store
 from bench.suites.expand import expand
@@ -102,3 +105,16 @@ def test_watch_waits_for_jobs_that_compute_nothing_yet(
     monkeypatch.setattr(time, "sleep", sleep)
     module.watch_status(selection)
     assert slept == [module.ASK_EVERY_S] * 2
+
+
+def test_status_says_which_jobs_were_submitted_with_other_code(
+    selection: Selection, given: Path, workspace: Workspace
+) -> None:
+    words = ("--results", str(selection.results), "status", "small")
+    assert "submitted with" not in workspace.call(*words).out
+    record = json.loads((given / RECORD).read_text())
+    write_whole(given / RECORD, to_json(record | {"code": "commit 0123"}))
+    line = "  2 jobs submitted with commit 0123; here is another code\n"
+    assert line in workspace.call(*words).out
+    jobs = workspace.call(*words, "--json").json["jobs"]
+    assert [job["submitted_code"] for job in jobs] == ["commit 0123"] * 2

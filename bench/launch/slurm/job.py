@@ -16,11 +16,13 @@ from submitit.helpers import DelayedSubmission
 from bench.cells.groups import Stack
 from bench.environment import place, slots, this_job, visible_gpus
 from bench.errors import Interrupted, Preempted
+from bench.files.messages import warn
 from bench.launch.local import LocalQueue
 from bench.launch.progress import Progress
 from bench.launch.slurm.jobs import ask
 from bench.launch.slurm.profile import Profile
 from bench.launch.worker import Assignment
+from bench.results.code import code, code_text
 from bench.results.store import Launch, Store
 from bench.signals import stoppable
 
@@ -51,12 +53,15 @@ class PullCells:
         """
         self.stacks, self.data, self.profile = stacks, data, profile
         self.since, self.retry_before = since, retry_before
+        self.submitted = code_text(code())
         self.store = Store(results, retry_before=retry_before)
         self.queue: LocalQueue | None = None
 
     def __call__(self) -> None:
         """Compute the cells that nobody has computed or computes; without any, return at once."""
         stacks: list[Stack] = pickle.loads(self.stacks.read_bytes())
+        if other := self._other_code():
+            warn(f"submitted with {other}, but {code_text(code())} runs now")
         if self.profile.ranks > 1:
             self._run_ranks(stacks)
             return
@@ -66,7 +71,7 @@ class PullCells:
         places = slots(workers * len(gpus)) if gpus else [None] * workers
         title = f"job {this_job()}"
         with self._announced() as launch, Progress(title, Counter(), len(places)) as report:
-            self.queue = LocalQueue(Assignment(stacks, self.store, self.data, launch), places)
+            self.queue = LocalQueue(self._assignment(stacks, launch), places)
             self.queue.run(report, patient=False)
 
     def _run_ranks(self, stacks: list[Stack]) -> None:
@@ -78,11 +83,18 @@ class PullCells:
             with stoppable(), leading(cells, self.store, self.data) as lead:
                 if lead is not None:
                     with self._announced() as launch:
-                        lead(Assignment(stacks, self.store, self.data, launch))
+                        lead(self._assignment(stacks, launch))
         except Preempted:
             if place().rank == 0:
                 ask("scontrol", "requeue", this_job())
             raise
+
+    def _assignment(self, stacks: list[Stack], launch: Launch) -> Assignment:
+        return Assignment(stacks, self.store, self.data, launch, self._other_code())
+
+    def _other_code(self) -> str | None:
+        """Return the code that was submitted, in words; None if it is the code that runs."""
+        return None if self.submitted == code_text(code()) else self.submitted
 
     def _announced(self) -> AbstractContextManager[Launch]:
         """Announce the job without its cells: they are no more its own than other jobs'."""

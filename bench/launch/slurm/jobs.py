@@ -30,6 +30,7 @@ class Submission:
     folder: Path
     cells: frozenset[str]  # their ids
     profile: Profile
+    code: str | None  # that ran when they were submitted, in words; None: not recorded
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def _submissions(results: Path) -> Iterator[Submission]:
     records = read_records(paths, SubmissionRecord, "a submission", "its jobs are not known")
     for path, record in records:
         profile = Profile.model_validate(record["profile"])
-        yield Submission(path.parent, frozenset(record["cells"]), profile)
+        yield Submission(path.parent, frozenset(record["cells"]), profile, record.get("code"))
 
 
 def ask(*command: str) -> str | None:

@@ -32,6 +32,7 @@ from bench.launch.slurm.jobs import (
     slurm_folder,
 )
 from bench.launch.slurm.profile import Profile
+from bench.results.code import code, code_text
 from bench.results.store import OVER, State, Store
 
 FOR_EVER = 1_000_000  # requeues after a time limit
@@ -115,7 +116,8 @@ def _write_submission(folder: Path, stacks: Sequence[Stack], profile: Profile) -
     folder.mkdir(parents=True)
     ids = [cell.id for stack in stacks for cell in stack]
     write_whole(folder / STACKS, pickle.dumps(stacks))
-    write_whole(folder / RECORD, to_json({"cells": ids, "profile": profile.model_dump()}))
+    record = {"cells": ids, "profile": profile.model_dump(), "code": code_text(code())}
+    write_whole(folder / RECORD, to_json(record))
 
 
 def _max_array_size(profile: Profile) -> int:

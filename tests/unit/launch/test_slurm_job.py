@@ -139,3 +139,16 @@ def test_ranks_that_are_warned_are_requeued_by_the_first(
         job()
     assert asked == ([("scontrol", "requeue", "17")] if requeued else [])
     assert Queue.made == []
+
+
+def test_a_job_says_that_the_code_is_not_what_was_submitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = job_of(tmp_path)
+    job()
+    assert Queue.made[-1].assignment.submitted is None
+    assert "submitted with" not in capsys.readouterr().err
+    monkeypatch.setattr(slurm_job, "code", lambda: {"bench": "2", "commit": "f" * 40})
+    job()
+    assert Queue.made[-1].assignment.submitted == job.submitted
+    assert f"submitted with {job.submitted}, but commit ffffffffffff" in capsys.readouterr().err

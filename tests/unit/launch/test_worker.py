@@ -146,6 +146,14 @@ def test_a_number_of_which_nothing_can_be_made_is_no_result(tmp_path: Path, valu
     assert (state.state, state.reason, state.message) == told
 
 
+def test_a_result_says_that_other_code_was_submitted(tmp_path: Path) -> None:
+    store, cells = Store(tmp_path), make_cells(1)
+    with store.announce([*cells]) as launch:
+        assignment = Assignment([[*cells]], store, Path(), launch, "commit 0123")
+        compute_stacks(assignment, lambda *_: ([Result({"gradient_norm": 1.0})], {}))
+    assert store.folder(cells[0]).provenance()["submitted"] == "commit 0123"
+
+
 def test_a_fault_on_the_first_rank_is_told_and_ends_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
