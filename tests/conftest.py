@@ -72,6 +72,7 @@ def workspace(
         with monkeypatch.context() as patch:
             patch.delenv("BENCH_DATA", raising=False)
             patch.delenv("BENCH_SUITES", raising=False)
+            patch.setenv("BENCH_TRUST", "")  # which `--trust` sets
             with pytest.raises(SystemExit) as stop:
                 cli.main()
         out, err = capsys.readouterr()

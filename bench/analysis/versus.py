@@ -106,7 +106,9 @@ def lead(
 def _unequal(setting: str, groups: Sequence[Sequence[Sequence[Cell]]]) -> tuple[Unequal, ...]:
     """Return the settings, besides those that say what the two are, that differ in any group."""
     own = _OWN[setting] | {setting, "seed"}
-    names = dict.fromkeys(n for g in groups for side in g for c in side for n in c.settings)
+    cells = [c for group in groups for side in group for c in side]
+    own |= {name for cell in cells for name in cell.parameters}
+    names = dict.fromkeys(name for cell in cells for name in cell.settings)
     found = []
     for name in names:
         pairs = [[_values(name, side) for side in group] for group in groups]

@@ -23,6 +23,8 @@ SIZE_WORDS = {
     "width": "width {}", "image_size": "{} px", "shorter_side": "{} px", "batch_size": "batch {}",
     "detect_batch_size": "batch {}",
 }  # fmt: skip
+NOT_SET = ("experiment", "version", "loss_file")
+"""Fields that no suite sets among its settings."""
 LEAST_CUT = 2  # of a setting that is cut: a standard deviation needs two
 
 
@@ -72,8 +74,7 @@ class Cell(Record, ABC):
 
     @model_validator(mode="after")
     def _fits_precision(self) -> Self:
-        for name in type(self).model_fields:
-            value = getattr(self, name)
+        for name, value in self:
             if isinstance(value, float) and abs(value) > LARGEST_FLOAT:
                 raise ValueError(f"{name} {value}: float32 has no number larger than 3.4e38")
         return self
@@ -92,6 +93,7 @@ class Cell(Record, ABC):
     def former_ids(self) -> list[str]:
         """The ids that this cell had under earlier versions of its experiment."""
         fields = {name: getattr(self, name) for name in type(self).model_fields}
+        fields |= self.parameters
         earlier = (fields | {"version": v} for v in range(1, self.version))
         return [self.model_construct(**fields).id for fields in earlier]
 
@@ -99,6 +101,11 @@ class Cell(Record, ABC):
     def settings(self) -> dict[str, Any]:
         """Every field that a suite may set to several values; shared by all who ask."""
         return {k: v for k, v in self.model_dump().items() if k not in self.one_valued}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The settings that an objective of one's own declares."""
+        return self.model_extra or {}
 
     @cached_property
     def known(self) -> dict[str, Any]:
@@ -193,7 +200,7 @@ class Cell(Record, ABC):
     @classmethod
     def setting_names(cls) -> list[str]:
         """Return the names a suite may set, the seed left out (it has a key of its own)."""
-        return [k for k in cls.model_fields if k not in ("experiment", "version", "seed")]
+        return [k for k in cls.model_fields if k not in (*NOT_SET, "seed")]
 
 
 def too_much(cell: Cell) -> str | None:

@@ -7,7 +7,7 @@ arguments are settings of the cell of the same names; what else it sees is named
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationInfo
 
 from bench.errors import choices
 
@@ -104,8 +104,18 @@ def kappa_of(settings: Mapping[str, Any]) -> float | None:
     return KAPPA if fits or settings.get("normaliser") == "sampled" else None
 
 
-def _known(name: str) -> str:
-    if name not in LOSSES:
+OWN = Loss("", "features")
+"""What is known of an objective of one's own without its files (`bench.loss_files`)."""
+
+
+def loss_named(name: str) -> Loss:
+    """Return what is known of an objective."""
+    return LOSSES.get(name, OWN)
+
+
+def _known(name: str, info: ValidationInfo) -> str:
+    of_cell: dict[str, Any] = getattr(info, "data", None) or {}
+    if name not in LOSSES and of_cell.get("loss_file") is None:
         raise ValueError(f"loss '{name}' is unknown. {choices(name, list(LOSSES))}")
     return name
 

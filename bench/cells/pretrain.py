@@ -6,17 +6,18 @@
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import ConfigDict, Field, PositiveInt, model_validator
 
 from bench.cells.axes import (
     EVALUATIONS,
     LABELS,
+    Axis,
     Coordinates,
     Encoder,
     metrics_asked,
     metrics_of,
 )
-from bench.cells.cell import Cell, identity, without_later
+from bench.cells.cell import NOT_SET, Cell, identity, later, without_later
 from bench.cells.datasets import (
     GUESS,
     Demand,
@@ -31,12 +32,20 @@ from bench.cells.linear_protocols import LinearProtocol, linear_protocol, linear
 from bench.cells.losses import Q_B_BINS
 from bench.cells.rules import check_agreement
 from bench.cells.view_recipes import draws_of, warp_record
+from bench.errors import choices
 
 # kNN while training belongs to the training, so its protocol is no setting of an evaluation.
 WATCH_K, WATCH_TAU = 200, 0.1  # cosine; unigrad, released-code-knn
 
 
-class EncoderCell(Coordinates, Cell):
+class OwnLoss(Axis):
+    """The objective's files, where it is one of the user's own (`bench.loss_files`)."""
+
+    loss_file: Annotated[str, Field(pattern=r"^[0-9]+-[0-9a-f]{16}$")] | None = later()
+    """The declaration's version and a digest; null: a loss that bench has."""
+
+
+class EncoderCell(Coordinates, OwnLoss, Cell):
     """A cell with the settings of `pretrain`, whose encoder it trains or shares.
 
     `trained` is the cell of `pretrain` with the same encoder, which is trained once for all cells
@@ -45,6 +54,8 @@ class EncoderCell(Coordinates, Cell):
     parameters.
     """
 
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, bool | int | float | str]  # parameters of an own objective
     precision: Literal["float32", "bf16"] = "float32"
     method: str
 
@@ -54,7 +65,7 @@ class EncoderCell(Coordinates, Cell):
     sizes: ClassVar[tuple[str, ...]] = (
         "arch", "stem", "width", "image_size", "precision", "batch_size",
     )  # fmt: skip
-    one_valued: ClassVar[frozenset[str]] = frozenset({"experiment", "version"})
+    one_valued: ClassVar[frozenset[str]] = frozenset(NOT_SET)
 
     @classmethod
     def written_out(cls, settings: dict[str, Any]) -> dict[str, Any]:
@@ -65,6 +76,9 @@ class EncoderCell(Coordinates, Cell):
 
     @model_validator(mode="after")
     def _coordinates_agree(self) -> Self:
+        if self.loss_file is None:
+            for name in self.parameters:
+                raise ValueError(f"{name}: unknown key. {choices(name, self.setting_names())}")
         check_agreement(self)
         return self
 
@@ -72,6 +86,7 @@ class EncoderCell(Coordinates, Cell):
     def trained(self) -> "Pretrain":
         """The cell of `pretrain` with this encoder."""
         settings = {name: getattr(self, name) for name in EncoderCell.model_fields}
+        settings |= self.parameters
         version = Pretrain.model_fields["version"].default
         return Pretrain.model_validate(settings | {"experiment": "pretrain", "version": version})
 
@@ -263,8 +278,8 @@ class TransferCell(EncoderCell):
     @property
     def protocol(self) -> dict[str, Any]:
         """The experiment, its version, and the settings that `pretrain` does not have."""
-        shared = EncoderCell.model_fields.keys() - {"experiment", "version"}
-        return self.model_dump(mode="json", exclude=set(shared))
+        shared = set(EncoderCell.model_fields) - {"experiment", "version"}
+        return self.model_dump(mode="json", exclude=shared | self.parameters.keys())
 
 
 NEIGHBOURS = 3  # times the perplexity: images that the map looks at around one

@@ -7,7 +7,7 @@ from bench.cells.architectures import SMALL_ALEXNET, alexnet_size
 from bench.cells.axes import Coordinates
 from bench.cells.learning_rate import check_rate, scaled_lr
 from bench.cells.linear_protocols import linear_protocol
-from bench.cells.losses import LOSSES, losses_that
+from bench.cells.losses import LOSSES, OWN, loss_named, losses_that
 
 
 def check_agreement(cell: Coordinates) -> None:
@@ -78,7 +78,7 @@ def _check_batch_norm(cell: Coordinates) -> None:
 
 
 def _check_objective(cell: Coordinates) -> None:
-    loss = LOSSES[cell.loss]
+    loss = loss_named(cell.loss)
     need(
         cell.tau is not None or "tau" not in loss.needs,
         f"tau is needed with loss '{cell.loss}'",
@@ -132,8 +132,8 @@ def _check_normaliser(cell: Coordinates) -> None:
 
 def _check_sample_set(cell: Coordinates) -> None:
     """Check what objectives over features see beside a query and its key."""
-    loss = LOSSES[cell.loss]
-    if loss.over == "similarities" or cell.loss == "align-uniform":
+    loss = loss_named(cell.loss)
+    if loss.over == "similarities" or cell.loss == "align-uniform" or loss is OWN:
         return
     if loss.is_loss:
         sets = ("previous", "batch") if "correlation_DD" in loss.sees else ("none",)
@@ -458,7 +458,7 @@ def _check_neighbours(cell: Coordinates) -> None:
         )
     if cell.neighbour_sum is not None:
         need(
-            cell.negatives == "bank" and LOSSES[cell.loss].closer,
+            cell.negatives == "bank" and loss_named(cell.loss).closer,
             f"neighbours '{cell.neighbours}' needs negatives 'bank' and a loss out of "
             + ", ".join(name for name, loss in LOSSES.items() if loss.closer),
         )

@@ -24,6 +24,7 @@ from bench.cli.options import (
     Where,
     answer,
 )
+from bench.cli.own_code import Trust, check_own_code, trust_folders, untrusted
 from bench.cli.plan_text import print_plan
 from bench.cli.selection import Selection, missing_data, select, select_scales
 from bench.environment import slots
@@ -45,9 +46,10 @@ def plan(
     probe: Annotated[
         bool, typer.Option("--probe", help="Time a few steps of cells whose cost is unknown.")
     ] = False,
-    have: Have = None, as_json: AsJson = False,
+    trust: Trust = None, have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Show the grid, the missing cells, and predicted time and memory; run nothing."""
+    trust_folders(trust)
     selection = select(
         context.obj, suite, scale=scale, where=where, seeds=seeds, have=have, changes=changes
     )
@@ -58,6 +60,8 @@ def plan(
     record = describe_plan(selection, jobs, probe_with=data, limit_hours=limit_gpu_hours)
     for fault in missing_data(selection.cells, context.obj.data) if record["missing"] else ():
         tell(f"to run, it needs {fault}")
+    for line in untrusted(selection.cells) if record["missing"] else ():
+        tell(line)
     answer(record, print_plan, as_json)
 
 
@@ -89,6 +93,7 @@ def describe_plan(
     if probe_with is not None and not all(e.is_near for e in prediction.estimates):
         from bench.launch.probe import probe_unknown  # loads torch
 
+        check_own_code(selection.cells)
         for fault in probe_unknown(prediction, selection.store, probe_with):
             tell(str(fault))
         prediction = predict(selection.cells, states, selection.store, places)

@@ -24,6 +24,7 @@ from bench.cli.options import (
     failures_of,
     print_failures,
 )
+from bench.cli.own_code import Trust, check_own_code, trust_folders
 from bench.cli.plan import check_of_suite, within
 from bench.cli.plan_text import print_limited
 from bench.cli.selection import Selection, missing_data, select, select_scales
@@ -68,10 +69,11 @@ def run(
     context: typer.Context, suite: SuiteNames, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, changes: Changes = None, jobs: Jobs = None, executor: Executor = "local",
     retry_failed: RetryFailed = False, limit_gpu_hours: Limit = None, profile: ProfileName = None,
-    pack: Pack = None, ranks: Ranks = None,
+    pack: Pack = None, ranks: Ranks = None, trust: Trust = None,
     have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Compute the missing cells of one or more suites, here or as Slurm jobs."""
+    trust_folders(trust)
     chosen = [
         select(context.obj, name, scale=scale, where=where, seeds=seeds, have=have, changes=changes)
         for name in suite
@@ -125,6 +127,7 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
     cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
     check_data(cells, data)
     store, wanted, states = chosen[0].store, cells, dict[str, CellState]()
+    check_own_code(cells, store)
     jobs = options.local_jobs(cells, store)
     if options.limit_hours is not None:
         before = store.states(cells)

@@ -12,6 +12,7 @@ from pathlib import Path
 from bench.cells.cell import Cell
 from bench.cells.detection import Detection
 from bench.cells.finetune import FineTune
+from bench.cli.own_code import tell_edited
 from bench.cli.workspace import Workspace, command_line
 from bench.data.catalogue import (
     check_boxed,
@@ -124,6 +125,7 @@ def select(
     )
     if scale is None:
         _tell_other_scales(selection)
+    tell_edited(selection.cells, selection.store)
     narrowed = [f"--where {shlex.quote(text)}" for text in where or ()]
     if seeds is not None:
         narrowed.append(f"--seeds {shlex.quote(seeds)}")

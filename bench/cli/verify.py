@@ -12,6 +12,7 @@ from bench.analysis.causes import OTHER_MODEL, tells_processors
 from bench.analysis.recomputed import verified
 from bench.cells.cell import Cell
 from bench.cli.options import AsJson, Scale, Seeds, SuiteName, Where, answer, under
+from bench.cli.own_code import Trust, check_own_code, trust_folders
 from bench.cli.run import check_data
 from bench.cli.selection import Selection, select
 from bench.errors import NothingMeasured
@@ -34,9 +35,10 @@ def verify(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Number of workers; default: this process.")
     ] = None,
-    as_json: AsJson = False,
+    trust: Trust = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Compute finished cells again; exit status 1 unless all are identical to the bit."""
+    trust_folders(trust)
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)
     records = recompute(selection, context.obj.data, sample, jobs)
     answer(records, under(selection.title, print_verified), as_json)
@@ -67,6 +69,7 @@ def recompute(selection: Selection, data: Path, sample: int | None, jobs: int | 
         )
     chosen = _drawn(done, sample)
     check_data(chosen, data)
+    check_own_code(chosen)
     with TemporaryDirectory(prefix="bench-verify-") as folder:
         title = f"{selection.suite.name} ({selection.scale}) again"
         ends = run_cells(chosen, Store(Path(folder)), data, title=title, jobs=jobs or 0)

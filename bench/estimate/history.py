@@ -145,7 +145,10 @@ def _timing(experiment: str, name: str, results: Results) -> Timing | None:
         record, known = results.fields(experiment, name), cell_type.model_fields
         required = {name for name, field in known.items() if field.is_required()}
         same_version = record.get("version") == known["version"].default
-        if kept is None or not same_version or not required <= record.keys() <= known.keys():
+        fits = required <= record.keys() and (
+            record.get("loss_file") is not None or record.keys() <= known.keys()
+        )
+        if kept is None or not same_version or not fits:
             return None
         cell, origin = cell_type.model_construct(**record), kept.provenance
         # A table does not say how often a training was stopped; the cell was, if that was.

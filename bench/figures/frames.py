@@ -212,7 +212,8 @@ def _row(figure: Figure, quantity: Quantity, line: _Line, cell: Cell, record: Ro
     """Return one row; a metric never hides a setting."""
 
     def value(name: str) -> Any:
-        return _of(cell, name) if name in type(cell).model_fields else record.get(name)
+        is_setting = name in type(cell).model_fields or name in cell.parameters
+        return _of(cell, name) if is_setting else record.get(name)
 
     row: Row = {figure.x: value(line.x), quantity.y: value(quantity.y), "seed": cell.seed}
     row["dataset"] = _of(cell, "dataset")

@@ -19,6 +19,7 @@ from bench.methods.negatives import (
 )
 from bench.methods.objectives import make_objective
 from bench.methods.online_network import Online
+from bench.methods.own_loss import OwnLoss
 from bench.methods.sample_sets import Previous
 from bench.methods.targets import Momentum, Shared, StopGradient, Target
 from bench.networks.encoder import Towers
@@ -34,6 +35,7 @@ def make_method(cell: Pretrain, online: Online, images: int) -> Method:
 
     Raises:
         DataFailure: a bank of so few images has no such negatives or clusters.
+        CellFailure: the objective is in a file that no trusted folder has.
     """
     return Method(
         cell=cell,
@@ -44,7 +46,7 @@ def make_method(cell: Pretrain, online: Online, images: int) -> Method:
         else Memory(cell.support_size, cell.feature_dim, start=_start(cell, 1)),
         banks=_banks(cell, online, images) if cell.target == "bank" else None,
         previous=None if cell.rho is None else Previous(cell.feature_dim, cell.rho),
-        objective=make_objective(cell),
+        objective=make_objective(cell) if cell.loss_file is None else OwnLoss(cell),
         ranks=online.ranks,
     )
 

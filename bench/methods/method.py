@@ -24,6 +24,7 @@ from bench.methods.negatives import (
 )
 from bench.methods.objectives import Objective, Pair
 from bench.methods.online_network import Online, Projected
+from bench.methods.own_loss import OwnLoss
 from bench.methods.sample_sets import Previous, Samples, of_batch, of_queue
 from bench.methods.targets import Momentum, Shared, Target
 from bench.methods.witness import Witness
@@ -41,6 +42,7 @@ class Seen(NamedTuple):
     rows_N: Tensor | None = None  # which training images they are
     epoch: float = 0  # of the training, with the part of it that is done
     mixes: Sequence[CutMix] = ()  # for each view, what the online network sees in its place
+    labels_N: Tensor | None = None
 
 
 class Encoded(NamedTuple):
@@ -88,7 +90,7 @@ class Method:
         """What has a state beside the online network."""
         parts = {
             "target": self.target, "negatives": self.negatives, "support": self.support,
-            "banks": self.banks, "previous": self.previous,
+            "banks": self.banks, "previous": self.previous, "objective": self.objective,
         }  # fmt: skip
         return {name: part for name, part in parts.items() if isinstance(part, nn.Module)}
 
@@ -145,16 +147,21 @@ class Method:
             )
             probed = query_ND if query_ND.requires_grad else key_ND
             similarities = self._similarities(anchor, samples, projected, a)
+            own = self._samples(samples, key_ND, a, F_DD)
+            queued_KD = self._queued()
             pairs.append(
                 Pair(
-                    query_ND, key_ND, probed, similarities, self._samples(samples, key_ND, a, F_DD)
+                    query_ND, key_ND, probed, similarities, own, anchor.draw, seen.labels_N,
+                    queued_KD,
                 )
-            )
+            )  # fmt: skip
         towers = len(projected) if self.cell.colour == "lab" else 1
         return Compared(pairs, list(keys.values()), projected, F_DD, towers)
 
     def remember(self, compared: Compared, seen: Seen) -> None:
         """Take note of the batch's keys, after its backward pass."""
+        if isinstance(self.objective, OwnLoss):
+            self.objective.remember(compared.pairs)
         self.negatives.remember(compared.keys, seen.draw.of(KEPT))
         if self.support is not None:
             self.support.remember(compared.first.projection_ND, seen.draw.of(KEPT + 1))
@@ -244,14 +251,29 @@ class Method:
         self, branch: Mapping[int, Tensor], key_ND: Tensor, a: int, F_DD: Tensor | None
     ) -> Samples:
         """Return the sample set of an objective over features, where it has one."""
-        loss = LOSSES[self.cell.loss]
         if F_DD is not None:
             return Samples(correlation_DD=F_DD)
-        if "correlation_DD" not in loss.sees:
+        if isinstance(self.objective, OwnLoss):
+            sees = self.objective.takes("correlation_DD")
+        else:
+            sees = "correlation_DD" in LOSSES[self.cell.loss].sees
+        if not sees:
             return Samples()
         if isinstance(self.negatives, QueueNegatives):
             return of_queue(key_ND, self.negatives.memory)
         return of_batch(branch, a % GLOBAL, both_views=self.cell.negative_views == "both")
+
+    def _queued(self) -> Tensor | None:
+        """Return the keys of the queue, for an objective of one's own that takes them."""
+        if not (isinstance(self.objective, OwnLoss) and self.objective.takes("queued_KD")):
+            return None
+        assert isinstance(self.negatives, QueueNegatives)
+        return self.negatives.memory.content()
+
+    @property
+    def learned(self) -> list[nn.Parameter]:
+        """What the objective learns."""
+        return list(self.objective.parameters()) if isinstance(self.objective, OwnLoss) else []
 
     def _bank(self, tower: int) -> Bank:
         """Return the bank of a tower's outputs; with one tower there is one bank."""

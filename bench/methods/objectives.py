@@ -8,6 +8,7 @@ from torch import Tensor
 
 from bench.cells.losses import LOSSES, Sees
 from bench.cells.pretrain import Pretrain
+from bench.data.draws import Draw
 from bench.losses import eqco_margin, neighbour_gain
 from bench.methods.negatives import Similarities
 from bench.methods.sample_sets import Samples
@@ -21,6 +22,9 @@ class Pair(NamedTuple):
     probed_ND: Tensor  # what gradient norms are taken of: the side that learns from the other
     similarities: Similarities
     samples: Samples = Samples()
+    draw: Draw | None = None  # of the direction
+    labels_N: Tensor | None = None
+    queued_KD: Tensor | None = None  # the keys of a queue
 
     @property
     def pos_N(self) -> Tensor:

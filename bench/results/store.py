@@ -35,6 +35,7 @@ class State(StrEnum):
     STALE = "stale"
 
 
+LOSS_FILES = "loss_files"  # the code of objectives of one's own, as cells were computed with it
 SLURM = "slurm"  # in the folder of launches: what was submitted
 PROBE_BYTES = 2**14  # more than any record, less than a checkpoint
 OVER = (State.DONE, State.FAILED)
@@ -178,7 +179,7 @@ class Store:
     def _state(self, cell: Cell, present: set[str], queued: dict[str, float]) -> CellState:
         waiting = CellState(State.QUEUED if cell.id in queued else State.MISSING)
         if cell.id not in present:
-            former = any(name in present for name in cell.former_ids)
+            former = any(name in present for name in self.former_ids(cell))
             return CellState(State.STALE) if former and waiting.state != State.QUEUED else waiting
         folder = self.folder(cell)
         if os.path.exists(f"{self.root}/{cell.experiment}/{cell.id}/summary.json"):
@@ -203,6 +204,18 @@ class Store:
                 State.FAILED, last.number, record["reason"], record["message"], log_file
             )
         return replace(waiting, attempts=last.number)
+
+    def former_ids(self, cell: Cell) -> list[str]:
+        """Return a cell's ids under earlier versions, or under earlier code of its objective."""
+        loss_file: str | None = getattr(cell, "loss_file", None)
+        if loss_file is None:
+            return cell.former_ids
+        kept = {path.stem for path in self.code_of(cell).glob("*.py")} - {loss_file}
+        return [cell.model_copy(update={"loss_file": name}).id for name in sorted(kept)]
+
+    def code_of(self, cell: Cell) -> Path:
+        """Return the folder with copies of the code of a cell's own objective."""
+        return self.root / LOSS_FILES / str(cell.settings["loss"])
 
     def discard_damaged(self, cells: Iterable[Cell]) -> None:
         """Remove the files of finished cells of which one is not what was written, and tell it."""

@@ -7,7 +7,7 @@ the grids out, chooses, and validates the cells.
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
 from math import prod
@@ -22,6 +22,13 @@ from bench.cells.cell import Cell
 from bench.errors import SuiteError, choices
 from bench.files.validation_errors import explain
 from bench.suites.baselines import baseline_cells
+from bench.suites.own_losses import (
+    OwnLosses,
+    check_own_losses,
+    own_losses,
+    setting_names,
+    with_own_loss,
+)
 from bench.suites.presets import Preset, filled, load_presets
 from bench.suites.suite import (
     LARGEST_WHOLE,
@@ -67,6 +74,12 @@ class ResolvedGrid:
     axes: list[list[Point]]
     exclude: list[dict[str, Any]]  # settings, each with a value or a set of them
     places: dict[str, str]  # where in the file each setting stands
+    own: OwnLosses = field(default_factory=dict)  # objectives beside the suite
+
+    @property
+    def names(self) -> list[str]:
+        """The settings that its cells may have."""
+        return setting_names(self.kind, self.own)
 
     def points(self) -> Iterator[Point]:
         """Yield the settings of each point that is not excluded, without experiment and seed."""
@@ -94,9 +107,12 @@ class ResolvedGrid:
         experiment = get_args(self.kind.model_fields["experiment"].annotation)[0]
         if self.kind.has_presets:
             points = [filled(point, presets) for point in points]
+            points = [with_own_loss(point, self.own, self.places) for point in points]
         head = {"experiment": experiment}
         settings = [{**head, **point, "seed": seed} for point in points for seed in seeds]
-        return list(_list_of(self.kind).validate_python(settings))
+        cells: list[Cell] = list(_list_of(self.kind).validate_python(settings))
+        check_own_losses(cells, self.own)
+        return cells
 
     def overridden(self, changes: Mapping[str, Sequence[Scalar]]) -> "ResolvedGrid":
         """Return the grid with these values wherever its cells have the setting.
@@ -107,7 +123,7 @@ class ResolvedGrid:
         Raises:
             SuiteError: rows of points give a setting together with others that are not changed.
         """
-        taken = {k: list(v) for k, v in changes.items() if k in self.kind.setting_names()}
+        taken = {k: list(v) for k, v in changes.items() if k in self.names}
         axes = []
         for points in self.axes:
             names = Axis("", points).names()
@@ -193,17 +209,18 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[ResolvedGrid]:
     chosen = _scale_of(suite, scale, path)
     blocks = suite.grids or [Block()]
     kinds = [_kind(block.experiment or suite.experiment, path) for block in blocks]
+    own = own_losses(path.parent)
     shared = _shared_settings(suite, path)
     prefix = f"scales.{scale}."
     changes = _axes(chosen.grid, chosen.points, f"{prefix}grid", f"{prefix}points", path)
-    known = list(dict.fromkeys(name for kind in kinds for name in kind.setting_names()))
+    known = list(dict.fromkeys(name for kind in kinds for name in setting_names(kind, own)))
     named = [("fixed", suite.fixed), ("assumed", suite.assumed), (f"{prefix}fixed", chosen.fixed)]
     for place, settings in [*named, *((axis.place, axis.names()) for axis in changes)]:
         _check_known(settings, place, known, path)
     grids = []
     for i, (block, kind) in enumerate(zip(blocks, kinds, strict=True)):
-        fixed, axes = _block_settings(suite, block, f"grids.{i}.", kind, shared, path)
-        names = set(kind.setting_names())
+        names = setting_names(kind, own)
+        fixed, axes = _block_settings(suite, block, f"grids.{i}.", names, shared, path)
         for axis in sorted(changes, key=_is_of_grid):  # rows first
             axes = _replaced(axes, axis, names, path)
         whole = {name for axis in axes for name, always in axis.names().items() if always}
@@ -219,6 +236,7 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[ResolvedGrid]:
                 exclude=[{k: _as_set(allowed) for k, allowed in r.items()} for r in exclude],
                 places={name: place for name, (_, place) in fixed.items()}
                 | {name: f"{axis.place}.{name}" for axis in axes for name in axis.names()},
+                own=own,
             )
         )
     return grids
@@ -307,10 +325,9 @@ def _multiplied(rows: Sequence[Row], key_path: str) -> list[Point]:
 
 
 def _block_settings(
-    suite: Suite, block: Block, prefix: str, kind: type[Cell], shared: Placed, path: Path
+    suite: Suite, block: Block, prefix: str, names: list[str], shared: Placed, path: Path
 ) -> tuple[Placed, list[Axis]]:
     """Return a block's fixed settings and its axes, the suite's own settings filled in."""
-    names = kind.setting_names()
     at = {key: f"{prefix * (key in block.model_fields_set)}{key}" for key in Block.model_fields}
     grid, points = _given(suite, block, "grid"), _given(suite, block, "points")
     axes = _axes(grid, points, at["grid"], at["points"], path)
@@ -334,7 +351,7 @@ def _is_of_grid(axis: Axis) -> bool:
     return axis.place.endswith("grid")
 
 
-def _replaced(axes: list[Axis], new: Axis, names: set[str], path: Path) -> list[Axis]:
+def _replaced(axes: list[Axis], new: Axis, names: list[str], path: Path) -> list[Axis]:
     """Return the axes with one of the scale in place of those that name its settings."""
     points = [{k: v for k, v in point.items() if k in names} for point in new.points]
     points = [point for point in points if point]
@@ -353,7 +370,7 @@ def _replaced(axes: list[Axis], new: Axis, names: set[str], path: Path) -> list[
 
 
 def _scale_settings(
-    chosen: Scale, prefix: str, names: set[str], whole: set[str], path: Path
+    chosen: Scale, prefix: str, names: list[str], whole: set[str], path: Path
 ) -> Placed:
     """Return the settings of the shared scale that are no axes, and the scale's own."""
     for name in chosen.fixed.keys() & whole:
@@ -410,7 +427,7 @@ def _overridden(
 
 
 def _settings_of(grids: Sequence[ResolvedGrid]) -> list[str]:
-    return sorted({name for grid in grids for name in grid.kind.setting_names()})
+    return sorted({name for grid in grids for name in grid.names})
 
 
 def _check_count(grids: Sequence[ResolvedGrid], seeds: int, key_path: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from bench.cells.pretrain import Pretrain
 from bench.data.draws import drawn_by
@@ -62,7 +62,7 @@ class Training(Trainable):
         self._statistics = (
             statistics_apart(self.online, *self.method.modules.values()) if ranks.many else []
         )
-        self.optimiser = optimiser_of(cell, self.online)
+        self.optimiser = optimiser_of(cell, self.online, self.method.learned)
         self.probes = Probes(cell, list(self.online.backbone.probed_layers().values())).to(device)
         self.head: OnlineLinear | None = None
         if cell.online_linear:
@@ -92,8 +92,9 @@ class Training(Trainable):
         else:
             for place in places:
                 self._accumulate(step, epoch, place)
-        seen_whole = self.online.witness.parameters()  # it sees what was gathered
-        self.ranks.sum_gradients(self.online.parameters(), whole=seen_whole)
+        seen_whole = [*self.online.witness.parameters(), *self.method.learned]  # what was gathered
+        everything = [*self.online.parameters(), *self.method.learned]
+        self.ranks.sum_gradients(everything, whole=seen_whole)
         self.probes.add_gradients()
         self.move(step)
         momentum = self.momentum(step)
@@ -103,27 +104,28 @@ class Training(Trainable):
 
     def _accumulate(self, step: int, epoch: int, index: int) -> None:
         """Add the gradients of one batch of an epoch."""
-        seen, labels = self._seen(step, epoch, index)
-        self._add(step, self.method.compare(self.online, seen), seen, labels, self.shares)
+        seen = self._seen(step, epoch, index)
+        self._add(step, self.method.compare(self.online, seen), seen, self.shares)
 
     def _compare_at_once(self, step: int, epoch: int, places: range) -> None:
         """Add the gradients of some batches of an epoch, which are compared as one."""
-        batches, labels = zip(*(self._seen(step, epoch, place) for place in places), strict=True)
+        batches = [self._seen(step, epoch, place) for place in places]
         encoded = encode_all(self.method, self.online, batches)
         draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, places.start // len(places))
-        seen = Seen((), draw, epoch=batches[0].epoch)
+        labels_N = torch.cat([batch.labels_N for batch in batches])
+        seen = Seen((), draw, epoch=batches[0].epoch, labels_N=labels_N)
         compared = self.method.compare_encoded(self.online.witness, seen, encoded)
-        self._add(step, compared, seen, torch.cat(labels), 1)
+        self._add(step, compared, seen, 1)
         pass_on(self.method, self.online, batches, encoded)
 
-    def _seen(self, step: int, epoch: int, index: int) -> tuple[Seen, Tensor]:
-        """Return one batch of an epoch, and its labels."""
+    def _seen(self, step: int, epoch: int, index: int) -> Seen:
+        """Return one batch of an epoch."""
         batch = self.batches.batch(epoch, index)
         draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, index)
         done = step / self.steps_an_epoch  # epochs
-        return Seen(batch.views, draw, batch.rows, done, batch.mixes), batch.labels
+        return Seen(batch.views, draw, batch.rows, done, batch.mixes, batch.labels)
 
-    def _add(self, step: int, compared: Compared, seen: Seen, labels: Tensor, shares: int) -> None:
+    def _add(self, step: int, compared: Compared, seen: Seen, shares: int) -> None:
         """Add the gradients of what is compared, one of so many shares of a step."""
         losses = [self.method.objective(pair) for pair in compared.pairs]
         loss = torch.cat(losses).mean() * compared.towers  # mutual-information, Eq. 3: a sum
@@ -133,7 +135,7 @@ class Training(Trainable):
         self.probes.add(compared.pairs, losses, meant)
         self.method.remember(compared, seen)
         if self.head is not None:
-            self.head.step(compared.features, labels)
+            self.head.step(compared.features, seen.labels_N)
 
     def rate(self, step: int) -> float:
         """Return the learning rate of a step."""

@@ -29,6 +29,7 @@ def make_optimiser(  # noqa: PLR0913  # an optimiser's numbers, by name
     nesterov: bool = False,
     lars_trust: float = 0.001,
     bias_share: float | None = None,
+    of_loss: Sequence[nn.Parameter] = (),
 ) -> Optimizer:
     """Return an optimiser whose state is plain tensors and numbers.
 
@@ -48,6 +49,7 @@ def make_optimiser(  # noqa: PLR0913  # an optimiser's numbers, by name
         bias_share: rate of parameters with one axis over the others'; the loop reads it as
             `lr_share`. None: 1, with `muon` VECTOR_SHARE. Of the others but `muon` only what is
             exempt has it.
+        of_loss: what an objective learns: without weight decay or adaptation, at the rate `lr`.
 
     Raises:
         ValueError: no such optimiser, no parameters, or a number that the optimiser refuses.
@@ -62,7 +64,10 @@ def make_optimiser(  # noqa: PLR0913  # an optimiser's numbers, by name
     vectors |= {"trust": None} if optimizer == "lars" else {}
     vectors |= {"lr": lr * share, "lr_share": share} if share != 1.0 else {}
     others = {"params": [p for p in everything if not (apart and p.ndim <= 1)]}
-    groups = [group for group in (others, vectors) if group["params"]]
+    learned = [_of_loss([p for p in of_loss if (p.ndim <= 1) is flat]) for flat in (True, False)]
+    if optimizer == "lars":
+        learned = [group | {"trust": None} for group in learned]
+    groups = [group for group in (others, vectors, *learned) if group["params"]]
     if optimizer == "lars":
         return LARS(groups, lr=lr, momentum=momentum, weight_decay=weight_decay, trust=lars_trust)
     if optimizer == "muon":
@@ -76,8 +81,14 @@ def make_optimiser(  # noqa: PLR0913  # an optimiser's numbers, by name
     return adam(groups, betas=(momentum, 0.999), **plain)
 
 
-def optimiser_of(cell: Pretrain | Supervised, network: nn.Module) -> Optimizer:
-    """Return the cell's optimiser of a network that is on its device."""
+def _of_loss(parameters: list[nn.Parameter]) -> dict[str, Any]:
+    return {"params": parameters, "weight_decay": 0.0}
+
+
+def optimiser_of(
+    cell: Pretrain | Supervised, network: nn.Module, of_loss: Sequence[nn.Parameter] = ()
+) -> Optimizer:
+    """Return the cell's optimiser of a network, and of an objective, that are on their device."""
     lr_bias = getattr(cell, "lr_bias", None)
     return make_optimiser(
         network.named_parameters(),
@@ -88,6 +99,7 @@ def optimiser_of(cell: Pretrain | Supervised, network: nn.Module) -> Optimizer:
         exempt=cell.exempt,
         nesterov=cell.nesterov,
         bias_share=lr_bias / cell.lr if lr_bias else None,
+        of_loss=of_loss,
     )
 
 

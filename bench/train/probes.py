@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from bench.cells.losses import LOSSES, Q_B_BINS
+from bench.cells.losses import Q_B_BINS, loss_named
 from bench.cells.pretrain import Pretrain
 from bench.losses import histogram, mi_lower_bound
 from bench.losses.contrastive import excess
@@ -37,7 +37,7 @@ class Probes(nn.Module):
         super().__init__()
         self.tau, self.margin = cell.tau, margin_of(cell)
         self.untold = set() if cell.tau else {"q_b", "mi_lower_bound"}  # they need a temperature
-        self.value = "train_loss" if LOSSES[cell.loss].is_loss else "surrogate"
+        self.value = "train_loss" if loss_named(cell.loss).is_loss else "surrogate"
         self._weights = tuple(weights)
         self.register_buffer("sums", torch.zeros(3, len(PER_QUERY), dtype=torch.float64))
         self.register_buffer("layer_sums", torch.zeros(3, len(LAYERS), dtype=torch.float64))

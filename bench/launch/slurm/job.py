@@ -7,6 +7,7 @@ its own next life, continues the cells from their checkpoints.
 import pickle
 import signal
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import FrameType
@@ -22,6 +23,7 @@ from bench.launch.progress import Progress
 from bench.launch.slurm.jobs import ask
 from bench.launch.slurm.profile import Profile
 from bench.launch.worker import Assignment
+from bench.loss_files import trust
 from bench.results.code import code, code_text
 from bench.results.store import Launch, Store
 from bench.signals import stoppable
@@ -37,6 +39,7 @@ class PullCells:
         data: Path,
         profile: Profile,
         *,
+        trusted: Sequence[Path],
         since: float,
         retry_before: float,
     ) -> None:
@@ -47,18 +50,20 @@ class PullCells:
             results: the results folder, absolute.
             data: the folder of data sets, absolute.
             profile: what the job was given: GPUs, workers, ranks.
+            trusted: folders whose objectives may be run, absolute.
             since: when the jobs were submitted; a cell that killed too many workers since is
                 given up.
             retry_before: failures that ended before this time are tried again.
         """
         self.stacks, self.data, self.profile = stacks, data, profile
-        self.since, self.retry_before = since, retry_before
+        self.trusted, self.since, self.retry_before = trusted, since, retry_before
         self.submitted = code_text(code())
         self.store = Store(results, retry_before=retry_before)
         self.queue: LocalQueue | None = None
 
     def __call__(self) -> None:
         """Compute the cells that nobody has computed or computes; without any, return at once."""
+        trust(self.trusted)  # Slurm may hand on no environment
         stacks: list[Stack] = pickle.loads(self.stacks.read_bytes())
         if other := self._other_code():
             warn(f"submitted with {other}, but {code_text(code())} runs now")

@@ -32,6 +32,7 @@ from bench.launch.slurm.jobs import (
     slurm_folder,
 )
 from bench.launch.slurm.profile import Profile
+from bench.loss_files import trusted_folders
 from bench.results.code import code, code_text
 from bench.results.store import OVER, State, Store
 
@@ -94,6 +95,7 @@ def submit(
         store.root.resolve(),
         data.resolve(),
         profile,
+        trusted=trusted_folders(),
         since=time.time(),
         retry_before=retry_before,
     )

@@ -15,6 +15,7 @@ from bench.launch.slurm import job as slurm_job
 from bench.launch.slurm.job import PullCells
 from bench.launch.slurm.profile import Profile
 from bench.launch.worker import Assignment
+from bench.loss_files import trusted_folders
 from tests.fakes.results import states
 from tests.fakes.toys import make_cells
 
@@ -60,9 +61,18 @@ def job_of(folder: Path, **changes: Any) -> PullCells:
         folder / "results",
         folder / "sets",
         Profile.model_validate(changes),
+        trusted=[folder],
         since=5.0,
         retry_before=7.0,
     )
+
+
+def test_it_trusts_the_folders_that_it_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCH_TRUST", "")  # as on a node that is handed no environment
+    job_of(tmp_path)()
+    assert trusted_folders() == [tmp_path]
 
 
 def test_scancel_interrupts_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,293 @@
+"""Objectives that users write: `NAME.yaml` declares one, `NAME.py` beside it holds its function.
+
+Reading them runs nothing: the Python file is parsed, and hashed. What is run, where a worker trains
+with it, lies in a folder that the user trusts by name.
+"""
+
+import ast
+import hashlib
+import keyword
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BeforeValidator, Field, NonNegativeFloat, PositiveInt, ValidationError
+
+from bench.errors import BenchError, SuiteError, choices
+from bench.files.validation_errors import explain
+from bench.files.yaml_file import load_yaml
+from bench.record import Record
+
+TRUST = "BENCH_TRUST"
+"""The environment variable with the folders whose code may be run; processes hand it on."""
+GIVEN = (
+    "query_ND", "key_ND", "pos_N", "neg_NK", "queued_KD", "correlation_DD", "labels_N", "tau",
+    "generator", "state",
+)  # fmt: skip
+"""What a function may take beside its own parameters, by name."""
+BEGINNING = ("feature_dim", "tau", "generator")
+"""What `begin`, which makes the state, may take beside the parameters."""
+BEGIN, UPDATE = HOOKS = ("begin", "update")
+"""Functions that a file may have beside its objective: they make a state, and change it."""
+_NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
+_TYPES: dict[str, tuple[type, ...]] = {
+    "float": (float, int), "int": (int,), "bool": (bool,), "text": (str,),
+}  # fmt: skip
+_WORDS = {"float": "a number", "int": "a whole number", "bool": "true or false", "text": "text"}
+_BOUNDS = {
+    "above": lambda value, bound: value > bound,
+    "at_least": lambda value, bound: value >= bound,
+    "below": lambda value, bound: value < bound,
+    "at_most": lambda value, bound: value <= bound,
+}
+Value = bool | int | float | str
+
+
+class Parameter(Record):
+    """A number or text that suites set, and an objective's function takes."""
+
+    type: Literal["float", "int", "bool", "text"]
+    default: Value | None = None  # null: a suite has to say it
+    above: float | None = None
+    at_least: float | None = None
+    below: float | None = None
+    at_most: float | None = None
+    values: Annotated[list[Value], Field(min_length=1)] | None = None  # all that are allowed
+
+    @property
+    def rule(self) -> str:
+        """What it may be, in words."""
+        if self.values is not None:
+            return f"one of {', '.join(map(str, self.values))}"
+        bounds = [f"{n.replace('_', ' ')} {self._bound(n):g}" for n in self._bounds()]
+        return " ".join([_WORDS[self.type], " and ".join(bounds)]).strip()
+
+    def read(self, value: Any) -> Value:
+        """Return an allowed value, a whole number as a float where that is the type.
+
+        Raises:
+            ValueError: it is not allowed.
+        """
+        is_typed = isinstance(value, _TYPES[self.type])
+        is_typed &= self.type == "bool" or not isinstance(value, bool)
+        if not is_typed or not self._allows(value):
+            raise ValueError(f"found {value!r}, expected {self.rule}")
+        return float(value) if self.type == "float" else value
+
+    def _allows(self, value: Any) -> bool:
+        listed = self.values is None or value in self.values
+        return listed and all(_BOUNDS[n](value, self._bound(n)) for n in self._bounds())
+
+    def _bounds(self) -> list[str]:
+        return [name for name in _BOUNDS if getattr(self, name) is not None]
+
+    def _bound(self, name: str) -> float:
+        return float(getattr(self, name))
+
+
+class Learned(Record):
+    """A tensor that is trained with the network, by its first values."""
+
+    shape: list[PositiveInt | str] = []  # sizes: numbers, `feature_dim`, or `int` parameters
+    start: float = 0.0  # the mean of its first values
+    std: NonNegativeFloat = 0.0  # their spread: Gaussian draws from the cell's seed
+
+
+def _learned(value: Any) -> Any:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return {"start": value} if is_number else value
+
+
+class Declaration(Record):
+    """What the YAML file says."""
+
+    what: Annotated[str, Field(min_length=1)]  # one line, with the source of the equation
+    version: PositiveInt  # raised by whoever changes what the numbers mean
+    parameters: dict[str, Parameter] = {}
+    learned: dict[str, Annotated[Learned, BeforeValidator(_learned)]] = {}  # by name; or a number
+
+
+class LossFile(NamedTuple):
+    """An objective as its two files have it."""
+
+    path: Path  # of the declaration
+    declared: Declaration
+    source: bytes  # of the Python file
+    arguments: tuple[str, ...]  # of the function
+    hooks: Mapping[str, tuple[str, ...]]  # the arguments of `begin` and `update`, where they are
+
+    @property
+    def name(self) -> str:
+        """What suites call it."""
+        return self.path.stem
+
+    @property
+    def function(self) -> str:
+        """The name of the function."""
+        return function_name(self.path)
+
+    @property
+    def code(self) -> Path:
+        """The Python file."""
+        return self.path.with_suffix(".py")
+
+    @property
+    def identity(self) -> str:
+        """The declaration's version, and 16 hex digits over what the numbers follow from."""
+        learned = self.declared.model_dump_json(include={"learned"})
+        digest = hashlib.sha256(learned.encode() + b"\n" + self.source).hexdigest()
+        return f"{self.declared.version}-{digest[:16]}"
+
+
+def function_name(path: Path) -> str:
+    """Return the name of the function that belongs to a declaration."""
+    return path.stem.replace("-", "_")
+
+
+def read_loss_file(path: Path) -> LossFile:
+    """Return an objective; nothing of it is run.
+
+    Args:
+        path: of the declaration.
+
+    Raises:
+        SuiteError: in one line with its place, the first thing that is wrong with the two files.
+    """
+    name = function_name(path)
+    if not _NAME.fullmatch(path.stem) or keyword.iskeyword(name):
+        raise SuiteError(f"{path}: '{path.stem}' names no function: use a-z, 0-9, - and _")
+    try:
+        declared = Declaration.model_validate(load_yaml(path, SuiteError))
+    except ValidationError as error:
+        raise SuiteError(explain(error, path, root=Declaration)) from None
+    code = path.with_suffix(".py")
+    try:
+        source = code.read_bytes()
+    except OSError as fault:
+        raise SuiteError(f"{code}: {fault.strerror}; it holds the function of {path}") from None
+    _check_names(declared, path)
+    _check_parameters(declared, path)
+    functions = _functions(source, code)
+    if name not in functions:
+        there = f"; there are {', '.join(functions)}" if functions else ""
+        raise SuiteError(f"{code}: no function '{name}'{there}")
+    arguments = {k: _arguments(functions[k], code) for k in (name, *HOOKS) if k in functions}
+    _check_arguments(arguments, declared, code)
+    _check_taken(arguments, declared, code, path)
+    of = {k: tuple(names) for k, names in arguments.items()}
+    return LossFile(path, declared, source, of.pop(name), of)
+
+
+def _check_names(declared: Declaration, path: Path) -> None:
+    for key in ("parameters", "learned"):
+        for name in getattr(declared, key):
+            place = f"{path}: {key}.{name}"
+            if not name.isidentifier() or keyword.iskeyword(name):
+                raise SuiteError(f"{place}: a function has no argument of this name")
+            if name in (*GIVEN, *BEGINNING):
+                raise SuiteError(f"{place}: {name} is given; take it as an argument alone")
+            if name in declared.parameters and key == "learned":
+                raise SuiteError(f"{place}: is a parameter too; keep one")
+    for name, learned in declared.learned.items():
+        known = [k for k, parameter in declared.parameters.items() if parameter.type == "int"]
+        for size in learned.shape:
+            if isinstance(size, str) and size not in (allowed := ["feature_dim", *known]):
+                rest = choices(size, allowed)
+                raise SuiteError(f"{path}: learned.{name}.shape: unknown size '{size}'. {rest}")
+
+
+def _check_parameters(declared: Declaration, path: Path) -> None:
+    for name, parameter in declared.parameters.items():
+        place = f"{path}: parameters.{name}"
+        numeric = parameter.type in ("float", "int")
+        if not numeric and any(getattr(parameter, bound) is not None for bound in _BOUNDS):
+            raise SuiteError(f"{place}: type '{parameter.type}' has no bounds; list its values")
+        for value in [*(parameter.values or []), parameter.default]:
+            if value is not None:
+                try:
+                    parameter.read(value)
+                except ValueError as fault:
+                    raise SuiteError(f"{place}: {fault}") from None
+
+
+def _functions(source: bytes, code: Path) -> dict[str, ast.FunctionDef]:
+    """Return the functions of a Python file."""
+    try:
+        module = ast.parse(source, str(code))
+    except SyntaxError as fault:
+        raise SuiteError(f"{code}:{fault.lineno or 1}: {fault.msg}") from None
+    except ValueError as fault:
+        raise SuiteError(f"{code}: {fault}") from None
+    return {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
+
+
+def _arguments(function: ast.FunctionDef, code: Path) -> dict[str, int]:
+    """Return the arguments of a function, each with its line."""
+    given = function.args
+    if star := given.vararg or given.kwarg or next(iter(given.posonlyargs), None):
+        raise SuiteError(f"{code}:{star.lineno}: {function.name} takes '{star.arg}' not by name")
+    return {argument.arg: argument.lineno for argument in [*given.args, *given.kwonlyargs]}
+
+
+def _check_arguments(
+    arguments: Mapping[str, Mapping[str, int]], declared: Declaration, code: Path
+) -> None:
+    """Refuse what nobody hands a function."""
+    for function, lines in arguments.items():
+        known = [*declared.parameters, *(BEGINNING if function == BEGIN else GIVEN)]
+        known += declared.learned if function != BEGIN else []
+        for name, line in lines.items():
+            if name not in known:
+                rest = choices(name, known)
+                raise SuiteError(f"{code}:{line}: unknown argument '{name}'. {rest}")
+            if name == "state" and BEGIN not in arguments:
+                raise SuiteError(f"{code}:{line}: state needs a function '{BEGIN}' that makes it")
+    if "state" not in arguments.get(UPDATE, {"state": 0}):
+        raise SuiteError(f"{code}: {UPDATE} does not take state, so that it changes nothing")
+
+
+def _check_taken(
+    arguments: Mapping[str, Mapping[str, int]], declared: Declaration, code: Path, path: Path
+) -> None:
+    """Refuse what is declared and no function takes."""
+    taken = {name for lines in arguments.values() for name in lines}
+    taken |= {str(size) for one in declared.learned.values() for size in one.shape}
+    function = function_name(path)
+    for name in declared.parameters:
+        if name not in taken:
+            raise SuiteError(f"{path}: parameters.{name}: {function} in {code} does not take it")
+    for name in declared.learned:
+        if name not in arguments[function]:
+            raise SuiteError(f"{path}: learned.{name}: {function} in {code} does not take it")
+
+
+def trust(folders: Sequence[Path]) -> None:
+    """Let this process, and those that it starts, run the objectives in these folders.
+
+    Raises:
+        BenchError: one of them is not there.
+    """
+    for folder in folders:
+        if not folder.is_dir():
+            raise BenchError(f"--trust {folder}: no such folder")
+    os.environ[TRUST] = os.pathsep.join(str(folder.absolute()) for folder in folders)
+
+
+def trusted_folders() -> list[Path]:
+    """Return the folders whose code may be run."""
+    return [Path(folder) for folder in os.environ.get(TRUST, "").split(os.pathsep) if folder]
+
+
+def trusted(name: str, identity: str) -> LossFile | None:
+    """Return an objective that may be run; None where no trusted folder has it as it was named.
+
+    Raises:
+        SuiteError: a file of this name is there, and something is wrong with it.
+    """
+    for folder in trusted_folders():
+        path = folder / f"{name}.yaml"
+        if path.is_file() and (file := read_loss_file(path)).identity == identity:
+            return file
+    return None

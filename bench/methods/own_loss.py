@@ -1,0 +1,171 @@
+"""An objective of a file: its code is run here, if the user trusts the folder, and nowhere else."""
+
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bench.cells.pretrain import Pretrain
+from bench.data.streams import Purpose, stream
+from bench.errors import BenchError, CellFailure
+from bench.loss_files import BEGIN, UPDATE, Learned, LossFile, trusted
+from bench.methods.objectives import Pair
+
+OWN = 2000  # the part of a direction's draw that an objective's own generator begins with
+
+
+class State(nn.Module):
+    """Tensors by name that are in every checkpoint; no gradient reaches them."""
+
+    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
+        """Begin with these."""
+        super().__init__()
+        for name, value in tensors.items():
+            self.register_buffer(name, value)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the tensors themselves."""
+        return dict(self.named_buffers())
+
+    def put(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take on other values."""
+        for name, value in self.tensors().items():
+            value.copy_(tensors[name])
+
+
+class OwnLoss(nn.Module):
+    """A function of a file, with the cell's parameters, what it learns, and its state."""
+
+    def __init__(self, cell: Pretrain) -> None:
+        """Run the file.
+
+        Raises:
+            CellFailure: no trusted folder has it as the cell was planned, or it raises an error.
+        """
+        super().__init__()
+        self.file = _found(cell)
+        self._functions = _defined(self.file)
+        self._settings = cell.parameters | {"tau": cell.tau}
+        sizes = self._settings | {"feature_dim": cell.feature_dim}
+        self.learned = nn.ParameterDict(
+            {
+                name: _first(declared, sizes, stream(cell.seed, Purpose.INIT, 6, i))
+                for i, (name, declared) in enumerate(self.file.declared.learned.items())
+            }
+        )
+        start = stream(cell.seed, Purpose.INIT, 7).integers(2**63)
+        self.state = self._begun(sizes | {"generator": torch.Generator().manual_seed(int(start))})
+
+    def takes(self, name: str) -> bool:
+        """Return whether one of the functions that see a batch takes an argument."""
+        return name in (*self.file.arguments, *self.file.hooks.get(UPDATE, ()))
+
+    def forward(self, pair: Pair) -> Tensor:
+        """Return the loss of each query of a direction.
+
+        Raises:
+            CellFailure: the function raises an error, or returns something else.
+        """
+        loss_N = self._call(self.file.function, self.file.arguments, pair, self.state.tensors())
+        return self._checked(loss_N, len(pair.query_ND))
+
+    @torch.no_grad()
+    def remember(self, pairs: Sequence[Pair]) -> None:
+        """Update the state by each direction of a batch, after its backward pass.
+
+        Raises:
+            CellFailure: the function raises an error.
+        """
+        if UPDATE not in self.file.hooks:
+            return
+        for pair in pairs:
+            state = self.state.tensors()
+            self._call(UPDATE, self.file.hooks[UPDATE], pair, state)
+            with faults_of(self.file):
+                self.state.put(state)
+
+    def _begun(self, given: Mapping[str, Any]) -> State:
+        if BEGIN not in self.file.hooks:
+            return State({})
+        with faults_of(self.file):
+            names = self.file.hooks[BEGIN]
+            return State(self._functions[BEGIN](**{name: given[name] for name in names}))
+
+    def _call(
+        self, function: str, names: Iterable[str], pair: Pair, state: dict[str, Tensor]
+    ) -> Any:
+        def given(name: str) -> Any:
+            if name in self.learned:
+                return self.learned[name]
+            if name in self._settings:
+                return self._settings[name]
+            if name == "generator":
+                assert pair.draw is not None
+                return torch.Generator().manual_seed(pair.draw.of(OWN).key % 2**63)
+            if name == "correlation_DD":
+                return pair.samples.correlation_DD
+            return state if name == "state" else getattr(pair, name)
+
+        with faults_of(self.file):
+            return self._functions[function](**{name: given(name) for name in names})
+
+    def _checked(self, loss_N: Any, queries: int) -> Tensor:
+        if isinstance(loss_N, Tensor) and loss_N.shape == (queries,) and loss_N.is_floating_point():
+            return loss_N
+        found = f"shape {tuple(loss_N.shape)}" if isinstance(loss_N, Tensor) else repr(loss_N)[:60]
+        raise CellFailure(
+            f"{self.file.code}: {self.file.function} returns {found}, expected a number for each "
+            f"query, shape ({queries},)"
+        )
+
+
+def _found(cell: Pretrain) -> LossFile:
+    try:
+        file = trusted(cell.loss, str(cell.loss_file))
+    except BenchError as fault:
+        raise CellFailure(str(fault)) from None
+    if file is None:
+        raise CellFailure(
+            f"loss '{cell.loss}': no trusted folder has its file {cell.loss_file}; was it edited?"
+        )
+    return file
+
+
+def _defined(file: LossFile) -> dict[str, Callable[..., Any]]:
+    """Run the file; return its functions, by name."""
+    names: dict[str, Any] = {"__name__": file.function, "__file__": str(file.code)}
+    with faults_of(file):
+        exec(compile(file.source, str(file.code), "exec"), names)
+    return {name: names[name] for name in (file.function, *file.hooks)}
+
+
+def _first(declared: Learned, sizes: Mapping[str, Any], draw: np.random.Generator) -> nn.Parameter:
+    """Return the first values of what is learned, float32."""
+    shape = [sizes[size] if isinstance(size, str) else size for size in declared.shape]
+    drawn = declared.start + declared.std * draw.standard_normal(shape)
+    return nn.Parameter(torch.tensor(drawn, dtype=torch.float32))
+
+
+@contextmanager
+def faults_of(file: LossFile) -> Iterator[None]:
+    """Turn an error of the file's code into one line with its place.
+
+    Raises:
+        CellFailure: something else than memory is the cause.
+    """
+    try:
+        yield
+    except (MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:
+        if "memory" in str(error).lower():  # a RuntimeError of torch on the CPU
+            raise
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == str(file.code)]
+        place = f"{file.code}:{lines[-1]}" if lines else str(file.code)
+        why = " ".join(str(error).split())
+        raise CellFailure(f"{place}: {type(error).__name__}: {why}") from error

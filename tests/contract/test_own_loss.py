@@ -1,0 +1,92 @@
+"""An objective in two files beside the suites: trusted by name, and part of a cell's identity."""
+
+import json
+
+import pytest
+
+from tests.fakes.own_losses import CODE, SUITE, TRUSTED, YAML, write_loss
+from tests.fakes.suites import changed
+from tests.fakes.workspace import Workspace
+
+HERE = ("--executor", "inline")
+EVIL = "from pathlib import Path\nPath('run').touch()\n"
+
+
+def ids(workspace: Workspace) -> list[str]:
+    return [cell["id"] for cell in workspace.call("plan", "digits", "--json").json["cells"]]
+
+
+def test_a_suite_alone_runs_no_code(workspace: Workspace) -> None:
+    write_loss(workspace, code=EVIL + CODE)
+    workspace.suite(SUITE)
+    line = (
+        "bench: loss 'push-apart' is your own code: none of it is run unless you trust its folder; "
+        "name the folder of push-apart.py by --trust\n"
+    )
+    answer = workspace.call("run", "digits", *HERE)
+    assert (answer.status, answer.err) == (2, line)
+    planned = workspace.call("plan", "digits")
+    assert (planned.status, planned.err) == (0, line * 2)
+    for verb in ("status", "show", "compare", "report", "claims"):
+        workspace.call(verb, "digits")
+    (workspace.root / "other").mkdir()
+    other = workspace.call("run", "digits", *HERE, "--trust", "other").err
+    assert f"{workspace.root}/other has no such file" in other
+    missing = workspace.call("run", "digits", *HERE, "--trust", "nowhere").err
+    assert missing == "bench: --trust nowhere: no such folder\n"
+    assert not (workspace.root / "run").exists()
+
+
+def test_version_code_and_parameters_are_a_cells_identity(workspace: Workspace) -> None:
+    write_loss(workspace)
+    workspace.suite(SUITE)
+    first = ids(workspace)
+    assert len(set(first)) == 2
+    write_loss(workspace, YAML.replace("The distance", "The one distance"))
+    assert ids(workspace) == first
+    write_loss(workspace, code=f"{CODE}\n")
+    assert not set(ids(workspace)) & set(first)
+    write_loss(workspace, YAML.replace("version: 1", "version: 2"))
+    assert not set(ids(workspace)) & set(first)
+    write_loss(workspace)
+    workspace.suite(changed(SUITE, {"grid.margin": [1.0, 0.25]}))
+    assert ids(workspace)[0] == first[1]
+    (cell,) = workspace.call("plan", "digits", "--json", "--where", "margin=0.25").json["cells"]
+    assert (cell["config"]["loss"], cell["config"]["margin"]) == ("push-apart", 0.25)
+    changed_cell = workspace.call("plan", "digits", "--json", "--set", "margin=0.125").json["cells"]
+    assert [one["config"]["margin"] for one in changed_cell] == [0.125]
+
+
+@pytest.mark.slow
+def test_it_is_trained_shown_and_stale_once_it_is_edited(workspace: Workspace) -> None:
+    write_loss(workspace)
+    workspace.suite(SUITE)
+    answer = workspace.call("run", "digits", *HERE, *TRUSTED, "--json")
+    assert (answer.status, answer.json["done"]) == (0, 2), answer.err
+    rows = workspace.call("show", "digits", "--json").json
+    assert [row["row"] for row in rows] == [
+        {"loss": "push-apart", "margin": 0.5}, {"loss": "push-apart", "margin": 1.0},
+    ]  # fmt: skip
+    assert workspace.call("run", "digits", *HERE).status == 0  # nothing is left that needs code
+    assert workspace.call("verify", "digits", "--sample", "1").status == 2
+    verified = workspace.call("verify", "digits", "--sample", "1", *TRUSTED, "--json")
+    assert (verified.status, verified.json[0]["same"]) == (0, True)
+    (kept, *_) = (workspace.root / "results" / "pretrain").glob("*/cell.json")
+    assert json.loads(kept.read_text())["loss_file"].startswith("1-")
+
+    assert workspace.call("export", "digits", "--to", "cells.tar").status == 0
+    assert workspace.call("export", "digits", "--to", "tables").status == 0
+    write_loss(workspace, code=CODE.replace("clamp(min=0)", "clamp(min=0.0)"))
+    told = workspace.call("status", "digits", "--json")
+    assert (told.json["stale"], told.json["done"]) == (2, 0)
+    assert told.err == (
+        "bench: loss 'push-apart' was edited: 2 cells of its former code are stale; `bench run` "
+        "computes anew\n"
+    )
+    for name in ("push-apart.py", "push-apart.yaml"):
+        (workspace.root / "suites" / "losses" / name).unlink()
+    added = workspace.call("--results", "elsewhere", "import", "cells.tar", "--json")
+    assert (added.status, added.json["added"], added.json["left_out"]) == (0, 2, [])
+    write_loss(workspace)
+    assert workspace.call("--results", "elsewhere", "status", "digits", "--json").json["done"] == 2
+    assert workspace.call("--results", "tables", "status", "digits", "--json").json["done"] == 2

@@ -1,0 +1,220 @@
+"""Each mistake in the files of an objective of one's own is one line, and exit status 2."""
+
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.fakes.own_losses import CODE, SUITE, TRUSTED, YAML, write_loss
+from tests.fakes.suites import changed
+from tests.fakes.workspace import Workspace
+
+AT = "suites/losses/push-apart"
+
+
+class Mistake(NamedTuple):
+    """Files with a mistake, and how the line begins that says so."""
+
+    says: str
+    yaml: str = YAML
+    code: str = CODE
+    suite: dict[str, Any] = {}
+
+
+SEEN = {
+    "no version": Mistake(f"{AT}.yaml: version: is missing.", YAML.replace("version: 1\n", "")),
+    "an unknown key": Mistake(
+        f"{AT}.yaml: parameter: unknown key. Did you mean 'parameters'?",
+        YAML.replace("parameters:", "parameter:"),
+    ),
+    "an unknown type": Mistake(
+        f"{AT}.yaml: parameters.margin.type: found 'real', expected 'float', 'int', 'bool' or ",
+        YAML.replace("type: float", "type: real"),
+    ),
+    "a default out of range": Mistake(
+        f"{AT}.yaml: parameters.margin: found 3, expected a number above 0 and at most 2",
+        YAML.replace("0.5}", "3}"),
+    ),
+    "bounds of a text": Mistake(
+        f"{AT}.yaml: parameters.margin: type 'text' has no bounds; list its values",
+        YAML.replace("type: float", "type: text"),
+    ),
+    "a parameter that is a setting": Mistake(
+        f"{AT}.yaml: parameters.sigma: bench calls something else so; choose another name",
+        YAML.replace("margin", "sigma"),
+        CODE.replace("margin", "sigma"),
+    ),
+    "a parameter that is given": Mistake(
+        f"{AT}.yaml: parameters.tau: tau is given; take it as an argument alone",
+        YAML.replace("margin", "tau"),
+        CODE.replace("margin", "tau"),
+    ),
+    "a parameter that is not taken": Mistake(
+        f"{AT}.yaml: parameters.slope: push_apart in {AT}.py does not take it",
+        f"{YAML}  slope: {{type: int, default: 1}}\n",
+    ),
+    "YAML that is none": Mistake(f"{AT}.yaml: line 2, column 5: ", f"{YAML[:3]}\n  - : : {{"),
+    "an error of syntax": Mistake(
+        f"{AT}.py:2: '(' was never closed", code=CODE.replace(" key_ND.T", " (key_ND.T")
+    ),
+    "another function": Mistake(
+        f"{AT}.py: no function 'push_apart'; there are push", code=CODE.replace("_apart", "")
+    ),
+    "an unknown argument": Mistake(
+        f"{AT}.py:1: unknown argument 'keys_ND'. Did you mean 'key_ND'? Allowed here: margin, ",
+        code=CODE.replace("key_ND", "keys_ND"),
+    ),
+    "arguments without names": Mistake(
+        f"{AT}.py:1: push_apart takes 'more' not by name",
+        code=CODE.replace("margin)", "margin, **more)"),
+    ),
+    "a value out of range": Mistake(
+        "suites/digits.yaml: grid.margin: found 3, expected a number above 0 and at most 2",
+        suite={"grid.margin": [1, 3]},
+    ),
+    "a value of another type": Mistake(
+        "suites/digits.yaml: grid.margin: found '1', expected a number above 0 and at most 2",
+        suite={"grid.margin": ["1"]},
+    ),
+    "a parameter of another loss": Mistake(
+        "suites/digits.yaml: grid.margin: is no parameter of loss 'infonce'",
+        suite={"fixed.loss": "infonce"},
+    ),
+    "an unknown parameter": Mistake(
+        "suites/digits.yaml: grid.margn: unknown key. Did you mean 'margin'?",
+        suite={"grid": {"margn": [1]}},
+    ),
+    "an unknown loss": Mistake(
+        "suites/digits.yaml: fixed.loss: loss 'push-apar' is unknown. Did you mean 'push-apart'?",
+        suite={"fixed.loss": "push-apar"},
+    ),
+    "a parameter without a value": Mistake(
+        "suites/digits.yaml: margin is missing: loss 'push-apart' needs it (a number above 0 ",
+        YAML.replace(", default: 0.5", ""),
+        suite={"grid": {"epochs": [1, 2]}, "tables": []},
+    ),
+    "a learned parameter that is no number": Mistake(
+        f"{AT}.yaml: learned.slope: found 'steep', expected ",
+        f"{YAML}learned: {{slope: steep}}\n",
+    ),
+    "a learned parameter that is not taken": Mistake(
+        f"{AT}.yaml: learned.slope: push_apart in {AT}.py does not take it",
+        f"{YAML}learned: {{slope: 1}}\n",
+    ),
+    "a learned parameter of an unknown size": Mistake(
+        f"{AT}.yaml: learned.slope_D.shape: unknown size 'dim'. Allowed here: feature_dim.",
+        f"{YAML}learned: {{slope_D: {{shape: [dim]}}}}\n",
+    ),
+    "a parameter that is learned too": Mistake(
+        f"{AT}.yaml: learned.margin: is a parameter too; keep one",
+        f"{YAML}learned: {{margin: 1}}\n",
+    ),
+    "a state that nothing makes": Mistake(
+        f"{AT}.py:1: state needs a function 'begin' that makes it",
+        code=CODE.replace("margin)", "margin, state)"),
+    ),
+    "an update of no state": Mistake(
+        f"{AT}.py: update does not take state, so that it changes nothing",
+        code=f"{CODE}\ndef update(key_ND):\n    pass\n",
+    ),
+    "an unknown argument of begin": Mistake(
+        f"{AT}.py:5: unknown argument 'dim'. Allowed here: margin, feature_dim, tau, generator.",
+        code=f"{CODE}def begin(dim):\n    return {{}}\n",
+    ),
+    "no queue": Mistake(
+        "suites/digits.yaml: loss 'push-apart' takes queued_KD: it needs negatives 'queue'",
+        code=CODE.replace("margin)", "margin, queued_KD)"),
+    ),
+    "no matrix": Mistake(
+        "suites/digits.yaml: loss 'push-apart' takes correlation_DD: it needs negatives 'previous', ",
+        code=CODE.replace("margin)", "margin, correlation_DD)"),
+        suite={"fixed.symmetric": False},
+    ),
+    "no labels": Mistake(
+        "suites/digits.yaml: loss 'push-apart' takes labels_N: it needs pretrain_on 'train'",
+        code=CODE.replace("margin)", "margin, labels_N)"),
+        suite={"fixed.pretrain_on": "train+unlabeled"},
+    ),
+    "no temperature": Mistake(
+        "suites/digits.yaml: loss 'push-apart' takes tau: it needs the setting tau",
+        code=CODE.replace("margin)", "margin, tau)"),
+        suite={"fixed.tau": None},
+    ),
+}
+"""Mistakes that are seen without a line of the code being run."""
+TRIED = {
+    "an error": Mistake(
+        f"{AT}.py:4: TypeError: ", code=CODE.replace(".clamp(min=0)", ".clamp(least=0)")
+    ),
+    "a missing package": Mistake(
+        f"{AT}.py:1: ModuleNotFoundError: No module named 'no_such'", code=f"import no_such\n{CODE}"
+    ),
+    "a mean in place of a value a query": Mistake(
+        f"{AT}.py: push_apart returns shape (), expected a number for each query, shape (8,)",
+        code=CODE.replace(".clamp(min=0)", ".mean()"),
+    ),
+    "no value": Mistake(
+        f"{AT}.py: push_apart returns None, expected a number for each query",
+        code=CODE.replace("return ", "lost = "),
+    ),
+    "no gradient": Mistake(
+        f"{AT}.py: push_apart has no gradient in its arguments",
+        code=CODE.replace(".clamp(min=0)", ".detach()"),
+    ),
+    "a state that is no tensor": Mistake(
+        f"{AT}.py: TypeError: ", code=f"{CODE}\ndef begin():\n    return {{'centre': 1}}\n"
+    ),
+    "an update of another shape": Mistake(
+        f"{AT}.py: RuntimeError: ",
+        code=f"import torch\n{CODE}\ndef begin():\n    return {{'centre': torch.zeros(2)}}\n"
+        "\ndef update(state):\n    state['centre'] = torch.zeros(3)\n",
+    ),
+    "not finite": Mistake(
+        f"{AT}.py: push_apart is not finite on random unit vectors",
+        code=CODE.replace(".clamp(min=0)", ".log().log()"),
+    ),
+    "random numbers": Mistake(
+        f"{AT}.py: two calls give different values: draw with `generator`",
+        code="import torch\n" + CODE.replace(".clamp(min=0)", " * torch.rand(1)"),
+    ),
+}
+"""Mistakes that a first try of the code shows before anything is computed."""
+
+
+def complaint(workspace: Workspace, mistake: Mistake, *words: str) -> str:
+    """Return what the command says of files with a mistake, which is one line."""
+    write_loss(workspace, mistake.yaml, mistake.code)
+    workspace.suite(changed(SUITE, mistake.suite))
+    answer = workspace.call(*words)
+    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1), answer
+    assert not (workspace.root / "results" / "pretrain").exists()
+    return answer.err.removeprefix("bench: ")
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_a_mistake_is_seen_in_the_files(workspace: Workspace, name: str) -> None:
+    assert complaint(workspace, SEEN[name], "plan", "digits").startswith(SEEN[name].says)
+
+
+@pytest.mark.parametrize("name", TRIED)
+def test_a_mistake_is_seen_before_anything_is_computed(workspace: Workspace, name: str) -> None:
+    words = ("run", "digits", "--executor", "inline", *TRUSTED)
+    assert complaint(workspace, TRIED[name], *words).startswith(
+        f"{workspace.root}/{TRIED[name].says}"
+    )
+    with pytest.MonkeyPatch.context() as patch:  # and its status does not need the code
+        patch.setenv("BENCH_TRUST", "")
+        assert workspace.call("status", "digits").status == 0
+
+
+def test_files_that_are_missing_or_named_like_a_loss_of_bench(workspace: Workspace) -> None:
+    folder = write_loss(workspace)
+    workspace.suite(SUITE)
+    (folder / "push-apart.py").unlink()
+    assert workspace.call("plan", "digits").err.startswith(
+        f"bench: {AT}.py: No such file or directory; it holds the function of {AT}.yaml"
+    )
+    write_loss(workspace)
+    write_loss(workspace, YAML, CODE.replace("push_apart", "dcl"), "dcl")
+    assert workspace.call("plan", "digits").err.startswith(
+        "bench: suites/losses/dcl.yaml: bench has a loss 'dcl'; choose another name"
+    )
