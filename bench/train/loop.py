@@ -112,7 +112,7 @@ class Training(Trainable):
         batches = [self._seen(step, epoch, place) for place in places]
         encoded = encode_all(self.method, self.online, batches)
         draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, places.start // len(places))
-        labels_N = torch.cat([batch.labels_N for batch in batches])
+        labels_N = torch.cat([seen.labels_N for seen in batches if seen.labels_N is not None])
         seen = Seen((), draw, epoch=batches[0].epoch, labels_N=labels_N)
         compared = self.method.compare_encoded(self.online.witness, seen, encoded)
         self._add(step, compared, seen, 1)
@@ -134,7 +134,7 @@ class Training(Trainable):
         meant = sum(map(len, losses)) // compared.towers * shares
         self.probes.add(compared.pairs, losses, meant)
         self.method.remember(compared, seen)
-        if self.head is not None:
+        if self.head is not None and seen.labels_N is not None:
             self.head.step(compared.features, seen.labels_N)
 
     def rate(self, step: int) -> float:

@@ -1,10 +1,12 @@
 """An objective in two files beside the suites: trusted by name, and part of a cell's identity."""
 
 import json
+import re
 
 import pytest
 
 from tests.fakes.own_losses import CODE, SUITE, TRUSTED, YAML, write_loss
+from tests.fakes.paths import ROOT
 from tests.fakes.suites import changed
 from tests.fakes.workspace import Workspace
 
@@ -90,3 +92,24 @@ def test_it_is_trained_shown_and_stale_once_it_is_edited(workspace: Workspace) -
     write_loss(workspace)
     assert workspace.call("--results", "elsewhere", "status", "digits", "--json").json["done"] == 2
     assert workspace.call("--results", "tables", "status", "digits", "--json").json["done"] == 2
+
+
+@pytest.mark.slow
+def test_the_ten_lines_of_the_manual_are_a_loss(workspace: Workspace) -> None:
+    """The page as it stands, but with fewer and smaller images."""
+    text = (ROOT / "docs" / "how-to" / "your-loss.md").read_text()
+    blocks = re.findall(r"```(?:python|yaml)\n# suites/(\S+)\n(.*?)```", text, re.DOTALL)
+    assert [name for name, _ in blocks] == [
+        "losses/push-apart.py", "losses/push-apart.yaml", "my-loss.yaml",
+    ]  # fmt: skip
+    for name, block in blocks:
+        path = workspace.root / "suites" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block)
+    commands = [line.split() for line in re.findall(r"^bench (.*my-loss.*)$", text, re.MULTILINE)]
+    assert [words[0] for words in commands] == ["plan", "run", "report"]
+    assert workspace.call(*commands[0]).status == 0
+    small = ["--set", "train_images=64", "--set", "width=4", "--set", "batch_size=16"]
+    small += ["--set", "knn_k=5", "--where", "margin=0.5", "--executor", "inline", "--json"]
+    answer = workspace.call(*commands[1], *small)
+    assert (answer.status, answer.json["done"]) == (0, 1), answer.err

@@ -90,7 +90,7 @@ SEEN = {
     "a parameter without a value": Mistake(
         "suites/digits.yaml: margin is missing: loss 'push-apart' needs it (a number above 0 ",
         YAML.replace(", default: 0.5", ""),
-        suite={"grid": {"epochs": [1, 2]}, "tables": []},
+        suite={"grid": {"few_shot_draws": [9, 10]}, "tables": []},
     ),
     "a learned parameter that is no number": Mistake(
         f"{AT}.yaml: learned.slope: found 'steep', expected ",
@@ -125,7 +125,7 @@ SEEN = {
         code=CODE.replace("margin)", "margin, queued_KD)"),
     ),
     "no matrix": Mistake(
-        "suites/digits.yaml: loss 'push-apart' takes correlation_DD: it needs negatives 'previous', ",
+        "suites/digits.yaml: loss 'push-apart' takes correlation_DD: it needs negatives ",
         code=CODE.replace("margin)", "margin, correlation_DD)"),
         suite={"fixed.symmetric": False},
     ),
