@@ -306,31 +306,25 @@ def test_help_costs_little_more_than_the_library_that_prints_it() -> None:
     assert costs_below(2.5, lambda: alone_s(shown), lambda: alone_s(smallest))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--help"],
-        ["status", "small"],
-        ["show", "small"],
-        ["compare", "results", "results"],
-        ["claims"],
-        ["report", "small"],
-        ["suites"],
-    ],
-)
-def test_reading_never_imports_torch(done: Workspace, words: list[str]) -> None:
+def never_imports_torch(*commands: list[str]) -> None:
+    """Check it of commands that one process carries out one after the other."""
     code = (
-        f"import sys; sys.argv = ['bench', *{words!r}]\n"
-        "import bench.cli\n"
-        "try:\n    bench.cli.main()\n"
-        "except SystemExit as stop:\n    assert not stop.code\n"
-        "assert 'torch' not in sys.modules"
+        f"import bench.cli, sys\nfor words in {commands!r}:\n    sys.argv = ['bench', *words]\n"
+        "    try:\n        bench.cli.main()\n"
+        "    except SystemExit as stop:\n        assert not stop.code, words\n"
+        "    assert 'torch' not in sys.modules, words"
     )
     answer = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.slow
+def test_reading_never_imports_torch(done: Workspace) -> None:
+    status, show, compare = ["status", "small"], ["show", "small"], ["compare", *["results"] * 2]
+    report = ["report", "small"]
+    never_imports_torch(["--help"], status, show, compare, ["claims"], report, ["suites"])
 
 
 @pytest.fixture
@@ -365,7 +359,7 @@ def test_nor_is_one_that_the_library_of_tables_meets(
 
 @pytest.mark.slow
 def test_a_launcher_of_workers_never_imports_torch(workspace: Workspace) -> None:
-    test_reading_never_imports_torch(workspace, ["run", "small", "--seeds", "0", "--jobs", "1"])
+    never_imports_torch(["run", "small", "--seeds", "0", "--jobs", "1"])
     assert workspace.call("status", "small", "--json").json["done"] == 8
 
 

@@ -29,7 +29,7 @@ def start_limited(workspace: Workspace, most_bytes: int, *words: str) -> "subpro
     )  # fmt: skip
 
 
-INLINE, LOCAL = ("--executor", "inline"), ("--jobs", "2")
+INLINE, LOCAL = ("--executor", "inline"), ("--jobs", "1")
 
 
 @pytest.mark.parametrize(("how", "most_bytes"), [(INLINE, 1000), (INLINE, 20_000), (LOCAL, 20_000)])

@@ -112,7 +112,7 @@ def test_killed_at_random_moments_it_ends_as_if_it_was_not(workspace: Workspace)
 
 def test_pretraining_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: Workspace) -> None:
     """Four cells, two encoders: each is trained once, and resumed from its checkpoint."""
-    workspace.suite(changed(DIGITS, {"fixed.epochs": 20, "grid.loss": ["infonce", "dcl"]}))
+    workspace.suite(changed(DIGITS, {"fixed.epochs": 8, "grid.loss": ["infonce", "dcl"]}))
     trained = workspace.root / "results" / "trained"
     process = workspace.start("run", "digits", *INLINE, BENCH_CHECKPOINT_S="0.1")
     wait_for(lambda: any(trained.glob("*/checkpoint.pt")))
@@ -130,7 +130,7 @@ def test_pretraining_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: 
 
 def test_a_tuning_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: Workspace) -> None:
     """Two shares of the labels on one encoder, and from scratch: killed while one is tuned."""
-    tuning = {"fixed.tune_views": "affine", "fixed.tune_epochs": 20, "fixed.tune_batch_size": 16,
+    tuning = {"fixed.tune_views": "affine", "fixed.tune_epochs": 10, "fixed.tune_batch_size": 16,
               "fixed.tune_optimizer": "sgd", "fixed.tune_lr": 0.05,
               "fixed.tune_lr_schedule": "cosine"}  # fmt: skip
     axes = {"label_fraction": [0.3, 1.0], "start": ["pretrained", "scratch"]}
@@ -151,7 +151,7 @@ def test_a_tuning_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: Wor
 def test_a_detector_killed_at_a_random_moment_ends_as_if_it_was_not(workspace: Workspace) -> None:
     """One on an encoder, and one from scratch: killed while one is trained."""
     sizes = {"anchor_size": 8, "region_channels": 8, "head_units": 16, "proposals": 10,
-             "sampled_regions": 8, "shorter_side": 64, "longer_side": 64, "detect_steps": 20,
+             "sampled_regions": 8, "shorter_side": 64, "longer_side": 64, "detect_steps": 10,
              "detect_batch_size": 2, "detect_lr": 0.02, "detect_weight_decay": 1e-4,
              "detect_dataset": "shapes", "neck": "fpn", "box_head": "two-linear",
              "frozen_backbone": False}  # fmt: skip
