@@ -1,9 +1,9 @@
 """Whether the covering presets find the defects that all presets find.
 
 Small defects are drawn from the code that trains a method and planted one by one in a copy of the
-tree: another sign, another comparison, a term less, off by one, no detach. Then the tests of each
-method are run there: on the covering presets (`tests.fakes.cells.covering`), and where these find
-nothing on all others. `python -m benchmarks.planted_defects`
+tree: another sign, another comparison, a term less, off by one, no detach. Then the tests that
+concern the file are run there: on the covering presets (`tests.fakes.cells.covering`), and where
+these find nothing on all others. `python -m benchmarks.planted_defects`
 """
 
 import argparse
@@ -24,11 +24,16 @@ COPIED = ("bench", "tests", "suites")
 MUTATED = ("bench/losses/*.py", "bench/methods/*.py", "bench/train/*.py")
 OTHERS = {"detection", "finetune", "preprocessing", "stack", "supervised"}
 """Files of `bench/train` that train something else than a method."""
-TESTS = (
-    "tests/contract/test_methods.py::test_every_method_takes_a_step",
-    "tests/unit/methods/test_method.py::test_gradients_reach_the_online_network_alone",
-    "tests/unit/train/test_loop.py::test_a_stopped_run_ends_like_another",
-)
+STEP = "tests/contract/test_methods.py::test_every_method_takes_a_step"
+GRADIENTS = "tests/unit/methods/test_method.py::test_gradients_reach_the_online_network_alone"
+STOPPED = "tests/unit/train/test_loop.py::test_a_stopped_run_ends_like_another"
+EVERY = (STEP, GRADIENTS, STOPPED)
+TESTS = {
+    "losses": (STEP, GRADIENTS),  # a loss keeps nothing that a stopped run could lose
+    "methods": EVERY,
+    "train": EVERY,
+}
+"""Tests of each preset, by the folder of `bench` whose defects they can find."""
 COVERING, REST = "not all_presets", "all_presets"
 OTHER_BINARY: dict[type[ast.operator], ast.operator] = {ast.Add: ast.Sub(), ast.Sub: ast.Add()}
 OTHER_COMPARISON: dict[type[ast.cmpop], ast.cmpop] = {
@@ -88,9 +93,9 @@ def text_with(defect: Defect) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def finder(tree: Path, which: str, seconds: float) -> str | None:
-    """Return the first test that fails; None if all pass."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-m", which, *TESTS]
+def finder(tree: Path, tests: tuple[str, ...], which: str, seconds: float) -> str | None:
+    """Return the first of these tests that fails; None if all pass."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-m", which, *tests]
     env = os.environ | {"PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1"}
     try:
         ran = subprocess.run(
@@ -115,14 +120,16 @@ def main() -> None:
         shutil.copy(ROOT / "pyproject.toml", tree)
         for name in COPIED:
             shutil.copytree(ROOT / name, tree / name)
-        assert finder(tree, COVERING, asked.seconds) is None, "a test fails without a defect"
+        found = finder(tree, EVERY, COVERING, asked.seconds)
+        assert found is None, f"{found} fails without a defect"
         drawn = random.Random(asked.seed).sample(list(every_defect(tree)), asked.count)
         for defect in drawn:
             whole = defect.path.read_text()
             defect.path.write_text(text_with(defect))
-            found, by = finder(tree, COVERING, asked.seconds), "covering presets"
+            tests = TESTS[defect.path.parent.name]
+            found, by = finder(tree, tests, COVERING, asked.seconds), "covering presets"
             if found is None:
-                found = finder(tree, REST, asked.seconds)
+                found = finder(tree, tests, REST, asked.seconds)
                 by = "other presets alone" if found else "none"
             counts[by] += 1
             print(f"{defect.told}\n    found by {by}: {found}", flush=True)
