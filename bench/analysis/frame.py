@@ -13,6 +13,7 @@ from bench.analysis.doubts import doubts_of
 from bench.cells.groups import telling_settings
 from bench.papers.reader import PublishedValue
 from bench.results.reader import Done
+from bench.text import value_text
 
 Row = dict[str, Any]
 
@@ -91,7 +92,7 @@ def frame_of(rows: Sequence[Row], first: Sequence[str]) -> pd.DataFrame:
 
 
 def typed(values: Sequence[Any]) -> "pd.Series[Any]":
-    """Return a column of the one type that its values have; of several types it holds objects."""
+    """Return a column of the one type that its values have; values of several become text."""
     there = [value for value in values if value is not None]
     kinds = {type(value) for value in there}
     whole = len(there) == len(values)
@@ -101,9 +102,13 @@ def typed(values: Sequence[Any]) -> "pd.Series[Any]":
         return pd.Series(values, dtype="float64")
     if kinds == {bool}:
         return pd.Series(values, dtype="bool" if whole else "boolean")
+    if len(kinds) > 1:
+        values, kinds = [None if v is None else value_text(v) for v in values], {str}
     return pd.Series(values, dtype="str" if kinds == {str} else "object")
 
 
 def _entry(value: Any) -> Any:
-    """Return a value as one entry: lists of sentences as text."""
+    """Return a value as one entry: lists of sentences, and mappings, as text."""
+    if isinstance(value, Mapping):
+        return value_text(value)
     return "; ".join(map(str, value)) if isinstance(value, list) else value

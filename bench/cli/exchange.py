@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from bench.cli.evidence import results_of
+from bench.cli.evidence import done_of, evidence_of, results_of
 from bench.cli.options import (
     AsJson,
     Scale,
@@ -33,7 +33,7 @@ from bench.suites.suite import Suite
 from bench.text import counted, plain_text
 
 MOST_SHOWN = 40  # cells that are listed
-FORMS = ("safetensors", *TRACKERS)
+FORMS = ("safetensors", "parquet", *TRACKERS)
 """What `--as` writes for other programs."""
 
 Encoders = Annotated[bool, typer.Option("--encoders", help="Include trained encoders.")]
@@ -57,8 +57,8 @@ def export(
         str | None,
         typer.Option(
             "--as",
-            help="For other programs: safetensors (trained encoders), tensorboard or wandb "
-            "(histories).",
+            help="For other programs: safetensors (trained encoders), parquet (cells, histories, "
+            "published values and claims, with croissant.json), tensorboard or wandb (histories).",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -172,7 +172,7 @@ def export_selections(
 
 
 def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> Json:
-    """Write encoders or histories of the finished cells for other programs.
+    """Write encoders, tables or histories of the finished cells for other programs.
 
     Args:
         form: one of FORMS.
@@ -187,6 +187,8 @@ def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> J
     if form not in FORMS:
         raise BenchError(f"--as {form}: unknown. {choices(form, list(FORMS))}")
     check_folder(to, f"--as {form}")
+    if form == "parquet":
+        return export_parquet(chosen, to)
     check_finished(chosen)
     if form == "safetensors":
         from bench.experiments.loaded_encoder import export_encoders  # loads torch
@@ -204,6 +206,31 @@ def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> J
     return {"histories": count, "folder": str(to)}
 
 
+def export_parquet(chosen: Sequence[Selection], to: Path) -> Json:
+    """Write what was measured of the selections, published and judged as Parquet files.
+
+    Raises:
+        NothingMeasured: nothing is finished of one of them.
+        BenchError: `pyarrow` is missing.
+    """
+    import pandas as pd  # here alone: `import` and `merge` need no frames
+
+    from bench.analysis.frame import history_frame, measured_frame, published_frame, record_frame
+    from bench.analysis.parquet import write_parquet
+
+    named = [(s.suite.name, s.scale, done_of(s, s.cells)) for s in chosen]
+    papers = {s.paper.id: s.paper for s in chosen}.values()
+    frames = {
+        "cells": pd.concat([measured_frame(*one) for one in named]),
+        "histories": pd.concat([history_frame(*one) for one in named]),
+        "published": published_frame(value for paper in papers for value in paper.values),
+        "claims": record_frame([j.record() for s in chosen for j in evidence_of(s).judged]),
+    }
+    title = ", ".join(f"{suite} at scale {scale}" for suite, scale, _ in named)
+    files = write_parquet(to, title, frames)
+    return {"files": [str(file) for file in files], "folder": str(to)}
+
+
 def check_finished(chosen: Sequence[Selection]) -> None:
     """Raise NothingMeasured if no cell of the selections is finished."""
     if not any(s.state == State.DONE for c in chosen for s in c.store.states(c.cells)):
@@ -218,6 +245,8 @@ def print_export(record: Json) -> None:
     where = plain_text(str(record.get("folder", record.get("file"))))
     if "cells" in record:
         print(f"{_counted(record['cells'], record.get('encoders'))} in {where}")
+    elif "files" in record:
+        print(f"{counted(len(record['files']), 'file')} in {where}")
     elif "encoders" in record:
         print(f"{counted(record['encoders'], 'encoder')} in {where}")
     else:

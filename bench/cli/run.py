@@ -29,8 +29,9 @@ from bench.cli.plan import check_of_suite, within
 from bench.cli.plan_text import print_limited
 from bench.cli.selection import Selection, missing_data, select, select_scales
 from bench.cli.show import MOST_LINES, measured_of, print_measured
+from bench.cli.workspace import beside_tables
 from bench.environment import seconds_between_checkpoints
-from bench.errors import LaunchError, NothingMeasured
+from bench.errors import BenchError, LaunchError, NothingMeasured
 from bench.files.messages import warn
 from bench.launch.options import RunOptions
 from bench.launch.run import run_cells, tell_of_evaluations
@@ -123,7 +124,11 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
     """
     options.check()
     if table_files(chosen[0].results):
-        warn(f"{chosen[0].results} holds exported tables; new cells are written beside them")
+        raise BenchError(
+            f"{chosen[0].results}: holds exported tables, where nothing is computed; "
+            f"`{chosen[0].command('run')}` counts their cells as done and computes the others in "
+            f"{beside_tables(chosen[0].workspace).results}"
+        )
     cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
     check_data(cells, data)
     store, wanted, states = chosen[0].store, cells, dict[str, CellState]()

@@ -41,7 +41,7 @@ def command_line(workspace: Workspace, verb: str, *words: str) -> str:
     """Return a command with the options for folders that are not the defaults.
 
     `run` never writes into exported tables: their cells count as done (`--have`), and new results
-    go to the default folder.
+    go to another folder.
 
     Args:
         words: arguments behind the verb, quoted for the shell.
@@ -60,6 +60,8 @@ def command_line(workspace: Workspace, verb: str, *words: str) -> str:
 
 
 def beside_tables(workspace: Workspace) -> Workspace:
-    """Return the folders to compute in: default results in place of exported tables."""
-    tables = table_files(workspace.results)
-    return workspace._replace(results=USUAL_RESULTS) if tables else workspace
+    """Return the folders to compute in: another results folder in place of exported tables."""
+    if not table_files(workspace.results):
+        return workspace
+    usual = workspace.results == USUAL_RESULTS
+    return workspace._replace(results=Path("own-results") if usual else USUAL_RESULTS)

@@ -645,10 +645,22 @@ def test_mistakes_about_archives(workspace: Workspace, words: tuple[str, ...], t
     assert not (workspace.root / "results").exists()
 
 
-def test_a_run_beside_exported_tables_says_so(workspace: Workspace) -> None:
-    (workspace.root / "results").mkdir()
-    (workspace.root / "results" / "gaussian-mi.other.tiny.csv").write_text("cell\n")
-    words = ("run", "small", "--where", "K=8", "--where", "mi_true=2", "--seeds", "0")
-    answer = workspace.call(*words, "--executor", "inline")
-    line = "bench: warning: results holds exported tables; new cells are written beside them"
-    assert (answer.status, answer.err.splitlines().count(line)) == (0, 1)
+@pytest.mark.parametrize(("tables", "other"), [("results", "own-results"), ("tables", "results")])
+def test_nothing_is_computed_in_a_folder_of_exported_tables(
+    workspace: Workspace, tables: str, other: str
+) -> None:
+    (workspace.root / tables).mkdir()
+    (workspace.root / tables / "gaussian-mi.other.tiny.csv").write_text("cell\n")
+    words = ("small", "--where", "K=8", "--where", "mi_true=2", "--seeds", "0")
+    answer = workspace.call("--results", tables, "run", *words, "--executor", "inline")
+    folder = f" --results {other}" if tables == "results" else ""
+    assert (answer.status, answer.err) == (
+        2,
+        f"bench: {tables}: holds exported tables, where nothing is computed; `bench{folder} run "
+        f"small --scale tiny --where K=8 --where mi_true=2 --seeds 0 --have {tables}` counts "
+        f"their cells as done and computes the others in {other}\n",
+    )
+    assert len(list((workspace.root / tables).iterdir())) == 1
+    (command,) = re.findall("`bench (.*?)`", answer.err)
+    assert workspace.call(*command.split(), "--executor", "inline").status == 0
+    assert (workspace.root / other / "gaussian-mi").is_dir()
