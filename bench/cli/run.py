@@ -121,6 +121,9 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
 
     Args:
         chosen: selections with the same results folder.
+
+    Raises:
+        BenchError: that folder holds exported tables.
     """
     options.check()
     if table_files(chosen[0].results):
