@@ -20,6 +20,7 @@ from bench.papers.reader import Paper, PublishedValue, Statement
 from bench.papers.tolerances import Tolerance, tolerance_of
 from bench.record import Json
 from bench.results.reader import Done
+from bench.suites.others import Counterpart
 from bench.suites.printed_rows import is_spoken_of, wanted_settings
 from bench.suites.protocol import Departure, departures, stated_settings
 from bench.suites.suite import Comparison, Layout, Suite
@@ -50,6 +51,7 @@ class Compared:
     test_error: float | None = None  # of the test images; the verdict takes it in
     room: Room | None = None  # of an accuracy, where baselines tell it
     gain: Interval | None = None  # over the row of the layout's baseline
+    others: tuple[Counterpart, ...] = ()  # what other projects measured of it; no verdict reads it
 
     @property
     def tolerance(self) -> float:
@@ -104,6 +106,7 @@ class Compared:
             "differences": self.differences,
             "doubts": list(self.doubts),
             "cells": [*self.cells, *self.bases],
+            "others": [other.record() for other in self.others],
             "verdict": str(self.verdict),
             "why": self.why,
         }

@@ -38,6 +38,7 @@ from bench.results.reader import Done
 from bench.suites.axis_values import axis_values
 from bench.suites.checks import Exceeds, Where
 from bench.suites.facts import facts
+from bench.suites.others import EffectBeside
 from bench.suites.printed_effects import PrintedEffect, printed_effects, printed_points
 from bench.suites.printed_rows import wanted_settings
 from bench.suites.protocol import stated_of, stated_settings
@@ -171,6 +172,7 @@ class ComparedEffect:
     cells: tuple[str, ...] = ()  # the ids of those that were measured
     why: str | None = None  # it says nothing
     data: tuple[str | None, str | None] = (None, None)  # published on, and measured on
+    others: tuple[EffectBeside, ...] = ()  # what other projects' numbers give for the printed one
 
     @property
     def on_other_data(self) -> bool:
@@ -233,6 +235,7 @@ class ComparedEffect:
             "verdict": str(verdict) if verdict else None,
             "why": why,
             "cells": list(self.cells),
+            "others": [other.record() for other in (self.others if printed else ())],
         }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from bench.analysis.beside import effects_with_others, values_with_others
 from bench.analysis.claims import Judged, judge_claims
 from bench.analysis.compare import Compared, compare
 from bench.analysis.compared_effects import (
@@ -43,14 +44,15 @@ class Evidence:
     def compared(self) -> list[Compared]:
         """Published values beside measured ones."""
         rows = compare(self.suite, self.scale, self.cells, self.done, self.paper)
-        return _with_room(rows, self.cells, self.rooms)
+        return values_with_others(_with_room(rows, self.cells, self.rooms), self.suite, self.paper)
 
     @cached_property
     def all_effects(self) -> list[ComparedEffect]:
         """Published effects beside measured ones, those on other data among them."""
-        return compare_effects(
+        rows = compare_effects(
             self.suite, self.scale, self.cells, self.done, self.paper, self.rooms
         )
+        return effects_with_others(rows, self.suite, self.paper)
 
     @property
     def effects(self) -> list[ComparedEffect]:

@@ -71,17 +71,7 @@ class SeenByOthers:
             "seen": str(self.seen),
             "summary": self.summary,
             "effects": [
-                {
-                    "source": effect.source,
-                    "data": effect.dataset,
-                    "metric": effect.metric,
-                    "effect": effect.value,
-                    "at": effect.at,
-                    "is_contrast": not effect.is_effect,
-                    "further_differences": effect.more,
-                    "seen": str(seen) if seen else None,
-                    "rows": [row.link for row in effect.rows],
-                }
+                effect.record() | {"seen": str(seen) if seen else None}
                 for effect, seen in self.effects
             ],
         }
@@ -183,4 +173,4 @@ def _project_words(effects: Sequence[SourceEffect]) -> str:
         low, high = min(values), max(values)
         size = f"{low:+.1f}" if low == high else f"{low:+.1f} to {high:+.1f}"
         parts.append(f"{subject} {size} ({dataset}, {metric}{f', with {more}' if more else ''})")
-    return f"{'/'.join(effects[0].project.split('/')[-2:])}: {', '.join(parts)}"
+    return f"{effects[0].project}: {', '.join(parts)}"

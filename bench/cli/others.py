@@ -93,12 +93,7 @@ def artifact_records(name: str, workspace: Workspace) -> list[Json]:
             "row": found.value.row_settings,
             "metric": found.metric,
             "published": found.value.value,
-            "others": [
-                other.row.record()
-                | {"differences": other.differences, "unknown": other.unknown}
-                | {"protocol": other.protocol}
-                for other in found.others
-            ],
+            "others": [other.record() for other in found.others],
         }
         for found in beside(paper, paper.artifact(artifact).id, _suites_of(paper_name, workspace))
     ]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -38,6 +39,12 @@ class Source(Record):
     retrieved_from: str
     licence: str
     note: str | None = None
+
+    @property
+    def project(self) -> str:
+        """Owner and name of the repository, of which several sources may be."""
+        words = urlsplit(self.url).path.strip("/")
+        return words or self.id
 
 
 class OthersProtocol(Record):

@@ -18,6 +18,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from bench.cells import CELLS
+from bench.cells.axes import OWN_OF_LOSS
 from bench.cells.losses import LOSS_OPTIONS, LOSSES
 from bench.cells.view_recipes import view_names
 from bench.errors import PublishedError, choices
@@ -26,10 +27,10 @@ from bench.papers.reader import Paper, PublishedValue, Statement
 from bench.papers.vocabulary import remark_keys, vocabulary
 from bench.suites.agreement import agrees, stated_text
 from bench.suites.axis_values import axis_values
-from bench.suites.checks import Check
+from bench.suites.checks import Check, Exceeds
 from bench.suites.facts import fact_names, view_facts
 from bench.suites.presets import load_presets, paper_presets
-from bench.suites.printed_effects import printed_points
+from bench.suites.printed_effects import PrintedEffect, printed_points
 from bench.suites.printed_rows import wanted_settings
 from bench.suites.protocol import Departure, stated_concerning, stated_of, stated_settings
 from bench.suites.suite import Comparison, Settings, Suite
@@ -70,6 +71,15 @@ class Counterpart(NamedTuple):
             parts.append(f"not stated: {', '.join(self.unknown)}")
         return "; ".join(parts)
 
+    def protocol_record(self) -> dict[str, Any]:
+        """Return what `--json` has of its protocol beside the paper's."""
+        differing = {"differences": self.differences, "unknown": self.unknown}
+        return differing | {"protocol": self.protocol}
+
+    def record(self) -> dict[str, Any]:
+        """Return what `--json` has of it: the number, and its protocol beside the paper's."""
+        return self.row.record() | self.protocol_record()
+
 
 @dataclass(frozen=True)
 class SourceEffect:
@@ -86,8 +96,8 @@ class SourceEffect:
 
     @property
     def project(self) -> str:
-        """The address of the repository, of which several sources may be."""
-        return self.rows[0].source.url
+        """Whose it is: a project may have several sources."""
+        return self.rows[0].source.project
 
     @property
     def is_effect(self) -> bool:
@@ -107,6 +117,32 @@ class SourceEffect:
             f"{name} {a}" if a == b else f"{name} {a} against {b}"
             for name, (a, b) in self.more.items()
         )
+
+    def record(self) -> dict[str, Any]:
+        """Return what `--json` has of it."""
+        return {
+            "source": self.source,
+            "data": self.dataset,
+            "metric": self.metric,
+            "effect": self.value,
+            "at": self.at,
+            "is_contrast": not self.is_effect,
+            "further_differences": self.more,
+            "selection": self.rows[0].protocol.selection,
+            "runs": [row.protocol.runs for row in self.rows],
+            "rows": [row.link for row in self.rows],
+        }
+
+
+class EffectBeside(NamedTuple):
+    """What a source says of a printed effect."""
+
+    effect: SourceEffect
+    first: Counterpart  # its first number, beside the printed row
+
+    def record(self) -> dict[str, Any]:
+        """Return what `--json` has of it: the effect, and its protocol beside the paper's."""
+        return self.effect.record() | self.first.protocol_record()
 
 
 def check_source(path: Path, suites: Path) -> list[OthersRow]:
@@ -181,7 +217,7 @@ def counterparts(
     """
     wanted = wanted_settings(value, comparison, suite)
     statements = stated_settings(suite, paper, paper.artifact(value.artifact))
-    identity = _identity(wanted, suite, statements)
+    identity = identity_of(wanted, suite, statements)
     telling = {suite.renamed.get(k, k) for k in value.row_settings} - {*comparison.unmatched}
     return [
         _counterpart(row, known, statements)
@@ -217,8 +253,14 @@ def beside(paper: Paper, artifact: str, suites: Iterable[Suite]) -> list[Beside]
     return [found[row] for row in sorted(found) if found[row].others]
 
 
-def _identity(wanted: Settings, suite: Suite, statements: Sequence[Statement]) -> dict[str, Any]:
-    """Return method, loss and data set of a printed row: its own, the suite's or the paper's."""
+def identity_of(wanted: Settings, suite: Suite, statements: Sequence[Statement]) -> dict[str, Any]:
+    """Return method, loss and data set of a printed row: its own, the suite's or the paper's.
+
+    Args:
+        wanted: the settings of the row's cells.
+        suite: the suite.
+        statements: what the paper states of the row's artifact.
+    """
     known = stated_of(wanted, statements) | suite.fixed | wanted
     preset = paper_presets().get(str(known.get("method")))
     if preset and "loss" in preset.settings:
@@ -287,17 +329,21 @@ def objectives_of(suite: Suite) -> frozenset[tuple[str, str]]:
     )
 
 
-def source_effects(check: Check, objectives: Iterable[tuple[str, str]]) -> list[SourceEffect]:
+def source_effects(
+    check: Check, objectives: Iterable[tuple[str, str]], metrics: Sequence[str] | None = None
+) -> list[SourceEffect]:
     """Return what other projects' numbers give for a check, source by source.
 
     Args:
         check: says which settings are compared.
         objectives: method and loss of the numbers that count, see `objectives_of`.
+        metrics: of the numbers; None: the check's, and of an accuracy those like it.
     """
     if len(check.metrics) > 1 or check.at is not None:
         return []  # no source has histories, or two metrics of one training
     allowed, found = set(objectives), list[SourceEffect]()
-    for metric in ACCURACIES if check.metric in ACCURACIES else (check.metric,):
+    alike = ACCURACIES if check.metric in ACCURACIES else (check.metric,)
+    for metric in alike if metrics is None else metrics:
         by_source: dict[str, list[tuple[OthersRow, dict[str, Any]]]] = {}
         for row, known in _known_rows(metric):
             if (known["method"], known["loss"]) in allowed:
@@ -317,6 +363,35 @@ def _is_same(a: SourceEffect, b: SourceEffect) -> bool:
         for mine, theirs in zip(a.rows, b.rows, strict=False)
     )
     return alike and len(a.rows) == len(b.rows)
+
+
+def effects_beside(effect: PrintedEffect, suite: Suite, paper: Paper) -> list[EffectBeside]:
+    """Return what other projects' numbers give for a printed effect, source by source.
+
+    Data set, metric and the settings of both sides are those of the printed rows.
+
+    Args:
+        effect: of the paper, or a gain that it prints.
+        suite: the suite.
+        paper: the paper.
+    """
+    statements = stated_settings(suite, paper, paper.artifact(effect.value.artifact))
+    rows = effect.settings, effect.settings | effect.over
+    identities = [identity_of(row, suite, statements) for row in rows]
+    where, than = ({n: v for n, v in row.items() if _is_given(n, v)} for row in rows)
+    metric = effect.comparison.metric
+    check = Exceeds(check="exceeds", metric=metric, where=where, than=than)
+    objectives = [(str(one["method"]), str(one["loss"])) for one in identities]
+    return [
+        EffectBeside(found, _counterpart(found.rows[0], row_facts(found.rows[0]), statements))
+        for found in source_effects(check, objectives, [metric])
+        if found.dataset == identities[0]["dataset"]
+    ]
+
+
+def _is_given(name: str, value: Any) -> bool:
+    """Whether a source has to have a setting: an option that a loss does not have is nowhere."""
+    return value is not None or name not in OWN_OF_LOSS
 
 
 def _effects(check: Check, rows: Sequence[tuple[OthersRow, dict[str, Any]]]) -> list[SourceEffect]:
