@@ -21,7 +21,7 @@ from bench.cli.workspace import Workspace, beside_tables, command_line, workspac
 from bench.errors import BenchError, DiskFailure, Interrupted, NothingMeasured, choices
 from bench.papers.others import others as other_projects
 from bench.papers.others import sources
-from bench.papers.reader import PAPERS, load_paper
+from bench.papers.reader import load_paper, load_papers
 from bench.results.reader import Done
 from bench.suites.expand import expand
 from bench.suites.load import known_suites, load_suite
@@ -125,12 +125,15 @@ def arrays(
     return {cell.id: finished.arrays for cell, finished in _done(selection)}
 
 
-def published(paper: str | None = None, artifact: str | None = None) -> pd.DataFrame:
+def published(
+    paper: str | None = None, artifact: str | None = None, *, suites: Folder = None
+) -> pd.DataFrame:
     """Return what the papers printed: a row per value.
 
     Args:
-        paper: `eqco`, `dual-temperature`, `mutual-information`, `unigrad` or `dcl`; default: all.
+        paper: its id, `dcl`; `bench papers` lists them; default: all.
         artifact: one of the paper's tables or figures, `table-1`; default: all.
+        suites: as `load` takes it; papers beside that folder count too.
 
     Returns:
         Columns: `paper`, `artifact`, `metric`, `value`, `std`, `unit`, `source` (whom the paper
@@ -141,7 +144,8 @@ def published(paper: str | None = None, artifact: str | None = None) -> pd.DataF
     """
     if paper is None and artifact is not None:
         raise BenchError(f"artifact {artifact}: name its paper too")
-    chosen = [load_paper(name) for name in ([paper] if paper is not None else PAPERS)]
+    folder = workspace_of(suites=suites).suites
+    chosen = load_papers(folder).values() if paper is None else [load_paper(paper, folder)]
     values = (p.values if artifact is None else p.artifact(artifact).values for p in chosen)
     return published_frame(value for rows in values for value in rows)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from bench import cli
+from bench.files.plugin_folders import plugin_folders
 from bench.suites import presets
-from bench.suites.shipped import plugin_folders
 from tests.fakes.slurm import MadeUpSlurm
 from tests.fakes.suites import SUITE
 from tests.fakes.workspace import Answer, Workspace
@@ -91,7 +91,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(folder)
     every = importlib.metadata.entry_points
     monkeypatch.setattr(
-        "bench.suites.shipped.entry_points",
+        "bench.files.plugin_folders.entry_points",
         lambda group: [p for p in every(group=group) if str(folder) in str(p.dist._path)],  # type: ignore[union-attr]
     )
     forget_plugins()

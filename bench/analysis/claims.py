@@ -11,7 +11,7 @@ not seen there. benchmarks/verdicts.py measures the error rates.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import isinf
 from typing import NamedTuple
@@ -34,7 +34,7 @@ from bench.cells.cell import Cell
 from bench.errors import PublishedError
 from bench.files.yaml_file import load_yaml
 from bench.papers.printed_checks import PrintedCheck, printed_check
-from bench.papers.reader import NOT_COVERED, PAPERS, Artifact, Claim, Paper, load_paper
+from bench.papers.reader import NOT_COVERED, Artifact, Claim, Paper
 from bench.record import Json
 from bench.results.reader import Done
 from bench.suites.checks import Check
@@ -349,10 +349,19 @@ class JudgedScale:
 class Place(NamedTuple):
     """One artifact or claim, and the suites that speak of it; the reason where none does."""
 
-    paper: str
-    id: str
+    of: Artifact | Claim
     suites: list[str]
     reason: str | None = None
+
+    @property
+    def paper(self) -> str:
+        """The paper's id."""
+        return self.of.paper
+
+    @property
+    def id(self) -> str:
+        """The id of the artifact or claim."""
+        return self.of.id
 
 
 def claim_rows(
@@ -437,7 +446,7 @@ def claim_row(claim: str, judged_scale: JudgedScale) -> Json | None:
 
 
 def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) -> Json:
-    claim = load_paper(place.paper).claim(place.id)
+    assert isinstance(place.of, Claim)
     of_scales = [
         f"{s.suite.name} at {s.scale}: {judged.missing}"
         for s in scales
@@ -450,35 +459,36 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
         missing = "; ".join(dict.fromkeys(of_scales)) or nothing
     else:
         missing = place.reason or "no suite covers it"
-    row: Json = dict.fromkeys(ROW_KEYS) | claim_head(claim)
+    row: Json = dict.fromkeys(ROW_KEYS) | claim_head(place.of)
     row |= dict.fromkeys(("n", "groups", "published_groups", "checks"), 0)
     row |= {"group": {}, "others": [], "cells": [], "unlearned": [], "notes": []}
     row |= {"counts": False, "corrected": False, "missing": missing}
     return row | {"verdict": str(ClaimVerdict.NOT_TESTED)}
 
 
-def artifact_places(suites: Sequence[Suite]) -> list[Place]:
+def artifact_places(suites: Sequence[Suite], papers: Iterable[Paper]) -> list[Place]:
     """Return every artifact of the papers, in their order."""
     named = {s.name: (s.paper, {*s.reproduces, *(c.artifact for c in s.compare)}) for s in suites}
-    return _places("artifacts", named)
+    return _places("artifacts", named, papers)
 
 
-def claim_places(suites: Sequence[Suite]) -> list[Place]:
+def claim_places(suites: Sequence[Suite], papers: Iterable[Paper]) -> list[Place]:
     """Return every claim of the papers, in their order."""
-    return _places("claims", {s.name: (s.paper, set(s.claims)) for s in suites})
+    return _places("claims", {s.name: (s.paper, set(s.claims)) for s in suites}, papers)
 
 
-def _places(kind: str, named: dict[str, tuple[str | None, set[str]]]) -> list[Place]:
+def _places(
+    kind: str, named: dict[str, tuple[str | None, set[str]]], papers: Iterable[Paper]
+) -> list[Place]:
     reasons = load_yaml(NOT_COVERED, PublishedError)
     return [
         Place(
-            paper,
-            name,
-            [suite for suite, (of, names) in named.items() if of == paper and name in names],
-            reasons.get(paper, {}).get(kind, {}).get(name),
+            entry,
+            [suite for suite, (of, names) in named.items() if of == paper.id and name in names],
+            reasons.get(paper.id, {}).get(kind, {}).get(name),
         )
-        for paper in PAPERS
-        for name in getattr(load_paper(paper), kind)
+        for paper in papers
+        for name, entry in getattr(paper, kind).items()
     ]
 
 

@@ -121,6 +121,7 @@ class Pairing(NamedTuple):
     cells: list[Cell]
     bases: list[Cell]  # that a gain is taken over
     stated: list[Statement]
+    allowed: Tolerance | None  # of the paper's own file
 
     @property
     def departures(self) -> list[Departure]:
@@ -135,6 +136,7 @@ def pairings(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Iterator[Pair
     index = CellIndex(cells)
     for comparison in suite.compare:
         artifact = paper.artifact(comparison.artifact)
+        allowed = paper.tolerances.get(artifact.id)
         stated = stated_settings(suite, paper, artifact)
         for value in artifact.values:
             wanted = wanted_settings(value, comparison, suite)
@@ -145,7 +147,7 @@ def pairings(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Iterator[Pair
             readings = _readings(index.where(wanted), {*wanted, "seed", comparison.over})
             for reading, group in readings.items():
                 own = [b for c in group if (b := _base(c, bases)) is not None]
-                yield Pairing(comparison, value, dict(reading), group, own, stated)
+                yield Pairing(comparison, value, dict(reading), group, own, stated, allowed)
 
 
 def compare(
@@ -191,7 +193,8 @@ def _compared(
         if interval and comparison.over is None:
             error = _test_error(interval, cells[0].step_of(comparison.metric))
     of = (value.paper, comparison.artifact, comparison.metric, comparison.over)
-    allowed, faults = tolerance_of(*of, gain=gain), [d.text for d in pair.departures]
+    allowed = tolerance_of(*of, gain=gain, own=pair.allowed)
+    faults = [d.text for d in pair.departures]
     verdict, why = judge_value(
         value.value,
         allowed.of(value.std, value.value) + value.half_unit,

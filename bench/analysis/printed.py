@@ -118,7 +118,7 @@ def printed_text(folder: Path) -> str:
     """
     found: dict[str, dict[str, list[Judged]]] = {}
     for suite, scale, cells in published_scales(folder):
-        judged = judge_printed(suite, scale, cells, load_paper(str(suite.paper)))
+        judged = judge_printed(suite, scale, cells, load_paper(str(suite.paper), folder))
         claims = found.setdefault(suite.name, {})
         for claim in suite.claims:
             rows = [j for j in judged if j.claim.id == claim]

@@ -35,8 +35,9 @@ class Verb(NamedTuple):
 VERBS: dict[str, Verb] = {
     "suites": Verb("Look up", "suites", "List every suite, its scales and how much is done."),
     "methods": Verb("Look up", "methods", "List the methods by their settings, or describe one."),
+    "papers": Verb("Look up", "papers", "List the papers, or check a file of one's own."),
     "datasets": Verb("Look up", "datasets", "List the data sets, or download one."),
-    "schema": Verb("Look up", "suites", "Print the JSON schema of suite files, for editors."),
+    "schema": Verb("Look up", "suites", "Print the JSON schema of suites or papers, for editors."),
     "doctor": Verb("Look up", "doctor", "Check this machine, the suites and the results."),
     "init": Verb("Run", "suites", "Copy the suites into a folder, to edit or to add to them."),
     "plan": Verb("Run", "plan", "Show a suite's grid, missing cells, predicted time and memory."),

@@ -37,7 +37,7 @@ from bench.cli.selection import check_scale_known, select
 from bench.cli.terminal import print_doubts, print_line, print_verdict
 from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, choices
-from bench.papers.reader import Claim, load_paper
+from bench.papers.reader import Claim, load_paper, load_papers
 from bench.record import Json
 from bench.report.claim_words import effect_words, remark_text, room_text
 from bench.results.reader import Results
@@ -144,12 +144,12 @@ def describe_claims(workspace: Workspace, *, paper: str | None, scale: str | Non
         BenchError: no such paper or scale, or a suite that cannot be read.
     """
     if paper is not None:
-        load_paper(paper)
+        load_paper(paper, workspace.suites)
     check_scale_known(scale, workspace.suites)
     loaded = {path: load_suite(path) for path in known_suites(workspace.suites).values()}
     asked = {p: s for p, s in loaded.items() if s.claims and paper in (None, s.paper)}
     judged = judged_scales(asked, results_in(workspace), scale)
-    places = claim_places(list(loaded.values()))
+    places = claim_places(list(loaded.values()), load_papers(workspace.suites).values())
     rows = claim_rows([p for p in places if paper in (None, p.paper)], judged, scale)
     seen = seen_claims(s for s in loaded.values() if s.paper and paper in (None, s.paper))
     return [row | _by_others(seen.get((row["paper"], row["claim"]))) for row in rows]

@@ -17,12 +17,12 @@ from bench.cli.terminal import print_rows
 from bench.cli.workspace import Workspace
 from bench.environment import cores, visible_gpus
 from bench.errors import BenchError, StoreError
-from bench.papers.reader import PAPERS, load_paper
+from bench.files.plugin_folders import GROUPS, plugin_folders
+from bench.papers.reader import load_papers
 from bench.results.digests import DIGESTS
 from bench.results.inspect import Inspected, inspect
 from bench.results.store import Store
 from bench.suites.load import known_suites
-from bench.suites.shipped import GROUPS, plugin_folders
 from bench.text import counted
 
 PACKAGES = (
@@ -53,7 +53,7 @@ def examine(workspace: Workspace) -> list[Finding]:
             "gpus", True, f"{len(gpus)} visible ({', '.join(gpus)})" if gpus else "none visible"
         ),
         _finding("slurm", True, shutil.which("sbatch") or "no sbatch on the path"),
-        _checked("published facts", _published),
+        _checked("published facts", lambda: _published(workspace)),
         _checked("plug-ins", _plugins),
         _checked("suites", lambda: _suites(workspace)),
         _checked("results", lambda: _results(workspace.results)),
@@ -85,8 +85,8 @@ def _checked(what: str, look: Callable[[], str]) -> Finding:
         return _finding(what, False, str(error))
 
 
-def _published() -> str:
-    papers = [load_paper(name) for name in PAPERS]
+def _published(workspace: Workspace) -> str:
+    papers = load_papers(workspace.suites).values()
     values = sum(len(paper.values) for paper in papers)
     return f"{len(papers)} papers, {values} values, {sum(len(p.claims) for p in papers)} claims"
 

@@ -1,7 +1,7 @@
 """The options that several verbs take, what a shell completes, and how all verbs answer."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,11 +44,14 @@ def method_names(context: typer.Context, incomplete: str) -> list[str]:
         return []
 
 
-def paper_names(incomplete: str) -> Iterator[str]:
-    """Yield the papers that begin like this."""
-    from bench.papers.reader import PAPERS
+def paper_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the papers that begin like this."""
+    from bench.papers.reader import paper_files
 
-    return (name for name in PAPERS if name.startswith(incomplete))
+    try:
+        return [name for name in paper_files(_folder(context)) if name.startswith(incomplete)]
+    except BenchError:
+        return []
 
 
 def verdict_names(incomplete: str) -> list[str]:

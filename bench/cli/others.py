@@ -13,7 +13,7 @@ from bench.cli.workspace import Workspace
 from bench.errors import BenchError, choices
 from bench.papers.others import OthersRow, sources
 from bench.papers.others import others as all_rows
-from bench.papers.reader import PAPERS, load_paper
+from bench.papers.reader import load_paper, load_papers
 from bench.record import Json
 from bench.report.tables import Entry
 from bench.suites.load import known_suites, load_suite
@@ -85,9 +85,10 @@ def artifact_records(name: str, workspace: Workspace) -> list[Json]:
         BenchError: no paper has an artifact of this name.
     """
     paper_name, _, artifact = name.partition("/")
-    if paper_name not in PAPERS:
-        raise BenchError(f"{name}: no paper '{paper_name}'. {choices(paper_name, list(PAPERS))}")
-    paper = load_paper(paper_name)
+    papers = load_papers(workspace.suites)
+    if paper_name not in papers:
+        raise BenchError(f"{name}: no paper '{paper_name}'. {choices(paper_name, list(papers))}")
+    paper = papers[paper_name]
     return [
         {
             "row": found.value.row_settings,
@@ -108,7 +109,7 @@ def _with_artifacts(rows: Sequence[OthersRow], workspace: Workspace) -> list[Jso
     """Return the rows of a source, each with the artifacts that it is a counterpart of."""
     places: dict[int, list[str]] = {}
     for suite in _suites_of(None, workspace):
-        paper = load_paper(str(suite.paper))
+        paper = load_paper(str(suite.paper), workspace.suites)
         for comparison, value in printed_points(suite, paper):
             for found in counterparts(value, comparison, suite, paper, rows):
                 names = places.setdefault(found.row.position, [])

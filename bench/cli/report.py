@@ -11,6 +11,7 @@ from bench.cli.selection import check_scale_known, select, select_scales
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, choices
 from bench.files.messages import tell
+from bench.papers.reader import load_papers
 from bench.record import Json
 from bench.report.section import FORMATS
 from bench.report.site import ScaleOfSuite, Site, has_results, with_progress
@@ -103,7 +104,9 @@ def write_reports(
             for done in [has_results(s.cells, results)]
             if names or scale in (None, s.scale)
         ]
-    site = Site(to, results, scales, formats)
+    papers = load_papers(workspace.suites)
+    papers |= {s.paper.id: s.paper for s in scales if s.suite.paper is not None}
+    site = Site(to, results, scales, formats, papers)
     index = site.write([f"{name}/{at}" for name, at in asked] if names else None)
     return {"index": str(index), "pages": [str(page) for page in site.pages]}
 

@@ -17,6 +17,7 @@ from bench.cli.terminal import listed, print_line
 from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, choices
 from bench.files.messages import tell
+from bench.papers.file import paper_schema
 from bench.papers.reader import load_paper
 from bench.record import Json
 from bench.results.store import State, Store
@@ -26,6 +27,8 @@ from bench.suites.reference import suite_schema
 from bench.suites.shipped import HERE, copy_suites, shipped_suites
 from bench.suites.suite import Suite
 from bench.text import counted, value_text
+
+SCHEMAS = {"suites": suite_schema, "papers": paper_schema}
 
 
 def suites(
@@ -57,7 +60,7 @@ def suites(
         return
     check_scale_known(scale, context.obj.suites)
     if paper is not None:
-        load_paper(paper)
+        load_paper(paper, context.obj.suites)
     records = describe_suites(
         context.obj, had(have), search=search or "", paper=paper, dataset=dataset, scale=scale
     )
@@ -66,9 +69,19 @@ def suites(
     answer(records, lambda _: print_suites(records, context.obj), as_json)
 
 
-def schema() -> None:
-    """Print the JSON schema of suite files, for editors."""
-    print(json.dumps(suite_schema(), indent=1))
+def schema(
+    of: Annotated[
+        str, typer.Argument(help="The files that it is of: suites or papers.")
+    ] = "suites",
+) -> None:
+    """Print the JSON schema of the files of suites or of papers, for editors.
+
+    Raises:
+        BenchError: it is asked for other files.
+    """
+    if of not in SCHEMAS:
+        raise BenchError(f"schema {of}: no such files. {choices(of, list(SCHEMAS))}")
+    print(json.dumps(SCHEMAS[of](), indent=1))
 
 
 def describe_suites(

@@ -84,7 +84,7 @@ def compare_methods(
     if first == second:
         raise BenchError(f"versus {first} {second}: needs two different methods or losses.")
     if paper is not None:
-        load_paper(paper)
+        load_paper(paper, workspace.suites)
     check_scale_known(scale, workspace.suites)
     results = results_in(workspace)
     grids = _grids(workspace, scale, paper)

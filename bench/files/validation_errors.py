@@ -1,5 +1,6 @@
 """pydantic's complaints as one line each: file, key path, value found, rule or near match."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -58,6 +59,26 @@ def explain(
     key_path = ".".join(keys)
     head = f"{path}: {key_path}: " if key_path else f"{path}: "
     return head + _complaint(worst, steps, root)
+
+
+def complaints(
+    error: ValidationError, root: type[BaseModel]
+) -> Iterator[tuple[tuple[int | str, ...], str]]:
+    """Yield the place and the text of every complaint.
+
+    Where a key is unknown no key is called missing: it may be the one misspelt.
+
+    Args:
+        error: what pydantic found.
+        root: the record that the file as a whole is, to name the keys allowed at a place.
+    """
+    faults = error.errors(include_url=False)
+    misspelt = {fault["loc"][:-1] for fault in faults if fault["type"] == "extra_forbidden"}
+    for fault in faults:
+        if fault["type"] != "missing":
+            yield fault["loc"], _complaint(fault, [str(step) for step in fault["loc"]], root)
+        elif fault["loc"][:-1] not in misspelt:
+            yield fault["loc"], "is missing."
 
 
 def _missing(

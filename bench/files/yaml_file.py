@@ -1,6 +1,7 @@
 """Reading YAML: size, encoding, numbers of YAML 1.2, keys given twice."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,28 @@ def load_yaml(path: Path, error: type[BenchError], loader: Any = Loader) -> Any:
         raise error(f"{path}: {_one_line(fault)}") from fault
     except (ValueError, RecursionError) as fault:
         raise error(f"{path}: cannot be read as YAML ({fault})") from fault
+
+
+def line_of(path: Path, keys: Iterable[int | str]) -> int:
+    """Return the line, from 1, of the last of these keys that a file of plain YAML has.
+
+    Args:
+        path: a file that `load_yaml` reads.
+        keys: a key of a mapping or a position in a list at each level.
+    """
+    node: Any = yaml.compose(path.read_text(encoding="utf-8"), Loader)
+    line = 1
+    for key in keys:
+        pairs: list[tuple[yaml.Node, Any]] = []
+        if isinstance(node, yaml.MappingNode):
+            pairs = [(k, v) for k, v in node.value if k.value == key]
+        elif isinstance(node, yaml.SequenceNode):
+            pairs = [(entry, entry) for entry in node.value[int(key) :][:1]]
+        if not pairs:
+            break
+        at, node = pairs[0]
+        line = at.start_mark.line + 1
+    return line
 
 
 def _check_depth(text: str) -> None:

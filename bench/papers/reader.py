@@ -1,58 +1,29 @@
 """The one reader of the published facts.
 
-`Paper` is a file of `data/`; `Paper.values` are its printed numbers with the settings that they
-were printed for.
+`Paper` is a file as `file.py` describes it; `Paper.values` are its printed numbers with the
+settings that they were printed for.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
-
 from bench.errors import PublishedError, choices
-from bench.files.yaml_file import Loader, construct_value, load_yaml
+from bench.files.plugin_folders import plugin_folders
+from bench.files.yaml_file import yaml_files
+from bench.papers.file import ArtifactEntry, Case, PaperFile, Row, paper_name, read_file
+from bench.papers.tolerances import Tolerance
+from bench.record import Record
 
 DATA = Path(__file__).parent / "data"
 NOT_COVERED = Path(__file__).parent / "not_covered.yaml"
 """Artifacts and claims that no suite speaks of, and why."""
-PAPERS = {path.stem.replace("_", "-"): path for path in sorted(DATA.glob("*.yaml"))}
-
-_NOT_SETTINGS = {
-    "value",
-    "std",
-    "note",
-    "source",
-    "unit",
-    "candidates",
-    "value_at_least",
-    "metric",
-    "stated_gain",
-}
-
-
-class Printed(float):
-    """A number as printed, which knows its decimals: 0.20 is not 0.2."""
-
-    decimals: int
-
-
-class _PrintedLoader(Loader):
-    """Keeps how many decimals a number was printed with."""
-
-
-def _construct_printed(loader: Any, node: yaml.ScalarNode) -> Printed:
-    number = Printed(construct_value(loader, node))
-    exponent = Decimal(node.value).as_tuple().exponent
-    number.decimals = max(0, -exponent) if isinstance(exponent, int) else 0
-    return number
-
-
-_PrintedLoader.add_constructor("tag:yaml.org,2002:float", _construct_printed)
+PAPERS = {paper_name(path): path for path in sorted(DATA.glob("*.yaml"))}
+"""bench's own papers."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +117,7 @@ class Paper:
     protocols: dict[str, Protocol]
     equations: dict[str, dict[str, Any]]
     figures: dict[str, dict[str, Any]]
+    tolerances: dict[str, Tolerance] = field(default_factory=dict)  # its own, by artifact
 
     @property
     def values(self) -> list[PublishedValue]:
@@ -183,88 +155,166 @@ def _named(table: dict[str, Entry], name: str, complaint: str) -> Entry:
     return table[name]
 
 
-@cache
-def load_paper(name: str) -> Paper:
-    """Return what is recorded of a paper.
+def paper_files(suites: Path | None = None) -> dict[str, Path]:
+    """Return the files of all papers by name: bench's own, those of plug-ins, those beside suites.
+
+    Args:
+        suites: the folder of suite files, beside which `papers` may lie; None: there is none.
 
     Raises:
-        PublishedError: no such paper.
+        PublishedError: two files have one name.
+        SuiteError: a plug-in names no folder.
     """
-    if name not in PAPERS:
-        raise PublishedError(f"no paper '{name}'. {choices(name, list(PAPERS))}")
-    data = load_yaml(PAPERS[name], PublishedError, _PrintedLoader)
-    head = data["paper"]
+    folders = [folder.path for folder in plugin_folders("bench.papers")]
+    folders += [] if suites is None else [papers_folder(suites)]
+    files = dict(PAPERS)
+    for path in dict.fromkeys(path for folder in folders for path in yaml_files(folder)):
+        check_name(path, files)
+        files[paper_name(path)] = path
+    return files
+
+
+def papers_folder(suites: Path) -> Path:
+    """Return the folder of papers that is beside a folder of suite files."""
+    return Path(os.path.normpath(suites / ".." / "papers"))
+
+
+def check_name(path: Path, files: Mapping[str, Path]) -> None:
+    """Refuse a file whose paper is in another one.
+
+    Raises:
+        PublishedError: it names both files.
+    """
+    other = files.get(paper_name(path))
+    if other is not None and other.resolve() != path.resolve():
+        raise PublishedError(f"{path}: there is a paper '{paper_name(path)}' already: {other}")
+
+
+def load_papers(suites: Path | None = None) -> dict[str, Paper]:
+    """Return every paper by name.
+
+    Args:
+        suites: as for `paper_files`.
+
+    Raises:
+        PublishedError: a file is wrong, or two have one name.
+    """
+    return {name: read_paper(path) for name, path in paper_files(suites).items()}
+
+
+def load_paper(name: str, suites: Path | None = None) -> Paper:
+    """Return what is recorded of a paper.
+
+    Args:
+        name: its id.
+        suites: as for `paper_files`.
+
+    Raises:
+        PublishedError: no such paper, or its file is wrong.
+    """
+    files = paper_files(suites)
+    if name not in files:
+        raise PublishedError(f"no paper '{name}'. {choices(name, list(files))}")
+    return read_paper(files[name])
+
+
+def read_paper(path: Path) -> Paper:
+    """Return the paper of a file.
+
+    Raises:
+        PublishedError: the first thing that is wrong with it, and how many more there are.
+    """
+    try:
+        version = (path.resolve(), path.stat().st_mtime_ns)
+    except OSError as fault:
+        raise PublishedError(f"{path}: {fault.strerror or fault}") from fault
+    if version not in _READ:
+        _READ[version] = _read(path)
+    return _READ[version]
+
+
+_READ: dict[tuple[Path, int], Paper] = {}
+"""Papers that were read, by file and when it was changed."""
+
+
+def _read(path: Path) -> Paper:
+    file, faults = read_file(path)
+    if file is None or faults:
+        more = f" `bench papers --check {path}` lists {len(faults)} faults." if faults[1:] else ""
+        raise PublishedError(f"{faults[0].line(path)}{more}")
+    name = file.paper.id
     return Paper(
-        id=head["id"],
-        title=head["title"],
-        authors=head["authors"],
-        year=head["year"],
-        artifacts=_artifacts(head["id"], data),
-        claims={c["id"]: Claim(paper=head["id"], **c) for c in data["claims"]},
-        protocols={p["id"]: _protocol(head["id"], p) for p in data["protocols"]},
-        equations={e["id"]: e for e in data["equations"]},
-        figures={f["id"]: f for f in data["figures_without_numbers"]},
+        id=name,
+        title=file.paper.title,
+        authors=file.paper.authors,
+        year=file.paper.year,
+        artifacts=_artifacts(file),
+        claims={c.id: Claim(paper=name, **dict(c)) for c in file.claims},
+        protocols={
+            p.id: Protocol(paper=name, cases=_cases(p.cases), **_rest(p, "cases", "used_by"))
+            for p in file.protocols
+        },
+        equations={e.id: e.model_dump() for e in file.equations},
+        figures={f.id: f.model_dump() for f in file.figures_without_numbers},
+        tolerances=file.tolerances,
     )
 
 
-def _protocol(paper: str, data: dict[str, Any]) -> Protocol:
-    keys = ("id", "locator", "stated", "unstated", "note", "includes", "source")
-    return Protocol(paper=paper, cases=_cases(data), **{k: data[k] for k in keys if k in data})
+def _rest(entry: Record, *without: str) -> dict[str, Any]:
+    return {name: value for name, value in entry if name not in without}
 
 
-def _cases(data: dict[str, Any]) -> list[Statement]:
-    return [Statement(**case) for case in data.get("cases", [])]
+def _cases(cases: list[Case]) -> list[Statement]:
+    return [Statement(case.stated, case.when) for case in cases]
 
 
-def _artifacts(paper: str, data: dict[str, Any]) -> dict[str, Artifact]:
+def _artifacts(file: PaperFile) -> dict[str, Artifact]:
     """Return the artifacts by id; figures whose points are not printed are artifacts too."""
-    artifacts = {a["id"]: _artifact(paper, a) for a in data["artifacts"]}
-    for figure in data["figures_without_numbers"]:
-        if figure["id"] not in artifacts:
-            note = figure.get("note")
-            artifacts[figure["id"]] = Artifact(
-                id=figure["id"],
+    paper = file.paper.id
+    artifacts = {a.id: _artifact(paper, a) for a in file.artifacts}
+    for figure in file.figures_without_numbers:
+        if figure.id not in artifacts:
+            artifacts[figure.id] = Artifact(
+                id=figure.id,
                 paper=paper,
                 kind="figure",
-                what=figure["what"],
-                locator=figure["id"].replace("-", " ").capitalize(),
-                setting=figure.get("setting", {}),
-                note=note,
+                what=figure.what,
+                locator=figure.id.replace("-", " ").capitalize(),
+                setting=figure.setting,
+                note=figure.note,
                 values=[],
             )
     return artifacts
 
 
-def _artifact(paper: str, data: dict[str, Any]) -> Artifact:
+def _artifact(paper: str, entry: ArtifactEntry) -> Artifact:
     return Artifact(
-        id=data["id"],
         paper=paper,
-        kind=data["kind"],
-        what=data["what"],
-        locator=data["locator"],
-        setting=data["setting"],
-        note=data["note"],
-        values=[_value(paper, data, i, row) for i, row in enumerate(data["rows"])],
-        cases=_cases(data),
+        values=[_value(paper, entry, i, row) for i, row in enumerate(entry.rows)],
+        cases=_cases(entry.cases),
+        **_rest(entry, "scale", "source", "rows", "inferred", "cases"),
     )
 
 
-def _value(
-    paper: str, artifact: dict[str, Any], position: int, row: dict[str, Any]
-) -> PublishedValue:
-    both = artifact["setting"] | row
-    value = row["value"]
+def _value(paper: str, artifact: ArtifactEntry, position: int, row: Row) -> PublishedValue:
+    """Return a row with what its artifact says of all rows."""
+    own = row.__pydantic_extra__
+    shared = {k: v for k, v in artifact.setting.items() if k not in Row.model_fields}
+
+    def said(key: str) -> Any:
+        return getattr(row, key) if key in row.model_fields_set else artifact.setting.get(key)
+
     return PublishedValue(
         paper=paper,
-        artifact=artifact["id"],
+        artifact=artifact.id,
         row=position,
-        settings={k: v for k, v in both.items() if k not in _NOT_SETTINGS},
-        row_settings={k: v for k, v in row.items() if k not in _NOT_SETTINGS},
-        metric=both.get("metric"),
-        value=None if value is None else float(value),
-        std=row.get("std"),
-        decimals=getattr(value, "decimals", 0),
-        unit=both.get("unit"),
-        source=row.get("source", artifact["source"]),
-        note=row.get("note"),
+        settings=shared | own,
+        row_settings=own,
+        metric=said("metric"),
+        value=None if row.value is None else float(row.value),
+        std=row.std,
+        decimals=0 if row.value is None else row.value.decimals,
+        unit=said("unit"),
+        source=row.source if "source" in row.model_fields_set else artifact.source,
+        note=row.note,
     )

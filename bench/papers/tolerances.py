@@ -72,7 +72,13 @@ def _shipped() -> Tolerances:
 
 
 def tolerance_of(
-    paper: str, artifact: str, metric: str, over: str | None = None, *, gain: bool = False
+    paper: str,
+    artifact: str,
+    metric: str,
+    over: str | None = None,
+    *,
+    gain: bool = False,
+    own: Tolerance | None = None,
 ) -> Tolerance:
     """Return the tolerance under which a measured value is compared with a printed one.
 
@@ -83,10 +89,13 @@ def tolerance_of(
         over: the axis over which the metric gives one number; that number has another unit or
             noise than the metric, so its artifact needs an entry.
         gain: whether a difference of two values of the metric is compared.
+        own: what the paper's file says of the artifact; it goes before all others.
 
     Raises:
         PublishedError: the file has none.
     """
+    if own is not None:
+        return own
     known, artifact_name = _shipped(), f"{paper}/{artifact}"
     tolerance = known.artifacts.get(artifact_name)
     if tolerance is None and over is None:
@@ -94,5 +103,8 @@ def tolerance_of(
     if tolerance is None:
         named = f"a gain in {metric}" if gain else metric
         needed = artifact_name if over is not None else f"{named} or {artifact_name}"
-        raise PublishedError(f"{TOLERANCES}: no tolerance of {needed}; add one with its reason")
+        raise PublishedError(
+            f"{TOLERANCES}: no tolerance of {needed}; add one with its reason, there or under "
+            "tolerances in the paper's file"
+        )
     return tolerance

@@ -16,7 +16,7 @@ from bench.analysis.others import ClaimKey, SeenByOthers
 from bench.analysis.questions import Findings
 from bench.analysis.verdicts import ClaimVerdict, Verdict
 from bench.analysis.verdicts import Evidence as Kind
-from bench.papers.reader import PAPERS, Paper, load_paper
+from bench.papers.reader import Paper
 from bench.report.claim_words import effect_words
 from bench.report.origin import Origin, citation, origin_of_all
 from bench.report.page import Page
@@ -34,7 +34,8 @@ ORDER = (
     ClaimVerdict.CANNOT_TELL,
     ClaimVerdict.NOT_TESTED,
 )
-TITLE = "Reproduction of five papers on contrastive learning"
+TITLE = "Reproduction of {} papers on contrastive learning"
+NUMBERS = {5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
 OWN_TITLE = "Results of your own suites"
 ALWAYS_SHOWN = (Kind.IMAGES, Kind.IMAGES_REDUCED, Kind.TOYS, Kind.IDENTITIES)
 
@@ -43,6 +44,7 @@ def write_index(
     to: Path,
     summaries: Sequence[Summary],
     suites: Sequence[Suite],
+    papers: Sequence[Paper],
     seen: Mapping[ClaimKey, SeenByOthers],
     found: Sequence[Findings],
 ) -> list[Path]:
@@ -52,23 +54,24 @@ def write_index(
         to: the site's folder.
         summaries: of each suite and scale with results.
         suites: all of them.
+        papers: all of them.
         seen: what other projects' numbers say, by paper and claim.
         found: what is known of the disputed questions.
     """
-    artifacts, claims = artifact_places(suites), claim_places(suites)
-    papers = [_paper(load_paper(name), summaries, artifacts, claims) for name in PAPERS]
+    artifacts, claims = artifact_places(suites, papers), claim_places(suites, papers)
+    listed = [_paper(paper, summaries, artifacts, claims) for paper in papers]
     others = [s for s in summaries if s.paper is None]
     is_own = bool(others) and len(others) == len(summaries)
     answered = [] if is_own else answers(summaries, suites)
-    title = OWN_TITLE if is_own else TITLE
+    title = OWN_TITLE if is_own else TITLE.format(NUMBERS.get(len(papers), len(papers)))
     values = {
-        "papers": papers,
+        "papers": listed,
         "others": others,
         "is_own": is_own,
         "answers": answered,
         "found": {one.question.name: one for one in found},
         "picture": _picture(to, answered),
-        "evidence": _evidence(papers, summaries),
+        "evidence": _evidence(listed, summaries),
         "origin": _origin_lines(summaries),
         "verdicts": ORDER,
         "methods": (to / "methods.md").exists(),

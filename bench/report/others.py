@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.analysis.others import SeenByOthers
 from bench.papers.others import others, sources
-from bench.papers.reader import load_paper
+from bench.papers.reader import Paper
 from bench.report.page import Page
 from bench.suites.metric_words import metric_words
 from bench.suites.others import Beside
@@ -52,15 +52,18 @@ def claim_rows(found: SeenByOthers) -> list[dict[str, Any]]:
     ]
 
 
-def write_others(to: Path, seen: Mapping[tuple[str, str], SeenByOthers]) -> list[Path]:
+def write_others(
+    to: Path, seen: Mapping[tuple[str, str], SeenByOthers], papers: Mapping[str, Paper]
+) -> list[Path]:
     """Write the page of all claims with counterparts, and of all sources; return its files.
 
     Args:
         to: the site's folder.
         seen: by paper and claim.
+        papers: by id.
     """
     claims = [
-        {"paper": paper, "claim": load_paper(paper).claim(claim), "seen": found}
+        {"paper": paper, "claim": papers[paper].claim(claim), "seen": found}
         | {"rows": claim_rows(found)}
         for (paper, claim), found in seen.items()
     ]

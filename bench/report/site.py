@@ -19,7 +19,7 @@ from bench.environment import cores
 from bench.errors import StoreError
 from bench.files.atomic import copy_whole
 from bench.files.messages import tell
-from bench.papers.reader import Paper, load_paper
+from bench.papers.reader import Paper
 from bench.report.artifact import Coverage, write_artifact
 from bench.report.index import write_index
 from bench.report.others import write_others
@@ -87,6 +87,7 @@ class Site:
     results: Results
     scales: Sequence[ScaleOfSuite]  # all of the folder of suites
     formats: Sequence[str]
+    papers: Mapping[str, Paper]  # all that the folder's suites may name
     pages: list[Path] = field(default_factory=list)
 
     def write(self, asked: Sequence[str] | None) -> Path:
@@ -108,7 +109,9 @@ class Site:
         named = {s.suite.name for s in self.scales if s.folder in shown}
         suites = list({s.suite.name: s.suite for s in self.scales}.values())
         places = [
-            place for place in artifact_places(suites) if asked is None or named & set(place.suites)
+            place
+            for place in artifact_places(suites, self.papers.values())
+            if asked is None or named & set(place.suites)
         ]
         index = self.to / "index.html"
         everything = asked is None or not index.is_file()
@@ -118,9 +121,11 @@ class Site:
             self._write_artifact(place, facts, seen)
         if everything:
             found = all_findings(summaries, suites)
-            self.pages += write_others(self.to, seen)
+            self.pages += write_others(self.to, seen, self.papers)
             self.pages += write_questions(self.to, found, seen)
-            self.pages = [*write_index(self.to, summaries, suites, seen, found), *self.pages]
+            papers = list(self.papers.values())
+            first = write_index(self.to, summaries, suites, papers, seen, found)
+            self.pages = [*first, *self.pages]
         return index if everything or not asked else self.to / asked[0] / "index.html"
 
     def _judge(
@@ -159,7 +164,7 @@ class Site:
     def _write_artifact(
         self, place: Place, facts: dict[str, SectionFacts], seen: Mapping[ClaimKey, SeenByOthers]
     ) -> None:
-        paper = load_paper(place.paper)
+        paper = self.papers[place.paper]
         scales = [s for s in self.scales if s.suite.name in place.suites]
         coverage = Coverage(
             sections=[facts[s.folder] for s in scales if s.folder in facts],

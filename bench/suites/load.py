@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import Discriminator, Field, Tag, ValidationError, model_validator
 
 from bench.errors import SuiteError, choices
+from bench.files.plugin_folders import plugin_folders
 from bench.files.validation_errors import explain
 from bench.files.yaml_file import load_yaml, yaml_files
 from bench.record import Record
@@ -20,7 +21,7 @@ from bench.suites.shared import (
     load_shared_scales,
     named,
 )
-from bench.suites.shipped import plugin_folders, shipped_suites
+from bench.suites.shipped import shipped_suites
 from bench.suites.suite import (
     Axes,
     MeasuredTable,

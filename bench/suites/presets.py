@@ -18,12 +18,12 @@ from bench.cells.axes import Comparison, DataAndViews, Encoder, Objective, Optim
 from bench.cells.losses import LOSS_OPTIONS, kappa_of
 from bench.cells.rules import BELONGS, DRAWN, WITH_GRADIENT
 from bench.errors import SuiteError, choices
+from bench.files.plugin_folders import plugin_folders
 from bench.files.yaml_file import load_yaml
 from bench.papers.reader import load_paper
 from bench.record import Record
 from bench.suites.agreement import agrees
 from bench.suites.shared import read_entries, read_folder
-from bench.suites.shipped import plugin_folders
 from bench.suites.suite import Scalar
 
 COORDINATES: dict[str, FieldInfo] = {
@@ -88,6 +88,7 @@ class Preset(NamedTuple):
     named: tuple[str, ...] = ()  # the settings that it names itself, the rest is taken from `like`
     recorded: tuple[str, ...] = ()  # `paper/protocol`: recorded facts that speak of it
     collapses: str | None = None  # why its outputs may become alike, as the suite `collapse` shows
+    suites: Path | None = None  # the folder of suites that its own file is below
 
     @property
     def settings(self) -> dict[str, Scalar]:
@@ -160,6 +161,7 @@ def _add(path: Path, known: dict[str, Preset], *, of_paper: bool = False) -> Non
             tuple(stated),
             tuple(method.recorded),
             method.collapses,
+            None if of_paper else path.parent.parent,
         )
 
 
@@ -256,7 +258,7 @@ def _recorded(label: str, preset: Preset) -> dict[str, dict[str, Any]]:
         paper_name, _, name = source.partition("/")
         if not name:
             raise SuiteError(f"{label}.recorded: found '{source}', expected 'paper/protocol'")
-        paper = load_paper(paper_name)
+        paper = load_paper(paper_name, preset.suites)
         who = "code" if paper.protocol(name).source else "paper"
         for statement in paper.statements(name):
             if all(agrees(known.get(key), value) for key, value in statement.when.items()):

@@ -1,21 +1,13 @@
-"""What comes with bench itself or with installed packages: suites, methods, reference results."""
+"""What comes with bench itself: its suites, and the reference results."""
 
 import os
-import re
 import shutil
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
 
 import bench
 from bench.errors import SuiteError
 
 HERE = Path("suites")
-Group = Literal["bench.suites", "bench.methods"]
-GROUPS: tuple[Group, ...] = get_args(Group)
-"""Entry points under which an installed package names folders of YAML files."""
 
 
 def shipped_suites() -> Path:
@@ -63,37 +55,3 @@ def _copy(source: str, to: str) -> None:
 
     with disk_failures(Path(to)):
         shutil.copyfile(source, to)
-
-
-class PluginFolder(NamedTuple):
-    """A folder of YAML files that an installed package names."""
-
-    plugin: str  # name and version of the distribution
-    path: Path
-
-
-@cache
-def plugin_folders(group: Group) -> tuple[PluginFolder, ...]:
-    """Return the folders of a group in the order of their packages; no package is imported.
-
-    Raises:
-        SuiteError: an entry point names no folder of an installed package.
-    """
-    return tuple(sorted({_folder_of(point) for point in entry_points(group=group)}))
-
-
-def _folder_of(point: EntryPoint) -> PluginFolder:
-    assert point.dist is not None  # `entry_points` sets it
-    plugin = f"{re.sub(r'[-_.]+', '-', point.dist.name).lower()} {point.dist.version}"
-    package, *below = point.value.split(".")
-    try:
-        spec = find_spec(package)  # a top-level package is found without an import
-    except ValueError:
-        spec = None
-    for base in (spec.submodule_search_locations or []) if spec else []:
-        if (path := Path(base, *below)).is_dir():
-            return PluginFolder(plugin, path)
-    raise SuiteError(
-        f"plug-in {plugin}: entry point {point.group}, {point.name}: found '{point.value}', "
-        "expected the dotted name of a folder in an installed package"
-    )

@@ -26,7 +26,7 @@ def check_suite(suite: Suite, path: Path) -> Paper:
         _check_names(suite, path)
         return NO_PAPER
     try:
-        paper = load_paper(suite.paper)
+        paper = load_paper(suite.paper, path.parent)
     except PublishedError as error:
         raise SuiteError(f"{path}: paper: {error}") from None
     names = [(f"reproduces.{i}", "artifact", name) for i, name in enumerate(suite.reproduces)]
@@ -50,6 +50,7 @@ def check_suite(suite: Suite, path: Path) -> Paper:
                 comparison.metric,
                 comparison.over,
                 gain=bool(comparison.gain_over),
+                own=paper.tolerances.get(comparison.artifact),
             )
         except PublishedError as error:
             raise SuiteError(f"{path}: {comparison.key_path('metric')}: {error}") from None

@@ -11,14 +11,15 @@ from bench.analysis import claims
 from bench.analysis.claims import Place, artifact_places, claim_places
 from bench.errors import PublishedError
 from bench.files.yaml_file import load_yaml
-from bench.papers.reader import NOT_COVERED, PAPERS, load_paper
+from bench.papers.reader import NOT_COVERED, PAPERS, Paper, load_paper, load_papers
 from bench.suites.load import load_suite, suite_paths
 from bench.suites.suite import Suite
 from tests.fakes.paths import SUITES
 
 LOADED = [load_suite(path) for path in suite_paths(SUITES).values()]
 BOTH = pytest.mark.parametrize("places", [artifact_places, claim_places])
-Places = Callable[[list[Suite]], list[Place]]
+SHIPPED = list(load_papers().values())
+Places = Callable[[list[Suite], list[Paper]], list[Place]]
 
 
 def reasons() -> list[tuple[str, str, str, str]]:
@@ -34,7 +35,7 @@ def reasons() -> list[tuple[str, str, str, str]]:
 
 @BOTH
 def test_suites_or_a_reason(places: Places) -> None:
-    found = places(LOADED)
+    found = places(LOADED, SHIPPED)
     assert [(p.paper, p.id) for p in found if not p.suites and not p.reason] == []
     assert [(p.paper, p.id) for p in found if p.suites and p.reason] == []
     assert {p.paper for p in found} == set(PAPERS)
@@ -42,15 +43,18 @@ def test_suites_or_a_reason(places: Places) -> None:
 
 @BOTH
 def test_without_suites_only_reasons_are_left(places: Places) -> None:
-    assert {p.id for p in places([]) if p.suites} == set()
-    assert any(p.reason is None for p in places([]))
+    assert {p.id for p in places([], SHIPPED) if p.suites} == set()
+    assert any(p.reason is None for p in places([], SHIPPED))
 
 
 def test_a_suite_speaks_of_its_own_paper_alone() -> None:
     (theorems,) = [s for s in LOADED if s.name == "eqco-theorems"]
     of_another = theorems.model_copy(update={"paper": "dcl"})
-    assert [p.id for p in artifact_places([theorems]) if p.suites] == ["theorem-1", "theorem-2"]
-    assert [p.id for p in artifact_places([of_another]) if p.suites] == []
+    assert [p.id for p in artifact_places([theorems], SHIPPED) if p.suites] == [
+        "theorem-1",
+        "theorem-2",
+    ]
+    assert [p.id for p in artifact_places([of_another], SHIPPED) if p.suites] == []
 
 
 def test_every_reason_is_of_something_there_is() -> None:
@@ -75,6 +79,6 @@ def test_a_reason_for_something_covered_would_be_seen(
     both: Any = "eqco:\n  artifacts: {theorem-1: 'why'}\n"
     (tmp_path / "reasons.yaml").write_text(both)
     monkeypatch.setattr(claims, "NOT_COVERED", tmp_path / "reasons.yaml")
-    found = {p.id: p for p in artifact_places(LOADED) if p.paper == "eqco"}
+    found = {p.id: p for p in artifact_places(LOADED, SHIPPED) if p.paper == "eqco"}
     assert found["theorem-1"].suites
     assert found["theorem-1"].reason == "why"

@@ -35,7 +35,7 @@ def test_what_it_says_the_package_contains() -> None:
     assert f"{values} published values, {protocols} protocols and {claims} claims" in TEXT
     assert f"[{len(paper_presets())} presets](" in TEXT
     suites = [load_suite(path) for path in sorted(SUITES.glob("*.yaml"))]
-    artifacts, checked = artifact_places(suites), claim_places(suites)
+    artifacts, checked = artifact_places(suites, papers), claim_places(suites, papers)
     with_suite, with_check = (sum(bool(p.suites) for p in own) for own in (artifacts, checked))
     assert f"Of {len(artifacts)} artifacts" in TEXT
     assert f"{with_suite} have a suite, of {claims} claims {with_check} can be checked" in TEXT

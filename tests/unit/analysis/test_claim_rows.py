@@ -26,7 +26,7 @@ def judged(verdict: ClaimVerdict, mean: float | None, position: int = 0) -> Judg
 
 
 def place(name: str, suites: list[str], reason: str | None = None) -> Place:
-    return Place("eqco", name, suites, reason)
+    return Place(load_paper("eqco").claim(name), suites, reason)
 
 
 def test_the_worst_check_decides_at_each_scale() -> None:

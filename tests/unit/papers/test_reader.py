@@ -5,7 +5,8 @@ import hashlib
 import pytest
 
 from bench.errors import PublishedError
-from bench.papers.reader import PAPERS, Printed, load_paper
+from bench.papers.printed import Printed
+from bench.papers.reader import PAPERS, load_paper
 
 
 def test_everything_is_there() -> None:

@@ -1,71 +1,43 @@
 """The papers' stated facts: each key of one kind, and what is known of a cell by name."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from bench.cells.cell import Cell
-from bench.papers.reader import PAPERS, Statement, load_paper
-from bench.papers.vocabulary import Vocabulary, remark_keys, vocabulary
-from bench.suites.agreement import NOT_USED, USED, agrees
+from bench.papers.reader import PAPERS, load_paper
+from bench.papers.vocabulary import remark_keys, vocabulary
+from bench.suites.agreement import agrees
 from bench.suites.expand import expand
 from bench.suites.facts import fact_names, facts
 from bench.suites.load import load_suite
+from bench.suites.paper_keys import faults_of
 from tests.fakes.cells import baseline_cell, small_cell
 from tests.fakes.paths import SUITES
 
 
-def statements(paper: str) -> Iterator[tuple[str, Statement]]:
-    """Yield everything that a paper states, and where in its file."""
-    found = load_paper(paper)
-    for artifact in found.artifacts.values():
-        yield from ((artifact.id, statement) for statement in artifact.statements)
-    for protocol in found.protocols.values():
-        own = [Statement(protocol.stated), *protocol.cases]
-        yield from ((f"protocol {protocol.id}", statement) for statement in own)
-
-
-def is_prose(value: Any) -> bool:
-    if isinstance(value, list):
-        return any(map(is_prose, value))
-    return isinstance(value, str) and " " in value and value not in (NOT_USED, USED)
-
-
-def faults(place: str, statement: Statement, known: Vocabulary) -> list[str]:
-    """Return what is wrong with the keys of a statement."""
-    wrong = [f"{place}: when {key}" for key in statement.when if key not in fact_names()]
-    for key, value in statement.stated.items():
-        kinds = [key in fact_names(), key in remark_keys(), key in known.no_cell_has]
-        if sum(kinds) != 1:
-            wrong.append(f"{place}: {key} is of {sum(kinds)} kinds")
-        elif key not in remark_keys() and is_prose(value):
-            wrong.append(f"{place}: {key} is prose: {value}")
-    return wrong
-
-
 @pytest.mark.parametrize("paper", PAPERS)
-def test_every_stated_key_is_of_one_kind(paper: str) -> None:
+def test_every_stated_key_is_a_setting_or_a_remark(paper: str) -> None:
     """A setting that is compared, or a remark with its reason in vocabulary.yaml."""
-    wrong = [f for place, s in statements(paper) for f in faults(place, s, vocabulary())]
-    assert wrong == []
+    file, faults = faults_of(PAPERS[paper])
+    assert file is not None
+    assert faults == []
 
 
-def test_prose_without_a_reason_is_seen() -> None:
-    told = Statement({"augmentation": "as before", "views": "as before", "lr": 0.1}, {"larr": 1})
-    assert faults("here", told, vocabulary()) == [
-        "here: when larr",
-        "here: augmentation is of 0 kinds",
-        "here: views is prose: as before",
-    ]
+def test_what_is_compared_is_no_remark() -> None:
+    remarks, others = remark_keys(), vocabulary().no_cell_has.keys()
+    assert not fact_names() & (remarks | others)
+    assert not remarks & others
 
 
 def test_the_vocabulary_has_each_key_once_and_none_in_vain() -> None:
     known = vocabulary()
     keys = [key for kind in known.remarks.values() for key in kind] + list(known.no_cell_has)
-    stated = {key for paper in PAPERS for _, s in statements(paper) for key in s.stated}
+    papers = [load_paper(name) for name in PAPERS]
+    stated = [s for p in papers for a in p.artifacts.values() for s in a.statements]
+    stated += [s for p in papers for name in p.protocols for s in p.statements(name)]
     assert len(keys) == len(set(keys))
-    assert set(keys) - stated == set()
+    assert set(keys) - {key for s in stated for key in s.stated} == set()
     assert set(known.remarks) == {
         "hardware", "wall time", "other work", "what is measured", "always so", "not run here",
         "remark",

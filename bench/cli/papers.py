@@ -1,0 +1,115 @@
+"""`bench papers`: the papers that suites may name, and what is wrong with the file of one."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bench.cli.options import AsJson, answer
+from bench.cli.terminal import print_line, print_rows
+from bench.cli.workspace import Workspace
+from bench.errors import BenchError, PublishedError
+from bench.files.messages import tell
+from bench.papers.file import Fault, PaperFile, paper_name
+from bench.papers.reader import Paper, check_name, paper_files, papers_folder, read_paper
+from bench.record import Json
+from bench.suites.paper_keys import faults_of
+from bench.text import counted, plain_text
+
+WRONG = 2  # exit status: a mistake of the user's
+
+
+def papers(
+    context: typer.Context,
+    check: Annotated[
+        Path | None,
+        typer.Option(help="Check this paper's file: one line for each thing that is wrong."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the papers: bench's own, those of plug-ins, and those in `papers/` beside the suites."""
+    if check is None:
+        records = describe_papers(context.obj)
+        answer(records, lambda _: _print_papers(records, context.obj), as_json)
+        return
+    record = check_paper(check, context.obj)
+    answer(record, _print_check, as_json)
+    if record["faults"]:
+        raise typer.Exit(WRONG)
+
+
+def describe_papers(workspace: Workspace) -> list[Json]:
+    """Return every paper with its counts; a file that is wrong is told on standard error.
+
+    Raises:
+        BenchError: two files have one name.
+    """
+    records = []
+    for path in paper_files(workspace.suites).values():
+        try:
+            records.append(_record(read_paper(path), path))
+        except BenchError as fault:
+            tell(str(fault))
+    return records
+
+
+def _record(paper: Paper, path: Path) -> Json:
+    kinds = ("artifacts", "values", "claims", "protocols")
+    counts = {kind: len(getattr(paper, kind)) for kind in kinds}
+    head = {"paper": paper.id, "title": paper.title, "authors": paper.authors, "year": paper.year}
+    return head | counts | {"file": str(path)}
+
+
+def check_paper(path: Path, workspace: Workspace) -> Json:
+    """Return what the file of a paper says, and each fault with its line and its key path.
+
+    Raises:
+        BenchError: the file is missing or no YAML.
+    """
+    file, faults = faults_of(path)
+    if paper_name(path) in (known := paper_files(_without(path, workspace))):
+        try:
+            check_name(path, known)
+        except PublishedError as error:
+            faults.append(Fault(("paper", "id"), str(error).removeprefix(f"{path}: ") + "."))
+    return {
+        "file": str(path),
+        "said": _said(file) if file else None,
+        "faults": [fault.line(path) for fault in faults],
+    }
+
+
+def _without(path: Path, workspace: Workspace) -> Path | None:
+    """Return the folder of suites whose papers the file may clash with; its own is not one."""
+    here = papers_folder(workspace.suites)
+    return None if path.parent.resolve() == here.resolve() else workspace.suites
+
+
+def _said(file: PaperFile) -> str:
+    values = sum(len(artifact.rows) for artifact in file.artifacts)
+    stated = sum(len(protocol.stated) for protocol in file.protocols)
+    parts = [
+        f"{counted(len(file.artifacts), 'artifact')} with {counted(values, 'published value')}",
+        f"{counted(len(file.protocols), 'protocol')} with {counted(stated, 'stated setting')}",
+        counted(len(file.claims), "claim"),
+        counted(len(file.equations), "equation"),
+    ]
+    return f"{file.paper.id}, {file.paper.title} ({file.paper.year}): {', '.join(parts)}"
+
+
+def _print_papers(records: Sequence[Json], workspace: Workspace) -> None:
+    heads = ["paper", "title", "artifacts", "values", "claims", "folder"]
+    keys = ("paper", "title", "artifacts", "values", "claims")
+    rows = [
+        [*(record[key] for key in keys), str(Path(record["file"]).parent)] for record in records
+    ]
+    print_rows("", heads, rows)
+    print_line(f"Further papers are files in {papers_folder(workspace.suites)}.")
+
+
+def _print_check(record: Json) -> None:
+    for line in record["faults"]:
+        print(plain_text(line))
+    if not record["faults"]:
+        print_line(f"{record['file']}: nothing wrong; {record['said']}.")

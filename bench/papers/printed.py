@@ -1,0 +1,43 @@
+"""Numbers as printed, which know their decimals."""
+
+from decimal import Decimal
+from typing import Any
+
+import yaml
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import core_schema
+
+from bench.files.yaml_file import Loader, construct_value
+
+
+class Printed(float):
+    """A number as printed, which knows its decimals: 0.20 is not 0.2."""
+
+    decimals: int = 0
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        """Return the schema of a number that keeps its decimals."""
+
+        def read(value: Any, check: core_schema.ValidatorFunctionWrapHandler) -> Printed:
+            number = check(value)
+            return value if isinstance(value, cls) else cls(number)
+
+        number = core_schema.float_schema(strict=True, allow_inf_nan=False)
+        return core_schema.no_info_wrap_validator_function(read, number)
+
+
+class PrintedLoader(Loader):
+    """Keeps how many decimals a number was printed with."""
+
+
+def _construct_printed(loader: Any, node: yaml.ScalarNode) -> Printed:
+    number = Printed(construct_value(loader, node))
+    exponent = Decimal(node.value).as_tuple().exponent
+    number.decimals = max(0, -exponent) if isinstance(exponent, int) else 0
+    return number
+
+
+PrintedLoader.add_constructor("tag:yaml.org,2002:float", _construct_printed)

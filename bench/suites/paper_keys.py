@@ -1,0 +1,59 @@
+"""A paper's file held against what cells have: its stated facts are compared by these names."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.errors import choices
+from bench.papers.file import Case, Fault, PaperFile, read_file
+from bench.papers.vocabulary import remark_keys, vocabulary
+from bench.suites.agreement import NOT_USED, USED
+from bench.suites.facts import fact_names
+
+Keys = tuple[int | str, ...]
+
+
+def faults_of(path: Path) -> tuple[PaperFile | None, list[Fault]]:
+    """Return what a paper's file says, None where it cannot be read; and all its faults.
+
+    Raises:
+        PublishedError: it is missing or no YAML.
+    """
+    file, faults = read_file(path)
+    return file, faults + (list(key_faults(file)) if file else [])
+
+
+def key_faults(file: PaperFile) -> Iterator[Fault]:
+    """Yield stated keys that name nothing, and stated values that are sentences."""
+    for i, artifact in enumerate(file.artifacts):
+        yield from _in_stated(("artifacts", i, "setting"), artifact.setting)
+        yield from _in_cases(("artifacts", i, "cases"), artifact.cases)
+    for i, protocol in enumerate(file.protocols):
+        yield from _in_stated(("protocols", i, "stated"), protocol.stated)
+        yield from _in_cases(("protocols", i, "cases"), protocol.cases)
+
+
+def _in_cases(place: Keys, cases: Sequence[Case]) -> Iterator[Fault]:
+    for i, case in enumerate(cases):
+        yield from _in_stated((*place, i, "stated"), case.stated)
+        for key in case.when:
+            if key not in fact_names():
+                rule = choices(key, sorted(fact_names()))
+                yield Fault((*place, i, "when", key), f"no cell has this setting. {rule}")
+
+
+def _in_stated(place: Keys, stated: dict[str, Any]) -> Iterator[Fault]:
+    known = fact_names() | remark_keys() | vocabulary().no_cell_has.keys()
+    for key, value in stated.items():
+        if key not in known:
+            text = "no cell has this setting; what is none belongs into `note`."
+            yield Fault((*place, key), f"{text} {choices(key, sorted(known))}")
+        elif key not in remark_keys() and _is_prose(value):
+            text = f"found '{value}', expected a value to compare; sentences belong into `note`."
+            yield Fault((*place, key), text)
+
+
+def _is_prose(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(map(_is_prose, value))
+    return isinstance(value, str) and " " in value and value not in (NOT_USED, USED)
