@@ -33,7 +33,7 @@ def toy(**changes: Any) -> GaussianMI:
 
 
 GAUSSIAN_MI: dict[str, Any] = {
-    "experiment": "gaussian-mi", "d": 20, "K": 64, "steps": 250, "optimizer": "adam", "lr": 5e-4,
+    "experiment": "gaussian-mi", "d": 20, "K": 64, "steps": 50, "optimizer": "adam", "lr": 5e-4,
     "eval_repeats": 3, "hidden_layers": 1, "hidden_units": 256, "activation": "relu",
     "embedding_dim": 256, "output_relu": True, "tau": 1.0, "margin_count": "negatives",
     "bound_constant": "one-plus-alpha",
@@ -52,12 +52,18 @@ VINCE: dict[str, Any] = {
 SPIRALS: dict[str, Any] = {
     "experiment": "spirals", "points": 416, "turns": 1.0, "arms": "rotated", "layers": 5,
     "hidden_units": 32, "normalised": True, "tau": 0.07, "optimizer": "sgd", "lr": 0.03,
-    "momentum": 0.9, "weight_decay": 1e-5, "batch_size": 64, "iterations": 300,
+    "momentum": 0.9, "weight_decay": 1e-5, "batch_size": 64, "iterations": 60,
 }  # fmt: skip
 
 
 def make(name: str) -> list[Cell]:
     return [CELLS[s["experiment"]].model_validate(s) for s in STACKS[name]]
+
+
+def record_often(patch: pytest.MonkeyPatch) -> None:
+    """Have histories and checkpoints written every 20 steps, of which the cells have few."""
+    for experiment in ("gaussian_mi", "spirals"):
+        patch.setattr(f"bench.experiments.{experiment}.RECORD_EVERY", 20)
 
 
 def stop_at_checkpoint(number: int, patch: pytest.MonkeyPatch) -> None:

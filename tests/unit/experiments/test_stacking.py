@@ -12,7 +12,12 @@ from bench.cells.cell import Cell
 from bench.experiments import EXPERIMENTS, Result
 from bench.results.folder import CellFolder, Folders
 from bench.train import stack as stack_module
-from tests.fakes.toys import STACKS, make, stop_at_checkpoint
+from tests.fakes.toys import STACKS, make, record_often, stop_at_checkpoint
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    record_often(monkeypatch)
 
 
 def compute(cells: Sequence[Cell], root: Path) -> list[dict[str, bytes]]:

@@ -26,7 +26,7 @@ from bench.results.owner import Owner
 from bench.results.store import State, Store
 from tests.fakes.processes import dead_owner
 from tests.fakes.results import states
-from tests.fakes.toys import make, make_cells, stop_at_checkpoint
+from tests.fakes.toys import make, make_cells, record_often, stop_at_checkpoint
 
 LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 LATER = """
@@ -62,6 +62,7 @@ def results(root: Path) -> dict[str, bytes]:
 def test_cells_that_have_come_unequally_far_end_as_uninterrupted_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: str, sizes: list[int]
 ) -> None:
+    record_often(monkeypatch)
     cells = make("spirals-batch")
     whole, store = Store(tmp_path / "whole"), Store(tmp_path / "stopped")
     run(whole, cells)
