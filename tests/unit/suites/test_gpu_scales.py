@@ -166,7 +166,7 @@ def test_a_claim_on_an_accuracy_has_a_gpu_scale_or_a_reason() -> None:
 
 
 CUT: dict[str, Any] = {
-    "train_images": 160, "epochs": 1, "batch_size": 32, "N": 32, "width": 4, "warmup_epochs": 0,
+    "train_images": 80, "epochs": 1, "batch_size": 16, "N": 16, "width": 4, "warmup_epochs": 0,
     "knn_k": 20, "linear_once": True,
 }  # fmt: skip
 HEAD: dict[str, Any] = {"projector_hidden_dim": 64, "feature_dim": 64}
@@ -193,7 +193,7 @@ def cifar10(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def cut(name: str, settings: dict[str, Any], changes: dict[str, Any]) -> Cell:
-    """Return the first such cell at gpu with 160 images, 5 steps, and a narrow network."""
+    """Return the first such cell at gpu with 80 images, 5 steps, and a narrow network."""
     found = next(cell for cell in cells(name, "gpu") if settings.items() <= cell.settings.items())
     fields = found.model_dump(exclude={"lr"})
     changed = {k: v for k, v in (CUT | changes).items() if k in fields}
