@@ -21,7 +21,7 @@ from bench.papers.tolerances import Tolerance, tolerance_of
 from bench.record import Json
 from bench.results.reader import Done
 from bench.suites.others import Counterpart
-from bench.suites.printed_rows import is_spoken_of, wanted_settings
+from bench.suites.printed_effects import is_spoken_of, wanted_settings
 from bench.suites.protocol import Departure, departures, stated_settings
 from bench.suites.suite import Comparison, Layout, Suite
 

@@ -35,14 +35,17 @@ from bench.cells.cell import Cell
 from bench.papers.reader import Paper, Statement
 from bench.record import Json
 from bench.results.reader import Done
-from bench.suites.axis_values import axis_values
 from bench.suites.checks import Exceeds, Where
 from bench.suites.facts import facts
 from bench.suites.others import EffectBeside
-from bench.suites.printed_effects import PrintedEffect, printed_effects, printed_points
-from bench.suites.printed_rows import wanted_settings
+from bench.suites.printed_effects import (
+    PrintedEffect,
+    printed_effects,
+    printed_points,
+    wanted_settings,
+)
 from bench.suites.protocol import stated_of, stated_settings
-from bench.suites.suite import Scalar, Scale, Settings, Suite
+from bench.suites.suite import Scalar, Scale, Settings, Suite, axis_values
 from bench.text import value_text
 
 Values = set[Scalar]

@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
-from bench.cells.axes import TEMPERATURES
+from bench.cells.axes import TEMPERATURES, training_images
 from bench.cells.cell import Cell
-from bench.cells.datasets import training_images
 from bench.cells.pretrain import Pretrain
 from bench.cells.toys import GaussianMI, MarginCell, OptimalBound, VinceGaussian
 from bench.results.reader import Done, Finished, History
@@ -109,7 +108,7 @@ def _of_random_keys(cell: Cell, measured: dict[str, float]) -> Doubts:
     """Return what compares with the random vectors that a queue begins with, to the end."""
     if not isinstance(cell, Pretrain) or cell.queue_start != "random":
         return {}
-    images = training_images(cell.dataset, cell.train_images, cell.pretrain_on, cell.held_out)
+    images = training_images(cell)
     kept = cell.queue_size or cell.count
     if images is None or images.taken * cell.epochs * (1 + cell.symmetric) >= kept:
         return {}
@@ -130,7 +129,7 @@ def _ceilings(cell: Cell) -> Iterator[tuple[tuple[str, ...], float, str]]:
         of_batch = 2 * (cell.batch_size - 1)  # what others are probed with
         compares = cell.negatives in ("batch", "queue", "bank")
         yield _bound_ceiling(BOUNDS, cell.count if compares else of_batch, cell.alpha)
-        images = training_images(cell.dataset, cell.train_images, cell.pretrain_on, cell.held_out)
+        images = training_images(cell)
         if images is not None:
             yield BOUNDS, *_log(images.taken, "the training images")
 

@@ -22,11 +22,10 @@ from typing import Any
 
 from bench.papers.others import noise
 from bench.papers.printed_checks import PrintedCheck, printed_check
-from bench.suites.axis_values import axis_values
 from bench.suites.checks import Check
 from bench.suites.metric_words import metric_words
 from bench.suites.others import SourceEffect, objectives_of, source_effects
-from bench.suites.suite import Suite
+from bench.suites.suite import Suite, axis_values
 from bench.text import counted
 
 QUANTILE = 1.96  # of the normal distribution, two-sided 95 %

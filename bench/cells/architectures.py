@@ -53,17 +53,6 @@ def alexnet_size(size: int) -> int:
     return size
 
 
-def architecture(arch: str) -> Architecture:
-    """Return what `arch` names, a residual network.
-
-    Raises:
-        ValueError: no such architecture.
-    """
-    if arch not in ARCHITECTURES:
-        raise ValueError(f"arch must be one of {', '.join(ARCHITECTURES)}, found {arch!r}")
-    return ARCHITECTURES[arch]
-
-
 def timm_name(arch: str, stem: Stem, width: int, colour: str) -> str | None:
     """Return what timm calls the network, whose parameters have the same names; None: nothing.
 

@@ -18,6 +18,7 @@ from pydantic import (
 
 from bench.cells.architectures import Arch, Stem
 from bench.cells.cell import later
+from bench.cells.datasets import GUESS, TrainingImages, size_of
 from bench.cells.learning_rate import Rule
 from bench.cells.losses import LossName
 from bench.record import Record
@@ -82,6 +83,21 @@ class DataAndViews(ImageSet):
     """The online network sees images with a patch of another one."""
     colour: Literal["rgb", "lab"] = later("rgb")
     """Lab: L and ab have an encoder each."""
+
+
+def training_images(cell: PlainImages | DataAndViews) -> TrainingImages | None:
+    """Return the images that a cell trains on; None where the data set's size is not known."""
+    size = size_of(cell.dataset, cell.held_out)
+    if size is None:
+        return None
+    available = size.train + (size.unlabeled if cell.pretrain_on == "train+unlabeled" else 0)
+    return TrainingImages(cell.dataset, available, cell.train_images or available)
+
+
+def images_an_epoch(cell: PlainImages | DataAndViews) -> int:
+    """Return how many images a cell trains on, guessed where the size is not known."""
+    images = training_images(cell)
+    return images.taken if images else cell.train_images or GUESS.train
 
 
 class Encoder(Axis):

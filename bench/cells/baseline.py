@@ -18,15 +18,17 @@ from pydantic import (
 
 from bench.cells.architectures import Stem
 from bench.cells.axes import ACCURACIES as EVALUATED
-from bench.cells.axes import Accuracies, Fraction, PlainImages, ViewSet, metrics_asked, metrics_of
-from bench.cells.cell import Cell, identity, varied_settings
-from bench.cells.datasets import (
-    GUESS,
-    Demand,
-    accuracy_step,
-    size_of,
+from bench.cells.axes import (
+    Accuracies,
+    Fraction,
+    PlainImages,
+    ViewSet,
+    metrics_asked,
+    metrics_of,
     training_images,
 )
+from bench.cells.cell import Cell, identity, varied_settings
+from bench.cells.datasets import GUESS, Demand, accuracy_step, size_of
 from bench.cells.learning_rate import Rule, check_rate, ruled
 from bench.cells.linear_protocols import LinearProtocol, linear_protocol, linear_record
 from bench.cells.view_recipes import draws_of, warp_record
@@ -137,7 +139,7 @@ class Baseline(Accuracies, PlainImages, Cell):
 
     def asked_of_data(self) -> list[Demand]:
         """Return what steps and kNN ask of the data set."""
-        images = training_images(self.dataset, self.train_images, "train", self.held_out)
+        images = training_images(self)
         if images is None:
             return []
         return [*images.demands(self.N, self.N), images.demand("knn_k", self.knn_k)]

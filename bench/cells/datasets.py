@@ -130,22 +130,6 @@ def accuracy_step(
     return 100 / (size.test * (warps if metric.startswith(_OF_WARPED_IMAGES) else 1))
 
 
-def images_there(
-    dataset: str, pretrain_on: str = "train", held_out: float | None = None
-) -> int | None:
-    """Return how many images there are to train on; None where the data set is not known.
-
-    Args:
-        dataset: name of the data set.
-        pretrain_on: the part or parts to train on.
-        held_out: share of the training part that is kept back; None: nothing.
-    """
-    size = size_of(dataset, held_out)
-    if size is None:
-        return None
-    return size.train + (size.unlabeled if pretrain_on == "train+unlabeled" else 0)
-
-
 class Demand(NamedTuple):
     """What a setting asks of a data set."""
 
@@ -188,23 +172,3 @@ class TrainingImages(NamedTuple):
             self.demand("batch_size", batch_size),
             self.demand("N", N),
         ]
-
-
-def training_images(
-    dataset: str,
-    train_images: int | None,
-    pretrain_on: str = "train",
-    held_out: float | None = None,
-) -> TrainingImages | None:
-    """Return the images that `train_images` (None: all) takes; None where the size is not known.
-
-    Args:
-        dataset: name of the data set.
-        train_images: how many images are taken; None: all.
-        pretrain_on: the part or parts to train on.
-        held_out: share of the training part that is kept back; None: nothing.
-    """
-    available = images_there(dataset, pretrain_on, held_out)
-    if available is None:
-        return None
-    return TrainingImages(dataset, available, available if train_images is None else train_images)

@@ -13,8 +13,8 @@ from pydantic import (
 )
 
 from bench.cells.architectures import SMALL_ALEXNET
-from bench.cells.axes import Fraction, ViewSet
-from bench.cells.datasets import GUESS, Demand, accuracy_step, size_of, training_images
+from bench.cells.axes import Fraction, ViewSet, training_images
+from bench.cells.datasets import GUESS, Demand, accuracy_step, size_of
 from bench.cells.pretrain import TransferCell
 from bench.cells.supervised import of_one_size
 from bench.cells.view_recipes import draws_of, warp_record
@@ -108,5 +108,5 @@ class FineTune(TransferCell):
         """Return what the training of the encoder asks of the data set."""
         if self.start == "pretrained":
             return super().asked_of_data()
-        images = training_images(self.dataset, self.train_images, self.pretrain_on, self.held_out)
+        images = training_images(self)
         return [] if images is None else images.demands(1, 1)[:1]

@@ -6,29 +6,16 @@ from typing import Any, Literal, get_args
 Rule = Literal["none", "linear", "sqrt"]
 
 
-def scaled_lr(base_lr: float, N: int, rule: Rule, per: int = 256) -> float:
-    """Return the learning rate at N queries per step, from one that holds at `per` queries.
+def scaled_lr(base_lr: float, N: int, rule: Rule) -> float:
+    """Return the learning rate at N queries per step, from one that holds at 256.
 
-    `none` keeps it; `linear` is base_lr N / per (arXiv:1706.02677); `sqrt` is
-    base_lr sqrt(N / per), so that SimCLR's 0.075 sqrt(N) (arXiv:2002.05709, App. B.1) is
-    base_lr = 0.075 at per = 1.
-
-    Args:
-        base_lr: the rate that holds at `per` queries per step.
-        N: queries per step.
-        rule: none, linear or sqrt.
-        per: the number of queries that `base_lr` holds for.
-
-    Raises:
-        ValueError: N or per is not above 0, or there is no such rule.
+    `none` keeps it; `linear` is base_lr N / 256 (arXiv:1706.02677); `sqrt` is
+    base_lr sqrt(N / 256), so that SimCLR's 0.075 sqrt(N) (arXiv:2002.05709, App. B.1) is
+    base_lr = 1.2.
     """
-    if N <= 0 or per <= 0:
-        raise ValueError(f"N and per must be above 0, found {N} and {per}")
-    if rule not in ("none", "linear", "sqrt"):
-        raise ValueError(f"rule must be one of none, linear, sqrt, found {rule!r}")
     if rule == "none":
         return base_lr
-    return base_lr * (N / per if rule == "linear" else math.sqrt(N / per))
+    return base_lr * (N / 256 if rule == "linear" else math.sqrt(N / 256))
 
 
 def ruled(settings: dict[str, Any], N: Any) -> dict[str, Any]:
@@ -41,7 +28,7 @@ def ruled(settings: dict[str, Any], N: Any) -> dict[str, Any]:
         return {}
     if rule not in get_args(Rule):
         return {}
-    bias = settings.get("base_lr_bias")
+    bias, N = settings.get("base_lr_bias"), max(N, 1)  # a smaller N is refused as such
     of_biases = {"lr_bias": scaled_lr(bias, N, rule)} if isinstance(bias, int | float) else {}
     return {"lr_scaling": rule, "lr": scaled_lr(base, N, rule)} | of_biases
 

@@ -14,18 +14,17 @@ from bench.cells.axes import (
     Axis,
     Coordinates,
     Encoder,
+    images_an_epoch,
     metrics_asked,
     metrics_of,
+    training_images,
 )
 from bench.cells.cell import NOT_SET, Cell, identity, later, without_later
 from bench.cells.datasets import (
     GUESS,
     Demand,
-    TrainingImages,
     accuracy_step,
-    images_there,
     size_of,
-    training_images,
 )
 from bench.cells.learning_rate import ruled
 from bench.cells.linear_protocols import LinearProtocol, linear_protocol, linear_record
@@ -126,9 +125,7 @@ class EncoderCell(Coordinates, OwnLoss, Cell):
         """Training images seen, times pixels and width squared; 0 without a training."""
         if self.training_id is None:
             return 0.0
-        there = images_there(self.dataset, self.pretrain_on, self.held_out) or GUESS.train
-        images = self.train_images or there
-        return float(self.epochs * images * self.image_size**2 * self.width**2)
+        return float(self.epochs * images_an_epoch(self) * self.image_size**2 * self.width**2)
 
     @property
     def work(self) -> float:
@@ -216,7 +213,7 @@ class Pretrain(EncoderCell):
 
     def asked_of_data(self) -> list[Demand]:
         """Return what the training and the evaluations ask of the data set."""
-        images = self._images()
+        images = training_images(self)
         size = size_of(self.dataset, self.held_out)
         if images is None or size is None:
             return []
@@ -235,7 +232,7 @@ class Pretrain(EncoderCell):
 
     def asked_by_training(self) -> list[Demand]:
         """Return what steps and draws of negatives ask of the data set."""
-        if (images := self._images()) is None:
+        if (images := training_images(self)) is None:
             return []
         from_bank, others = self.negatives == "bank", images.taken - 1
         return [
@@ -244,9 +241,6 @@ class Pretrain(EncoderCell):
             images.demand("clusters", self.clusters if from_bank else None, others),
             Demand("K", self.count, images.taken, f"{images.limit}, so negatives repeat", False),
         ]
-
-    def _images(self) -> TrainingImages | None:
-        return training_images(self.dataset, self.train_images, self.pretrain_on, self.held_out)
 
 
 class TransferCell(EncoderCell):

@@ -15,15 +15,9 @@ from pydantic import (
 )
 
 from bench.cells.architectures import Stem
-from bench.cells.axes import PlainImages, Steps, ViewSet
+from bench.cells.axes import PlainImages, Steps, ViewSet, images_an_epoch, training_images
 from bench.cells.cell import Cell, identity, without_later
-from bench.cells.datasets import (
-    GUESS,
-    Demand,
-    accuracy_step,
-    images_there,
-    training_images,
-)
+from bench.cells.datasets import Demand, accuracy_step
 from bench.cells.learning_rate import check_rate, ruled
 from bench.cells.rules import Belongs
 
@@ -113,11 +107,9 @@ class Supervised(Steps, PlainImages, Cell):
     @property
     def work(self) -> float:
         """Training images seen, times pixels and width squared."""
-        there = images_there(self.dataset, held_out=self.held_out) or GUESS.train
-        images = self.train_images or there
-        return float(self.epochs * images * self.image_size**2 * self.width**2)
+        return float(self.epochs * images_an_epoch(self) * self.image_size**2 * self.width**2)
 
     def asked_of_data(self) -> list[Demand]:
         """Return what a step asks of the data set."""
-        images = training_images(self.dataset, self.train_images, held_out=self.held_out)
+        images = training_images(self)
         return [] if images is None else images.demands(self.batch_size, self.N)

@@ -136,10 +136,8 @@ class GradientNorm(MarginCell):
     draws: Annotated[int, Field(ge=2)]
 
     metrics: ClassVar[tuple[str, ...]] = (
-        "gradient_norm",
-        "gradient_norm_std",
-        "gradient_norm_bound",
-    )
+        "gradient_norm", "gradient_norm_std", "gradient_norm_bound",
+    )  # fmt: skip
     exact: ClassVar[frozenset[str]] = frozenset(metrics)
     sizes: ClassVar[tuple[str, ...]] = ("K", "d")
     cuttable: ClassVar[tuple[str, ...]] = ("draws",)
@@ -177,12 +175,9 @@ class VinceGaussian(SmallCell):
     eval_repeats: PositiveInt
 
     metrics: ClassVar[tuple[str, ...]] = (
-        "mi_true",
-        "vince_bound_train",
-        "vince_bound_fresh",
-        "infonce_bound_train",
+        "mi_true", "vince_bound_train", "vince_bound_fresh", "infonce_bound_train",
         "infonce_bound_fresh",
-    )
+    )  # fmt: skip
     exact: ClassVar[frozenset[str]] = frozenset({"mi_true"})  # the closed form; the rest is trained
     stacks_over: ClassVar[frozenset[str]] = frozenset({"method", "valid_percent", "seed"})
     stack_limit: ClassVar[int] = 18
@@ -305,10 +300,8 @@ class Identity(SmallCell):
     draws: PositiveInt  # of features, and of a temperature where there is one
 
     metrics: ClassVar[tuple[str, ...]] = (
-        "largest_difference",
-        "smallest_margin",
-        "violated_share",
-    )
+        "largest_difference", "smallest_margin", "violated_share",
+    )  # fmt: skip
     exact: ClassVar[frozenset[str]] = frozenset(metrics)
     sizes: ClassVar[tuple[str, ...]] = ("N", "d")
     cuttable: ClassVar[tuple[str, ...]] = ("draws",)

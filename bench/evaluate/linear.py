@@ -4,7 +4,6 @@ Shapes: n training images, m test images, B images of a batch, D dimensions, C c
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, Protocol
 
 import numpy as np
 import torch
@@ -19,23 +18,6 @@ from bench.evaluate.regression import logistic_scores
 Shown = Callable[[int, Sequence[Tensor]], Iterable[Tensor]]
 """From an epoch and rows of the training part, a batch each, to features of new views of them."""
 INIT_STD = 0.01  # of the weights; biases begin at 0 (unigrad, released-code-linear-eval)
-
-
-class OptimiserFactory(Protocol):
-    """What makes an optimiser of named parameters."""
-
-    def __call__(
-        self,
-        parameters: list[tuple[str, nn.Parameter]],
-        /,
-        *,
-        optimizer: Literal["sgd", "lars", "adam"],
-        lr: float,
-        momentum: float,
-        weight_decay: float,
-        exempt: bool,
-    ) -> torch.optim.Optimizer:
-        """Return it; `exempt` leaves biases out of weight decay and of LARS adaptation."""
 
 
 class Classifier:
@@ -75,7 +57,7 @@ def linear_top1(
     protocol: LinearProtocol,
     classes: int,
     generator: np.random.Generator,
-    optimiser: OptimiserFactory,
+    optimiser: Callable[..., torch.optim.Optimizer],
     shown: Shown | None = None,
 ) -> Accuracy:
     """Return the test accuracy, in percent, of a linear classifier after its last epoch.
@@ -85,7 +67,8 @@ def linear_top1(
         protocol: how; a batch larger than the training part is the whole of it.
         classes: C.
         generator: draws what a plateau holds out, the weights, and the order of the images.
-        optimiser: makes SGD, LARS and Adam; not asked for lbfgs.
+        optimiser: makes SGD, LARS and Adam, as `make_optimiser` of `bench.train`; not asked for
+            lbfgs.
         shown: gives what the classifier learns from; None where the protocol shows each image as
             it is, which are the features themselves.
 

@@ -6,10 +6,9 @@ provenance, summary, the weights (`encoder.pt`), and one file an evaluation.
 
 import time
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 import torch
 from torch import nn
@@ -19,6 +18,7 @@ from bench.cells.pretrain import Pretrain
 from bench.errors import Damaged
 from bench.files.atomic import write_whole
 from bench.files.messages import warn
+from bench.methods.online_network import Online
 from bench.results.damage import damage_of, discard
 from bench.results.digests import ENCODER, EVALUATIONS
 from bench.results.folder import CellFolder, Folders
@@ -147,18 +147,6 @@ class TrainedFolder(CellFolder):
             leftover.unlink(missing_ok=True)
 
 
-class Layers(Hashable, Protocol):
-    """What evaluations take features from; `Online` is one."""
-
-    @property
-    def backbone(self) -> nn.Module:
-        """From images (B, 3, H, W) to features (B, F)."""
-
-    @property
-    def embedding(self) -> nn.Module:
-        """From images to what is behind the projector."""
-
-
 class Frozen(nn.Module):
     """An encoder without a head."""
 
@@ -166,6 +154,10 @@ class Frozen(nn.Module):
         """Take what maps images (B, 3, H, W) to features (B, F)."""
         super().__init__()
         self.backbone = self.embedding = backbone
+
+
+Layers = Online | Frozen
+"""What evaluations take features from."""
 
 
 def encoder_of(layer: str, online: Layers) -> nn.Module:

@@ -17,11 +17,10 @@ from bench.cells.view_recipes import WARPS, Recipe
 from bench.data.streams import Purpose, stream
 from bench.data.views.views import Views
 from bench.errors import CellFailure, DataFailure
-from bench.evaluate.features import Accuracy, Features, extract
+from bench.evaluate.features import Accuracy, Features, class_separation, extract
 from bench.evaluate.few_shot import few_shot
 from bench.evaluate.knn import knn_top1
 from bench.evaluate.linear import OnlineLinear, Shown, linear_top1
-from bench.evaluate.separation import class_separation
 from bench.experiments.encoder_folder import Layers, encoder_of
 from bench.losses import (
     align,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -68,24 +68,11 @@ class Spent(NamedTuple):
     own: float
 
 
-class Run(Protocol):
-    """Computes a stack of cells."""
-
-    def __call__(self, cells: Sequence[Any], folders: Folders, device: str) -> list[Outcome]:
-        """Return one outcome for each cell, in order."""
-
-
-class RunOnRanks(Protocol):
-    """Computes a stack of cells whose batches divide among ranks: see `Cell.batch_over_ranks`."""
-
-    def __call__(
-        self, cells: Sequence[Any], folders: Folders, device: str, ranks: "Ranks"
-    ) -> list[Outcome]:
-        """Return one outcome for each cell, in order; of ranks but the first, maybe none."""
-
-
-class Probe(Protocol):
-    """Times a few steps of a cell; nothing is kept."""
-
-    def __call__(self, cell: Any, data: Path, device: str, clock: Clock) -> Spent:
-        """Return the seconds of the whole cell; `data` is the folder of data sets."""
+Run = Callable[[Sequence[Any], Folders, str], list[Outcome]]
+"""From a stack of cells, their folders and the device to one outcome for each cell, in order."""
+RunOnRanks = Callable[[Sequence[Any], Folders, str, "Ranks"], list[Outcome]]
+"""The same of cells whose batches divide among ranks, see `Cell.batch_over_ranks`; of ranks but
+the first, maybe none."""
+Probe = Callable[[Any, Path, str, Clock], Spent]
+"""From a cell, the folder of data sets and the device to the seconds of the whole cell, of which a
+few steps are timed; nothing is kept."""

@@ -10,7 +10,7 @@ from bench.figures.frames import is_allowed, label_of, line_column, panel_column
 from bench.figures.kinds import UNKNOWN
 from bench.papers.reader import Paper, PublishedValue
 from bench.suites.figure import Figure
-from bench.suites.printed_rows import is_spoken_of
+from bench.suites.printed_effects import is_spoken_of
 from bench.suites.suite import Comparison, Suite
 
 DIGITS = 6  # decimals of a sum of printed numbers

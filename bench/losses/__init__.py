@@ -15,15 +15,15 @@ from bench.losses.contrastive import (
     infonce,
     infonce_gradient_in_batch,
 )
-from bench.losses.eigenspaces import eigenspace_alignment
 from bench.losses.gradient_form import gradient_form
 from bench.losses.instance import ir, la, neighbour_gain
-from bench.losses.probes import histogram, mi_bound, q_b
+from bench.losses.probes import histogram, q_b
 from bench.losses.siamese import (
     barlow_twins,
     correlation,
     cosine_distance,
     directpred,
+    eigenspace_alignment,
     moving_average,
     predictor_matrix,
     principal_component_ratio,
@@ -51,7 +51,6 @@ __all__ = [
     "infonce_gradient_in_batch",
     "ir",
     "la",
-    "mi_bound",
     "mi_lower_bound",
     "moving_average",
     "neighbour_gain",

@@ -1,13 +1,10 @@
 """What is measured of a similarity objective while it trains, without a gradient."""
 
-import math
-
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid, pad
 
-from bench.losses.bounds import mi_lower_bound
-from bench.losses.contrastive import at_least_float32, check_similarities, excess, infonce
+from bench.losses.contrastive import at_least_float32, check_similarities, excess
 
 
 @torch.no_grad()
@@ -28,37 +25,6 @@ def q_b(pos_N: Tensor, neg_NM: Tensor, *, tau: float | Tensor) -> Tensor:
     check_similarities(pos_N, neg_NM, tau=tau)
     # The exponential of logsigmoid, for sigmoid rounds differently at the end of a tensor.
     return logsigmoid(excess(at_least_float32(pos_N), at_least_float32(neg_NM), tau)).exp()
-
-
-@torch.no_grad()
-def mi_bound(
-    pos_N: Tensor,
-    neg_NM: Tensor,
-    *,
-    tau: float | Tensor,
-    margin: float | Tensor = 0.0,
-    count: int | Tensor | None = None,
-) -> Tensor:
-    """Return each query's term of the empirical lower bound on mutual information, in nats.
-
-    EqCo, Sec. 2.1: log(1 + K e^{m/tau}) - L_NCE, at most log(1 + K e^{m/tau}).
-
-    Args:
-        pos_N, neg_NM, tau, margin: as for `infonce`.
-        count: K, negatives of each query, a number or a tensor that broadcasts against (..., N);
-            None counts those of `neg_NM` that are not -inf.
-
-    Returns:
-        Nats, shape (..., N), computed in float32 or wider.
-
-    Raises:
-        ValueError: tau is not above 0, or the shapes do not agree.
-    """
-    loss_N = infonce(at_least_float32(pos_N), at_least_float32(neg_NM), tau=tau, margin=margin)
-    K = neg_NM.isfinite().sum(dim=-1).to(loss_N.dtype) if count is None else count
-    prior = margin / tau
-    odds = prior.exp() if isinstance(prior, Tensor) else math.exp(prior)
-    return mi_lower_bound(loss_N, candidates=1 + K * odds)
 
 
 @torch.no_grad()

@@ -39,33 +39,13 @@ class GroupBatchNorm1d(_InGroups, nn.BatchNorm1d):
 
 
 def batch_norm_2d(channels: int, groups: int) -> nn.BatchNorm2d:
-    """Return the layer for images; plain nn.BatchNorm2d for one group.
-
-    Raises:
-        ValueError: groups < 1.
-    """
-    check_groups(groups)
+    """Return the layer for images; plain nn.BatchNorm2d for one group."""
     return nn.BatchNorm2d(channels) if groups == 1 else GroupBatchNorm2d(channels, groups)
 
 
 def batch_norm_1d(channels: int, groups: int) -> nn.BatchNorm1d:
-    """Return the layer for vectors; plain nn.BatchNorm1d for one group.
-
-    Raises:
-        ValueError: groups < 1.
-    """
-    check_groups(groups)
+    """Return the layer for vectors; plain nn.BatchNorm1d for one group."""
     return nn.BatchNorm1d(channels) if groups == 1 else GroupBatchNorm1d(channels, groups)
-
-
-def check_groups(groups: int) -> None:
-    """Refuse fewer than one group.
-
-    Raises:
-        ValueError: there are fewer than one.
-    """
-    if groups < 1:
-        raise ValueError(f"bn_groups must be at least 1, found {groups}")
 
 
 def _by_parts(norm: Norm, x: Tensor, groups: int) -> Tensor:

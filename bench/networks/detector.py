@@ -6,7 +6,7 @@ Shapes: n regions or detections of an image, C classes and the background, H x W
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +22,7 @@ from torchvision.ops import FeaturePyramidNetwork, MultiScaleRoIAlign
 from torchvision.ops.feature_pyramid_network import LastLevelMaxPool
 
 from bench.cells.detection import BOX_SIDE, C4_SIDE, DEEP_HEAD, MASK, MASK_SIDE, Detection
+from bench.networks.encoder import PartlyStill
 from bench.networks.resnet import ResNet
 
 ANCHORS = 5  # sizes of the anchors where there is one level
@@ -76,22 +77,14 @@ class Backbone(nn.Sequential):
         self.out_channels = out_channels
 
 
-class Detector(nn.Module):
-    """A detector in training; what of its backbone stands still stays in evaluation mode."""
+class Detector(PartlyStill):
+    """A detector in training."""
 
     def __init__(self, model: FasterRCNN, still: Sequence[nn.Module]) -> None:
         """Name the modules that neither learn nor change their statistics."""
         super().__init__()
-        self.model, self.still = model, list(still)
-        for module in self.still:
-            module.requires_grad_(False)
-
-    def train(self, mode: bool = True) -> Self:
-        """Bring what learns into training mode, or all into evaluation mode."""
-        super().train(mode)
-        for module in self.still:
-            module.eval()
-        return self
+        self.model = model
+        self.keep_still(still)
 
     def losses(self, images: list[Tensor], targets: list[dict[str, Tensor]]) -> dict[str, Tensor]:
         """Return the losses of a batch by name, each without an axis; their sum is to fall.

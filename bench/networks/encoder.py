@@ -5,9 +5,9 @@ All values come from one explicit generator. Shapes: B images, H and W pixels.
 
 import math
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import get_args
+from typing import Self
 
 import numpy as np
 import torch
@@ -15,12 +15,12 @@ from torch import Tensor, nn
 
 from bench.cells.architectures import (
     ALEXNET_POOLED,
+    ARCHITECTURES,
     SMALL_ALEXNET,
     Stem,
     alexnet_channels,
     alexnet_size,
     alexnet_units,
-    architecture,
 )
 from bench.networks.batchnorm import batch_norm_1d, batch_norm_2d
 from bench.networks.resnet import BasicBlock, Bottleneck, ResNet
@@ -101,25 +101,16 @@ def make_encoder(  # noqa: PLR0913  # what makes a network, by name
         zero_init_residual: begin with the last scale of each residual branch at 0.
         in_channels: of the images, 3 in RGB.
         image_size: pixels a side; `small-alexnet` is made for one size.
-
-    Raises:
-        ValueError: no such architecture or stem, width or bn_groups below 1, or no image_size
-            where one is needed.
     """
-    if stem not in get_args(Stem):
-        raise ValueError(f"stem must be one of {', '.join(get_args(Stem))}, found {stem!r}")
-    if width < 1:
-        raise ValueError(f"width must be at least 1, found {width}")
     if arch == SMALL_ALEXNET:
-        if image_size is None:
-            raise ValueError("small-alexnet needs image_size")
+        assert image_size is not None
         alexnet = SmallAlexNet(
             width=width, image_size=image_size, bn_groups=bn_groups, in_channels=in_channels
         )
         initialise(alexnet, generator, std=ALEXNET_STD)
         return alexnet
     encoder = ResNet(
-        architecture(arch), stem=stem, width=width, bn_groups=bn_groups, in_channels=in_channels
+        ARCHITECTURES[arch], stem=stem, width=width, bn_groups=bn_groups, in_channels=in_channels
     )
     initialise(encoder, generator, zero_init_residual=zero_init_residual)
     return encoder
@@ -215,3 +206,25 @@ class SideBySide(nn.Module):
 def split_channels(images: Tensor) -> list[Tensor]:
     """Return L (B, 1, H, W) and ab (B, 2, H, W) of Lab images."""
     return list(images.split(CHANNELS, dim=1))
+
+
+class PartlyStill(nn.Module):
+    """A network of which a part learns; the rest stands still.
+
+    What stands still is in evaluation mode too, so that its batch norm keeps its statistics.
+    """
+
+    still: Sequence[nn.Module] = ()
+
+    def keep_still(self, modules: Iterable[nn.Module]) -> None:
+        """Name what stands still."""
+        self.still = list(modules)
+        for module in self.still:
+            module.requires_grad_(False)
+
+    def train(self, mode: bool = True) -> Self:
+        """Bring what learns into training mode, or all into evaluation mode."""
+        super().train(mode)
+        for module in self.still:
+            module.eval()
+        return self

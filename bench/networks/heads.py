@@ -45,10 +45,8 @@ def make_head(
         generator: draws every weight.
 
     Raises:
-        ValueError: layers < 0, a width < 1, bn_groups < 1, or no such bn.
+        ValueError: layers < 0, a width < 1, bn_groups < 1.
     """
-    if bn not in ("none", "hidden", "all"):
-        raise ValueError(f"bn must be one of none, hidden, all, found {bn!r}")
     hidden = [hidden_dim or 0] * (layers - 1)
     widths = [in_dim, *hidden, out_dim] if layers else [in_dim]
     if layers < 0 or min(widths) < 1:

@@ -79,8 +79,27 @@ def finished_in(root: Path, kind: str) -> Iterator[CellFolder]:
             yield CellFolder(folder / name)
 
 
+class _Named:
+    """A file of a folder, by its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, folder: CellFolder, kind: type[CellFolder]) -> Path:
+        return folder.path / self.name
+
+
 class CellFolder:
     """One cell on disk."""
+
+    cell_file = _Named("cell.json")  # the resolved cell
+    attempts = _Named("attempts")  # the records of executions
+    history_file = _Named("history.jsonl")  # metrics while it trained, one JSON object a line
+    checkpoint_file = _Named("checkpoint.pt")  # where to go on
+    step_file = _Named("checkpoint.json")  # how many steps the checkpoint has behind it
+    arrays_file = _Named("arrays.npz")  # arrays worth keeping
+    provenance_file = _Named("provenance.json")  # where the result comes from
+    summary_file = _Named("summary.json")  # the metrics; that it exists is what "done" means
 
     def __init__(self, path: Path) -> None:
         """Name the folder; nothing is read or written yet."""
@@ -95,46 +114,6 @@ class CellFolder:
     def kind(self) -> str:
         """The cell's experiment, or `trained`."""
         return self.path.parent.name
-
-    @property
-    def cell_file(self) -> Path:
-        """The resolved cell."""
-        return self.path / "cell.json"
-
-    @property
-    def attempts(self) -> Path:
-        """The records of executions."""
-        return self.path / "attempts"
-
-    @property
-    def history_file(self) -> Path:
-        """Metrics while it trained, one JSON object a line."""
-        return self.path / "history.jsonl"
-
-    @property
-    def checkpoint_file(self) -> Path:
-        """Where to go on."""
-        return self.path / "checkpoint.pt"
-
-    @property
-    def step_file(self) -> Path:
-        """How many steps the checkpoint has behind it."""
-        return self.path / "checkpoint.json"
-
-    @property
-    def arrays_file(self) -> Path:
-        """Arrays worth keeping."""
-        return self.path / "arrays.npz"
-
-    @property
-    def provenance_file(self) -> Path:
-        """Where the result comes from."""
-        return self.path / "provenance.json"
-
-    @property
-    def summary_file(self) -> Path:
-        """The metrics; that it exists is what "done" means."""
-        return self.path / "summary.json"
 
     @property
     def is_done(self) -> bool:

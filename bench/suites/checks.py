@@ -268,13 +268,9 @@ class Flat(Within):
         return f"change over {self._axis_words}"
 
 
-class Equal(Within):
-    """The metric equals `value`, or that of the cells of `than`, within a margin.
+class Beside(CheckRecord):
+    """Checks of the metric beside a value, or beside the cells of another side."""
 
-    Effects: the differences.
-    """
-
-    check: Literal["equal"]
     value: float | None = None
     than: Where | None = None
 
@@ -290,6 +286,15 @@ class Equal(Within):
     @property
     def _metric(self) -> str:
         return super()._metric + (f" - {self.value:g}" if self.than is None and self.value else "")
+
+
+class Equal(Within, Beside):
+    """The metric equals `value`, or that of the cells of `than`, within a margin.
+
+    Effects: the differences.
+    """
+
+    check: Literal["equal"]
 
 
 class Below(CheckRecord):
@@ -376,7 +381,7 @@ class Peak(Sized):
         return f"{pair}{', ' * bool(pair)}{self._axis_words} {low:g} to {high:g} - elsewhere"
 
 
-class Exceeds(Sized):
+class Exceeds(Sized, Beside):
     """The metric exceeds `value`, or that of the cells of `than`, by more than `by`.
 
     A negative `by` says that it is not lower by more than that.
@@ -384,8 +389,6 @@ class Exceeds(Sized):
     """
 
     check: Literal["exceeds"]
-    than: Where | None = None
-    value: float | None = None
     mean: bool = False
 
     @model_validator(mode="after")
@@ -393,19 +396,6 @@ class Exceeds(Sized):
         if (self.than is None) == (self.value is None):
             raise ValueError("exceeds: needs one of than and value")
         return self
-
-    @property
-    def offset(self) -> float:
-        """What is subtracted from the effects."""
-        return self.value or 0.0
-
-    def effects(self, axis: Axis) -> list[Effect]:
-        """Return the one difference."""
-        return [Effect((), _lead(len(axis), None))]
-
-    @property
-    def _metric(self) -> str:
-        return super()._metric + (f" - {self.value:g}" if self.value else "")
 
 
 class GainExceeds(Sized):

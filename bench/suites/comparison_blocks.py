@@ -82,7 +82,9 @@ def comparisons(blocks: Sequence[ComparisonBlock]) -> list[Comparison]:
 
 def _each(block: ComparisonBlock, block_path: str) -> Iterator[Comparison]:
     common = block.model_dump(exclude_unset=True, exclude={"artifacts", "metrics", "cases"})
-    for parts in product(_artifacts(block), _metrics(block), _cases(block)):
+    cases = [_case(case, f"cases.{i}") for i, case in enumerate(block.cases)]
+    several = (_artifacts(block), _metrics(block), cases)
+    for parts in product(*(each or [_Part({})] for each in several)):
         keys: dict[str, Any] = common
         key_paths: dict[str, str] = {}
         for part in parts:
@@ -106,7 +108,7 @@ def _artifacts(block: ComparisonBlock) -> list[_Part]:
             | {f"where.{key}": f"artifacts.{name}.{key}" for key in where},
         )
         for name, where in block.artifacts.items()
-    ] or [_Part({})]
+    ]
 
 
 def _metrics(block: ComparisonBlock) -> list[_Part]:
@@ -114,14 +116,9 @@ def _metrics(block: ComparisonBlock) -> list[_Part]:
         return [
             _Part({"metric": name, "reading": reading}, {"metric": f"metrics.{name}"})
             for name, reading in block.metrics.items()
-        ] or [_Part({})]
-    return [
-        _Part({"metric": name}, {"metric": f"metrics.{i}"}) for i, name in enumerate(block.metrics)
-    ] or [_Part({})]
-
-
-def _cases(block: ComparisonBlock) -> list[_Part]:
-    return [_case(case, f"cases.{i}") for i, case in enumerate(block.cases)] or [_Part({})]
+        ]
+    names = enumerate(block.metrics)
+    return [_Part({"metric": name}, {"metric": f"metrics.{i}"}) for i, name in names]
 
 
 def _case(case: Case, case_path: str) -> _Part:

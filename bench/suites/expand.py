@@ -5,7 +5,7 @@ the grids out, chooses, and validates the cells.
 """
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -30,6 +30,7 @@ from bench.suites.own_losses import (
     with_own_loss,
 )
 from bench.suites.presets import Preset, filled, load_presets
+from bench.suites.shared import check_known, named
 from bench.suites.suite import (
     LARGEST_WHOLE,
     Axes,
@@ -167,7 +168,7 @@ def expand(
             than MOST_CELLS.
     """
     grids = _overridden(resolve(suite, scale, path), changes or {})
-    chosen = _scale_of(suite, scale, path)
+    chosen = named(scale, suite.scales, f"{path}", "scale")
     seeds = seeds or chosen.seeds or suite.seeds
     _check_count(grids, len(seeds), f"{path}: scale '{scale}'")
     rules = dict(where or {})
@@ -206,7 +207,7 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[ResolvedGrid]:
     Raises:
         SuiteError: an unknown scale, experiment or setting, or a setting that stands twice.
     """
-    chosen = _scale_of(suite, scale, path)
+    chosen = named(scale, suite.scales, f"{path}", "scale")
     blocks = suite.grids or [Block()]
     kinds = [_kind(block.experiment or suite.experiment, path) for block in blocks]
     own = own_losses(path.parent)
@@ -214,9 +215,11 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[ResolvedGrid]:
     prefix = f"scales.{scale}."
     changes = _axes(chosen.grid, chosen.points, f"{prefix}grid", f"{prefix}points", path)
     known = list(dict.fromkeys(name for kind in kinds for name in setting_names(kind, own)))
-    named = [("fixed", suite.fixed), ("assumed", suite.assumed), (f"{prefix}fixed", chosen.fixed)]
-    for place, settings in [*named, *((axis.place, axis.names()) for axis in changes)]:
-        _check_known(settings, place, known, path)
+    check_known(suite.fixed, known, f"{path}: fixed")
+    check_known(suite.assumed, known, f"{path}: assumed")
+    check_known(chosen.fixed, known, f"{path}: {prefix}fixed")
+    for axis in changes:
+        check_known(axis.names(), known, f"{path}: {axis.place}")
     grids = []
     for i, (block, kind) in enumerate(zip(blocks, kinds, strict=True)):
         names = setting_names(kind, own)
@@ -270,23 +273,11 @@ def _matches(point: Point, rule: Mapping[str, Any]) -> bool:
     )
 
 
-def _scale_of(suite: Suite, scale: str, path: Path) -> Scale:
-    if scale not in suite.scales:
-        raise SuiteError(f"{path}: no scale '{scale}'. {choices(scale, list(suite.scales))}")
-    return suite.scales[scale]
-
-
 def _kind(experiment: str, path: Path) -> type[Cell]:
     if experiment not in CELLS:
         known = choices(experiment, list(CELLS))
         raise SuiteError(f"{path}: experiment: unknown experiment '{experiment}'. {known}")
     return CELLS[experiment]
-
-
-def _check_known(settings: Any, key_path: str, known: list[str], path: Path) -> None:
-    for name in settings:
-        if name not in known:
-            raise SuiteError(f"{path}: {key_path}.{name}: unknown key. {choices(name, known)}")
 
 
 def _shared_settings(suite: Suite, path: Path) -> Placed:
@@ -333,12 +324,12 @@ def _block_settings(
     axes = _axes(grid, points, at["grid"], at["points"], path)
     excluded = [name for rule in _given(suite, block, "exclude") for name in rule]
     for key_path, settings in [(f"{prefix}fixed", block.fixed), (at["exclude"], excluded)]:
-        _check_known(settings, key_path, names, path)
+        check_known(settings, names, f"{path}: {key_path}")
     fixed = {k: v for k, v in shared.items() if k in names}
     fixed |= {k: (v, f"{prefix}fixed.{k}") for k, v in block.fixed.items()}
     taken = dict[str, str]()
     for axis in axes:
-        _check_known(axis.names(), axis.place, names, path)
+        check_known(axis.names(), names, f"{path}: {axis.place}")
         for name, always in axis.names().items():
             other = taken.get(name) or (fixed[name][1] if always and name in fixed else None)
             if other:
@@ -355,14 +346,14 @@ def _replaced(axes: list[Axis], new: Axis, names: list[str], path: Path) -> list
     """Return the axes with one of the scale in place of those that name its settings."""
     points = [{k: v for k, v in point.items() if k in names} for point in new.points]
     points = [point for point in points if point]
-    named = Axis(new.place, points).names()
-    hit = [i for i, axis in enumerate(axes) if named.keys() & axis.names().keys()]
+    given = Axis(new.place, points).names()
+    hit = [i for i, axis in enumerate(axes) if given.keys() & axis.names().keys()]
     if not points:
         return axes
     if _is_of_grid(new):  # takes the place of an axis of one setting
         if hit and len(axes[hit[0]].names()) > 1:
             raise SuiteError(
-                f"{path}: {new.place}.{next(iter(named))}: is coupled with others by points"
+                f"{path}: {new.place}.{next(iter(given))}: is coupled with others by points"
             )
         if hit:
             return [Axis(new.place, points) if i == hit[0] else a for i, a in enumerate(axes)]
@@ -418,16 +409,18 @@ def _overridden(
     grids: Sequence[ResolvedGrid], changes: Mapping[str, Sequence[Scalar]]
 ) -> list[ResolvedGrid]:
     """Return grids whose cells have these values, wherever they have the setting."""
-    known = _settings_of(grids)
+    _check_asked(changes, "--set", grids)
     for name, values in changes.items():
-        if name not in known:
-            raise SuiteError(f"--set {name}: unknown setting. {choices(name, known)}")
         check_sizes(values, f"--set {name}")
     return [grid.overridden(changes) for grid in grids]
 
 
-def _settings_of(grids: Sequence[ResolvedGrid]) -> list[str]:
-    return sorted({name for grid in grids for name in grid.names})
+def _check_asked(names: Iterable[str], option: str, grids: Sequence[ResolvedGrid]) -> None:
+    """Refuse a setting of the command line that no cell has."""
+    known = sorted({name for grid in grids for name in grid.names})
+    for name in names:
+        if name not in known:
+            raise SuiteError(f"{option} {name}: unknown setting. {choices(name, known)}")
 
 
 def _check_count(grids: Sequence[ResolvedGrid], seeds: int, key_path: str) -> None:
@@ -457,10 +450,7 @@ def _baselines(
 
 def _check_chosen(rules: dict[str, list[Scalar]], grids: Sequence[ResolvedGrid]) -> None:
     """Refuse to choose by an unknown setting, or by a value that no point has."""
-    known = _settings_of(grids)
-    for name in rules:
-        if name not in known:
-            raise SuiteError(f"--where {name}: unknown setting. {choices(name, known)}")
+    _check_asked(rules, "--where", grids)
     points = [point for grid in grids for point in grid.points()] if rules else []
     for name, wanted in rules.items():
         there = list(dict.fromkeys(point.get(name) for point in points))

@@ -48,7 +48,6 @@ STANDARD_TITLES = {
 """Titles of tables that list their `metrics`."""
 PARTS = "parts"
 """Folder beside the suites, of files with the keys that several suites share."""
-_TAKEN = ("what", "protocol", "seeds", "baselines", "stand_in", "judged", "unjudged")
 Checks = Annotated[list[SuiteCheck], Field(min_length=1), OneOrMore()]
 
 
@@ -72,10 +71,9 @@ class ScaleEntry(SharedScaleEntry):
         if stand_in and stand_in.why and suite.judges(stand_in.metrics):
             reasons.append(stand_in.why)
         return Scale(
-            **{name: getattr(whole, name) for name in _TAKEN},
+            **dict(whole) | {"fixed": self.fixed},
             like=self.like,
             shared=base.fixed if base else {},
-            fixed=self.fixed,
             grid=self.grid,
             points=self.points,
             notes=[*self.notes, *(reasons if whole.judged else [])],

@@ -26,14 +26,12 @@ from bench.papers.others import UNKNOWN, OthersRow, others, read_source
 from bench.papers.reader import Paper, PublishedValue, Statement
 from bench.papers.vocabulary import remark_keys, vocabulary
 from bench.suites.agreement import agrees, stated_text
-from bench.suites.axis_values import axis_values
 from bench.suites.checks import Check, Exceeds
 from bench.suites.facts import fact_names, view_facts
 from bench.suites.presets import load_presets, paper_presets
-from bench.suites.printed_effects import PrintedEffect, printed_points
-from bench.suites.printed_rows import wanted_settings
+from bench.suites.printed_effects import PrintedEffect, printed_points, wanted_settings
 from bench.suites.protocol import Departure, stated_concerning, stated_of, stated_settings
-from bench.suites.suite import Comparison, Settings, Suite
+from bench.suites.suite import Comparison, Settings, Suite, axis_values
 from bench.text import value_text
 
 IDENTITY = ("method", "loss", "dataset")
@@ -219,9 +217,11 @@ def counterparts(
     statements = stated_settings(suite, paper, paper.artifact(value.artifact))
     identity = identity_of(wanted, suite, statements)
     telling = {suite.renamed.get(k, k) for k in value.row_settings} - {*comparison.unmatched}
+    metric = comparison.metric
+    candidates = _known_rows(metric) if rows is None else _with_facts(metric, rows)
     return [
         _counterpart(row, known, statements)
-        for row, known in _candidates(comparison.metric, rows)
+        for row, known in candidates
         if all(_has(known, name, v) for name, v in identity.items())
         and all(_has(known, name, wanted[name]) for name in telling & wanted.keys())
         and all(name not in known or agrees(known[name], v) for name, v in wanted.items())
@@ -282,17 +282,13 @@ def _counterpart(
     return Counterpart(row, differences, unknown)
 
 
-def _candidates(
-    metric: str, rows: Sequence[OthersRow] | None
-) -> list[tuple[OthersRow, dict[str, Any]]]:
-    if rows is None:
-        return _known_rows(metric)
-    return [(row, row_facts(row)) for row in rows if row.metric == metric]
-
-
 @cache
 def _known_rows(metric: str) -> list[tuple[OthersRow, dict[str, Any]]]:
-    return [(row, row_facts(row)) for row in _merged() if row.metric == metric]
+    return _with_facts(metric, _merged())
+
+
+def _with_facts(metric: str, rows: Iterable[OthersRow]) -> list[tuple[OthersRow, dict[str, Any]]]:
+    return [(row, row_facts(row)) for row in rows if row.metric == metric]
 
 
 @cache

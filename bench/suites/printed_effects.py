@@ -1,4 +1,6 @@
-"""What printed rows say of an effect: the difference of two rows, or a gain printed as one number.
+"""Which cells belong to printed rows, and what these say of an effect.
+
+An effect is the difference of two rows, or a gain printed as one number.
 
 A comparison names the `baseline` that its rows' effects are taken over, in settings of cells. A
 row's partner is the row of the same metric whose cells have these settings instead and are like its
@@ -6,12 +8,11 @@ own in all else: of the same artifact, or of another one that the suite compares
 prints with `gain_over` is an effect by itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from bench.cells import CELLS
 from bench.papers.reader import Paper, PublishedValue
-from bench.suites.printed_rows import is_spoken_of, wanted_settings
 from bench.suites.suite import Comparison, Settings, Suite
 from bench.text import value_text
 
@@ -76,6 +77,38 @@ def printed_points(suite: Suite, paper: Paper) -> Points:
         for value in paper.artifact(comparison.artifact).values
         if value.value is not None and is_spoken_of(value, comparison, metrics)
     ]
+
+
+def is_spoken_of(value: PublishedValue, comparison: Comparison, metrics: Collection[str]) -> bool:
+    """Return whether the comparison takes the printed row.
+
+    Args:
+        value: the printed row.
+        comparison: of its artifact.
+        metrics: those of the cells; a row of another one of them is not taken.
+    """
+    if value.metric in metrics and value.metric != comparison.metric:
+        return False
+    known = value.row_settings | {"metric": value.metric}
+    return all(
+        known.get(key) in (allowed if isinstance(allowed, list) else [allowed])
+        for key, allowed in comparison.rows.items()
+    )
+
+
+def wanted_settings(value: PublishedValue, comparison: Comparison, suite: Suite) -> Settings:
+    """Return the settings of the cells that belong to a printed row.
+
+    Args:
+        value: the printed value, with the settings of its row.
+        comparison: the block of the suite that it belongs to.
+        suite: the suite.
+    """
+    return dict(comparison.where) | {
+        suite.renamed.get(key, key): v
+        for key, v in value.row_settings.items()
+        if key not in comparison.unmatched
+    }
 
 
 def _effect(

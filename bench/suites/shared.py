@@ -5,7 +5,7 @@ folders `scales` and `assumed` beside the suites. A suite takes an entry by `lik
 what it changes. `presets.py` reads methods from their folders in the same way.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, NamedTuple, Self, TypeVar
@@ -193,7 +193,7 @@ def read_entries(
 def _add_scales(path: Path, known: dict[str, SharedScale]) -> None:
     for name, entry in read_entries(path, SharedScaleEntry, known, "shared scale").items():
         for place, key, allowed in _settings_in(entry):
-            _check_allowed(key, allowed, f"{path}: {name}.{place}")
+            check_known([key], allowed, f"{path}: {name}.{place}")
         if entry.like is None:
             base = None
         else:
@@ -203,15 +203,20 @@ def _add_scales(path: Path, known: dict[str, SharedScale]) -> None:
 
 def _add_assumptions(path: Path, known: dict[str, Assumptions]) -> None:
     for name, entry in read_entries(path, AssumedEntry, known, "set of assumptions").items():
-        for setting in entry.own():
-            _check_allowed(setting, _any_setting(), f"{path}: {name}")
+        check_known(entry.own(), _any_setting(), f"{path}: {name}")
         settings, notes = entry.shared(known, f"{path}: {name}")
         known[name] = Assumptions(settings | entry.own(), notes + entry.notes)
 
 
-def _check_allowed(key: str, allowed: list[str], key_path: str) -> None:
-    if key not in allowed:
-        raise SuiteError(f"{key_path}.{key}: unknown key. {choices(key, allowed)}")
+def check_known(keys: Iterable[str], known: list[str], key_path: str) -> None:
+    """Refuse keys that are not known.
+
+    Raises:
+        SuiteError: one is not; `key_path`, with the file, begins the line.
+    """
+    for key in keys:
+        if key not in known:
+            raise SuiteError(f"{key_path}.{key}: unknown key. {choices(key, known)}")
 
 
 def _settings_in(entry: SharedScaleEntry) -> Iterator[tuple[str, str, list[str]]]:

@@ -180,7 +180,7 @@ class SharedScale(Record):
     why: dict[str, str] = {}  # reasons for settings
 
 
-class Scale(Record):
+class Scale(SharedScale):
     """The same suite at another size, as what it changes.
 
     `shared` holds the settings of the shared scale that `like` names. They replace the suite's
@@ -189,18 +189,10 @@ class Scale(Record):
     have are ignored.
     """
 
-    what: str
-    protocol: Protocol
     like: str | None = None
     shared: Settings = {}
-    fixed: Settings = {}
     grid: Axes = {}
     points: Points | None = None
-    seeds: Seeds | None = None
-    baselines: Settings | None = None
-    stand_in: StandIn | None = None
-    judged: bool = True
-    unjudged: str | None = None
     notes: Notes = []
 
     @property
@@ -334,3 +326,22 @@ def rows_of(row: Row) -> Iterator[Settings]:
     """Yield the rows that a row stands for: one for each combination of its listed values."""
     values = [value if isinstance(value, list) else [value] for value in row.values()]
     return (dict(zip(row, choice, strict=True)) for choice in product(*values))
+
+
+def axis_values(suite: Suite) -> dict[str, set[Scalar]]:
+    """Return each value that a setting has in the suite's own grids, fixed ones included.
+
+    Scales may change them.
+    """
+    values_of: dict[str, set[Scalar]] = {}
+    blocks: list[Suite | Block] = [suite, *suite.grids]
+    for block in blocks:
+        points = [{name: value} for name, values in block.grid.items() for value in values]
+        for rows in point_lists(block.points):
+            points += (made := [point for row in rows for point in rows_of(row)])
+            names = {name for point in made for name in point} - block.fixed.keys()
+            points += [{name: None for name in names - point.keys()} for point in made]
+        for settings in (block.fixed, *points):
+            for name, value in settings.items():
+                values_of.setdefault(name, set()).add(value)
+    return values_of

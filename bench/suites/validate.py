@@ -13,6 +13,8 @@ from bench.suites.suite import Suite
 from bench.text import value_text
 
 TIMES = ("step", "epoch")  # along a history
+Named = list[tuple[str, str | None, list[str]]]
+"""Places in the file, each with the name found there and the names that it may have."""
 
 
 def check_suite(suite: Suite, path: Path) -> Paper:
@@ -101,11 +103,8 @@ def _check_names(suite: Suite, path: Path) -> None:
             raise SuiteError(f"{path}: {key_path}: found '{name}'. {choices(name, known)}")
 
 
-def _named_by_comparisons(
-    suite: Suite, metrics: list[str], settings: list[str]
-) -> list[tuple[str, str | None, list[str]]]:
-    """Return each place, the name found there, and the names that it may have."""
-    named: list[tuple[str, str | None, list[str]]] = []
+def _named_by_comparisons(suite: Suite, metrics: list[str], settings: list[str]) -> Named:
+    named: Named = []
     for comparison in suite.compare:
         at = comparison.key_path
         named.append((at("metric"), comparison.metric, metrics))
@@ -116,10 +115,8 @@ def _named_by_comparisons(
     return named
 
 
-def _named_by_figures(
-    suite: Suite, settings: list[str], metrics: list[str]
-) -> list[tuple[str, str | None, list[str]]]:
-    named: list[tuple[str, str | None, list[str]]] = []
+def _named_by_figures(suite: Suite, settings: list[str], metrics: list[str]) -> Named:
+    named: Named = []
     recorded = [*metrics, *(name for kind in _kinds(suite) for name in CELLS[kind].of_history)]
     for i, figure in enumerate(suite.figures):
         key_path = f"figures.{i}"
@@ -146,11 +143,8 @@ def _named_by_figures(
     return named
 
 
-def _named_by_choice(
-    key_path: str, choice: Choice, settings: list[str]
-) -> list[tuple[str, str | None, list[str]]]:
-    named: list[tuple[str, str | None, list[str]]] = []
-    named += [(f"{key_path}.where.{name}", name, settings) for name in choice.where]
+def _named_by_choice(key_path: str, choice: Choice, settings: list[str]) -> Named:
+    named: Named = [(f"{key_path}.where.{name}", name, settings) for name in choice.where]
     return named + [(f"{key_path}.largest", name, settings) for name in choice.largest]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -11,27 +11,16 @@ from torch import Tensor
 from bench.data.images import sent
 from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix, draw_cutmix
-from bench.train.sources import EVERY, Rows, Source
+from bench.train.sources import EVERY, Rows, Shown, Source
 
 
-class Steps(Protocol):
-    """What batches are drawn by: a cell, or another protocol of steps."""
+class Steps(NamedTuple):
+    """What batches are drawn by, in place of a cell."""
 
-    @property
-    def seed(self) -> int:
-        """Of the order and of the views."""
-
-    @property
-    def batch_size(self) -> int:
-        """Images encoded together."""
-
-    @property
-    def N(self) -> int:
-        """Images of a step."""
-
-    @property
-    def cutmix(self) -> bool:
-        """Whether images are mixed."""
+    seed: int  # of the order and of the views
+    batch_size: int  # images encoded together
+    N: int  # images of a step
+    cutmix: bool = False  # whether images are mixed
 
 
 class Batch(NamedTuple):
@@ -50,7 +39,7 @@ class Batches:
     """The training images of a source, in a new random order each epoch."""
 
     def __init__(
-        self, cell: Steps, source: Source, share: slice = EVERY, rows: Rows | None = None
+        self, cell: Shown | Steps, source: Source, share: slice = EVERY, rows: Rows | None = None
     ) -> None:
         """Drop what does not fill a last step of N queries, as the field does.
 

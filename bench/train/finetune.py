@@ -6,8 +6,6 @@ Shapes: N images of a batch, C classes.
 import hashlib
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass
-from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -20,8 +18,8 @@ from bench.data.views import make_views
 from bench.evaluate.features import accuracy, extract
 from bench.losses.classification import cross_entropy
 from bench.methods.online_network import Online, copied_backbone
-from bench.networks.encoder import initialise
-from bench.train.batches import Batches
+from bench.networks.encoder import PartlyStill, initialise
+from bench.train.batches import Batches, Steps
 from bench.train.optimisers import learning_rate, make_optimiser
 from bench.train.sources import Rows, Source
 from bench.train.trainable import EpochMeans, FiniteLosses, Trainable
@@ -29,40 +27,14 @@ from bench.train.trainable import EpochMeans, FiniteLosses, Trainable
 PER_IMAGE = ("train_loss", "train_top1")
 
 
-@dataclass(frozen=True)
-class Steps:
-    """What the batches of a tuning are drawn by."""
-
-    seed: int
-    batch_size: int
-    cutmix: bool = False
-
-    @property
-    def N(self) -> int:
-        """Images of a step: one batch."""
-        return self.batch_size
-
-
-class Tuned(nn.Module):
-    """An encoder under a linear classifier, of which a part learns; the rest stands still.
-
-    What stands still is in evaluation mode too, so that its batch norm keeps its statistics.
-    """
+class Tuned(PartlyStill):
+    """An encoder under a linear classifier, of which a part learns."""
 
     def __init__(self, backbone: nn.Module, classifier: nn.Linear, layers: str) -> None:
         """Name what learns: `all`, `last-stage` (of a residual network) or `head`."""
         super().__init__()
         self.backbone, self.classifier = backbone, classifier
-        self.still = list(standing_still(backbone, layers))
-        for module in self.still:
-            module.requires_grad_(False)
-
-    def train(self, mode: bool = True) -> Self:
-        """Bring what learns into training mode, or all into evaluation mode."""
-        super().train(mode)
-        for module in self.still:
-            module.eval()
-        return self
+        self.keep_still(standing_still(backbone, layers))
 
     def forward(self, images: Tensor) -> Tensor:
         """Return logits (N, C) of images (N, 3, H, W)."""
@@ -105,7 +77,8 @@ class FineTuning(Trainable):
         self.losses = FiniteLosses(device, at_once=device == "cpu")
         self.source = copy(source)
         self.source.views = make_views(cell.tune_views, size=cell.image_size).first()
-        steps = Steps(cell.seed, min(cell.tune_batch_size, len(rows)))
+        size = min(cell.tune_batch_size, len(rows))
+        steps = Steps(cell.seed, size, size)
         self.batches = Batches(steps, self.source, rows=rows)
         self.steps_an_epoch = self.batches.per_epoch
         self.steps = cell.tune_epochs * self.steps_an_epoch

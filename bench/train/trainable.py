@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +11,7 @@ from torch.optim import Optimizer
 
 from bench.errors import Diverged
 from bench.evaluate.plateau import Plateau
+from bench.train.probes import Probes
 
 
 class FiniteLosses:
@@ -87,16 +88,6 @@ class EpochMeans(nn.Module):
         self.sums.zero_()
 
 
-class Epoch(Protocol):
-    """What is recorded of an epoch."""
-
-    def line(self) -> dict[str, float]:
-        """Return means and the like, by name."""
-
-    def reset(self) -> None:
-        """Begin an epoch."""
-
-
 class Trainable(ABC):
     """A cell in the middle of its training: all that its next step depends on.
 
@@ -112,7 +103,7 @@ class Trainable(ABC):
     optimiser: Optimizer
     online: nn.Module
     """The network that learns."""
-    probes: Epoch
+    probes: EpochMeans | Probes
     """What is recorded."""
     plateau: Plateau | None = None
     """When the learning rate drops because the accuracy stands still; None: never."""

@@ -8,7 +8,7 @@ from bench.errors import PublishedError, SuiteError
 from bench.papers.reader import load_paper
 from bench.papers.tolerances import TOLERANCES, Tolerance, read_tolerances, tolerance_of
 from bench.suites.load import load_suite, suite_paths
-from bench.suites.printed_rows import is_spoken_of
+from bench.suites.printed_effects import is_spoken_of
 from bench.suites.validate import check_suite
 from tests.fakes.paths import SUITES
 

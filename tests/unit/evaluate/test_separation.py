@@ -6,7 +6,7 @@ import re
 import pytest
 import torch
 
-from bench.evaluate.separation import class_separation
+from bench.evaluate.features import class_separation
 
 
 def test_by_hand() -> None:
@@ -25,7 +25,7 @@ def test_ends_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert class_separation(crossed, torch.tensor([0, 0, 0, 1, 1, 1])) < 0
     random = torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
     together = class_separation(random, torch.arange(50) % 4)
-    monkeypatch.setattr("bench.evaluate.separation.IMAGES_A_BLOCK", 7)
+    monkeypatch.setattr("bench.evaluate.features.IMAGES_A_BLOCK", 7)
     assert math.isclose(class_separation(random, torch.arange(50) % 4), together, rel_tol=1e-6)
 
 

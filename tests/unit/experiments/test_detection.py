@@ -7,15 +7,13 @@ import numpy as np
 import pytest
 import torch
 from pydantic import ValidationError
-from torch import Tensor, nn
 
 from bench.cells.cell import too_much
 from bench.cells.detection import OF_BOXES, Detection
-from bench.cells.pretrain import EncoderCell
 from bench.data.boxed import BoxedPart
 from bench.data.shapes import draw_shapes
 from bench.errors import DataFailure, Interrupted
-from bench.experiments import EXPERIMENTS, Outcome, Result, probe_of
+from bench.experiments import Result, probe_of
 from bench.experiments.encoder_folder import TrainedFolder
 from bench.methods.online_network import Online
 from bench.networks.detector import torch_seeded
@@ -29,6 +27,7 @@ from bench.train.loop import train
 from tests.fakes.cells import small_cell
 from tests.fakes.detectors import C4, TRAINED, detecting, detecting_cell
 from tests.fakes.paths import SUITES
+from tests.fakes.transfer import after_steps, moved, result, run
 from tests.fakes.workspace import Workspace
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -39,32 +38,6 @@ KINDS: dict[str, dict[str, Any]] = {
     "c4": C4 | {"detector": "mask-rcnn"},
     "frozen c4": C4 | {"frozen_backbone": True},
 }
-
-
-def run(root: Path, *cells: EncoderCell) -> list[Outcome]:
-    folders = Store(root).folders(list(cells), root / "sets")
-    for folder in folders:
-        folder.path.mkdir(parents=True, exist_ok=True)
-    return EXPERIMENTS[cells[0].experiment](cells, folders, "cpu")
-
-
-def result(root: Path, cell: EncoderCell) -> Result:
-    (found,) = run(root, cell)
-    assert isinstance(found, Result), found
-    return found
-
-
-def moved(before: dict[str, Tensor], after: nn.Module) -> set[str]:
-    return {k for k, value in after.state_dict().items() if not torch.equal(value, before[k])}
-
-
-def after_steps(training: Detecting, steps: int) -> dict[str, Tensor]:
-    """Return the weights before, and do some steps as the loop does."""
-    before = {k: v.clone() for k, v in training.online.state_dict().items()}
-    training.online.train()
-    for step in range(steps):
-        training.step(step)
-    return before
 
 
 def test_it_shares_the_training_and_not_the_id() -> None:

@@ -8,17 +8,17 @@ import pytest
 import torch
 from pydantic import ValidationError
 from scipy.optimize import minimize
-from torch import Tensor, nn
+from torch import nn
 
 from bench.cells.cell import too_much
 from bench.cells.finetune import FineTune
-from bench.cells.pretrain import EncoderCell, Pretrain
+from bench.cells.pretrain import Pretrain
 from bench.cells.supervised import Supervised
 from bench.data.images import load_digits
 from bench.data.labelled import stratified_rows
 from bench.errors import DataFailure, Interrupted
 from bench.evaluate.features import extract
-from bench.experiments import EXPERIMENTS, Outcome, Result, probe_of
+from bench.experiments import Result, probe_of
 from bench.experiments.encoder_folder import TrainedFolder
 from bench.experiments.finetune import labelled_rows
 from bench.methods.online_network import Online
@@ -32,6 +32,7 @@ from bench.train.sources import open_source
 from bench.train.supervised import SupervisedTraining
 from tests.fakes.cells import small_cell
 from tests.fakes.paths import SUITES
+from tests.fakes.transfer import after_steps, moved, result, run
 from tests.fakes.workspace import Workspace
 
 TRAINED = small_cell()
@@ -50,32 +51,6 @@ def tuning_cell(trained: Pretrain = TRAINED, **changes: Any) -> FineTune:
 def tuning_of(cell: FineTune, encoder: Online | None = None) -> FineTuning:
     source = open_source(cell.trained, Path(), "cpu")
     return FineTuning(cell, source, labelled_rows(cell, source), "cpu", encoder)
-
-
-def run(root: Path, *cells: EncoderCell) -> list[Outcome]:
-    folders = Store(root).folders(list(cells), root / "sets")
-    for folder in folders:
-        folder.path.mkdir(parents=True, exist_ok=True)
-    return EXPERIMENTS[cells[0].experiment](cells, folders, "cpu")
-
-
-def result(root: Path, cell: EncoderCell) -> Result:
-    (found,) = run(root, cell)
-    assert isinstance(found, Result), found
-    return found
-
-
-def moved(before: dict[str, Tensor], after: nn.Module) -> set[str]:
-    return {k for k, value in after.state_dict().items() if not torch.equal(value, before[k])}
-
-
-def after_steps(tuning: FineTuning, steps: int) -> dict[str, Tensor]:
-    """Return the weights before, and do some steps as the loop does."""
-    before = {k: v.clone() for k, v in tuning.online.state_dict().items()}
-    tuning.online.train()
-    for step in range(steps):
-        tuning.step(step)
-    return before
 
 
 def test_it_shares_the_training_and_not_the_id() -> None:

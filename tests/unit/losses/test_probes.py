@@ -9,13 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from bench.losses import (
-    eqco_margin,
-    histogram,
-    infonce,
-    mi_bound,
-    q_b,
-)
+from bench.losses import histogram, infonce, q_b
 from tests.fakes.embeddings import random_similarities
 
 
@@ -68,39 +62,17 @@ def test_q_b_has_the_same_bits_at_every_place() -> None:
     assert torch.equal(q_b(pos, neg, tau=0.1), alone)
 
 
-def test_mi_bound_by_hand() -> None:
-    """Nothing told apart: 0, whatever K and margin. A perfect positive: log(1 + K e^{m/tau})."""
-    neg = torch.tensor([[0.0, 0.0, -torch.inf], [-1.0, -1.0, -1.0]], dtype=torch.float64)
-    pos = torch.tensor([0.0, 1.0], dtype=torch.float64)
-    for alpha in (2.0, 512.0):
-        margin = torch.tensor([eqco_margin(alpha, k, 0.01) for k in (2, 3)], dtype=torch.float64)
-        found = mi_bound(pos, neg, tau=0.01, margin=margin)
-        assert_close(found, torch.tensor([0.0, math.log(1 + alpha)], dtype=torch.float64))
-    assert_close(mi_bound(pos, neg, tau=0.01)[1].item(), math.log(4))
-
-
-@pytest.mark.parametrize("count", [None, 5, torch.full((4,), 5)])
-def test_mi_bound_counts_negatives(count: int | torch.Tensor | None) -> None:
-    pos, neg = random_similarities(4, 5)
-    masked = torch.cat([neg, torch.full((4, 2), -torch.inf, dtype=torch.float64)], dim=1)
-    found = mi_bound(pos, masked, tau=0.2, margin=0.1, count=count)
-    expected = math.log(1 + 5 * math.exp(0.1 / 0.2)) - infonce(pos, neg, tau=0.2, margin=0.1)
-    assert_close(found, expected.detach())
-    assert not found.requires_grad
-
-
-def test_probes_of_narrow_similarities_are_computed_wide() -> None:
+def test_q_b_of_narrow_similarities_is_computed_wide() -> None:
     pos, neg = (x.detach().bfloat16() for x in random_similarities(50, 9))
-    found = mi_bound(pos, neg, tau=0.01)
+    found = q_b(pos, neg, tau=0.01)
     assert found.dtype == torch.float32
-    assert_close(found.double(), mi_bound(pos.double(), neg.double(), tau=0.01), atol=1e-4, rtol=0)
+    assert_close(found.double(), q_b(pos.double(), neg.double(), tau=0.01), atol=1e-4, rtol=0)
 
 
-def test_probes_check_their_domain() -> None:
+def test_q_b_checks_its_domain() -> None:
     pos, neg = random_similarities(2, 3)
-    for probe in (q_b, mi_bound):
-        with pytest.raises(ValueError, match=r"^tau must be above 0, found 0\.0$"):
-            probe(pos, neg, tau=0.0)
+    with pytest.raises(ValueError, match=r"^tau must be above 0, found 0\.0$"):
+        q_b(pos, neg, tau=0.0)
 
 
 def test_histogram_is_numpys() -> None:
@@ -121,5 +93,4 @@ def test_no_probe_waits_for_the_device() -> None:
     """On torch's device without values whatever would read one fails."""
     pos, neg = torch.empty(4, device="meta"), torch.empty(4, 5, device="meta")
     assert q_b(pos, neg, tau=0.1).shape == (4,)
-    assert mi_bound(pos, neg, tau=0.1, margin=0.2).shape == (4,)
     assert histogram(pos, bins=20).shape == (20,)

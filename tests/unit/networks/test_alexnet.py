@@ -52,10 +52,3 @@ def test_it_trains_under_a_projector() -> None:
     assert all(
         not torch.equal(a, b) for a, b in zip(before, training.online.parameters(), strict=True)
     )
-
-
-def test_it_needs_to_know_the_size_of_its_images() -> None:
-    with pytest.raises(ValueError, match=r"^small-alexnet needs image_size$"):
-        make_encoder(
-            "small-alexnet", stem="cifar", width=4, bn_groups=1, generator=np.random.default_rng(0)
-        )

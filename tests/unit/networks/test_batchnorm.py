@@ -110,9 +110,3 @@ def test_a_batch_that_does_not_divide(spatial: bool) -> None:
     layer, _ = grouped(spatial)
     with pytest.raises(ValueError, match=r"^a batch of 5 does not divide into 3 bn_groups$"):
         layer(inputs(spatial, 0)[:5])
-
-
-@pytest.mark.parametrize("make", [batch_norm_1d, batch_norm_2d])
-def test_groups_out_of_their_domain(make: type[nn.Module]) -> None:
-    with pytest.raises(ValueError, match=r"^bn_groups must be at least 1, found 0$"):
-        make(4, 0)
