@@ -33,6 +33,11 @@ class Files:
     paths: list[Path]
     labels: Tensor
 
+    def of(self, taken: Tensor) -> "Files":
+        """Return the images that are taken, bool (n,)."""
+        paths = [path for path, kept in zip(self.paths, taken.tolist(), strict=True) if kept]
+        return Files(paths, self.labels[taken])
+
 
 def list_files(folder: Path, classes: Sequence[str]) -> Files:
     """Return the images of `<folder>/<class>/`, by class and then by name; hidden files are none.

@@ -35,15 +35,21 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class Images:
-    """A data set in memory; mean and std are of each channel, of pixels in [0, 1]."""
+class ImageData:
+    """A data set; mean and std are of each channel, of pixels in [0, 1]."""
 
     name: str
     classes: int
-    image_size: int  # pixels a side, as stored
+    image_size: int  # pixels a side, as stored, or on disk as it is trained on
     mean: Triple
     std: Triple
-    fingerprint: str  # 16 hex digits
+    fingerprint: str  # 16 hex digits, over what is in memory, or names and sizes of files
+
+
+@dataclass(frozen=True, eq=False)
+class Images(ImageData):
+    """A data set in memory."""
+
     train: Split
     test: Split
     unlabeled: Split | None = None

@@ -92,11 +92,9 @@ def with_noise(
         dataset: the name under which `CONFUSED` may know it.
 
     Raises:
-        ValueError: no such noise, eta outside [0, 1], fewer than 2 classes, or a label that is no
+        ValueError: eta outside [0, 1], fewer than 2 classes, or a label that is no
             class.
     """
-    if noise not in ("none", "symmetric", "asymmetric"):
-        raise ValueError(f"noise must be one of none, symmetric, asymmetric, found {noise!r}")
     if not 0 <= eta <= 1 or classes < 2:
         raise ValueError(f"needs eta in [0, 1] and 2 classes or more, found {eta} and {classes}")
     if not bool(((labels_n >= 0) & (labels_n < classes)).all()):

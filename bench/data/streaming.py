@@ -19,11 +19,11 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from bench.cells.datasets import IMAGENET_MEAN, IMAGENET_STD, WHERE, Triple
+from bench.cells.datasets import IMAGENET_MEAN, IMAGENET_STD, WHERE
 from bench.data.catalogue import imagenet_folder
 from bench.data.decode import centre_crop, read_image
 from bench.data.folders import Files, class_names, list_files
-from bench.data.images import fingerprint_of
+from bench.data.images import ImageData, fingerprint_of
 from bench.errors import DataTorn
 
 Numbers = npt.NDArray[np.float64]
@@ -32,15 +32,9 @@ Box = Callable[[Numbers, int, int], tuple[SupportsInt, SupportsInt, SupportsInt,
 
 
 @dataclass(frozen=True, eq=False)
-class ImageFiles:
-    """A data set on disk; mean and std are of each channel, of pixels in [0, 1]."""
+class ImageFiles(ImageData):
+    """A data set on disk."""
 
-    name: str
-    classes: int
-    image_size: int  # pixels a side at which it is trained on
-    mean: Triple
-    std: Triple
-    fingerprint: str  # 16 hex digits over the names and sizes of all files
     train: Files
     test: Files
 

@@ -9,7 +9,7 @@ run nothing is known: `bench plan --probe` times a few steps.
 import heapq
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, NamedTuple
@@ -205,9 +205,19 @@ def wall_s(estimates: Sequence[Estimate], slots: int) -> float:
     """Return when the last of so many workers ends, the longest stack first."""
     by_id = {e.cell.id: e for e in estimates}
     stacks = make_stacks([e.cell for e in estimates], slots)
-    ends = [0.0] * slots
     seconds_of = [total_s([by_id[cell.id] for cell in stack]) or 0.0 for stack in stacks]
-    for seconds in sorted(seconds_of, reverse=True):
+    return last_end([0.0] * slots, sorted(seconds_of, reverse=True))
+
+
+def last_end(ends: list[float], waiting: Iterable[float]) -> float:
+    """Return when the last worker ends if each takes the next of what waits as it becomes free.
+
+    Args:
+        ends: when each worker ends what it does now.
+        waiting: seconds of what waits, in order.
+    """
+    heapq.heapify(ends)
+    for seconds in waiting:
         heapq.heapreplace(ends, ends[0] + seconds)
     return max(ends)
 

@@ -5,13 +5,12 @@ they will take, corrects the predictions of their kind. Between two records of a
 falls by the time that has passed.
 """
 
-import heapq
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from bench.estimate.predict import sum_known
+from bench.estimate.predict import last_end, sum_known
 from bench.results.standing import Standing
 from bench.results.store import OVER, CellState, State
 
@@ -121,11 +120,7 @@ class TimeLeft:
                     return None
                 runs = stack.began is not None
                 (workers if runs else waiting).append(stack.left_s(whole_s, now))
-        workers += [0.0] * (self._slots - len(workers))
-        heapq.heapify(workers)
-        for seconds in waiting:
-            heapq.heapreplace(workers, workers[0] + seconds)
-        return max(workers)
+        return last_end(workers + [0.0] * (self._slots - len(workers)), waiting)
 
     def cell_s(self, i: int, standing: Standing) -> float | None:
         """Return the seconds that a running cell has left by its own steps; None before two."""

@@ -3,7 +3,7 @@
 Shapes: N queries, M keys for all of them, K keys of one query, D dimensions.
 """
 
-from typing import Literal, Protocol, get_args
+from typing import Literal
 
 import numpy as np
 import torch
@@ -17,32 +17,19 @@ WitnessName = Literal["dot", "bilinear", "linear", "mlp-1", "mlp-2"]
 HIDDEN = 128  # units of a hidden layer, App. I
 
 
-class Witness(Protocol):
-    """A similarity of embeddings, unit-free, not yet divided by a temperature."""
+class Dot(nn.Module):
+    """g(x)^T g(y), design 1: a similarity, unit-free, not yet divided by a temperature."""
 
     def scores(self, query_ND: Tensor, keys_MD: Tensor) -> Tensor:
         """Return the score of each query with each key, shape (N, M)."""
-
-    def per_query(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
-        """Return the score of each query with each of its own keys, shape (N, K)."""
-
-    def pairs(self, query_ND: Tensor, key_ND: Tensor) -> Tensor:
-        """Return the score of each query with the key in its row, shape (N,)."""
-
-
-class Dot(nn.Module):
-    """g(x)^T g(y), design 1."""
-
-    def scores(self, query_ND: Tensor, keys_MD: Tensor) -> Tensor:
-        """See `Witness`."""
         return query_ND @ keys_MD.T
 
     def per_query(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
-        """See `Witness`."""
+        """Return the score of each query with each of its own keys, shape (N, K)."""
         return torch.einsum("nd,nkd->nk", query_ND, keys_NKD)
 
     def pairs(self, query_ND: Tensor, key_ND: Tensor) -> Tensor:
-        """See `Witness`."""
+        """Return the score of each query with the key in its row, shape (N,)."""
         return (query_ND * key_ND).sum(dim=1)
 
 
@@ -55,17 +42,17 @@ class Bilinear(Dot):
         self.weight_DD = nn.Parameter(torch.eye(dim))
 
     def scores(self, query_ND: Tensor, keys_MD: Tensor) -> Tensor:
-        """See `Witness`."""
+        """See `Dot`."""
         query_ND, keys_MD = at_least_float32(query_ND), at_least_float32(keys_MD)
         return super().scores(query_ND @ self.weight_DD, keys_MD)
 
     def per_query(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
-        """See `Witness`."""
+        """See `Dot`."""
         query_ND, keys_NKD = at_least_float32(query_ND), at_least_float32(keys_NKD)
         return super().per_query(query_ND @ self.weight_DD, keys_NKD)
 
     def pairs(self, query_ND: Tensor, key_ND: Tensor) -> Tensor:
-        """See `Witness`."""
+        """See `Dot`."""
         return self.per_query(query_ND, key_ND[:, None])[:, 0]
 
 
@@ -85,15 +72,15 @@ class Perceptron(nn.Module):
         self.first, self.rest = first, nn.Sequential(*rest)
 
     def scores(self, query_ND: Tensor, keys_MD: Tensor) -> Tensor:
-        """See `Witness`."""
+        """See `Dot`."""
         return self._joined(query_ND[:, None], keys_MD)
 
     def per_query(self, query_ND: Tensor, keys_NKD: Tensor) -> Tensor:
-        """See `Witness`."""
+        """See `Dot`."""
         return self._joined(query_ND[:, None], keys_NKD)
 
     def pairs(self, query_ND: Tensor, key_ND: Tensor) -> Tensor:
-        """See `Witness`."""
+        """See `Dot`."""
         return self.per_query(query_ND, key_ND[:, None])[:, 0]
 
     def _joined(self, query_N1D: Tensor, keys: Tensor) -> Tensor:
@@ -103,7 +90,10 @@ class Perceptron(nn.Module):
         return score.squeeze(-1)
 
 
-def make_witness(name: WitnessName, dim: int, generator: np.random.Generator) -> Dot | Perceptron:
+Witness = Dot | Perceptron
+
+
+def make_witness(name: WitnessName, dim: int, generator: np.random.Generator) -> Witness:
     """Return a witness of embeddings of `dim` dimensions (`witness-designs`).
 
     Args:
@@ -111,17 +101,12 @@ def make_witness(name: WitnessName, dim: int, generator: np.random.Generator) ->
             hidden layers of 128 ReLU units, depths that the paper leaves open.
         dim: D.
         generator: draws the weights of linear layers.
-
-    Raises:
-        ValueError: no such witness.
     """
     if name == "dot":
         return Dot()
     if name == "bilinear":
         return Bilinear(dim)
-    layers = {"linear": 1, "mlp-1": 2, "mlp-2": 3}.get(name)
-    if layers is None:
-        raise ValueError(f"witness must be one of {', '.join(get_args(WitnessName))}, found {name}")
+    layers = {"linear": 1, "mlp-1": 2, "mlp-2": 3}[name]
     head = make_head(
         2 * dim,
         layers=layers,

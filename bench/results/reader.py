@@ -138,9 +138,10 @@ class Results:
         tables = self._exported(experiment)
         if name not in tables.tables:
             return None
+        first = tables.tables[name][0]
         return Finished(
-            tables.metrics(name),
-            tables.provenance(name),
+            first.metrics(name),
+            first.provenance(name),
             partial(tables.history, name),
             partial(tables.arrays, name),
             of_table=True,

@@ -224,14 +224,6 @@ class Exported:
                     )
         return dict(by_cell)
 
-    def metrics(self, name: str) -> dict[str, float]:
-        """Return the metrics of the cell with an id."""
-        return self.tables[name][0].metrics(name)
-
-    def provenance(self, name: str) -> dict[str, Any]:
-        """Return the flat provenance of the cell with an id."""
-        return self.tables[name][0].provenance(name)
-
     def fields(self, name: str) -> dict[str, Any]:
         """Return the fields of the cell with an id, empty if it is not there."""
         return self.tables[name][0].rows[name].fields if name in self.tables else {}

@@ -18,7 +18,7 @@ from bench.cells.pretrain import Pretrain
 from bench.cells.supervised import Supervised
 from bench.cells.view_recipes import Warp
 from bench.data.images import Images, Split, sent
-from bench.data.load import load_images, with_files_held_out, with_held_out
+from bench.data.load import load_images, with_held_out
 from bench.data.streaming import ImageFiles, centre_crops, load_files, random_crops
 from bench.data.streams import Purpose, stream
 from bench.data.views import Views, crop_box, make_views, resized, scaled_lab
@@ -252,7 +252,7 @@ def open_source(cell: WithImages, root: Path, device: str) -> Source:
     if streams(cell.dataset):
         files = load_files(cell.dataset, root)
         if cell.held_out is not None:
-            files = with_files_held_out(files, cell.held_out)
+            files = with_held_out(files, cell.held_out)
         return OnDisk(cell, files, device)
     images = load_images(cell.dataset, root)
     if cell.held_out is not None:

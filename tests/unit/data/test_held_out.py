@@ -8,7 +8,7 @@ import torch
 from bench.cells.datasets import size_of
 from bench.data.folders import Files
 from bench.data.images import load_digits
-from bench.data.load import with_files_held_out, with_held_out
+from bench.data.load import with_held_out
 from bench.data.streaming import ImageFiles
 from bench.train.sources import open_source
 from tests.fakes.cells import small_cell
@@ -51,7 +51,7 @@ def test_files_are_held_out_alike() -> None:
     labels = torch.tensor([0] * 10 + [1] * 20 + [-1] * 5)
     files = Files([Path(str(i)) for i in range(35)], labels)
     whole = ImageFiles("own", 2, 8, (0, 0, 0), (1, 1, 1), "f", files, Files([], labels[:0]))
-    found = with_files_held_out(whole, 0.2)
+    found = with_held_out(whole, 0.2)
     assert found.test.labels.tolist() == [0, 0, 1, 1, 1, 1]
     assert sorted(found.test.paths + found.train.paths) == sorted(files.paths)
     assert {Path(str(i)) for i in range(30, 35)} <= set(found.train.paths)

@@ -224,8 +224,6 @@ def test_tau_out_of_its_domain(tau: list[float | None]) -> None:
         knn_top1(clouds(), k=[1], tau=tau, classes=CLASSES)
 
 
-def test_labels_beyond_the_classes_and_an_unknown_metric() -> None:
+def test_labels_beyond_the_classes() -> None:
     with pytest.raises(ValueError, match=r"^labels must be 0 to 5, found 0 to 6$"):
         knn_top1(clouds(), k=[1], tau=[None], classes=6)
-    with pytest.raises(ValueError, match=r"^metric must be cosine or euclidean, found l1$"):
-        knn_top1(clouds(), k=[1], tau=[None], metric="l1", classes=CLASSES)  # type: ignore[arg-type]

@@ -132,9 +132,3 @@ def test_narrow_inputs_are_widened(name: WitnessName) -> None:
     assert torch.equal(made.scores(query, keys), made.scores(query.float(), keys.float()))
     own = keys.expand(N, M, D)
     assert torch.equal(made.per_query(query, own), made.per_query(query.float(), own.float()))
-
-
-def test_unknown_witness() -> None:
-    message = "^witness must be one of dot, bilinear, linear, mlp-1, mlp-2, found cosine$"
-    with pytest.raises(ValueError, match=message):
-        make_witness("cosine", D, np.random.default_rng(0))  # type: ignore[arg-type]
