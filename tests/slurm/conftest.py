@@ -44,6 +44,6 @@ def wait_for() -> Callable[..., None]:
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, f"waited in vain {what}"
-            time.sleep(0.2)
+            time.sleep(0.5)  # to ask costs a third of a second, which jobs can use
 
     return wait
