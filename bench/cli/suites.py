@@ -1,7 +1,7 @@
 """`bench suites`, `bench schema` and `bench init`: what may be run, and copies of it to edit."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,12 +23,16 @@ from bench.record import Json
 from bench.results.store import State, Store
 from bench.suites.expand import expand
 from bench.suites.load import find_suite, known_suites, load_suite
+from bench.suites.own_losses import own_losses
 from bench.suites.reference import suite_schema
 from bench.suites.shipped import HERE, copy_suites, shipped_suites
 from bench.suites.suite import Suite
 from bench.text import counted, value_text
 
-SCHEMAS = {"suites": suite_schema, "papers": paper_schema}
+SCHEMAS: dict[str, Callable[[Path], Json]] = {
+    "suites": lambda suites: suite_schema(own_losses(suites)),
+    "papers": lambda _: paper_schema(),
+}
 
 
 def suites(
@@ -70,6 +74,7 @@ def suites(
 
 
 def schema(
+    context: typer.Context,
     of: Annotated[
         str, typer.Argument(help="The files that it is of: suites or papers.")
     ] = "suites",
@@ -81,7 +86,7 @@ def schema(
     """
     if of not in SCHEMAS:
         raise BenchError(f"schema {of}: no such files. {choices(of, list(SCHEMAS))}")
-    print(json.dumps(SCHEMAS[of](), indent=1))
+    print(json.dumps(SCHEMAS[of](context.obj.suites), indent=1))
 
 
 def describe_suites(

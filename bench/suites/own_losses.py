@@ -44,6 +44,16 @@ def setting_names(kind: type[Cell], own: OwnLosses) -> list[str]:
     return list(dict.fromkeys([*kind.setting_names(), *more]))
 
 
+def schemas_of(own: OwnLosses) -> dict[str, dict[str, str]]:
+    """Return the JSON schema of each parameter."""
+    types = {"float": "number", "int": "integer", "bool": "boolean", "text": "string"}
+    return {
+        name: {"type": types[parameter.type]}
+        for file in own.values()
+        for name, parameter in file.declared.parameters.items()
+    }
+
+
 def with_own_loss(
     settings: Mapping[str, Any], own: OwnLosses, places: Mapping[str, str]
 ) -> dict[str, Any]:

@@ -15,8 +15,10 @@ from bench.cells.axes import (
     Objective,
     Optimisation,
 )
+from bench.cells.pretrain import EncoderCell
 from bench.cells.rules import BELONGS
 from bench.suites.load import SuiteFile
+from bench.suites.own_losses import OwnLosses, schemas_of, setting_names
 from bench.suites.shared import shipped_assumptions, shipped_scales
 from bench.suites.suite import SIDES
 from bench.text import value_text
@@ -93,8 +95,12 @@ def _what(name: str, field: FieldInfo) -> str:
     return " ".join(part for part in parts if part)
 
 
-def suite_schema() -> dict[str, Any]:
-    """Return the schema: a suite's keys, and for each experiment the settings it takes."""
+def suite_schema(own: OwnLosses | None = None) -> dict[str, Any]:
+    """Return the schema: a suite's keys, and for each experiment the settings it takes.
+
+    Args:
+        own: objectives beside the suites, whose parameters are settings too.
+    """
     schema = SuiteFile.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "A suite of bench"
@@ -116,16 +122,19 @@ def suite_schema() -> dict[str, Any]:
         if "check" in sides and any(key in sides for key in SIDES[1:]):
             sides["both"] = sides["where"]  # settings of all sides
     schema["properties"]["experiment"] = {"enum": list(CELLS)}
-    schema["allOf"] = [_rule(name) for name in CELLS]
+    schema["allOf"] = [_rule(name, own or {}) for name in CELLS]
     return schema
 
 
-def _rule(experiment: str) -> dict[str, Any]:
+def _rule(experiment: str, own: OwnLosses) -> dict[str, Any]:
     """Return: where this is the only experiment, settings are those of its cells."""
     kind = CELLS[experiment]
     full = kind.model_json_schema()
-    names = kind.setting_names()
-    settings = {name: full["properties"][name] for name in names}
+    names = setting_names(kind, own)
+    known = schemas_of(own) | full["properties"]
+    settings = {name: known[name] for name in names}
+    if issubclass(kind, EncoderCell):
+        settings["loss"] |= {"enum": [*own, *settings["loss"]["enum"]]}
     axes = {name: {"type": "array", "items": value} for name, value in settings.items()}
     closed = {"type": "object", "additionalProperties": False}
     row = closed | {"properties": {n: {"anyOf": [settings[n], axes[n]]} for n in names}}

@@ -3,6 +3,7 @@
 import json
 import re
 
+import jsonschema
 import pytest
 
 from tests.fakes.own_losses import CODE, SUITE, TRUSTED, YAML, write_loss
@@ -57,6 +58,14 @@ def test_version_code_and_parameters_are_a_cells_identity(workspace: Workspace) 
     assert (cell["config"]["loss"], cell["config"]["margin"]) == ("push-apart", 0.25)
     changed_cell = workspace.call("plan", "digits", "--json", "--set", "margin=0.125").json["cells"]
     assert [one["config"]["margin"] for one in changed_cell] == [0.125]
+
+
+def test_editors_know_its_name_and_parameters(workspace: Workspace) -> None:
+    write_loss(workspace)
+    schema = jsonschema.Draft202012Validator(workspace.call("schema").json)
+    assert schema.is_valid(SUITE)
+    for wrong in ({"fixed.loss": "push"}, {"grid.margin": ["wide"]}, {"grid": {"margn": [1]}}):
+        assert not schema.is_valid(changed(SUITE, wrong))
 
 
 @pytest.mark.slow
