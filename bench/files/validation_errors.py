@@ -25,6 +25,7 @@ _ANYTHING = "one number, text, true, false or null"
 _MOST_SHOWN = 100  # characters of a value
 _PLAIN = {
     "too_short": "is empty; it needs at least one value.",
+    "string_too_short": "is empty.",
     "too_long": "has {actual_length} values; at most {max_length} are allowed.",
     "string_too_long": "is text of more than {max_length} characters.",
     "union_tag_not_found": "needs the key {discriminator}.",

@@ -1,6 +1,7 @@
 """Numbers as printed, which know their decimals."""
 
 from decimal import Decimal
+from math import isfinite
 from typing import Any
 
 import yaml
@@ -35,8 +36,8 @@ class PrintedLoader(Loader):
 
 def _construct_printed(loader: Any, node: yaml.ScalarNode) -> Printed:
     number = Printed(construct_value(loader, node))
-    exponent = Decimal(node.value).as_tuple().exponent
-    number.decimals = max(0, -exponent) if isinstance(exponent, int) else 0
+    if isfinite(number):
+        number.decimals = max(0, -int(Decimal(node.value).as_tuple().exponent))
     return number
 
 
