@@ -36,6 +36,7 @@ from bench.files.yaml_file import load_yaml
 from bench.papers.printed_checks import PrintedCheck, printed_check
 from bench.papers.reader import NOT_COVERED, Artifact, Claim, Paper
 from bench.record import Json
+from bench.results.fitness import Failed, failed_among
 from bench.results.reader import Done
 from bench.suites.checks import Check
 from bench.suites.suite import Suite
@@ -160,6 +161,7 @@ def judge_claims(
     done: Done,
     paper: Paper,
     baselines: Done | None = None,
+    failed: Failed = (),
 ) -> list[Judged]:
     """Return every check of the suite's claims, judged on the finished cells.
 
@@ -173,9 +175,10 @@ def judge_claims(
         paper: the suite's.
         baselines: the scale's that are finished; where it has some and they are not, nothing is
             judged on an accuracy.
+        failed: those that failed.
     """
     of_scale = suite.scales[scale]
-    measured = Measured(scale, cells, done, Rooms(of_scale.baselines, baselines))
+    measured = Measured(scale, cells, done, Rooms(of_scale.baselines, baselines), failed)
     rows: list[Judged] = []
     for name, checks in suite.claims.items():
         judged = [
@@ -223,6 +226,7 @@ def judge_check(
     groups, missing = estimates_of(check, measured, needed)
     judged = Judged(claim, measured.scale, check, printed=printed)
     if not groups:
+        missing = failed_among(needed, measured.failed) or missing
         return replace(judged, missing=missing, here=bool(cells_of_check(check, needed)))
     return _verdict(judged, groups, measured)
 

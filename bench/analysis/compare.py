@@ -19,6 +19,7 @@ from bench.cells.groups import CellIndex
 from bench.papers.reader import Paper, PublishedValue, Statement
 from bench.papers.tolerances import Tolerance, tolerance_of
 from bench.record import Json
+from bench.results.fitness import Failed, failed_among
 from bench.results.reader import Done
 from bench.suites.others import Counterpart
 from bench.suites.printed_effects import is_spoken_of, wanted_settings
@@ -151,7 +152,12 @@ def pairings(suite: Suite, cells: Sequence[Cell], paper: Paper) -> Iterator[Pair
 
 
 def compare(
-    suite: Suite, scale: str, cells: Sequence[Cell], done: Done, paper: Paper
+    suite: Suite,
+    scale: str,
+    cells: Sequence[Cell],
+    done: Done,
+    paper: Paper,
+    failed: Failed = (),
 ) -> list[Compared]:
     """Return every published value that the suite speaks of, beside what was measured.
 
@@ -164,8 +170,9 @@ def compare(
         cells: all cells of the selection.
         done: the finished ones with their metrics.
         paper: the paper with the published values.
+        failed: the cells that failed.
     """
-    measured = Measured(scale, cells, done)
+    measured = Measured(scale, cells, done, failed=failed)
     metrics = {cell.id: kept.metrics for cell, kept in done}
     doubts = {cell.id: doubts_of(cell, kept) for cell, kept in done}
     pairs = list(pairings(suite, cells, paper))
@@ -214,7 +221,7 @@ def _compared(
         reduced=_reduction(comparison),
         differences=faults,
         verdict=verdict,
-        why=why,
+        why=why if interval else failed_among(cells, measured.failed),
         test_error=error,
         cells=tuple(cell.id for cell in cells if cell.id in metrics),
         bases=tuple(cell.id for cell in pair.bases if cell.id in metrics),

@@ -43,7 +43,9 @@ class Evidence:
     @cached_property
     def compared(self) -> list[Compared]:
         """Published values beside measured ones."""
-        rows = compare(self.suite, self.scale, self.cells, self.done, self.paper)
+        rows = compare(
+            self.suite, self.scale, self.cells, self.done, self.paper, failed=self.failed
+        )
         return values_with_others(_with_room(rows, self.cells, self.rooms), self.suite, self.paper)
 
     @cached_property
@@ -68,8 +70,9 @@ class Evidence:
     def judged(self) -> list[Judged]:
         """The checks of the suite's claims, with verdicts."""
         return judge_claims(
-            self.suite, self.scale, self.cells, self.done, self.paper, self.finished_baselines
-        )
+            self.suite, self.scale, self.cells, self.done, self.paper, self.finished_baselines,
+            self.failed,
+        )  # fmt: skip
 
     @property
     def baselines_done(self) -> int:

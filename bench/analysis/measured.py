@@ -27,6 +27,7 @@ from bench.errors import PublishedError
 from bench.files.validation_errors import explain
 from bench.files.yaml_file import load_yaml
 from bench.record import Record
+from bench.results.fitness import Failed
 from bench.results.reader import Done, Finished, History
 from bench.suites.checks import At, Check
 from bench.suites.suite import Comparison
@@ -77,10 +78,16 @@ class Measured:
     """All cells of a suite at a scale, and what the finished ones measured."""
 
     def __init__(
-        self, scale: str, cells: Sequence[Cell], done: Done, rooms: Rooms | None = None
+        self,
+        scale: str,
+        cells: Sequence[Cell],
+        done: Done,
+        rooms: Rooms | None = None,
+        failed: Failed = (),
     ) -> None:
-        """Name the cells and the finished ones; leave out numbers that mean nothing."""
+        """Name the cells, finished and failed ones; leave out numbers that mean nothing."""
         self.scale, self.cells, self.rooms = scale, cells, rooms or Rooms()
+        self.failed = failed
         self.finished: dict[str, Finished] = {c.id: kept for c, kept in believed(done)}
         times = train_times(self.finished)
         self.metrics: Metrics = {

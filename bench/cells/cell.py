@@ -7,13 +7,14 @@ from abc import ABC
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, NonNegativeInt, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from bench.cells.datasets import Demand
 from bench.record import Record
 
+LARGEST_SEED = 2**32 - 1  # one word of a SeedSequence; larger ones take the word of another key
 LARGEST_FLOAT = (2 - 2**-23) * 2.0**127  # of float32, in which cells compute
 NUMBERS_A_LINE = 16  # float32 numbers in a cache line of 64 bytes
 
@@ -38,7 +39,7 @@ class Cell(Record, ABC):
     experiment: str
     version: int
     precision: Literal["float32", "bf16"] = "float32"
-    seed: NonNegativeInt
+    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 
     metrics: ClassVar[tuple[str, ...]] = ()
     """What a finished cell's summary holds."""

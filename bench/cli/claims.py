@@ -22,7 +22,7 @@ from bench.analysis.others import SeenByOthers, seen_claims
 from bench.analysis.verdicts import ClaimVerdict
 from bench.analysis.verdicts import Evidence as Kind
 from bench.cells.baseline import baselines_among, without_baselines
-from bench.cli.evidence import evidence_of, results_in
+from bench.cli.evidence import done_text, evidence_of, results_in
 from bench.cli.options import (
     AsJson,
     Scale,
@@ -174,7 +174,8 @@ def judged_scales(
             done = results.finished(cells)
             if done:
                 baselines = results.finished(baselines_among(every))
-                judged = judge_claims(suite, name, cells, done, printed, baselines)
+                failed = results.failed(cells, done)
+                judged = judge_claims(suite, name, cells, done, printed, baselines, failed)
                 found.append(JudgedScale(suite, name, judged))
     return found
 
@@ -212,7 +213,7 @@ def print_claims(
     suite, scale = evidence.suite, evidence.suite.scales[evidence.scale]
     print_line(
         f"{suite.name} at scale {evidence.scale} ({scale.protocol}: {scale.what}): "
-        f"{len(evidence.done)} of {len(evidence.cells)} cells done"
+        + done_text(evidence.done, len(evidence.cells), evidence.failed)
     )
     for _, whole, checks in shown:
         print_claim(checks[0].record(), str(whole))

@@ -11,7 +11,7 @@ from bench.analysis.drift import moved
 from bench.analysis.evidence import Evidence
 from bench.analysis.verdicts import Verdict
 from bench.cells.cell import Cell
-from bench.cli.evidence import evidence_of, print_added_later
+from bench.cli.evidence import done_text, evidence_of, print_added_later
 from bench.cli.options import AsJson, Scale, Seeds, Where, answer
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import interval_text, print_doubts, print_line, print_rows, print_table
@@ -113,7 +113,7 @@ def print_comparison(evidence: Evidence, selection: Selection) -> None:
     what = suite.scales[evidence.scale].what
     print_line(f"{suite.name} at scale {evidence.scale}: {what}")
     hint = "" if evidence.done else f"; `{selection.command('run')}` computes them"
-    print(f"{len(evidence.done)} of {len(evidence.cells)} cells done{hint}")
+    print(done_text(evidence.done, len(evidence.cells), evidence.failed) + hint)
     if evidence.done and not any(row.measured for row in evidence.compared):
         _print_why_not(evidence, selection)
     if any(row.measured for row in evidence.compared):

@@ -11,7 +11,7 @@ from bench.cli.selection import Selection
 from bench.cli.terminal import print_line
 from bench.cli.workspace import USUAL_RESULTS, Workspace
 from bench.errors import NothingMeasured
-from bench.results.fitness import failed_text
+from bench.results.fitness import Failed, failed_text
 from bench.results.reader import Done, Results
 from bench.suites import shipped
 
@@ -81,6 +81,12 @@ def done_of(selection: Selection, cells: Sequence[Cell]) -> Done:
             + f"; `{selection.command('run')}{retry}` computes them"
         )
     return done
+
+
+def done_text(done: Done, of: int, failed: Failed) -> str:
+    """Return how many cells are done, and how many failed and why."""
+    failures = failed_text(Counter(reason for _, reason in failed))
+    return f"{len(done)} of {of} cells done" + (f"; failed: {failures}" if failures else "")
 
 
 def rooms_of(selection: Selection) -> Rooms:

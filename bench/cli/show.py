@@ -1,17 +1,16 @@
 """`bench show`: what was measured, as the suite's tables, comparable or not."""
 
-from collections import Counter
 from collections.abc import Sequence
 
 import typer
 
 from bench.cells.baseline import without_baselines
-from bench.cli.evidence import done_of, print_added_later, results_of, rooms_of
+from bench.cli.evidence import done_of, done_text, print_added_later, results_of, rooms_of
 from bench.cli.options import AsJson, Changes, Scale, Seeds, SuiteName, Where, answer
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import print_doubts, print_line, print_table
 from bench.report.measured import made_tables, measured_records, measured_table, shown_tables
-from bench.results.fitness import Failed, failed_text
+from bench.results.fitness import Failed
 from bench.results.reader import Done
 from bench.suites.stand_in import with_stand_ins
 from bench.suites.suite import MeasuredTable
@@ -70,11 +69,7 @@ def print_measured(
     """
     scale = selection.suite.scales[selection.scale]
     of = len(without_baselines(selection.cells))
-    failures = failed_text(Counter(reason for _, reason in failed))
-    print_line(
-        f"{selection.title} ({scale.protocol}: {scale.what}): {len(done)} of {of} cells done"
-        + (f"; failed: {failures}" if failures else "")
-    )
+    print_line(f"{selection.title} ({scale.protocol}: {scale.what}): {done_text(done, of, failed)}")
     lines, left_out, rooms = 0, 0, rooms_of(selection)
     for asked in tables:
         table = measured_table(asked, done, rooms, selection.scale, failed)

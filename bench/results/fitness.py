@@ -30,6 +30,13 @@ def failed_text(reasons: Mapping[str, int], of: int | None = None) -> str:
     return ", ".join(f"{reason} {n}{among}" for reason, n in sorted(reasons.items()))
 
 
+def failed_among(cells: Sequence[Cell], failed: Failed) -> str | None:
+    """Return how many of these cells failed and why; None if none did."""
+    ids = {cell.id for cell in cells}
+    reasons = Counter(reason for cell, reason in failed if cell.id in ids)
+    return f"cells failed: {failed_text(reasons, len(ids))}" if reasons else None
+
+
 def _of_other_data(origins: Origins) -> Iterator[tuple[str, str]]:
     seen: dict[tuple[Any, ...], dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for cell, known in origins:

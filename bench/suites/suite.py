@@ -21,6 +21,7 @@ from pydantic import (
 )
 from pydantic_core.core_schema import CoreSchema, no_info_before_validator_function
 
+from bench.cells.cell import LARGEST_SEED
 from bench.record import Record
 from bench.suites.checks import Check
 from bench.suites.figure import Figure
@@ -29,7 +30,7 @@ ONLY_RUNS = (
     "this scale only checks that everything runs: it computes too little to judge a claim by"
 )
 PAPER = "paper"  # the scale that follows the paper, where a suite has it
-LARGEST_WHOLE = 2**53  # of a setting or a seed: in JSON each reader takes it for the same number
+LARGEST_WHOLE = 2**53  # of a setting: in JSON each reader takes it for the same number
 Scalar = bool | int | float | str | None
 Settings = dict[str, Scalar]
 Axes = dict[str, Annotated[list[Scalar], Field(min_length=1)]]
@@ -129,7 +130,7 @@ Points = Annotated[
     AfterValidator(_check_one_form),
 ]
 """A list of rows, or several such lists, which multiply."""
-Seed = Annotated[int, Field(ge=0, le=LARGEST_WHOLE)]
+Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 Seeds = Annotated[list[Seed], Field(min_length=1), AfterValidator(_check_seeds)]
 Protocol = Literal["published", "reduced"]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=100)]  # of a file

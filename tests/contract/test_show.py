@@ -72,6 +72,22 @@ def test_failed_cells_are_shown_as_failed_and_survivors_are_marked(workspace: Wo
     ]
 
 
+def test_failed_cells_are_why_nothing_is_compared_or_judged(workspace: Workspace) -> None:
+    cells = cells_of(workspace.suite(changed(SUITE, {"grid.K": [64, 256]})), "tiny")
+    failed = [c for c in cells if c.settings["K"] == 64]
+    fail(workspace.root / "results", failed)
+    finish(workspace.root / "results", [c for c in cells if c not in failed], number)
+    for verb in ("compare", "claims"):
+        assert "8 of 16 cells done; failed: diverged 8\n" in workspace.call(verb, "small").out
+    rows = workspace.call("compare", "small", "--json").json
+    whys = {row["why"] for row in rows if row["row"]["K"] == 64 and row["row"]["mi_true"] == 2}
+    assert whys == {"cells failed: diverged 2 of 2"}
+    assert {row["why"] for row in rows if row["row"]["K"] == 512} == {None}
+    (judged,) = workspace.call("claims", "small", "--json").json
+    expected = ("not tested", "cells failed: diverged 4 of 8")
+    assert (judged["verdict"], judged["missing"]) == expected
+
+
 def test_without_a_finished_cell_the_hint_is_what_run_does(workspace: Workspace) -> None:
     cells = cells_of(workspace.suite(SUITE), "tiny")
     fail(workspace.root / "results", cells)

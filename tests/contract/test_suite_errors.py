@@ -289,6 +289,10 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
         small({"seeds": [0, 0]}),
         "suites/small.yaml: seeds: 0 twice.\n",
     ),
+    "a seed that takes another's random numbers": (
+        small({"seeds": [2**32]}),
+        "suites/small.yaml: seeds",
+    ),
     "seeds of a scale twice": (
         small({"scales.tiny.seeds": [3, 4, 3]}),
         "suites/small.yaml: scales.tiny.seeds: 3 twice.\n",
