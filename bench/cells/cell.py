@@ -6,6 +6,7 @@ import math
 from abc import ABC
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import cache, cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -75,7 +76,7 @@ class Cell(Record, ABC):
 
     @model_validator(mode="after")
     def _fits_precision(self) -> Self:
-        for name, value in self:
+        for name, value in vars(self).items():
             if isinstance(value, float) and abs(value) > LARGEST_FLOAT:
                 raise ValueError(f"{name} {value}: float32 has no number larger than 3.4e38")
         return self
@@ -112,6 +113,15 @@ class Cell(Record, ABC):
     def known(self) -> dict[str, Any]:
         """What cells are chosen by: the settings, and the experiment."""
         return {"experiment": self.experiment} | self.settings
+
+    def with_seed(self, seed: int) -> Self:
+        """Return the cell with another seed, which no check of a cell looks at: none is made."""
+        if seed == self.seed:
+            return self
+        copied = copy(self)
+        copied.__dict__["seed"] = seed
+        object.__setattr__(copied, "__pydantic_fields_set__", self.__pydantic_fields_set__)
+        return copied
 
     def step_of(self, metric: str) -> float | None:
         """Return the smallest step in which a metric moves: 0 of exact ones; None: not known."""

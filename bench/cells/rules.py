@@ -16,7 +16,7 @@ def check_agreement(cell: Coordinates) -> None:
     Raises:
         ValueError: they do not; the first fault found, in one line.
     """
-    settings = dict(cell)
+    settings = vars(cell)
     for name, rule in BELONGS.items():
         if not rule.holds(name, settings):
             state = "missing" if settings[name] is None else "given"
@@ -164,7 +164,7 @@ def _check_gradient(cell: Coordinates) -> None:
         cell.balance is not None or predictor,
         "balance may be null, which is dynamic, with positive_gradient 'predictor' alone",
     )
-    settings = dict(cell)
+    settings = vars(cell)
     for name, rule in WITH_GRADIENT.items():
         need(rule.holds(name, settings), rule.message(name))
     need(
@@ -256,20 +256,22 @@ class Belongs(NamedTuple):
 
     @property
     def alternatives(self) -> tuple["Belongs", ...]:
-        """The rule of each other setting by itself."""
-        return (self._replace(or_with=()), *self.or_with)
+        """This rule and those of the other settings."""
+        return (self, *self.or_with)
 
     def has_meaning(self, settings: Mapping[str, Any]) -> bool:
         """Return whether the setting has a meaning with the others."""
-        return any(
-            settings.get(rule.other) in (*rule.needed, *rule.allowed) for rule in self.alternatives
-        )
+        for rule in self.alternatives:
+            value = settings.get(rule.other)
+            if value in rule.needed or value in rule.allowed:
+                return True
+        return False
 
     def holds(self, name: str, settings: Mapping[str, Any]) -> bool:
         """Return whether the setting is there where it is needed, and null without a meaning."""
         if settings[name] is not None:
             return self.has_meaning(settings)
-        return not any(settings.get(rule.other) in rule.needed for rule in self.alternatives)
+        return not any([settings.get(rule.other) in rule.needed for rule in self.alternatives])
 
     def message(self, name: str) -> str:
         """Return the rule as a sentence without its stop."""

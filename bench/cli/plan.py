@@ -26,7 +26,7 @@ from bench.cli.options import (
 )
 from bench.cli.own_code import Trust, check_own_code, trust_folders, untrusted
 from bench.cli.plan_text import print_plan
-from bench.cli.selection import Selection, missing_data, select, select_scales
+from bench.cli.selection import Selection, check_scales, missing_data, select
 from bench.environment import slots
 from bench.errors import BenchError, LaunchError
 from bench.estimate.budget import Needed, choose
@@ -53,7 +53,7 @@ def plan(
     selection = select(
         context.obj, suite, scale=scale, where=where, seeds=seeds, have=have, changes=changes
     )
-    select_scales(selection.path, context.obj)  # a mistake in another scale is one for the report
+    check_scales(selection)
     if limit_gpu_hours is not None:
         check_of_suite(selection)
     data = context.obj.data if probe else None

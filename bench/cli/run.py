@@ -27,7 +27,7 @@ from bench.cli.options import (
 from bench.cli.own_code import Trust, check_own_code, trust_folders
 from bench.cli.plan import check_of_suite, within
 from bench.cli.plan_text import print_limited
-from bench.cli.selection import Selection, missing_data, select, select_scales
+from bench.cli.selection import Selection, check_scales, missing_data, select
 from bench.cli.show import MOST_LINES, measured_of, print_measured
 from bench.cli.workspace import beside_tables
 from bench.environment import seconds_between_checkpoints
@@ -79,8 +79,8 @@ def run(
         select(context.obj, name, scale=scale, where=where, seeds=seeds, have=have, changes=changes)
         for name in suite
     ]
-    for path in dict.fromkeys(selection.path for selection in chosen):
-        select_scales(path, context.obj)  # the report refuses what it has of a suite with a mistake
+    for selection in chosen:
+        check_scales(selection)
     if limit_gpu_hours is not None:
         check_of_suite(chosen[0])
     options = RunOptions(executor, jobs, retry_failed, limit_gpu_hours, profile, pack, ranks)

@@ -202,6 +202,21 @@ def check_scale_known(scale: str | None, suites: Path) -> None:
         raise BenchError(f"--scale {scale}: no suite has it. {choices(scale, list(known))}")
 
 
+def check_scales(selection: Selection) -> None:
+    """Look for mistakes in the other scales of a suite, of which one seed is expanded.
+
+    Raises:
+        BenchError: there is one; a report would refuse what it has of the suite.
+    """
+    suite, path = selection.suite, selection.path
+    scales = [scale for scale in suite.scales if scale != selection.scale]
+    if selection.narrowed or selection.changes:  # the scale itself was not looked at as a whole
+        scales.append(selection.scale)
+    for scale in scales:
+        seeds = (suite.scales[scale].seeds or suite.seeds)[:1]
+        check_scale(suite, scale, expand(suite, scale, path, seeds=seeds), selection.paper)
+
+
 def select_scales(path: Path, workspace: Workspace) -> list[Selection]:
     """Return one selection per scale of a suite, each with all its cells.
 

@@ -148,10 +148,11 @@ class Store:
         """
         present = {name: self._ids(name) for name in {cell.experiment for cell in cells}}
         queued = self.queued()
-        states = [self._state(cell, present[cell.experiment], queued) for cell in cells]
         return [
-            DONE if cell.id in self._in_tables(cell.experiment) else state
-            for cell, state in zip(cells, states, strict=True)
+            DONE
+            if cell.id in self._in_tables(cell.experiment)
+            else self._state(cell, present[cell.experiment], queued)
+            for cell in cells
         ]
 
     def kept(self, cells: Sequence[Cell]) -> int:
@@ -179,7 +180,7 @@ class Store:
     def _state(self, cell: Cell, present: set[str], queued: dict[str, float]) -> CellState:
         waiting = CellState(State.QUEUED if cell.id in queued else State.MISSING)
         if cell.id not in present:
-            former = any(name in present for name in self.former_ids(cell))
+            former = present and any(name in present for name in self.former_ids(cell))
             return CellState(State.STALE) if former and waiting.state != State.QUEUED else waiting
         folder = self.folder(cell)
         if os.path.exists(f"{self.root}/{cell.experiment}/{cell.id}/summary.json"):

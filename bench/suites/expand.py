@@ -109,11 +109,11 @@ class ResolvedGrid:
         if self.kind.has_presets:
             points = [filled(point, presets) for point in points]
             points = [with_own_loss(point, self.own, self.places) for point in points]
-        head = {"experiment": experiment}
-        settings = [{**head, **point, "seed": seed} for point in points for seed in seeds]
-        cells: list[Cell] = list(_list_of(self.kind).validate_python(settings))
-        check_own_losses(cells, self.own)
-        return cells
+        head, check = {"experiment": experiment}, _list_of(self.kind).validate_python
+        check([{**head, **point, "seed": seed} for point in points[:1] for seed in seeds])
+        firsts = check([{**head, **point, "seed": seeds[0]} for point in points])
+        check_own_losses(firsts, self.own)
+        return [first.with_seed(seed) for first in firsts for seed in seeds]
 
     def overridden(self, changes: Mapping[str, Sequence[Scalar]]) -> "ResolvedGrid":
         """Return the grid with these values wherever its cells have the setting.

@@ -16,7 +16,7 @@ from bench.files import regular
 from bench.results.store import Store
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
-from benchmarks.judging import SUITE, finish
+from benchmarks.growth import SUITE, finish
 from tests.fakes.paths import SUITES
 from tests.fakes.site import workspace_of
 
