@@ -209,13 +209,18 @@ def compare(
 
     Returns:
         The columns of `bench compare --json`, `row` as one column per setting of the printed row,
-        at the end.
+        at the end. `others` has each number of other projects with its source; it enters no
+        verdict.
 
     Raises:
         BenchError, NothingMeasured: as `load`, but cells may be missing.
     """
     selection = _selected(suite, scale, where, seeds, results=results, suites=suites)
-    return record_frame([row.record() for row in evidence_of(selection).compared], flat="row")
+    rows = [
+        row.record() | {"others": [f"{o.row.value:g} ({o.row.source.id})" for o in row.others]}
+        for row in evidence_of(selection).compared
+    ]
+    return record_frame(rows, flat="row")
 
 
 def claims(

@@ -5,21 +5,31 @@ They decide nothing: no verdict reads them. `bench/suites/others.py` says which 
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, NamedTuple
 
-from bench.analysis.compare import Compared
+from bench.analysis.compare import Compared, pairings
 from bench.analysis.compared_effects import ComparedEffect
+from bench.cells.cell import Cell
+from bench.papers.others import others
 from bench.papers.reader import Paper
+from bench.suites.checks import Exceeds
+from bench.suites.facts import facts
+from bench.suites.metric_words import metric_words
 from bench.suites.others import (
+    ACCURACIES,
     Counterpart,
     EffectBeside,
     SourceEffect,
     counterparts,
     effects_beside,
+    source_effects,
 )
+from bench.suites.presets import paper_presets
 from bench.suites.printed_effects import PrintedEffect, printed_points
 from bench.suites.suite import Suite
-from bench.text import counted
+from bench.text import counted, value_text
 
+MOST_PLACES = 6  # of a line
 Row = tuple[str, int]  # artifact and row of a published number
 
 
@@ -33,9 +43,8 @@ def values_beside(suite: Suite, paper: Paper) -> dict[Row, list[Counterpart]]:
     found: dict[Row, list[Counterpart]] = {}
     for comparison, value in printed_points(suite, paper):
         if not comparison.gain_over and (value.artifact, value.row) not in found:
-            others = counterparts(value, comparison, suite, paper)
-            found[value.artifact, value.row] = others
-    return {row: others for row, others in found.items() if others}
+            found[value.artifact, value.row] = counterparts(value, comparison, suite, paper)
+    return {row: numbers for row, numbers in found.items() if numbers}
 
 
 def values_with_others(rows: Sequence[Compared], suite: Suite, paper: Paper) -> list[Compared]:
@@ -67,37 +76,142 @@ def effects_with_others(
     """
     known: dict[str, tuple[EffectBeside, ...]] = {}  # several scales' effects have one printed
 
-    def others(printed: PrintedEffect) -> tuple[EffectBeside, ...]:
+    def beside(printed: PrintedEffect) -> tuple[EffectBeside, ...]:
         key = repr((printed.comparison.artifact, printed.value.row, printed.settings, printed.over))
         if key not in known:
             known[key] = tuple(effects_beside(printed, suite, paper))
         return known[key]
 
     return [
-        row if row.printed is None else replace(row, others=others(row.printed)) for row in rows
+        row if row.printed is None else replace(row, others=beside(row.printed)) for row in rows
     ]
 
 
-def numbers_words(others: Sequence[Counterpart]) -> str:
-    """Return the numbers of other projects in short: `82.2 to 87.0 (2 projects)`."""
-    return _range_words(
-        [f"{value:.1f}" for value in sorted(other.row.value for other in others)],
-        [other.row.source.project for other in others],
+class CellBeside(NamedTuple):
+    """A cell of a published value, and what other projects measured of the value."""
+
+    metric: str
+    cell: Cell
+    others: list[Counterpart]
+
+
+def cells_beside(suite: Suite, cells: Sequence[Cell], paper: Paper) -> list[CellBeside]:
+    """Return one cell of each published value that others have measured on the cell's own data set.
+
+    Args:
+        suite: whose comparisons take the values.
+        cells: of one scale, whether finished or not.
+        paper: the suite's.
+    """
+    known, found = values_beside(suite, paper), []
+    for pair in pairings(suite, cells, paper):
+        numbers = known.get((pair.value.artifact, pair.value.row), [])
+        if numbers and pair.cells and not (pair.comparison.gain_over or pair.comparison.over):
+            cell = pair.cells[0]
+            alike = [o for o in numbers if o.row.dataset == facts(cell).get("dataset")]
+            found.append(CellBeside(pair.comparison.metric, cell, alike))
+    return [one for one in found if one.others]
+
+
+def pair_effects(first: str, second: str) -> list[SourceEffect]:
+    """Return how far one method, or loss, lies above another in other projects' numbers.
+
+    Args:
+        first: a method or a loss; a method has its preset's loss.
+        second: another one of the same kind.
+    """
+    presets = paper_presets()
+    pairs = {(str(row.settings["method"]), str(row.settings["loss"])) for row in others()}
+    of_presets = {(m, loss) for m, loss in pairs if m in presets and _loss(m) == loss}
+    found: list[SourceEffect] = []
+    for setting, objectives in (("method", of_presets), ("loss", pairs)):
+        check = Exceeds(
+            check="exceeds", metric=ACCURACIES[0], where={setting: first}, than={setting: second}
+        )
+        found += source_effects(check, objectives)
+    return found
+
+
+def _loss(method: str) -> Any:
+    return paper_presets()[method].settings.get("loss")
+
+
+def pair_lines(first: str, second: str, effects: Sequence[SourceEffect]) -> list[str]:
+    """Return what others found of two methods or losses in a line, by data set and metric.
+
+    Args:
+        first: the method or loss that stands first.
+        second: the other one.
+        effects: see `pair_effects`.
+    """
+    places: dict[str, list[SourceEffect]] = {}
+    for effect in effects:
+        places.setdefault(f"{effect.dataset}, {metric_words(effect.metric)}", []).append(effect)
+    return lines_by_artifact(
+        [(f"{first} - {second}", place, effects_words(found)) for place, found in places.items()]
     )
 
 
-def effects_words(others: Sequence[SourceEffect]) -> str:
+def numbers_words(numbers: Sequence[Counterpart]) -> str:
+    """Return the numbers of other projects in short: `82.2 to 87.0 (2 projects)`."""
+    return _range_words(
+        [f"{value:.1f}" for value in sorted(other.row.value for other in numbers)],
+        [other.row.source.project for other in numbers],
+    )
+
+
+def effects_words(effects: Sequence[SourceEffect]) -> str:
     """Return effects and contrasts apart in short: `+6.3 (a/b); contrasts -0.8 to +2.0 (c/d)`."""
     parts = []
     for lead, found in (
-        ("", [effect for effect in others if effect.is_effect]),
-        ("contrast", [effect for effect in others if not effect.is_effect]),
+        ("", [effect for effect in effects if effect.is_effect]),
+        ("contrast", [effect for effect in effects if not effect.is_effect]),
     ):
         if found:
             sizes = [f"{value:+.1f}" for value in sorted(effect.value for effect in found)]
             words = _range_words(sizes, [effect.project for effect in found])
             parts.append(f"{lead}{'s' * (bool(lead) and len(found) > 1)} {words}".strip())
     return "; ".join(parts)
+
+
+def value_lines(rows: Sequence[Compared]) -> list[str]:
+    """Return a line for each artifact with a value that other projects have measured."""
+    places = [
+        (
+            f"{row.published.paper}/{row.artifact}",
+            f"{value_text(row.row)}, {metric_words(row.metric)}",
+            numbers_words(row.others),
+        )
+        for row in rows
+        if row.others
+    ]
+    return lines_by_artifact(places)
+
+
+def effect_lines(rows: Sequence[ComparedEffect]) -> list[str]:
+    """Return a line for each artifact with an effect that other projects' numbers have."""
+    places = [
+        (
+            f"{row.paper}/{row.artifact}",
+            ", ".join(filter(None, (row.contrast, value_text(row.at), metric_words(row.metric)))),
+            effects_words([one.effect for one in row.others]),
+        )
+        for row in rows
+        if row.others and not row.on_other_data
+    ]
+    return lines_by_artifact(places)
+
+
+def lines_by_artifact(places: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Return what others measured at each place of an artifact, each place once."""
+    by_artifact: dict[str, list[str]] = {}
+    for artifact, place, words in dict.fromkeys(places):
+        by_artifact.setdefault(artifact, []).append(f"{place}: {words}")
+    return [
+        f"By others, {artifact}: {'; '.join(parts[:MOST_PLACES])}"
+        + (f"; and {len(parts) - MOST_PLACES} more" if len(parts) > MOST_PLACES else "")
+        for artifact, parts in by_artifact.items()
+    ]
 
 
 def _range_words(sizes: Sequence[str], projects: Sequence[str]) -> str:

@@ -31,6 +31,8 @@ from bench.text import counted
 QUANTILE = 1.96  # of the normal distribution, two-sided 95 %
 ClaimKey = tuple[str, str]  # paper and claim
 SHARE = 0.5  # of the published size
+CONTRAST, OTHER_DATA, WITHIN_NOISE = "contrast", "other data", "within the noise"
+"""Why an effect counts neither way."""
 
 
 class Seen(StrEnum):
@@ -139,6 +141,18 @@ def judge(value: float, dataset: str, check: Check, printed: PrintedCheck | None
         answer = _side(value - SHARE * size, margin)
         return None if answer == Seen.YES and value <= margin else answer
     return Seen.YES if value > margin else Seen.NO if value < -margin else None
+
+
+def why_uncounted(effect: SourceEffect, data: frozenset[str]) -> str:
+    """Return why an effect counts neither way, in a word or two.
+
+    Args:
+        effect: one that `judge` has no answer for, or that is not judged.
+        data: the data sets that the paper's own numbers are on.
+    """
+    if not effect.is_effect:
+        return CONTRAST
+    return OTHER_DATA if effect.dataset not in data else WITHIN_NOISE
 
 
 def overall(answers: Iterable[Seen | None]) -> Seen:

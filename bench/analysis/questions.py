@@ -4,7 +4,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
-from bench.analysis.others import Seen, overall, published_data, seen_by_others
+from bench.analysis.others import (
+    CONTRAST,
+    Seen,
+    overall,
+    published_data,
+    seen_by_others,
+    why_uncounted,
+)
 from bench.papers.printed_checks import printed_check
 from bench.papers.questions import Question
 from bench.record import Json
@@ -44,6 +51,7 @@ class EffectRow:
     high: float | None = None
     remark: str = ""  # "worst of 9 comparisons", or in what else the two sides differ
     says: str = ""  # of others yes or no, where it counts; here the verdict
+    uncounted: str = ""  # of others that count neither way: contrast, other data, within the noise
     links: tuple[str, ...] = ()
 
     @property
@@ -106,13 +114,14 @@ class Findings:
         kinds = {
             "as claimed": [row for row in rows if row.says == Seen.YES],
             "not as claimed": [row for row in rows if row.says == Seen.NO],
-            "not counted": [row for row in rows if not row.says],
         }
         parts = [
             f"{counted(len(found), 'effect')} {words} ({_range(found)})"
             for words, found in kinds.items()
             if found
         ]
+        if uncounted := [row for row in rows if row.uncounted]:
+            parts.append(f"not counted: {_uncounted_words(uncounted)}")
         sources = counted(len({row.who for row in rows}), "source")
         return f"By others, in {sources}: {'; '.join(parts)}."
 
@@ -167,11 +176,13 @@ def _published(question: Question, suite: Suite, claim: str) -> list[EffectRow]:
 
 
 def _by_others(question: Question, suite: Suite, claim: str) -> list[EffectRow]:
+    data = published_data(suite)
     return [
         EffectRow(
             OTHERS, e.source, f"{suite.paper}/{claim}", _at(e.subject, e.at), e.dataset,
             metric_words(e.metric), "points", e.value, remark=e.more_words,
-            says=str(answer or ""), links=tuple(row.link for row in e.rows),
+            says=str(answer or ""), uncounted="" if answer else why_uncounted(e, data),
+            links=tuple(row.link for row in e.rows),
         )
         for e, answer in seen_by_others(suite, claim).effects
         if _takes(question, suite, claim, e.check)
@@ -220,6 +231,20 @@ def _range(rows: Sequence[EffectRow]) -> str:
     """Return the smallest and the largest effect, in points."""
     low, high = min(row.effect for row in rows), max(row.effect for row in rows)
     return f"{low:+.1f}" if low == high else f"{low:+.1f} to {high:+.1f}"
+
+
+def _uncounted_words(rows: Sequence[EffectRow]) -> str:
+    """Return the effects that count neither way, those of a kind and a quantity together."""
+    kinds: dict[tuple[str, str], list[EffectRow]] = {}
+    for row in rows:
+        kinds.setdefault(
+            (row.uncounted, row.what.partition(" (")[0].partition(" at ")[0]), []
+        ).append(row)
+    parts = []
+    for (why, quantity), alike in kinds.items():
+        noun, after = ("contrast", "") if why == CONTRAST else ("effect", f" ({why})")
+        parts.append(f"{counted(len(alike), noun)} of {quantity}{after}, {_range(alike)}")
+    return "; ".join(parts)
 
 
 def _first_words(rows: Sequence[EffectRow]) -> str:

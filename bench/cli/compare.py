@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from bench.analysis.beside import effect_lines, value_lines
 from bench.analysis.causes import OTHER_MODEL, only_model
 from bench.analysis.drift import moved
 from bench.analysis.evidence import Evidence
@@ -121,6 +122,7 @@ def print_comparison(evidence: Evidence, selection: Selection) -> None:
     if not evidence.is_published and any(e.measured for e in evidence.all_effects):
         print("Values of a reduced scale cannot be compared with published ones, but effects can:")
         print_effects(evidence)
+    print_others(value_lines(evidence.compared), suite.name)
     print_added_later(selection, evidence.done)
 
 
@@ -145,6 +147,23 @@ def print_effects(evidence: Evidence) -> None:
         print(f"no published effect has a measured one at scale {evidence.scale}")
     elif not evidence.all_effects:
         print("the suite names no baseline, so its published rows have no effects")
+    print_others(effect_lines(evidence.effects), evidence.suite.name)
+
+
+def print_others(lines: Sequence[str], suite: str) -> None:
+    """Print what other projects measured, and what shows how their protocols differ.
+
+    Args:
+        lines: as `value_lines` and `effect_lines` make them.
+        suite: whose printed numbers they are about.
+    """
+    for line in lines:
+        print_line(line)
+    if lines:
+        print_line(
+            "Numbers of others enter no verdict; a contrast differs in more than what is compared. "
+            f"`bench others {suite}` says how each protocol differs from the paper's."
+        )
 
 
 def _print_values(evidence: Evidence) -> None:

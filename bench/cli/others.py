@@ -1,6 +1,7 @@
 """`bench others`: what other projects measured, beside the papers' numbers and claims."""
 
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from bench.cli.workspace import Workspace
 from bench.errors import BenchError, choices
 from bench.papers.others import OthersRow, sources
 from bench.papers.others import others as all_rows
-from bench.papers.reader import load_paper, load_papers
+from bench.papers.reader import Paper, load_paper, load_papers
 from bench.record import Json
 from bench.report.tables import Entry
 from bench.suites.load import known_suites, load_suite
@@ -31,8 +32,8 @@ def others(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="A source, a claim (small-batch-cifar-stl10) or an artifact "
-            "(dcl/table-1-cifar10); default: the list of sources."
+            help="A source, a claim (small-batch-cifar-stl10), an artifact (dcl/table-1-cifar10) "
+            "or a suite (dcl-table-1); default: the list of sources."
         ),
     ] = None,
     check: Annotated[
@@ -56,6 +57,8 @@ def others(
         answer([_source_record(rows) for rows in known.values()], print_sources, as_json)
     elif name in known:
         answer(_with_artifacts(known[name], workspace), print_source, as_json)
+    elif name in known_suites(workspace.suites):
+        answer(suite_records(name, workspace), print_artifact, as_json)
     elif "/" in name:
         answer(artifact_records(name, workspace), print_artifact, as_json)
     else:
@@ -72,8 +75,10 @@ def claim_seen(claim: str, workspace: Workspace) -> SeenByOthers:
     suites = _suites_of(None, workspace)
     known = list(dict.fromkeys(name for suite in suites for name in suite.claims))
     if claim not in known:
-        every = [*sources(all_rows()), *known]
-        raise BenchError(f"{claim}: no source or claim has this name. {choices(claim, every)}")
+        every = [*sources(all_rows()), *known_suites(workspace.suites), *known]
+        raise BenchError(
+            f"{claim}: no source, suite or claim has this name. {choices(claim, every)}"
+        )
     found = seen_claims(suite for suite in suites if claim in suite.claims)
     return next((seen for (_, name), seen in found.items() if name == claim), SeenByOthers([]))
 
@@ -89,14 +94,29 @@ def artifact_records(name: str, workspace: Workspace) -> list[Json]:
     if paper_name not in papers:
         raise BenchError(f"{name}: no paper '{paper_name}'. {choices(paper_name, list(papers))}")
     paper = papers[paper_name]
+    return _beside_records(paper, paper.artifact(artifact).id, _suites_of(paper_name, workspace))
+
+
+def suite_records(name: str, workspace: Workspace) -> list[Json]:
+    """Return the printed rows that a suite compares, with the numbers of other projects."""
+    suite = load_suite(known_suites(workspace.suites)[name])
+    if suite.paper is None:
+        return []
+    paper = load_paper(suite.paper, workspace.suites)
+    artifacts = dict.fromkeys(comparison.artifact for comparison in suite.compare)
+    return [row for artifact in artifacts for row in _beside_records(paper, artifact, [suite])]
+
+
+def _beside_records(paper: Paper, artifact: str, suites: Sequence[Suite]) -> list[Json]:
     return [
         {
+            "artifact": f"{paper.id}/{artifact}",
             "row": found.value.row_settings,
             "metric": found.metric,
             "published": found.value.value,
             "others": [other.record() for other in found.others],
         }
-        for found in beside(paper, paper.artifact(artifact).id, _suites_of(paper_name, workspace))
+        for found in beside(paper, artifact, suites)
     ]
 
 
@@ -162,18 +182,18 @@ def print_source(records: Sequence[Json]) -> None:
 
 def print_artifact(records: Sequence[Json]) -> None:
     """Print each published number of an artifact with the others' beside it."""
-    heads = ["row", "metric", "published", "others", "source", "selected, runs", "differs in"]
-    rows = []
-    for r in records:
-        first = [value_text(r["row"]), metric_words(r["metric"]), r["published"]]
-        for other in r["others"]:
-            chosen = f"{other['selection']}, {other['runs']}"
-            rows.append([*first, other["value"], other["source"], chosen, other["protocol"]])
-            first = [None, None, None]
-    if rows:
-        print_rows("", heads, rows)
-    else:
+    if not records:
         print_line("No other project has measured a number of it that we know of.")
+    heads = ["row", "metric", "published", "others", "source", "selected, runs", "differs in"]
+    for artifact, group in groupby(records, key=lambda r: r["artifact"]):
+        rows = []
+        for r in group:
+            first = [value_text(r["row"]), metric_words(r["metric"]), r["published"]]
+            for other in r["others"]:
+                chosen = f"{other['selection']}, {other['runs']}"
+                rows.append([*first, other["value"], other["source"], chosen, other["protocol"]])
+                first = [None, None, None]
+        print_rows(artifact, heads, rows)
 
 
 def print_seen(seen: SeenByOthers) -> None:

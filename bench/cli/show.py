@@ -4,14 +4,17 @@ from collections.abc import Sequence
 
 import typer
 
+from bench.analysis.beside import CellBeside, cells_beside
 from bench.cells.baseline import without_baselines
 from bench.cli.evidence import done_of, done_text, print_added_later, results_of, rooms_of
 from bench.cli.options import AsJson, Changes, Scale, Seeds, SuiteName, Where, answer
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import print_doubts, print_line, print_table
+from bench.record import Json
 from bench.report.measured import made_tables, measured_records, measured_table, shown_tables
 from bench.results.fitness import Failed
 from bench.results.reader import Done
+from bench.suites.others import Counterpart
 from bench.suites.stand_in import with_stand_ins
 from bench.suites.suite import MeasuredTable
 
@@ -29,12 +32,53 @@ def show(
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds, changes=changes)
     tables, done, failed = measured_of(selection)
     rooms = rooms_of(selection)
+    beside = cells_beside(selection.suite, without_baselines(selection.cells), selection.paper)
     records = [
-        record
+        record | {"others": [other.record() for other in others_of(table, record, beside)]}
         for table in tables
         for record in measured_records(table, done, rooms, selection.scale, failed)
     ]
-    answer(records, lambda _: print_measured(selection, tables, done, failed), as_json)
+    answer(records, lambda _: _print_all(selection, tables, done, failed, records), as_json)
+
+
+def others_of(
+    table: MeasuredTable, record: Json, beside: Sequence[CellBeside]
+) -> list[Counterpart]:
+    """Return what other projects measured, on the same data, of an entry's published value.
+
+    Args:
+        table: of the suite.
+        record: one of its entries, see `measured_records`.
+        beside: the scale's cells of published values.
+    """
+    place = table.where | record["row"] | record["column"]
+    found = {
+        (other.row.source.id, other.row.position): other
+        for one in beside
+        if one.metric == table.metric
+        and all(one.cell.settings.get(name) == value for name, value in place.items())
+        for other in one.others
+    }
+    return list(found.values())
+
+
+def _print_all(
+    selection: Selection,
+    tables: Sequence[MeasuredTable],
+    done: Done,
+    failed: Failed,
+    records: Sequence[Json],
+) -> None:
+    """Print the tables, and how many of their entries others have measured at other settings."""
+    print_measured(selection, tables, done, failed)
+    places = [r for r in records if r["others"]]
+    if places:
+        values = [other["value"] for record in places for other in record["others"]]
+        print_line(
+            f"By others, beside {len(places)} of {len(records)} entries: {min(values):.1f} to "
+            f"{max(values):.1f} on the same data set. `bench others {selection.suite.name}` says "
+            "how their protocols differ from the paper's."
+        )
 
 
 def measured_of(selection: Selection) -> tuple[list[MeasuredTable], Done, Failed]:

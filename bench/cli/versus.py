@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bench.analysis.beside import pair_effects, pair_lines
 from bench.analysis.measured import Measured
 from bench.analysis.versus import SETTINGS, Lead, lead, setting_of
 from bench.cells.baseline import without_baselines
@@ -105,7 +106,12 @@ def compare_methods(
         raise BenchError(_nobody_has(first, second, grids))
     if not leads:
         raise NothingMeasured(_nothing_measured(workspace, first, second, having, metric, grids))
-    return [_row(*one, _place_of_all_cells(one, leads)) for one in leads]
+    effects = pair_effects(first, second)
+    return [
+        _row(*one, _place_of_all_cells(one, leads))
+        | {"others": [effect.record() for effect in effects if effect.metric == one[2].metric]}
+        for one in leads
+    ]
 
 
 Grids = list[tuple[Suite, str, list[Cell]]]
@@ -238,6 +244,8 @@ def print_versus(first: str, second: str, records: Sequence[Json]) -> None:
     for line in dict.fromkeys(_unequal_words(r) for r in records if r["unequal"]):
         print_line(line)
     print_line(_tally(first, second, records))
+    for line in pair_lines(first, second, pair_effects(first, second)):
+        print_line(line)
 
 
 def _tally(first: str, second: str, records: Sequence[Json]) -> str:

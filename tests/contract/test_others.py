@@ -25,6 +25,40 @@ def test_the_manuals_source_is_checked_row_by_row(workspace: Workspace, value: s
         assert "mine.yaml: rows.0.value: 0.831 looks like a fraction" in answer.err
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("method: simclr", "method: simclear", "rows.0: no method 'simclear'. Did you mean"),
+        ("linear_top1", "linear", "rows.0: no metric 'linear'. Did you mean"),
+        ("tau: 0.07", "temperature: 0.07", "rows.0: no setting 'temperature'."),
+    ],
+)
+def test_an_unknown_name_in_a_source_is_one_line(
+    workspace: Workspace, old: str, new: str, told: str
+) -> None:
+    (workspace.root / "mine.yaml").write_text(EXAMPLE.replace(old, new))
+    answer = workspace.call("--suites", str(SUITES), "others", "--check", "mine.yaml")
+    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert answer.err.startswith(f"bench: mine.yaml: {told}")
+
+
+def test_values_without_a_measurement_show_those_of_others(workspace: Workspace) -> None:
+    (workspace.root / "results").mkdir(exist_ok=True)
+    roots = "--suites", str(SUITES)
+    answer = workspace.call(*roots, "compare", "dcl-table-4")
+    told = " ".join(answer.out.split())
+    assert answer.status == 3
+    assert "By others, dcl/table-4-cifar10: batch_size = 128, loss = infonce, kNN: " in told
+    assert "loss = dcl, kNN: 84.1 to 84.4 (lightly-ai/lightly)" in told
+    assert "`bench others dcl-table-4`" in told
+    rows = workspace.call(*roots, "compare", "dcl-table-4", "--json").json
+    known = [row for row in rows if row["others"]]
+    assert {other["data"] for row in known for other in row["others"]} == {"cifar10", "cifar100"}
+    assert {row["verdict"] for row in known} == {"not measured"}
+    listed = workspace.call(*roots, "others", "dcl-table-4", "--json").json
+    assert [row["others"] for row in listed] == [row["others"] for row in known]
+
+
 def test_what_others_found_of_a_claim_is_one_command(workspace: Workspace) -> None:
     answer = workspace.call("--suites", str(SUITES), "others", "small-batch-cifar-stl10")
     assert answer.out.startswith("Seen by others: yes. 1 project:")
@@ -34,7 +68,7 @@ def test_what_others_found_of_a_claim_is_one_command(workspace: Workspace) -> No
 def test_a_mistyped_name_is_one_line(workspace: Workspace) -> None:
     answer = workspace.call("--suites", str(SUITES), "others", "small-batch")
     assert answer.status == 2
-    assert "small-batch: no source or claim has this name. Did you mean" in answer.err
+    assert "small-batch: no source, suite or claim has this name. Did you mean" in answer.err
 
 
 def test_a_table_that_nobody_measured_says_so(workspace: Workspace) -> None:

@@ -40,6 +40,11 @@ def test_one_command_says_what_is_known_of_dcl_at_small_batch(workspace: Workspa
     size = f"({min(claimed):+.1f} to {max(claimed):+.1f})"
     assert f"{len(claimed)} effects as claimed {size}; " in others
     assert " not as claimed" not in others
+    uncounted = others.partition("; not counted: ")[2]
+    assert uncounted == (
+        "12 contrasts of dcl - infonce, -4.2 to +2.0; "
+        "3 effects of change over epochs (other data), +3.4 to +5.2."
+    )
     assert (6.3, "cifar10", "yes") in {(e["effect"], e["data"], e["says"]) for e in rows["others"]}
     assert all(e["links"] for e in rows["others"])
     first = rows["here"][0]

@@ -135,7 +135,7 @@ def test_numbers_are_told_as_json(measured: Workspace) -> None:
         "table": "bound (nats)", "metric": "mi_lower_bound", "row": {"loss": "eqco", "K": 8},
         "column": {"mi_true": 10}, "mean": 1.75, "low": pytest.approx(1.75 - 6.353, abs=1e-3),
         "high": pytest.approx(1.75 + 6.353, abs=1e-3), "n": 2, "failed": {}, "room": None,
-        "doubts": [],
+        "doubts": [], "others": [],
     }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from tests.fakes.workspace import Workspace
 
 KEYS = [
     "suite", "scale", "protocol", "metric", "difference", "low", "high", "level", "n", "groups",
-    "sign", "cells", "unequal", "within",
+    "sign", "cells", "unequal", "within", "others",
 ]  # fmt: skip
 CLAIM = {
     "toy-mi-steady": [

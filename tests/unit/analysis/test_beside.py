@@ -7,9 +7,18 @@ from typing import Any
 import pytest
 
 import bench.suites.others
-from bench.analysis.beside import effects_words, numbers_words, values_beside
+from bench.analysis.beside import (
+    cells_beside,
+    effects_words,
+    numbers_words,
+    pair_effects,
+    pair_lines,
+    values_beside,
+)
+from bench.cells.baseline import without_baselines
 from bench.papers.others import read_source
 from bench.papers.reader import load_paper
+from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from bench.suites.others import EffectBeside, effects_beside, row_facts
 from bench.suites.printed_effects import PrintedEffect, printed_effects
@@ -88,3 +97,22 @@ def test_what_a_source_does_not_state_is_on_no_side(
     monkeypatch.setattr(bench.suites.others, "_known_rows", {"linear_top1": known}.get)
     found = effects_beside(replace(gain("linear_top1", 32), over=over), TABLE, DCL)
     assert [one.effect.value for one in found] == effects
+
+
+def test_cells_have_the_numbers_of_their_own_data_alone() -> None:
+    path = SUITES / "dcl-table-1.yaml"
+    for scale, data in (("cifar", {"cifar10"}), ("cpu", set())):
+        cells = without_baselines(expand(TABLE, scale, path))
+        found = cells_beside(TABLE, cells, DCL)
+        assert {other.row.dataset for one in found for other in one.others} == data
+        for one in found:
+            assert one.cell.settings["batch_size"] == one.others[0].row.settings["batch_size"]
+
+
+def test_two_losses_are_compared_in_all_sources() -> None:
+    (line,) = pair_lines("dcl", "infonce", pair_effects("dcl", "infonce"))
+    nakhli = "raminnakhli/Decoupled-Contrastive-Learning"
+    assert f"cifar10, linear: +2.1 to +6.3 ({nakhli})" in line
+    assert "imagenette, kNN: contrasts -4.2 to -2.5 (lightly-ai/lightly)" in line
+    assert pair_effects("infonce", "dcl")[0].value == -pair_effects("dcl", "infonce")[0].value
+    assert pair_effects("spirals", "simo") == []

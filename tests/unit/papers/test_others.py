@@ -58,10 +58,14 @@ def test_rows_drawn_at_random_stand_in_their_files() -> None:
     files = {data["source"]["id"]: data for data in map(_plain, OTHERS.glob("*.yaml"))}
     for row in random.Random(38).sample(others(), 100):
         data = files[row.source.id]
-        raw = data["rows"][row.position]
-        stated = data["protocols"][raw["protocol"]]["settings"] | raw
-        assert (raw["value"], raw["metric"]) == (row.value, row.metric)
-        assert all(stated[name] == value for name, value in row.settings.items())
+        raw, record = data["rows"][row.position], row.record()
+        protocol = data["protocols"][raw["protocol"]]
+        stated = protocol["settings"] | raw
+        assert (raw["value"], raw["metric"]) == (record["value"], record["metric"])
+        assert all(stated[name] == value for name, value in record["settings"].items())
+        assert record["settings"].keys() >= protocol["settings"].keys()
+        assert record["selection"] == protocol["selection"]
+        assert record["runs"] == (1 if "trial" in raw else protocol["runs"])
         assert str(raw["at"]).rpartition(":")[2] in row.link
 
 
