@@ -181,7 +181,9 @@ def main() -> None:
         if os.environ.get("RANK", "0") == "0":
             print(f"bench: {_advice(sys.argv[1:])}", file=sys.stderr)
         status = INTERRUPTED
-    except (BrokenPipeError, _ReaderGone):
+    except (BrokenPipeError, _ReaderGone, SystemExit) as end:
+        if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):
+            raise  # but where a help text cannot be printed, rich ends with status 1
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = READER_GONE
     except OSError as error:

@@ -337,7 +337,7 @@ def unread() -> Iterator[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [["suites"], ["claims", "small"], ["show", "small"]])
+@pytest.mark.parametrize("words", [["suites"], ["claims", "small"], ["run", "--help"]])
 def test_a_broken_pipe_is_no_negative_answer(
     done: Workspace, unread: int, words: list[str]
 ) -> None:
