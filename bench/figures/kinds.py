@@ -22,6 +22,7 @@ from bench.analysis.statistics import Interval, t_interval
 from bench.cells.cell import Cell
 from bench.figures.frames import chosen_by, label_of, line_column, panel_title
 from bench.figures.layout import (
+    BY_OTHERS,
     Place,
     add_legend,
     make_canvas,
@@ -142,6 +143,23 @@ class Curves(ABC):
                 marker=style.marker, ms=5 if joined else 8, mfc="none", color=style.colour,
                 label=f"{label} (published)" if self.by else "published", zorder=4, clip_on=False,
             )  # fmt: skip
+        return ax
+
+    def draw_others(self, points: pd.DataFrame, ax: Axes) -> Axes:
+        """Draw other projects' numbers as open triangles in the colours of their lines.
+
+        Args:
+            points: a row a number, with the columns x, by and value.
+            ax: where to draw.
+        """
+        for name, style in styles(self._names(points)).items():
+            rows = self._rows(points, name)
+            if not rows.empty:
+                label = f"{line_label(self.by, name)} ({BY_OTHERS})" if self.by else BY_OTHERS
+                ax.plot(
+                    rows[self.x], rows["value"], ls="", marker="^", ms=4.5, mfc="none", mew=0.7,
+                    color=style.colour, label=label, zorder=3.5, clip_on=False,
+                )  # fmt: skip
         return ax
 
     def _names(self, frame: pd.DataFrame) -> Sequence[Any]:

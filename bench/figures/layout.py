@@ -30,6 +30,7 @@ TURNED = 45  # degrees
 FEW = 5  # ticks of an axis of steps
 PERCENT = (-2.0, 102.0)  # an accuracy's axis: intervals may go beyond, accuracies do not
 PUBLISHED = "published"  # in the names of what is printed
+BY_OTHERS = "by others"  # of other projects' numbers
 SYMLOG_FROM = 0.1  # a logarithmic axis that holds 0 is linear up to here
 SYMLOG_SHARE = 0.4  # how wide that part is, of a factor of ten
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from textwrap import wrap
 from typing import Any
 
 import pandas as pd
@@ -20,6 +21,8 @@ from bench.figures.frames import (
 )
 from bench.figures.kinds import KINDS, UNKNOWN, Curves, OfCells, line_label
 from bench.figures.layout import (
+    BY_OTHERS,
+    CHARACTER_IN,
     PUBLISHED,
     Place,
     add_legend,
@@ -31,7 +34,7 @@ from bench.figures.layout import (
     widen,
 )
 from bench.figures.marks import LEAST_SEEDS, draw_room, named_lines, ordered
-from bench.figures.printed import printed
+from bench.figures.printed import SOURCE, by_others, printed
 from bench.figures.style import look
 from bench.papers.reader import Paper
 from bench.results.reader import Done
@@ -47,7 +50,17 @@ class Panel:
     value: Any  # of the settings that tell panels apart
     quantity: Quantity
     rows: pd.DataFrame  # measured
-    points: pd.DataFrame  # printed
+    points: pd.DataFrame  # printed, and other projects' numbers of the same rows
+
+    @property
+    def printed(self) -> pd.DataFrame:
+        """The points that the paper prints."""
+        return self.points if SOURCE not in self.points else self.points[self.points[SOURCE].isna()]
+
+    @property
+    def others(self) -> pd.DataFrame:
+        """The points of other projects."""
+        return self.points.drop(self.printed.index)
 
 
 def draw_figure(  # noqa: PLR0913  # what is drawn, from what, and what stands beside it
@@ -83,7 +96,10 @@ def draw_figure(  # noqa: PLR0913  # what is drawn, from what, and what stands b
         frames = [measured(figure, quantity, cells, done, rooms) for quantity in figure.quantities]
         if not _is_drawn(frames[0], figure):
             return None
-        panels = _panels(figure, frames, printed(figure, suite, paper), published)
+        points = pd.concat(
+            [printed(figure, suite, paper), by_others(figure, suite, paper)], ignore_index=True
+        )
+        panels = _panels(figure, frames, points, published)
         return _curves(figure, frames, panels)
 
 
@@ -169,8 +185,23 @@ def _curves(figure: Figure, frames: Sequence[pd.DataFrame], panels: Sequence[Pan
     order = [line_label(line, name) for name in names or [""]]
     told = named_lines(order)
     few = f"\n{len(told)} of {len(order)} lines are named" if len(told) < len(order) else ""
-    add_legend(canvas, axes, _interval(figure, frames) + few, order=order)
+    title = _interval(figure, frames) + few + _sources(panels, canvas.get_figwidth())
+    add_legend(canvas, axes, title, order=order)
     return canvas
+
+
+def _sources(panels: Sequence[Panel], width: float) -> str:
+    """Return whose the numbers of other projects are, by data set, in lines that fit."""
+    sources: dict[str, list[str]] = {}
+    for panel in panels:
+        for row in panel.others.to_dict("records"):
+            sources.setdefault(row["dataset"], []).append(row[SOURCE])
+    parts = [f"{data}: {', '.join(dict.fromkeys(of))}" for data, of in sources.items()]
+    if not parts:
+        return ""
+    text, characters = f"{BY_OTHERS}, {'; '.join(parts)}", int(width / CHARACTER_IN)
+    lines = wrap(text, characters, break_on_hyphens=False)
+    return "".join(f"\n{line}" for line in lines)
 
 
 def _names(figure: Figure, panels: Sequence[Panel]) -> list[Any] | None:
@@ -192,8 +223,10 @@ def _draw(figure: Figure, panel: Panel, ax: Axes, names: Sequence[Any] | None) -
     drawn = _drawn(figure, panel.quantity, names, reference=figure.reference)
     if not panel.rows.empty:
         drawn.draw(panel.rows, ax)
-    if not panel.points.empty:
-        drawn.draw_printed(panel.points, ax, joined=panel.rows.empty)
+    if not panel.printed.empty:
+        drawn.draw_printed(panel.printed, ax, joined=panel.rows.empty)
+    if not panel.others.empty:
+        drawn.draw_others(panel.others, ax)
     draw_room(panel.rows, ax, None if figure.kind.x == "metric" else figure.x)
     tables = (table for table in (panel.rows, panel.points) if not table.empty)
     at = ordered(x for table in tables for x in table[figure.x])

@@ -1,4 +1,4 @@
-"""Printed values as points of a figure: of tables, of texts, of a figure's description."""
+"""Printed values as points of a figure, and other projects' numbers of the same rows."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,10 +10,12 @@ from bench.figures.frames import is_allowed, label_of, line_column, panel_column
 from bench.figures.kinds import UNKNOWN
 from bench.papers.reader import Paper, PublishedValue
 from bench.suites.figure import Figure
+from bench.suites.others import beside
 from bench.suites.printed_effects import is_spoken_of
 from bench.suites.suite import Comparison, Suite
 
 DIGITS = 6  # decimals of a sum of printed numbers
+SOURCE = "by others: source"  # the column that only other projects' numbers have filled
 Row = dict[str, Any]
 
 
@@ -45,7 +47,7 @@ def _rows(figure: Figure, suite: Suite, paper: Paper, artifact: str) -> list[Row
     metric = figure.artifact_metric or figure.y
     others = [name for name in CELLS[suite.experiment].metrics if name != metric]
     rows = [
-        _renamed(value.settings, suite) | _cells_of(value, suite) | {"value": value.value}
+        _row(value, suite) | {"value": value.value}
         for value in paper.artifact(artifact).values
         if value.value is not None and not _is_another(value.metric, metric, others)
     ]
@@ -56,8 +58,42 @@ def _rows(figure: Figure, suite: Suite, paper: Paper, artifact: str) -> list[Row
         for point in known
         if isinstance(point, dict) and "value" in point
     ]
-    asked = figure.artifact_rows.items()
-    return [row for row in rows if all(is_allowed(v, row[k]) for k, v in asked if k in row)]
+    return [row for row in rows if _is_asked(figure, row)]
+
+
+def by_others(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame:
+    """Return other projects' numbers of the figure's metric, each at its printed row's place.
+
+    They have the row's method, loss, data set and metric, and its settings as far as they are
+    stated. The columns are those of `printed` and SOURCE; a number is there once.
+
+    Args:
+        figure: what the suite asks for.
+        suite: the suite, with its comparisons.
+        paper: the paper with the printed values.
+    """
+    points: dict[tuple[str, ...], Row] = {}
+    for name in figure.artifacts:
+        for number in beside(paper, name, [suite]):
+            row = _row(number.value, suite)
+            if number.metric != figure.y or not _is_asked(figure, row):
+                continue
+            for other in (counterpart.row for counterpart in number.others):
+                point = _point(figure, row | {"value": other.value})
+                if point is not None:
+                    point |= {"dataset": other.dataset, SOURCE: other.source.id}
+                    points.setdefault((other.link, *map(str, point.values())), point)
+    return pd.DataFrame(list(points.values()))
+
+
+def _row(value: PublishedValue, suite: Suite) -> Row:
+    """Return the settings of a printed row by their names here."""
+    return _renamed(value.settings, suite) | _cells_of(value, suite)
+
+
+def _is_asked(figure: Figure, row: Row) -> bool:
+    """Whether a printed row has the values that the figure asks for, or does not name them."""
+    return all(is_allowed(v, row[k]) for k, v in figure.artifact_rows.items() if k in row)
 
 
 def _is_another(printed: str | None, metric: str, others: list[str]) -> bool:

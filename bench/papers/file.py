@@ -53,6 +53,16 @@ class Case(Record):
     when: Settings = {}  # the settings of the cells that it is stated of
 
 
+class Quoted(Record):
+    """The number of another source that a printed number is."""
+
+    source: str  # id of a file of `others/`
+    at: int  # line of that source's file
+    metric: str  # of the source, which may be another one than the caption says
+    value: float  # in percent; rounded or cut it is the printed one
+    stated: bool = False  # whether the paper says so
+
+
 class Row(Record):
     """One printed number; every other key is a setting that it was printed for."""
 
@@ -64,6 +74,7 @@ class Row(Record):
     metric: str | None = None  # in place of the artifact's
     unit: str | None = None  # in place of the artifact's
     source: str | None = None  # in place of the artifact's
+    quoted_from: Quoted | None = None  # of a quoted number, where its source is known
     stated_gain: float | None = None  # printed in brackets behind the value
     value_at_least: float | None = None  # the bound, where only one is printed
     candidates: list[float] = []  # what a value that cannot be read may be

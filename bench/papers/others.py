@@ -46,6 +46,16 @@ class Source(Record):
         words = urlsplit(self.url).path.strip("/")
         return words or self.id
 
+    def line(self, at: str, commit: str | None = None) -> str:
+        """Return the address of a line.
+
+        Args:
+            at: file:line.
+            commit: the line's own, where it is not the source's.
+        """
+        path, _, line = at.rpartition(":")
+        return f"{self.url.rstrip('/')}/blob/{commit or self.commit}/{path}#L{line}"
+
 
 class OthersProtocol(Record):
     """What a source states of a training, and how it chose the number that it reports."""
@@ -94,8 +104,7 @@ class OthersRow:
         if "#" in self.at:
             repository, number = self.at.split("#", 1)
             return f"https://github.com/{repository}/issues/{number}"
-        path, _, line = self.at.rpartition(":")
-        return f"{url}/blob/{self.commit}/{path}#L{line}"
+        return self.source.line(self.at, self.commit)
 
     @property
     def runs_words(self) -> str:
@@ -183,6 +192,19 @@ def _percent(value: object, place: str) -> float:
             f"{place}.value: {value!r} looks like a fraction; expected percent, 0 to 100"
         )
     return float(value)  # type: ignore[arg-type]
+
+
+@cache
+def source_named(name: str) -> Source:
+    """Return a source by its id.
+
+    Raises:
+        PublishedError: no source that ships has it.
+    """
+    found = {row.source.id: row.source for row in others()}
+    if name not in found:
+        raise PublishedError(f"no source '{name}'. {choices(name, list(found))}")
+    return found[name]
 
 
 @cache

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from bench.errors import PublishedError, choices
 from bench.files.plugin_folders import plugin_folders
 from bench.files.yaml_file import yaml_files
-from bench.papers.file import ArtifactEntry, Case, PaperFile, Row, paper_name, read_file
+from bench.papers.file import ArtifactEntry, Case, PaperFile, Quoted, Row, paper_name, read_file
 from bench.papers.tolerances import Tolerance
 from bench.record import Record
 
@@ -24,6 +24,7 @@ NOT_COVERED = Path(__file__).parent / "not_covered.yaml"
 """Artifacts and claims that no suite speaks of, and why."""
 PAPERS = {paper_name(path): path for path in sorted(DATA.glob("*.yaml"))}
 """bench's own papers."""
+QUOTED = "quoted"  # the source of a printed number that its authors have not measured
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,14 @@ class PublishedValue:
     std: float | None
     decimals: int
     unit: str | None
-    source: str | None  # measured by the paper's authors, or quoted from others
+    source: str | None  # measured by the paper's authors, or quoted from others; None: not stated
+    quoted_from: Quoted | None  # where that source is known
     note: str | None
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether it is another source's number."""
+        return self.source == QUOTED
 
     @property
     def half_unit(self) -> float:
@@ -316,5 +323,6 @@ def _value(paper: str, artifact: ArtifactEntry, position: int, row: Row) -> Publ
         decimals=0 if row.value is None else row.value.decimals,
         unit=said("unit"),
         source=row.source if "source" in row.model_fields_set else artifact.source,
+        quoted_from=row.quoted_from,
         note=row.note,
     )

@@ -10,6 +10,7 @@ from bench.analysis.others import SeenByOthers
 from bench.files.atomic import write_whole
 from bench.papers.reader import Artifact, Paper
 from bench.report.effects import ArtifactEffects, artifact_effects
+from bench.report.errata import has_quoted
 from bench.report.origin import citation, origin_of_all
 from bench.report.others import beside_rows
 from bench.report.page import Page
@@ -53,13 +54,14 @@ def write_artifact(
         "paper": paper,
         "sections": sections,
         "printed": printed,
+        "has_quoted": has_quoted(artifact),
         "outcomes": {s.folder: _outcomes(s, artifact.id) for s in sections},
         "curves": _curves(paper.figures.get(artifact.id, {})),
         "notes": printed_notes(artifact),
         "to_run": coverage.to_run,
         "reason": coverage.reason,
         "effects": _effects(artifact, coverage.sections, page),
-        "others": beside_rows(coverage.others),
+        "others": beside_rows(coverage.others, measured),
         "seen_claims": [
             (claim, coverage.seen[claim.id])
             for claim in claims_of_artifact(paper, artifact)

@@ -9,29 +9,55 @@ from bench.analysis.others import SeenByOthers
 from bench.papers.others import others, sources
 from bench.papers.reader import Paper
 from bench.report.page import Page
+from bench.report.paper_table import Measured, best_measured, printed_text
 from bench.suites.metric_words import metric_words
-from bench.suites.others import Beside
+from bench.suites.others import Beside, Counterpart
 from bench.text import value_text
 
 TITLE = "Measured by others"
 
 
-def beside_rows(found: Sequence[Beside]) -> list[dict[str, Any]]:
-    """Return the rows of the table beside an artifact's numbers."""
+def beside_rows(found: Sequence[Beside], measured: Sequence[Measured]) -> list[dict[str, Any]]:
+    """Return a row for each printed number with counterparts: published, measured here, by others.
+
+    The number by others with the fewest settings that differ or are not stated comes first.
+
+    Args:
+        found: the printed numbers of an artifact that have counterparts.
+        measured: what was measured here of the artifact's numbers.
+    """
+    here = best_measured(measured)
     return [
         {
             "row": value_text(number.value.row_settings),
             "metric": metric_words(number.metric),
-            "published": f"{number.value.value:.{number.value.decimals}f}",
-            "other": f"{other.row.value:g}",
-            "link": other.row.link,
-            "source": other.row.source.id,
-            "chosen": f"{other.row.protocol.selection}, {other.row.runs_words}",
-            "differs": other.protocol,
+            "published": printed_text(number.value),
+            "here": [m for m in here.get(number.value.row, ()) if m.text],
+            "others": [_other(other) for other in sorted(number.others, key=_distance)],
+            "range": _range([other.row.value for other in number.others]),
         }
         for number in found
-        for other in number.others
     ]
+
+
+def _distance(other: Counterpart) -> tuple[int, int]:
+    """Return how many settings differ or are not stated, and how many are not stated."""
+    return len(other.differences) + len(other.unknown), len(other.unknown)
+
+
+def _other(other: Counterpart) -> dict[str, str]:
+    row = other.row
+    return {
+        "value": f"{row.value:g}",
+        "link": row.link,
+        "source": row.source.id,
+        "chosen": f"{row.protocol.selection}, {row.runs_words}",
+        "differs": other.protocol,
+    }
+
+
+def _range(values: Sequence[float]) -> str:
+    return f"{min(values):g} to {max(values):g}" if len(values) > 1 else ""
 
 
 def claim_rows(found: SeenByOthers) -> list[dict[str, Any]]:

@@ -244,16 +244,20 @@ class _Dresser:
 
     def _rows(self, tokens: Sequence[Token], entries: Sequence[Sequence[Entry]]) -> Iterator[Token]:
         row, column = -2, 0  # the first row holds the heads
+        heads: list[str] = []
         for token in tokens:
             if token.type == "tr_open":
                 row, column = row + 1, 0
             elif token.type in ("th_open", "td_open"):
                 entry = entries[row][column] if entries and row >= 0 else None
                 _dress_place(token, entry, is_head=column == 0)
+                if row >= 0 and not entries and column > 0:  # names it where columns are stacked
+                    token.attrSet("data-head", heads[column])
             elif token.type in ("th_close", "td_close"):
                 token.tag = "th" if column == 0 else token.tag
                 column += 1
             elif token.type == "inline":
+                heads += [_plain(token.content)] if row < 0 else []
                 self._dress_text(_children(token))
             yield token
 

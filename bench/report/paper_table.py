@@ -8,8 +8,8 @@ from bench.analysis.compare import Compared
 from bench.analysis.doubts import MARK
 from bench.analysis.verdicts import Verdict
 from bench.papers.names import setting_name, value_name
-from bench.papers.reader import Artifact, PublishedValue
-from bench.report.tables import MARKS, Entry, Table, mean_text, number
+from bench.papers.reader import QUOTED, Artifact, PublishedValue
+from bench.report.tables import MARKS, Entry, Table, mean_text, number_text
 from bench.suites.metric_words import metric_title
 from bench.suites.suite import Layout
 from bench.text import csv_text, value_text
@@ -59,10 +59,7 @@ def paper_table(
     """
     if not artifact.values:
         return None
-    under: dict[int, list[Measured]] = {}
-    for entry in measured:
-        under.setdefault(entry.compared.published.row, []).append(entry)
-    under = {row: _best(row_values) for row, row_values in under.items()}
+    under = best_measured(measured)
     keys = _keys(artifact.values)
     column = _column(keys, layout)
     names = [key for key in keys if key != column and _tells_apart(key, column, artifact.values)]
@@ -88,6 +85,14 @@ def paper_table(
     title = f"{artifact.paper}/{artifact.id}: published" + (" and measured" * bool(scales))
     notes = [f"{scale}: {words}" for scale, words in scales.items()]
     return Table(artifact.id, title, heads, rows, notes)
+
+
+def best_measured(measured: Sequence[Measured]) -> dict[int, list[Measured]]:
+    """Return what stands under each printed row: of the published protocol alone, where any is."""
+    under: dict[int, list[Measured]] = {}
+    for entry in measured:
+        under.setdefault(entry.compared.published.row, []).append(entry)
+    return {row: _best(row_values) for row, row_values in under.items()}
 
 
 def _by_metric(values: Sequence[PublishedValue]) -> list[PublishedValue]:
@@ -148,9 +153,7 @@ def _of(value: PublishedValue, key: str) -> Any:
 
 
 def _place(value: PublishedValue, measured: Sequence[Measured]) -> Entry:
-    text = "?" if value.value is None else number(value.value, value.decimals)
-    if value.std is not None:
-        text += f" ± {value.std:g}"
+    text = printed_text(value)
     row = f"{value.paper}/{value.artifact}, row {value.row + 1}"
     if not measured:
         return Entry(text, number=value.value, row=row)
@@ -164,6 +167,12 @@ def _place(value: PublishedValue, measured: Sequence[Measured]) -> Entry:
         cells=tuple(name for m in measured for name in m.compared.cells),
         row=row,
     )
+
+
+def printed_text(value: PublishedValue) -> str:
+    """Return a published number with its spread, and whether it is another source's."""
+    text = number_text(value) + (f" ± {value.std:g}" if value.std is not None else "")
+    return f"{text} {QUOTED}" if value.is_quoted else text
 
 
 def _named(key: str, value: Any, paper: str) -> Entry:
@@ -218,13 +227,20 @@ def paper_csv(artifact: Artifact, measured: Sequence[Measured]) -> str:
     """Return a line for each printed number and each number measured of it, as CSV."""
     keys = list(dict.fromkeys(k for value in artifact.values for k in value.row_settings))
     measured_heads = ["suite_scale", "data", "reading", "measured", "low", "high", "n", "verdict"]
-    rows: list[list[Any]] = [["published_row", *keys, METRIC, "published", *measured_heads]]
+    printed_heads = ["published_row", *keys, METRIC, "published", "quoted_from"]
+    rows: list[list[Any]] = [[*printed_heads, *measured_heads]]
     for value in artifact.values:
         settings = (value_text(value.row_settings.get(k), null="") for k in keys)
-        known = [value.row + 1, *settings, value.metric, value.value]
+        known = [value.row + 1, *settings, value.metric, value.value, _source(value)]
         row_measured = [_numbers(m) for m in measured if m.compared.published.row == value.row]
         rows += [[*known, *numbers] for numbers in row_measured or [[""] * len(measured_heads)]]
     return csv_text(rows)
+
+
+def _source(value: PublishedValue) -> str:
+    if value.quoted_from is not None:
+        return value.quoted_from.source
+    return "not known" if value.is_quoted else ""
 
 
 def _numbers(m: Measured) -> list[Any]:

@@ -21,6 +21,7 @@ from bench.files.atomic import copy_whole
 from bench.files.messages import tell
 from bench.papers.reader import Paper
 from bench.report.artifact import Coverage, write_artifact
+from bench.report.errata import write_errata
 from bench.report.index import write_index
 from bench.report.others import write_others
 from bench.report.questions import all_findings, write_questions
@@ -122,6 +123,7 @@ class Site:
         if everything:
             found = all_findings(summaries, suites)
             self.pages += write_others(self.to, seen, self.papers)
+            self.pages += write_errata(self.to, self.papers)
             self.pages += write_questions(self.to, found, seen)
             papers = list(self.papers.values())
             first = write_index(self.to, summaries, suites, papers, seen, found)

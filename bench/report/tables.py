@@ -15,6 +15,7 @@ from bench.analysis.doubts import MARK
 from bench.analysis.room import room_lines
 from bench.analysis.statistics import Interval
 from bench.analysis.verdicts import Verdict
+from bench.papers.reader import QUOTED, PublishedValue
 from bench.suites.suite import Layout
 from bench.text import counted, value_text
 
@@ -171,15 +172,22 @@ def slug(text: str, length: int = NAME_CHARACTERS) -> str:
 def entry(row: Compared, base: Compared | None = None) -> Entry:
     """Return measured, interval, gain over the base, published, and the verdict."""
     decimals, value = row.published.decimals, row.published.value
-    printed = "?" if value is None else number(value, decimals)
+    printed = number_text(row.published)
     if base is not None and base.published.value is not None and value is not None:
         printed += f", {signed(value - base.published.value, decimals)}"
+    if row.published.is_quoted:
+        printed += f" {QUOTED}"
     row_name = f"{row.published.paper}/{row.artifact}, row {row.published.row + 1}"
     if row.measured is None:
         return Entry("", printed, row.verdict, value, row.cells, row_name)
     text = mean_text(row.measured, decimals + 1) + gain_text(row.gain, decimals + 1)
     text += f" {MARK}" if row.doubts else ""
     return Entry(text, printed, row.verdict, row.measured.mean, row.cells, row_name)
+
+
+def number_text(value: PublishedValue) -> str:
+    """Return a published number with its decimals; `?` where it cannot be read."""
+    return "?" if value.value is None else number(value.value, value.decimals)
 
 
 def mean_text(interval: Interval, decimals: int) -> str:
