@@ -58,8 +58,8 @@ def quoted_differences(value: PublishedValue, quoted: Quoted) -> list[str]:
     """
     differences = []
     if quoted.metric != value.metric:
-        mine, printed = metric_words(quoted.metric), metric_words(str(value.metric))
-        differences.append(f"{mine}, published as {printed}")
+        own, published = metric_words(quoted.metric), metric_words(str(value.metric))
+        differences.append(f"{own}, published as {published}")
     row = _row_of(quoted)
     known = row.settings if row else {}
     for name, printed in value.settings.items():
