@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from bench.papers.file import Quoted
 from bench.papers.others import OthersRow, others, source_named
-from bench.papers.reader import Artifact, Paper, PublishedValue, Quoted
+from bench.papers.reader import Artifact, Paper, PublishedValue
 from bench.report.page import Page
 from bench.report.paper_table import printed_text
 from bench.suites.agreement import agrees, stated_text
