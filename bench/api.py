@@ -216,10 +216,7 @@ def compare(
         BenchError, NothingMeasured: as `load`, but cells may be missing.
     """
     selection = _selected(suite, scale, where, seeds, results=results, suites=suites)
-    rows = [
-        row.record() | {"others": [f"{o.row.value:g} ({o.row.source.id})" for o in row.others]}
-        for row in evidence_of(selection).compared
-    ]
+    rows = [row.record() | {"others": row.others_texts} for row in evidence_of(selection).compared]
     return record_frame(rows, flat="row")
 
 

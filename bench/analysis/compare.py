@@ -81,6 +81,11 @@ class Compared:
         parts = [f"{k} {v}" for k, v in self.reading_settings.items() if v is not None]
         return ", ".join(([self.reading] if self.reading else []) + parts)
 
+    @property
+    def others_texts(self) -> list[str]:
+        """The numbers of other projects, each with its source."""
+        return [f"{other.row.value:g} ({other.row.source.id})" for other in self.others]
+
     def record(self) -> Json:
         """Return the row of `bench compare --json`."""
         m, gain = self.measured, self.gain

@@ -73,6 +73,15 @@ class _Verbs(TyperGroup):
         except BrokenPipeError as error:
             raise _ReaderGone from error
 
+    def main(self, *args: Any, **words: Any) -> Any:
+        """Run the command line; rich would exit with 1 where a help text's reader has gone."""
+        try:
+            return super().main(*args, **words)
+        except SystemExit as end:
+            if isinstance(end.__context__, BrokenPipeError):
+                raise _ReaderGone from end
+            raise
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name of the verb called, its command and the words behind it."""
         name, _, rest = super().resolve_command(ctx, args)
@@ -181,9 +190,7 @@ def main() -> None:
         if os.environ.get("RANK", "0") == "0":
             print(f"bench: {_advice(sys.argv[1:])}", file=sys.stderr)
         status = INTERRUPTED
-    except (BrokenPipeError, _ReaderGone, SystemExit) as end:
-        if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):
-            raise  # but where a help text cannot be printed, rich ends with status 1
+    except (BrokenPipeError, _ReaderGone):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = READER_GONE
     except OSError as error:

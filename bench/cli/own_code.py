@@ -56,9 +56,7 @@ def check_own_code(cells: Iterable[Cell], store: Store | None = None) -> None:
         LaunchError: in one line: code that is not trusted, or what is wrong with it.
     """
     if store is not None:
-        cells = [cell for cell in cells if _own_file(cell) is not None]
-        states = store.states(cells)
-        cells = [c for c, s in zip(cells, states, strict=True) if s.state != State.DONE]
+        cells = [cell for cell, state in _own_states(cells, store) if state != State.DONE]
     own = _with_own_losses(cells)
     for line in untrusted(own):
         raise LaunchError(line)
@@ -74,15 +72,17 @@ def check_own_code(cells: Iterable[Cell], store: Store | None = None) -> None:
             write_whole(store.code_of(cell) / f"{cell.loss_file}.py", file.source)
 
 
+def _own_states(cells: Iterable[Cell], store: Store) -> list[tuple[Cell, State]]:
+    """Return the cells with an objective of one's own, and their states; most runs have none."""
+    own = [cell for cell in cells if _own_file(cell) is not None]
+    states = store.states(own) if own else []
+    return [(cell, state.state) for cell, state in zip(own, states, strict=True)]
+
+
 def tell_edited(cells: Iterable[Cell], store: Store) -> None:
     """Tell for each objective of one's own how many cells its former code has computed."""
-    own = [cell for cell in cells if _own_file(cell) is not None]
-    states = store.states(own)
-    stale = Counter(
-        cell.settings["loss"]
-        for cell, state in zip(own, states, strict=True)
-        if state.state == State.STALE
-    )
+    states = _own_states(cells, store)
+    stale = Counter(cell.settings["loss"] for cell, state in states if state == State.STALE)
     for loss, count in stale.items():
         tell(
             f"loss '{loss}' was edited: {counted(count, 'cell')} of its former code "

@@ -395,6 +395,7 @@ def compare_csv(rows: Sequence[Compared]) -> str:
             "row": json.dumps(row.row),
             "published_row": row.published.row + 1,
             "cells": " ".join(row.cells),
+            "others": row.others_texts,
         }
         for row in rows
     ]

@@ -214,9 +214,10 @@ def test_report_refuses_formats_that_are_none(workspace: Workspace) -> None:
 
 
 def test_reading_verbs_need_results(workspace: Workspace) -> None:
-    told = "bench: results: no such results folder; `bench run small --scale tiny` makes one\n"
+    command = "bench --results nowhere run small --scale tiny"
+    told = f"bench: nowhere: no such results folder; `{command}` makes one\n"
     for verb in ("show", "compare", "claims"):
-        answer = workspace.call(verb, "small")
+        answer = workspace.call("--results", "nowhere", verb, "small")
         assert (answer.status, answer.out, answer.err) == (3, "", told), verb
 
 

@@ -185,7 +185,7 @@ def test_export_as_safetensors(trained: Workspace) -> None:
     ]  # fmt: skip
     answer = trained.call("export", "digits", "--as", "onnx", "--to", "encoders")
     assert (answer.status, answer.err) == (
-        2, "bench: --as onnx: unknown. Allowed here: safetensors, tensorboard, wandb.\n",
+        2, "bench: --as onnx: unknown. Allowed here: safetensors, parquet, tensorboard, wandb.\n",
     )  # fmt: skip
 
 

@@ -14,11 +14,16 @@ WRITTEN = {"docs/generated"}  # by `make docs`
 ADDED = {  # by a reader, with the recipes of the manual
     "bench/experiments/nearest_negative.py",
     "bench/losses/hinge.py",
+    "suites/cpc-bound.yaml",
     "suites/flowers.yaml",
+    "suites/losses",
+    "suites/losses/push-apart.py",
+    "suites/losses/push-apart.yaml",
     "suites/methods/mine.yaml",
     "suites/mine.yaml",
     "suites/my-hinge.yaml",
     "suites/my-k-sweep.yaml",
+    "suites/my-loss.yaml",
     "suites/nearest-negative.yaml",
     "tests/unit/losses/test_hinge.py",
 }
