@@ -34,7 +34,7 @@ def test_a_part_is_judged_once_and_no_other_with_it(
     calls: list[str] = []
 
     def judge_of(name: str) -> Any:
-        def judge(*_: Any) -> list[Any]:
+        def judge(*_: Any, **__: Any) -> list[Any]:
             calls.append(name)
             return []
 
