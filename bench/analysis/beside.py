@@ -19,18 +19,18 @@ from bench.suites.others import (
     ACCURACIES,
     Counterpart,
     EffectBeside,
+    Row,
     SourceEffect,
-    counterparts,
     effects_beside,
+    numbers_beside,
     source_effects,
 )
 from bench.suites.presets import paper_presets
-from bench.suites.printed_effects import PrintedEffect, printed_points
+from bench.suites.printed_effects import PrintedEffect
 from bench.suites.suite import Suite
 from bench.text import counted, value_text
 
 MOST_PLACES = 6  # of a line
-Row = tuple[str, int]  # artifact and row of a published number
 
 
 def values_beside(suite: Suite, paper: Paper) -> dict[Row, list[Counterpart]]:
@@ -40,11 +40,8 @@ def values_beside(suite: Suite, paper: Paper) -> dict[Row, list[Counterpart]]:
         suite: whose comparisons take the values.
         paper: the suite's.
     """
-    found: dict[Row, list[Counterpart]] = {}
-    for comparison, value in printed_points(suite, paper):
-        if not comparison.gain_over and (value.artifact, value.row) not in found:
-            found[value.artifact, value.row] = counterparts(value, comparison, suite, paper)
-    return {row: numbers for row, numbers in found.items() if numbers}
+    found = numbers_beside(suite, paper).items()
+    return {row: number.others for row, number in found if number.others}
 
 
 def values_with_others(rows: Sequence[Compared], suite: Suite, paper: Paper) -> list[Compared]:
@@ -118,7 +115,7 @@ def pair_effects(first: str, second: str) -> list[SourceEffect]:
 
     Args:
         first: a method or a loss; a method has its preset's loss.
-        second: another one of the same kind.
+        second: the other, of the same kind.
     """
     presets = paper_presets()
     pairs = {(str(row.settings["method"]), str(row.settings["loss"])) for row in others()}

@@ -86,7 +86,7 @@ def tell_edited(cells: Iterable[Cell], store: Store) -> None:
     for loss, count in stale.items():
         tell(
             f"loss '{loss}' was edited: {counted(count, 'cell')} of its former code "
-            f"{'is' if count == 1 else 'are'} stale; `bench run` computes anew"
+            f"{'is' if count == 1 else 'are'} stale; `bench run` computes them again"
         )
 
 

@@ -40,7 +40,7 @@ def papers(
 
 
 def describe_papers(workspace: Workspace) -> list[Json]:
-    """Return every paper with its counts; a file that is wrong is told on standard error.
+    """Return every paper with its counts; a wrong file is reported on standard error.
 
     Raises:
         BenchError: two files have one name.

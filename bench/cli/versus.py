@@ -73,7 +73,7 @@ def compare_methods(
     Args:
         workspace: the folders.
         first: a method or a loss.
-        second: another one of the same kind.
+        second: the other, of the same kind.
         scale: this one alone.
         paper: suites of this one alone.
         metric: this one; default: those that each suite shows.

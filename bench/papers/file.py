@@ -58,7 +58,7 @@ class Quoted(Record):
 
     source: str  # id of a file of `others/`
     at: int  # line of that source's file
-    metric: str  # of the source, which may be another one than the caption says
+    metric: str  # the source's, which may differ from the caption's
     value: float  # in percent; rounded or cut it is the printed one
     stated: bool = False  # whether the paper says so
 
@@ -154,7 +154,7 @@ class PaperFile(Record):
     claims: list[ClaimEntry] = []
     equations: list[EquationEntry] = []
     figures_without_numbers: list[FigureEntry] = []
-    tolerances: dict[str, Tolerance] = {}  # by artifact, where that of the metric does not hold
+    tolerances: dict[str, Tolerance] = {}  # by artifact, in place of the metric's
 
 
 def paper_schema() -> dict[str, Any]:

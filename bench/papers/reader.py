@@ -187,7 +187,7 @@ def papers_folder(suites: Path) -> Path:
 
 
 def check_name(path: Path, files: Mapping[str, Path]) -> None:
-    """Refuse a file whose paper is in another one.
+    """Refuse a file whose paper another file has.
 
     Raises:
         PublishedError: it names both files.

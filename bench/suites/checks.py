@@ -289,7 +289,7 @@ class Beside(CheckRecord):
 
 
 class Equal(Within, Beside):
-    """The metric equals `value`, or that of the cells of `than`, within a margin.
+    """The metric equals `value`, or the metric of the cells of `than`, within a margin.
 
     Effects: the differences.
     """
@@ -382,7 +382,7 @@ class Peak(Sized):
 
 
 class Exceeds(Sized, Beside):
-    """The metric exceeds `value`, or that of the cells of `than`, by more than `by`.
+    """The metric exceeds `value`, or the metric of the cells of `than`, by more than `by`.
 
     A negative `by` says that it is not lower by more than that.
     Effects: the differences; with `mean` their mean over all other settings alone.

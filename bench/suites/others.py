@@ -228,6 +228,9 @@ def counterparts(
     ]
 
 
+Row = tuple[str, int]  # artifact and row of a published number
+
+
 class Beside(NamedTuple):
     """A printed number, and the numbers of other projects that belong to it."""
 
@@ -244,13 +247,27 @@ def beside(paper: Paper, artifact: str, suites: Iterable[Suite]) -> list[Beside]
         artifact: id of its table, figure or text.
         suites: those of the paper; the first that compares a number counts.
     """
-    found: dict[int, Beside] = {}
+    found: dict[Row, Beside] = {}
     for suite in suites:
-        for comparison, value in printed_points(suite, paper):
-            if value.artifact == artifact and not comparison.gain_over and value.row not in found:
-                others_here = counterparts(value, comparison, suite, paper)
-                found[value.row] = Beside(value, comparison.metric, others_here)
+        found = numbers_beside(suite, paper, artifact) | found
     return [found[row] for row in sorted(found) if found[row].others]
+
+
+def numbers_beside(suite: Suite, paper: Paper, artifact: str | None = None) -> dict[Row, Beside]:
+    """Return the printed numbers that a suite compares, each with its counterparts if it has any.
+
+    Args:
+        suite: whose comparisons take the numbers.
+        paper: the suite's.
+        artifact: the only one; None: all.
+    """
+    found: dict[Row, Beside] = {}
+    for comparison, value in printed_points(suite, paper):
+        row = value.artifact, value.row
+        if artifact in (None, value.artifact) and not comparison.gain_over and row not in found:
+            others_here = counterparts(value, comparison, suite, paper)
+            found[row] = Beside(value, comparison.metric, others_here)
+    return found
 
 
 def identity_of(wanted: Settings, suite: Suite, statements: Sequence[Statement]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def is_spoken_of(value: PublishedValue, comparison: Comparison, metrics: Collect
     Args:
         value: the printed row.
         comparison: of its artifact.
-        metrics: those of the cells; a row of another one of them is not taken.
+        metrics: of the cells; rows of the others among them are left out.
     """
     if value.metric in metrics and value.metric != comparison.metric:
         return False

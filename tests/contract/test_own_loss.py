@@ -92,7 +92,7 @@ def test_it_is_trained_shown_and_stale_once_it_is_edited(workspace: Workspace) -
     assert (told.json["stale"], told.json["done"]) == (2, 0)
     assert told.err == (
         "bench: loss 'push-apart' was edited: 2 cells of its former code are stale; `bench run` "
-        "computes anew\n"
+        "computes them again\n"
     )
     for name in ("push-apart.py", "push-apart.yaml"):
         (workspace.root / "suites" / "losses" / name).unlink()
