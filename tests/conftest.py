@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from bench import cli
 from bench.files.plugin_folders import plugin_folders
@@ -20,6 +21,8 @@ from tests.fakes.workspace import Answer, Workspace
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process compiles PyTorch: 5 s and more
 sys.dont_write_bytecode = False
+settings.register_profile("any machine", suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")  # a busy machine draws slowly, which is no defect
 
 
 def written_once(factory: pytest.TempPathFactory, name: str, write: Callable[[Path], Path]) -> Path:

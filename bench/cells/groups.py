@@ -1,5 +1,6 @@
 """Groups of cells: looked up by their settings, and named by what tells them apart."""
 
+import heapq
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import pairwise
@@ -132,6 +133,24 @@ def make_stacks(cells: Sequence[Cell], slots: int) -> list[Stack]:
             wanted = max(wanted, -(-slots // len(groups)))
         stacks += _split(group, min(wanted, len(group)))
     return sorted(stacks, key=_work, reverse=True)
+
+
+def shards(cells: Sequence[Cell], parts: int) -> list[list[Cell]]:
+    """Return the cells in so many parts of about the same work; some are empty if cells are few.
+
+    Cells that share a training stay together. The division depends on the cells alone, so that
+    machines that know nothing of each other agree on it.
+    """
+    groups: dict[str, Stack] = {}
+    for cell in cells:
+        groups.setdefault(cell.training_id or cell.id, []).append(cell)
+    loads = [(0.0, part) for part in range(parts)]
+    found: list[list[Cell]] = [[] for _ in range(parts)]
+    for key in sorted(groups, key=lambda key: (-_work(groups[key]), key)):
+        load, part = heapq.heappop(loads)
+        heapq.heappush(loads, (load + _work(groups[key]), part))
+        found[part] += groups[key]
+    return found
 
 
 def _split(group: list[Cell], parts: int) -> list[Stack]:

@@ -112,6 +112,14 @@ Changes = Annotated[
     ),
 ]
 Seeds = Annotated[str | None, typer.Option(help="Replace the suite's seeds: 0,1,2 or 0-4.")]
+Shard = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PART/PARTS",
+        help="Only one of several parts of about the same work: 3/16. Cells of one training stay "
+        "together, and each machine divides them the same way.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 Jobs = Annotated[
     int | None,

@@ -20,13 +20,14 @@ from bench.cli.options import (
     Limit,
     Scale,
     Seeds,
+    Shard,
     SuiteName,
     Where,
     answer,
 )
 from bench.cli.own_code import Trust, check_own_code, trust_folders, untrusted
 from bench.cli.plan_text import print_plan
-from bench.cli.selection import Selection, check_scales, missing_data, select
+from bench.cli.selection import Selection, check_scales, missing_data, select, sharded
 from bench.environment import slots
 from bench.errors import BenchError, LaunchError
 from bench.estimate.budget import Needed, choose
@@ -46,13 +47,14 @@ def plan(
     probe: Annotated[
         bool, typer.Option("--probe", help="Time a few steps of cells whose cost is unknown.")
     ] = False,
-    trust: Trust = None, have: Have = None, as_json: AsJson = False,
+    trust: Trust = None, shard: Shard = None, have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Show the grid, the missing cells, and predicted time and memory; run nothing."""
     trust_folders(trust)
     selection = select(
         context.obj, suite, scale=scale, where=where, seeds=seeds, have=have, changes=changes
     )
+    (selection,) = sharded([selection], shard)
     check_scales(selection)
     if limit_gpu_hours is not None:
         check_of_suite(selection)

@@ -22,6 +22,9 @@ def print_plan(record: Json) -> None:
     """Print the prediction, the grid's axes, and its cells where they are few."""
     cells = record["cells"]
     print_line(f"{record['title']} ({record['protocol']}: {record['what']})")
+    if not cells:
+        print_line("no cells: there are fewer trainings than parts")
+        return
     names = _telling_axes(cells)
     for name in names:
         print_line(f"  {name}: {listed(_values_of(name, cells))}")

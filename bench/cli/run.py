@@ -18,6 +18,7 @@ from bench.cli.options import (
     Limit,
     Scale,
     Seeds,
+    Shard,
     SuiteNames,
     Where,
     answer,
@@ -27,7 +28,7 @@ from bench.cli.options import (
 from bench.cli.own_code import Trust, check_own_code, trust_folders
 from bench.cli.plan import check_of_suite, within
 from bench.cli.plan_text import print_limited
-from bench.cli.selection import Selection, check_scales, missing_data, select
+from bench.cli.selection import Selection, check_scales, missing_data, select, sharded
 from bench.cli.show import MOST_LINES, measured_of, print_measured
 from bench.cli.workspace import beside_tables
 from bench.environment import seconds_between_checkpoints
@@ -70,7 +71,7 @@ def run(
     context: typer.Context, suite: SuiteNames, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, changes: Changes = None, jobs: Jobs = None, executor: Executor = "local",
     retry_failed: RetryFailed = False, limit_gpu_hours: Limit = None, profile: ProfileName = None,
-    pack: Pack = None, ranks: Ranks = None, trust: Trust = None,
+    pack: Pack = None, ranks: Ranks = None, trust: Trust = None, shard: Shard = None,
     have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Compute the missing cells of one or more suites, here or as Slurm jobs."""
@@ -79,6 +80,7 @@ def run(
         select(context.obj, name, scale=scale, where=where, seeds=seeds, have=have, changes=changes)
         for name in suite
     ]
+    chosen = sharded(chosen, shard)
     for selection in chosen:
         check_scales(selection)
     if limit_gpu_hours is not None:

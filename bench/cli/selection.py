@@ -12,6 +12,7 @@ from pathlib import Path
 from bench.cells.cell import Cell
 from bench.cells.detection import Detection
 from bench.cells.finetune import FineTune
+from bench.cells.groups import shards
 from bench.cli.own_code import tell_edited
 from bench.cli.workspace import Workspace, command_line
 from bench.data.catalogue import (
@@ -33,6 +34,7 @@ from bench.suites.suite import PAPER, Scalar, Suite
 from bench.suites.validate import check_suite
 from bench.text import value_text
 
+SHARD = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
 SEEDS = re.compile(r"([0-9]{1,15})(?:-([0-9]{1,15}))?")  # one, or a range with both ends
 MOST_SEEDS = 100_000  # of a range
 _HAVING = ("plan", "run", "status")  # verbs with `--have`
@@ -130,6 +132,33 @@ def select(
     if seeds is not None:
         narrowed.append(f"--seeds {shlex.quote(seeds)}")
     return replace(selection, narrowed=tuple(narrowed))
+
+
+def sharded(chosen: Sequence[Selection], shard: str | None) -> list[Selection]:
+    """Return the selections with the cells of a part, such as the third of 16: `3/16`.
+
+    The cells of all selections are divided together, so that a training that two suites share
+    is in one part.
+
+    Raises:
+        BenchError: `shard` is not such a part.
+    """
+    if shard is None:
+        return list(chosen)
+    found = SHARD.fullmatch(shard)
+    part, parts = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= part <= parts:
+        raise BenchError(f"--shard {shard}: expected PART/PARTS, from 1/16 to 16/16 for 16 parts")
+    cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
+    ids = {cell.id for cell in shards(cells, parts)[part - 1]}
+    return [
+        replace(
+            selection,
+            cells=[cell for cell in selection.cells if cell.id in ids],
+            narrowed=(*selection.narrowed, f"--shard {shard}"),
+        )
+        for selection in chosen
+    ]
 
 
 def choose(

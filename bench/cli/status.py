@@ -18,6 +18,7 @@ from bench.cli.options import (
     Have,
     Scale,
     Seeds,
+    Shard,
     SuiteName,
     Where,
     answer,
@@ -25,7 +26,7 @@ from bench.cli.options import (
     print_failures,
     under,
 )
-from bench.cli.selection import Selection, select
+from bench.cli.selection import Selection, select, sharded
 from bench.cli.terminal import print_line
 from bench.environment import slots
 from bench.errors import LaunchError
@@ -53,12 +54,13 @@ def status(
     context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
     seeds: Seeds = None, changes: Changes = None,
     watch: Annotated[bool, typer.Option(help="Follow until no cell runs and no job waits.")]
-    = False, have: Have = None, as_json: AsJson = False,
+    = False, shard: Shard = None, have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Count cells by state, with the reasons of failures, the jobs and the time left."""
     selection = select(
         context.obj, suite, scale=scale, where=where, seeds=seeds, have=have, changes=changes
     )
+    (selection,) = sharded([selection], shard)
     if watch and not as_json:
         watch_status(selection)
     again = selection.command("run")

@@ -1,5 +1,6 @@
 """The results folder as a whole: which cells are done, running, queued, failed, missing."""
 
+import errno
 import os
 import shutil
 import time
@@ -37,6 +38,8 @@ class State(StrEnum):
 
 LOSS_FILES = "loss_files"  # the code of objectives of one's own, as cells were computed with it
 SLURM = "slurm"  # in the folder of launches: what was submitted
+NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.ENOTSUP)
+"""What file systems without hard links answer."""
 PROBE_BYTES = 2**14  # more than any record, less than a checkpoint
 OVER = (State.DONE, State.FAILED)
 """States in which nothing is left to do, unless failures are tried again."""
@@ -134,6 +137,12 @@ class Store:
             os.link(probe, probe.with_suffix(".link"))
         except OSError as fault:
             raise_if_disk_failed(fault, self.root)
+            if fault.errno in NO_LINKS and fault.filename2:  # the link failed, not the file
+                raise StoreError(
+                    f"{self.root}: this file system has no hard links, as an object store that is "
+                    "mounted as a folder; choose a folder on a disk with --results, and "
+                    "`bench export` what is finished to this one"
+                ) from fault
             reason = fault.strerror or str(fault)
             raise StoreError(f"{self.root}: results cannot be written here ({reason})") from fault
         finally:

@@ -1,5 +1,6 @@
 """Cells by some of their settings: the same as a look at every cell."""
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.cells.cell import Cell
-from bench.cells.groups import CellIndex
+from bench.cells.groups import CellIndex, shards
 from bench.suites.expand import expand
 from bench.suites.load import load_suite
 from tests.fakes.paths import SUITES
@@ -50,3 +51,26 @@ def test_a_copy_with_other_settings_has_its_own(name: str) -> None:
     changed = cell.model_copy(update={"K": 4096})
     assert getattr(changed, name) != before
     assert getattr(changed, name) == getattr(type(cell)(**changed.model_dump()), name)
+
+
+FIVE = SUITES / "dcl-table-5.yaml"
+SHARING = expand(load_suite(FIVE), "paper", FIVE)  # several evaluations share a training
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 40))
+def test_parts_hold_every_cell_once_whatever_the_order(random: Random, parts: int) -> None:
+    cells = CELLS[:20] + SHARING
+    found = shards(cells, parts)
+    assert sorted(c.id for part in found for c in part) == sorted(c.id for c in cells)
+    random.shuffle(cells)
+    assert [{c.id for c in part} for part in shards(cells, parts)] == [
+        {c.id for c in part} for part in found
+    ]
+
+
+def test_parts_keep_a_training_together_and_are_about_equal() -> None:
+    found = shards(SHARING, 4)
+    trainings = [{cell.training_id for cell in part} for part in found]
+    assert sum(map(len, trainings)) == len({cell.training_id for cell in SHARING})
+    counts = [len(part) for part in shards(CELLS, 7)]
+    assert max(counts) - min(counts) <= 1

@@ -1,5 +1,6 @@
 """Folders, states, histories and exported tables."""
 
+import errno
 import json
 import os
 import time
@@ -130,6 +131,16 @@ def test_a_results_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match=r"results cannot be written here \(Not a directory\)"):
         Store(tmp_path / "file" / "results").check_writable()
+
+
+def test_a_file_system_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(source: Path, target: Path) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM), str(source), None, str(target))
+
+    monkeypatch.setattr(os, "link", refuse)
+    with pytest.raises(StoreError, match=r"has no hard links.* choose a folder on a disk"):
+        Store(tmp_path).check_writable()
+    assert os.listdir(tmp_path) == []
 
 
 def test_an_export_reads_back_as_the_folders_do(tmp_path: Path) -> None:
