@@ -44,6 +44,7 @@ VERBS: dict[str, Verb] = {
     "run": Verb("Run", "run", "Compute the missing cells of one or more suites."),
     "resume": Verb("Run", "run", "Continue suites that were begun before."),
     "status": Verb("Run", "status", "Count a suite's cells by state, with failures and jobs."),
+    "logs": Verb("Run", "logs", "Print a cell's attempts, its failure and its training's records."),
     "cancel": Verb("Run", "status", "Stop the jobs and launchers that compute a suite's cells."),
     "verify": Verb("Run", "verify", "Compute finished cells again and compare the results."),
     "show": Verb("Judge", "show", "Print what was measured, as the suite's tables."),

@@ -10,7 +10,7 @@ import pytest
 
 from bench.experiments import EXPERIMENTS, Outcome
 from bench.results.owner import Owner
-from bench.results.store import Store
+from bench.results.store import State, Store
 from tests.fakes.paths import ROOT, SUITES
 from tests.fakes.results import alter, cells_of
 from tests.fakes.slurm import MadeUpSlurm, submitted
@@ -86,6 +86,8 @@ def documents(
     cells = cells_of(path, "tiny")
     slurm.begin(submitted(Path("results"), [cell.id for cell in cells]))
     ask("status", "status", "small")
+    failed = next(c for c in cells if Store(results).states([c])[0].state == State.FAILED)
+    ask("logs", "logs", failed.id)
     ask("cancel", "cancel", "small")
     slurm.alive = []
 

@@ -170,3 +170,51 @@ def test_a_stopped_queue_says_what_it_waits_for_and_what_was_saved(
         "bench: stopped: 2 running cells will go on from what was saved, 3 will begin again",
     ]
     assert sys.argv[1:3] == ["run", "digits"]
+
+
+def test_logs_of_a_cell_that_runs(begun: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    running = cells_of(begun.root / "suites" / "digits.yaml", "tiny")[0]
+    folder = Store(begun.root / "results").folder(running)
+    trained = CellFolder(begun.root / "results" / "trained" / str(running.training_id))
+    attempt = folder.last_attempt()
+    assert attempt is not None
+    lines = ["epoch 1, train_loss 2.5, knn_top1 50", "epoch 2, train_loss 1.5, lr 0.25"]
+
+    def train_on(_: float) -> None:
+        trained.append_history({"step": 16, "epoch": 2, "lr": 0.25, "train_loss": 1.5})
+        attempt.end("failed", "code", "ValueError: \x1b[31mno")
+        folder.write_traceback(attempt, ["Traceback\n", "ValueError\n"])
+
+    monkeypatch.setattr("bench.cli.logs.time.sleep", train_on)
+    told = begun.call("logs", running.id[:6], "--follow").out.splitlines()
+    assert told[0] == f"pretrain {running.id}, training {running.training_id}"
+    assert told[1].startswith("  attempt 1: running, began 20")
+    assert told[2:4] == [f"step 8, {lines[0]}", f"step 16, {lines[1]}"]
+    assert told[4].startswith("attempt 1: failed, began 20")
+    assert told[4].endswith(" (code: ValueError: \\x1b[31mno)")
+    assert told[5:] == ["    Traceback", "    ValueError"]
+    assert begun.call("logs", running.id).out.splitlines()[2:] == [*told[5:], *told[2:4]]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("x",), "cell x: an id has 16 characters of 0-9 and a-f; give at least the first"),
+        (("0" * 16,), f"cell {'0' * 16}: none of that id was begun in results; "),
+        (("",), "cell : an id has 16 characters"),
+        (("0", "--follow", "--json"), "--follow prints records as they come; --json prints one"),
+    ],
+)
+def test_mistakes_about_logs(begun: Workspace, words: tuple[str, ...], told: str) -> None:
+    answer = begun.call("logs", *words)
+    assert (answer.status, answer.err.startswith(f"bench: {told}")) == (2, True)
+
+
+def test_a_beginning_of_two_ids(begun: Workspace) -> None:
+    kind = begun.root / "results" / "pretrain"
+    for name in ("a" * 16, "a" * 15 + "b"):
+        (kind / name).mkdir()
+    answer = begun.call("logs", "aaaa")
+    assert (answer.status, answer.err.startswith("bench: cell aaaa: ")) == (2, True)
+    assert f"cells begin so. Allowed here: {'a' * 16}, {'a' * 15}b" in answer.err
+    assert "is missing" in begun.call("logs", "a" * 16).err
