@@ -20,11 +20,13 @@ from bench.files.validation_errors import explain
 from bench.files.yaml_file import load_yaml
 from bench.record import Record
 
+SHIPPED = Path(__file__).parent / "losses" / "files"
+"""The folder of bench's own objectives of this kind, whose code may always be run."""
 TRUST = "BENCH_TRUST"
 """The environment variable with the folders whose code may be run; processes hand it on."""
 GIVEN = (
     "query_ND", "key_ND", "pos_N", "neg_NK", "queued_KD", "correlation_DD", "labels_N", "tau",
-    "generator", "state",
+    "epoch", "generator", "state",
 )  # fmt: skip
 """What a function may take beside its own parameters, by name."""
 BEGINNING = ("feature_dim", "tau", "generator")
@@ -286,7 +288,7 @@ def trusted(name: str, identity: str) -> LossFile | None:
     Raises:
         SuiteError: a file of this name is there, and something is wrong with it.
     """
-    for folder in trusted_folders():
+    for folder in (SHIPPED, *trusted_folders()):
         path = folder / f"{name}.yaml"
         if path.is_file() and (file := read_loss_file(path)).identity == identity:
             return file

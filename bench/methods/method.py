@@ -152,7 +152,7 @@ class Method:
             pairs.append(
                 Pair(
                     query_ND, key_ND, probed, similarities, own, anchor.draw, seen.labels_N,
-                    queued_KD,
+                    queued_KD, seen.epoch,
                 )
             )  # fmt: skip
         towers = len(projected) if self.cell.colour == "lab" else 1

@@ -25,6 +25,7 @@ class Pair(NamedTuple):
     draw: Draw | None = None  # of the direction
     labels_N: Tensor | None = None
     queued_KD: Tensor | None = None  # the keys of a queue
+    epoch: float = 0  # of the training, with the part of it that is done
 
     @property
     def pos_N(self) -> Tensor:

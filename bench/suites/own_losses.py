@@ -1,6 +1,10 @@
-"""Objectives in `losses/` beside the suites, as settings of cells; none of their code is run."""
+"""Objectives in files, bench's and those in `losses/` beside the suites, as settings of cells.
+
+None of their code is run.
+"""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +13,7 @@ from bench.cells.losses import LOSSES
 from bench.cells.pretrain import EncoderCell, Pretrain
 from bench.errors import SuiteError, choices
 from bench.files.yaml_file import yaml_files
-from bench.loss_files import UPDATE, LossFile, read_loss_file
+from bench.loss_files import SHIPPED, UPDATE, LossFile, read_loss_file
 
 FOLDER = "losses"
 """The folder beside the suites."""
@@ -17,16 +21,22 @@ OwnLosses = Mapping[str, LossFile]
 """Objectives by name."""
 
 
+@cache
+def shipped_losses() -> OwnLosses:
+    """Return bench's own objectives in files, by name."""
+    return {file.name: file for file in map(read_loss_file, yaml_files(SHIPPED))}
+
+
 def own_losses(suites: Path) -> OwnLosses:
-    """Return the objectives beside the suites, by name.
+    """Return the objectives in files by name: bench's, then those beside the suites.
 
     Raises:
         SuiteError: in one line with its place, what is wrong with a file.
     """
-    found: dict[str, LossFile] = {}
+    found = dict(shipped_losses())
     for path in yaml_files(suites / FOLDER):
         file = read_loss_file(path)
-        if file.name in LOSSES:
+        if file.name in (*LOSSES, *shipped_losses()):
             raise SuiteError(f"{path}: bench has a loss '{file.name}'; choose another name")
         for name in file.declared.parameters:
             if hasattr(Pretrain, name) or name in (*Pretrain.model_fields, *Pretrain.metrics):

@@ -1,9 +1,10 @@
 """Methods as points: for each preset the value of every coordinate, and where it comes from.
 
-Presets are data: those of the papers in `methods/*.yaml` here, those of installed plug-ins in the
-folders that they name as `bench.methods`, anybody's own in `<suites>/methods/*.yaml`. A suite may
-override any coordinate. Nothing in the code depends on a preset's name: it is a label that does not
-enter a cell's id.
+Presets are data: those of the papers in `methods/*.yaml` here, those of other papers in
+`since/*.yaml`, those of installed plug-ins in the folders that they name as `bench.methods`,
+anybody's own in `<suites>/methods/*.yaml`. Their losses may be files, whose parameters are then
+coordinates too. A suite may override any coordinate. Nothing in the code depends on a preset's
+name: it is a label that does not enter a cell's id.
 """
 
 from collections.abc import Mapping
@@ -20,9 +21,11 @@ from bench.cells.rules import BELONGS, DRAWN, WITH_GRADIENT
 from bench.errors import SuiteError, choices
 from bench.files.plugin_folders import plugin_folders
 from bench.files.yaml_file import load_yaml
+from bench.loss_files import LossFile
 from bench.papers.reader import load_paper
 from bench.record import Record
 from bench.suites.agreement import agrees
+from bench.suites.own_losses import OwnLosses, own_losses, shipped_losses
 from bench.suites.shared import read_entries, read_folder
 from bench.suites.suite import Scalar
 
@@ -34,6 +37,7 @@ COORDINATES: dict[str, FieldInfo] = {
 """Settings that a preset may fill in."""
 STATING = ("paper", "code")
 """Who may state a value: the paper, and the code that its authors released or name."""
+_HERE = Path(__file__).parent
 _KEYS = ("ours", "source", *STATING, "why")
 _SHORT = "[value, source]"
 
@@ -115,41 +119,57 @@ def load_presets(suites: Path) -> Mapping[str, Preset]:
     Raises:
         SuiteError: in one line, whatever is wrong with a file.
     """
-    return read_folder(suites / "methods", _installed_presets(), _add)
+    add = partial(_add, own=own_losses(suites))
+    return read_folder(suites / "methods", _installed_presets(), add)
 
 
 @cache
 def paper_presets() -> Mapping[str, Preset]:
     """Return the presets of the papers by name."""
-    return read_folder(Path(__file__).parent / "methods", {}, partial(_add, of_paper=True))
+    return read_folder(_HERE / "methods", {}, partial(_add, of_paper=True))
+
+
+@cache
+def shipped_presets() -> Mapping[str, Preset]:
+    """Return bench's own presets by name: those of the papers, and those of other papers."""
+    return read_folder(_HERE / "since", paper_presets(), partial(_add, of_paper=True))
 
 
 @cache
 def _installed_presets() -> Mapping[str, Preset]:
-    """Return the presets of the papers and of installed plug-ins by name."""
-    known = paper_presets()
+    """Return bench's own presets and those of installed plug-ins by name."""
+    known = shipped_presets()
     for folder in plugin_folders("bench.methods"):
         known = read_folder(folder.path, known, _add)
     return known
 
 
-def _add(path: Path, known: dict[str, Preset], *, of_paper: bool = False) -> None:
+def _add(
+    path: Path, known: dict[str, Preset], *, own: OwnLosses | None = None, of_paper: bool = False
+) -> None:
     """Add a file's presets; each may build on those before it, in the files before it too.
 
     Args:
         path: the file.
         known: presets by name; its own are added.
+        own: objectives in files, by name; None: bench's alone.
         of_paper: whether `[value, source]` says that a paper states the value.
     """
     for name, method in read_entries(path, _Written, known, "method").items():
         if method.like is not None and method.like not in known:
             allowed = choices(method.like, list(known))
             raise SuiteError(f"{path}: {name}.like: no method '{method.like}' before. {allowed}")
+        base = known[method.like].coordinates if method.like else {}
+        loss = _loss_of(method.coordinates, base)
+        file = (shipped_losses() if own is None else own).get(str(loss))
         stated = {
-            key: read_coordinate(key, pair, f"{path}: {name}.coordinates.{key}", of_paper=of_paper)
+            key: read_coordinate(
+                key, pair, f"{path}: {name}.coordinates.{key}", of_paper=of_paper, file=file
+            )
             for key, pair in method.coordinates.items()
         }
-        base = known[method.like].coordinates if method.like else {}
+        if "loss" in base and base["loss"].value != loss:
+            base = {key: coordinate for key, coordinate in base.items() if key in COORDINATES}
         merged = {**base, **stated}
         values = {key: coordinate.value for key, coordinate in merged.items()}
         kept = {k: c for k, c in merged.items() if k in stated or not _is_stale(k, values)}
@@ -165,9 +185,15 @@ def _add(path: Path, known: dict[str, Preset], *, of_paper: bool = False) -> Non
         )
 
 
+def _loss_of(written: Mapping[str, Any], base: Mapping[str, Coordinate]) -> Any:
+    """Return the loss of a preset, not yet checked."""
+    loss = written.get("loss", [base["loss"].value] if "loss" in base else [None])
+    return loss.get("ours") if isinstance(loss, dict) else next(iter(loss), None)
+
+
 def elsewhere() -> dict[str, str]:
     """Return the names that published rows call methods and that are no presets, and why."""
-    named: dict[str, str] = load_yaml(Path(__file__).parent / "not_presets.yaml", SuiteError)
+    named: dict[str, str] = load_yaml(_HERE / "not_presets.yaml", SuiteError)
     return named
 
 
@@ -190,6 +216,8 @@ def filled(settings: dict[str, Any], known: Mapping[str, Preset]) -> dict[str, A
         raise ValueError(f"method '{method}' is unknown. {choices(str(method), list(known))}")
     preset: dict[str, Any] = known[method].settings
     loss = settings.get("loss", preset.get("loss"))
+    if loss != preset.get("loss"):  # parameters are those of its file
+        preset = {name: value for name, value in preset.items() if name in COORDINATES}
     options = LOSS_OPTIONS.get(str(loss), {})
     merged = (options | preset if loss == preset.get("loss") else preset | options) | settings
     for name in list(merged):
@@ -273,7 +301,14 @@ def departs(value: Scalar, stated: Any) -> bool:
     return value is not None if stated is None else not agrees(value, stated)
 
 
-def read_coordinate(name: str, written: Any, key_path: str, *, of_paper: bool = True) -> Coordinate:
+def read_coordinate(
+    name: str,
+    written: Any,
+    key_path: str,
+    *,
+    of_paper: bool = True,
+    file: LossFile | None = None,
+) -> Coordinate:
     """Return a setting of a preset as its file has it, checked.
 
     A value may be a number times another setting: `0.08 feature_dim`.
@@ -287,23 +322,27 @@ def read_coordinate(name: str, written: Any, key_path: str, *, of_paper: bool = 
         written: what the file has.
         key_path: file and key path, for messages.
         of_paper: whether the file is of the papers' methods.
+        file: of the method's loss, if it is in one; its parameters are coordinates too.
 
     Raises:
         SuiteError: there is no such setting, a value is not allowed, it has no source, or `why` is
             missing or explains nothing.
     """
-    if name not in COORDINATES:
-        raise SuiteError(f"{key_path}: unknown key. {choices(name, list(COORDINATES))}")
+    known = [*COORDINATES, *(file.declared.parameters if file else ())]
+    if name not in known:
+        raise SuiteError(f"{key_path}: unknown key. {choices(name, known)}")
     if isinstance(written, dict):
-        return _of_mapping(name, written, key_path)
+        return _of_mapping(name, written, key_path, file)
     pair = written if isinstance(written, list) else [written]
     if len(pair) != 2 or not isinstance(pair[1], str):
         raise SuiteError(f"{key_path}: found {written!r}, expected {_SHORT}")
-    value = _checked(name, pair[0], key_path)
+    value = _checked(name, pair[0], key_path, file)
     return Coordinate(value, pair[1], {"paper": value} if of_paper and value is not None else {})
 
 
-def _of_mapping(name: str, written: dict[str, Any], key_path: str) -> Coordinate:
+def _of_mapping(
+    name: str, written: dict[str, Any], key_path: str, file: LossFile | None
+) -> Coordinate:
     for key in written:
         if key not in _KEYS:
             raise SuiteError(f"{key_path}: unknown key. {choices(str(key), list(_KEYS))}")
@@ -313,11 +352,11 @@ def _of_mapping(name: str, written: dict[str, Any], key_path: str) -> Coordinate
     for key in ("source", "why"):
         if key in written and not isinstance(written[key], str):
             raise SuiteError(f"{key_path}.{key}: found {written[key]!r}, expected text")
-    ours = _checked(name, written["ours"], f"{key_path}.ours")
+    ours = _checked(name, written["ours"], f"{key_path}.ours", file)
     stated = {}
     for key in (key for key in STATING if key in written):
         several = written[key] if isinstance(written[key], list) else [written[key]]
-        values = [_checked(name, one, f"{key_path}.{key}") for one in several]
+        values = [_checked(name, one, f"{key_path}.{key}", file) for one in several]
         stated[key] = values if isinstance(written[key], list) else values[0]
     different = [key for key, value in stated.items() if departs(ours, value)]
     if different and "why" not in written:
@@ -327,8 +366,15 @@ def _of_mapping(name: str, written: dict[str, Any], key_path: str) -> Coordinate
     return Coordinate(ours, written["source"], stated, written.get("why"))
 
 
-def _checked(name: str, written: Any, key_path: str) -> Any:
+def _checked(name: str, written: Any, key_path: str, file: LossFile | None) -> Any:
     """Return an allowed value; of a product only the factor is checked."""
+    if file is not None and name in file.declared.parameters:
+        try:
+            return file.declared.parameters[name].read(written)
+        except ValueError as fault:
+            raise SuiteError(f"{key_path}: {fault}") from None
+    if file is not None and (name, written) == ("loss", file.name):
+        return written
     value = Times.read(written)
     try:
         number = value.number if isinstance(value, Times) else value

@@ -121,3 +121,55 @@ def test_the_ten_lines_of_the_manual_are_a_loss(workspace: Workspace) -> None:
     small = ["--set", "width=4", "--where", "margin=0.5", "--executor", "inline", "--json"]
     answer = workspace.call(*commands[1], *small)
     assert (answer.status, answer.json["done"]) == (0, 1), answer.err
+
+
+PRESETS = """\
+apart: {what: x, like: simclr, coordinates: {loss: [push-apart, me], margin: [1.5, me]}}
+wide: {what: x, like: apart, coordinates: {margin: [2, me]}}
+back: {what: x, like: apart, coordinates: {loss: [dcl, me]}}
+"""
+
+
+def test_a_preset_names_it_and_its_parameters(workspace: Workspace) -> None:
+    folder = write_loss(workspace).parent / "methods"
+    folder.mkdir()
+    (folder / "own.yaml").write_text(PRESETS)
+    points = [{"method": ["apart", "wide", "back"]}, {"method": "apart", "loss": "infonce"}]
+    bare = {k: v for k, v in SUITE["fixed"].items() if k not in ("method", "loss")}
+    workspace.suite(SUITE | {"fixed": bare, "grid": {}, "points": points, "tables": []})
+    cells = workspace.call("plan", "digits", "--json").json["cells"]
+    assert [(cell["config"]["loss"], cell["config"].get("margin")) for cell in cells] == [
+        ("push-apart", 1.5), ("push-apart", 2.0), ("dcl", None), ("infonce", None),
+    ]  # fmt: skip
+    for written, told in (
+        (PRESETS.replace("2, me", "3, me"), "wide.coordinates.margin: found 3, expected a number"),
+        (
+            PRESETS.replace("margin: [2", "margn: [2"),
+            "wide.coordinates.margn: unknown key. Did you",
+        ),
+        (
+            PRESETS.replace("[dcl, me]", "[dcl, me], margin: [1, me]"),
+            "back.coordinates.margin: unk",
+        ),
+        (
+            PRESETS.replace("push-apart", "push"),
+            "apart.coordinates.loss: found 'push': loss 'push'",
+        ),
+    ):
+        (folder / "own.yaml").write_text(written)
+        answer = workspace.call("plan", "digits")
+        assert (answer.status, answer.err.count("\n")) == (2, 1)
+        assert answer.err.startswith(f"bench: suites/methods/own.yaml: {told}")
+
+
+def test_bench_has_some_that_need_no_trust_and_a_name_is_taken(workspace: Workspace) -> None:
+    workspace.suite(
+        changed(SUITE, {"fixed.loss": "siglip", "fixed.train_images": 32, "grid": {}, "tables": []})
+    )
+    answer = workspace.call("run", "digits", *HERE, "--json")
+    assert (answer.status, answer.json["done"]) == (0, 1), answer.err
+    write_loss(workspace, name="siglip", code=CODE.replace("push_apart", "siglip"))
+    refused = workspace.call("plan", "digits")
+    assert (refused.status, refused.err) == (
+        2, "bench: suites/losses/siglip.yaml: bench has a loss 'siglip'; choose another name\n",
+    )  # fmt: skip
