@@ -377,6 +377,8 @@ class Evaluation(Accuracies):
     """Negatives of the weights r_+ of two draws."""
     spread: bool = later(False)
     """Whether the spread of the outputs is measured: near 0 they have collapsed."""
+    ranks: bool = later(False)
+    """Whether ranks of the features are measured, of finished cells too, whose encoder was kept."""
 
     @property
     def knn_layer(self) -> str:
@@ -451,6 +453,7 @@ EVALUATIONS = {
     "geometry": EvaluationKind(("features",), ("alignment", "uniformity", "class_separation")),
     "weights": EvaluationKind(("weights_K",), ("weight_similarity",), ("weights_K", "tau")),
     "spread": EvaluationKind(("spread",), ("output_std",), ("spread",)),
+    "ranks": EvaluationKind(("features",), ("rankme", "effective_rank", "lidar"), ("ranks",)),
     **ACCURACIES,
 }
 """Evaluations of a trained encoder, by name.
@@ -470,8 +473,9 @@ def metrics_of(kinds: Mapping[str, EvaluationKind]) -> tuple[str, ...]:
     return tuple(name for kind in kinds.values() for name in kind.metrics)
 
 
-LABELS = frozenset({"method", "base_lr", "base_lr_bias", "lr_scaling", "linear_once"})
-"""Fields that enter no id: they say where others come from, or stand in a protocol's record."""
+LABELS = frozenset({"method", "base_lr", "base_lr_bias", "lr_scaling", "linear_once", "ranks"})
+"""Fields that enter no id: they say where others come from, stand in a protocol's record, or ask
+for a metric that came later."""
 HEADS = tuple(
     name
     for name in Encoder.model_fields

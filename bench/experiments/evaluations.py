@@ -21,6 +21,7 @@ from bench.evaluate.features import Accuracy, Features, class_separation, extrac
 from bench.evaluate.few_shot import few_shot
 from bench.evaluate.knn import knn_top1
 from bench.evaluate.linear import OnlineLinear, Shown, linear_top1
+from bench.evaluate.ranks import effective_rank, lidar, rankme
 from bench.experiments.encoder_folder import Layers, encoder_of
 from bench.losses import (
     align,
@@ -39,6 +40,7 @@ PAIRS_A_BATCH = 512  # of views, for alignment
 CROP_FLIP = partial(Views, (Recipe(crop=(0.08, 1.0), flip=0.5),))  # of a size, the field's
 LEAST_CLASSES = 2  # of test images
 REDRAWN = 3  # pairs of draws of keys
+RANKED, RANKED_VIEWS = 1000, 10  # test images of which LiDAR sees so many views
 
 
 Evaluated = Pretrain | Baseline
@@ -248,10 +250,10 @@ class Evaluator:
             "class_separation": class_separation(test, features.test_labels),
         }
 
-    def _views(
+    def _embeddings(
         self, cell: Pretrain, encoder: nn.Module, part: Part, rows: Rows, key: int
     ) -> tuple[Tensor, Tensor | None]:
-        """Return unit embeddings of one or two views of these images, keyed by seed and `key`."""
+        """Return features of one or two views of these images, keyed by seed and `key`."""
         order = np.split(rows, range(PAIRS_A_BATCH, len(rows), PAIRS_A_BATCH))
         views = self.source.pairs(
             part, order, lambda step: stream(cell.seed, Purpose.EVALUATE, key, step)
@@ -260,8 +262,16 @@ class Evaluator:
         for shown in views:
             for side, view in zip(sides, shown, strict=False):  # of multi-crop, the global ones
                 side.append(extract(encoder, [view]))
-        a, *b = (nn.functional.normalize(torch.cat(side), dim=1) for side in sides if side)
+        a, *b = (torch.cat(side) for side in sides if side)
         return a, (b[0] if b else None)
+
+    def _views(
+        self, cell: Pretrain, encoder: nn.Module, part: Part, rows: Rows, key: int
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return unit embeddings of one or two views of these images, keyed by seed and `key`."""
+        a, b = self._embeddings(cell, encoder, part, rows, key)
+        unit = partial(nn.functional.normalize, dim=1)
+        return unit(a), None if b is None else unit(b)
 
     def weights(self, cell: Pretrain, online: Online) -> dict[str, float]:
         """How alike the weights r_+ of the test images are between two draws of keys.
@@ -285,6 +295,25 @@ class Evaluator:
                 pair.append(q_b((query * positive).sum(dim=1), query @ keys.T, tau=cell.tau))
             similarities.append(torch.cosine_similarity(pair[0], pair[1], dim=0))
         return {"weight_similarity": float(torch.stack(similarities).mean())}
+
+    def ranks(self, cell: Pretrain, online: Online) -> dict[str, float]:
+        """How many dimensions the test images' features fill, and LiDAR of RANKED of them."""
+        test = self._features(cell.features, online, "none").test
+        draw = stream(cell.seed, Purpose.EVALUATE, 20)
+        rows = np.sort(draw.permutation(len(test))[:RANKED])
+        encoder, views = encoder_of(cell.features, online), list[Tensor]()
+        while len(views) < RANKED_VIEWS:
+            key = 21 + len(views)
+            views += [
+                view
+                for view in self._embeddings(cell, encoder, "test", rows, key)
+                if view is not None
+            ]
+        return {
+            "rankme": rankme(test),
+            "effective_rank": effective_rank(test),
+            "lidar": lidar(torch.stack(views, dim=1)),
+        }
 
     def spread(self, cell: Pretrain, online: Online) -> dict[str, float]:
         """Standard deviation of the test images' outputs, scaled to unit length.
@@ -317,6 +346,7 @@ _EVALUATIONS: dict[str, Callable[[Evaluator, Any, Any], dict[str, float]]] = {
     "geometry": Evaluator.geometry,
     "weights": Evaluator.weights,
     "spread": Evaluator.spread,
+    "ranks": Evaluator.ranks,
     "warped-knn": _warped(Evaluator.knn),
     "warped-linear": _warped(Evaluator.linear),
     "warped-few-shot": _warped(Evaluator.few_shot),

@@ -6,6 +6,8 @@ METRICS = {
     "q_b_first": "q_B of the first epoch",
     "q_b_mode": "mode of q_B",
     "q_b_cv": "variation of q_B",
+    "rankme": "RankMe",
+    "lidar": "LiDAR",
     "ap_bbox": "box AP",
     "ap_segm": "mask AP",
     "few_shot_linear": "few-shot linear",

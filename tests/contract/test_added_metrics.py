@@ -91,3 +91,21 @@ def test_an_evaluation_gives_the_metrics_that_it_declares(
     assert run.status == 1
     assert "evaluation geometry gives alignment, uniformity, class_separation, but" in run.out
     assert metrics_of(finished) == before
+
+
+def test_ranks_are_asked_of_finished_cells_by_the_suite_alone(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace.suite(ONE)
+    assert workspace.call("run", "small", "--executor", "inline").status == 0
+    assert "rankme" not in metrics_of(workspace)
+    assert "1 done" in workspace.call("status", "small").out
+    workspace.suite(changed(ONE, {"fixed.ranks": True}))
+    assert "lidar: to evaluate in 1 cell" in (workspace.call("status", "small").out)
+    monkeypatch.setattr(
+        "bench.experiments.pretrain.Shared.train", lambda *_: pytest.fail("it is trained again")
+    )
+    assert workspace.call("run", "small", "--executor", "inline").out.startswith("1 done")
+    assert metrics_of(workspace).keys() > {"rankme", "effective_rank", "lidar", "alignment"}
+    workspace.suite(ONE)
+    assert "1 done" in workspace.call("status", "small").out
