@@ -1,235 +1,92 @@
-"""Trained encoders for use elsewhere: loaded as a module, or exported as safetensors.
+"""How many dimensions features fill: exponentials of entropies of spectra."""
 
-`export_encoders` writes <folder>/<training id>/ with
-model.safetensors      the backbone, named as torchvision and timm do
-projector.safetensors  the head whose outputs pretraining compares
-config.json            what the encoder is; timm's config too, if timm has the network
-"""
+import torch
+from torch import Tensor
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
-
-from pydantic import ValidationError
-from torch import nn
-
-from bench import __version__
-from bench.cells import CELLS
-from bench.cells.architectures import timm_name
-from bench.cells.cell import Cell
-from bench.cells.pretrain import EncoderCell
-from bench.environment import extra
-from bench.errors import BenchError, StoreError
-from bench.experiments.encoder_folder import TrainedFolder, encoder_of
-from bench.files.atomic import read_json, to_json, write_whole
-from bench.files.messages import warn
-from bench.methods.online_network import Online
-from bench.results.damage import damage_of
-from bench.results.digests import TRAINED
-from bench.results.provenance import flatten
-from bench.results.reader import Results
-from bench.results.store import State, Store
-from bench.train.preprocessing import Preprocessing, preprocessing_of
+EPSILON = 1e-7  # RankMe and LiDAR add it to each share
+WITHIN = 1e-4  # LiDAR adds it to the variance within in every direction
 
 
-class LoadedEncoder(NamedTuple):
-    """A frozen encoder and its input's preparation; it unpacks into the two."""
-
-    encoder: nn.Module
-    """In evaluation mode: float32 (B, 3, S, S) to features (B, `feature_dim`)."""
-    preprocess: Preprocessing
-    """A PIL image or uint8 pixels (3, H, W) or (B, 3, H, W), to what the encoder takes."""
-
-
-def encoder_of_cell(
-    name: str, results: Path, data: Path, command: Callable[[Cell], str]
-) -> LoadedEncoder:
-    """Return the encoder of the finished cell with an id.
+def rankme(x_ND: Tensor) -> float:
+    """Return RankMe (arXiv:2210.02885, Eq. 1): of singular values of features as they are.
 
     Args:
-        name: the id.
-        results: the folder of results.
-        data: the folder of data sets.
-        command: says how a cell is computed.
+        x_ND: features, shape (N >= 1, D).
+
+    Returns:
+        1 to min(N, D), but for what epsilon adds; 0 where all features are 0.
 
     Raises:
-        BenchError: there is no such cell, or no encoder of it.
+        ValueError: x_ND has not this shape.
     """
-    cell = trained_cell(name, results)
-    if cell.training_id is None:
-        raise BenchError(f"cell {name} is of experiment {cell.experiment}, which keeps no encoder")
-    home = TrainedFolder(results / TRAINED / cell.training_id)
-    if not home.is_done:
-        raise StoreError(
-            f"{results}: holds the numbers of cell {name}, not its encoder; {command(cell)} "
-            "trains it"
-        )
-    if (why := damage_of(home, whole=True)) is not None:
-        raise StoreError(why)
-    return LoadedEncoder(_frozen(cell, home), preprocessing_of(cell.trained, data))
+    check_features(x_ND, 2)
+    x_ND = x_ND.double()
+    return _entropy_rank(_spectrum(x_ND.T @ x_ND).sqrt(), EPSILON)
 
 
-def trained_cell(name: str, results: Path) -> EncoderCell:
-    """Return the cell with an id, one that has a trained encoder.
-
-    Raises:
-        BenchError: there is no such cell, it is of another version, or it has no encoder.
-    """
-    reader = Results(results)
-    for experiment, kind in CELLS.items():
-        fields = reader.fields(experiment, name)
-        if not fields:
-            continue
-        if not issubclass(kind, EncoderCell):
-            raise BenchError(f"cell {name} is of experiment {experiment}, which keeps no encoder")
-        try:
-            cell = kind.model_validate(fields)
-        except ValidationError:
-            version = fields.get("version")
-            raise BenchError(
-                f"cell {name} is of {experiment} version {version}; this code has version "
-                f"{kind.model_fields['version'].default}"
-            ) from None
-        return cell
-    raise BenchError(f"{results}: no cell {name!r}; the column `cell` of bench.load lists them")
-
-
-def network_of(cell: EncoderCell, home: TrainedFolder) -> Online:
-    """Return the trained network, on the CPU, in evaluation mode."""
-    online = Online(cell.trained)
-    home.load_encoder(online, "cpu")
-    return online.eval()
-
-
-def _frozen(cell: EncoderCell, home: TrainedFolder) -> nn.Module:
-    """Return what the evaluations of a cell take features from."""
-    return with_feature_dim(encoder_of(cell.features, network_of(cell, home)), cell)
-
-
-def with_feature_dim(encoder: nn.Module, cell: EncoderCell) -> nn.Module:
-    """Return the module, which tells how many features it gives as `feature_dim`."""
-    if not hasattr(encoder, "feature_dim"):  # with a projector behind it
-        encoder.feature_dim = cell.feature_dim  # type: ignore[assignment]
-    return encoder
-
-
-CONFIG, MODEL, PROJECTOR = "config.json", "model.safetensors", "projector.safetensors"
-FORMAT = 1  # of the part of the config that is ours
-
-Config = dict[str, Any]
-
-
-def export_encoders(cells: Sequence[Cell], store: Store, folder: Path, data: Path) -> list[Config]:
-    """Write the encoders of finished cells, each once; return the config of each.
+def effective_rank(x_ND: Tensor) -> float:
+    """Return the effective rank (Roy and Vetterli, 2007) of the covariance matrix of features.
 
     Args:
-        cells: those without an encoder, or whose encoder is not there, are left out.
-        store: where they are.
-        folder: gets a folder for each encoder.
-        data: the folder of data sets.
+        x_ND: features, shape (N >= 1, D).
+
+    Returns:
+        1 to min(N - 1, D); 0 where all features are alike.
 
     Raises:
-        BenchError: the package safetensors is missing.
+        ValueError: x_ND has not this shape.
     """
-    extra("safetensors", "--as safetensors")
-    trained: dict[str, list[EncoderCell]] = {}
-    states = store.states(cells)
-    for cell, state in zip(cells, states, strict=True):
-        if not isinstance(cell, EncoderCell) or cell.training_id is None:
-            continue
-        if state.state == State.DONE or state.lacks:
-            trained.setdefault(cell.training_id, []).append(cell)
-    configs = []
-    for name, sharing in trained.items():
-        home = TrainedFolder(store.root / TRAINED / name)
-        if not home.is_done:
-            continue
-        if (why := damage_of(home, whole=True)) is not None:
-            warn(f"{why}; it is left out")
-            continue
-        preprocess = preprocessing_of(sharing[0].trained, data)
-        configs.append(_write(sharing, home, folder / name, preprocess))
-    return configs
+    check_features(x_ND, 2)
+    return _entropy_rank(_spectrum(_covariance(x_ND.double())), 0.0)
 
 
-def _write(
-    cells: Sequence[EncoderCell], home: TrainedFolder, folder: Path, preprocess: Preprocessing
-) -> Config:
-    """Write the encoder that cells share; return its config, which is written last."""
-    save = extra("safetensors.torch", "--as safetensors").save
-    online = network_of(cells[0], home)
-    config = _config(cells, home, preprocess) | {"num_features": online.backbone.feature_dim}
-    named = {
-        "training": config["bench"]["training"],
-        "cells": " ".join(config["bench"]["cells"]),
-        "commit": config["bench"]["origin"].get("code.commit"),
-    }
-    metadata = {"format": "pt"} | {k: v for k, v in named.items() if v}
-    for name, part in ((MODEL, online.backbone), (PROJECTOR, online.projector)):
-        tensors = {key: tensor.contiguous() for key, tensor in part.state_dict().items()}
-        write_whole(folder / name, save(tensors, metadata))
-    write_whole(folder / CONFIG, to_json(config))
-    return config
+def lidar(x_NQD: Tensor) -> float:
+    """Return LiDAR (arXiv:2312.04000): the rank of a linear discriminant analysis of images.
 
+    Each image is a class of its own, and its views are the members: of the eigenvalues of the
+    covariance between images, in units of the covariance within.
 
-def _config(cells: Sequence[EncoderCell], home: TrainedFolder, preprocess: Preprocessing) -> Config:
-    cell, size = cells[0], preprocess.size
-    config: Config = {
-        "bench": {
-            "format": FORMAT,
-            "version": __version__,
-            "training": cell.training_id,
-            "cells": [exported.id for exported in cells],
-            "cell": cell.model_dump(mode="json"),
-            "preprocess": vars(preprocess),
-            "origin": flatten(home.provenance()),
-        },
-    }
-    name = timm_name(cell.arch, cell.stem, cell.width, cell.colour)
-    if name is not None:
-        resize = preprocess.crop[0] if preprocess.crop else size
-        config |= {
-            "architecture": name,
-            "num_classes": 0,
-            "pretrained_cfg": {
-                "input_size": [3, size, size],
-                "mean": preprocess.mean,
-                "std": preprocess.std,
-                "interpolation": "bilinear",
-                "crop_pct": size / resize,
-                "num_classes": 0,
-                "first_conv": "conv1",
-                "classifier": "fc",
-            },
-        }
-    return config
+    Args:
+        x_NQD: features of Q views of each image, shape (N >= 2, Q >= 2, D).
 
-
-def encoder_of_export(folder: Path) -> LoadedEncoder:
-    """Return the encoder of a folder that `export_encoders` wrote.
+    Returns:
+        1 to min(N - 1, D), but for what epsilon adds; 0 where the means of all images are alike.
 
     Raises:
-        BenchError: it is no such folder, or of another version, or safetensors is missing.
+        ValueError: x_NQD has not this shape.
     """
-    load = extra("safetensors.torch", "an exported encoder").load
-    config = read_json(folder / CONFIG)
-    try:
-        described = config["bench"]
-        cell = CELLS[described["cell"]["experiment"]].model_validate(described["cell"])
-        assert isinstance(cell, EncoderCell)
-        given: dict[str, Any] = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in described["preprocess"].items()
-        }
-        preprocess = Preprocessing(**given)
-    except (AssertionError, KeyError, TypeError, ValidationError) as fault:
-        why = "is not the config of an encoder that this version of bench exports"
-        raise StoreError(f"{folder / CONFIG}: {why}") from fault
-    online = Online(cell.trained)
-    for name, part in ((MODEL, online.backbone), (PROJECTOR, online.projector)):
-        try:
-            part.load_state_dict(load((folder / name).read_bytes()))
-        except Exception as fault:  # of files that are not there, torn, or of another network
-            why = str(fault).strip().partition("\n")[0]
-            raise StoreError(f"{folder / name}: holds no such weights ({why})") from fault
-    encoder = with_feature_dim(encoder_of(cell.features, online.eval()), cell)
-    return LoadedEncoder(encoder, preprocess)
+    check_features(x_NQD, 3)
+    if min(x_NQD.shape[:2]) < 2:
+        raise ValueError(f"needs two images and two views or more, found {tuple(x_NQD.shape)}")
+    x_NQD = x_NQD.double()
+    mean_ND = x_NQD.mean(dim=1)
+    aside_MD = (x_NQD - mean_ND[:, None]).flatten(0, 1)
+    within_DD = aside_MD.T @ aside_MD / len(aside_MD)
+    values, vectors = torch.linalg.eigh(within_DD)
+    scaled_DD = vectors / (values.clamp(min=0) + WITHIN).sqrt()
+    between_DD = scaled_DD.T @ _covariance(mean_ND) @ scaled_DD
+    return _entropy_rank(_spectrum(between_DD), EPSILON)
+
+
+def check_features(x: Tensor, axes: int) -> None:
+    """Raise ValueError unless there are numbers, of so many axes."""
+    if x.ndim != axes or not x.numel():
+        raise ValueError(f"needs features of {axes} axes, found shape {tuple(x.shape)}")
+
+
+def _covariance(x_ND: Tensor) -> Tensor:
+    centred_ND = x_ND - x_ND.mean(dim=0)
+    return centred_ND.T @ centred_ND / len(x_ND)
+
+
+def _spectrum(x_DD: Tensor) -> Tensor:
+    values_D: Tensor = torch.linalg.eigvalsh(x_DD)
+    return values_D.clamp(min=0)
+
+
+def _entropy_rank(spectrum_D: Tensor, epsilon: float) -> float:
+    total = spectrum_D.sum()
+    if total == 0:
+        return 0.0
+    share_D = spectrum_D / total + epsilon
+    return float((-torch.special.xlogy(share_D, share_D)).sum().exp())
