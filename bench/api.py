@@ -26,6 +26,7 @@ from bench.results.reader import Done
 from bench.suites.expand import expand
 from bench.suites.load import known_suites, load_suite
 from bench.suites.suite import Scalar
+from bench.text import value_text
 
 if TYPE_CHECKING:
     from bench.experiments.loaded_encoder import LoadedEncoder
@@ -150,24 +151,41 @@ def published(
     return published_frame(value for rows in values for value in rows)
 
 
-def others(source: str | None = None) -> pd.DataFrame:
+def others(
+    source: str | None = None, *, suite: str | None = None, suites: Folder = None
+) -> pd.DataFrame:
     """Return what other projects measured: a row per number, in percent.
 
     Args:
         source: the numbers of this one alone; `bench others` lists them.
+        suite: the numbers beside the printed ones that this suite compares.
+        suites: as `load` takes it.
 
     Returns:
         The columns of a row of `bench others SOURCE --json`, then the settings that the source
-        states.
+        states. With a suite `artifact`, `published_row` and `published` stand first.
 
     Raises:
-        BenchError: no such source.
+        BenchError: no such source or suite, or both are given.
     """
+    if suite is not None:
+        from bench.cli.others import suite_records
+
+        if source is not None:
+            raise BenchError(f"source {source}: leave it out, or leave out the suite")
+        rows = [
+            {"artifact": row["artifact"], "published_row": value_text(row["row"])}
+            | {"published": row["published"]}
+            | other
+            for row in suite_records(suite, workspace_of(suites=suites))
+            for other in row["others"]
+        ]
+        return record_frame(rows, flat="settings")
     known = sources(other_projects())
     if source is not None and source not in known:
         raise BenchError(f"no source '{source}'. {choices(source, list(known))}")
-    rows = other_projects() if source is None else known[source]
-    return record_frame([row.record() for row in rows], flat="settings")
+    numbers = other_projects() if source is None else known[source]
+    return record_frame([row.record() for row in numbers], flat="settings")
 
 
 def questions(

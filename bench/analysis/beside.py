@@ -3,7 +3,7 @@
 They decide nothing: no verdict reads them. `bench/suites/others.py` says which belong together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,11 +22,13 @@ from bench.suites.others import (
     Row,
     SourceEffect,
     effects_beside,
+    identity_of,
     numbers_beside,
     source_effects,
 )
 from bench.suites.presets import paper_presets
-from bench.suites.printed_effects import PrintedEffect
+from bench.suites.printed_effects import PrintedEffect, printed_effects
+from bench.suites.protocol import stated_settings
 from bench.suites.suite import Suite
 from bench.text import counted, value_text
 
@@ -129,6 +131,46 @@ def pair_effects(first: str, second: str) -> list[SourceEffect]:
     return found
 
 
+def published_lines(
+    first: str, second: str, suites: Iterable[Suite], papers: Mapping[str, Paper]
+) -> list[str]:
+    """Return how far one method, or loss, lies above another in the papers, in a line.
+
+    Args:
+        first: the method or loss that stands first.
+        second: the other one.
+        suites: of papers; their comparisons say which printed rows are whose.
+        papers: theirs, by id.
+    """
+    places: dict[tuple[str, str], list[PrintedEffect]] = {}
+    for suite in suites:
+        paper = papers[str(suite.paper)]
+        for effect in _printed_pair(first, second, suite, paper):
+            statements = stated_settings(suite, paper, paper.artifact(effect.value.artifact))
+            data = identity_of(effect.settings, suite, statements)["dataset"]
+            place = ", ".join(filter(None, (data, metric_words(effect.comparison.metric))))
+            places.setdefault((paper.id, place), []).append(effect)
+    words = []
+    for (name, place), found in places.items():
+        low, *_, high = sorted([*found, *found], key=lambda effect: effect.number)
+        sizes = dict.fromkeys(f"{e.number:+.{e.decimals}f}" for e in (low, high))
+        words.append((f"{first} - {second} (paper {name})", place, " to ".join(sizes)))
+    return lines_by_artifact(words, "Published")
+
+
+def _printed_pair(first: str, second: str, suite: Suite, paper: Paper) -> list[PrintedEffect]:
+    """Return the printed differences of two methods or losses that a suite compares."""
+    found: list[PrintedEffect] = []
+    for setting in ("method", "loss"):
+        compare = [
+            c.model_copy(update={"baseline": c.baseline | {setting: second}}) for c in suite.compare
+        ]
+        effects = printed_effects(suite.model_copy(update={"compare": compare}), paper)
+        pair = first, second
+        found += [e for e in effects if (e.of.get(setting), e.over.get(setting)) == pair]
+    return [e for e in found if not e.comparison.metric.startswith("params")]  # these are counted
+
+
 def _loss(method: str) -> Any:
     return paper_presets()[method].settings.get("loss")
 
@@ -199,13 +241,20 @@ def effect_lines(rows: Sequence[ComparedEffect]) -> list[str]:
     return lines_by_artifact(places)
 
 
-def lines_by_artifact(places: Sequence[tuple[str, str, str]]) -> list[str]:
-    """Return what others measured at each place of an artifact, each place once."""
+def lines_by_artifact(
+    places: Sequence[tuple[str, str, str]], whose: str = "By others"
+) -> list[str]:
+    """Return a line for each artifact with the words of its places, each once.
+
+    Args:
+        places: artifact, place and words.
+        whose: what the lines begin with.
+    """
     by_artifact: dict[str, list[str]] = {}
     for artifact, place, words in dict.fromkeys(places):
-        by_artifact.setdefault(artifact, []).append(f"{place}: {words}")
+        by_artifact.setdefault(artifact, []).append(f"{place}: {words}" if place else words)
     return [
-        f"By others, {artifact}: {'; '.join(parts[:MOST_PLACES])}"
+        f"{whose}, {artifact}: {'; '.join(parts[:MOST_PLACES])}"
         + (f"; and {len(parts) - MOST_PLACES} more" if len(parts) > MOST_PLACES else "")
         for artifact, parts in by_artifact.items()
     ]

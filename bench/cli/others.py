@@ -17,7 +17,7 @@ from bench.papers.others import others as all_rows
 from bench.papers.reader import Paper, load_paper, load_papers
 from bench.record import Json
 from bench.report.tables import Entry
-from bench.suites.load import known_suites, load_suite
+from bench.suites.load import find_suite, known_suites, load_suite
 from bench.suites.metric_words import metric_words
 from bench.suites.others import beside, check_source, counterparts
 from bench.suites.printed_effects import printed_points
@@ -98,8 +98,12 @@ def artifact_records(name: str, workspace: Workspace) -> list[Json]:
 
 
 def suite_records(name: str, workspace: Workspace) -> list[Json]:
-    """Return the printed rows that a suite compares, with the numbers of other projects."""
-    suite = load_suite(known_suites(workspace.suites)[name])
+    """Return the printed rows that a suite compares, with the numbers of other projects.
+
+    Raises:
+        BenchError: there is no such suite.
+    """
+    suite = load_suite(find_suite(name, workspace.suites))
     if suite.paper is None:
         return []
     paper = load_paper(suite.paper, workspace.suites)

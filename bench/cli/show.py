@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import typer
 
-from bench.analysis.beside import CellBeside, cells_beside
+from bench.analysis.beside import CellBeside, cells_beside, lines_by_artifact, numbers_words
 from bench.cells.baseline import without_baselines
 from bench.cli.evidence import done_of, done_text, print_added_later, results_of, rooms_of
 from bench.cli.options import AsJson, Changes, Scale, Seeds, SuiteName, Where, answer
@@ -14,9 +14,11 @@ from bench.record import Json
 from bench.report.measured import made_tables, measured_records, measured_table, shown_tables
 from bench.results.fitness import Failed
 from bench.results.reader import Done
+from bench.suites.metric_words import metric_words
 from bench.suites.others import Counterpart
 from bench.suites.stand_in import with_stand_ins
 from bench.suites.suite import MeasuredTable
+from bench.text import value_text
 
 MOST_LINES = 40  # of tables behind a run; `show` prints all
 
@@ -33,12 +35,17 @@ def show(
     tables, done, failed = measured_of(selection)
     rooms = rooms_of(selection)
     beside = cells_beside(selection.suite, without_baselines(selection.cells), selection.paper)
-    records = [
-        record | {"others": [other.record() for other in others_of(table, record, beside)]}
+    entries = [
+        (record, others_of(table, record, beside))
         for table in tables
         for record in measured_records(table, done, rooms, selection.scale, failed)
     ]
-    answer(records, lambda _: _print_all(selection, tables, done, failed, records), as_json)
+    notes = others_lines(entries, selection)
+    answer(
+        [record | {"others": [one.record() for one in found]} for record, found in entries],
+        lambda _: print_measured(selection, tables, done, failed, notes=notes),
+        as_json,
+    )
 
 
 def others_of(
@@ -62,23 +69,33 @@ def others_of(
     return list(found.values())
 
 
-def _print_all(
-    selection: Selection,
-    tables: Sequence[MeasuredTable],
-    done: Done,
-    failed: Failed,
-    records: Sequence[Json],
-) -> None:
-    """Print the tables, and how many of their entries others have measured at other settings."""
-    print_measured(selection, tables, done, failed)
-    places = [r for r in records if r["others"]]
-    if places:
-        values = [other["value"] for record in places for other in record["others"]]
-        print_line(
-            f"By others, beside {len(places)} of {len(records)} entries: {min(values):.1f} to "
-            f"{max(values):.1f} on the same data set. `bench others {selection.suite.name}` says "
-            "how their protocols differ from the paper's."
-        )
+def others_lines(
+    entries: Sequence[tuple[Json, Sequence[Counterpart]]], selection: Selection
+) -> list[str]:
+    """Return what other projects measured in a line for each metric and row of the tables.
+
+    Args:
+        entries: those of the tables, each with the numbers of `others_of`.
+        selection: whose cells were measured.
+    """
+    rows = [record["row"] for record, _ in entries]
+    varied = [n for n in dict.fromkeys(n for row in rows for n in row) if _differs(n, rows)]
+    places = []
+    for record, found in entries:
+        if not found:
+            continue
+        row = {n: v for n in varied if (v := record["row"].get(n)) is not None}
+        texts = [metric_words(record["metric"]), value_text(row), value_text(record["column"])]
+        head, place = (texts[:2], texts[2]) if record["column"] else (texts[:1], texts[1])
+        places.append((", ".join(filter(None, head)), place, numbers_words(found)))
+    if not places:
+        return []
+    how = f"These are on the same data set; `bench others {selection.suite.name}` says how each "
+    return [*lines_by_artifact(places), f"{how}protocol differs from the paper's."]
+
+
+def _differs(name: str, rows: Sequence[Json]) -> bool:
+    return len({repr(row.get(name)) for row in rows}) > 1
 
 
 def measured_of(selection: Selection) -> tuple[list[MeasuredTable], Done, Failed]:
@@ -101,6 +118,7 @@ def print_measured(
     done: Done,
     failed: Failed,
     most_lines: int | None = None,
+    notes: Sequence[str] = (),
 ) -> None:
     """Print how much is done, the tables, and the command that goes on from here.
 
@@ -110,6 +128,7 @@ def print_measured(
         done: the finished cells.
         failed: those that failed.
         most_lines: leave out tables beyond so many lines; the first is printed in any case.
+        notes: lines before the command.
     """
     scale = selection.suite.scales[selection.scale]
     of = len(without_baselines(selection.cells))
@@ -134,6 +153,8 @@ def print_measured(
         first = min(cell.seed for cell, _ in done)
         seeds = ",".join(str(first + i) for i in range(3))
         print_line(f"One seed has no interval: `--seeds {seeds}` gives one.")
+    for note in notes:
+        print_line(note)
     print_line(f"Next: {next_command(selection, of - len(done) - len(failed), len(failed))}")
 
 

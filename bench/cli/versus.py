@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bench.analysis.beside import pair_effects, pair_lines
+from bench.analysis.beside import pair_effects, pair_lines, published_lines
 from bench.analysis.measured import Measured
 from bench.analysis.versus import SETTINGS, Lead, lead, setting_of
 from bench.cells.baseline import without_baselines
@@ -16,7 +16,7 @@ from bench.cli.selection import check_scale_known, command_words
 from bench.cli.terminal import print_line, print_rows
 from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, NothingMeasured, choices
-from bench.papers.reader import load_paper
+from bench.papers.reader import load_paper, load_papers
 from bench.record import Json
 from bench.report.measured import shown_tables
 from bench.suites.expand import expand
@@ -27,6 +27,11 @@ from bench.suites.suite import Suite
 from bench.text import counted, number_words, value_text
 
 MOST_NAMED = 3  # suites in a line
+
+
+class NoSuiteHasBoth(BenchError):
+    """No suite has cells of both methods or losses."""
+
 
 Name = Annotated[
     str,
@@ -53,10 +58,19 @@ def versus(
     Searches on held-out training images choose settings and are left out, and so are scales that
     only check that everything runs, unless one is named.
 
-    Exit status 3: nothing was measured.
+    Exit status 3: nothing was measured; what papers and other projects print is shown all the same.
     """
-    records = compare_methods(context.obj, first, second, scale=scale, paper=paper, metric=metric)
+    try:
+        records = compare_methods(
+            context.obj, first, second, scale=scale, paper=paper, metric=metric
+        )
+    except (NothingMeasured, NoSuiteHasBoth):
+        if not as_json:
+            print_elsewhere(context.obj, first, second, paper)
+        raise
     answer(records, lambda _: print_versus(first, second, records), as_json)
+    if not as_json:
+        print_elsewhere(context.obj, first, second, paper)
 
 
 def compare_methods(
@@ -79,7 +93,8 @@ def compare_methods(
         metric: this one; default: those that each suite shows.
 
     Raises:
-        BenchError: both are the same, or no suite has such a method or loss, scale or metric.
+        BenchError: both are the same, or no suite has such a scale, paper or metric.
+        NoSuiteHasBoth: a name is unknown, or no suite has cells of both.
         NothingMeasured: suites have both, but no finished cell of both.
     """
     if first == second:
@@ -103,7 +118,7 @@ def compare_methods(
             if (shown := lead(measured, own, setting, first, second, one))
         ]
     if not having:
-        raise BenchError(_nobody_has(first, second, grids))
+        raise NoSuiteHasBoth(_nobody_has(first, second, grids))
     if not leads:
         raise NothingMeasured(_nothing_measured(workspace, first, second, having, metric, grids))
     effects = pair_effects(first, second)
@@ -184,6 +199,8 @@ def _nobody_has(first: str, second: str, grids: Grids) -> str:
     settings = [cell.settings for _, _, cells in grids for cell in cells]
     known = {name: dict.fromkeys(s[name] for s in settings if s.get(name)) for name in SETTINGS}
     everything = list(dict.fromkeys(value for values in known.values() for value in values))
+    if not everything:
+        return f"versus {first} {second}: no suite of these has a method or a loss"
     for name in (first, second):
         if name not in everything:
             return f"'{name}' is not a method or loss of any suite. {choices(name, everything)}"
@@ -244,7 +261,21 @@ def print_versus(first: str, second: str, records: Sequence[Json]) -> None:
     for line in dict.fromkeys(_unequal_words(r) for r in records if r["unequal"]):
         print_line(line)
     print_line(_tally(first, second, records))
-    for line in pair_lines(first, second, pair_effects(first, second)):
+
+
+def print_elsewhere(workspace: Workspace, first: str, second: str, paper: str | None) -> None:
+    """Print how far one method or loss lies above another in papers and in other projects.
+
+    Args:
+        workspace: whose suites say which printed numbers are whose.
+        first: the first method or loss.
+        second: the second one.
+        paper: the only paper; None: all.
+    """
+    suites = [load_suite(path) for path in known_suites(workspace.suites).values()]
+    asked = [suite for suite in suites if suite.paper and paper in (None, suite.paper)]
+    published = published_lines(first, second, asked, load_papers(workspace.suites))
+    for line in [*published, *pair_lines(first, second, pair_effects(first, second))]:
         print_line(line)
 
 

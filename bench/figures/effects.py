@@ -1,4 +1,8 @@
-"""Printed effects as open markers, measured ones as points with intervals, and a line at 0."""
+"""Effects and a line at 0: printed ones as open circles, measured ones with their intervals.
+
+Effects in other projects' numbers are open triangles. A contrast, which differs in more than what
+is compared, is not drawn: a figure has no room for what else differs.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +13,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from bench.analysis.compared_effects import ComparedEffect, shown_effects, varied_settings
-from bench.figures.layout import PANEL_IN, Place, add_legend, make_canvas, seeds_text
+from bench.figures.layout import (
+    BY_OTHERS,
+    PANEL_IN,
+    PUBLISHED,
+    Place,
+    add_legend,
+    make_canvas,
+    seeds_text,
+    sources_text,
+)
 from bench.figures.marks import evenly
 from bench.figures.style import COLUMN_IN, GREY, TEXT_IN, look, styles
 from bench.suites.metric_words import metric_title
+from bench.suites.others import SourceEffect
 from bench.text import value_text
 
 MOST_PANELS = 9  # over an axis; with more of them effects are named one by one
@@ -54,7 +68,9 @@ def draw_effects(effects: Sequence[ComparedEffect]) -> Canvas | None:
         for panel, ax in zip(panels, axes, strict=True):
             draw_panel(panel, ax, scales, upright=axis is not None)
         n = seeds_text(row.measured.n for row in rows if row.measured)
-        add_legend(canvas, axes, f"measured: difference of means with 95 % interval, {n}")
+        whose = [(one.dataset, one.source) for row in rows for one in _others(row)]
+        title = f"measured: difference of means with 95 % interval, {n}"
+        add_legend(canvas, axes, title + sources_text(whose, canvas.get_figwidth()))
     return canvas
 
 
@@ -79,22 +95,25 @@ def draw_panel(panel: Panel, ax: Axes, scales: Sequence[str], *, upright: bool) 
     """
     (ax.axhline if upright else ax.axvline)(0, color=GREY, lw=0.8, zorder=1)
     at = [float(panel.places.index(name)) for name in panel.names]
-    printed = {(a, r.printed.number) for a, r in zip(at, panel.rows, strict=True) if r.printed}
-    if printed:
-        places, numbers = zip(*sorted(printed), strict=True)
-        _points(ax, places, numbers, upright=upright, marker="o", ms=7, mfc="none", mec=GREY,
-                label="published", zorder=4)  # fmt: skip
+    placed = list(zip(at, panel.rows, strict=True))
+    printed = {(a, row.printed.number) for a, row in placed if row.printed}
+    others = {(a, one.value) for a, row in placed for one in _others(row)}
+    for numbers, label, marker in ((printed, PUBLISHED, "o"), (others, BY_OTHERS, "^")):
+        if numbers:
+            places, found = zip(*sorted(numbers), strict=True)
+            _points(ax, places, found, upright=upright, marker=marker, ms=7, mfc="none", mec=GREY,
+                    label=label, zorder=4)  # fmt: skip
     looks = styles(list(dict.fromkeys([*SCALES, *scales])))
     shifts = np.linspace(-SPREAD / 2, SPREAD / 2, len(scales)) if len(scales) > 1 else [0.0]
     for scale, shift in zip(scales, shifts, strict=True):
-        points = [(a + shift, r) for a, r in zip(at, panel.rows, strict=True) if r.scale == scale]
+        points = [(a + shift, row) for a, row in placed if row.scale == scale]
         style = {"color": looks[scale].colour, "marker": looks[scale].marker}
         label = f"measured at scale {scale}"
         sound = [(a, row) for a, row in points if row.why is None]
         _intervals(ax, sound, upright=upright, label=label, **style)
-        others = [(a, row) for a, row in points if row.why is not None]
+        unsound = [(a, row) for a, row in points if row.why is not None]
         label += ", not judged"
-        _intervals(ax, others, upright=upright, label=label, alpha=FAINT, **style)
+        _intervals(ax, unsound, upright=upright, label=label, alpha=FAINT, **style)
     _name_places(ax, panel.places, upright=upright)
     labels = {
         f"scale {row.scale}: {metric_title(row.stand_in)}": 0
@@ -103,6 +122,11 @@ def draw_panel(panel: Panel, ax: Axes, scales: Sequence[str], *, upright: bool) 
     }
     ax.set_title("\n".join([panel.title, *labels]))
     return ax
+
+
+def _others(row: ComparedEffect) -> list[SourceEffect]:
+    """Return the effects of other projects beside the published one of a row."""
+    return [one.effect for one in row.others if row.printed and one.effect.is_effect]
 
 
 def _intervals(

@@ -56,7 +56,7 @@ def draw_forest(rows: Sequence[EffectRow]) -> Canvas:
 
 
 def _name(row: EffectRow) -> str:
-    """Return who measured an effect on which data, and what is compared, in lines that fit."""
+    """Return who measured an effect, on which data and metric, and what is compared, in lines."""
     what, _, settings = row.what.partition(" (")
-    texts = [f"{row.who}, {row.short_data}: {what}", settings.removesuffix(")")]
+    texts = [f"{row.who}, {row.short_data}, {row.metric}: {what}", settings.removesuffix(")")]
     return "\n".join(line for text in texts for line in wrap(text, MOST_CHARACTERS))

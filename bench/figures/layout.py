@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import matplotlib as mpl
@@ -194,6 +195,23 @@ def add_legend(
         handles.values(), handles.keys(), loc="outside lower center", ncols=columns, title=title,
         markerscale=scale,
     )  # fmt: skip
+
+
+def sources_text(numbers: Iterable[tuple[str, str]], width: float) -> str:
+    """Return whose the numbers of other projects are, by data set, in lines that follow a title.
+
+    Args:
+        numbers: data set and source of each; none gives no line.
+        width: of the figure, in inches.
+    """
+    sources: dict[str, list[str]] = {}
+    for data, source in dict.fromkeys(numbers):
+        sources.setdefault(data, []).append(source)
+    if not sources:
+        return ""
+    text = "; ".join(f"{data}: {', '.join(of)}" for data, of in sources.items())
+    lines = wrap(f"{BY_OTHERS}, {text}", int(width / CHARACTER_IN), break_on_hyphens=False)
+    return "".join(f"\n{line}" for line in lines)
 
 
 def seeds_text(counts: Iterable[int]) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from textwrap import wrap
 from typing import Any
 
 import pandas as pd
@@ -21,8 +20,6 @@ from bench.figures.frames import (
 )
 from bench.figures.kinds import KINDS, UNKNOWN, Curves, OfCells, line_label
 from bench.figures.layout import (
-    BY_OTHERS,
-    CHARACTER_IN,
     PUBLISHED,
     Place,
     add_legend,
@@ -31,6 +28,7 @@ from bench.figures.layout import (
     make_canvas,
     place_ticks,
     seeds_text,
+    sources_text,
     widen,
 )
 from bench.figures.marks import LEAST_SEEDS, draw_room, named_lines, ordered
@@ -185,23 +183,10 @@ def _curves(figure: Figure, frames: Sequence[pd.DataFrame], panels: Sequence[Pan
     order = [line_label(line, name) for name in names or [""]]
     told = named_lines(order)
     few = f"\n{len(told)} of {len(order)} lines are named" if len(told) < len(order) else ""
-    title = _interval(figure, frames) + few + _sources(panels, canvas.get_figwidth())
+    numbers = [(row["dataset"], row[SOURCE]) for p in panels for row in p.others.to_dict("records")]
+    title = _interval(figure, frames) + few + sources_text(numbers, canvas.get_figwidth())
     add_legend(canvas, axes, title, order=order)
     return canvas
-
-
-def _sources(panels: Sequence[Panel], width: float) -> str:
-    """Return whose the numbers of other projects are, by data set, in lines that fit."""
-    sources: dict[str, list[str]] = {}
-    for panel in panels:
-        for row in panel.others.to_dict("records"):
-            sources.setdefault(row["dataset"], []).append(row[SOURCE])
-    parts = [f"{data}: {', '.join(dict.fromkeys(of))}" for data, of in sources.items()]
-    if not parts:
-        return ""
-    text, characters = f"{BY_OTHERS}, {'; '.join(parts)}", int(width / CHARACTER_IN)
-    lines = wrap(text, characters, break_on_hyphens=False)
-    return "".join(f"\n{line}" for line in lines)
 
 
 def _names(figure: Figure, panels: Sequence[Panel]) -> list[Any] | None:

@@ -62,7 +62,9 @@ def _rows(figure: Figure, suite: Suite, paper: Paper, artifact: str) -> list[Row
 
 
 def by_others(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame:
-    """Return other projects' numbers of the figure's metric, each at its printed row's place.
+    """Return other projects' numbers of the printed metric, each at its printed row's place.
+
+    Where a stand-in is drawn, printed values and these numbers both keep the paper's metric.
 
     They have the row's method, loss, data set and metric, and its settings as far as they are
     stated. The columns are those of `printed` and SOURCE; a number is there once.
@@ -73,10 +75,11 @@ def by_others(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame:
         paper: the paper with the printed values.
     """
     points: dict[tuple[str, ...], Row] = {}
+    metric = figure.artifact_metric or figure.y
     for name in figure.artifacts:
         for number in beside(paper, name, [suite]):
             row = _row(number.value, suite)
-            if number.metric != figure.y or not _is_asked(figure, row):
+            if number.metric != metric or not _is_asked(figure, row):
                 continue
             for other in (counterpart.row for counterpart in number.others):
                 point = _point(figure, row | {"value": other.value})

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.errors import choices
-from bench.papers.file import Case, Fault, PaperFile, read_file
+from bench.errors import PublishedError, choices
+from bench.papers.file import Case, Fault, PaperFile, Row, read_file
+from bench.papers.others import source_named
 from bench.papers.vocabulary import remark_keys, vocabulary
 from bench.suites.agreement import NOT_USED, USED
 from bench.suites.facts import fact_names
@@ -24,10 +25,11 @@ def faults_of(path: Path) -> tuple[PaperFile | None, list[Fault]]:
 
 
 def key_faults(file: PaperFile) -> Iterator[Fault]:
-    """Yield stated keys that name nothing, and stated values that are sentences."""
+    """Yield stated keys and quoted sources that name nothing, and stated values in sentences."""
     for i, artifact in enumerate(file.artifacts):
         yield from _in_stated(("artifacts", i, "setting"), artifact.setting)
         yield from _in_cases(("artifacts", i, "cases"), artifact.cases)
+        yield from _in_rows(("artifacts", i, "rows"), artifact.rows)
     for i, protocol in enumerate(file.protocols):
         yield from _in_stated(("protocols", i, "stated"), protocol.stated)
         yield from _in_cases(("protocols", i, "cases"), protocol.cases)
@@ -40,6 +42,15 @@ def _in_cases(place: Keys, cases: Sequence[Case]) -> Iterator[Fault]:
             if key not in fact_names():
                 rule = choices(key, sorted(fact_names()))
                 yield Fault((*place, i, "when", key), f"no cell has this setting. {rule}")
+
+
+def _in_rows(place: Keys, rows: Sequence[Row]) -> Iterator[Fault]:
+    for i, row in enumerate(rows):
+        if row.quoted_from is not None:
+            try:
+                source_named(row.quoted_from.source)
+            except PublishedError as error:
+                yield Fault((*place, i, "quoted_from", "source"), str(error))
 
 
 def _in_stated(place: Keys, stated: dict[str, Any]) -> Iterator[Fault]:

@@ -77,6 +77,26 @@ def test_a_reduced_scale_compares_effects_where_values_cannot_be(measured: Works
     assert "+4.8" in text
 
 
+def test_show_has_what_others_measured_on_the_same_data_before_the_next_command(
+    measured: Workspace,
+) -> None:
+    """By hand from one source's README; a line for each metric and row of the table."""
+    lines = " ".join(measured.call("show", NAME).out.split()).split("By others, ")[1:]
+    nakhli = "(raminnakhli/Decoupled-Contrastive-Learning)"
+    assert f"linear, loss = dcl: batch_size = 32: 84.6 {nakhli}; batch_size = 64: 85.6" in lines[-1]
+    assert [line.partition(": ")[0] for line in lines] == ["linear, loss = infonce", lines[-1][:18]]
+    assert lines[-1].index("`bench others dcl-table-1`") < lines[-1].index("Next: ")
+    rows = measured.call("show", NAME, "--json").json
+    assert {other["data"] for row in rows for other in row["others"]} == {"cifar10"}
+    assert {row["metric"] for row in rows if row["others"]} == {"linear_top1"}
+
+
+def test_show_has_nobodys_numbers_beside_other_data(workspace: Workspace) -> None:
+    digits = made(workspace, "cpu")
+    assert not any(row["others"] for row in digits.call("show", NAME, "--json").json)
+    assert "By others" not in digits.call("show", NAME).out
+
+
 def test_exported_tables_have_the_effects_of_their_cells(measured: Workspace) -> None:
     assert measured.call("export", NAME, "--to", "tables").status == 0
     words = ("compare", NAME, "--effects", "--json")

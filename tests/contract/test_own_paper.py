@@ -82,6 +82,11 @@ MISTAKES = [
         "      - {method: cpc, value: 48.7}\n      - {method: cpc, value: 48.8}",
         "20: artifacts.1.rows.1: has the settings and the metric of row 0: one cell, two numbers.",
     ),
+    (
+        "value: 48.7",
+        "quoted_from: {source: solo-lern, at: 1, metric: linear_top1, value: 48.7}, value: 48.7",
+        "19: artifacts.1.rows.0.quoted_from.source: no source 'solo-lern'. Did you mean 'solo-lea",
+    ),
     (FACTS, "    stated: {los: infonce}", "25: protocols.0.stated.los: no cell has this setting;"),
     (FACTS, "    stated: {tau: low or so}", "25: protocols.0.stated.tau: found 'low or so', exp"),
     (

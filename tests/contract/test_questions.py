@@ -113,8 +113,8 @@ def test_each_effect_is_a_point_of_the_forest_plot() -> None:
     filled = {x for x, _, filling in points if filling != "none"}
     assert filled == {2.5, 0.7}
     names = [label.get_text() for label in ax.get_yticklabels()]
-    assert names[1].splitlines() == ["a, cifar10: dcl - infonce", "tau = 0.1"]
-    assert names[3] == "s cifar, CIFAR-10: dcl - infonce"
+    assert names[1].splitlines() == ["a, cifar10, kNN: dcl - infonce", "tau = 0.1"]
+    assert names[3] == "s cifar, CIFAR-10, kNN: dcl - infonce"
 
 
 def test_a_question_has_a_page_with_every_effect_and_a_place_on_the_first_screen(

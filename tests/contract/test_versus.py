@@ -8,6 +8,7 @@ from bench.analysis.claims import judge_claims
 from bench.papers.reader import load_paper
 from bench.results.reader import Results
 from bench.suites.load import load_suite
+from tests.fakes.paths import SUITES
 from tests.fakes.results import cells_of, finish
 from tests.fakes.suites import DIGITS, REMOVED, SUITE, changed
 from tests.fakes.workspace import Workspace
@@ -218,3 +219,28 @@ def test_mistakes_and_nothing_measured(
     answer = workspace.call("versus", *words, "--json")
     assert (answer.status, answer.out, answer.err.count("\n")) == (status, "", 1)
     assert answer.err.startswith(f"bench: {told}")
+
+
+def test_without_results_it_says_what_papers_and_others_print(workspace: Workspace) -> None:
+    """Published differences by hand from DCL's Table 2; the exit status stays that of the error."""
+    answer = workspace.call("--suites", str(SUITES), "versus", "dclw", "dcl", "--paper", "dcl")
+    told = " ".join(answer.out.split())
+    assert answer.status == 3
+    assert answer.err.startswith("bench: no finished cells of both dclw and dcl")
+    assert told.startswith(
+        "Published, dclw - dcl (paper dcl): cifar10, kNN: +0.6; cifar100, kNN: +0.3; "
+        "imagenet100, linear: +1.1; imagenet1k, linear: +1.0 By others, dclw - dcl: "
+    )
+
+
+def test_suites_without_a_method_list_no_choices(workspace: Workspace) -> None:
+    (workspace.root / "none").mkdir()
+    answer = workspace.call("--suites", "none", "versus", "dcl", "infonce")
+    assert (answer.status, answer.out[:25]) == (2, "By others, dcl - infonce:")
+    assert answer.err == "bench: versus dcl infonce: no suite of these has a method or a loss\n"
+
+
+def test_a_mistake_is_one_line_without_what_others_print(workspace: Workspace) -> None:
+    for words in (("dcl", "dcl"), ("dcl", "infonce", "--paper", "doc"), ("dcl", "dlc")):
+        answer = workspace.call("versus", *words)
+        assert (answer.status, answer.out) == (2, ""), words

@@ -99,14 +99,24 @@ def test_what_a_source_does_not_state_is_on_no_side(
     assert [one.effect.value for one in found] == effects
 
 
-def test_cells_have_the_numbers_of_their_own_data_alone() -> None:
-    path = SUITES / "dcl-table-1.yaml"
-    for scale, data in (("cifar", {"cifar10"}), ("cpu", set())):
-        cells = without_baselines(expand(TABLE, scale, path))
-        found = cells_beside(TABLE, cells, DCL)
-        assert {other.row.dataset for one in found for other in one.others} == data
-        for one in found:
-            assert one.cell.settings["batch_size"] == one.others[0].row.settings["batch_size"]
+@pytest.mark.parametrize(
+    ("name", "scale", "data"),
+    [
+        ("dcl-table-1", "cifar", {"cifar10"}),
+        ("dcl-table-1", "cpu", set()),
+        ("dcl-table-18", "cifar", {"cifar10"}),
+        ("dcl-table-18", "cpu", set()),  # its printed rows name no data set, and digits are other
+    ],
+)
+def test_cells_have_the_numbers_of_their_own_data_alone(
+    name: str, scale: str, data: set[str]
+) -> None:
+    path = SUITES / f"{name}.yaml"
+    suite = load_suite(path)
+    found = cells_beside(suite, without_baselines(expand(suite, scale, path)), DCL)
+    assert {other.row.dataset for one in found for other in one.others} == data
+    for one in found:
+        assert one.cell.settings["batch_size"] == one.others[0].row.settings["batch_size"]
 
 
 def test_two_losses_are_compared_in_all_sources() -> None:

@@ -43,6 +43,16 @@ def test_a_number_that_two_artifacts_print_beside_is_drawn_once() -> None:
     assert len(shared) == len(alone[alone["batch_size"] == 256]) > 0
 
 
+def test_triangles_have_the_metric_of_the_printed_points() -> None:
+    """Where another metric is drawn in the place of the paper's, both keep the paper's."""
+    suite, paper = load_suite(SUITES / "dcl-table-1.yaml"), load_paper("dcl")
+    (figure,) = [f for f in suite.figures if f.name == "linear-against-batch-size"]
+    stand_in = figure.model_copy(update={"y": "warped_top1", "artifact_metric": figure.y})
+    points = by_others(stand_in, suite, paper)
+    assert len(points) > 0
+    assert points.equals(by_others(figure, suite, paper))
+
+
 def test_triangles_stand_where_the_paper_prints_and_the_legend_names_their_sources() -> None:
     cells, done = results_of(TEMPERATURES, "cifar")
     canvas = canvas_of(TEMPERATURES, "cifar", "knn-against-tau", cells, done)

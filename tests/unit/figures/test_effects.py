@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure as Canvas
 
+from bench.analysis.beside import effects_with_others
 from bench.analysis.compared_effects import ComparedEffect, shown_effects
 from bench.figures.effects import (
     MOST_LINES,
@@ -15,7 +16,10 @@ from bench.figures.effects import (
     draw_panel,
     effect_panels,
 )
+from bench.papers.reader import load_paper
+from bench.suites.load import load_suite
 from tests.fakes.effects import accuracy, effects, of_artifact
+from tests.fakes.paths import SUITES
 
 
 def knn(cell: Any) -> dict[str, float] | None:
@@ -151,3 +155,31 @@ def test_of_many_places_some_have_their_names(upright: bool, most: int) -> None:
         assert len(names) == written
         assert names == [str(round(at)) for at in axis.get_ticklocs()]
         assert (names[0], names[-1]) == ("0", places[-1])
+
+
+def beside(metric: str) -> list[ComparedEffect]:
+    suite, paper = load_suite(SUITES / "dcl-table-1.yaml"), load_paper("dcl")
+    rows = effects("dcl-table-1", "cifar", lambda c: {metric: accuracy(c)})
+    return effects_with_others(of_artifact(rows, "table-1-cifar10", metric), suite, paper)
+
+
+def test_effects_of_others_are_open_triangles_at_the_printed_place() -> None:
+    """DCL over SimCLR at batch 32, 64, 128 and 256, by hand from the source's README."""
+    rows = beside("linear_top1")
+    _, (panel,) = effect_panels(shown_effects(rows))
+    points, _ = drawn(panel, ["cifar"], upright=True)["by others"]
+    assert (points.get_marker(), points.get_markerfacecolor()) == ("^", "none")
+    at = [(panel.places[int(x)], float(y)) for x, y in zip(*points.get_data(), strict=True)]
+    assert at == [("32", 6.3), ("64", 4.1), ("128", 2.54), ("256", 2.1)]
+    canvas = draw_effects(rows)
+    assert canvas is not None
+    title = canvas.legends[0].get_title().get_text()
+    assert title.endswith("\nby others, cifar10: dcl-nakhli")
+
+
+def test_a_contrast_of_others_is_not_drawn() -> None:
+    """lightly's two kNN accuracies differ in tau as well."""
+    rows = beside("knn_top1")
+    assert {one.effect.is_effect for row in rows for one in row.others} == {False}
+    _, (panel,) = effect_panels(shown_effects(rows))
+    assert "by others" not in drawn(panel, ["cifar"], upright=True)
