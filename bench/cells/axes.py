@@ -453,6 +453,9 @@ EVALUATIONS = {
     "geometry": EvaluationKind(("features",), ("alignment", "uniformity", "class_separation")),
     "weights": EvaluationKind(("weights_K",), ("weight_similarity",), ("weights_K", "tau")),
     "spread": EvaluationKind(("spread",), ("output_std",), ("spread",)),
+    "own": EvaluationKind(
+        ("features", "evaluate", "evaluate_file"), ("own_evaluation",), ("evaluate",)
+    ),
     "ranks": EvaluationKind(("features",), ("rankme", "effective_rank", "lidar"), ("ranks",)),
     **ACCURACIES,
 }

@@ -25,7 +25,7 @@ SIZE_WORDS = {
     "width": "width {}", "image_size": "{} px", "shorter_side": "{} px", "batch_size": "batch {}",
     "detect_batch_size": "batch {}",
 }  # fmt: skip
-NOT_SET = ("experiment", "version", "loss_file")
+NOT_SET = ("experiment", "version", "loss_file", "evaluate_file", "record_file")
 """Fields that no suite sets among its settings."""
 LEAST_CUT = 2  # of a setting that is cut: a standard deviation needs two
 

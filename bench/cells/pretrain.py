@@ -44,7 +44,27 @@ class OwnLoss(Axis):
     """The declaration's version and a digest; null: a loss that bench has."""
 
 
-class EncoderCell(Coordinates, OwnLoss, Cell):
+class OwnMetrics(Axis):
+    """Metrics of the user's own (`bench.metric_files`)."""
+
+    evaluate: str | None = later()
+    """An evaluation of frozen features, by the name of its file; it gives `own_evaluation`."""
+    evaluate_file: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")] | None = later()
+    """A digest of the file."""
+    record: str | None = later()
+    """What is recorded of each batch, by the name of its file; it gives `own_record`."""
+    record_file: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")] | None = later()
+    """A digest of the file."""
+
+    @model_validator(mode="after")
+    def _has_files(self) -> Self:
+        for setting in ("evaluate", "record"):
+            if (getattr(self, setting) is None) != (getattr(self, f"{setting}_file") is None):
+                raise ValueError(f"{setting} names a file beside a suite, and needs its digest")
+        return self
+
+
+class EncoderCell(Coordinates, OwnLoss, OwnMetrics, Cell):
     """A cell with the settings of `pretrain`, whose encoder it trains or shares.
 
     `trained` is the cell of `pretrain` with the same encoder, which is trained once for all cells
@@ -158,7 +178,7 @@ class Pretrain(EncoderCell):
         "grad_norm_q", "grad_norm_q_std", "grad_norm_last_block", "grad_norm_last_block_std",
         "grad_norm_last_block_cv", "grad_norm_block_before", "grad_norm_block_before_std",
         "grad_norm_block_before_cv", "positive_similarity", "negative_similarity",
-        *metrics_of(EVALUATIONS), "knn_top1_best", "online_linear_top1",
+        *metrics_of(EVALUATIONS), "knn_top1_best", "online_linear_top1", "own_record",
         "principal_component_ratio", "eigenspace_alignment",
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ import typer
 
 from bench.cells.cell import Cell
 from bench.cells.pretrain import EncoderCell, Pretrain
+from bench.cli.own_metrics import try_own_metrics, untrusted_metrics
 from bench.errors import CellFailure, LaunchError
 from bench.files.atomic import write_whole
 from bench.files.messages import tell
@@ -35,14 +36,15 @@ def trust_folders(folders: list[Path] | None) -> None:
 
 
 def untrusted(cells: Iterable[Cell]) -> list[str]:
-    """Return a line for each objective whose code may not be run."""
+    """Return a line for each objective and metric whose code may not be run."""
+    cells = list(cells)
     there = ", ".join(map(str, trusted_folders()))
     why = f"{there} has no such file" if there else "none of it is run unless you trust its folder"
     return [
         f"loss '{cell.loss}' is your own code: {why}; name the folder of {cell.loss}.py by --trust"
         for cell in _with_own_losses(cells)
         if trusted(cell.loss, str(cell.loss_file)) is None
-    ]
+    ] + untrusted_metrics(cells)
 
 
 def check_own_code(cells: Iterable[Cell], store: Store | None = None) -> None:
@@ -55,6 +57,8 @@ def check_own_code(cells: Iterable[Cell], store: Store | None = None) -> None:
     Raises:
         LaunchError: in one line: code that is not trusted, or what is wrong with it.
     """
+    cells = list(cells)
+    try_own_metrics(cells, store)
     if store is not None:
         cells = [cell for cell, state in _own_states(cells, store) if state != State.DONE]
     own = _with_own_losses(cells)

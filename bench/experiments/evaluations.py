@@ -32,6 +32,7 @@ from bench.losses import (
     uniformity,
 )
 from bench.methods.online_network import Online
+from bench.methods.own_metric import OwnMetric
 from bench.train.optimisers import make_optimiser
 from bench.train.sources import EVALUATED_AT_ONCE, Part, Rows, Source, views_of
 
@@ -296,6 +297,23 @@ class Evaluator:
             similarities.append(torch.cosine_similarity(pair[0], pair[1], dim=0))
         return {"weight_similarity": float(torch.stack(similarities).mean())}
 
+    def own(self, cell: Pretrain, online: Online) -> dict[str, float]:
+        """Return the number of the user's own evaluation.
+
+        Raises:
+            CellFailure: its file may not be run, raises an error or gives no finite number.
+        """
+        features = self._features(cell.features, online, "none")
+        key = stream(cell.seed, Purpose.EVALUATE, 40).integers(2**63)
+        given = {
+            "train_ND": features.train,
+            "train_labels_N": features.train_labels,
+            "test_MD": features.test,
+            "test_labels_M": features.test_labels,
+            "generator": torch.Generator().manual_seed(int(key)),
+        }
+        return {"own_evaluation": OwnMetric(cell, "evaluate")(given)}
+
     def ranks(self, cell: Pretrain, online: Online) -> dict[str, float]:
         """How many dimensions the test images' features fill, and LiDAR of RANKED of them."""
         test = self._features(cell.features, online, "none").test
@@ -346,6 +364,7 @@ _EVALUATIONS: dict[str, Callable[[Evaluator, Any, Any], dict[str, float]]] = {
     "geometry": Evaluator.geometry,
     "weights": Evaluator.weights,
     "spread": Evaluator.spread,
+    "own": Evaluator.own,
     "ranks": Evaluator.ranks,
     "warped-knn": _warped(Evaluator.knn),
     "warped-linear": _warped(Evaluator.linear),

@@ -29,6 +29,7 @@ from bench.suites.own_losses import (
     setting_names,
     with_own_loss,
 )
+from bench.suites.own_metrics import check_own_metrics, with_own_metrics
 from bench.suites.presets import Preset, filled, load_presets
 from bench.suites.shared import check_known, named
 from bench.suites.suite import (
@@ -76,6 +77,7 @@ class ResolvedGrid:
     exclude: list[dict[str, Any]]  # settings, each with a value or a set of them
     places: dict[str, str]  # where in the file each setting stands
     own: OwnLosses = field(default_factory=dict)  # objectives beside the suite
+    suites: Path = Path()  # its folder
 
     @property
     def names(self) -> list[str]:
@@ -109,10 +111,12 @@ class ResolvedGrid:
         if self.kind.has_presets:
             points = [filled(point, presets) for point in points]
             points = [with_own_loss(point, self.own, self.places) for point in points]
+            points = [with_own_metrics(point, self.suites, self.places) for point in points]
         head, check = {"experiment": experiment}, _list_of(self.kind).validate_python
         check([{**head, **point, "seed": seed} for point in points[:1] for seed in seeds])
         firsts = check([{**head, **point, "seed": seeds[0]} for point in points])
         check_own_losses(firsts, self.own)
+        check_own_metrics(firsts, self.suites)
         return [first.with_seed(seed) for first in firsts for seed in seeds]
 
     def overridden(self, changes: Mapping[str, Sequence[Scalar]]) -> "ResolvedGrid":
@@ -240,6 +244,7 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[ResolvedGrid]:
                 places={name: place for name, (_, place) in fixed.items()}
                 | {name: f"{axis.place}.{name}" for axis in axes for name in axis.names()},
                 own=own,
+                suites=path.parent,
             )
         )
     return grids

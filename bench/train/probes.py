@@ -16,6 +16,7 @@ from bench.cells.pretrain import Pretrain
 from bench.losses import histogram, mi_lower_bound
 from bench.losses.contrastive import excess
 from bench.methods.objectives import Pair, margin_of
+from bench.methods.own_metric import OwnRecord
 
 PER_QUERY = (
     "train_loss", "mi_lower_bound", "q_b", "grad_norm_q", "positive_similarity",
@@ -39,6 +40,7 @@ class Probes(nn.Module):
         self.untold = set() if cell.tau else {"q_b", "mi_lower_bound"}  # they need a temperature
         self.value = "train_loss" if loss_named(cell.loss).is_loss else "surrogate"
         self._weights = tuple(weights)
+        self.own = OwnRecord(cell) if cell.record is not None else None
         self.register_buffer("sums", torch.zeros(3, len(PER_QUERY), dtype=torch.float64))
         self.register_buffer("layer_sums", torch.zeros(3, len(LAYERS), dtype=torch.float64))
         self.register_buffer("histogram", torch.zeros(Q_B_BINS, dtype=torch.float64))
@@ -51,6 +53,9 @@ class Probes(nn.Module):
             pairs: its directions.
             losses: the loss of each query, (N,) for each direction.
             shares: how many queries the differentiated loss is the mean of.
+
+        Raises:
+            CellFailure: what the user records raises an error, or is no finite number.
         """
         for pair, loss_N in zip(pairs, losses, strict=True):
             pos_N, neg_NK = pair.pos_N.detach(), pair.neg_NK.detach()
@@ -67,6 +72,8 @@ class Probes(nn.Module):
             ).double()
             self._sum(self.sums, values)
             self.histogram += histogram(q_N, bins=Q_B_BINS)
+        if self.own is not None:
+            self.own.add(pairs)
 
     @torch.no_grad()
     def add_gradients(self) -> None:
@@ -101,6 +108,8 @@ class Probes(nn.Module):
                     metrics[f"{name}_std"] = s
                 if name in spread and name != "grad_norm_q":
                     metrics[f"{name}_cv"] = s / m if m > 0 else 0.0
+        if self.own is not None:
+            metrics |= self.own.line()
         mode = int(self.histogram.argmax())
         return metrics if self.untold else metrics | {"q_b_mode": (mode + 0.5) / Q_B_BINS}
 
@@ -110,5 +119,5 @@ class Probes(nn.Module):
 
     def reset(self) -> None:
         """Begin an epoch."""
-        for buffer in (self.sums, self.layer_sums, self.histogram):
+        for buffer in self.buffers():
             buffer.zero_()

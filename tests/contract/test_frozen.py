@@ -33,6 +33,7 @@ EVALUATION_IDS = {
     "geometry": "7c793a9f730a4b98",
     "weights": "4db4294cc1ef3138",
     "spread": "f578f0f904a95eb2",
+    "own": "18cace1d5aad019b",
     "ranks": "56ddd742db02d853",
     "warped-knn": "77573deaf1441ff6",
     "warped-linear": "9463e9867dfe3612",

@@ -21,14 +21,15 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "environment": (),
     "signals": (),
     "loss_files": (),
+    "metric_files": ("loss_files",),
     "papers": (),
-    "suites": ("papers", "loss_files"),
+    "suites": ("papers", "loss_files", "metric_files"),
     "losses": (),
     "data": ("environment",),
     "experimental": ("environment", "signals"),
     "networks": ("experimental",),
     "evaluate": ("losses", "data", "networks"),
-    "methods": ("losses", "data", "experimental", "networks", "loss_files"),
+    "methods": ("losses", "data", "experimental", "networks", "loss_files", "metric_files"),
     "results": ("environment", "signals"),
     "train": (
         "environment", "signals", "losses", "data", "experimental", "networks", "evaluate",
@@ -48,7 +49,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "report": ("environment", "papers", "suites", "results", "analysis", "figures"),
     "cli": (
         "environment", "signals", "papers", "suites", "data", "results", "experiments",
-        "estimate", "launch", "analysis", "report", "loss_files",
+        "estimate", "launch", "analysis", "report", "loss_files", "metric_files",
     ),
     "plot": ("analysis", "figures"),
     "api": (

@@ -1,0 +1,112 @@
+"""A metric of a file: its code is run here, if the user trusts the folder, and nowhere else."""
+
+import math
+import traceback
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from bench.cells.pretrain import EncoderCell
+from bench.errors import BenchError, CellFailure
+from bench.methods.objectives import Pair
+from bench.metric_files import MetricFile, trusted_metric
+
+
+class OwnMetric:
+    """The function of a file, called by the names of its arguments."""
+
+    def __init__(self, cell: EncoderCell, setting: str) -> None:
+        """Run the file that a setting of the cell names.
+
+        Raises:
+            CellFailure: no trusted folder has it as the cell was planned, or it raises an error.
+        """
+        self.file = _found(cell, setting)
+        names: dict[str, Any] = {"__name__": self.file.name, "__file__": str(self.file.path)}
+        try:
+            exec(compile(self.file.source, str(self.file.path), "exec"), names)
+        except Exception as error:
+            raise CellFailure(_line(self.file, error)) from error
+        self._function = names[self.file.name]
+
+    @torch.no_grad()
+    def __call__(self, given: Mapping[str, Any]) -> float:
+        """Return the number of what is given.
+
+        Raises:
+            CellFailure: the function raises an error, or returns no finite number.
+        """
+        try:
+            value = self._function(**{name: given[name] for name in self.file.arguments})
+        except (MemoryError, torch.OutOfMemoryError):
+            raise
+        except Exception as error:
+            raise CellFailure(_line(self.file, error)) from error
+        is_one = isinstance(value, int | float) or (isinstance(value, Tensor) and value.ndim == 0)
+        number = float(value) if is_one else math.nan
+        if not math.isfinite(number):
+            shown = " ".join(str(value).split())[:60]
+            raise CellFailure(
+                f"{self.file.path}: {self.file.name} returns {shown}, expected a finite number"
+            )
+        return number
+
+
+class OwnRecord(nn.Module):
+    """The mean of a file's function over the directions of an epoch's batches.
+
+    Its sums are buffers, and so go on after a stop.
+    """
+
+    sums: Tensor
+
+    def __init__(self, cell: EncoderCell) -> None:
+        """Begin with nothing.
+
+        Raises:
+            CellFailure: as for `OwnMetric`.
+        """
+        super().__init__()
+        self.metric, self.tau = OwnMetric(cell, "record"), cell.tau
+        self.register_buffer("sums", torch.zeros(2, dtype=torch.float64))
+
+    def add(self, pairs: Sequence[Pair]) -> None:
+        """Take note of the directions of a batch.
+
+        Raises:
+            CellFailure: as for `OwnMetric.__call__`.
+        """
+        for pair in pairs:
+            given = {
+                name: value.detach() if isinstance(value, Tensor) else value
+                for name in self.metric.file.arguments
+                for value in [self.tau if name == "tau" else getattr(pair, name)]
+            }
+            self.sums += self.sums.new_tensor([1.0, self.metric(given)])
+
+    def line(self) -> dict[str, float]:
+        """Return the mean."""
+        return {"own_record": float(self.sums[1] / self.sums[0])}
+
+
+def _found(cell: EncoderCell, setting: str) -> MetricFile:
+    name, identity = getattr(cell, setting), getattr(cell, f"{setting}_file")
+    try:
+        file = trusted_metric(setting, name, identity)
+    except BenchError as fault:
+        raise CellFailure(str(fault)) from None
+    if file is None:
+        raise CellFailure(
+            f"{setting} '{name}': no trusted folder has its file {identity}; was it edited?"
+        )
+    return file
+
+
+def _line(file: MetricFile, error: Exception) -> str:
+    """Return an error of the file's code in one line with its place."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(file.path)]
+    place = f"{file.path}:{lines[-1]}" if lines else str(file.path)
+    return f"{place}: {type(error).__name__}: {' '.join(str(error).split())}"

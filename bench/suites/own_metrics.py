@@ -1,0 +1,60 @@
+"""Metrics in `evaluations/` and `records/` beside the suites, as settings of cells."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.cells.cell import Cell
+from bench.cells.pretrain import EncoderCell
+from bench.errors import choices
+from bench.metric_files import FOLDERS, metric_files, read_metric_file
+
+
+def with_own_metrics(
+    settings: Mapping[str, Any], suites: Path, places: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the settings with the digests of the files that they name.
+
+    Args:
+        settings: of one cell.
+        suites: the folder of the suite.
+        places: where in the file each setting stands.
+
+    Raises:
+        ValueError: a setting names no file.
+        SuiteError: something is wrong with a file.
+    """
+    found = dict(settings)
+    for setting, folder in FOLDERS.items():
+        if (name := settings.get(setting)) is not None:
+            place = f"{places.get(setting, setting)}: {setting} '{name}'"
+            files = metric_files(suites, setting)
+            if not files:
+                raise ValueError(f"{place}: there is no {suites / folder}/{name}.py")
+            if name not in files:
+                raise ValueError(f"{place} is unknown. {choices(str(name), list(files))}")
+            found[f"{setting}_file"] = read_metric_file(files[name], setting).identity
+    return found
+
+
+def check_own_metrics(cells: Iterable[Cell], suites: Path) -> None:
+    """Check that cells have what the functions of their records take.
+
+    Raises:
+        ValueError: the first that does not, in one line.
+    """
+    for cell in cells:
+        if isinstance(cell, EncoderCell) and cell.record is not None:
+            file = read_metric_file(metric_files(suites, "record")[cell.record], "record")
+            compared = cell.negatives in ("batch", "queue") and cell.norm == "l2"
+            similar = (compared, "negatives 'batch' or 'queue', and norm 'l2'")
+            needed = {
+                "pos_N": similar,
+                "neg_NK": similar,
+                "labels_N": (cell.pretrain_on == "train", "pretrain_on 'train'"),
+                "tau": (cell.tau is not None, "the setting tau"),
+            }
+            for name in file.arguments:
+                there, what = needed.get(name, (True, ""))
+                if not there:
+                    raise ValueError(f"record '{cell.record}' takes {name}: it needs {what}")

@@ -1,0 +1,242 @@
+"""Metrics of one's own in files beside the suites: run, named, resumed; each mistake one line."""
+
+import json
+import re
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+
+from bench.cells.pretrain import Pretrain
+from bench.loss_files import TRUST
+from bench.metric_files import read_metric_file
+from tests.fakes.cells import small_cell, training_of
+from tests.fakes.paths import ROOT
+from tests.fakes.suites import DIGITS, changed
+from tests.fakes.workspace import Workspace
+
+SCORE = '''\
+def score(train_ND, test_MD, test_labels_M):
+    """A number of the features."""
+    return (train_ND.mean() - test_MD.mean()).abs() + test_labels_M.double().mean()
+'''
+HARDEST = '''\
+def hardest(neg_NK):
+    """The largest similarity with a negative."""
+    return neg_NK.amax(dim=1).mean()
+'''
+SUITE = changed(
+    DIGITS,
+    {
+        "fixed.method": "simclr", "fixed.epochs": 2, "fixed.tau": 0.2, "fixed.knn_k": 3,
+        "fixed.bn_groups": 1, "fixed.K": None, "fixed.evaluate": "score",
+        "fixed.record": "hardest", "grid": {}, "tables": [
+            {"title": "score", "metric": "own_evaluation", "rows": ["loss"]},
+            {"title": "hardest", "metric": "own_record", "rows": ["loss"]},
+        ],
+    },
+)  # fmt: skip
+FOLDERS = ("suites/evaluations", "suites/records")
+TRUSTED = ("--trust", FOLDERS[0], "--trust", FOLDERS[1])
+HERE = ("--executor", "inline")
+
+
+def write(workspace: Workspace, score: str = SCORE, hardest: str = HARDEST) -> None:
+    for folder, name, code in zip(FOLDERS, ("score", "hardest"), (score, hardest), strict=True):
+        (workspace.root / folder).mkdir(parents=True, exist_ok=True)
+        (workspace.root / folder / f"{name}.py").write_text(code)
+
+
+def cell_of(workspace: Workspace) -> Pretrain:
+    (cell,) = workspace.call("plan", "digits", "--json").json["cells"]
+    return Pretrain.model_validate(cell["config"])
+
+
+class Mistake(NamedTuple):
+    """Files with a mistake, and how the line begins that says so."""
+
+    says: str
+    score: str = SCORE
+    hardest: str = HARDEST
+    suite: dict[str, Any] = {}
+
+
+E, R = "suites/evaluations/score.py", "suites/records/hardest.py"
+BODY = "return (train_ND.mean() - test_MD.mean()).abs() + test_labels_M.double().mean()"
+SEEN = {
+    "an unknown evaluation": Mistake(
+        "suites/digits.yaml: fixed.evaluate: evaluate 'scoer' is unknown. Did you mean 'score'?",
+        suite={"fixed.evaluate": "scoer"},
+    ),
+    "an unknown record": Mistake(
+        "suites/digits.yaml: fixed.record: record 'score' is unknown. Allowed here: hardest",
+        suite={"fixed.record": "score"},
+    ),
+    "no function of the name": Mistake(
+        f"{E}: no function 'score'; there are scores", SCORE.replace("def score", "def scores")
+    ),
+    "no function at all": Mistake(f"{E}: no function 'score'", "score = 3\n"),
+    "no Python": Mistake(f"{E}:1: invalid syntax", "def score(:\n"),
+    "no docstring": Mistake(
+        f"{E}:1: score has no docstring that says what",
+        SCORE.replace('    """A number of the features."""\n', ""),
+    ),
+    "an unknown argument": Mistake(
+        f"{E}:1: unknown argument 'test_ND'. Did you mean 'test_MD'?",
+        SCORE.replace("test_MD", "test_ND"),
+    ),
+    "an argument of the other kind": Mistake(
+        f"{R}:1: unknown argument 'test_MD'. Allowed here: query_ND",
+        hardest=HARDEST.replace("(neg_NK)", "(neg_NK, test_MD)"),
+    ),
+    "a star": Mistake(
+        f"{E}:1: score takes 'more' not by name",
+        SCORE.replace("test_labels_M):", "test_labels_M, **more):"),
+    ),
+    "by position alone": Mistake(
+        f"{R}:1: hardest takes 'neg_NK' not by name",
+        hardest=HARDEST.replace("(neg_NK)", "(neg_NK, /)"),
+    ),
+    "nothing to measure": Mistake(
+        f"{R}:1: hardest takes none of query_ND, key_ND, pos_N, neg_NK",
+        hardest=HARDEST.replace("(neg_NK)", "(epoch)"),
+    ),
+    "what the cell has not": Mistake(
+        "suites/digits.yaml: record 'hardest' takes tau: it needs the setting tau",
+        hardest=HARDEST.replace("(neg_NK)", "(neg_NK, tau)"),
+        suite={"fixed.method": "clip", "fixed.tau": None, "fixed.loss": None},
+    ),
+}  # fmt: skip
+TRIED = {
+    "an error": Mistake(
+        f"{E}:3: RuntimeError: ",
+        SCORE.replace(BODY, "return train_ND @ test_MD"),
+    ),
+    "an error at its head": Mistake(
+        f"{R}:1: ModuleNotFoundError: No module named 'nowhere'",
+        hardest="import nowhere\n" + HARDEST,
+    ),
+    "no number": Mistake(
+        f"{E}: score returns nan, expected a finite number",
+        SCORE.replace(BODY, "return float('nan')"),
+    ),
+    "a text": Mistake(
+        f"{E}: score returns high, expected a finite number", SCORE.replace(BODY, "return 'high'")
+    ),
+    "many numbers": Mistake(
+        f"{E}: score returns tensor(", SCORE.replace(BODY, "return test_MD.new_zeros(2)")
+    ),
+    "nothing": Mistake(
+        f"{E}: score returns None, expected a finite number", SCORE.replace(BODY, "pass")
+    ),
+    "a draw without generator": Mistake(
+        f"{E}: two calls give different values; draw with `generator`",
+        SCORE.replace(BODY, "import torch; return torch.rand(())"),
+    ),
+}
+
+
+def told(workspace: Workspace, mistake: Mistake, *words: str) -> str:
+    write(workspace, mistake.score, mistake.hardest)
+    suite = changed(SUITE, mistake.suite)
+    workspace.suite(suite | {"fixed": {k: v for k, v in suite["fixed"].items() if v is not None}})
+    answer = workspace.call(*words)
+    assert (answer.status, answer.err.count("\n")) == (2, 1), answer.err
+    return answer.err.replace(f"{workspace.root}/", "")
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_a_mistake_is_one_line_of_every_verb(workspace: Workspace, name: str) -> None:
+    assert told(workspace, SEEN[name], "plan", "digits").startswith(f"bench: {SEEN[name].says}")
+
+
+@pytest.mark.parametrize("name", TRIED)
+def test_a_mistake_in_the_code_is_one_line_before_anything_is_computed(
+    workspace: Workspace, name: str
+) -> None:
+    line = told(workspace, TRIED[name], "run", "digits", *HERE, *TRUSTED)
+    assert line.startswith(f"bench: {TRIED[name].says}")
+    assert not (workspace.root / "results" / "trained").exists()
+
+
+def test_a_suite_alone_runs_no_code(workspace: Workspace) -> None:
+    write(workspace, hardest="from pathlib import Path\nPath('run').touch()\n" + HARDEST)
+    workspace.suite(SUITE)
+    why = "is your own code: none of it is run unless you trust its folder; name the folder of"
+    line = f"bench: evaluate 'score' {why} score.py by --trust\n"
+    assert workspace.call("run", "digits", *HERE).err == line
+    assert workspace.call("plan", "digits").err.startswith(line)
+    other = workspace.call("run", "digits", *HERE, "--trust", FOLDERS[0])
+    assert re.fullmatch(r"bench: record 'hardest' .* has no such file; .*\n", other.err)
+    assert not (workspace.root / "run").exists()
+
+
+def test_the_digest_of_a_record_is_the_trainings_and_of_an_evaluation_is_not(
+    workspace: Workspace,
+) -> None:
+    write(workspace)
+    workspace.suite(SUITE)
+    first = cell_of(workspace)
+    write(workspace, score=SCORE.replace("number", "numeral"))
+    evaluated = cell_of(workspace)
+    assert evaluated.id != first.id
+    assert evaluated.training_id == first.training_id
+    write(workspace, hardest=HARDEST.replace("largest", "greatest"))
+    recorded = cell_of(workspace)
+    assert recorded.training_id != first.training_id
+    workspace.suite(changed(SUITE, {"fixed.evaluate": None, "fixed.record": None, "tables": []}))
+    plain = cell_of(workspace)
+    assert plain.training_id != first.training_id
+    assert not {"evaluate", "record"} & plain.science.keys()
+
+
+def test_it_is_measured_shown_and_exported(workspace: Workspace) -> None:
+    write(workspace)
+    workspace.suite(SUITE)
+    answer = workspace.call("run", "digits", *HERE, *TRUSTED, "--json")
+    assert (answer.status, answer.json["done"]) == (0, 1), answer.err
+    (summary,) = (workspace.root / "results" / "pretrain").glob("*/summary.json")
+    metrics = json.loads(summary.read_text())["metrics"]
+    assert 0 < metrics["own_record"] <= 1
+    assert metrics["own_evaluation"] > 0
+    lines = (summary.parent / "history.jsonl").read_text().splitlines()
+    assert [json.loads(line)["own_record"] for line in lines][-1] == metrics["own_record"]
+    assert len(lines) == 2
+    for to in ("cells.tar", "tables"):
+        assert workspace.call("export", "digits", "--to", to).status == 0
+    added = workspace.call("--results", "elsewhere", "import", "cells.tar", "--json")
+    assert added.json["added"] == 1, added.err
+    assert workspace.call("--results", "tables", "status", "digits", "--json").json["done"] == 1
+    assert workspace.call("run", "digits", *HERE).status == 0  # nothing is left that needs code
+
+
+def test_a_record_goes_on_to_the_bit(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(workspace)
+    path = workspace.root / FOLDERS[1]
+    monkeypatch.setenv(TRUST, str(path))
+    digest = read_metric_file(path / "hardest.py", "record").identity
+    cell = small_cell(record="hardest", record_file=digest, train_images=64)
+    whole, begun, resumed = (training_of(cell) for _ in range(3))
+    for step in range(3):
+        whole.step(step)
+    for step in range(2):
+        begun.step(step)
+    resumed.load(begun.state())
+    resumed.step(2)
+    assert resumed.probes.line() == whole.probes.line()
+    largest = whole.probes.line()["own_record"]
+    assert largest > whole.probes.line()["negative_similarity"]
+    whole.probes.reset()
+    assert torch.equal(whole.probes.own.sums, torch.zeros(2, dtype=torch.float64))  # type: ignore[union-attr]
+
+
+@pytest.mark.slow
+def test_the_page_is_a_metric(workspace: Workspace) -> None:
+    text = (ROOT / "docs" / "how-to" / "your-loss.md").read_text()
+    for name, block in re.findall(r"```(?:python|yaml)\n# suites/(\S+)\n(.*?)```", text, re.DOTALL):
+        path = workspace.root / "suites" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block)
+    (command,) = re.findall(r"^bench (run my-metrics.*)$", text, re.MULTILINE)
+    answer = workspace.call(*command.split(), "--set", "width=4", *HERE, "--json")
+    assert (answer.status, answer.json["done"]) == (0, 2), answer.err
