@@ -16,7 +16,7 @@ from bench.analysis.compared_effects import (
 )
 from bench.analysis.deviations import deviations_of_scale
 from bench.analysis.room import Rooms
-from bench.cells.baseline import Baseline, baselines_among, without_baselines
+from bench.cells.baseline import AnyBaseline, baselines_among, without_baselines
 from bench.cells.cell import Cell
 from bench.papers.reader import Paper
 from bench.results.fitness import Failed
@@ -34,7 +34,7 @@ class Evidence:
     paper: Paper
     cells: list[Cell]
     done: Done
-    baselines: list[Baseline]  # of the scale, finished or not
+    baselines: list[AnyBaseline]  # of the scale, finished or not
     finished_baselines: Done
     rooms: Rooms  # what room accuracies have, from the finished baselines
     failed: Failed = ()  # cells whose last attempt failed

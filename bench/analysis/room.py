@@ -12,12 +12,14 @@ from typing import Any
 from bench.analysis.statistics import Interval, t_interval
 from bench.cells.baseline import ACCURACIES
 from bench.cells.cell import Cell
+from bench.cells.speech import ACCURACIES as OF_SPEECH
 from bench.results.reader import Done
 from bench.suites.baselines import baseline_cells, point_of
 from bench.suites.suite import Settings
 from bench.text import value_text
 
 RAW, UNTRAINED, LABELS = "raw pixels", "untrained network", "with labels"
+RAW_SPEECH = "log-mel statistics"
 
 Point = tuple[tuple[str, Any], ...]  # data, network, epochs and evaluation of cells
 
@@ -40,7 +42,12 @@ class Room:
     @property
     def floor_is(self) -> str:
         """Which of the two it is."""
-        return RAW if self.raw.mean >= self.untrained.mean else UNTRAINED
+        return self.raw_is if self.raw.mean >= self.untrained.mean else UNTRAINED
+
+    @property
+    def raw_is(self) -> str:
+        """What raw inputs are."""
+        return RAW_SPEECH if self.metric in OF_SPEECH else RAW
 
     @property
     def ceiling(self) -> float:
@@ -55,7 +62,7 @@ class Room:
     @property
     def in_words(self) -> str:
         """The numbers in words."""
-        parts = [(RAW, self.raw), (UNTRAINED, self.untrained), (LABELS, self.labels)]
+        parts = [(self.raw_is, self.raw), (UNTRAINED, self.untrained), (LABELS, self.labels)]
         text = ", ".join(f"{name} {interval.mean:.1f}" for name, interval in parts)
         return f"{text}: room {self.room:.1f}"
 

@@ -47,12 +47,15 @@ class Evidence(StrEnum):
 
     IMAGES = "images at the published protocol"
     IMAGES_REDUCED = "images at a reduced scale"
+    SPEECH = "speech at the published protocol"
+    SPEECH_REDUCED = "speech at a reduced scale"
     TOYS = "toy experiments at the published protocol"
     TOYS_REDUCED = "toy experiments at a reduced scale"
     IDENTITIES = "identities and theorems"
 
 
 IDENTITY = ("identity",)
+SPEECH = ("speech", "speech-baseline")
 TOYS = ("gaussian-mi", "vince-gaussian", "optimal-bound", "gradient-norm", "spirals")
 WIDE = "the interval lies neither inside nor outside the published value ± tolerance"
 NOTHING = "the tolerance includes what is measured where nothing is learned"
@@ -67,13 +70,15 @@ def kind_of_evidence(experiment: str, protocol: str) -> Evidence:
     """Return which kind of evidence cells are.
 
     Args:
-        experiment: of the cells; what is neither an identity nor a toy works on images.
+        experiment: of the cells; what is no identity, toy or speech works on images.
         protocol: of their scale: published or reduced.
     """
     if experiment in IDENTITY:
         return Evidence.IDENTITIES
     if experiment in TOYS:
         return Evidence.TOYS if protocol == "published" else Evidence.TOYS_REDUCED
+    if experiment in SPEECH:
+        return Evidence.SPEECH if protocol == "published" else Evidence.SPEECH_REDUCED
     return Evidence.IMAGES if protocol == "published" else Evidence.IMAGES_REDUCED
 
 

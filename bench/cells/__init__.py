@@ -10,6 +10,7 @@ from bench.cells.cell import Cell
 from bench.cells.detection import Detection
 from bench.cells.finetune import FineTune
 from bench.cells.pretrain import TSNE, NetworkSize, Pretrain
+from bench.cells.speech import Speech, SpeechBaseline
 from bench.cells.supervised import Supervised
 from bench.cells.toys import (
     GaussianMI,
@@ -35,6 +36,8 @@ CELLS: dict[str, type[Cell]] = {
     "network-size": NetworkSize,
     "supervised": Supervised,
     "baseline": Baseline,
+    "speech": Speech,
+    "speech-baseline": SpeechBaseline,
 }
 """The record of each experiment, by its name."""
 

@@ -31,6 +31,8 @@ from bench.cells.cell import Cell, identity, varied_settings
 from bench.cells.datasets import GUESS, Demand, accuracy_step, size_of
 from bench.cells.learning_rate import Rule, check_rate, ruled
 from bench.cells.linear_protocols import LinearProtocol, linear_protocol, linear_record
+from bench.cells.speech import ACCURACIES as OF_SPEECH
+from bench.cells.speech import SpeechBaseline
 from bench.cells.view_recipes import draws_of, warp_record
 
 LABELS = frozenset({"base_lr", "lr_scaling"})
@@ -145,18 +147,19 @@ class Baseline(Accuracies, PlainImages, Cell):
         return [*images.demands(self.N, self.N), images.demand("knn_k", self.knn_k)]
 
 
-ACCURACIES = tuple(name for name in Baseline.metrics if not name.endswith("_std"))
+AnyBaseline = Baseline | SpeechBaseline
+ACCURACIES = (*(name for name in Baseline.metrics if not name.endswith("_std")), *OF_SPEECH)
 """What a baseline tells the floor or the ceiling of."""
 
 
 def without_baselines(cells: Iterable[Cell]) -> list[Cell]:
     """Return the cells that claims and tables speak of."""
-    return [cell for cell in cells if not isinstance(cell, Baseline)]
+    return [cell for cell in cells if not isinstance(cell, AnyBaseline)]
 
 
-def baselines_among(cells: Iterable[Cell]) -> list[Baseline]:
+def baselines_among(cells: Iterable[Cell]) -> list[AnyBaseline]:
     """Return the baselines."""
-    return [cell for cell in cells if isinstance(cell, Baseline)]
+    return [cell for cell in cells if isinstance(cell, AnyBaseline)]
 
 
 def settings_apart(cells: Sequence[Cell]) -> list[str]:

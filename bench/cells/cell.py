@@ -60,6 +60,8 @@ class Cell(Record, ABC):
     """Whether a suite may name a preset, as `method`, for the settings that it leaves out."""
     sizes: ClassVar[tuple[str, ...]] = ()
     """Settings that tell kinds of cells apart in `bench plan`."""
+    packages: ClassVar[tuple[str, ...]] = ()
+    """Packages of an extra, named as the experiment, without which it is not computed."""
     cuttable: ClassVar[tuple[str, ...]] = ()
     """Settings that the time is proportional to, the steps first; a probe cuts them.
     None: it computes a whole cell, or the experiment's file has a `probe` of its own."""

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -177,13 +178,18 @@ def _counts(
 
 
 def check_data(cells: Sequence[Cell], data: Path) -> None:
-    """Raise a BenchError if a data set is missing, or too small for the settings of a cell."""
+    """Raise a BenchError if data are missing or too small for a cell, or a package is missing."""
     for why, count in impossible(cells).items():
         raise LaunchError(
             f"{why} ({count} of the cells; nothing was run; exclude these cells with --where)"
         )
     for fault in missing_data(cells, data):
         raise fault
+    for package in {name: None for cell in cells for name in cell.packages}:
+        if find_spec(package) is None:
+            raise LaunchError(
+                f"speech needs the package {package}: pip install 'contrastive-bench[speech]'"
+            )
 
 
 def _submit(cells: Sequence[Cell], selection: Selection, options: RunOptions, data: Path) -> Json:

@@ -13,6 +13,7 @@ from bench.cells.cell import Cell
 from bench.cells.detection import Detection
 from bench.cells.finetune import FineTune
 from bench.cells.groups import shards
+from bench.cells.speech import AnySpeech
 from bench.cli.own_code import tell_edited
 from bench.cli.workspace import Workspace, command_line
 from bench.data.catalogue import (
@@ -22,6 +23,7 @@ from bench.data.catalogue import (
     imagenet_folder,
     published_list,
 )
+from bench.data.recording_lists import check_recordings
 from bench.errors import BenchError, DataError, choices
 from bench.files.yaml_file import scalar
 from bench.papers.reader import Paper
@@ -293,7 +295,7 @@ def _settings(option: str, texts: list[str] | None) -> Chosen:
 def missing_data(cells: Sequence[Cell], root: Path) -> Iterator[DataError]:
     """Yield an error for each data set of the cells that is missing in the folder `root`.
 
-    Images, lists of labelled images and boxes are looked for; no file is read.
+    Images, lists of labelled images, boxes and recordings are looked for; no file is read.
     """
     for name in sorted({name for cell in cells if (name := cell.looks_at)}):
         listed = {
@@ -305,6 +307,12 @@ def missing_data(cells: Sequence[Cell], root: Path) -> Iterator[DataError]:
             check_present(name, root)
             for share in sorted(listed):
                 check_list(published_list(imagenet_folder(name, root), share))
+        except DataError as fault:
+            yield fault
+    heard = {name for cell in cells if isinstance(cell, AnySpeech) for name in cell.sets}
+    for name in sorted(heard):
+        try:
+            check_recordings(name, root)
         except DataError as fault:
             yield fault
     boxed = {cell.detect_dataset for cell in cells if isinstance(cell, Detection)}

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from bench.cells.losses import LOSSES, Sees
 from bench.cells.pretrain import Pretrain
+from bench.cells.speech import Speech
 from bench.data.draws import Draw
 from bench.losses import eqco_margin, neighbour_gain
 from bench.methods.negatives import Similarities
@@ -42,7 +43,7 @@ Objective = Callable[[Pair], Tensor]
 """From a pair to the loss of each query, shape (N,), in nats (over features: its own unit)."""
 
 
-def make_objective(cell: Pretrain) -> Objective:
+def make_objective(cell: Pretrain | Speech) -> Objective:
     """Return the cell's objective: its function in `bench.losses` with the cell's settings."""
     loss = LOSSES[cell.loss]
     module, function_name = loss.function.split(".")
@@ -77,7 +78,7 @@ def make_objective(cell: Pretrain) -> Objective:
     return objective
 
 
-def _gain(cell: Pretrain, similarities: Similarities) -> Tensor:
+def _gain(cell: Pretrain | Speech, similarities: Similarities) -> Tensor:
     """Return what the close neighbours take off the loss."""
     assert cell.tau is not None
     assert cell.neighbour_sum is not None
@@ -91,7 +92,7 @@ def _gain(cell: Pretrain, similarities: Similarities) -> Tensor:
     )
 
 
-def margin_of(cell: Pretrain) -> float:
+def margin_of(cell: Pretrain | Speech) -> float:
     """Return EqCo's margin of a cell, 0 without alpha (EqCo, Eq. 5)."""
     if cell.alpha is None or cell.tau is None:
         return 0.0

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bench.analysis.evidence import Evidence
 from bench.analysis.grounds import LEFT
-from bench.analysis.room import LABELS, RAW, UNTRAINED, Room, apart
+from bench.analysis.room import LABELS, UNTRAINED, Room, apart
 from bench.cells.baseline import BASELINES
 from bench.report.tables import Entry, Table, mean_text, setting_entry
 
@@ -42,7 +42,8 @@ def room_table(evidence: Evidence, metrics: Sequence[str]) -> Table | None:
         for room in rooms
     ]
     once = [list(row) for row in dict.fromkeys(map(tuple, rows))]
-    return Table("room", TITLE, ["metric", *settings, RAW, UNTRAINED, LABELS, "room"], once)
+    heads = ["metric", *settings, rooms[0].raw_is, UNTRAINED, LABELS, "room"]
+    return Table("room", TITLE, heads, once)
 
 
 def _numbers(room: Room) -> list[Entry]:

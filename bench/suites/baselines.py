@@ -1,30 +1,34 @@
 """The baselines of a scale: what stands below and above the accuracies of its cells."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
-from bench.cells.baseline import BASELINES, LABELS, Baseline
+from bench.cells.baseline import BASELINES, LABELS, AnyBaseline, Baseline
 from bench.cells.cell import Cell
 from bench.cells.pretrain import EncoderCell, Pretrain
+from bench.cells.speech import Speech, SpeechBaseline
 from bench.suites.suite import Scalar, Settings
 
-SHARED = tuple(
-    name
-    for name in Baseline.model_fields
-    if name in Pretrain.model_fields and name not in LABELS | {"experiment", "version", "lr"}
-)
-"""Settings that a baseline takes from the cells that it is a baseline of."""
+
+def _shared(kind: type[Cell], baseline: type[Cell]) -> tuple[str, ...]:
+    """Return the settings that a baseline takes from the cells that it is a baseline of."""
+    own = LABELS | {"experiment", "version", "lr"}
+    return tuple(k for k in baseline.model_fields if k in kind.model_fields and k not in own)
+
+
+SHARED = _shared(Pretrain, Baseline)
+SHARED_BY_SPEECH = _shared(Speech, SpeechBaseline)
 ONE_SEED: dict[str, dict[str, Any]] = {"raw": {"seed": 0}}
 """Baselines of which one seed is enough: in raw inputs it only draws the few labels."""
-_LIST = TypeAdapter(list[Baseline])
+_LIST = TypeAdapter(list[Annotated[AnyBaseline, Field(discriminator="experiment")]])
 
 
 def baseline_cells(
     cells: Iterable[Cell], settings: Settings, kinds: Sequence[Scalar] = BASELINES
-) -> list[Baseline]:
-    """Return the baselines of the `pretrain` cells among these, each once.
+) -> list[AnyBaseline]:
+    """Return the baselines of the `pretrain` and `speech` cells among these, each once.
 
     Raw inputs, the untrained network and the network trained with labels have the cells' data,
     encoder, epochs and evaluations; the colours of all are RGB.
@@ -53,9 +57,12 @@ def point_of(cell: Cell, settings: Settings) -> dict[str, Any] | None:
     """Return what the baselines of a cell are made of, its seed among it; None: it has none.
 
     Args:
-        cell: of any experiment; `pretrain` alone has baselines.
+        cell: of any experiment; `pretrain` and `speech` have baselines.
         settings: what the scale says of its baselines.
     """
+    if isinstance(cell, Speech):
+        shared = {name: getattr(cell, name) for name in SHARED_BY_SPEECH}
+        return {"experiment": "speech-baseline"} | shared | settings
     if not isinstance(cell, EncoderCell):
         return None
     return {name: getattr(cell, name) for name in SHARED} | settings

@@ -20,6 +20,7 @@ OF_EXPERIMENT: dict[str, dict[str, Any]] = {
     "vince-gaussian": {"dataset": "correlated-gaussian", "activation": "relu"},
     "spirals": {"dataset": "two-spirals", "loss": "infonce", "embedding_dim": 2},
     "supervised": {"method": "supervised"},
+    "speech": {"method": "wav2vec2"},
     "pretrain": {"knn_against": "training-images"},
 }
 """What all cells of an experiment have in common and papers state."""

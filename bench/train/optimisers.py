@@ -12,8 +12,10 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from bench.cells.pretrain import Pretrain
+from bench.cells.speech import Speech
 from bench.cells.supervised import Supervised
 
+Trained = Pretrain | Supervised | Speech
 OptimiserName = Literal["sgd", "lars", "adam", "adamw", "muon"]
 VECTOR_SHARE = 0.5  # with Muon, the rate of biases and norms over that of matrices
 
@@ -84,7 +86,7 @@ def _of_loss(parameters: list[nn.Parameter]) -> dict[str, Any]:
 
 
 def optimiser_of(
-    cell: Pretrain | Supervised, network: nn.Module, of_loss: Sequence[nn.Parameter] = ()
+    cell: Trained, network: nn.Module, of_loss: Sequence[nn.Parameter] = ()
 ) -> Optimizer:
     """Return the cell's optimiser of a network, and of an objective, that are on their device."""
     lr_bias = getattr(cell, "lr_bias", None)
@@ -292,7 +294,7 @@ def learning_rate(
 
 
 def rate_of(
-    cell: Pretrain | Supervised, step: int, *, steps: int, steps_an_epoch: int, dropped: int = 0
+    cell: Trained, step: int, *, steps: int, steps_an_epoch: int, dropped: int = 0
 ) -> float:
     """Return the learning rate of a step of a cell, after so many drops on a plateau.
 

@@ -1,0 +1,228 @@
+"""The cells of `speech`: an encoder of raw audio pretrained by contrast, and its baselines."""
+
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+
+from pydantic import (
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
+
+from bench.cells.axes import Axis, Share, Steps
+from bench.cells.cell import Cell, identity, without_later
+from bench.cells.learning_rate import check_rate, ruled
+from bench.cells.losses import LOSSES
+
+SetName = Annotated[str, Field(pattern=r"^\w[\w.+-]*$", max_length=100)]
+TASKS = ("speaker", "word")
+ACCURACIES = tuple(f"{task}_top1" for task in TASKS)
+OPTIONS = ("alpha", "tau_beta", "form")
+LABELS = frozenset({"base_lr", "lr_scaling"})
+"""Fields that say where the learning rate comes from, and so enter no id."""
+
+
+class AudioSize(NamedTuple):
+    """How many recordings a data set has."""
+
+    train: int
+    test: int
+
+
+TONES = "tones"
+AUDIO_SETS = {
+    TONES: AudioSize(96, 48),
+    "fsdd": AudioSize(2700, 300),
+    "librispeech": AudioSize(281_241, 5559),
+    "voxceleb1": AudioSize(138_361, 8251),
+    "fluent-speech-commands": AudioSize(23_132, 3793),
+}
+"""Known recordings, by name; any folder of recordings is another data set."""
+
+
+class Recordings(Axis):
+    """What is heard, by which network, and how its features are evaluated."""
+
+    packages: ClassVar[tuple[str, ...]] = ("transformers", "soundfile")
+    recordings: SetName
+    """What the encoder learns from: `tones`, which are drawn, or a folder of recordings."""
+    speaker_recordings: SetName | None = None
+    """Whose speakers are told apart; null: those of `recordings`."""
+    word_recordings: SetName | None = None
+    """Whose words or intents are told apart; null: those of `recordings`."""
+    held_out: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """Share of each class's training recordings that takes the place of the test recordings."""
+    sample_rate: Annotated[int, Field(ge=1000, le=192_000)]
+    """Hz; recordings of another rate are resampled."""
+    crop_s: PositiveFloat
+    """Seconds of a recording that a step hears, at most."""
+    arch: Literal["wav2vec2-base", "wav2vec2-small", "wav2vec2-tiny"]
+    """The network; `small` has five convolutions and three transformer layers of 96 units."""
+    labels_per_class: PositiveInt | None = None
+    """Labelled training recordings per class that a classifier sees; null: all."""
+    label_draws: PositiveInt = 1
+    """Draws of labelled recordings; the mean accuracy is reported."""
+
+    def set_of(self, task: str) -> str:
+        """Return the recordings of a task."""
+        named = self.speaker_recordings if task == "speaker" else self.word_recordings
+        return named or self.recordings
+
+    @property
+    def sets(self) -> list[str]:
+        """Every set of recordings that is heard."""
+        return list(dict.fromkeys([self.recordings, *map(self.set_of, TASKS)]))
+
+    def step_of(self, metric: str) -> float | None:
+        """Return the percent that one test recording is worth; None where not known."""
+        task = metric.removesuffix("_top1")
+        size = AUDIO_SETS.get(self.set_of(task)) if task in TASKS else None
+        if size is None:
+            return None
+        test = round(self.held_out * size.train) if self.held_out else size.test
+        return 100 / (max(1, test) * self.label_draws)
+
+    def heard(self, epochs: int) -> float:
+        """Return the recordings of a training and of its evaluations."""
+        guess = AUDIO_SETS["fsdd"]
+        evaluated = [sum(AUDIO_SETS.get(self.set_of(task), guess)) for task in TASKS]
+        return float(epochs * AUDIO_SETS.get(self.recordings, guess).train + sum(evaluated))
+
+
+class Speech(Steps, Recordings, Cell):
+    """An encoder pretrained in the manner of wav2vec 2.0 (arXiv:2006.11477), then frozen."""
+
+    experiment: Literal["speech"]
+    version: Literal[1] = 1
+    precision: Literal["float32"] = "float32"
+
+    mask_prob: Share
+    """Share of the frames at which a masked span begins."""
+    mask_length: PositiveInt
+    """Frames of a span."""
+    K: PositiveInt
+    """Distractors per masked frame, drawn from other masked frames of the recording."""
+    loss: Literal["infonce", "eqco", "dcl", "dual-temperature"]
+    """The objective, of cosine similarities."""
+    tau: PositiveFloat
+    """Temperature of the similarities."""
+    alpha: PositiveFloat | None = None
+    """EqCo's, Eq. 5; also with dual-temperature."""
+    tau_beta: PositiveFloat | None = None
+    """Temperature of the scalar component of dual temperature."""
+    form: Literal["released", "printed"] | None = None
+    """Dual temperature as in the authors' code or as printed."""
+    diversity_weight: NonNegativeFloat
+    """Factor of the term that is least when all code words are used alike."""
+    gumbel_start: PositiveFloat
+    """Temperature of the Gumbel softmax in the first step."""
+    gumbel_end: PositiveFloat
+    """The lowest such temperature."""
+    gumbel_decay: Share
+    """What each step multiplies that temperature by."""
+
+    metrics: ClassVar[tuple[str, ...]] = (
+        "train_loss", "train_top1", "q_b", "perplexity", *ACCURACIES,
+    )  # fmt: skip
+    sizes: ClassVar[tuple[str, ...]] = ("arch", "batch_size")
+    negatives: ClassVar[str] = "batch"  # what makers of objectives ask every cell for
+    kappa: ClassVar[None] = None
+    neighbour_sum: ClassVar[None] = None
+
+    @property
+    def count(self) -> int:
+        """K as a number."""
+        return self.K
+
+    @classmethod
+    def written_out(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        """Write out the learning rate that a rule gives."""
+        return settings | ruled(settings, settings.get("batch_size"))
+
+    @model_validator(mode="after")
+    def _settings_agree(self) -> Self:
+        loss = LOSSES[self.loss]
+        for name in OPTIONS:
+            if name in loss.needs and getattr(self, name) is None:
+                raise ValueError(f"{name} is needed with loss '{self.loss}'")
+            if name not in (*loss.needs, *loss.may) and getattr(self, name) is not None:
+                raise ValueError(f"{name} has no meaning with loss '{self.loss}'")
+        if self.gumbel_end > self.gumbel_start:
+            raise ValueError("gumbel_end is above gumbel_start: the temperature falls")
+        if self.lr_schedule == "plateau":
+            raise ValueError("lr_schedule 'plateau' is for experiment 'pretrain'")
+        check_rate(lr=self.lr, base_lr=self.base_lr, lr_scaling=self.lr_scaling, N=self.batch_size)
+        return self
+
+    @cached_property
+    def id(self) -> str:
+        """16 hex digits over every field but the labels, and what came later at its default."""
+        fields = self.model_dump(mode="json", exclude=set(LABELS))
+        return identity(without_later(fields, type(self)))
+
+    @property
+    def work(self) -> float:
+        """Recordings of the training and of the evaluations, times their longest crop."""
+        return self.heard(self.epochs) * self.crop_s
+
+
+NEEDED = ("epochs", "batch_size", "optimizer", "lr", "weight_decay", "lr_schedule")
+
+
+class SpeechBaseline(Recordings, Cell):
+    """Log-mel statistics, the untrained network, or the network trained with all labels.
+
+    All are evaluated like the encoders of `speech`. With labels the network learns both tasks at
+    once, from the mean of its last layer.
+    """
+
+    experiment: Literal["speech-baseline"]
+    version: Literal[1] = 1
+    precision: Literal["float32"] = "float32"
+    baseline: Literal["raw", "untrained", "labels"]
+    """Raw: mean and standard deviation over time of 40 log-mel energies."""
+
+    # training by cross-entropy; null without one
+    epochs: PositiveInt | None = None
+    batch_size: Annotated[int, Field(ge=2)] | None = None
+    optimizer: Literal["sgd", "adam", "adamw"] | None = None
+    lr: PositiveFloat | None = None
+    weight_decay: NonNegativeFloat | None = None
+    lr_schedule: Literal["constant", "cosine", "triangular"] | None = None
+    warmup_epochs: NonNegativeInt = 0
+    sgd_momentum: ClassVar[float] = 0.9  # what makers of optimisers ask every cell for
+    exempt: ClassVar[bool] = False
+    nesterov: ClassVar[bool] = False
+    lr_drop_epochs: ClassVar[None] = None
+    lr_drop_factor: ClassVar[float] = 0.1
+
+    metrics: ClassVar[tuple[str, ...]] = ("train_loss", *ACCURACIES)
+    sizes: ClassVar[tuple[str, ...]] = ("baseline", "arch")
+
+    @classmethod
+    def written_out(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        """Leave out the training where there is none."""
+        if settings.get("baseline") == "labels":
+            return settings
+        return {k: v for k, v in settings.items() if k not in (*NEEDED, "warmup_epochs")}
+
+    @model_validator(mode="after")
+    def _has_what_it_needs(self) -> Self:
+        if self.baseline == "labels":
+            for name in NEEDED:
+                if getattr(self, name) is None:
+                    raise ValueError(f"{name} is needed with baseline 'labels'")
+            if len(self.sets) > 1:
+                raise ValueError("baseline 'labels' learns both tasks from one set of recordings")
+        return self
+
+    @property
+    def work(self) -> float:
+        """Recordings of the training and of the evaluations, times their longest crop."""
+        return self.heard(self.epochs or 0) * self.crop_s
+
+
+AnySpeech = Speech | SpeechBaseline

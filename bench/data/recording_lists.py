@@ -1,0 +1,183 @@
+"""Which recordings a folder has, in which part, and what their labels are; no torch.
+
+A folder of one's own has a table `recordings.csv`, or the layout `train/<word>/*.wav` and
+`test/<word>/*.wav`. Four corpora are read as they are published.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from bench.cells.speech import TASKS, TONES
+from bench.errors import DataError, DataMissing, DataTorn
+
+ENDINGS = (".wav", ".flac")
+TABLE = "recordings.csv"
+PARTS = ("train", "test")
+COLUMNS = ("file", "part", *TASKS)
+WHERE = f"{TABLE}, or train/<word>/*.wav and test/<word>/*.wav (or .flac)"
+
+
+class Row(NamedTuple):
+    """A recording: its file, its part, and the label of each task, empty where there is none."""
+
+    path: Path
+    part: str
+    speaker: str = ""
+    word: str = ""
+
+
+def check_recordings(name: str, root: Path) -> None:
+    """Raise DataMissing unless a set of recordings is there; no recording is opened."""
+    if name == TONES:
+        return
+    folder = root / name
+    wanted = [KNOWN[name].mark] if name in KNOWN else [TABLE, "train"]
+    if not any((folder / mark).exists() for mark in wanted):
+        rule = f"needs {KNOWN[name].where}" if name in KNOWN else f"needs {WHERE}"
+        raise DataMissing(f"{name}: no recordings in {folder}: {rule}; docs/how-to/speech.md.")
+
+
+def list_recordings(name: str, root: Path) -> list[Row]:
+    """Return the recordings of a folder, in the order of their names or of the table.
+
+    Args:
+        name: of a known corpus, or of a folder below the root.
+        root: the folder of data sets.
+
+    Raises:
+        DataMissing: there are none.
+        DataTorn: a table is not what it should be; the line says where.
+        DataError: a class is in the test part alone.
+    """
+    check_recordings(name, root)
+    folder = root / name
+    if name in KNOWN:
+        rows = list(KNOWN[name].rows(folder))
+    elif (folder / TABLE).exists():
+        rows = list(_of_table(folder, folder / TABLE))
+    else:
+        rows = list(_of_folders(folder))
+    if not any(row.part == "train" for row in rows):
+        raise DataMissing(f"{name}: no training recordings in {folder}.")
+    for task in TASKS:
+        known = {getattr(row, task) for row in rows if row.part == "train"}
+        for row in rows:
+            if getattr(row, task) not in known:
+                label = getattr(row, task) or "(none)"
+                raise DataError(f"{row.path}: {task} {label} is in the test part alone")
+    return rows
+
+
+def _files(folder: Path, pattern: str) -> list[Path]:
+    found = (path for path in folder.glob(pattern) if path.suffix.lower() in ENDINGS)
+    return sorted(path for path in found if not path.name.startswith("."))
+
+
+def _of_folders(folder: Path) -> Iterator[Row]:
+    for part in PARTS:
+        for path in _files(folder / part, "*/*"):
+            yield Row(path, part, word=path.parent.name)
+
+
+def _of_table(folder: Path, table: Path) -> Iterator[Row]:
+    """Yield the rows of a table with the columns file, part, and speaker, word or both."""
+    lines = list(_csv(table))
+    heads = list(lines[0][1]) if lines else []
+    if not {"file", "part"} <= set(heads) or not set(heads) <= set(COLUMNS):
+        raise DataTorn(
+            f"{table}: needs the columns file, part, and speaker, word or both; "
+            f"found {', '.join(map(str, heads)) or 'no row'}"
+        )
+    seen: set[str] = set()
+    for line, cells in lines:
+        name, part = cells["file"] or "", cells["part"]
+        pure = PurePosixPath(name)
+        if not name or pure.is_absolute() or ".." in pure.parts:
+            raise DataTorn(f"{table}: line {line}: file {name!r} must lie below {folder}")
+        if name in seen:
+            raise DataTorn(f"{table}: line {line}: file {name!r} stands twice")
+        if part not in PARTS:
+            raise DataTorn(f"{table}: line {line}: part must be train or test, found {part!r}")
+        labels = {task: cells[task] for task in TASKS if task in cells}
+        for task, label in labels.items():
+            if not label:
+                raise DataTorn(f"{table}: line {line}: no {task}")
+        seen.add(name)
+        yield Row(folder / name, part, **labels)
+
+
+def _csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the number and the cells of each line of a file with a head."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file, strict=True)
+            for cells in reader:
+                if None in cells or None in cells.values():
+                    raise DataTorn(f"{path}: line {reader.line_num}: not as many cells as heads")
+                yield reader.line_num, cells
+    except (OSError, ValueError, csv.Error) as fault:
+        raise DataTorn(f"{path}: cannot be read as a table: {fault}") from fault
+
+
+def _fsdd(folder: Path) -> Iterator[Row]:
+    """Yield the Free Spoken Digit Dataset: recordings 0 to 4 of a digit are its test part."""
+    for path in _files(folder, "recordings/*"):
+        if (name := re.fullmatch(r"(\d)_(\w+)_(\d+)", path.stem)) is None:
+            raise DataTorn(f"{path}: the name is not <digit>_<speaker>_<index>")
+        digit, speaker, index = name.groups()
+        yield Row(path, "test" if int(index) < 5 else "train", speaker, digit)
+
+
+def _librispeech(folder: Path) -> Iterator[Row]:
+    """Yield LibriSpeech's three training parts, from which encoders learn; no labels."""
+    for path in _files(folder, "train-*/*/*/*"):
+        yield Row(path, "train")
+
+
+def _voxceleb1(folder: Path) -> Iterator[Row]:
+    """Yield VoxCeleb1 by its split for identification, without the validation part."""
+    parts = {"1": "train", "3": "test"}
+    for number, line in enumerate(_text(folder / "iden_split.txt").splitlines(), 1):
+        digit, _, name = line.strip().partition(" ")
+        if digit not in ("1", "2", "3") or name.count("/") != 2 or ".." in name:
+            raise DataTorn(f"{folder / 'iden_split.txt'}: line {number}: found {line!r}")
+        if digit in parts:
+            yield Row(folder / "wav" / name, parts[digit], speaker=name.split("/")[0])
+
+
+def _fluent(folder: Path) -> Iterator[Row]:
+    """Yield Fluent Speech Commands: an intent is action, object and location together."""
+    for part in PARTS:
+        for line, cells in _csv(table := folder / "data" / f"{part}_data.csv"):
+            try:
+                intent = " ".join(cells[key] for key in ("action", "object", "location"))
+                yield Row(folder / cells["path"], part, word=intent)
+            except KeyError as fault:
+                raise DataTorn(f"{table}: line {line}: no column {fault}") from fault
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, ValueError) as fault:
+        raise DataTorn(f"{path}: cannot be read: {fault}") from fault
+
+
+class _Corpus(NamedTuple):
+    rows: Callable[[Path], Iterator[Row]]
+    mark: str  # what shows that it is there
+    where: str
+
+
+KNOWN = {
+    "fsdd": _Corpus(_fsdd, "recordings", "recordings/<digit>_<speaker>_<index>.wav"),
+    "librispeech": _Corpus(
+        _librispeech, "train-clean-100", "train-clean-100/<speaker>/<chapter>/*.flac and the like"
+    ),
+    "voxceleb1": _Corpus(_voxceleb1, "iden_split.txt", "iden_split.txt and wav/<id>/<video>/*.wav"),
+    "fluent-speech-commands": _Corpus(_fluent, "data", "data/train_data.csv and wavs/"),
+}
+"""Corpora that are read as they are published."""

@@ -1,0 +1,243 @@
+"""Recordings as waves: read, mixed to one channel, resampled and brought to unit variance.
+
+Axes: n recordings, T samples. A set of up to MOST_BYTES is read and checked as a whole; of a larger
+one each recording is read when it is needed.
+"""
+
+import io
+import math
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.cells.speech import AUDIO_SETS, TASKS, TONES
+from bench.data.images import fingerprint_of, share_of_each_class
+from bench.data.load import HELD_OUT_SEED
+from bench.data.recording_lists import Row, list_recordings
+from bench.data.streams import Purpose, stream
+from bench.errors import Damaged, DataTorn, StoreError
+from bench.files.regular import read_regular
+
+MOST_BYTES = 2 * 10**9  # of all files of a set that is kept in memory
+MOST_OF_FILE = 10**9
+RATES = (1000, 400_000)  # Hz, of a file
+LOUDEST = 1e6  # full scale is 1
+Wave = np.ndarray[Any, np.dtype[np.float32]]
+TONES_SEED = 2006  # the same tones for every cell
+SPEAKERS = WORDS = 4  # of the tones
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Recordings of one part, and the labels of each task, int64 (n,), -1: none."""
+
+    waves: Sequence[Tensor]
+    labels: dict[str, Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """A set of recordings; `classes` has the tasks for which it is labelled."""
+
+    name: str
+    classes: dict[str, int]
+    fingerprint: str
+    train: Part
+    test: Part
+
+
+class _OnDisk(Sequence[Any]):
+    """Waves that are read when they are needed."""
+
+    def __init__(self, rows: Sequence[Row], sample_rate: int, least: int) -> None:
+        self._rows, self._read = rows, (sample_rate, least)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return torch.from_numpy(
+            _wave(_bytes(self._rows[index].path), self._rows[index].path, *self._read)
+        )
+
+
+def load_recordings(
+    name: str, root: Path, *, sample_rate: int, least: int, held_out: float | None = None
+) -> Corpus:
+    """Return a set of recordings, each at zero mean and unit variance.
+
+    Args:
+        name: `tones`, a known corpus, or a folder below the root.
+        root: the folder of data sets.
+        sample_rate: Hz.
+        least: samples that a recording must have.
+        held_out: share of each class's training recordings that becomes the test part.
+
+    Raises:
+        DataMissing: it is not there.
+        DataTorn: a recording or a table is damaged, too short or no sound.
+        DataError: a class is in the test part alone.
+    """
+    if name == TONES:
+        rows, waves = _tones(sample_rate)
+        signatures = [f"{TONES} {sample_rate} {TONES_SEED}".encode()]
+    else:
+        rows = list_recordings(name, root)
+        in_memory = sum(_size(row.path) for row in rows) <= MOST_BYTES
+        waves, signatures = [], []
+        start = len((root / name).as_posix()) + 1
+        for row in rows:
+            place, content = row.path.as_posix()[start:], _bytes(row.path) if in_memory else b""
+            mark = f"{len(content)} {zlib.crc32(content)}" if in_memory else f"{_size(row.path)}"
+            signatures.append(f"{place} {row.part} {row.speaker} {row.word} {mark}".encode())
+            if in_memory:
+                waves.append(torch.from_numpy(_wave(content, row.path, sample_rate, least)))
+        if not in_memory:
+            return _corpus(name, rows, None, signatures, held_out, (sample_rate, least))
+    return _corpus(name, rows, waves, signatures, held_out, (sample_rate, least))
+
+
+def _corpus(
+    name: str,
+    rows: Sequence[Row],
+    waves: list[Tensor] | None,
+    signatures: list[bytes],
+    held_out: float | None,
+    read: tuple[int, int],
+) -> Corpus:
+    """Return the set, its parts chosen; labels count the sorted names of the training part."""
+    is_test = np.array([row.part == "test" for row in rows])
+    tasks = [task for task in TASKS if any(getattr(row, task) for row in rows)]
+    names = {t: sorted({getattr(r, t) for r in rows if r.part == "train"}) for t in tasks}
+    labels = {t: np.array([names[t].index(getattr(r, t)) for r in rows]) for t in tasks}
+    if held_out is not None:
+        both = np.zeros(len(rows), dtype=np.int64)
+        for task in tasks:
+            both = both * len(names[task]) + labels[task]
+        draw, kept = stream(HELD_OUT_SEED, Purpose.DATA), ~is_test
+        out = np.zeros(len(rows), dtype=np.bool_)
+        out[kept] = share_of_each_class(both[kept], held_out, draw)
+        chosen = {"train": kept & ~out, "test": out}
+    else:
+        chosen = {"train": ~is_test, "test": is_test}
+    parts = {}
+    for part, taken in chosen.items():
+        places = np.flatnonzero(taken)
+        own = (
+            [waves[i] for i in places]
+            if waves
+            else _OnDisk([rows[i] for i in places.tolist()], *read)
+        )
+        parts[part] = Part(own, {t: torch.from_numpy(labels[t][places]) for t in tasks})
+    classes = {task: len(names[task]) for task in tasks}
+    return Corpus(name, classes, fingerprint_of(signatures), parts["train"], parts["test"])
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as fault:
+        raise DataTorn(f"{path}: cannot be read ({fault.strerror or fault})") from fault
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        content = read_regular(path, MOST_OF_FILE)
+    except (Damaged, StoreError) as fault:
+        raise DataTorn(str(fault)) from fault
+    if not content:
+        raise DataTorn(f"{path}: {'does not exist' if content is None else 'is empty'}")
+    return content
+
+
+def _wave(content: bytes, path: Path, sample_rate: int, least: int) -> Wave:
+    """Return a recording as float32 (T,).
+
+    Args:
+        content: of the file.
+        path: of the file, for error lines.
+        sample_rate: Hz, that it is resampled to.
+        least: samples that it must have then.
+
+    Raises:
+        DataTorn: it is no recording, or none that a network can hear.
+    """
+    import soundfile
+    from scipy.signal import resample_poly
+
+    try:
+        samples, rate = soundfile.read(io.BytesIO(content), dtype="float32", always_2d=True)
+    except Exception as fault:  # libsndfile's and Python's own
+        raise DataTorn(f"{path}: not a readable recording ({str(fault).rstrip('.')})") from fault
+    if not RATES[0] <= rate <= RATES[1]:
+        raise DataTorn(f"{path}: {rate} Hz; {RATES[0]} to {RATES[1]} are allowed")
+    wave = samples.mean(axis=1, dtype=np.float64)
+    if not np.isfinite(wave).all() or np.abs(wave).max(initial=0.0) > LOUDEST:
+        raise DataTorn(f"{path}: holds samples that are not finite, or louder than {LOUDEST:g}")
+    if rate != sample_rate and len(wave):
+        divisor = math.gcd(rate, sample_rate)
+        wave = resample_poly(wave, sample_rate // divisor, rate // divisor)
+    if len(wave) < least:
+        raise DataTorn(f"{path}: {len(wave)} samples at {sample_rate} Hz; at least {least} needed")
+    return normalised(wave)
+
+
+def normalised(wave: np.ndarray[Any, np.dtype[np.float64]]) -> Wave:
+    """Return a wave at zero mean and unit variance, float32; silence stays 0."""
+    centred = wave - wave.mean()
+    scaled: Wave = (centred / math.sqrt(centred.var() + 1e-12)).astype(np.float32)
+    return scaled
+
+
+def _tones(sample_rate: int) -> tuple[list[Row], list[Tensor]]:
+    """Return drawn sounds of 0.3 s: a speaker is a timbre and a height, a word how it glides."""
+    draw, time = stream(TONES_SEED, Purpose.DATA), np.arange(int(0.3 * sample_rate)) / sample_rate
+    rows, waves = [], []
+    for place in range(sum(AUDIO_SETS[TONES])):
+        speaker, word = place % SPEAKERS, place // SPEAKERS % WORDS
+        part = "train" if place < AUDIO_SETS[TONES].train else "test"
+        glide = (word - 1.5) * (time - 0.15) * 2 + 0.2 * np.sin(2 * np.pi * 8 * word * time)
+        hertz = 150 * 1.3**speaker * np.exp(glide + draw.normal(0, 0.03))
+        phase = 2 * np.pi * np.cumsum(hertz) / sample_rate + draw.uniform(0, 2 * np.pi)
+        strengths = [1.0, 0.9 - 0.2 * speaker, 0.3 * speaker]
+        sound = sum(s * np.sin((k + 1) * phase) for k, s in enumerate(strengths))
+        sound = sound + draw.normal(0, 0.1, len(time))
+        rows.append(Row(Path(f"{place}.wav"), part, f"{speaker}", f"{word}"))
+        waves.append(torch.from_numpy(normalised(sound)))
+    return rows, waves
+
+
+def crop(wave: Tensor, length: int, draw: np.random.Generator) -> Tensor:
+    """Return a part of a wave, drawn uniformly, of at most so many samples."""
+    spare = len(wave) - length
+    begin = int(draw.integers(spare + 1)) if spare > 0 else 0
+    return wave[begin : begin + length]
+
+
+def log_mel(wave: Tensor, sample_rate: int, bands: int = 40) -> Tensor:
+    """Return mean, then standard deviation over time of log-mel energies, (2 bands,).
+
+    Frames of 25 ms every 10 ms.
+    """
+    from transformers.audio_utils import mel_filter_bank
+
+    window, hop = round(0.025 * sample_rate), round(0.010 * sample_rate)
+    size = 2 ** math.ceil(math.log2(window))
+    filters = mel_filter_bank(
+        num_frequency_bins=size // 2 + 1, num_mel_filters=bands, min_frequency=0.0,
+        max_frequency=sample_rate / 2, sampling_rate=sample_rate, norm="slaney", mel_scale="slaney",
+    )  # fmt: skip
+    padded = torch.nn.functional.pad(wave, (0, max(0, window - len(wave))))
+    spectrum = torch.stft(
+        padded, size, hop, window, torch.hann_window(window), return_complex=True, center=True,
+        pad_mode="constant",
+    )  # fmt: skip
+    energies = torch.from_numpy(filters).float().T @ spectrum.abs().square()
+    logs = energies.clamp(min=1e-8).log()
+    return torch.cat([logs.mean(dim=1), logs.std(dim=1, correction=0)])

@@ -1,0 +1,95 @@
+"""Networks of `speech`: transformers' wav2vec 2.0 in three sizes, from first values of a seed.
+
+Shapes: B recordings, T samples, F frames, D dimensions, L layers.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from transformers import Wav2Vec2Config, Wav2Vec2ForPreTraining
+
+_FIVE = {"conv_kernel": (10, 3, 3, 3, 2), "conv_stride": (5, 2, 2, 2, 2)}  # 100 frames/s at 8 kHz
+_STILL = {  # no dropout: a small network that sees few recordings
+    "feat_extract_norm": "layer", "hidden_dropout": 0.0, "activation_dropout": 0.0,
+    "attention_dropout": 0.0, "feat_proj_dropout": 0.0, "feat_quantizer_dropout": 0.0,
+    "layerdrop": 0.0, "num_conv_pos_embedding_groups": 4,
+}  # fmt: skip
+SIZES: dict[str, dict[str, Any]] = {
+    "wav2vec2-base": {},  # transformers' defaults
+    "wav2vec2-small": _FIVE | _STILL | {
+        "conv_dim": (64,) * 5, "hidden_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4,
+        "intermediate_size": 192, "num_conv_pos_embeddings": 31, "num_codevectors_per_group": 32,
+        "codevector_dim": 64, "proj_codevector_dim": 64,
+    },
+    "wav2vec2-tiny": _FIVE | _STILL | {
+        "conv_dim": (16,) * 5, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
+        "intermediate_size": 32, "num_conv_pos_embeddings": 15, "num_codevectors_per_group": 8,
+        "codevector_dim": 16, "proj_codevector_dim": 16,
+    },
+}  # fmt: skip
+"""What differs from transformers' `Wav2Vec2Config`, by architecture."""
+LEAST_FRAMES = 4  # of a recording: two are masked, and each has a distractor
+
+
+def config_of(arch: str) -> "Wav2Vec2Config":
+    """Return transformers' configuration of an architecture."""
+    from transformers import Wav2Vec2Config
+
+    return Wav2Vec2Config(**SIZES[arch])
+
+
+def make_network(arch: str, draw: np.random.Generator) -> "Wav2Vec2ForPreTraining":
+    """Return the network with its quantiser, at its first values."""
+    from transformers import Wav2Vec2ForPreTraining
+
+    with drawing(draw, "cpu"):
+        return Wav2Vec2ForPreTraining(config_of(arch))
+
+
+@contextmanager
+def drawing(draw: np.random.Generator, device: str) -> Iterator[None]:
+    """Let torch's own draws (Gumbel, dropout, first values) come from a stream; then as before."""
+    devices = [torch.device(device)] if device != "cpu" else []
+    with torch.random.fork_rng(devices):
+        torch.manual_seed(int(draw.integers(2**62)))
+        yield
+
+
+def frames_of(arch: str, samples: int) -> int:
+    """Return how many frames the convolutions make of so many samples."""
+    config = config_of(arch)
+    for kernel, stride in zip(config.conv_kernel, config.conv_stride, strict=True):
+        samples = (samples - kernel) // stride + 1 if samples >= kernel else 0
+    return samples
+
+
+def least_samples(arch: str) -> int:
+    """Return the fewest samples of which there are LEAST_FRAMES frames."""
+    config, samples = config_of(arch), LEAST_FRAMES
+    for kernel, stride in zip(
+        reversed(config.conv_kernel), reversed(config.conv_stride), strict=True
+    ):
+        samples = (samples - 1) * stride + kernel
+    return samples
+
+
+@torch.no_grad()
+def pooled_layers(network: nn.Module, wave: Tensor, longest: int, least: int) -> Tensor:
+    """Return the mean over time of each layer's outputs, (L, D).
+
+    A recording longer than `longest` is heard in pieces, which count by their length; a last piece
+    shorter than `least` is left out.
+    """
+    pieces = [piece for piece in wave.split(longest) if len(piece) >= least]
+    total = sum(map(len, pieces))
+    means = []
+    for piece in pieces:
+        states = network(piece[None], output_hidden_states=True).hidden_states
+        means.append(torch.stack([state[0].mean(dim=0) for state in states]) * (len(piece) / total))
+    return torch.stack(means).sum(dim=0)
