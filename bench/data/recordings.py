@@ -56,15 +56,18 @@ class _OnDisk(Sequence[Any]):
     """Waves that are read when they are needed."""
 
     def __init__(self, rows: Sequence[Row], sample_rate: int, least: int) -> None:
-        self._rows, self._read = rows, (sample_rate, least)
+        self._rows, self._sample_rate, self._least = rows, sample_rate, least
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __getitem__(self, index: Any) -> Any:
-        return torch.from_numpy(
-            _wave(_bytes(self._rows[index].path), self._rows[index].path, *self._read)
-        )
+        path = self._rows[index].path
+        return torch.from_numpy(_wave(_bytes(path), path, self._sample_rate, self._least))
+
+    def of(self, places: Sequence[int]) -> "_OnDisk":
+        """Return the waves at these places."""
+        return _OnDisk([self._rows[i] for i in places], self._sample_rate, self._least)
 
 
 def load_recordings(
@@ -84,59 +87,54 @@ def load_recordings(
         DataTorn: a recording or a table is damaged, too short or no sound.
         DataError: a class is in the test part alone.
     """
+    waves: Sequence[Tensor]
     if name == TONES:
         rows, waves = _tones(sample_rate)
-        signatures = [f"{TONES} {sample_rate} {TONES_SEED}".encode()]
+        marks = [f"{sample_rate} {TONES_SEED}"] * len(rows)
     else:
         rows = list_recordings(name, root)
-        in_memory = sum(_size(row.path) for row in rows) <= MOST_BYTES
-        waves, signatures = [], []
-        start = len((root / name).as_posix()) + 1
-        for row in rows:
-            place, content = row.path.as_posix()[start:], _bytes(row.path) if in_memory else b""
-            mark = f"{len(content)} {zlib.crc32(content)}" if in_memory else f"{_size(row.path)}"
-            signatures.append(f"{place} {row.part} {row.speaker} {row.word} {mark}".encode())
-            if in_memory:
-                waves.append(torch.from_numpy(_wave(content, row.path, sample_rate, least)))
-        if not in_memory:
-            return _corpus(name, rows, None, signatures, held_out, (sample_rate, least))
-    return _corpus(name, rows, waves, signatures, held_out, (sample_rate, least))
+        sizes = [_size(row.path) for row in rows]
+        waves, marks = _OnDisk(rows, sample_rate, least), [f"{size}" for size in sizes]
+        if sum(sizes) <= MOST_BYTES:
+            marks = [
+                f"{size} {zlib.crc32(_bytes(r.path))}" for r, size in zip(rows, sizes, strict=True)
+            ]
+            waves = list(waves)
+    start = len((root / name).as_posix()) + 1
+    signatures = (
+        f"{row.path.as_posix()[start:]} {row.part} {row.speaker} {row.word} {mark}".encode()
+        for row, mark in zip(rows, marks, strict=True)
+    )
+    return _corpus(name, rows, waves, fingerprint_of(signatures), held_out)
 
 
 def _corpus(
     name: str,
     rows: Sequence[Row],
-    waves: list[Tensor] | None,
-    signatures: list[bytes],
+    waves: Sequence[Tensor],
+    fingerprint: str,
     held_out: float | None,
-    read: tuple[int, int],
 ) -> Corpus:
     """Return the set, its parts chosen; labels count the sorted names of the training part."""
     is_test = np.array([row.part == "test" for row in rows])
     tasks = [task for task in TASKS if any(getattr(row, task) for row in rows)]
     names = {t: sorted({getattr(r, t) for r in rows if r.part == "train"}) for t in tasks}
     labels = {t: np.array([names[t].index(getattr(r, t)) for r in rows]) for t in tasks}
+    chosen = {"train": ~is_test, "test": is_test}
     if held_out is not None:
         both = np.zeros(len(rows), dtype=np.int64)
         for task in tasks:
             both = both * len(names[task]) + labels[task]
-        draw, kept = stream(HELD_OUT_SEED, Purpose.DATA), ~is_test
-        out = np.zeros(len(rows), dtype=np.bool_)
-        out[kept] = share_of_each_class(both[kept], held_out, draw)
-        chosen = {"train": kept & ~out, "test": out}
-    else:
-        chosen = {"train": ~is_test, "test": is_test}
+        both[is_test] = -1
+        out = share_of_each_class(both, held_out, stream(HELD_OUT_SEED, Purpose.DATA))
+        chosen = {"train": ~is_test & ~out, "test": out}
     parts = {}
     for part, taken in chosen.items():
-        places = np.flatnonzero(taken)
-        own = (
-            [waves[i] for i in places]
-            if waves
-            else _OnDisk([rows[i] for i in places.tolist()], *read)
-        )
+        places = np.flatnonzero(taken).tolist()
+        own = waves.of(places) if isinstance(waves, _OnDisk) else [waves[i] for i in places]
         parts[part] = Part(own, {t: torch.from_numpy(labels[t][places]) for t in tasks})
     classes = {task: len(names[task]) for task in tasks}
-    return Corpus(name, classes, fingerprint_of(signatures), parts["train"], parts["test"])
+    return Corpus(name, classes, fingerprint, parts["train"], parts["test"])
 
 
 def _size(path: Path) -> int:

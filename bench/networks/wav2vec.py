@@ -5,6 +5,7 @@ Shapes: B recordings, T samples, F frames, D dimensions, L layers.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,20 +62,24 @@ def drawing(draw: np.random.Generator, device: str) -> Iterator[None]:
         yield
 
 
+@cache
+def _convolutions(arch: str) -> list[tuple[int, int]]:
+    """Return kernel and stride of each convolution."""
+    config = config_of(arch)
+    return list(zip(config.conv_kernel, config.conv_stride, strict=True))
+
+
 def frames_of(arch: str, samples: int) -> int:
     """Return how many frames the convolutions make of so many samples."""
-    config = config_of(arch)
-    for kernel, stride in zip(config.conv_kernel, config.conv_stride, strict=True):
+    for kernel, stride in _convolutions(arch):
         samples = (samples - kernel) // stride + 1 if samples >= kernel else 0
     return samples
 
 
 def least_samples(arch: str) -> int:
     """Return the fewest samples of which there are LEAST_FRAMES frames."""
-    config, samples = config_of(arch), LEAST_FRAMES
-    for kernel, stride in zip(
-        reversed(config.conv_kernel), reversed(config.conv_stride), strict=True
-    ):
+    samples = LEAST_FRAMES
+    for kernel, stride in reversed(_convolutions(arch)):
         samples = (samples - 1) * stride + kernel
     return samples
 

@@ -1,9 +1,9 @@
 """The baselines of a scale: what stands below and above the accuracies of its cells."""
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, TypeAdapter
+from pydantic import TypeAdapter
 
 from bench.cells.baseline import BASELINES, LABELS, AnyBaseline, Baseline
 from bench.cells.cell import Cell
@@ -22,7 +22,10 @@ SHARED = _shared(Pretrain, Baseline)
 SHARED_BY_SPEECH = _shared(Speech, SpeechBaseline)
 ONE_SEED: dict[str, dict[str, Any]] = {"raw": {"seed": 0}}
 """Baselines of which one seed is enough: in raw inputs it only draws the few labels."""
-_LIST = TypeAdapter(list[Annotated[AnyBaseline, Field(discriminator="experiment")]])
+_LISTS: dict[str, TypeAdapter[Any]] = {
+    "baseline": TypeAdapter(list[Baseline]),
+    "speech-baseline": TypeAdapter(list[SpeechBaseline]),
+}
 
 
 def baseline_cells(
@@ -50,7 +53,14 @@ def baseline_cells(
         for point in points.values()
         for kind in kinds
     ]
-    return list({cell.id: cell for cell in _LIST.validate_python(settings_of)}.values())
+    found = [
+        cell
+        for experiment, adapter in _LISTS.items()
+        for cell in adapter.validate_python(
+            [each for each in settings_of if each["experiment"] == experiment]
+        )
+    ]
+    return list({cell.id: cell for cell in found}.values())
 
 
 def point_of(cell: Cell, settings: Settings) -> dict[str, Any] | None:

@@ -63,6 +63,7 @@ def wave_of(folder: Path, content: bytes, name: str = "a.wav", **settings: Any) 
     ("content", "name", "length"),
     [
         (sound(np.stack([TONE, TONE], axis=1)), "stereo.wav", 4000),
+        (sound(np.stack([TONE, -TONE], axis=1), subtype="FLOAT"), "silent-stereo.wav", 4000),
         (sound(subtype="PCM_24"), "deep.wav", 4000),
         (sound(subtype="DOUBLE"), "double.WAV", 4000),
         (sound(format="FLAC"), "a.flac", 4000),

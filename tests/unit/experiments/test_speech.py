@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 from bench.cells.speech import Speech, SpeechBaseline
 from bench.data.streams import Purpose, stream
-from bench.errors import DataFailure, Interrupted
+from bench.errors import DataFailure, Interrupted, LaunchError
 from bench.results.folder import CellFolder
 
 pytest.importorskip("transformers")
@@ -198,6 +198,15 @@ def test_too_few_labels_end_a_cell_in_one_line() -> None:
 def test_settings_that_do_not_fit_are_refused(changes: dict[str, Any], why: str) -> None:
     with pytest.raises(ValidationError, match=why):
         speech(**changes)
+
+
+def test_a_run_without_the_extra_ends_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bench.cli import run
+
+    monkeypatch.setattr(run, "find_spec", lambda _: None)
+    needed = r"speech needs the package transformers: pip install 'contrastive-bench\[speech\]'"
+    with pytest.raises(LaunchError, match=f"^{needed}$"):
+        run.check_data([speech()], Path())
 
 
 def test_baselines_drop_a_training_that_they_do_not_have() -> None:
