@@ -285,6 +285,7 @@ IdentityName = Literal[
     "gradient-of-simclr", "gradient-of-directpred", "gradient-of-barlow-twins",
     "gradient-of-vicreg", "gradient-of-unigrad", "directpred-parallel-term", "shared-target",
     "memory-of-f", "cross-entropy-is-infonce", "drift-of-all-keys",
+    "cached-is-large-batch",
 ]  # fmt: skip
 """Each is a function in `bench/experiments/identities`."""
 

@@ -7,11 +7,12 @@ function for each identity, by paper: DCL, EqCo, mutual information, UniGrad, du
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import batch_norm, normalize, one_hot
 
 from bench.losses import (
@@ -33,6 +34,9 @@ from bench.losses import (
 from bench.losses.alignment import log_mean_potential
 from bench.losses.classification import cross_entropy
 from bench.losses.contrastive import positive_weight
+from bench.methods.cached import encode_all, pass_on
+from bench.methods.method import Encoded
+from bench.methods.online_network import Projected
 
 LEAST_TAU, MOST_TAU = 0.05, 1.0
 
@@ -547,3 +551,38 @@ def drift_of_all_keys(draw: Draw) -> Deviations:
     return Deviations(
         [losses[1] - losses[0], slopes[1] - slopes[0]], [torch.stack(shares).diff(dim=0)]
     )
+
+
+def cached_is_large_batch(draw: Draw) -> Deviations:
+    """Return the gradient of a step by gradient caching against that of one large batch.
+
+    Of a network's weights, for InfoNCE and DCL of both views with all other images (2101.06983).
+    """
+    network: Any = nn.Sequential(nn.Linear(draw.d, draw.d), nn.Tanh(), nn.Linear(draw.d, draw.d))
+    network.double()
+    for weight in network.parameters():
+        weight.data = draw.normal(*weight.shape)
+    views = draw.normal(2, draw.N, draw.d)
+
+    def project(online: Any, seen: Any) -> list[Projected]:
+        outputs = [normalize(online(view), dim=1) for view in seen.views]
+        return [Projected(output, output, output, output) for output in outputs]
+
+    def encode(online: Any, seen: Any) -> Encoded:
+        return Encoded(project(online, seen), {})
+
+    method: Any = SimpleNamespace(project=project, encode=encode)
+    batches: Any = [SimpleNamespace(views=part) for part in views.split(draw.N // 3, dim=1)]
+    differences = []
+    for loss in (infonce, dcl):
+        a, b = (normalize(network(view), dim=1) for view in views)
+        whole = loss(*two_view_similarities(a, b), tau=draw.tau).mean()
+        expected = torch.autograd.grad(whole, list(network.parameters()))
+        network.zero_grad()
+        encoded = encode_all(method, network, batches)
+        a, b = (projected.projection_ND for projected in encoded.projected)
+        loss(*two_view_similarities(a, b), tau=draw.tau).mean().backward()
+        pass_on(method, network, batches, encoded)
+        found = [weight.grad for weight in network.parameters()]
+        differences += [one - other for one, other in zip(expected, found, strict=True)]
+    return Deviations(differences)
