@@ -1,7 +1,8 @@
-"""Objectives that users write: `NAME.yaml` declares one, `NAME.py` beside it holds its function.
+"""Objectives and methods that users write: `NAME.yaml` declares one, `NAME.py` holds its code.
 
-Reading them runs nothing: the Python file is parsed, and hashed. What is run, where a worker trains
-with it, lies in a folder that the user trusts by name.
+An objective is a function; a method is a class `Method`, a module whose `step` returns the loss.
+Reading the files runs nothing: Python is parsed, and hashed. What is run, where a worker trains
+with it, lies in a folder that the user trusts by name, or belongs to bench.
 """
 
 import ast
@@ -33,6 +34,17 @@ BEGINNING = ("feature_dim", "tau", "generator")
 """What `begin`, which makes the state, may take beside the parameters."""
 BEGIN, UPDATE = HOOKS = ("begin", "update")
 """Functions that a file may have beside its objective: they make a state, and change it."""
+METHOD, STEP, MAKE, AFTER = "Method", "step", "__init__", "after_step"
+"""The class of a method, and its functions; `after_step` follows the optimiser's step."""
+_TIME = ("online", "step", "steps", "epoch", "epochs", "tau")
+OF_METHOD = {
+    STEP: ("views", "labels_N", "rows_N", *_TIME),
+    MAKE: ("online", "feature_dim", "batch_size", "images", "tau"),
+    AFTER: _TIME,
+}
+"""What each function of a method may take beside the parameters."""
+SHIPPED_METHODS = Path(__file__).parent / "methods" / "files"
+"""The folder of bench's own methods in files, whose code may always be run."""
 _NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 _TYPES: dict[str, tuple[type, ...]] = {
     "float": (float, int), "int": (int,), "bool": (bool,), "text": (str,),
@@ -111,14 +123,38 @@ class Declaration(Record):
     learned: dict[str, Annotated[Learned, BeforeValidator(_learned)]] = {}  # by name; or a number
 
 
+class MethodDeclaration(Record):
+    """What the YAML file of a method says: it is a preset too, of the name of the file."""
+
+    what: Annotated[str, Field(min_length=1)]
+    version: PositiveInt
+    parameters: dict[str, Parameter] = {}
+    quantities: list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]] = []
+    """What `step` returns beside the loss, to be recorded."""
+    like: str | None = None  # the other keys: as of any preset
+    recorded: list[str] = []
+    collapses: str | None = None
+    coordinates: dict[str, Any] = {}
+
+    @property
+    def learned(self) -> dict[str, Learned]:
+        """Nothing: the module has its own parameters."""
+        return {}
+
+
 class LossFile(NamedTuple):
-    """An objective as its two files have it."""
+    """An objective or a method as its two files have it."""
 
     path: Path  # of the declaration
-    declared: Declaration
+    declared: Declaration | MethodDeclaration
     source: bytes  # of the Python file
-    arguments: tuple[str, ...]  # of the function
-    hooks: Mapping[str, tuple[str, ...]]  # the arguments of `begin` and `update`, where they are
+    arguments: tuple[str, ...]  # of the function, or of a method's `step`
+    hooks: Mapping[str, tuple[str, ...]]  # the arguments of the other functions that are there
+
+    @property
+    def is_method(self) -> bool:
+        """Whether it makes whole steps."""
+        return isinstance(self.declared, MethodDeclaration)
 
     @property
     def name(self) -> str:
@@ -148,11 +184,12 @@ def function_name(path: Path) -> str:
     return path.stem.replace("-", "_")
 
 
-def read_loss_file(path: Path) -> LossFile:
-    """Return an objective; nothing of it is run.
+def read_loss_file(path: Path, *, method: bool | None = None) -> LossFile:
+    """Return an objective or a method; nothing of it is run.
 
     Args:
         path: of the declaration.
+        method: whether it has to be a method; None: whichever it is.
 
     Raises:
         SuiteError: in one line with its place, the first thing that is wrong with the two files.
@@ -160,35 +197,48 @@ def read_loss_file(path: Path) -> LossFile:
     name = function_name(path)
     if not _NAME.fullmatch(path.stem) or keyword.iskeyword(name):
         raise SuiteError(f"{path}: '{path.stem}' names no function: use a-z, 0-9, - and _")
-    try:
-        declared = Declaration.model_validate(load_yaml(path, SuiteError))
-    except ValidationError as error:
-        raise SuiteError(explain(error, path, root=Declaration)) from None
     code = path.with_suffix(".py")
+    module, source = _parsed(code, path)
+    classes = [n for n in module.body if isinstance(n, ast.ClassDef) and n.name == METHOD]
+    if method is None:
+        method = bool(classes)
+    kind = MethodDeclaration if method else Declaration
     try:
-        source = code.read_bytes()
-    except OSError as fault:
-        raise SuiteError(f"{code}: {fault.strerror}; it holds the function of {path}") from None
+        declared = kind.model_validate(load_yaml(path, SuiteError))
+    except ValidationError as error:
+        raise SuiteError(explain(error, path, root=kind)) from None
     _check_names(declared, path)
     _check_parameters(declared, path)
-    functions = _functions(source, code)
-    if name not in functions:
+    if method and not classes:
+        raise SuiteError(f"{code}: no class '{METHOD}'")
+    main, known = (STEP, OF_METHOD) if method else (name, _known(name))
+    functions = _functions(classes[0] if method else module)
+    if main not in functions:
+        where = f"{METHOD} has no function" if method else "no function"
         there = f"; there are {', '.join(functions)}" if functions else ""
-        raise SuiteError(f"{code}: no function '{name}'{there}")
-    arguments = {k: _arguments(functions[k], code) for k in (name, *HOOKS) if k in functions}
-    _check_arguments(arguments, declared, code)
-    _check_taken(arguments, declared, code, path)
+        raise SuiteError(f"{code}: {where} '{main}'{there}")
+    arguments = {k: _arguments(functions[k], code, skip=method) for k in known if k in functions}
+    _check_arguments(arguments, known, declared, code)
+    _check_taken(arguments, main, declared, code, path)
     of = {k: tuple(names) for k, names in arguments.items()}
-    return LossFile(path, declared, source, of.pop(name), of)
+    return LossFile(path, declared, source, of.pop(main), of)
 
 
-def _check_names(declared: Declaration, path: Path) -> None:
+def _known(name: str) -> dict[str, tuple[str, ...]]:
+    """Return what the functions of an objective may take beside parameters."""
+    return {name: GIVEN, BEGIN: BEGINNING, UPDATE: GIVEN}
+
+
+def _check_names(declared: Declaration | MethodDeclaration, path: Path) -> None:
+    given = [*GIVEN, *BEGINNING]
+    if isinstance(declared, MethodDeclaration):
+        given = [name for names in OF_METHOD.values() for name in names]
     for key in ("parameters", "learned"):
         for name in getattr(declared, key):
             place = f"{path}: {key}.{name}"
             if not name.isidentifier() or keyword.iskeyword(name):
                 raise SuiteError(f"{place}: a function has no argument of this name")
-            if name in (*GIVEN, *BEGINNING):
+            if name in given:
                 raise SuiteError(f"{place}: {name} is given; take it as an argument alone")
             if name in declared.parameters and key == "learned":
                 raise SuiteError(f"{place}: is a parameter too; keep one")
@@ -200,7 +250,7 @@ def _check_names(declared: Declaration, path: Path) -> None:
                 raise SuiteError(f"{path}: learned.{name}.shape: unknown size '{size}'. {rest}")
 
 
-def _check_parameters(declared: Declaration, path: Path) -> None:
+def _check_parameters(declared: Declaration | MethodDeclaration, path: Path) -> None:
     for name, parameter in declared.parameters.items():
         place = f"{path}: parameters.{name}"
         numeric = parameter.type in ("float", "int")
@@ -214,35 +264,49 @@ def _check_parameters(declared: Declaration, path: Path) -> None:
                     raise SuiteError(f"{place}: {fault}") from None
 
 
-def _functions(source: bytes, code: Path) -> dict[str, ast.FunctionDef]:
-    """Return the functions of a Python file."""
+def _parsed(code: Path, path: Path) -> tuple[ast.Module, bytes]:
+    """Return a Python file, parsed, and its bytes."""
     try:
-        module = ast.parse(source, str(code))
+        source = code.read_bytes()
+    except OSError as fault:
+        raise SuiteError(f"{code}: {fault.strerror}; it holds the function of {path}") from None
+    try:
+        return ast.parse(source, str(code)), source
     except SyntaxError as fault:
         raise SuiteError(f"{code}:{fault.lineno or 1}: {fault.msg}") from None
     except ValueError as fault:
         raise SuiteError(f"{code}: {fault}") from None
+
+
+def _functions(module: ast.Module | ast.ClassDef) -> dict[str, ast.FunctionDef]:
+    """Return the functions of a Python file, or of a class."""
     return {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
 
 
-def _arguments(function: ast.FunctionDef, code: Path) -> dict[str, int]:
-    """Return the arguments of a function, each with its line."""
+def _arguments(function: ast.FunctionDef, code: Path, *, skip: bool) -> dict[str, int]:
+    """Return the arguments of a function, each with its line; `skip` the first, `self`."""
     given = function.args
     if star := given.vararg or given.kwarg or next(iter(given.posonlyargs), None):
         raise SuiteError(f"{code}:{star.lineno}: {function.name} takes '{star.arg}' not by name")
-    return {argument.arg: argument.lineno for argument in [*given.args, *given.kwonlyargs]}
+    if skip and [argument.arg for argument in given.args[:1]] != ["self"]:
+        raise SuiteError(f"{code}:{function.lineno}: {function.name} does not take self first")
+    named = [*given.args[skip:], *given.kwonlyargs]
+    return {argument.arg: argument.lineno for argument in named}
 
 
 def _check_arguments(
-    arguments: Mapping[str, Mapping[str, int]], declared: Declaration, code: Path
+    arguments: Mapping[str, Mapping[str, int]],
+    known: Mapping[str, tuple[str, ...]],
+    declared: Declaration | MethodDeclaration,
+    code: Path,
 ) -> None:
     """Refuse what nobody hands a function."""
     for function, lines in arguments.items():
-        known = [*declared.parameters, *(BEGINNING if function == BEGIN else GIVEN)]
-        known += declared.learned if function != BEGIN else []
+        may_take = [*declared.parameters, *known[function]]
+        may_take += declared.learned if function != BEGIN else []
         for name, line in lines.items():
-            if name not in known:
-                rest = choices(name, known)
+            if name not in may_take:
+                rest = choices(name, may_take)
                 raise SuiteError(f"{code}:{line}: unknown argument '{name}'. {rest}")
             if name == "state" and BEGIN not in arguments:
                 raise SuiteError(f"{code}:{line}: state needs a function '{BEGIN}' that makes it")
@@ -251,22 +315,26 @@ def _check_arguments(
 
 
 def _check_taken(
-    arguments: Mapping[str, Mapping[str, int]], declared: Declaration, code: Path, path: Path
+    arguments: Mapping[str, Mapping[str, int]],
+    main: str,
+    declared: Declaration | MethodDeclaration,
+    code: Path,
+    path: Path,
 ) -> None:
     """Refuse what is declared and no function takes."""
     taken = {name for lines in arguments.values() for name in lines}
     taken |= {str(size) for one in declared.learned.values() for size in one.shape}
-    function = function_name(path)
+    who = METHOD if main == STEP and isinstance(declared, MethodDeclaration) else main
     for name in declared.parameters:
         if name not in taken:
-            raise SuiteError(f"{path}: parameters.{name}: {function} in {code} does not take it")
+            raise SuiteError(f"{path}: parameters.{name}: {who} in {code} does not take it")
     for name in declared.learned:
-        if name not in arguments[function]:
-            raise SuiteError(f"{path}: learned.{name}: {function} in {code} does not take it")
+        if name not in arguments[main]:
+            raise SuiteError(f"{path}: learned.{name}: {main} in {code} does not take it")
 
 
 def trust(folders: Sequence[Path]) -> None:
-    """Let this process, and those that it starts, run the objectives in these folders.
+    """Let this process, and those that it starts, run the code in these folders.
 
     Raises:
         BenchError: one of them is not there.
@@ -278,7 +346,7 @@ def trust(folders: Sequence[Path]) -> None:
 
 
 def trusted_folders() -> list[Path]:
-    """Return the folders whose code may be run."""
+    """Return the folders of the user whose code may be run."""
     return [Path(folder) for folder in os.environ.get(TRUST, "").split(os.pathsep) if folder]
 
 
@@ -288,7 +356,7 @@ def trusted(name: str, identity: str) -> LossFile | None:
     Raises:
         SuiteError: a file of this name is there, and something is wrong with it.
     """
-    for folder in (SHIPPED, *trusted_folders()):
+    for folder in (SHIPPED, SHIPPED_METHODS, *trusted_folders()):
         path = folder / f"{name}.yaml"
         if path.is_file() and (file := read_loss_file(path)).identity == identity:
             return file

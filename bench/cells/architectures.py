@@ -1,9 +1,16 @@
 """Layer counts and widths of the encoders."""
 
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
+from pydantic import Field
+
+OF_TIMM = "timm:"
+"""How the names of timm's networks begin."""
+Timm = Annotated[str, Field(pattern=rf"^{OF_TIMM}[a-z0-9_]+$")]
 Stem = Literal["imagenet", "cifar", "half"]
-Arch = Literal["small", "small-alexnet", "resnet18", "resnet50", "resnet50-2x", "resnet50-4x"]
+Arch = (
+    Literal["small", "small-alexnet", "resnet18", "resnet50", "resnet50-2x", "resnet50-4x"] | Timm
+)
 
 
 class Architecture(NamedTuple):

@@ -105,7 +105,8 @@ class Encoder(Axis):
 
     arch: Arch
     """The backbone; `small` has three residual blocks, for small images on a CPU; `small-alexnet`
-    is that of Wang and Isola's code (arXiv:2005.10242) and has the stem 'cifar'."""
+    is that of Wang and Isola's code (arXiv:2005.10242) and has the stem 'cifar'; `timm:NAME` is a
+    network of the package timm, without its weights."""
     stem: Stem
     """How the backbone begins: 7x7 and pooling, 3x3, or 3x3 at stride 2."""
     width: PositiveInt = 64
@@ -141,8 +142,8 @@ class Encoder(Axis):
 class Comparison(Axis):
     """Who is compared with whom."""
 
-    target: Literal["shared", "stop-gradient", "momentum", "bank"]
-    """What makes keys, and whether gradients flow through them."""
+    target: Literal["shared", "stop-gradient", "momentum", "bank", "own"]
+    """What makes keys, and whether gradients flow through them; own: a method's own code."""
     momentum: Fraction | None = None
     """Beta."""
     momentum_schedule: Literal["fixed", "cosine"] = "fixed"

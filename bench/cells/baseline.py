@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from bench.cells.architectures import Stem
+from bench.cells.architectures import Stem, Timm
 from bench.cells.axes import ACCURACIES as EVALUATED
 from bench.cells.axes import (
     Accuracies,
@@ -61,7 +61,7 @@ class Baseline(Accuracies, PlainImages, Cell):
     baseline: Literal["raw", "untrained", "labels"]
 
     # encoder; null of raw inputs
-    arch: Literal["small", "resnet18", "resnet50"] | None = None
+    arch: Literal["small", "resnet18", "resnet50"] | Timm | None = None
     stem: Stem | None = None
     width: PositiveInt | None = None
     zero_init_residual: bool = False

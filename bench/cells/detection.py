@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from bench.cells.architectures import SMALL_ALEXNET
+from bench.cells.architectures import ARCHITECTURES
 from bench.cells.axes import Fraction
 from bench.cells.datasets import BOXED_SETS, Demand
 from bench.cells.pretrain import TransferCell
@@ -96,7 +96,7 @@ class Detection(TransferCell):
 
     @model_validator(mode="after")
     def _detector_agrees(self) -> Self:
-        if self.arch == SMALL_ALEXNET or self.colour != "rgb":
+        if self.arch not in ARCHITECTURES or self.colour != "rgb":
             raise ValueError("a detector needs a residual network and colour 'rgb'")
         if (self.box_head is None) != (self.neck == "c4"):
             raise ValueError("box_head is needed with neck 'fpn' and has no meaning with 'c4'")

@@ -12,7 +12,7 @@ from pydantic import (
     model_validator,
 )
 
-from bench.cells.architectures import SMALL_ALEXNET
+from bench.cells.architectures import ARCHITECTURES
 from bench.cells.axes import Fraction, ViewSet, training_images
 from bench.cells.datasets import GUESS, Demand, accuracy_step, size_of
 from bench.cells.pretrain import TransferCell
@@ -68,7 +68,7 @@ class FineTune(TransferCell):
     def _protocol_agrees(self) -> Self:
         if self.tune_layers == "head" and self.tune_backbone_lr is not None:
             raise ValueError("tune_backbone_lr has no meaning with tune_layers 'head'")
-        stages = self.arch != SMALL_ALEXNET and self.colour == "rgb"
+        stages = self.arch in ARCHITECTURES and self.colour == "rgb"
         if self.tune_layers == "last-stage" and not stages:
             raise ValueError("tune_layers 'last-stage' needs a residual network and colour 'rgb'")
         if self.tune_warmup_epochs > self.tune_epochs:

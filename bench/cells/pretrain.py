@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, PositiveInt, model_validator
 
+from bench.cells.architectures import OF_TIMM
 from bench.cells.axes import (
     EVALUATIONS,
     LABELS,
@@ -38,7 +39,7 @@ WATCH_K, WATCH_TAU = 200, 0.1  # cosine; unigrad, released-code-knn
 
 
 class OwnLoss(Axis):
-    """The objective's files, where it is one of the user's own (`bench.loss_files`)."""
+    """The files of the objective or method, where it has some (`bench.loss_files`)."""
 
     loss_file: Annotated[str, Field(pattern=r"^[0-9]+-[0-9a-f]{16}$")] | None = later()
     """The declaration's version and a digest; null: a loss that bench has."""
@@ -98,6 +99,10 @@ class EncoderCell(Coordinates, OwnLoss, OwnMetrics, Cell):
         if self.loss_file is None:
             for name in self.parameters:
                 raise ValueError(f"{name}: unknown key. {choices(name, self.setting_names())}")
+            if self.target == "own":
+                raise ValueError(f"loss '{self.loss}' is of no method: target 'own' needs one")
+        if self.record is not None and self.target == "own":
+            raise ValueError("record looks at queries and keys, and target 'own' has none")
         check_agreement(self)
         return self
 
@@ -121,8 +126,12 @@ class EncoderCell(Coordinates, OwnLoss, OwnMetrics, Cell):
 
     @property
     def batch_over_ranks(self) -> int | None:
-        """Each rank encodes its share of a batch while the encoder is trained."""
-        return None if self.training_id is None else self.batch_size
+        """Each rank encodes its share of a batch while the encoder is trained.
+
+        Not by a method's own code, and not with a network of timm, whose batch norm is its own.
+        """
+        alone = self.training_id is None or self.target == "own" or self.arch.startswith(OF_TIMM)
+        return None if alone else self.batch_size
 
     @cached_property
     def id(self) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from bench.cells.architectures import SMALL_ALEXNET, alexnet_size
+from bench.cells.architectures import OF_TIMM, SMALL_ALEXNET, alexnet_size
 from bench.cells.axes import Coordinates
 from bench.cells.learning_rate import check_rate, scaled_lr
 from bench.cells.linear_protocols import linear_protocol
@@ -52,6 +52,13 @@ def _check_encoder(cell: Coordinates) -> None:
         not alexnet or (plain and alexnet_size(cell.image_size) > 0),
         "arch 'small-alexnet' needs stem 'cifar', image_size of 15 or more, zero_init_residual "
         "false and views of one size",
+    )
+    whole = (cell.stem, cell.width, cell.bn_groups) == ("imagenet", 64, 1)
+    whole &= cell.views != "multi-crop" and cell.colour == "rgb" and not cell.zero_init_residual
+    need(
+        not cell.arch.startswith(OF_TIMM) or whole,
+        f"arch '{cell.arch}' has layers of its own: it needs stem 'imagenet', width 64, bn_groups "
+        "1, zero_init_residual false, colour 'rgb' and views of one size",
     )
 
 
@@ -185,6 +192,10 @@ def _check_mixtures(cell: Coordinates) -> None:
         cell.local_size is None or cell.local_size <= cell.image_size,
         f"local_size {cell.local_size} is above image_size {cell.image_size}",
     )
+    need(
+        cell.target != "own" or (cell.negatives == "none" and not cell.cutmix),
+        "target 'own' makes its step itself: negatives 'none', no CutMix",
+    )
     need(not (cell.cutmix and cell.online_linear), "online_linear learns from unmixed images alone")
     plain = cell.tau and cell.colour == "rgb" and cell.witness == "dot" and cell.norm == "l2"
     need(
@@ -196,7 +207,7 @@ def _check_mixtures(cell: Coordinates) -> None:
         cell.views != "multi-crop" or cell.negatives in ("previous", "none"),
         "views 'multi-crop' need negatives 'previous' or 'none'",
     )
-    if cell.cutmix or cell.views == "multi-crop":
+    if cell.cutmix or (cell.views == "multi-crop" and cell.target != "own"):
         mixture = "cutmix" if cell.cutmix else "views 'multi-crop'"
         linear = [name for name, loss in LOSSES.items() if loss.linear]
         parts = (cell.positive_gradient, cell.negative_gradient)

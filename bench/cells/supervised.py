@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from bench.cells.architectures import Stem
+from bench.cells.architectures import Stem, Timm
 from bench.cells.axes import PlainImages, Steps, ViewSet, images_an_epoch, training_images
 from bench.cells.cell import Cell, identity, without_later
 from bench.cells.datasets import Demand, accuracy_step
@@ -55,7 +55,7 @@ class Supervised(Steps, PlainImages, Cell):
     view_strength: PositiveFloat = 1.0
 
     # classifier: an encoder and one linear layer with a bias
-    arch: Literal["small", "resnet18", "resnet20", "resnet50"]
+    arch: Literal["small", "resnet18", "resnet20", "resnet50"] | Timm
     stem: Stem
     width: PositiveInt  # channels of the first stage; 16 is resnet20's, 64 that of 18 and 50
 

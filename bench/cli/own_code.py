@@ -1,4 +1,4 @@
-"""Objectives of one's own on the command line: which folders are trusted, and a first try."""
+"""Code of one's own on the command line: which folders are trusted, and a first try."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bench.cells.architectures import OF_TIMM
 from bench.cells.cell import Cell
 from bench.cells.pretrain import EncoderCell, Pretrain
 from bench.cli.own_metrics import try_own_metrics, untrusted_metrics
@@ -21,7 +22,7 @@ Trust = Annotated[
     list[Path] | None,
     typer.Option(
         envvar=TRUST,
-        help="A folder of objectives of your own, whose code may be run. May be repeated.",
+        help="A folder of losses or methods of your own, whose code may run. May be repeated.",
     ),
 ]
 
@@ -36,19 +37,20 @@ def trust_folders(folders: list[Path] | None) -> None:
 
 
 def untrusted(cells: Iterable[Cell]) -> list[str]:
-    """Return a line for each objective and metric whose code may not be run."""
+    """Return a line for each objective, method and metric whose code may not be run."""
     cells = list(cells)
     there = ", ".join(map(str, trusted_folders()))
     why = f"{there} has no such file" if there else "none of it is run unless you trust its folder"
     return [
-        f"loss '{cell.loss}' is your own code: {why}; name the folder of {cell.loss}.py by --trust"
+        f"{_kind(cell)} '{cell.loss}' is your own code: {why}; "
+        f"name the folder of {cell.loss}.py by --trust"
         for cell in _with_own_losses(cells)
         if trusted(cell.loss, str(cell.loss_file)) is None
     ] + untrusted_metrics(cells)
 
 
 def check_own_code(cells: Iterable[Cell], store: Store | None = None) -> None:
-    """Try each objective of one's own once before anything is computed, and keep its code.
+    """Try each objective, method and network of timm before anything is computed; keep the code.
 
     Args:
         cells: to be computed.
@@ -59,16 +61,28 @@ def check_own_code(cells: Iterable[Cell], store: Store | None = None) -> None:
     """
     cells = list(cells)
     try_own_metrics(cells, store)
-    if store is not None:
-        cells = [cell for cell, state in _own_states(cells, store) if state != State.DONE]
+    cells = [cell for cell in cells if _own_file(cell) is not None or _of_timm(cell)]
+    if store is not None and cells:
+        states = store.states(cells)
+        cells = [c for c, s in zip(cells, states, strict=True) if s.state != State.DONE]
     own = _with_own_losses(cells)
     for line in untrusted(own):
         raise LaunchError(line)
-    for cell in own:
-        from bench.experiments.loss_trial import try_loss  # loads torch
+    networks = {
+        (cell.arch, cell.image_size): cell for cell in cells if isinstance(cell, EncoderCell)
+    }
+    for cell in (c for c in networks.values() if _of_timm(c)):
+        from bench.experiments.loss_trial import try_network  # loads torch
 
         try:
-            try_loss(cell)
+            try_network(cell)
+        except CellFailure as fault:
+            raise LaunchError(str(fault)) from None
+    for cell in own:
+        from bench.experiments.loss_trial import try_loss, try_method
+
+        try:
+            try_method(cell) if cell.target == "own" else try_loss(cell)
         except CellFailure as fault:
             raise LaunchError(str(fault)) from None
         file = trusted(cell.loss, str(cell.loss_file))
@@ -84,18 +98,27 @@ def _own_states(cells: Iterable[Cell], store: Store) -> list[tuple[Cell, State]]
 
 
 def tell_edited(cells: Iterable[Cell], store: Store) -> None:
-    """Tell for each objective of one's own how many cells its former code has computed."""
+    """Tell for each objective or method how many cells its former code has computed."""
     states = _own_states(cells, store)
-    stale = Counter(cell.settings["loss"] for cell, state in states if state == State.STALE)
-    for loss, count in stale.items():
+    former = [c for c, state in states if state == State.STALE and isinstance(c, EncoderCell)]
+    stale = Counter((_kind(cell.trained), cell.loss) for cell in former)
+    for (kind, loss), count in stale.items():
         tell(
-            f"loss '{loss}' was edited: {counted(count, 'cell')} of its former code "
+            f"{kind} '{loss}' was edited: {counted(count, 'cell')} of its former code "
             f"{'is' if count == 1 else 'are'} stale; `bench run` computes them again"
         )
 
 
 def _own_file(cell: Cell) -> str | None:
     return getattr(cell, "loss_file", None)
+
+
+def _of_timm(cell: Cell) -> bool:
+    return str(cell.settings.get("arch")).startswith(OF_TIMM)
+
+
+def _kind(cell: Pretrain) -> str:
+    return "method" if cell.target == "own" else "loss"
 
 
 def _with_own_losses(cells: Iterable[Cell]) -> list[Pretrain]:

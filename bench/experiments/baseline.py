@@ -94,6 +94,7 @@ def nothing_learned(cell: Baseline, device: str) -> nn.Module:
         bn_groups=1,
         generator=stream(cell.seed, Purpose.INIT, 0),
         zero_init_residual=cell.zero_init_residual,
+        image_size=cell.image_size,
     )
     return encoder.to(device).to(memory_format=torch.channels_last)
 

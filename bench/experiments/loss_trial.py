@@ -1,17 +1,20 @@
-"""One call of an objective of one's own on random outputs, before anything is trained with it."""
+"""A few calls of an objective or a method of one's own, before anything is trained with it."""
 
 import torch
 from torch.nn.functional import normalize
 
-from bench.cells.pretrain import Pretrain
+from bench.cells.pretrain import EncoderCell, Pretrain
 from bench.data.draws import drawn_by
 from bench.data.streams import Purpose
 from bench.errors import CellFailure
 from bench.losses import correlation
 from bench.methods.negatives import Similarities
 from bench.methods.objectives import Pair
+from bench.methods.online_network import Online
 from bench.methods.own_loss import OwnLoss, faults_of
+from bench.methods.own_method import Moment, OwnMethod
 from bench.methods.sample_sets import Samples
+from bench.train.sources import views_of
 
 QUERIES = 8
 
@@ -36,6 +39,68 @@ def try_loss(cell: Pretrain) -> None:
     with faults_of(objective.file):
         first_N.sum().backward()
     objective.remember([pair])
+
+
+def try_method(cell: Pretrain) -> None:
+    """Do two steps of the cell's method on random images, without moving the network.
+
+    Raises:
+        CellFailure: in one line with its place, an error of the code; or a loss that is not finite,
+            not the same each time, no function of the network, or not that of a method restored
+            from its parameters and buffers.
+    """
+    images = max(QUERIES, 2 * cell.bn_groups)
+    cell = cell.model_copy(update={"batch_size": images, "N": images})
+    first, again, restored = (_Trial(cell, images) for _ in range(3))
+    code, loss = first.method.file.code, first.loss(0)
+    if not loss.isfinite():
+        raise CellFailure(f"{code}: the loss is not finite on random images")
+    if not torch.equal(loss, again.loss(0)):
+        raise CellFailure(f"{code}: two trainings differ: draw with torch alone, which is seeded")
+    if not loss.requires_grad:
+        raise CellFailure(f"{code}: the loss has no gradient in the network")
+    with faults_of(first.method.file):
+        loss.backward()
+    if all(weight.grad is None for weight in first.online.backbone.parameters()):
+        raise CellFailure(f"{code}: the loss has no gradient in the network")
+    first.method.after_step(first.online, first.moment(0))
+    restored.online.load_state_dict(first.online.state_dict())
+    with faults_of(first.method.file):
+        restored.method.module.load_state_dict(first.method.module.state_dict())
+    if not torch.equal(first.loss(1), restored.loss(1)):
+        raise CellFailure(
+            f"{code}: a training that is resumed would differ: keep what changes in buffers "
+            "(register_buffer) or parameters"
+        )
+
+
+def try_network(cell: EncoderCell) -> None:
+    """Make the cell's network at its first values.
+
+    Raises:
+        CellFailure: in one line, why it cannot be made.
+    """
+    Online(cell.trained)
+
+
+class _Trial:
+    """A method with a network of its own, on images that are the same in all trials."""
+
+    def __init__(self, cell: Pretrain, images: int) -> None:
+        self.online = Online(cell)
+        self.method = OwnMethod(cell, self.online, images)
+        self.images, self.sizes = images, views_of(cell).sizes
+
+    def moment(self, step: int) -> Moment:
+        return Moment(step, 2, step, 2)  # each in an epoch of its own
+
+    def loss(self, step: int) -> torch.Tensor:
+        draw = torch.Generator().manual_seed(step)
+        views = [torch.randn(self.images, 3, size, size, generator=draw) for size in self.sizes]
+        rows_N = torch.arange(self.images)
+        moment = self.moment(step)
+        given = {"labels_N": rows_N % 3, "rows_N": rows_N}
+        return self.method.step(self.online, views, moment, step, **given).loss
 
 
 def _random_pair(cell: Pretrain) -> Pair:

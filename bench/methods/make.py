@@ -20,9 +20,19 @@ from bench.methods.negatives import (
 from bench.methods.objectives import make_objective
 from bench.methods.online_network import Online
 from bench.methods.own_loss import OwnLoss
+from bench.methods.own_method import OwnMethod
 from bench.methods.sample_sets import Previous
 from bench.methods.targets import Momentum, Shared, StopGradient, Target
 from bench.networks.encoder import Towers
+
+
+def method_of(cell: Pretrain, online: Online, images: int) -> Method | OwnMethod:
+    """Return the method at the cell's coordinates, or that of its file.
+
+    Args and Raises as for `make_method`, and as for `OwnMethod`.
+    """
+    own = cell.target == "own"
+    return (OwnMethod if own else make_method)(cell, online, images)
 
 
 def make_method(cell: Pretrain, online: Online, images: int) -> Method:

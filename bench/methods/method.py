@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -84,6 +84,9 @@ class Method:
     previous: Previous | None
     objective: Objective
     ranks: Ranks = ALONE
+
+    quantities: ClassVar[tuple[str, ...]] = ()
+    """What it records beside what every method does: nothing."""
 
     @property
     def modules(self) -> dict[str, nn.Module]:
@@ -269,6 +272,11 @@ class Method:
             return None
         assert isinstance(self.negatives, QueueNegatives)
         return self.negatives.memory.content()
+
+    @property
+    def trained(self) -> list[tuple[str, nn.Parameter]]:
+        """What is trained as the network's weights are: nothing more."""
+        return []
 
     @property
     def learned(self) -> list[nn.Parameter]:

@@ -11,10 +11,9 @@ from bench.data.streams import Purpose, stream
 from bench.experimental import ALONE, Ranks
 from bench.losses.contrastive import at_least_float32
 from bench.methods.witness import make_witness
-from bench.networks.encoder import CHANNELS, SideBySide, SmallAlexNet, Towers, make_encoder
+from bench.networks.encoder import CHANNELS, Backbone, SideBySide, Towers, make_encoder
 from bench.networks.heads import Head, make_head
 from bench.networks.ranked_norm import spread_norms
-from bench.networks.resnet import ResNet
 
 
 class Projected(NamedTuple):
@@ -98,7 +97,7 @@ NORMS: dict[str, Callable[[Tensor], Tensor]] = {
 """How outputs are normalised before they are compared (unigrad, Table 2)."""
 
 
-def copied_backbone(cell: Pretrain, encoder: Online | None) -> ResNet | SmallAlexNet | Towers:
+def copied_backbone(cell: Pretrain, encoder: Online | None) -> Backbone | Towers:
     """Return a copy of an encoder's backbone, or its first values from scratch.
 
     Batch norm uses the statistics of the whole batch, even if the pretraining split it.
@@ -113,13 +112,13 @@ def copied_backbone(cell: Pretrain, encoder: Online | None) -> ResNet | SmallAle
     return backbone
 
 
-def _backbone(cell: Pretrain) -> ResNet | SmallAlexNet | Towers:
+def _backbone(cell: Pretrain) -> Backbone | Towers:
     if cell.colour == "lab":
         return Towers([_encoder(cell, n, 0, i) for i, n in enumerate(CHANNELS)])
     return _encoder(cell, 3, 0)
 
 
-def _encoder(cell: Pretrain, channels: int, *key: int) -> ResNet | SmallAlexNet:
+def _encoder(cell: Pretrain, channels: int, *key: int) -> Backbone:
     return make_encoder(
         cell.arch,
         stem=cell.stem,
@@ -132,7 +131,7 @@ def _encoder(cell: Pretrain, channels: int, *key: int) -> ResNet | SmallAlexNet:
     )
 
 
-def _projector(cell: Pretrain, backbone: ResNet | SmallAlexNet | Towers) -> Head | SideBySide:
+def _projector(cell: Pretrain, backbone: Backbone | Towers) -> Head | SideBySide:
     if not isinstance(backbone, Towers):
         return _head(cell, "projector", backbone.feature_dim, 1)
     heads = [_head(cell, "projector", dim, 1, i) for i, dim in enumerate(backbone.dims)]

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from bench.cells.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
 from bench.errors import BenchError, CellFailure
-from bench.loss_files import BEGIN, UPDATE, Learned, LossFile, trusted
+from bench.loss_files import BEGIN, UPDATE, Declaration, Learned, LossFile, trusted
 from bench.methods.objectives import Pair
 
 OWN = 2000  # the part of a direction's draw that an objective's own generator begins with
@@ -47,8 +47,9 @@ class OwnLoss(nn.Module):
             CellFailure: no trusted folder has it as the cell was planned, or it raises an error.
         """
         super().__init__()
-        self.file = _found(cell)
-        self._functions = _defined(self.file)
+        self.file = found(cell)
+        assert isinstance(self.file.declared, Declaration)
+        self._functions = defined(self.file, self.file.function, *self.file.hooks)
         self._settings = cell.parameters | {"tau": cell.tau}
         sizes = self._settings | {"feature_dim": cell.feature_dim}
         self.learned = nn.ParameterDict(
@@ -123,7 +124,12 @@ class OwnLoss(nn.Module):
         )
 
 
-def _found(cell: Pretrain) -> LossFile:
+def found(cell: Pretrain) -> LossFile:
+    """Return the files of a cell's own objective or method.
+
+    Raises:
+        CellFailure: no trusted folder has them as the cell was planned.
+    """
     try:
         file = trusted(cell.loss, str(cell.loss_file))
     except BenchError as fault:
@@ -135,12 +141,16 @@ def _found(cell: Pretrain) -> LossFile:
     return file
 
 
-def _defined(file: LossFile) -> dict[str, Callable[..., Any]]:
-    """Run the file; return its functions, by name."""
+def defined(file: LossFile, *wanted: str) -> dict[str, Callable[..., Any]]:
+    """Run the file; return what is wanted of it, by name.
+
+    Raises:
+        CellFailure: it raises an error.
+    """
     names: dict[str, Any] = {"__name__": file.function, "__file__": str(file.code)}
     with faults_of(file):
         exec(compile(file.source, str(file.code), "exec"), names)
-    return {name: names[name] for name in (file.function, *file.hooks)}
+    return {name: names[name] for name in wanted}
 
 
 def _first(declared: Learned, sizes: Mapping[str, Any], draw: np.random.Generator) -> nn.Parameter:

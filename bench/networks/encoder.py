@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from bench.cells.architectures import (
     ALEXNET_POOLED,
     ARCHITECTURES,
+    OF_TIMM,
     SMALL_ALEXNET,
     Stem,
     alexnet_channels,
@@ -24,6 +25,7 @@ from bench.cells.architectures import (
 )
 from bench.networks.batchnorm import batch_norm_1d, batch_norm_2d
 from bench.networks.resnet import BasicBlock, Bottleneck, ResNet
+from bench.networks.timm_encoder import TimmEncoder
 
 ALEXNET_STD = 0.02  # of every weight of the small AlexNet
 
@@ -70,6 +72,8 @@ class SmallAlexNet(nn.Sequential):
         return {name: self.get_parameter(f"{name}.weight") for name in ("conv4", "conv5")}
 
 
+Backbone = ResNet | SmallAlexNet | TimmEncoder
+"""An encoder of images in one colour space."""
 FloatArray = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
 
@@ -83,7 +87,7 @@ def make_encoder(  # noqa: PLR0913  # what makes a network, by name
     zero_init_residual: bool = False,
     in_channels: int = 3,
     image_size: int | None = None,
-) -> ResNet | SmallAlexNet:
+) -> Backbone:
     """Return an encoder of images of shape (B, 3, H, W) to features of shape (B, feature_dim).
 
     Args:
@@ -91,7 +95,8 @@ def make_encoder(  # noqa: PLR0913  # what makes a network, by name
             channels 2 and 4 times as many, arXiv:2002.05709, App. B.8); `resnet20` (CIFAR's of
             three stages, arXiv:1512.03385, Sec. 4.2, at width 16); `small`, three residual
             blocks of width, 2 width and 4 width channels for small images on a CPU;
-            `small-alexnet`, which has one stem, whatever is given.
+            `small-alexnet`, which has one stem, whatever is given; `timm:NAME`, which has all of
+            its own.
         stem: `imagenet` (7x7, stride 2, max-pooling), `cifar` (3x3, stride 1, no pooling) or
             `half` (3x3, stride 2, no pooling).
         width: channels of the first stage before 2x and 4x, all others in proportion; the
@@ -100,8 +105,15 @@ def make_encoder(  # noqa: PLR0913  # what makes a network, by name
         generator: draws every weight.
         zero_init_residual: begin with the last scale of each residual branch at 0.
         in_channels: of the images, 3 in RGB.
-        image_size: pixels a side; `small-alexnet` is made for one size.
+        image_size: pixels a side; `small-alexnet` and timm's are made for one size.
+
+    Raises:
+        CellFailure: timm is missing, or has no such network.
     """
+    if arch.startswith(OF_TIMM):
+        assert image_size is not None
+        name = arch.removeprefix(OF_TIMM)
+        return TimmEncoder(name, image_size=image_size, generator=generator)
     if arch == SMALL_ALEXNET:
         assert image_size is not None
         alexnet = SmallAlexNet(
@@ -170,7 +182,7 @@ CHANNELS = (1, 2)  # of L and of ab
 class Towers(nn.Module):
     """Two encoders; of a Lab image (B, 3, H, W) their features side by side (B, feature_dim)."""
 
-    def __init__(self, towers: Sequence[ResNet | SmallAlexNet]) -> None:
+    def __init__(self, towers: Sequence[Backbone]) -> None:
         """Take the encoders of L and of ab."""
         super().__init__()
         self.towers = nn.ModuleList(towers)
@@ -185,7 +197,7 @@ class Towers(nn.Module):
     def probed_layers(self) -> dict[str, nn.Parameter]:
         """Return the first tower's; see `ResNet.probed_layers`."""
         first = self.towers[0]
-        assert isinstance(first, ResNet | SmallAlexNet)
+        assert isinstance(first, Backbone)
         return first.probed_layers()
 
 

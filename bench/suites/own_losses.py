@@ -1,6 +1,7 @@
-"""Objectives in files, bench's and those in `losses/` beside the suites, as settings of cells.
+"""Objectives and methods in files, as settings of cells; none of their code is run.
 
-None of their code is run.
+They are bench's, or lie in `losses/` and `methods/` beside the suites. A method is an objective to
+suites: `loss` has its name, and `method` the preset of the same name that its file holds.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,12 +14,21 @@ from bench.cells.losses import LOSSES
 from bench.cells.pretrain import EncoderCell, Pretrain
 from bench.errors import SuiteError, choices
 from bench.files.yaml_file import yaml_files
-from bench.loss_files import SHIPPED, UPDATE, LossFile, read_loss_file
+from bench.loss_files import (
+    SHIPPED,
+    SHIPPED_METHODS,
+    UPDATE,
+    LossFile,
+    MethodDeclaration,
+    read_loss_file,
+)
 
-FOLDER = "losses"
-"""The folder beside the suites."""
+FOLDER, METHODS = "losses", "methods"
+"""The folders beside the suites."""
 OwnLosses = Mapping[str, LossFile]
-"""Objectives by name."""
+"""Objectives and methods by name."""
+NOT_RECORDED = ("step", "epoch", "lr", *Pretrain.metrics)
+"""Names that no method may give a quantity of its own."""
 
 
 @cache
@@ -28,23 +38,59 @@ def shipped_losses() -> OwnLosses:
 
 
 def own_losses(suites: Path) -> OwnLosses:
-    """Return the objectives in files by name: bench's, then those beside the suites.
+    """Return objectives and methods in files by name: bench's, then those beside the suites.
 
     Raises:
         SuiteError: in one line with its place, what is wrong with a file.
     """
-    found = dict(shipped_losses())
+    found = dict(shipped())
     for path in yaml_files(suites / FOLDER):
-        file = read_loss_file(path)
-        if file.name in (*LOSSES, *shipped_losses()):
-            raise SuiteError(f"{path}: bench has a loss '{file.name}'; choose another name")
-        for name in file.declared.parameters:
-            if hasattr(Pretrain, name) or name in (*Pretrain.model_fields, *Pretrain.metrics):
-                raise SuiteError(
-                    f"{path}: parameters.{name}: bench calls something else so; choose another name"
-                )
-        found[file.name] = file
+        _add(read_loss_file(path, method=False), found)
+    for path in method_files(suites / METHODS):
+        _add(read_loss_file(path, method=True), found)
     return found
+
+
+@cache
+def shipped_methods() -> OwnLosses:
+    """Return the methods in files of bench, by name."""
+    found: dict[str, LossFile] = {}
+    for path in method_files(SHIPPED_METHODS):
+        _add(read_loss_file(path, method=True), found)
+    return found
+
+
+@cache
+def shipped() -> OwnLosses:
+    """Return bench's own objectives and methods in files, by name."""
+    return {**shipped_losses(), **shipped_methods()}
+
+
+def method_files(folder: Path) -> list[Path]:
+    """Return the declarations of a folder of methods: YAML files with Python of the same name."""
+    return [path for path in yaml_files(folder) if path.with_suffix(".py").exists()]
+
+
+def _add(file: LossFile, found: dict[str, LossFile]) -> None:
+    path, taken = file.path, "bench calls something else so; choose another name"
+    if file.name in LOSSES or (path.parent != SHIPPED_METHODS and file.name in shipped()):
+        raise SuiteError(f"{path}: bench has a loss '{file.name}'; choose another name")
+    if file.name in found:
+        raise SuiteError(f"{path}: {found[file.name].path} has the same name; choose another one")
+    for name in file.declared.parameters:
+        if hasattr(Pretrain, name) or name in (*Pretrain.model_fields, *Pretrain.metrics):
+            raise SuiteError(f"{path}: parameters.{name}: {taken}")
+    if isinstance(file.declared, MethodDeclaration):
+        for name in file.declared.quantities:
+            if name in NOT_RECORDED:
+                raise SuiteError(f"{path}: quantities: {name}: {taken}")
+    found[file.name] = file
+
+
+def quantities_of(own: OwnLosses) -> list[str]:
+    """Return what methods record of their own."""
+    files = [file.declared for file in own.values()]
+    return [q for one in files if isinstance(one, MethodDeclaration) for q in one.quantities]
 
 
 def setting_names(kind: type[Cell], own: OwnLosses) -> list[str]:
@@ -113,6 +159,11 @@ def check_own_losses(cells: Iterable[Cell], own: OwnLosses) -> None:
     for cell in cells:
         if isinstance(cell, EncoderCell) and cell.loss_file is not None:
             file = own[cell.loss]
+            if file.is_method != (cell.target == "own"):
+                raise ValueError(
+                    f"loss '{cell.loss}' is {'a method' if file.is_method else 'no method'} and "
+                    f"target is '{cell.target}': target 'own' and a method's loss need each other"
+                )
             _check_given(cell, [*file.arguments, *file.hooks.get(UPDATE, ())])
 
 

@@ -21,11 +21,11 @@ from bench.cells.rules import BELONGS, DRAWN, WITH_GRADIENT
 from bench.errors import SuiteError, choices
 from bench.files.plugin_folders import plugin_folders
 from bench.files.yaml_file import load_yaml
-from bench.loss_files import LossFile
+from bench.loss_files import SHIPPED_METHODS, LossFile, MethodDeclaration, read_loss_file
 from bench.papers.reader import load_paper
 from bench.record import Record
 from bench.suites.agreement import agrees
-from bench.suites.own_losses import OwnLosses, own_losses, shipped_losses
+from bench.suites.own_losses import OwnLosses, own_losses, shipped
 from bench.suites.shared import read_entries, read_folder
 from bench.suites.suite import Scalar
 
@@ -38,6 +38,8 @@ COORDINATES: dict[str, FieldInfo] = {
 STATING = ("paper", "code")
 """Who may state a value: the paper, and the code that its authors released or name."""
 _HERE = Path(__file__).parent
+OWN_STEP = {"target": "own", "negatives": "none", "neighbours": "none", "symmetric": True}
+"""Settings of every method that makes its step by its own code."""
 _KEYS = ("ours", "source", *STATING, "why")
 _SHORT = "[value, source]"
 
@@ -138,7 +140,8 @@ def shipped_presets() -> Mapping[str, Preset]:
 @cache
 def _installed_presets() -> Mapping[str, Preset]:
     """Return bench's own presets and those of installed plug-ins by name."""
-    known = shipped_presets()
+    add = partial(_add, of_paper=True)
+    known = read_folder(SHIPPED_METHODS, shipped_presets(), add)
     for folder in plugin_folders("bench.methods"):
         known = read_folder(folder.path, known, _add)
     return known
@@ -152,16 +155,16 @@ def _add(
     Args:
         path: the file.
         known: presets by name; its own are added.
-        own: objectives in files, by name; None: bench's alone.
+        own: objectives and methods in files, by name; None: bench's alone.
         of_paper: whether `[value, source]` says that a paper states the value.
     """
-    for name, method in read_entries(path, _Written, known, "method").items():
+    for name, method in _entries(path, known).items():
         if method.like is not None and method.like not in known:
             allowed = choices(method.like, list(known))
             raise SuiteError(f"{path}: {name}.like: no method '{method.like}' before. {allowed}")
         base = known[method.like].coordinates if method.like else {}
         loss = _loss_of(method.coordinates, base)
-        file = (shipped_losses() if own is None else own).get(str(loss))
+        file = (shipped() if own is None else own).get(str(loss))
         stated = {
             key: read_coordinate(
                 key, pair, f"{path}: {name}.coordinates.{key}", of_paper=of_paper, file=file
@@ -189,6 +192,21 @@ def _loss_of(written: Mapping[str, Any], base: Mapping[str, Coordinate]) -> Any:
     """Return the loss of a preset, not yet checked."""
     loss = written.get("loss", [base["loss"].value] if "loss" in base else [None])
     return loss.get("ours") if isinstance(loss, dict) else next(iter(loss), None)
+
+
+def _entries(path: Path, known: Mapping[str, Preset]) -> dict[str, _Written]:
+    """Return the presets of a file by name: one, where a method's code lies beside it."""
+    if not path.with_suffix(".py").exists():
+        return read_entries(path, _Written, known, "method")
+    declared = read_loss_file(path, method=True).declared
+    assert isinstance(declared, MethodDeclaration)
+    if path.stem in known:
+        raise SuiteError(f"{path}: there is a method of that name already")
+    written = declared.model_dump(include=set(_Written.model_fields))
+    own = OWN_STEP | {"loss": path.stem}
+    own_code = {name: {"ours": value, "source": "its own code"} for name, value in own.items()}
+    written["coordinates"] = own_code | declared.coordinates
+    return {path.stem: _Written.model_validate(written)}
 
 
 def elsewhere() -> dict[str, str]:

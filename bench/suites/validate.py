@@ -7,7 +7,7 @@ from bench.errors import PublishedError, SuiteError, choices
 from bench.papers.reader import NO_PAPER, Paper, load_paper
 from bench.papers.tolerances import tolerance_of
 from bench.suites.figure import Choice
-from bench.suites.own_losses import own_losses, setting_names
+from bench.suites.own_losses import own_losses, quantities_of, setting_names
 from bench.suites.printed_effects import printed_effects
 from bench.suites.suite import Suite
 from bench.text import value_text
@@ -81,6 +81,7 @@ def _check_names(suite: Suite, path: Path) -> None:
     own = own_losses(path.parent)
     settings = [*dict.fromkeys(n for k in kinds for n in setting_names(k, own)), "experiment"]
     metrics = list(dict.fromkeys(n for kind in kinds for n in kind.metrics))
+    metrics += quantities_of(own)
     judged = metrics + [n for kind in kinds for n in kind.of_provenance]
     named = _named_by_comparisons(suite, metrics, settings)
     named += [(f"renamed.{key}", name, settings) for key, name in suite.renamed.items()]

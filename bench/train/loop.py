@@ -16,9 +16,10 @@ from bench.evaluate.linear import OnlineLinear
 from bench.evaluate.plateau import Plateau
 from bench.experimental import ALONE, Ranks
 from bench.methods.cached import encode_all, pass_on
-from bench.methods.make import make_method
-from bench.methods.method import Compared, Seen
+from bench.methods.make import method_of
+from bench.methods.method import Compared, Method, Seen
 from bench.methods.online_network import Online
+from bench.methods.own_method import Moment, OwnMethod
 from bench.networks.ranked_norm import statistics_apart
 from bench.results.folder import CellFolder
 from bench.signals import end_if_stopped, listening
@@ -55,15 +56,18 @@ class Training(Trainable):
         self.steps_an_epoch = self.batches.per_epoch // self.shares
         self.steps = cell.epochs * self.steps_an_epoch
         online = Online(cell, ranks)
-        self.method = make_method(cell, online, len(self.batches.labels))
+        self.method = method_of(cell, online, len(self.batches.labels))
         self.online = online.to(device).to(memory_format=torch.channels_last)
         for module in self.method.modules.values():
             module.to(device)
+        if isinstance(self.method, OwnMethod):
+            self.method.module.to(memory_format=torch.channels_last)
         self._statistics = (
             statistics_apart(self.online, *self.method.modules.values()) if ranks.many else []
         )
-        self.optimiser = optimiser_of(cell, self.online, self.method.learned)
-        self.probes = Probes(cell, list(self.online.backbone.probed_layers().values())).to(device)
+        self.optimiser = optimiser_of(cell, self.online, self.method.learned, self.method.trained)
+        layers = list(self.online.backbone.probed_layers().values())
+        self.probes = Probes(cell, layers, self.method.quantities).to(device)
         self.head: OnlineLinear | None = None
         if cell.online_linear:
             draw = stream(cell.seed, Purpose.INIT, 4)
@@ -97,18 +101,23 @@ class Training(Trainable):
         self.ranks.sum_gradients(everything, whole=seen_whole)
         self.probes.add_gradients()
         self.move(step)
-        momentum = self.momentum(step)
-        if momentum is not None:
+        if isinstance(self.method, OwnMethod):
+            self.method.after_step(self.online, self._moment(step, epoch))
+        elif (momentum := self.momentum(step)) is not None:
             self.method.target.after_step(self.online.embedding, momentum)
         self.ranks.average_(self._statistics)
 
     def _accumulate(self, step: int, epoch: int, index: int) -> None:
         """Add the gradients of one batch of an epoch."""
         seen = self._seen(step, epoch, index)
-        self._add(step, self.method.compare(self.online, seen), seen, self.shares)
+        if isinstance(self.method, OwnMethod):
+            self._add_own(self.method, self._moment(step, epoch), index, seen)
+        else:
+            self._add(step, self.method.compare(self.online, seen), seen, self.shares)
 
     def _compare_at_once(self, step: int, epoch: int, places: range) -> None:
         """Add the gradients of some batches of an epoch, which are compared as one."""
+        assert isinstance(self.method, Method)
         batches = [self._seen(step, epoch, place) for place in places]
         encoded = encode_all(self.method, self.online, batches)
         draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, places.start // len(places))
@@ -127,6 +136,7 @@ class Training(Trainable):
 
     def _add(self, step: int, compared: Compared, seen: Seen, shares: int) -> None:
         """Add the gradients of what is compared, one of so many shares of a step."""
+        assert isinstance(self.method, Method)
         losses = [self.method.objective(pair) for pair in compared.pairs]
         loss = torch.cat(losses).mean() * compared.towers  # mutual-information, Eq. 3: a sum
         self.losses.add(step, loss)
@@ -136,6 +146,19 @@ class Training(Trainable):
         self.method.remember(compared, seen)
         if self.head is not None and seen.labels_N is not None:
             self.head.step(compared.features, seen.labels_N)
+
+    def _add_own(self, method: OwnMethod, moment: Moment, place: int, seen: Seen) -> None:
+        """Add the gradients of one batch of a method that makes its step itself."""
+        images = {"labels_N": seen.labels_N, "rows_N": seen.rows_N}
+        stepped = method.step(self.online, seen.views, moment, place, **images)
+        self.losses.add(moment.step, stepped.loss)
+        (stepped.loss / self.shares).backward()
+        self.probes.add_loss(stepped.loss, stepped.quantities, len(seen.views[0]))
+        if self.head is not None and seen.labels_N is not None:
+            self.head.step(stepped.features, seen.labels_N)
+
+    def _moment(self, step: int, epoch: int) -> Moment:
+        return Moment(step, self.steps, epoch, self.cell.epochs)
 
     def rate(self, step: int) -> float:
         """Return the learning rate of a step."""

@@ -86,12 +86,15 @@ def _of_loss(parameters: list[nn.Parameter]) -> dict[str, Any]:
 
 
 def optimiser_of(
-    cell: Trained, network: nn.Module, of_loss: Sequence[nn.Parameter] = ()
+    cell: Trained,
+    network: nn.Module,
+    of_loss: Sequence[nn.Parameter] = (),
+    of_method: Sequence[tuple[str, nn.Parameter]] = (),
 ) -> Optimizer:
-    """Return the cell's optimiser of a network, and of an objective, that are on their device."""
+    """Return the cell's optimiser of a network, an objective and a method, all on their device."""
     lr_bias = getattr(cell, "lr_bias", None)
-    return make_optimiser(
-        network.named_parameters(),
+    optimiser = make_optimiser(
+        [*network.named_parameters(), *of_method],
         optimizer=cell.optimizer,
         lr=cell.lr,
         momentum=cell.sgd_momentum,
@@ -101,6 +104,11 @@ def optimiser_of(
         bias_share=lr_bias / cell.lr if lr_bias else None,
         of_loss=of_loss,
     )
+    if of_method and cell.optimizer == "sgd" and cell.sgd_momentum:
+        # Fused SGD fails where only some weights have moved, and a method may freeze some at first.
+        for weight in (p for group in optimiser.param_groups for p in group["params"]):
+            optimiser.state[weight]["momentum_buffer"] = torch.zeros_like(weight)
+    return optimiser
 
 
 class LARS(Optimizer):

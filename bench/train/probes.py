@@ -5,7 +5,7 @@ epoch. Shapes: N queries, K negatives of one query, D dimensions.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -33,15 +33,26 @@ class Probes(nn.Module):
     layer_sums: Tensor
     histogram: Tensor
 
-    def __init__(self, cell: Pretrain, weights: Sequence[nn.Parameter]) -> None:
-        """Probe the cell's objective, and the gradients of the LAYERS' weights."""
+    def __init__(
+        self, cell: Pretrain, weights: Sequence[nn.Parameter], quantities: Sequence[str] = ()
+    ) -> None:
+        """Probe the cell's objective, and the gradients of the LAYERS' weights.
+
+        Args:
+            cell: what is trained.
+            weights: of the LAYERS.
+            quantities: names of what a method of its own records.
+        """
         super().__init__()
         self.tau, self.margin = cell.tau, margin_of(cell)
         self.untold = set() if cell.tau else {"q_b", "mi_lower_bound"}  # they need a temperature
+        if cell.target == "own":  # which compares no queries with keys
+            self.untold = set(PER_QUERY) - {"train_loss"}
+        self.names = (*PER_QUERY, *quantities)
         self.value = "train_loss" if loss_named(cell.loss).is_loss else "surrogate"
         self._weights = tuple(weights)
         self.own = OwnRecord(cell) if cell.record is not None else None
-        self.register_buffer("sums", torch.zeros(3, len(PER_QUERY), dtype=torch.float64))
+        self.register_buffer("sums", torch.zeros(3, len(self.names), dtype=torch.float64))
         self.register_buffer("layer_sums", torch.zeros(3, len(LAYERS), dtype=torch.float64))
         self.register_buffer("histogram", torch.zeros(Q_B_BINS, dtype=torch.float64))
 
@@ -76,6 +87,15 @@ class Probes(nn.Module):
             self.own.add(pairs)
 
     @torch.no_grad()
+    def add_loss(self, loss: Tensor, quantities: Mapping[str, Tensor], images: int) -> None:
+        """Take note of a batch of a method of its own: of means over its images."""
+        values = torch.zeros(len(self.names), images, dtype=torch.float64, device=loss.device)
+        values[self.names.index("train_loss")] = loss.double()
+        for name, value in quantities.items():
+            values[self.names.index(name)] = value.double()
+        self._sum(self.sums, values)
+
+    @torch.no_grad()
     def add_gradients(self) -> None:
         """Take note of the layers' gradients before an optimiser step."""
         norms = torch.stack(
@@ -94,7 +114,7 @@ class Probes(nn.Module):
         """Return means and standard deviations (over queries, or over steps for layers)."""
         metrics: dict[str, float] = {}
         for names, sums, spread in (
-            (PER_QUERY, self.sums, ("q_b", "grad_norm_q")),
+            (self.names, self.sums, ("q_b", "grad_norm_q")),
             (LAYERS, self.layer_sums, LAYERS),
         ):
             mean = sums[1] / sums[0]

@@ -90,6 +90,7 @@ def classifier(cell: Supervised, classes: int) -> nn.Sequential:
         width=cell.width,
         bn_groups=1,
         generator=stream(cell.seed, Purpose.INIT, 0),
+        image_size=cell.image_size,
     )
     linear = nn.Linear(backbone.feature_dim, classes, device="meta")
     initialise(linear, stream(cell.seed, Purpose.INIT, 1))

@@ -10,6 +10,7 @@ from _pytest.mark import ParameterSet
 
 from bench.cells.baseline import Baseline
 from bench.cells.pretrain import Pretrain
+from bench.methods.method import Method
 from bench.suites.presets import filled, paper_presets
 from bench.train.loop import Training
 from bench.train.sources import open_source
@@ -105,6 +106,12 @@ def baseline_cell(kind: str, **changes: Any) -> Baseline:
 
 def training_of(cell: Pretrain, device: str = "cpu") -> Training:
     return Training(cell, open_source(cell, Path(), device), device)
+
+
+def method_of(training: Training) -> Method:
+    """Return the method of a training that no file has."""
+    assert isinstance(training.method, Method)
+    return training.method
 
 
 def weights(training: Training) -> dict[str, torch.Tensor]:

@@ -21,7 +21,7 @@ from bench.methods.method import Method, Seen
 from bench.methods.negatives import Anchor, QueueNegatives, Scalar, Similarities
 from bench.methods.online_network import Online
 from bench.suites.presets import paper_presets
-from tests.fakes.cells import small_cell, training_of
+from tests.fakes.cells import method_of, small_cell, training_of
 
 N, IMAGES = 16, 96
 
@@ -154,13 +154,13 @@ def test_annealing_moves_at_every_step() -> None:
 def test_the_loop_tells_how_much_of_an_epoch_is_done() -> None:
     training = training_of(small_cell("ball-anneal"))
     seen = []
-    similarities = training.method.negatives.similarities
+    similarities = method_of(training).negatives.similarities
 
     def told(anchor: Anchor) -> Similarities:
         seen.append(anchor.epoch)
         return similarities(anchor)
 
-    training.method.negatives.similarities = told  # type: ignore[method-assign]
+    method_of(training).negatives.similarities = told  # type: ignore[method-assign]
     for step in range(training.steps_an_epoch + 2):
         training.step(step)
     steps = range(training.steps_an_epoch + 2)
@@ -195,8 +195,8 @@ def test_the_loss_of_two_towers_is_a_sum() -> None:
     batch = training.batches.batch(0, 0)
     draw = drawn_by(0, Purpose.NEGATIVES, 0, 0)
     state = {k: v.clone() for k, v in training.online.state_dict().items()}
-    pairs = training.method.compare(training.online, Seen(batch.views, draw, batch.rows)).pairs
-    total = torch.stack([training.method.objective(pair).mean() for pair in pairs]).sum()
+    pairs = method_of(training).compare(training.online, Seen(batch.views, draw, batch.rows)).pairs
+    total = torch.stack([method_of(training).objective(pair).mean() for pair in pairs]).sum()
     first = next(training.online.parameters())
     of_queries = [pair.query_ND for pair in pairs]
     expected, *gradients = torch.autograd.grad(total, [first, *of_queries])

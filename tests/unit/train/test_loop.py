@@ -17,7 +17,7 @@ from bench.errors import Diverged, Interrupted
 from bench.methods.method import Seen
 from bench.results.folder import CellFolder
 from bench.train.loop import Training, train
-from tests.fakes.cells import METHODS, each, small_cell, training_of, weights
+from tests.fakes.cells import METHODS, each, method_of, small_cell, training_of, weights
 
 pytestmark = pytest.mark.slow
 
@@ -169,7 +169,7 @@ def test_a_checkpoint_of_other_images_begins_anew(tmp_path: Path) -> None:
 def test_a_loss_that_is_not_finite_stops_before_it_reaches_the_weights(tmp_path: Path) -> None:
     training = training_of(small_cell())
     before = [p.detach().clone() for p in training.online.parameters()]
-    objective = training.method.objective
+    objective = method_of(training).objective
     object.__setattr__(training.method, "objective", lambda pair: objective(pair) * torch.nan)
     with pytest.raises(Diverged, match=r"^step 1: loss is nan$"):
         train(training, CellFolder(tmp_path), watch=falling)
@@ -183,8 +183,8 @@ def test_accumulated_gradients_are_the_mean_over_batches() -> None:
     losses = []
     for place in (0, 1):
         batch = both.batches.batch(0, place)
-        found = both.method.compare(online, Seen(batch.views, drawn_by(0, Purpose.NEGATIVES)))
-        losses.append(torch.cat([both.method.objective(pair) for pair in found.pairs]).mean())
+        found = method_of(both).compare(online, Seen(batch.views, drawn_by(0, Purpose.NEGATIVES)))
+        losses.append(torch.cat([method_of(both).objective(pair) for pair in found.pairs]).mean())
     mean = torch.stack(losses).mean()
     expected = torch.autograd.grad(mean, list(online.parameters()))
     fresh = training_of(small_cell(N=32, lr_schedule="constant"))
@@ -217,9 +217,11 @@ def test_probes_are_the_means_of_an_epoch(tmp_path: Path) -> None:
         training.online.train()
         state = {k: v.clone() for k, v in training.online.state_dict().items()}
         with torch.no_grad():
-            pairs = training.method.compare(
-                training.online, Seen(batch.views, drawn_by(0, Purpose.NEGATIVES))
-            ).pairs
+            pairs = (
+                method_of(training)
+                .compare(training.online, Seen(batch.views, drawn_by(0, Purpose.NEGATIVES)))
+                .pairs
+            )
         training.online.load_state_dict(state)
         margin = 0.1 * float(np.log(20 / 30))
         for pair in pairs:

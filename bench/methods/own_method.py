@@ -1,0 +1,165 @@
+"""A method of a file: its module makes the loss of a step, and everything else stays ours."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from bench.cells.pretrain import Pretrain
+from bench.data.streams import Purpose, stream
+from bench.errors import CellFailure
+from bench.loss_files import AFTER, MAKE, METHOD, STEP, MethodDeclaration
+from bench.methods.online_network import Online
+from bench.methods.own_loss import defined, faults_of, found
+
+
+class Moment(NamedTuple):
+    """When in a training something happens."""
+
+    step: int  # of the optimiser, from 0
+    steps: int  # of the whole training
+    epoch: int  # from 0
+    epochs: int
+
+
+class Stepped(NamedTuple):
+    """What a method returns for a batch."""
+
+    loss: Tensor  # a scalar
+    quantities: Mapping[str, Tensor]  # scalars, by name; without gradient
+    features: Tensor  # of the backbone, of the first view, (N, F); without gradient
+
+
+class OwnMethod:
+    """A method of a file, with the cell's parameters.
+
+    What the module learns and remembers are its parameters and buffers; they are in every
+    checkpoint. torch's own random numbers are seeded from the cell's seed when it is made and
+    before each batch, so that layers begin alike and dropout repeats.
+    """
+
+    def __init__(self, cell: Pretrain, online: Online, images: int) -> None:
+        """Run the file.
+
+        Args:
+            cell: names the file, and gives the parameters.
+            online: the network that learns.
+            images: how many training images there are.
+
+        Raises:
+            CellFailure: no trusted folder has it as the cell was planned, or it raises an error, or
+                its class is no module or keeps the network itself.
+        """
+        self.cell, self.file = cell, found(cell)
+        assert isinstance(self.file.declared, MethodDeclaration)
+        self.quantities = tuple(self.file.declared.quantities)
+        self._settings = cell.parameters | {
+            "tau": cell.tau, "feature_dim": cell.feature_dim, "batch_size": cell.batch_size,
+            "images": images,
+        }  # fmt: skip
+        made = defined(self.file, METHOD)[METHOD]
+        with faults_of(self.file), self._seeded(8):
+            self.module = made(**self._given(MAKE, {"online": online}))
+        if not isinstance(self.module, nn.Module):
+            raise CellFailure(f"{self.file.code}: {METHOD} is no torch.nn.Module")
+        ours = {id(parameter) for parameter in online.parameters()}
+        if any(id(parameter) in ours for parameter in self.module.parameters()):
+            raise CellFailure(
+                f"{self.file.code}: {METHOD} keeps the network that learns: copy it by "
+                "copy.deepcopy(online), or take online in step"
+            )
+
+    learned: tuple[nn.Parameter, ...] = ()
+    """What an objective learns, without weight decay: nothing."""
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Do nothing: the module knows the epoch in each step."""
+
+    @property
+    def modules(self) -> dict[str, nn.Module]:
+        """What has a state beside the online network."""
+        return {"method": self.module}
+
+    @property
+    def trained(self) -> list[tuple[str, nn.Parameter]]:
+        """What is trained with the network, as its weights are: parameters with a gradient."""
+        return [(k, p) for k, p in self.module.named_parameters() if p.requires_grad]
+
+    def step(
+        self,
+        online: Online,
+        views: Sequence[Tensor],
+        moment: Moment,
+        place: int,
+        **images: Any,
+    ) -> Stepped:
+        """Return the loss of a batch.
+
+        Args:
+            online: the network that learns.
+            views: of the same images, (N, 3, S, S) each; S differs between global and local crops.
+            moment: of the optimiser's step.
+            place: of the batch in its epoch.
+            **images: `labels_N` and `rows_N`.
+
+        Raises:
+            CellFailure: the code raises an error, or returns something else, or does not show the
+                network the first view first.
+        """
+        seen: list[Tensor] = []
+        hook = online.backbone.register_forward_hook(lambda _m, _i, out: seen.append(out.detach()))
+        given = images | {"online": online, "views": views, **moment._asdict()}
+        try:
+            with faults_of(self.file), self._seeded(9, moment.epoch, place):
+                returned = self.module.step(**self._given(STEP, given))
+        finally:
+            hook.remove()
+        loss, quantities = returned if isinstance(returned, tuple) else (returned, {})
+        self._check(loss, quantities)
+        if not seen or len(seen[0]) < len(views[0]):
+            raise CellFailure(f"{self.file.code}: step does not begin with online(views[0])")
+        return Stepped(loss, self._recorded(quantities, loss), seen[0][: len(views[0])])
+
+    def after_step(self, online: Online, moment: Moment) -> None:
+        """Let the module follow a step of the optimiser.
+
+        Raises:
+            CellFailure: the code raises an error.
+        """
+        if AFTER in self.file.hooks:
+            given = {"online": online, **moment._asdict()}
+            with faults_of(self.file), torch.no_grad():
+                self.module.after_step(**self._given(AFTER, given))
+
+    def _given(self, function: str, more: Mapping[str, Any]) -> dict[str, Any]:
+        names = self.file.arguments if function == STEP else self.file.hooks.get(function, ())
+        known = {**self._settings, **more}
+        return {name: known[name] for name in names}
+
+    @contextmanager
+    def _seeded(self, *key: int) -> Iterator[None]:
+        seed = int(stream(self.cell.seed, Purpose.INIT, *key).integers(2**63))
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            yield
+
+    def _check(self, loss: Any, quantities: Any) -> None:
+        def refuse(what: str, value: Any) -> None:
+            text = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else repr(value)[:60]
+            raise CellFailure(f"{self.file.code}: {STEP} returns {text}, expected {what}")
+
+        if not (isinstance(loss, Tensor) and loss.ndim == 0 and loss.is_floating_point()):
+            refuse("the loss, one number as a tensor, or (loss, {name: number})", loss)
+        if not isinstance(quantities, dict) or set(quantities) != set(self.quantities):
+            listed = ", ".join(self.quantities) or "none"
+            refuse(f"what {self.file.path} lists under quantities ({listed})", quantities)
+        for name, value in quantities.items():
+            if not isinstance(value, int | float) and getattr(value, "ndim", 1) != 0:
+                refuse(f"one number as '{name}'", value)
+
+    def _recorded(self, quantities: Mapping[str, Any], loss: Tensor) -> dict[str, Tensor]:
+        return {
+            name: torch.as_tensor(quantities[name]).detach().to(loss) for name in self.quantities
+        }

@@ -1,0 +1,294 @@
+"""A method with code of its own: the example of the manual, and one line for each mistake."""
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from bench.errors import Interrupted
+from bench.train import loop
+from tests.fakes.paths import ROOT
+from tests.fakes.suites import DIGITS, changed
+from tests.fakes.workspace import Workspace
+
+PAGE = (ROOT / "docs" / "how-to" / "your-method.md").read_text()
+BLOCKS: dict[str, str] = dict(
+    re.findall(r"```(?:python|yaml)\n# suites/(\S+)\n(.*?)```", PAGE, re.DOTALL)
+)
+CODE, YAML = BLOCKS["methods/tiny-dino.py"], BLOCKS["methods/tiny-dino.yaml"]
+AT = "suites/methods/tiny-dino"
+TRUSTED = ("--trust", "suites/methods")
+HERE = ("--executor", "inline")
+SUITE = changed(
+    DIGITS,
+    {
+        "fixed": {k: v for k, v in DIGITS["fixed"].items() if k not in ("K", "bn_groups", "tau")}
+        | {"method": "tiny-dino", "epochs": 1, "knn_k": 3, "prototypes": 8},
+        "grid": {"teacher_tau": [0.04]},
+        "tables": [{"title": "entropy", "metric": "teacher_entropy", "rows": ["teacher_tau"]}],
+    },
+)
+
+
+def write_method(workspace: Workspace, yaml: str = YAML, code: str | None = CODE) -> Path:
+    """Write a method beside the suites; return its folder."""
+    folder = workspace.root / "suites" / "methods"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tiny-dino.yaml").write_text(yaml)
+    if code is not None:
+        (folder / "tiny-dino.py").write_text(code)
+    return folder
+
+
+def in_step(line: str) -> str:
+    """Return the code with a line before the end of `step`."""
+    return CODE.replace("        return torch.stack", f"        {line}\n        return torch.stack")
+
+
+class Mistake(NamedTuple):
+    """Files with a mistake, and how the line begins that says so."""
+
+    says: str
+    yaml: str = YAML
+    code: str = CODE
+    suite: dict[str, Any] = {}
+
+
+SEEN = {
+    "no version": Mistake(f"{AT}.yaml: version: is missing.", YAML.replace("version: 1\n", "")),
+    "an unknown key": Mistake(
+        f"{AT}.yaml: learned: unknown key. ", f"{YAML}learned: {{scale: 1}}\n"
+    ),
+    "an unknown coordinate": Mistake(
+        f"{AT}.yaml: tiny-dino.coordinates.tua: unknown key. Did you mean 'tau'?",
+        YAML.replace("  tau: [", "  tua: ["),
+    ),
+    "a coordinate without a source": Mistake(
+        f"{AT}.yaml: tiny-dino.coordinates.tau: found 0.1, expected [value, source]",
+        re.sub(r"  tau: .*", "  tau: 0.1", YAML),
+    ),
+    "like no method": Mistake(
+        f"{AT}.yaml: tiny-dino.like: no method 'simclear' before. Did you mean 'simclr'?",
+        YAML.replace("like: simclr", "like: simclear"),
+    ),
+    "a parameter that is given": Mistake(
+        f"{AT}.yaml: parameters.epoch: epoch is given; take it as an argument alone",
+        YAML.replace("follow:", "epoch:"),
+    ),
+    "a parameter that is a setting": Mistake(
+        f"{AT}.yaml: parameters.momentum: bench calls something else so; choose another name",
+        YAML.replace("follow:", "momentum:"),
+        CODE.replace("follow", "momentum"),
+    ),
+    "a parameter that is not taken": Mistake(
+        f"{AT}.yaml: parameters.slope: Method in {AT}.py does not take it",
+        YAML.replace("parameters:\n", "parameters:\n  slope: {type: int, default: 1}\n"),
+    ),
+    "a quantity that is a metric": Mistake(
+        f"{AT}.yaml: quantities: train_loss: bench calls something else so",
+        YAML.replace("[teacher_entropy]", "[train_loss]"),
+    ),
+    "a quantity that is no name": Mistake(
+        f"{AT}.yaml: quantities.0: found 'the entropy', expected ",
+        YAML.replace("[teacher_entropy]", "[the entropy]"),
+    ),
+    "an error of syntax": Mistake(
+        f"{AT}.py:8: ", code=CODE.replace("class Method(", "class Method((")
+    ),
+    "no class": Mistake(f"{AT}.py: no class 'Method'", code=CODE.replace("Method", "Dino")),
+    "no step": Mistake(
+        f"{AT}.py: Method has no function 'step'; there are __init__, after_step",
+        code=CODE.replace("def step", "async def step"),
+    ),
+    "an unknown argument": Mistake(
+        f"{AT}.py:15: unknown argument 'view'. Did you mean 'views'? Allowed here: prototypes, ",
+        code=CODE.replace("views, epoch", "view, epoch"),
+    ),
+    "an argument of another function": Mistake(
+        f"{AT}.py:9: unknown argument 'views'. ",
+        code=CODE.replace(
+            "online, feature_dim, prototypes", "online, feature_dim, prototypes, views"
+        ),
+    ),
+    "arguments without names": Mistake(
+        f"{AT}.py:15: step takes 'more' not by name",
+        code=CODE.replace("tau, teacher_tau)", "tau, teacher_tau, **more)"),
+    ),
+    "no self": Mistake(
+        f"{AT}.py:15: step does not take self first",
+        code=CODE.replace("def step(self, ", "def step("),
+    ),
+    "a value out of range": Mistake(
+        "suites/digits.yaml: grid.teacher_tau: found -1, expected a number above 0",
+        suite={"grid.teacher_tau": [-1]},
+    ),
+    "a parameter of another method": Mistake(
+        "suites/digits.yaml: fixed.epsilon: is no parameter of loss 'tiny-dino'",
+        suite={"fixed.epsilon": 0.1},
+    ),
+    "another target": Mistake(
+        "suites/digits.yaml: loss 'tiny-dino' is a method and target is 'shared': target 'own' ",
+        suite={"fixed.target": "shared"},
+    ),
+    "a loss that is no method": Mistake(
+        "suites/digits.yaml: loss 'cosine' is of no method: target 'own' needs one",
+        suite={
+            "fixed.loss": "cosine",
+            "fixed.prototypes": None,
+            "grid": {"few_shot_draws": [9]},
+            "tables": [],
+        },
+    ),
+    "CutMix": Mistake(
+        "suites/digits.yaml: target 'own' makes its step itself: negatives 'none', no CutMix",
+        suite={"fixed.cutmix": True},
+    ),
+    "no labels": Mistake(
+        "suites/digits.yaml: loss 'tiny-dino' takes labels_N: it needs pretrain_on 'train'",
+        code=CODE.replace("views, epoch", "views, labels_N, epoch"),
+        suite={"fixed.pretrain_on": "train+unlabeled"},
+    ),
+    "a metric that nothing records": Mistake(
+        "suites/digits.yaml: tables.0.metric: found 'entropy'. ",
+        suite={"tables": [{"title": "entropy", "metric": "entropy", "rows": ["teacher_tau"]}]},
+    ),
+}
+"""Mistakes that are seen without a line of the code being run."""
+TRIED = {
+    "an error": Mistake(f"{AT}.py:20: AttributeError: ", code=CODE.replace("no_grad", "nograd")),
+    "no module": Mistake(
+        f"{AT}.py: Method is no torch.nn.Module",
+        code="class Method:\n    def __init__(self, prototypes, teacher_tau, follow):\n"
+        "        pass\n    def step(self, online):\n        pass\n",
+    ),
+    "the network itself kept": Mistake(
+        f"{AT}.py: Method keeps the network that learns: copy it by copy.deepcopy(online)",
+        code=CODE.replace("copy.deepcopy(online).requires_grad_(False)", "online"),
+    ),
+    "a loss for each image": Mistake(
+        f"{AT}.py: step returns shape (2,), expected the loss, one number as a tensor",
+        code=CODE.replace("torch.stack(losses).mean()", "torch.stack(losses)"),
+    ),
+    "a quantity that is not listed": Mistake(
+        f"{AT}.py: step returns {{'teacher_entropy': tensor(",
+        YAML.replace("[teacher_entropy]", "[]"),
+    ),
+    "a loss without a gradient": Mistake(
+        f"{AT}.py: the loss has no gradient in the network",
+        code=CODE.replace("torch.stack(losses).mean()", "torch.stack(losses).mean().detach()"),
+    ),
+    "a loss that is not finite": Mistake(
+        f"{AT}.py: the loss is not finite on random images",
+        code=CODE.replace("torch.stack(losses).mean()", "torch.stack(losses).mean() / 0"),
+    ),
+    "random numbers that do not repeat": Mistake(
+        f"{AT}.py: two trainings differ: draw with torch alone, which is seeded",
+        code="import random\n" + in_step("losses = [random.random() * one for one in losses]"),
+    ),
+    "a state that no checkpoint has": Mistake(
+        f"{AT}.py: a training that is resumed would differ: keep what changes in buffers ",
+        code=CODE.replace(
+            'self.register_buffer("centre", torch.zeros(prototypes))',
+            "self.centre = torch.zeros(prototypes)",
+        ),
+    ),
+    "another view first": Mistake(
+        f"{AT}.py: step does not begin with online(views[0])",
+        code=CODE.replace("        students", "        online(views[1][:2])\n        students"),
+    ),
+}
+"""Mistakes that a first try of the code shows before anything is computed."""
+
+
+def complaint(workspace: Workspace, mistake: Mistake, *words: str) -> str:
+    """Return what the command says of files with a mistake, which is one line."""
+    write_method(workspace, mistake.yaml, mistake.code)
+    workspace.suite(changed(SUITE, mistake.suite))
+    answer = workspace.call(*words)
+    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1), answer
+    assert not (workspace.root / "results" / "pretrain").exists()
+    return answer.err.removeprefix("bench: ").removeprefix(f"{workspace.root}/")
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_a_mistake_is_seen_in_the_files(workspace: Workspace, name: str) -> None:
+    assert complaint(workspace, SEEN[name], "plan", "digits").startswith(SEEN[name].says)
+
+
+@pytest.mark.parametrize("name", TRIED)
+def test_a_mistake_is_seen_before_anything_is_computed(workspace: Workspace, name: str) -> None:
+    found = complaint(workspace, TRIED[name], "run", "digits", *HERE, *TRUSTED)
+    assert found.startswith(TRIED[name].says)
+
+
+def test_a_method_of_the_name_of_another_is_refused(workspace: Workspace) -> None:
+    folder = write_method(workspace)
+    workspace.suite(SUITE)
+    for name, says in (("swav", "bench has a loss 'swav'"), ("simclr", "there is a method of ")):
+        for suffix in (".py", ".yaml"):
+            (folder / f"tiny-dino{suffix}").rename(folder / f"{name}{suffix}")
+        answer = workspace.call("plan", "digits")
+        assert answer.err.startswith(f"bench: suites/methods/{name}.yaml: {says}")
+        write_method(workspace)
+        for suffix in (".py", ".yaml"):
+            (folder / f"{name}{suffix}").unlink()
+
+
+def test_a_suite_alone_runs_no_code(workspace: Workspace) -> None:
+    write_method(workspace, code=f"from pathlib import Path\nPath('run').touch()\n{CODE}")
+    workspace.suite(SUITE)
+    answer = workspace.call("run", "digits", *HERE)
+    assert (answer.status, answer.err) == (
+        2,
+        "bench: method 'tiny-dino' is your own code: none of it is run unless you trust its "
+        "folder; name the folder of tiny-dino.py by --trust\n",
+    )
+    for verb in ("plan", "status", "methods", "schema"):
+        workspace.call(verb, *(["digits"] if verb in ("plan", "status") else []))
+    assert not (workspace.root / "run").exists()
+
+
+@pytest.mark.slow
+def test_the_method_of_the_manual_is_interrupted_and_goes_on_to_the_bit(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page as it stands, but one cell of it, with a narrow network."""
+    for name, block in BLOCKS.items():
+        path = workspace.root / "suites" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block)
+    commands = [line.split() for line in re.findall(r"^bench (.*my-method.*)$", PAGE, re.MULTILINE)]
+    assert [words[0] for words in commands] == ["plan", "run", "report"]
+    assert workspace.call(*commands[0]).status == 0
+    sizes = ("--set", "width=4", "--set", "epochs=2")
+    small = (*sizes, "--where", "teacher_tau=0.04", *HERE)
+    whole = workspace.call("--results", "whole", *commands[1], *small, "--json")
+    assert (whole.status, whole.json["done"]) == (0, 1), whole.err
+
+    step = loop.Training.step
+    stopped: list[int] = []
+
+    def interrupted(training: loop.Training, number: int) -> None:
+        step(training, number)
+        if number == training.steps_an_epoch and not stopped:
+            stopped.append(number)
+            raise Interrupted
+
+    monkeypatch.setenv("BENCH_CHECKPOINT_S", "0")
+    monkeypatch.setattr(loop.Training, "step", interrupted)
+    workspace.call(*commands[1], *small)
+    assert stopped
+    for _ in range(3):  # a loaded machine hears of the stop late, in the next call
+        resumed = workspace.call(*commands[1], *small, "--json")
+        if resumed.status == 0:
+            break
+    assert (resumed.status, resumed.json["done"]) == (0, 1), resumed
+    resumed_at = [
+        path.read_text() for path in (workspace.root / "results").rglob("provenance.json")
+    ]
+    assert any(f'"resumed_at": {stopped[0]}' in text for text in resumed_at)
+    compared = workspace.call("compare", "whole", "results", "--json")
+    assert (compared.status, compared.json["same"]) == (0, 1), compared
+    shown = workspace.call("show", "my-method", *sizes, "--json")
+    assert shown.status == 0, shown.err
