@@ -172,7 +172,8 @@ def _wave(content: bytes, path: Path, sample_rate: int, least: int) -> Wave:
     try:
         samples, rate = soundfile.read(io.BytesIO(content), dtype="float32", always_2d=True)
     except Exception as fault:  # libsndfile's and Python's own
-        raise DataTorn(f"{path}: not a readable recording ({str(fault).rstrip('.')})") from fault
+        why = str(fault).rpartition(": ")[2].rstrip(".")  # without the name of a buffer
+        raise DataTorn(f"{path}: not a readable recording ({why})") from fault
     if not RATES[0] <= rate <= RATES[1]:
         raise DataTorn(f"{path}: {rate} Hz; {RATES[0]} to {RATES[1]} are allowed")
     wave = samples.mean(axis=1, dtype=np.float64)
