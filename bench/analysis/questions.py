@@ -90,6 +90,37 @@ class Findings:
         """One plain sentence each on the papers, other projects and the runs here."""
         return [self._published_words(), self._others_words(), self._here_words()]
 
+    @property
+    def leading(self) -> list[EffectRow]:
+        """The first effect here, the published one of the same quantity, and others' that count.
+
+        Of the claims that answer the question alone; without an effect here the first published.
+        """
+        own = {f"{self.question.paper}/{claim}" for claim in self.question.claims}
+        rows = [row for row in self.rows if row.claim in own]
+        here = [row for row in rows if row.kind == HERE][:1]
+        alike = [
+            row
+            for row in rows
+            if row.kind == PUBLISHED
+            and all((row.what, row.metric) == (one.what, one.metric) for one in here)
+        ]
+        return [*alike[:1], *(r for r in rows if r.kind == OTHERS and r.says), *here]
+
+    @property
+    def short(self) -> str:
+        """The leading effects in a sentence each."""
+        words = {row.kind: f"{row.number} {row.unit}".strip() for row in self.leading}
+        counting = [row for row in self.leading if row.kind == OTHERS]
+        others = "nothing that counts" if self.of(OTHERS) else "nobody"
+        if counting:
+            yes = sum(row.says == Seen.YES for row in counting)
+            others = f"{_range(counting)} ({yes} of {counted(len(counting), 'effect')} as claimed)"
+        return (
+            f"Published: {words.get(PUBLISHED, 'no number')}. By others: {others}. "
+            f"Here: {words.get(HERE, 'not measured')}."
+        )
+
     def record(self) -> Json:
         """Return the row of `bench questions --json`."""
         return {

@@ -1,18 +1,23 @@
-"""A forest plot: effects below each other, published, by other projects and measured here."""
+"""Forest plots of effects, published, by others and measured here: of a question, or of all."""
 
 from collections.abc import Sequence
 from itertools import accumulate
 from textwrap import wrap
+from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from bench.analysis.questions import HERE, OTHERS, PUBLISHED, EffectRow
+from bench.analysis.questions import HERE, OTHERS, PUBLISHED, EffectRow, Findings
 from bench.figures.layout import Place, add_legend, make_canvas
 from bench.figures.style import GREY, TEXT_IN, look
 
 LINE_IN = 0.13  # height of a line of an effect's name
 MOST_CHARACTERS = 62  # of such a line
 FRAME_IN = 1.2  # of what is around them
+OVERVIEW_IN = 4.6  # width of the plot on the first screen
+OVERVIEW_CHARACTERS = 34  # of a line of a question there
+POINTS = "points"
 LABELS = {
     PUBLISHED: ("published", "o", "none"),
     OTHERS: ("by others (filled: it counts)", "^", "none"),
@@ -27,32 +32,61 @@ def draw_forest(rows: Sequence[EffectRow]) -> Canvas:
     Args:
         rows: in the order from top to bottom.
     """
+    return _drawn([(_name(row), [row]) for row in rows], "differences of means", TEXT_IN)
+
+
+def draw_overview(found: Sequence[Findings]) -> Canvas | None:
+    """Return the plot with a line for each question whose effects are points of accuracy.
+
+    A line has the question's leading effects: one published, one here, and others' that count.
+
+    Args:
+        found: what is known of each question, in the order from top to bottom.
+    """
+    lines = []
+    for one in found:
+        if {row.unit for row in one.leading} == {POINTS}:
+            name = "\n".join(wrap(one.question.question, OVERVIEW_CHARACTERS))
+            lines.append((name, one.leading))
+    title = "of each question one effect, published and here, and all by others that count"
+    return _drawn(lines, title, OVERVIEW_IN) if lines else None
+
+
+def _drawn(lines: Sequence[tuple[str, Sequence[EffectRow]]], title: str, width: float) -> Canvas:
+    """Return the plot of lines with a name and effects, all in one unit."""
     with look():
-        names = [_name(row) for row in rows]
-        heights = [name.count("\n") + 1.5 for name in names]  # in lines
+        names = [name for name, _ in lines]
+        heights = [name.count("\n") + 1.5 for name in names]  # in lines of text
         places = [
             end - height / 2 for end, height in zip(accumulate(heights), heights, strict=True)
         ]
-        size = TEXT_IN, FRAME_IN + LINE_IN * sum(heights)
-        canvas, (ax,) = make_canvas([Place("", "", "")], f"effect ({rows[0].unit})", size=size)
+        size, unit = (width, FRAME_IN + LINE_IN * sum(heights)), lines[0][1][0].unit
+        canvas, (ax,) = make_canvas([Place("", "", "")], f"effect ({unit})", size=size)
         ax.axvline(0, color=GREY, lw=0.8, zorder=1)
         for kind, (label, marker, filling) in LABELS.items():
-            for at, row in zip(places, rows, strict=True):
-                if row.kind != kind:
-                    continue
-                ends = [row.effect if end is None else end for end in (row.low, row.high)]
-                ax.errorbar(
-                    row.effect, at, xerr=[[row.effect - ends[0]], [ends[1] - row.effect]], ls="",
-                    color=GREY, marker=marker, ms=4.5, capsize=2, lw=1,
-                    mfc=GREY if kind == OTHERS and row.says else filling, mew=0.8, label=label,
-                )  # fmt: skip
+            points = [
+                (at, row)
+                for at, (_, rows) in zip(places, lines, strict=True)
+                for row in rows
+                if row.kind == kind
+            ]
+            for at, row in points:
+                counts = kind == OTHERS and row.says
+                _draw(ax, at, row, marker=marker, mfc=GREY if counts else filling, label=label)
                 label = "_"
         ax.set_yticks(places, names)
         ax.set_ylim(sum(heights), 0)
-        add_legend(
-            canvas, [ax], "differences of means", order=[label for label, *_ in LABELS.values()]
-        )
+        add_legend(canvas, [ax], title, order=[label for label, *_ in LABELS.values()])
     return canvas
+
+
+def _draw(ax: Axes, at: float, row: EffectRow, **style: Any) -> None:
+    """Draw an effect at its height, with its interval if it has one."""
+    low, high = (row.effect if end is None else end for end in (row.low, row.high))
+    ax.errorbar(
+        row.effect, at, xerr=[[row.effect - low], [high - row.effect]], ls="", color=GREY, ms=4.5,
+        capsize=2, lw=1, mew=0.8, **style,
+    )  # fmt: skip
 
 
 def _name(row: EffectRow) -> str:

@@ -27,7 +27,6 @@ class Question(Record):
     where: dict[str, Any]
     figure: str
     more: list[str] = []  # PAPER/CLAIM: further claims of the page
-    caption: str | None = None  # of the figure
     holds: str | None = None  # in place of Yes, where the check asks for less than the question
 
     @property

@@ -16,11 +16,12 @@ from bench.analysis.others import ClaimKey, SeenByOthers
 from bench.analysis.questions import Findings
 from bench.analysis.verdicts import ClaimVerdict, Verdict
 from bench.analysis.verdicts import Evidence as Kind
+from bench.papers.others import others as all_numbers
 from bench.papers.reader import Paper
 from bench.report.claim_words import effect_words
 from bench.report.origin import Origin, citation, origin_of_all
 from bench.report.page import Page
-from bench.report.questions import answers
+from bench.report.questions import Answer, answers
 from bench.report.scale_words import PUBLISHED
 from bench.report.summary import Summary
 from bench.report.tables import counts_text
@@ -36,6 +37,7 @@ ORDER = (
 )
 TITLE = "Reproduction of {} papers on contrastive learning"
 NUMBERS = {5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
+OVERVIEW = "questions-overview"
 OWN_TITLE = "Results of your own suites"
 ALWAYS_SHOWN = (Kind.IMAGES, Kind.IMAGES_REDUCED, Kind.TOYS, Kind.IDENTITIES)
 
@@ -63,6 +65,8 @@ def write_index(
     others = [s for s in summaries if s.paper is None]
     is_own = bool(others) and len(others) == len(summaries)
     answered = [] if is_own else answers(summaries, suites)
+    numbers = all_numbers()
+    projects = {row.source.project for row in numbers}
     title = OWN_TITLE if is_own else TITLE.format(NUMBERS.get(len(papers), len(papers)))
     values = {
         "papers": listed,
@@ -70,7 +74,9 @@ def write_index(
         "is_own": is_own,
         "answers": answered,
         "found": {one.question.name: one for one in found},
-        "picture": _picture(to, answered),
+        "picture": _picture(to, found) if answered else None,
+        "figures": {answer.question.name: _figure(to, answer) for answer in answered},
+        "others_known": (len(projects), len(numbers), Counter(s.seen for s in seen.values())),
         "evidence": _evidence(listed, summaries),
         "origin": _origin_lines(summaries),
         "verdicts": ORDER,
@@ -84,17 +90,22 @@ def write_index(
     return Page("index.md.j2", title, "", crumbs, values, cite).write(to / "index.md")
 
 
-def _picture(to: Path, answered: Sequence[Any]) -> dict[str, str] | None:
-    """Return the figure of the first question whose suite has drawn it."""
-    for answer in answered:
-        if answer.summary is not None:
-            path = f"{answer.summary.folder}/{answer.question.figure}.svg"
-            if (to / path).is_file():
-                words = f"{answer.summary.suite}, {answer.summary.words}"
-                if answer.question.caption:
-                    words = f"{answer.question.caption} ({words})"
-                return {"path": path, "what": words, "page": f"{answer.summary.folder}/index"}
-    return None
+def _picture(to: Path, found: Sequence[Findings]) -> str | None:
+    """Draw a line for each question; return the figure's name, None where none has an effect."""
+    from bench.figures.forest import draw_overview  # loads matplotlib
+    from bench.figures.layout import save
+
+    canvas = draw_overview(found)
+    if canvas is None:
+        return None
+    (file,) = save(canvas, to / OVERVIEW, ["svg"])
+    return file.name
+
+
+def _figure(to: Path, answer: Answer) -> str | None:
+    """Return the way to a question's own figure, if it is drawn."""
+    path = f"{answer.summary.folder if answer.summary else ''}/{answer.question.figure}.svg"
+    return path if (to / path.lstrip("/")).is_file() else None
 
 
 def _origin(summaries: Sequence[Summary]) -> Origin | None:

@@ -71,6 +71,7 @@ class Page:
                 title=self.title,
                 root=self.root,
                 crumbs=self.crumbs,
+                has_methods=(path.parent / self.root / "methods.html").is_file(),
                 cite=self.cite,
                 version=__version__,
             ),

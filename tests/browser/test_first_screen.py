@@ -24,7 +24,7 @@ PAGES = (
 QUESTIONS = {
     "Does DCL help at small batch?": (
         "Yes, on CIFAR-10 at 24x24, small network, 5 epochs",
-        "paper +4.8",
+        "Published: +4.8 points",
     ),
     "Does EqCo make SimCLR insensitive to K?": (
         "Less sensitive, on CIFAR-10 at 24x24, small network, 5 epochs",
@@ -59,6 +59,15 @@ def test_both_questions_are_answered_on_the_first_screen(browser: Any, image_sit
         assert words in answer.inner_text()
     picture = page.locator(".first figure img")
     assert picture.evaluate("i => i.decode().then(() => i.naturalWidth)") > 0
+    page.context.close()
+
+
+@pytest.mark.parametrize(("width", "most"), [("desktop", 6000), ("phone", 12_000)])
+def test_the_first_page_is_short(browser: Any, image_site: Path, width: str, most: int) -> None:
+    """Tables of papers open at a click."""
+    page = opened(browser, image_site, viewport=WIDTHS[width])
+    assert page.evaluate("document.documentElement.scrollHeight") < most
+    assert page.evaluate("document.documentElement.scrollWidth") <= WIDTHS[width]["width"]
     page.context.close()
 
 

@@ -9,9 +9,9 @@ import pytest
 from matplotlib.container import ErrorbarContainer
 
 import bench
-from bench.analysis.questions import HERE, OTHERS, PUBLISHED, EffectRow
+from bench.analysis.questions import HERE, OTHERS, PUBLISHED, EffectRow, Findings
 from bench.errors import PublishedError
-from bench.figures.forest import draw_forest
+from bench.figures.forest import draw_forest, draw_overview
 from bench.papers.questions import QUESTIONS, questions, read_questions
 from bench.report.questions import all_findings, write_questions
 from bench.suites.load import load_suite, suite_paths
@@ -115,6 +115,36 @@ def test_each_effect_is_a_point_of_the_forest_plot() -> None:
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert names[1].splitlines() == ["a, cifar10, kNN: dcl - infonce", "tau = 0.1"]
     assert names[3] == "s cifar, CIFAR-10, kNN: dcl - infonce"
+
+
+def test_the_overview_has_the_leading_effects_of_each_question_in_a_line() -> None:
+    """Here and published are the same quantity; effects of other claims stay out."""
+    question = next(q for q in questions() if q.name == "dcl-small-batch")
+    own = f"{question.paper}/{question.claims[0]}"
+    gain = partial(EffectRow, data="cifar10", metric="kNN", unit="points")
+    rows = [
+        gain(PUBLISHED, "dcl", claim=own, what="at stl10", effect=7.9),
+        gain(PUBLISHED, "dcl", claim=own, what="at cifar10", effect=4.8),
+        gain(OTHERS, "a", claim=own, what="at cifar10", effect=6.3, says="yes"),
+        gain(OTHERS, "a", claim=own, what="at cifar10", effect=-1.5),
+        gain(OTHERS, "b", claim="dcl/few-epochs", what="x", effect=3.0, says="no"),
+        gain(HERE, "s", claim=own, what="at cifar10", effect=0.7, low=-0.1, high=1.5),
+    ]
+    found = Findings(question, rows)
+    assert [row.effect for row in found.leading] == [4.8, 6.3, 0.7]
+    assert found.short == (
+        "Published: +4.8 points. By others: +6.3 (1 of 1 effect as claimed). "
+        "Here: +0.70 [-0.10, 1.50] points."
+    )
+    canvas = draw_overview([found, Findings(question, [])])
+    assert canvas is not None
+    (ax,) = canvas.axes[:1]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["Does DCL help at small batch?"]
+    bars = [bar.lines[0] for bar in ax.containers if isinstance(bar, ErrorbarContainer)]
+    assert [float(np.asarray(bar.get_xdata())[0]) for bar in bars] == [4.8, 6.3, 0.7]
+    nothing = "Published: no number. By others: nobody. Here: not measured."
+    assert Findings(question, []).short == nothing
+    assert draw_overview([Findings(question, [])]) is None
 
 
 def test_a_question_has_a_page_with_every_effect_and_a_place_on_the_first_screen(
