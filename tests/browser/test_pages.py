@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: `make chr
 
 TABLE = "eqco/table-9.html"
 PARTIAL = "mutual-information-figure-6/paper/index.html"
+OPEN_ALL = "() => document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 
 # Text whose contrast with the ground behind it is below 4.5 to 1 (WCAG 2.2, 1.4.3).
 FAINT = """() => {
@@ -158,6 +159,7 @@ def test_entries_of_the_papers_table_sort_as_numbers(page: Any, site: Path) -> N
 
 def test_filtering(page: Any, site: Path) -> None:
     page.goto((site / "index.html").as_uri())
+    page.locator("summary", has_text="claims of eqco").click()
     field = page.get_by_label("Filter Claims of eqco")
     assert page.locator("output").count() >= 5
     field.fill("toy-mi-STEADY")
@@ -174,6 +176,7 @@ def test_contrast(browser: Any, site: Path, scheme: str) -> None:
     page, grounds = context.new_page(), set()
     for name in ("index.html", TABLE, PARTIAL):
         page.goto((site / name).as_uri())
+        page.evaluate(OPEN_ALL)
         assert page.evaluate(FAINT) == []
         grounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert len(grounds) == 1
