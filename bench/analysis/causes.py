@@ -4,10 +4,13 @@ from bench.record import Json
 
 PROCESSOR = "machine.processor"
 MODEL = "machine.processor_model"
-RECORDED_LATER = (MODEL, "machine.cpu_capability")  # older results lack them
-CAUSES = (
-    "python", "device", "device_name", "dataset", PROCESSOR, "code.commit", *RECORDED_LATER,
+HARDWARE = (MODEL, "machine.cpu_capability")
+CUDA = ("cuda.runtime", "cuda.cudnn", "cuda.driver")
+RECORDED_LATER = (
+    *HARDWARE, *CUDA, "packages.torchvision", "packages.faiss-cpu", "packages.pycocotools",
 )  # fmt: skip
+"""Older results lack them."""
+CAUSES = ("python", "device", "device_name", "dataset", PROCESSOR, "code.commit", *HARDWARE, *CUDA)
 """Of other numbers, in provenance; packages are too."""
 OTHER_MODEL = "another processor of the same name may be the reason"
 
@@ -46,7 +49,7 @@ def only_model(versions: Json) -> bool:
     Args:
         versions: of `other_versions`.
     """
-    return bool(versions) and all(_plain(name) in RECORDED_LATER for name in versions)
+    return bool(versions) and all(_plain(name) in HARDWARE for name in versions)
 
 
 def tells_processors(versions: Json) -> bool:

@@ -10,16 +10,19 @@ from bench.files.atomic import write_whole
 from bench.files.regular import sha256_of
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+PINS = CHECKOUT / "requirements.txt"
 MOST_BYTES_OF_EDITS = 256 * 1024
 CUT = "\n... cut here: the edits have {} bytes\n"
 
 
 @cache
 def code() -> dict[str, Any]:
-    """Return the version, and of a checkout its commit, whether it was edited, and a digest."""
+    """Return the version; of a checkout also its commit, and digests of edits and of the pins."""
     if not (CHECKOUT / ".git").exists():
         return {"bench": __version__, "commit": None, "dirty": None}
     known = {"bench": __version__, "commit": _git("rev-parse", "HEAD"), "dirty": bool(_edits())}
+    if PINS.is_file():
+        known["pins"] = sha256_of(PINS.read_bytes())[:16]
     return known | ({"edits": sha256_of(_edits().encode())[:16]} if _edits() else {})
 
 

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import sys
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -21,7 +22,10 @@ MOST_NESTED = 4  # trained, machine, processor: 3
 CPUINFO = Path("/proc/cpuinfo")
 MODEL = ("cpu family", "model", "stepping")  # of CPUINFO, on x86
 LONGEST_TEXT = 1000  # characters of a value
-PACKAGES = ("torch", "numpy", "scipy", "scikit-learn")
+PACKAGES = (
+    "torch", "numpy", "scipy", "scikit-learn", "torchvision", "faiss-cpu", "pycocotools",
+)  # fmt: skip
+DRIVER = Path("/proc/driver/nvidia/version")  # of NVIDIA's kernel module
 
 
 @cache
@@ -66,6 +70,21 @@ def _cpu_capability() -> str | None:
     return None if torch is None else str(torch.backends.cpu.get_cpu_capability())
 
 
+def _cuda() -> dict[str, Any]:
+    """Return the versions of CUDA, cuDNN and the GPU's driver; None where one is unknown."""
+    import torch  # which a cell on a GPU has loaded
+
+    try:
+        driver = re.search(r"Module.*?\s(\d+\.[\d.]+)\s", DRIVER.read_text(encoding="utf-8"))
+    except OSError:
+        driver = None
+    return {
+        "runtime": torch.version.cuda,
+        "cudnn": torch.backends.cudnn.version(),
+        "driver": driver and driver[1],
+    }
+
+
 def describe(device: str, threads: int) -> dict[str, Any]:
     """Return what a result depends on beside its settings: code, packages, machine, device.
 
@@ -87,6 +106,7 @@ def describe(device: str, threads: int) -> dict[str, Any]:
         },
         "device": device,
         "threads": threads,
+        **({"cuda": _cuda()} if device == "cuda" else {}),
     }
 
 

@@ -18,6 +18,7 @@ def test_a_model_that_one_side_lacks_is_unknown_and_no_difference() -> None:
     assert (other_versions(OLD, ZEN4), same_model(OLD, ZEN4)) == ({}, False)
     assert (other_versions(OLD, OLD), same_model(OLD, OLD)) == ({}, False)
     assert (other_versions(ZEN4, ZEN4), same_model(ZEN4, ZEN4)) == ({}, True)
+    assert other_versions(OLD, OLD | {"packages.faiss-cpu": "1.9", "cuda.driver": "550.1"}) == {}
 
 
 def test_another_model_is_a_difference() -> None:
@@ -29,6 +30,7 @@ def test_another_model_is_a_difference() -> None:
     assert only_model(versions)
     assert not same_model(ZEN3, ZEN4)
     assert not only_model({})
+    assert not only_model(versions | {"packages.torchvision": ["0.24", "0.25"]})
     assert not only_model(versions | {"packages.torch": ["2.6.0", "2.7.0"]})
 
 

@@ -1,5 +1,6 @@
 """What the provenance of a result says of the processor."""
 
+import hashlib
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.results import provenance
+from tests.fakes.paths import ROOT
 
 EPYC = "processor\t: 0\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC\nstepping\t: 1\n"
 OTHER = EPYC.replace(": 17", ": 1")
@@ -34,6 +36,35 @@ def test_two_models_of_one_name_are_told_apart(
     monkeypatch.setattr("platform.processor", lambda: "arm")
     assert provenance.processor.__wrapped__() == name
     assert provenance.processor_model.__wrapped__() == model
+
+
+@pytest.mark.parametrize(
+    ("text", "driver"),
+    [
+        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5\nGCC", "550.54.15"),
+        ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.10  Rel", "570.86.10"),
+        (None, None),
+    ],
+)
+def test_on_a_gpu_cuda_and_the_driver_are_named(
+    text: str | None, driver: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if text is not None:
+        (tmp_path / "version").write_text(text, "utf-8")
+    monkeypatch.setattr(provenance, "DRIVER", tmp_path / "version")
+    record = provenance.describe("cuda", 1)
+    assert (set(record["cuda"]), record["cuda"]["driver"]) == (
+        {"runtime", "cudnn", "driver"}, driver,
+    )  # fmt: skip
+    assert provenance.fault_of_provenance({"trained": record}) is None
+    assert "cuda" not in provenance.describe("cpu", 1)
+
+
+def test_packages_that_compute_numbers_and_the_pins_are_named() -> None:
+    record = provenance.describe("cpu", 1)
+    assert all(record["packages"][name] for name in ("faiss-cpu", "torchvision", "pycocotools"))
+    digest = hashlib.sha256((ROOT / "requirements.txt").read_bytes()).hexdigest()
+    assert record["code"]["pins"] == digest[:16]
 
 
 def test_torch_is_asked_only_where_it_is_loaded() -> None:
