@@ -22,6 +22,7 @@ from bench.cli.options import (
 )
 from bench.cli.selection import Selection, select
 from bench.errors import BenchError, NothingMeasured, choices
+from bench.files.messages import warn
 from bench.record import Json
 from bench.results.archives import SUFFIXES, export_archive, unpacked
 from bench.results.export_tables import export_cells
@@ -33,7 +34,7 @@ from bench.suites.suite import Suite
 from bench.text import counted, plain_text
 
 MOST_SHOWN = 40  # cells that are listed
-FORMS = ("safetensors", "parquet", *TRACKERS)
+FORMS = ("safetensors", "parquet", "hub", *TRACKERS)
 """What `--as` writes for other programs."""
 
 Encoders = Annotated[bool, typer.Option("--encoders", help="Include trained encoders.")]
@@ -58,7 +59,8 @@ def export(
         typer.Option(
             "--as",
             help="For other programs: safetensors (trained encoders), parquet (cells, histories, "
-            "published values and claims, with croissant.json), tensorboard or wandb (histories).",
+            "published values and claims, with croissant.json), hub (both, with cards, as a model "
+            "and a dataset repository), tensorboard or wandb (histories).",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -189,21 +191,56 @@ def export_as(form: str, chosen: Sequence[Selection], to: Path, data: Path) -> J
     check_folder(to, f"--as {form}")
     if form == "parquet":
         return export_parquet(chosen, to)
+    if form == "hub":
+        return export_hub(chosen, to, data)
     check_finished(chosen)
     if form == "safetensors":
-        from bench.experiments.loaded_encoder import export_encoders  # loads torch
-
-        cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
-        count = export_encoders(cells, chosen[0].store, to, data)
-        if not count:
-            titles = ", ".join(selection.title for selection in chosen)
-            raise NothingMeasured(f"{titles}: no trained encoder in {chosen[0].results}")
-        return {"encoders": count, "folder": str(to)}
+        return {"encoders": len(_export_encoders(chosen, to, data)), "folder": str(to)}
     count = sum(
         export_histories(results_of(s).finished(s.cells), to, form, f"{s.suite.name}-{s.scale}")
         for s in chosen
     )
     return {"histories": count, "folder": str(to)}
+
+
+def _export_encoders(chosen: Sequence[Selection], to: Path, data: Path) -> list[Json]:
+    from bench.experiments.loaded_encoder import export_encoders  # loads torch
+
+    cells = list({cell.id: cell for s in chosen for cell in s.cells}.values())
+    configs = export_encoders(cells, chosen[0].store, to, data)
+    if not configs:
+        titles = ", ".join(selection.title for selection in chosen)
+        raise NothingMeasured(f"{titles}: no trained encoder in {chosen[0].results}")
+    return configs
+
+
+def export_hub(chosen: Sequence[Selection], to: Path, data: Path) -> Json:
+    """Write a model repository with the encoders and a dataset repository with the results.
+
+    Args:
+        chosen: which cells.
+        to: gets the folders `encoders`, unless no encoder is kept, and `results`.
+        data: the folder of data sets, for the statistics of their pixels.
+
+    Raises:
+        NothingMeasured: nothing is finished of one of them.
+        BenchError: `pyarrow` or `safetensors` is missing.
+    """
+    from bench.results.hub import ENCODERS, RESULTS, write_dataset_card, write_model_card
+
+    record = export_parquet(chosen, to / RESULTS)
+    title = ", ".join(selection.title for selection in chosen)
+    frames = [Path(file).stem for file in record["files"] if file.endswith(".parquet")]
+    record["files"].append(str(write_dataset_card(to / RESULTS, title, frames)))
+    try:
+        configs = _export_encoders(chosen, to / ENCODERS, data)
+    except NothingMeasured as why:
+        warn(str(why))
+        configs = []
+    else:
+        metrics = {cell.id: done.metrics for s in chosen for cell, done in done_of(s, s.cells)}
+        write_model_card(to / ENCODERS, title, configs, metrics)
+    return record | {"encoders": len(configs), "folder": str(to)}
 
 
 def export_parquet(chosen: Sequence[Selection], to: Path) -> Json:
@@ -246,7 +283,9 @@ def print_export(record: Json) -> None:
     if "cells" in record:
         print(f"{_counted(record['cells'], record.get('encoders'))} in {where}")
     elif "files" in record:
-        print(f"{counted(len(record['files']), 'file')} in {where}")
+        encoders = record.get("encoders")
+        also = f" and {counted(encoders, 'encoder')}" if encoders else ""
+        print(f"{counted(len(record['files']), 'file')}{also} in {where}")
     elif "encoders" in record:
         print(f"{counted(record['encoders'], 'encoder')} in {where}")
     else:

@@ -119,8 +119,8 @@ FORMAT = 1  # of the part of the config that is ours
 Config = dict[str, Any]
 
 
-def export_encoders(cells: Sequence[Cell], store: Store, folder: Path, data: Path) -> int:
-    """Write the encoders of finished cells, each once; return how many there were.
+def export_encoders(cells: Sequence[Cell], store: Store, folder: Path, data: Path) -> list[Config]:
+    """Write the encoders of finished cells, each once; return the config of each.
 
     Args:
         cells: those without an encoder, or whose encoder is not there, are left out.
@@ -139,7 +139,7 @@ def export_encoders(cells: Sequence[Cell], store: Store, folder: Path, data: Pat
             continue
         if state.state == State.DONE or state.lacks:
             trained.setdefault(cell.training_id, []).append(cell)
-    count = 0
+    configs = []
     for name, sharing in trained.items():
         home = TrainedFolder(store.root / TRAINED / name)
         if not home.is_done:
@@ -147,22 +147,29 @@ def export_encoders(cells: Sequence[Cell], store: Store, folder: Path, data: Pat
         if (why := damage_of(home, whole=True)) is not None:
             warn(f"{why}; it is left out")
             continue
-        _write(sharing, home, folder / name, preprocessing_of(sharing[0].trained, data))
-        count += 1
-    return count
+        preprocess = preprocessing_of(sharing[0].trained, data)
+        configs.append(_write(sharing, home, folder / name, preprocess))
+    return configs
 
 
 def _write(
     cells: Sequence[EncoderCell], home: TrainedFolder, folder: Path, preprocess: Preprocessing
-) -> None:
-    """Write the encoder that cells share; the config comes last."""
+) -> Config:
+    """Write the encoder that cells share; return its config, which is written last."""
     save = extra("safetensors.torch", "--as safetensors").save
     online = network_of(cells[0], home)
+    config = _config(cells, home, preprocess) | {"num_features": online.backbone.feature_dim}
+    named = {
+        "training": config["bench"]["training"],
+        "cells": " ".join(config["bench"]["cells"]),
+        "commit": config["bench"]["origin"].get("code.commit"),
+    }
+    metadata = {"format": "pt"} | {k: v for k, v in named.items() if v}
     for name, part in ((MODEL, online.backbone), (PROJECTOR, online.projector)):
         tensors = {key: tensor.contiguous() for key, tensor in part.state_dict().items()}
-        write_whole(folder / name, save(tensors, {"format": "pt"}))
-    config = _config(cells, home, preprocess) | {"num_features": online.backbone.feature_dim}
+        write_whole(folder / name, save(tensors, metadata))
     write_whole(folder / CONFIG, to_json(config))
+    return config
 
 
 def _config(cells: Sequence[EncoderCell], home: TrainedFolder, preprocess: Preprocessing) -> Config:

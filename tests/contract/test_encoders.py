@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from PIL import Image
@@ -121,7 +122,7 @@ def test_safetensors_give_the_same_features(workspace: Workspace, changes: dict[
     cell = small_cell(**changes)
     root = workspace.root
     keep_encoder(root / "results", cell)
-    assert export_encoders([cell], Store(root / "results"), root / "out", root) == 1
+    (written,) = export_encoders([cell], Store(root / "results"), root / "out", root)
     folder = root / "out" / cell.training_id
     ours, preprocess = bench.load_encoder(cell.id)
     theirs, same = bench.load_encoder(str(folder))
@@ -130,6 +131,7 @@ def test_safetensors_give_the_same_features(workspace: Workspace, changes: dict[
     with torch.no_grad():
         assert torch.equal(ours(images), theirs(images))
     config = json.loads((folder / "config.json").read_text())
+    assert config == json.loads(json.dumps(written))
     assert config["bench"]["cells"] == [cell.id]
     without_torch = numpy.load_file(folder / "model.safetensors")
     expected = network_of(cell, TrainedFolder(root / "results/trained" / cell.training_id))
@@ -185,8 +187,38 @@ def test_export_as_safetensors(trained: Workspace) -> None:
     ]  # fmt: skip
     answer = trained.call("export", "digits", "--as", "onnx", "--to", "encoders")
     assert (answer.status, answer.err) == (
-        2, "bench: --as onnx: unknown. Allowed here: safetensors, parquet, tensorboard, wandb.\n",
+        2,
+        "bench: --as onnx: unknown. Allowed here: safetensors, parquet, hub, tensorboard, wandb.\n",
+    )
+
+
+def test_a_hub_reads_encoders_and_results_back(trained: Workspace) -> None:
+    """With the hub's own reader of cards, and no network."""
+    hub = pytest.importorskip("huggingface_hub")
+    safetensors = pytest.importorskip("safetensors")
+    answer = trained.call("export", "digits", "--as", "hub", "--to", "hub")
+    assert answer.out.splitlines()[-1] == "4 files and 1 encoder in hub", answer.err
+    (folder,) = (path for path in Path("hub/encoders").iterdir() if path.is_dir())
+    card, frame = hub.ModelCard.load("hub/encoders/README.md"), bench.load("digits")
+    (accuracy,) = (r for r in card.data.eval_results if r.metric_type == "knn_top1")
+    measured = frame[frame.metric == "knn_top1"].value.iloc[0]
+    assert (accuracy.metric_value, accuracy.dataset_type) == (measured, "digits")
+    assert (card.data.license, f"| `{folder.name}` | infonce | digits |" in card.text) == (
+        "mit", True,
     )  # fmt: skip
+    with safetensors.safe_open(folder / "model.safetensors", "pt") as opened:
+        named = opened.metadata()
+    origin = json.loads((folder / "config.json").read_text())["bench"]["origin"]
+    assert named == {
+        "format": "pt", "training": folder.name, "commit": origin["code.commit"],
+        "cells": frame.cell.iloc[0],
+    }  # fmt: skip
+    assert isinstance(bench.load_encoder(str(folder)), LoadedEncoder)
+    card = hub.DatasetCard.load("hub/results/README.md")
+    files = {one["config_name"]: one["data_files"] for one in card.data.to_dict()["configs"]}
+    assert files == {"cells": "cells.parquet", "histories": "histories.parquet"}
+    assert len(pd.read_parquet(f"hub/results/{files['cells']}")) == len(frame)
+    assert json.loads(Path("hub/results/croissant.json").read_text())["@type"] == "sc:Dataset"
 
 
 def test_what_is_fed_is_what_is_evaluated_of_folders_and_streams(tmp_path: Path) -> None:
