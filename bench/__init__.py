@@ -2,20 +2,28 @@
 
     import bench
 
-    bench.load("dcl-table-1", scale="cpu")       # what was measured: a row per cell and metric
-    bench.histories("dcl-table-1", scale="cpu")  # the same while it trained
-    bench.published("dcl")                       # what a paper printed
-    bench.others("dcl-nakhli")                   # what another project measured
-    bench.questions("dcl-small-batch")           # published, by others and measured here
-    bench.compare("eqco-table-9", scale="paper") # both, with verdicts
-    bench.claims("dcl-table-1")                  # the paper's claims, with verdicts
-    bench.run("dcl-table-1", scale="smoke")      # computes what is missing
+    bench.load("dcl-table-1", scale="cifar")       # measured: a row per cell and metric
+    bench.histories("dcl-table-1", scale="cifar")  # recorded during training
+    bench.published("dcl")                         # published values of a paper
+    bench.others("dcl-nakhli")                     # measured by another project
+    bench.questions("dcl-small-batch")             # published, by others and measured here
+    bench.compare("eqco-table-9", scale="paper")   # measured beside published, with verdicts
+    bench.claims("dcl-table-1")                    # the paper's claims, with verdicts
+    bench.run("dcl-table-1", scale="smoke")        # computes what is missing
     encoder, preprocess = bench.load_encoder("0123456789abcdef")
     bench.plot.lines(frame, x="K", metric="knn_top1", by="loss", ax=ax)
 
 Tables are pandas DataFrames. A mistake raises `bench.BenchError` with the line that the command
-line prints; its subclass `bench.NothingMeasured` says that no result is there to answer with.
-Nothing is imported before it is used: neither torch nor pandas by `import bench`.
+line prints. Its subclass `bench.NothingMeasured` means that no result exists to answer with.
+`import bench` loads neither torch nor pandas; each is loaded when a function needs it.
+
+Examples:
+    >>> import bench
+    >>> bench.compare("eqco-table-9", scale="paper").verdict.unique().tolist()
+    ['same']
+    >>> bench.load("no-such-suite")
+    Traceback (most recent call last):
+    bench.errors.SuiteError: ...no suite 'no-such-suite'. `bench suites` lists all ...
 """
 
 __version__ = "0.2.0.dev1"

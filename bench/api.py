@@ -51,10 +51,10 @@ def load(
         suite: its name, or the path of its file.
         scale: one of the suite's; default: its own.
         where: only cells with these settings: `{"K": [64, 128], "loss": "dcl"}`.
-        seeds: in place of the suite's own.
+        seeds: replace the suite's own.
         results: the folder of results, or of tables that `bench export` wrote; default:
-            BENCH_RESULTS, else `results`, and for suites of which no cell was begun there the
-            reference results that come with bench (a line on standard error says so).
+            BENCH_RESULTS, else `results`. For suites of which that folder has no cell, the
+            reference results answer, which come with bench; a line on standard error says so.
         suites: the folder of suite files; default: BENCH_SUITES, else `suites`.
 
     Returns:
@@ -65,6 +65,13 @@ def load(
     Raises:
         BenchError: a mistake in one of the arguments or in the suite.
         NothingMeasured: no cell is finished; the line says which command computes them.
+
+    Examples:
+        >>> import bench
+        >>> frame = bench.load("eqco-table-9", scale="paper", where={"K": 64, "mi_true": 10})
+        >>> bound = frame[frame.metric == "mi_lower_bound"]
+        >>> bound.groupby("loss").value.mean().round(2).to_dict()  # nats, over three seeds
+        {'eqco': 6.06, 'infonce': 4.07}
     """
     selection = _selected(suite, scale, where, seeds, results=results, suites=suites)
     return measured_frame(selection.suite.name, selection.scale, _done(selection))
@@ -79,20 +86,27 @@ def histories(
     results: Folder = None,
     suites: Folder = None,
 ) -> pd.DataFrame:
-    """Return what was recorded while training: a row per finished cell, record and metric.
+    """Return what was recorded during training: a row per finished cell, record and metric.
 
-    Tables that were exported without `--histories` hold those that the suite's figures read: of
-    some suites none.
+    Tables that were exported without `--histories` have only the metrics that the suite's figures
+    read; for some suites, none.
 
     Args:
         suite, scale, where, seeds, results, suites: as `load` takes them.
 
     Returns:
         Columns: `suite`, `scale`, `cell`, `seed`, `step`, `epoch` (missing of toys), `metric`,
-        `value`, then the settings that tell the cells apart (`load` has all of them, by `cell`).
+        `value`, then the settings that distinguish the cells (`load` has all of them, by `cell`).
 
     Raises:
         BenchError, NothingMeasured: as `load`; also if no finished cell has a history.
+
+    Examples:
+        >>> import bench
+        >>> chosen = {"K": 64, "mi_true": 10, "loss": "infonce"}
+        >>> frame = bench.histories("eqco-table-9", scale="paper", where=chosen, seeds=[0])
+        >>> frame[["step", "value"]].round(2).values[-1].tolist()
+        [5000.0, 4.07]
     """
     selection = _selected(suite, scale, where, seeds, results=results, suites=suites)
     frame = history_frame(selection.suite.name, selection.scale, _done(selection))
@@ -121,6 +135,13 @@ def arrays(
 
     Raises:
         BenchError, NothingMeasured: as `load`.
+
+    Examples:
+        >>> import bench
+        >>> kept = bench.arrays("mutual-information-figure-6", scale="paper", seeds=[0])
+        >>> cell, arrays = next(iter(kept.items()))
+        >>> sorted(arrays)
+        ['label', 'points', 'representation']
     """
     selection = _selected(suite, scale, where, seeds, results=results, suites=suites)
     return {cell.id: finished.arrays for cell, finished in _done(selection)}
@@ -129,19 +150,25 @@ def arrays(
 def published(
     paper: str | None = None, artifact: str | None = None, *, suites: Folder = None
 ) -> pd.DataFrame:
-    """Return what the papers printed: a row per value.
+    """Return the published values of the papers: a row per value.
 
     Args:
         paper: its id, `dcl`; `bench papers` lists them; default: all.
         artifact: one of the paper's tables or figures, `table-1`; default: all.
-        suites: as `load` takes it; papers beside that folder count too.
+        suites: as `load` takes it; papers next to that folder count too.
 
     Returns:
         Columns: `paper`, `artifact`, `metric`, `value`, `std`, `unit`, `source` (whom the paper
-        quotes), `note`, then the settings that the value was printed for, as the paper names them.
+        quotes), `note`, then the settings of the value, as the paper names them.
 
     Raises:
         BenchError: no such paper or artifact.
+
+    Examples:
+        >>> import bench
+        >>> frame = bench.published("eqco", "table-9")
+        >>> frame[(frame.loss == "infonce") & (frame.K == 64)].value.tolist()  # nats, by true MI
+        [1.7, 2.9, 3.6, 3.9, 4.1]
     """
     if paper is None and artifact is not None:
         raise BenchError(f"artifact {artifact}: name its paper too")
@@ -157,8 +184,8 @@ def others(
     """Return what other projects measured: a row per number, in percent.
 
     Args:
-        source: the numbers of this one alone; `bench others` lists them.
-        suite: the numbers beside the printed ones that this suite compares.
+        source: only the numbers of this source; `bench others` lists the sources.
+        suite: only the numbers next to the published ones that this suite compares.
         suites: as `load` takes it.
 
     Returns:
@@ -167,6 +194,12 @@ def others(
 
     Raises:
         BenchError: no such source or suite, or both are given.
+
+    Examples:
+        >>> import bench
+        >>> frame = bench.others("dcl-nakhli")
+        >>> frame[frame.metric == "linear_top1"].value.tolist()[:3]  # percent
+        [78.3, 81.47, 83.09]
     """
     if suite is not None:
         from bench.cli.others import suite_records
@@ -202,6 +235,12 @@ def questions(
 
     Raises:
         BenchError: no such question, or no such folder.
+
+    Examples:
+        >>> import bench
+        >>> frame = bench.questions("dcl-small-batch")
+        >>> sorted(set(frame.kind))
+        ['here', 'others', 'published']
     """
     from bench.cli.questions import describe_questions
 
@@ -220,18 +259,23 @@ def compare(
     results: Folder = None,
     suites: Folder = None,
 ) -> pd.DataFrame:
-    """Return measured beside published, with verdicts: a row per printed value and reading.
+    """Return measured and published values with verdicts: a row per value and interpretation.
 
     Args:
         suite, scale, where, seeds, results, suites: as `load` takes them.
 
     Returns:
-        The columns of `bench compare --json`, `row` as one column per setting of the printed row,
-        at the end. `others` has each number of other projects with its source; it enters no
-        verdict.
+        The columns of `bench compare --json`, `row` as one column per setting of the published row,
+        at the end. `others` has each number of other projects with its source; verdicts do
+        not use it.
 
     Raises:
-        BenchError, NothingMeasured: as `load`, but cells may be missing.
+        BenchError, NothingMeasured: as `load`; cells may be missing.
+
+    Examples:
+        >>> import bench
+        >>> bench.compare("eqco-table-9", scale="paper").verdict.value_counts().to_dict()
+        {'same': 40}
     """
     selection = _selected(suite, scale, where, seeds, results=results, suites=suites)
     rows = [row.record() | {"others": row.others_texts} for row in evidence_of(selection).compared]
@@ -252,7 +296,7 @@ def claims(
         suite: a row per check of its claims; None: a row per claim and scale that has results,
             and `overall`, the verdict over all scales.
         paper: only the claims of this one; not with a suite.
-        scale: one of the suite's, default: its own; without a suite: the only one looked at.
+        scale: one of the suite's; default: its own. Without a suite: only this scale.
         results, suites: as `load` takes them.
 
     Returns:
@@ -260,6 +304,12 @@ def claims(
 
     Raises:
         BenchError: a mistake in one of the arguments, or no such folder.
+
+    Examples:
+        >>> import bench
+        >>> frame = bench.claims("eqco-table-9", scale="paper")
+        >>> dict(zip(frame.claim, frame.verdict))
+        {'toy-mi-steady': 'holds', 'toy-mi-same-at-alpha': 'holds'}
     """
     if suite is None:
         from bench.cli.claims import describe_claims
@@ -286,11 +336,11 @@ def run(
     jobs: int | None = None,
     retry_failed: bool = False,
 ) -> dict[str, Any]:
-    """Compute what is missing of a suite, as `bench run` does; return when all is over.
+    """Compute the missing cells of a suite, as `bench run` does; return when all have ended.
 
     Args:
         suite, scale, where, seeds, results, suites: as `load` takes them.
-        changes: settings in place of the suite's, as `--set`: such cells belong to no suite.
+        changes: settings that replace the suite's, as `--set`: these cells are not part of it.
         data: the folder of data sets; default: BENCH_DATA, else `datasets`.
         executor: `local` (worker processes), `inline` (this process) or `slurm`.
         jobs: workers; default: one per GPU, or one per core.
@@ -300,8 +350,14 @@ def run(
         How many cells are `done`, `failed` and `missing`, and the `failures` with their reasons.
 
     Raises:
-        BenchError: a mistake, missing data, or a full disk. A cell that fails raises nothing.
-        KeyboardInterrupt: it was interrupted; what was finished is kept.
+        BenchError: a mistake, missing data, or a full disk. A failed cell raises nothing.
+        KeyboardInterrupt: the run was interrupted; finished cells are kept.
+
+    Examples:
+        >>> import bench
+        >>> chosen = {"K": 8, "mi_true": 2, "loss": "eqco"}
+        >>> bench.run("eqco-table-9", scale="smoke", where=chosen, seeds=[0], executor="inline")
+        {'done': 1, 'failed': 0, 'missing': 0, 'failures': []}
     """
     from bench.cli.run import run_selections
     from bench.launch.options import RunOptions
@@ -321,25 +377,34 @@ def run(
 def load_encoder(
     cell: str | Path, *, results: Folder = None, suites: Folder = None, data: Folder = None
 ) -> "LoadedEncoder":
-    """Return the trained encoder of a cell, and what makes its input of an image.
-
-        encoder, preprocess = bench.load_encoder(frame.cell[0])
-        features = encoder(preprocess(image)[None])  # (1, encoder.feature_dim)
+    """Return the trained encoder of a cell, and the function that prepares its input.
 
     Args:
         cell: its id, as in the column `cell` of `load`; or a folder that
             `bench export --as safetensors` wrote.
         results, suites: as `load` takes them.
-        data: the folder of data sets, which tells the mean and deviation of a `folder:` set.
+        data: the folder of data sets, for the pixels' mean and deviation of a `folder:` set.
 
     Returns:
         `encoder`, a torch module in evaluation mode from float32 (B, 3, S, S) to the features
-        (B, D) that the cell's evaluations read, and `preprocess`, which takes a PIL image or
-        uint8 pixels (3, H, W) or (B, 3, H, W) to what these evaluations give the encoder.
+        (B, D) that the cell's evaluations read, and `preprocess`, which turns a PIL image or uint8
+        pixels (3, H, W) or (B, 3, H, W) into the encoder's input.
 
     Raises:
         BenchError: no such cell, or no encoder of it in `results` (tables hold none): the line
             says which command makes one.
+
+    Examples:
+        >>> import bench, torch
+        >>> chosen = {"loss": "dcl", "batch_size": 64}
+        >>> options = {"scale": "smoke", "where": chosen, "seeds": [0]}
+        >>> bench.run("dcl-table-1", **options, executor="inline")["done"]
+        1
+        >>> frame = bench.load("dcl-table-1", **options)
+        >>> encoder, preprocess = bench.load_encoder(frame.cell[0])
+        >>> image = torch.zeros(3, 16, 16, dtype=torch.uint8)
+        >>> tuple(encoder(preprocess(image)[None]).shape), encoder.feature_dim
+        ((1, 64), 64)
     """
     from bench.experiments.loaded_encoder import encoder_of_cell, encoder_of_export
 

@@ -99,7 +99,7 @@ def points(frame: pd.DataFrame, *, x: str, y: str, by: By = None, ax: Axes | Non
 
 
 def printed(frame: pd.DataFrame, *, x: str, by: By = None, ax: Axes | None = None) -> Axes:
-    """Draw printed values as open markers.
+    """Draw published values as open markers.
 
     Args:
         frame: rows of `bench.published`.

@@ -43,7 +43,7 @@ PAGES = (
     "README.md",
     "docs/explanation/speed.md",
     "docs/explanation/recipes.md",
-    "docs/how-to/contribute-results.md",
+    "docs/reference/open-claims.md",
 )
 RULE = ("---", "---", "---:", "---:", "---")
 RECIPE_RULE = ("---", "---:", "---:", "---:", "---:", "---")

@@ -40,16 +40,16 @@ class Axis(Record):
 
 
 class ImageSet(Axis):
-    """Which images are looked at."""
+    """The images."""
 
     dataset: Annotated[str, Field(min_length=1)]
     """The name of a data set: see `bench datasets`."""
     train_images: PositiveInt | None = None
-    """The first so many of a fixed random order; null: all."""
+    """Number of training images, the first in a fixed random order; null: all."""
     held_out: Annotated[float, Field(gt=0, lt=1)] | None = later()
-    """Share of each class's training images that takes the place of the test images."""
+    """Share of each class's training images that replaces the test images."""
     image_size: Annotated[int, Field(ge=8)]
-    """Pixels a side, of a view."""
+    """Side of a view, in pixels."""
 
 
 class PlainImages(ImageSet):
@@ -70,19 +70,19 @@ class DataAndViews(ImageSet):
     """Data set and augmentations."""
 
     pretrain_on: Literal["train", "train+unlabeled"] = "train"
-    """STL-10 has unlabelled images too."""
+    """Training images: with or without STL-10's unlabelled images."""
     resized_to: Annotated[int, Field(ge=8)] | None = later()
-    """Pixels a side that images are resized to before views are made of them; null: as they are."""
+    """Side in pixels to which images are resized before views are made; null: not resized."""
     views: ViewSet
     """The random transforms that make views of an image: a method's set, or one alone."""
     view_strength: PositiveFloat = 1.0
-    """1: the published one."""
+    """Augmentation strength; 1 is the published strength."""
     local_size: PositiveInt | None = later()
-    """Pixels a side of multi-crop's local views."""
+    """Side of multi-crop's local views, in pixels."""
     cutmix: bool = later(False)
-    """The online network sees images with a patch of another one."""
+    """Whether the online network sees images with a patch of another image."""
     colour: Literal["rgb", "lab"] = later("rgb")
-    """Lab: L and ab have an encoder each."""
+    """Colour space; with lab, L and ab have an encoder each."""
 
 
 def training_images(cell: PlainImages | DataAndViews) -> TrainingImages | None:
@@ -110,9 +110,9 @@ class Encoder(Axis):
     stem: Stem
     """How the backbone begins: 7x7 and pooling, 3x3, or 3x3 at stride 2."""
     width: PositiveInt = 64
-    """Channels of the first stage, before 2x and 4x; 64 is the published."""
+    """Channels of the first stage, before 2x and 4x; 64 is the published width."""
     zero_init_residual: bool = later(False)
-    """Each residual branch begins at 0."""
+    """Whether each residual branch starts at 0."""
     projector_layers: NonNegativeInt
     """Linear layers behind the backbone."""
     projector_hidden_dim: PositiveInt | None = None
@@ -120,7 +120,7 @@ class Encoder(Axis):
     projector_bn: BN | None = None
     """Batch norm of the projector: nowhere, behind hidden layers, or behind all layers."""
     feature_dim: PositiveInt
-    """D, of queries and keys."""
+    """D, the dimension of queries and keys."""
     predictor_layers: NonNegativeInt = 0
     """Linear layers behind the projector, for queries alone."""
     predictor_hidden_dim: PositiveInt | None = None
@@ -130,13 +130,13 @@ class Encoder(Axis):
     bn: Literal["plain", "shuffling", "sync"]
     """Batch normalisation: of each part, with keys shuffled, or of the whole batch."""
     bn_groups: PositiveInt = 1
-    """Parts of a batch that BN normalises apart, as several GPUs do."""
+    """Number of parts of a batch that BN normalises separately, as several GPUs do."""
     bn_over: Literal["views-together", "each-view"]
-    """What one batch of BN is."""
+    """Images that BN normalises together: both views, or each view alone."""
     norm: Literal["l2", "bn", "none"] = later("l2")
-    """Of outputs, before they are compared."""
+    """Normalisation of outputs before they are compared."""
     witness: Literal["dot", "bilinear", "linear", "mlp-1", "mlp-2"] = later("dot")
-    """How alike two outputs are (mutual-information, App. I)."""
+    """Similarity of two outputs (mutual-information, App. I)."""
 
 
 class Comparison(Axis):
@@ -145,67 +145,67 @@ class Comparison(Axis):
     target: Literal["shared", "stop-gradient", "momentum", "bank", "own"]
     """What makes keys, and whether gradients flow through them; own: a method's own code."""
     momentum: Fraction | None = None
-    """Beta."""
+    """Momentum coefficient beta of the target encoder."""
     momentum_schedule: Literal["fixed", "cosine"] = "fixed"
-    """Of beta; cosine: from momentum up to 1 at the end (arXiv:2006.07733, Sec. 3.3)."""
+    """Schedule of beta; cosine: from momentum up to 1 at the end (arXiv:2006.07733, Sec. 3.3)."""
     bank_rate: Fraction | None = later()
-    """M <- rate M + (1 - rate) v; 0: the last view."""
+    """Update rate of a bank entry, M <- rate M + (1 - rate) v; 0 keeps the last view."""
     bank_start: Literal["uniform"] | None = later()
-    """What coordinates of the first entries are drawn from, alike around 0; null: Gaussian."""
+    """Initial bank entries; uniform: each coordinate uniform around 0; null: Gaussian."""
     bank_normalised: bool | None = later()
-    """Entries are brought to unit length."""
+    """Whether bank entries are scaled to unit length."""
     negatives: Literal["batch", "queue", "bank", "previous", "none"]
-    """Where negatives come from; previous: the correlation matrix of all outputs so far."""
+    """Source of negatives; previous: the correlation matrix of all outputs so far."""
     negative_views: Literal["both", "keys"] | None = None
-    """Of the other images of the batch."""
+    """Views of the other images in the batch that are negatives."""
     negative_branch: Literal["target", "online"] = later("target")
-    """Whose outputs negatives are."""
+    """Network whose outputs are negatives."""
     K: PositiveInt | None = None
     """Negatives per query; null: all of the batch."""
     queue_size: PositiveInt | None = None
-    """Keys kept, of which K are drawn per query; null: K."""
+    """Number of keys in the queue, of which K are drawn per query; null: K."""
     queue_start: Literal["random", "empty"] | None = None
-    """What the queue holds at first: random unit vectors, or nothing."""
+    """Initial content of the queue: random unit vectors, or nothing."""
     rho: Fraction | None = later()
     """Decay of the correlation matrix F of all previous outputs."""
     drawn: Literal["uniform", "nearest", "ball", "ring", "cave", "earliest", "newest"] | None = (
         later()
     )
-    """Which keys of a bank or queue the K are; null with a queue: uniform."""
+    """Which keys of a bank or queue are the K negatives; null with a queue: uniform."""
     ball_share: Share | None = later()
-    """Of the bank, nearest first: negatives lie in it."""
+    """Share of the bank, nearest first, that negatives are drawn from."""
     inner_share: Share | None = later()
-    """The nearest of all: a ring's hole, a neighbourhood."""
+    """Share of the bank, nearest first, that is left out (ring) or forms a neighbourhood."""
     clusters: PositiveInt | None = later()
-    """Of K-means on the bank, fitted once an epoch."""
+    """Number of K-means clusters of the bank, fitted once per epoch."""
     clusterings: PositiveInt | None = later()
-    """K-means with so many starts; their union counts."""
+    """Number of K-means fits; the neighbourhood is the union of their clusters."""
     centre: Literal["view", "entry"] | None = later()
-    """What nearness is to."""
+    """Point from which distances are measured: the view, or its entry in the bank."""
     uniform_epochs: NonNegativeInt = later(0)
-    """That begin with uniform draws, no neighbours."""
+    """Number of first epochs with uniform draws and without neighbours."""
     anneal_epochs: PositiveInt | None = later()
-    """The ball shrinks from everything to its share."""
+    """Epochs in which the ball shrinks from the whole bank to its share."""
     anneal_every: Literal["epoch", "step"] = later("epoch")
-    """When the shares of an annealed ball or ring move."""
+    """How often the share of an annealed ball or ring changes."""
     inner_from_epoch: NonNegativeInt | None = later()
-    """The inner share grows from 0 here ..."""
+    """Epoch at which the inner share starts to grow from 0."""
     inner_to_epoch: PositiveInt | None = later()
-    """... to itself here."""
+    """Epoch at which the inner share reaches its value."""
     neighbours: Literal["none", "nearest", "s-neighbourhood", "k-neighbourhood"] = "none"
-    """Other images as positives: NNCLR's, those of the inner ball, those of the cluster."""
+    """Other images as positives: NNCLR's, the inner ball's, or the cluster's."""
     neighbour_count: PositiveInt | None = later()
-    """Drawn; null: all that are negatives too."""
+    """Number of neighbours drawn; null: all that are also negatives."""
     neighbour_sum: Literal["inside", "outside"] | None = later()
-    """Of the logarithm."""
+    """Whether the sum over close neighbours is taken inside or outside the logarithm."""
     support_size: PositiveInt | None = None
-    """Embeddings kept, the newest; the one nearest to a view is its query (NNCLR)."""
+    """Number of newest embeddings kept; a view's nearest one is its query (NNCLR)."""
     K_scalar: PositiveInt | None = later()
-    """Negatives of the scalar component alone."""
+    """Number of negatives in the scalar component."""
     scalar_size: PositiveInt | None = later()
-    """Keys that these are drawn from, the newest."""
+    """Number of newest keys that the scalar component's negatives are drawn from."""
     scalar_drawn: Literal["earliest", "random", "newest"] | None = later()
-    """Which of these keys the K_scalar are."""
+    """Which of these keys are the K_scalar negatives."""
 
 
 class Objective(Axis):
@@ -214,21 +214,21 @@ class Objective(Axis):
     loss: LossName
     """The objective."""
     tau: PositiveFloat | None = None
-    """Temperature of the similarities; with every loss it is also that of the probes q_B and MI."""
+    """Temperature of the similarities; the probes q_B and MI use it with every loss."""
     alpha: PositiveFloat | None = None
-    """EqCo's, Eq. 5; also with dual-temperature."""
+    """EqCo's alpha (Eq. 5); dual-temperature may use it too."""
     weight: Literal["vmf", "exp"] | None = None
-    """DCLW's: von Mises-Fisher or exponential."""
+    """DCLW's weight: von Mises-Fisher or exponential."""
     sigma: PositiveFloat | None = None
-    """Of DCLW's weight: the width of vmf, the rate of exp."""
+    """Parameter of DCLW's weight: the width of vmf, or the rate of exp."""
     delta: PositiveFloat | None = None
-    """Of DCLW's weight delta e^(-sigma s), s the positive's similarity: its factor."""
+    """Factor delta of DCLW's weight delta e^(-sigma s), where s is the positive's similarity."""
     through_weight: bool | None = None
     """Whether gradients flow through dclw's weight."""
     tau_beta: PositiveFloat | None = None
     """Temperature of the scalar component of dual temperature."""
     form: Literal["released", "printed"] | None = None
-    """Which of two readings: the authors' code or the paper's text."""
+    """Which interpretation: the authors' code or the paper's text."""
     align_alpha: Annotated[float, Field(ge=1)] | None = None
     """Alpha of align-uniform: the power of the distance of two views' embeddings."""
     uniform_t: PositiveFloat | None = None
@@ -238,33 +238,33 @@ class Objective(Axis):
     uniform_weight: NonNegativeFloat | None = None
     """Factor of the uniformity in the loss."""
     kappa: PositiveFloat | None = later()
-    """Of the original IR: its normaliser over the number of entries; null with normaliser
-    'constant': the mean of e^(s / tau) over the negatives of the first batches."""
+    """Normaliser of the original IR over the number of entries; null with normaliser 'constant':
+    the mean of e^(s / tau) over the negatives of the first batches."""
     normaliser: Literal["sampled", "constant"] | None = later()
-    """Of the original IR and LA; constant: noise-contrastive estimation with one number for all
-    queries; sampled: kappa before a sum over samples."""
+    """Normaliser of the original IR and LA; constant: noise-contrastive estimation with one number
+    for all queries; sampled: kappa before a sum over samples."""
     own_entry: Literal["always", "if-near"] | None = later()
     """When a query's own entry is among LA's close neighbours; if-near: as one of the K nearest."""
     balance: PositiveFloat | None = later()
-    """Lambda; null with a gradient: dynamic."""
+    """Balance factor lambda; null with a gradient form: dynamic."""
     cov_weight: NonNegativeFloat | None = later()
-    """VICReg's lambda_1."""
+    """VICReg's lambda_1, the weight of the covariance term."""
     var_weight: NonNegativeFloat | None = later()
-    """VICReg's lambda_2."""
+    """VICReg's lambda_2, the weight of the variance term."""
     gamma: PositiveFloat | None = later()
-    """VICReg's least standard deviation."""
+    """Standard deviation below which VICReg's variance term acts."""
     eps: PositiveFloat | None = later()
-    """DirectPred's."""
+    """DirectPred's epsilon."""
     positive_gradient: Literal["target", "predictor", "whitened"] | None = later()
-    """Of UniGrad's Table 2."""
+    """Positive gradient of UniGrad's Table 2."""
     negative_gradient: Literal["softmax", "online", "target", "variance"] | None = later()
-    """Of UniGrad's Table 2: what the negatives are weighed by."""
+    """Negative gradient of UniGrad's Table 2: the weights of the negatives."""
     gradient_scale: PositiveFloat | None = later()
-    """The leading constant of a gradient form."""
+    """Leading constant of a gradient form."""
     half_power: bool | None = later()
-    """DirectPred's gradient with its term in F^(1/2)."""
+    """Whether DirectPred's gradient has its term in F^(1/2)."""
     symmetric: bool
-    """Both views are queries."""
+    """Whether both views are queries."""
 
 
 class Steps(Axis):
@@ -273,36 +273,36 @@ class Steps(Axis):
     epochs: PositiveInt
     """Passes over the training images."""
     batch_size: Annotated[int, Field(ge=2)]
-    """Images encoded together."""
+    """Number of images encoded together."""
     optimizer: Literal["sgd", "lars", "adam", "adamw", "muon"]
     """Adam, adamw (arXiv:1711.05101): beta_2 = 0.999; lars: a trust of 0.001; muon (K. Jordan,
     2024): weights with two axes or more, first and last layers too, and SGD with Nesterov's
     momentum for biases and BN. All but sgd normalise gradients."""
     lr: PositiveFloat
-    """At N; the rate that is used."""
+    """Learning rate at N: the one that is used."""
     base_lr: PositiveFloat | None = None
-    """At 256, where lr comes from the rule."""
+    """Learning rate per 256 queries, from which lr_scaling computes lr."""
     lr_scaling: Rule | None = None
-    """How lr comes from base_lr: equal to it, times N / 256, or times sqrt(N / 256); with every
-    optimizer alike."""
+    """How lr follows from base_lr, for every optimiser: equal to it, times N / 256, or times sqrt(N
+    / 256)."""
     sgd_momentum: Fraction = 0.9
     """Momentum of sgd, lars and muon; beta_1 of adam and adamw."""
     nesterov: bool = later(False)
-    """Of sgd: Nesterov's momentum, which muon always has."""
+    """Whether sgd uses Nesterov's momentum, which muon always has."""
     weight_decay: NonNegativeFloat
     """Coefficient of a weight in its gradient, before lars and adam normalise it; adamw, and muon
     for what is not left to SGD, take lr times it off the weight instead."""
     exempt: bool = False
-    """Biases and BN from weight decay and from LARS's adaptation."""
+    """Whether biases and BN are exempt from weight decay and from LARS's adaptation."""
     lr_schedule: Literal["constant", "cosine", "step", "plateau", "triangular"]
     """After warm-up; cosine and triangular (on a line: arXiv:1506.01186, Sec. 3.1) fall to 0, step
     and plateau by a factor. The peak of a triangle lies where warm-up ends."""
     warmup_epochs: NonNegativeInt = 0
-    """Epochs at the beginning in which the rate rises from 0 to lr on a line."""
+    """First epochs, in which the learning rate rises linearly from 0 to lr."""
     lr_drop_epochs: Annotated[str, Field(pattern=r"^\d+(,\d+)*$")] | None = None
-    """Such as 120,160."""
+    """Epochs after which the learning rate falls, such as 120,160."""
     lr_drop_factor: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    """What each drop multiplies the rate by."""
+    """Factor by which each drop multiplies the learning rate."""
 
     @model_validator(mode="after")
     def _steps_agree(self) -> Self:
@@ -327,42 +327,42 @@ class Optimisation(Steps):
     by gradient caching (arXiv:2101.06983), which encodes each batch twice. BN sees single batches
     still."""
     lr_bias: PositiveFloat | None = later()
-    """Of biases and BN, at N; null: lr, with muon half of it. Needs exempt or muon."""
+    """Learning rate of biases and BN at N; null: lr, with muon half of it. Needs exempt or muon."""
     base_lr_bias: PositiveFloat | None = later()
-    """At 256, where lr_bias comes from it by the rule of lr."""
+    """Learning rate of biases and BN per 256 queries; lr_scaling computes lr_bias from it."""
     plateau_patience: PositiveInt | None = None
-    """Epochs without a better kNN."""
+    """Epochs without a better kNN accuracy before a drop."""
     plateau_drops: PositiveInt | None = None
-    """How many drops there may be."""
+    """Largest number of drops."""
     knn_every_epochs: NonNegativeInt = 0
-    """KNN (k 200, tau 0.1) of the test images; 0: never."""
+    """Epochs between kNN evaluations (k 200, tau 0.1) on the test images; 0: never."""
     watch: Literal["knn", "nn"] = later("knn")
-    """Nn: the nearest neighbour of the outputs instead."""
+    """What these evaluations measure; nn: the nearest neighbour of the outputs."""
     components: bool = later(False)
-    """Beside it the principal component ratio of the outputs."""
+    """Whether they also measure the principal component ratio of the outputs."""
     eigenspaces: bool = later(False)
-    """Beside it how far a linear predictor has the eigenvectors of F, here of the test images."""
+    """Whether they also measure how far a linear predictor has the eigenvectors of F."""
     online_linear: bool = False
-    """A linear classifier beside, trained on detached features."""
+    """Whether a linear classifier is trained along with the encoder, on detached features."""
 
 
 class Accuracies(Axis):
     """Protocols of the accuracies of frozen features."""
 
     knn_k: PositiveInt = 200
-    """Neighbours, of the labelled training images, that vote."""
+    """Number of labelled training images that vote."""
     knn_tau: PositiveFloat | None = 0.1
-    """Null: a plain majority."""
+    """Temperature of the votes; null: equal votes."""
     knn_metric: Literal["cosine", "euclidean"] = "cosine"
-    """What nearness is: the cosine, or the distance of features as they are."""
+    """Similarity for kNN: the cosine, or the Euclidean distance of the features."""
     linear: str | None = None
-    """A protocol's name."""
+    """Name of the linear protocol."""
     few_shot: PositiveInt | None = None
-    """Labels per class."""
+    """Labels per class of the few-shot classifier."""
     few_shot_draws: PositiveInt = 10
-    """Draws of labelled images; their mean and standard deviation are reported."""
+    """Number of draws of labelled images; their mean and standard deviation are reported."""
     test_warp: Literal["none", "digits-25"] = later("none")
-    """Of test images, beside plain ones; digits-25: turned to 25 degrees, scaled to 1.3, moved."""
+    """Warp of extra test images; digits-25: rotated by up to 25 degrees, scaled by 1.3, shifted."""
 
 
 class Evaluation(Accuracies):
@@ -371,15 +371,15 @@ class Evaluation(Accuracies):
     features: Literal["backbone", "projector"] = "backbone"
     """The layer that is evaluated: the backbone, or the projector before normalisation."""
     knn_features: Literal["backbone", "projector"] | None = later()
-    """The layer that kNN looks at; null: that of `features`."""
+    """The layer that kNN uses; null: the layer of `features`."""
     linear_once: bool = later(False)
-    """Each image is shown as it is, whatever the protocol shows: features are computed once."""
+    """Whether the classifier sees each image unchanged, whatever the protocol says."""
     weights_K: PositiveInt | None = later()
-    """Negatives of the weights r_+ of two draws."""
+    """Negatives used to measure the weights r_+ of two draws."""
     spread: bool = later(False)
-    """Whether the spread of the outputs is measured: near 0 they have collapsed."""
+    """Whether the standard deviation of the outputs is measured; near 0 they have collapsed."""
     ranks: bool = later(False)
-    """Whether ranks of the features are measured, of finished cells too, whose encoder was kept."""
+    """Whether ranks of the features are measured, also for finished cells with a kept encoder."""
 
     @property
     def knn_layer(self) -> str:

@@ -125,7 +125,7 @@ class Filter:
         return bool(self.words) or self.verdict is not None
 
     def takes(self, record: Json, verdict: str) -> bool:
-        """Return whether a claim with this verdict as a whole is asked for."""
+        """Return whether the filter accepts a claim with this overall verdict."""
         text = f"{record['claim']} {record['claim_text']}".lower()
         return self.verdict in (None, verdict) and all(
             re.search(rf"\b{re.escape(word)}", text) for word in self.words

@@ -162,4 +162,4 @@ def published_list(folder: Path, share: float) -> Path:
 def check_list(path: Path) -> None:
     """Raise DataMissing unless there is a list."""
     if not path.is_file():
-        raise DataMissing(f"{path}: not found. docs/how-to/labels.md says where it comes from.")
+        raise DataMissing(f"{path}: not found. docs/how-to/fine-tune.md says where it comes from.")

@@ -14,7 +14,7 @@ from bench.errors import Diverged
 
 
 class Accuracy(NamedTuple):
-    """Share of the test images in percent, 0 to 100."""
+    """Percentage of test images that are classified correctly, 0 to 100."""
 
     top1: float
     top5: float

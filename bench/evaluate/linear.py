@@ -78,7 +78,7 @@ def linear_top1(
     """
     check_labels(features, classes)
     if (shown is None) != (protocol.shown == "image"):
-        raise ValueError(f"the protocol shows {protocol.shown}: shown is missing or too many")
+        raise ValueError(f"the protocol shows {protocol.shown}: give `shown` for all but 'image'")
     ready = normalise(features, protocol.normalise)
     if protocol.optimizer == "lbfgs":
         (scores,) = logistic_scores([ready], classes, C=protocol.C, iterations=protocol.epochs)

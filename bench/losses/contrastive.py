@@ -25,7 +25,7 @@ def check_similarities(pos_N: Tensor, neg_NM: Tensor, **temperatures: float | Te
 
 
 def at_least_float32(x: Tensor) -> Tensor:
-    """Return `x`, in float32 if its type is narrower: bf16 logits of 100 stand 0.5 apart."""
+    """Return `x` in float32, or in float64 if it has that type: near 100, bfloat16 resolves 0.5."""
     return x if x.dtype == torch.float64 else x.float()
 
 
@@ -58,7 +58,7 @@ def infonce(
         pos_N: similarity of each query with its positive, shape (..., N).
         neg_NM: similarities with its M >= 1 negatives, shape (..., N, M); -inf marks an entry
             that is no negative.
-        tau: temperature > 0, unit-free; a tensor of shape (..., 1) for one value a stacked cell.
+        tau: temperature > 0, unit-free; a tensor of shape (..., 1) for one value per stacked cell.
         margin: m, in the unit of the similarities; a tensor as for tau.
 
     Returns:
@@ -86,7 +86,7 @@ def dcl(pos_N: Tensor, neg_NM: Tensor, *, tau: float | Tensor) -> Tensor:
         pos_N: similarity of each query with its positive, shape (..., N).
         neg_NM: similarities with its M >= 1 negatives, shape (..., N, M); -inf marks an entry
             that is no negative, and each query needs one that is.
-        tau: temperature > 0, unit-free; a tensor of shape (..., 1) for one value a stacked cell.
+        tau: temperature > 0, unit-free; a tensor of shape (..., 1) for one value per stacked cell.
 
     Returns:
         Loss of each query in nats, shape (..., N), computed in float32 or wider.

@@ -35,7 +35,7 @@ def ir(
         neg_NK: similarities with K entries drawn uniformly, shape (..., N, K).
         tau: temperature > 0.
         kappa: > 0; 2876934.2 / 1281167 in the paper, for 128 dimensions and tau = 0.07.
-        normaliser: which of the two readings.
+        normaliser: which of the two interpretations.
 
     Raises:
         ValueError: tau or kappa is not above 0, the shapes do not agree, or no such normaliser.
@@ -74,7 +74,7 @@ def la(  # noqa: PLR0913  # two readings, each with what it sees
 
     Args:
         pos_N, neg_NK, tau: as for `infonce`; neg_NK are the K nearest others.
-        normaliser: which of the two readings.
+        normaliser: which of the two interpretations.
         own_entry: whether the own entry is in C always, or where it is in B.
         globals_2NK: similarities with two uniform samples, (2, N, M), of which "sampled" is made;
             None, as before neighbours are looked for: "always" is InfoNCE then.
@@ -152,6 +152,6 @@ def neighbour_gain(
 
 
 def check_normaliser(normaliser: str) -> None:
-    """Raise ValueError unless it is one of the two readings."""
+    """Raise ValueError unless it is one of the two interpretations."""
     if normaliser not in ("sampled", "constant"):
         raise ValueError(f"normaliser must be sampled or constant, found {normaliser}")

@@ -59,7 +59,7 @@ class Normaliser(nn.Module):
         return float((self.total + self._of_batch()) / (self.batches + 1))
 
     def remember(self) -> None:
-        """Keep what the batch said; of several directions their mean."""
+        """Add the mean of the batch to the running mean; directions of one batch are averaged."""
         if self._seen:
             self.total += self._of_batch()
             self.batches += 1

@@ -166,7 +166,7 @@ def _summed(x: Tensor) -> Tensor:
 
 
 def groups_of(norm: Norm) -> int:
-    """Return how many parts of a batch a layer normalises apart."""
+    """Return how many parts of a batch a layer normalises separately."""
     return norm.groups if isinstance(norm, GroupBatchNorm1d | GroupBatchNorm2d) else 1
 
 

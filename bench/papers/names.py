@@ -11,7 +11,7 @@ NAMES = Path(__file__).parent / "names.yaml"
 
 
 class Names(NamedTuple):
-    """What stands in the file."""
+    """Content of the file: how names are written."""
 
     settings: dict[str, str]
     values: dict[str, str]

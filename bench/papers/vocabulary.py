@@ -11,7 +11,7 @@ VOCABULARY = Path(__file__).parent / "vocabulary.yaml"
 
 
 class Vocabulary(NamedTuple):
-    """Keys that stand under `stated` or `setting` in `data/*.yaml` and that no cell has."""
+    """Keys under `stated` or `setting` in `data/*.yaml` that are no settings of cells."""
 
     remarks: dict[str, dict[str, str]]  # kind of remark -> key -> why it is not compared
     no_cell_has: dict[str, str]  # key -> what it means; stated, it is a departure of every cell

@@ -33,7 +33,7 @@ class Measured:
 
     @property
     def text(self) -> str:
-        """The mean with half of its interval, and which reading it is of."""
+        """The mean ± half of its interval, and its interpretation of the paper."""
         interval, decimals = self.compared.measured, self.compared.published.decimals + 1
         if interval is None:
             return ""

@@ -132,7 +132,7 @@ class CellFolder:
             return []
 
     def is_complete(self, cell: Cell | None) -> bool:
-        """Return whether the cell is done and no metric was added that its encoder can give."""
+        """Return whether the cell is done and has every metric that its encoder can give."""
         return self.is_done and (cell is None or not self.to_evaluate(cell))
 
     def claim(
@@ -373,7 +373,7 @@ def arrays_of(content: bytes) -> dict[str, np.ndarray[Any, Any]]:
             if len(entries) > MOST_ARRAYS or len(set(names)) < len(names):
                 raise ValueError(f"more than {MOST_ARRAYS} arrays, or one twice")
             if not all(map(is_name, names)):
-                raise ValueError("an array's name is not a word")
+                raise ValueError("an array's name is not an identifier")
             size = sum(entry.file_size for entry in entries)
             if size > MOST_BYTES["arrays.npz"]:
                 raise ValueError(f"{size} bytes unpacked, of {MOST_BYTES['arrays.npz']} allowed")

@@ -72,8 +72,7 @@ def _cpu_capability() -> str | None:
 
 def _cuda() -> dict[str, Any]:
     """Return the versions of CUDA, cuDNN and the GPU's driver; None where one is unknown."""
-    import torch  # which a cell on a GPU has loaded
-
+    torch: Any = sys.modules["torch"]  # which a cell on a GPU has loaded
     try:
         driver = re.search(r"Module.*?\s(\d+\.[\d.]+)\s", DRIVER.read_text(encoding="utf-8"))
     except OSError:

@@ -172,7 +172,7 @@ class CheckRecord(Record, ABC):
 
     @property
     def undecided(self) -> str:
-        """What keeps a check open whose interval is neither inside nor outside."""
+        """Why a check is undecided whose interval is neither inside nor outside."""
         return f"the interval includes {self.threshold:g}"
 
     def published(self, printed: PrintedCheck, metric: str | None) -> str:
@@ -226,7 +226,7 @@ class Within(CheckRecord):
 
     @property
     def undecided(self) -> str:
-        """What keeps a check open whose interval is neither inside nor outside."""
+        """Why a check is undecided whose interval is neither inside nor outside."""
         return f"the interval includes values within and beyond ±{self.within:g}"
 
     def published(self, printed: PrintedCheck, metric: str | None) -> str:
@@ -245,7 +245,7 @@ class Sized(CheckRecord):
         return self.by
 
     def judged_on(self, metric: str) -> Self:
-        """Return the same check on another metric; a size in points is one of the paper's."""
+        """Return the same check for another metric, without the size for the paper's metric."""
         changes: dict[str, Any] = {"metric": metric}
         if self.by > 0:
             changes |= {"by": 0.0, "part": self.part or DIRECTION}

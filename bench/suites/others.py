@@ -181,7 +181,7 @@ def _settings() -> frozenset[str]:
 
 
 def row_facts(row: OthersRow) -> dict[str, Any]:
-    """Return what is known of a number by the names that cells have, see `facts`."""
+    """Return the settings of a number, under the names that cells use; see `facts`."""
     known = dict(row.settings)
     if known.get("views") in view_names():
         known = view_facts(known["views"], 1.0, False) | known

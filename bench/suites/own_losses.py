@@ -72,7 +72,7 @@ def method_files(folder: Path) -> list[Path]:
 
 
 def _add(file: LossFile, found: dict[str, LossFile]) -> None:
-    path, taken = file.path, "bench calls something else so; choose another name"
+    path, taken = file.path, "bench uses this name already; choose another name"
     if file.name in LOSSES or (path.parent != SHIPPED_METHODS and file.name in shipped()):
         raise SuiteError(f"{path}: bench has a loss '{file.name}'; choose another name")
     if file.name in found:

@@ -59,7 +59,7 @@ class Times(str):
 
     @property
     def number(self) -> float:
-        """Return the factor."""
+        """Return the factor of the other setting: 0.08 of `0.08 feature_dim`."""
         return float(self.partition(" ")[0])
 
     def of(self, settings: Mapping[str, Any]) -> float:
@@ -210,7 +210,7 @@ def _entries(path: Path, known: Mapping[str, Preset]) -> dict[str, _Written]:
 
 
 def elsewhere() -> dict[str, str]:
-    """Return the names that published rows call methods and that are no presets, and why."""
+    """Return the methods of published rows that have no preset, with the reason."""
     named: dict[str, str] = load_yaml(_HERE / "not_presets.yaml", SuiteError)
     return named
 

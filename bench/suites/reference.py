@@ -82,7 +82,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _what(name: str, field: FieldInfo) -> str:
-    parts = [field.description or ""]
+    parts = [" ".join((field.description or "").split())]
     for part in ("needed", "allowed") if name in BELONGS else ():
         texts = [
             f"{rule.other} {', '.join(map(str, getattr(rule, part)))}"

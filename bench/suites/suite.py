@@ -265,7 +265,7 @@ class MeasuredTable(TableBase):
 
 
 class SuiteBase(Record):
-    """What a suite's file says as it means it: all but scales, claims, tables, comparisons."""
+    """Keys of a suite file as they stand: all except scales, claims, tables and comparisons."""
 
     name: Name  # the name of the file without its ending
     title: str  # one line that says what is measured

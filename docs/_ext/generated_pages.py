@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from commands import commands_page
+from gallery import gallery_page
 from repository_links import moved
 from settings import settings_page
 from suite_files import suite_files_page
@@ -31,11 +32,20 @@ API = (  # documented by autodoc, where a version has them
             "bench.experiments.outcome",
             "bench.results.folder",
             "bench.train.stack",
+        ),
+    ),
+    (
+        "losses",
+        "Losses",
+        (
             "bench.losses.contrastive",
             "bench.losses.alignment",
             "bench.losses.siamese",
+            "bench.losses.gradient_form",
             "bench.losses.instance",
+            "bench.losses.classification",
             "bench.losses.bounds",
+            "bench.losses.probes",
         ),
     ),
 )
@@ -44,6 +54,7 @@ API = (  # documented by autodoc, where a version has them
 def pages() -> Iterator[tuple[str, str]]:
     """Yield the name and the text of every generated page."""
     yield "commands", commands_page()
+    yield "questions", gallery_page()
     yield "suite-files", suite_files_page()
     yield "settings", settings_page()
     for name, path in COPIES.items():

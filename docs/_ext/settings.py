@@ -51,7 +51,7 @@ def _rows(kind: type[Cell]) -> Iterable[str]:
 
 
 def _row(name: str, values: str, default: str, what: str) -> str:
-    cells = (f"`{name}`", values, default, what)
+    cells = (f"`{name}`", values, default, " ".join(what.split()))
     return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"
 
 

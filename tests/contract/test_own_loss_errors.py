@@ -39,7 +39,7 @@ SEEN = {
         YAML.replace("type: float", "type: text"),
     ),
     "a parameter that is a setting": Mistake(
-        f"{AT}.yaml: parameters.sigma: bench calls something else so; choose another name",
+        f"{AT}.yaml: parameters.sigma: bench uses this name already; choose another name",
         YAML.replace("margin", "sigma"),
         CODE.replace("margin", "sigma"),
     ),

@@ -26,7 +26,7 @@ from tests.fakes.cells import small_cell, training_of
 from tests.fakes.paths import ROOT, SUITES
 from tests.fakes.workspace import Workspace
 
-HOW_TO = ROOT / "docs" / "how-to"
+HOW_TO, CONTRIBUTING = (ROOT / "docs" / name for name in ("how-to", "contributing"))
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
 PAGES += sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [page for page in PAGES if page.parent.name != "generated"]
@@ -102,7 +102,9 @@ RECORD_FILE, CELLS_FILE, RUN_FILE = (
 )  # fmt: skip
 CUTTABLE = '    cuttable: ClassVar[tuple[str, ...]] = ("draws",)\n'
 SHOWN = dict(
-    re.findall(r"```python\n# (\S+)\n(.*?)```", TEXTS[HOW_TO / "own-experiment.md"], re.DOTALL)
+    re.findall(
+        r"```python\n# (\S+)\n(.*?)```", TEXTS[CONTRIBUTING / "own-experiment.md"], re.DOTALL
+    )
 )
 
 
@@ -195,7 +197,7 @@ def test_a_method_is_added_without_python(workspace: Workspace) -> None:
 def test_an_objective_is_a_function_a_line_and_a_test(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    text = TEXTS[HOW_TO / "own-objective.md"]
+    text = TEXTS[CONTRIBUTING / "own-objective.md"]
     blocks = re.findall(r"```python\n# (\S+)\n(.*?)```", text, re.DOTALL)
     assert [name for name, _ in blocks] == [
         "bench/losses/hinge.py", "bench/cells/losses.py", "tests/unit/losses/test_hinge.py",

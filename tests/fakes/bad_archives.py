@@ -184,7 +184,7 @@ REFUSED: dict[str, tuple[Callable[[Members], Members], str]] = {
     ),
     "array-name": (
         put("arrays.npz", npz(npy(np.zeros(1))).replace(b"a.npy", b"=.npy")),
-        f"{HOME}/arrays.npz: cannot be read (an array's name is not a word)",
+        f"{HOME}/arrays.npz: cannot be read (an array's name is not an identifier)",
     ),
     "pickled": (
         put("arrays.npz", npz(npy(np.array([Harm()], dtype=object)))),

@@ -93,7 +93,7 @@ def move(images: Tensor, parameters: ViewParameters) -> Tensor:
 
 
 def filtered(images: Tensor, parameters: ViewParameters) -> Tensor:
-    """Return the images: of some L alone, of others the colours a and b."""
+    """Return the images, some with channel L alone, the others with a and b alone."""
     if parameters.keep is None:
         return images
     images = _replace(images, parameters.keep == 1, keep_light)

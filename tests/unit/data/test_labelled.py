@@ -30,8 +30,8 @@ def test_rows_are_in_the_order_of_the_images(tmp_path: Path) -> None:
     ("names", "why"),
     [
         (["a_1.JPEG", "c_1.JPEG"], "1 names are of no training image, such as c_1.JPEG"),
-        (["a_1.JPEG", "a_1.JPEG"], "2 names, of which 1 differ"),
-        ([], "0 names, of which 0 differ"),
+        (["a_1.JPEG", "a_1.JPEG"], "2 names, 1 of them different"),
+        ([], "0 names, 0 of them different"),
     ],
 )
 def test_a_list_of_other_images_is_told(tmp_path: Path, names: list[str], why: str) -> None:
@@ -42,7 +42,9 @@ def test_a_list_of_other_images_is_told(tmp_path: Path, names: list[str], why: s
 def test_a_list_that_is_not_there(tmp_path: Path) -> None:
     path = published_list(tmp_path, 0.1)
     assert path == tmp_path / "imagenet_subsets" / "10percent.txt"
-    with pytest.raises(DataMissing, match=r"10percent.txt: not found. docs/how-to/labels.md says"):
+    with pytest.raises(
+        DataMissing, match=r"10percent.txt: not found. docs/how-to/fine-tune.md says"
+    ):
         listed_rows(NAMES, path)
 
 

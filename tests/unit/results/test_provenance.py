@@ -49,6 +49,7 @@ def test_two_models_of_one_name_are_told_apart(
 def test_on_a_gpu_cuda_and_the_driver_are_named(
     text: str | None, driver: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("torch")  # loads it, as a cell on a GPU has
     if text is not None:
         (tmp_path / "version").write_text(text, "utf-8")
     monkeypatch.setattr(provenance, "DRIVER", tmp_path / "version")
