@@ -1,9 +1,12 @@
 """Tables as Markdown, LaTeX and CSV."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
+from bench.papers.names import names, setting_name, value_name
 from bench.report.tables import Table
+from bench.suites.metric_words import metric_title
 from bench.text import csv_text
 
 _LATEX = {
@@ -24,7 +27,13 @@ _LATEX = {
     "]": "{]}",
     "±": r"$\pm$",
     "†": r"$\dagger$",
+    "\N{GREEK SMALL LETTER ALPHA}": r"$\alpha$",
+    "\N{GREEK SMALL LETTER ETA}": r"$\eta$",
+    "\N{GREEK SMALL LETTER SIGMA}": r"$\sigma$",
+    "\N{GREEK SMALL LETTER TAU}": r"$\tau$",
+    "\N{SCRIPT SMALL L}": r"$\ell$",
 }
+SYMBOLS = ("K", "N")
 
 
 def to_markdown(table: Table) -> str:
@@ -57,22 +66,28 @@ def _prose(text: str) -> str:
 
 
 def to_latex(table: Table) -> str:
-    """Return the table as a LaTeX float that needs the package booktabs."""
+    """Return the table as a LaTeX float that needs the package booktabs.
+
+    Heads and labels are written as papers write them: kNN top-1, batch size, InfoNCE.
+    """
     columns = "".join("r" if is_number else "l" for is_number in table.numeric)
-    names = sum(not entry.cells and entry.row is None for entry in table.rows[0])
+    labels = sum(not entry.cells and entry.row is None for entry in table.rows[0])
+    firsts = [row[0].text for row in table.rows]
+    changes = sum(a != b for a, b in pairwise(firsts))
     lines = []
     for before, row in zip([None, *table.rows], table.rows, strict=False):
-        if before and names > 1 and before[0] != row[0]:
+        if before and before[0] != row[0] and labels > 1 and 2 * (changes + 1) <= len(firsts):
             lines.append(r"\addlinespace")
-        lines.append(_latex_line([entry.text for entry in row]))
+        texts = (e.text if e.number is not None else _written(e.text) for e in row)
+        lines.append(_latex_line(texts))
     body = "\n".join(lines)
     notes = "".join(f"\\par\\footnotesize {latex_text(note)}\n" for note in table.notes)
     return (
         "% needs \\usepackage{booktabs}\n"
         "\\begin{table}\n\\centering\n"
-        f"\\caption{{{latex_text(table.title)}}}\n"
+        f"\\caption{{{latex_text(_written(table.title))}}}\n"
         f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n"
-        f"{_latex_line(table.heads)}\n\\midrule\n{body}\n\\bottomrule\n"
+        f"{_latex_line(map(_written, table.heads))}\n\\midrule\n{body}\n\\bottomrule\n"
         f"\\end{{tabular}}\n{notes}\\end{{table}}\n"
     )
 
@@ -80,7 +95,26 @@ def to_latex(table: Table) -> str:
 def latex_text(text: str) -> str:
     """Return text with what LaTeX would read as its own made harmless."""
     escaped = "".join(_LATEX.get(character, character) for character in text)
-    return escaped.encode("ascii", "replace").decode()
+    symbols = re.sub(r"q\\_B", "$q_B$", escaped)
+    return (
+        re.sub(rf"\b({'|'.join(SYMBOLS)})\b", r"$\1$", symbols).encode("ascii", "replace").decode()
+    )
+
+
+def _written(text: str) -> str:
+    """Return text with names of settings, metrics, methods and artifacts as papers write them."""
+    return re.sub(r"[\w./-]*\w", lambda word: _name(word.group()), text)
+
+
+def _name(word: str) -> str:
+    """Return one name as papers write it: `eqco/table-9` is EqCo, Table 9."""
+    paper, slash, artifact = word.partition("/")
+    if slash:
+        kind, *parts = artifact.split("-")
+        return f"{value_name(paper)}, {' '.join([kind.capitalize(), *map(value_name, parts)])}"
+    if names().settings.get(word):
+        return setting_name(word)
+    return metric_title(word) if "_" in word and word.islower() else value_name(word)
 
 
 def to_csv(table: Table) -> str:
@@ -101,5 +135,5 @@ def _line(texts: Sequence[str]) -> str:
     return "| " + " | ".join(map(markdown_text, texts)) + " |"
 
 
-def _latex_line(texts: Sequence[str]) -> str:
+def _latex_line(texts: Iterable[str]) -> str:
     return " & ".join(map(latex_text, texts)) + r" \\"

@@ -130,7 +130,9 @@ def test_latex_has_a_column_a_head_and_nothing_that_latex_reads() -> None:
     body = lines[lines.index("\\midrule") + 1 : lines.index("\\bottomrule")]
     assert body.count("\\addlinespace") == 1  # between the losses
     assert {line.count("&") for line in body if "&" in line} == {6}
-    assert body[0].startswith("infonce & 64 & 1.71 $\\pm$ 0.13 {[}1.7{]} = & ")
+    assert lines[lines.index("\\toprule") + 1].startswith("loss & $K$ & true MI = 2 & ")
+    assert "\\caption{EqCo, Table 9}" in lines
+    assert body[0].startswith("InfoNCE & 64 & 1.71 $\\pm$ 0.13 {[}1.7{]} = & ")
     assert latex_text("a_b & 5% <x> $y$ {z} \\w #1 ^~") == (
         "a\\_b \\& 5\\% \\textless{}x\\textgreater{} \\$y\\$ \\{z\\} "
         "\\textbackslash{}w \\#1 \\textasciicircum{}\\textasciitilde{}"
