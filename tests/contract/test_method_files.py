@@ -279,10 +279,7 @@ def test_the_method_of_the_manual_is_interrupted_and_goes_on_to_the_bit(
     monkeypatch.setattr(loop.Training, "step", interrupted)
     workspace.call(*commands[1], *small)
     assert stopped
-    for _ in range(3):  # a loaded machine hears of the stop late, in the next call
-        resumed = workspace.call(*commands[1], *small, "--json")
-        if resumed.status == 0:
-            break
+    resumed = workspace.call(*commands[1], *small, "--json")
     assert (resumed.status, resumed.json["done"]) == (0, 1), resumed
     resumed_at = [
         path.read_text() for path in (workspace.root / "results").rglob("provenance.json")
