@@ -44,10 +44,11 @@ def every(seconds: float, action: Callable[[], None]) -> Iterator[None]:
 
 def heartbeat(sign_of_life: Path) -> AbstractContextManager[None]:
     """Touch a file in the background while the block lasts."""
-    return every(HEARTBEAT_S, lambda: _touch(sign_of_life))
+    return every(HEARTBEAT_S, lambda: touch(sign_of_life))
 
 
-def _touch(path: Path) -> None:
+def touch(path: Path) -> None:
+    """Give a sign of life."""
     with suppress(OSError):  # removed, or the disk does not answer now: the next touch may succeed
         os.utime(path)
 
@@ -157,4 +158,4 @@ class Lease:
 
     def _touch(self) -> None:
         for _, attempt in list(self.claims):
-            _touch(attempt.path)
+            touch(attempt.path)

@@ -72,7 +72,7 @@ def check_suite(suite: Suite, path: Path) -> Paper:
 def check_chosen(suite: Suite, path: Path, cells: Sequence[Cell]) -> None:
     """Refuse what chooses cells by their settings and finds none at any scale.
 
-    A check may name a data set that no scale has: it waits for one.
+    A data set that no scale has may be named: what names it waits for one.
 
     Args:
         suite: the suite.
@@ -82,7 +82,8 @@ def check_chosen(suite: Suite, path: Path, cells: Sequence[Cell]) -> None:
     Raises:
         SuiteError: a comparison, check, table or figure asks for cells that are not there.
     """
-    for at, wanted in _choices_of_cells(suite):
+    for at, named in _choices_of_cells(suite):
+        wanted = {name: value for name, value in named.items() if name != "dataset"}
         points = dict.fromkeys(tuple(typed(_of(cell, name)) for name in wanted) for cell in cells)
         listed = [value if isinstance(value, list) else [value] for value in wanted.values()]
         for i, (name, values) in enumerate(zip(wanted, listed, strict=True)):
@@ -104,8 +105,7 @@ def _choices_of_cells(suite: Suite) -> Iterator[tuple[Callable[[str], str], Chos
         for i, check in enumerate(checks):
             for key in SIDES:
                 cells = getattr(check, key, None) or {}
-                wanted = {name: value for name, value in cells.items() if name != "dataset"}
-                yield f"claims.{claim}.{i}.{key}".__add__, wanted
+                yield f"claims.{claim}.{i}.{key}".__add__, dict(cells)
     for i, table in enumerate(suite.tables):
         yield f"tables.{i}.where".__add__, dict(table.where)
     for i, figure in enumerate(suite.figures):
