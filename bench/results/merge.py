@@ -9,7 +9,6 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +23,7 @@ from bench.results.attempts import Attempt
 from bench.results.digests import ENCODER, EVALUATIONS, TRAINED, check_files
 from bench.results.folder import CellFolder, finished_in
 from bench.results.inspect import CheckEncoder, OtherCode, check, files_of
-from bench.results.lease import HEARTBEAT_S, every, touch
+from bench.results.lease import heartbeats
 from bench.results.names import table_files
 from bench.results.owner import Owner
 from bench.results.provenance import flatten
@@ -142,7 +141,7 @@ def _merge_all(sound: Sequence[CellFolder], store: Store, merged: Merged) -> Non
     """Add the cells in batches: one wait for the disk makes all files of a batch sure."""
     copies: list[_Copy] = []
     try:
-        with every(HEARTBEAT_S, partial(_touch_all, copies)):
+        with heartbeats(lambda: [copy.attempt.path for copy in copies]):
             for there in sound:
                 _merge_one(there, store, merged, copies)
                 if len(copies) == BATCH:
@@ -153,11 +152,6 @@ def _merge_all(sound: Sequence[CellFolder], store: Store, merged: Merged) -> Non
         for copy in copies:  # of which not every file was copied
             if copy.attempt.is_mine():
                 copy.attempt.end("done" if copy.folder.is_done else "interrupted")
-
-
-def _touch_all(copies: "Sequence[_Copy]") -> None:
-    for copy in copies[:]:
-        touch(copy.attempt.path)
 
 
 def _merge_one(there: CellFolder, store: Store, merged: Merged, copies: "list[_Copy]") -> None:
