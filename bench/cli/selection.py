@@ -14,7 +14,7 @@ from bench.cells.detection import Detection
 from bench.cells.finetune import FineTune
 from bench.cells.groups import shards
 from bench.cells.speech import AnySpeech
-from bench.cli.own_code import tell_edited
+from bench.cli.own_code import tell_edited, trust_words
 from bench.cli.workspace import Workspace, command_line
 from bench.data.catalogue import (
     check_boxed,
@@ -40,6 +40,7 @@ SHARD = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
 SEEDS = re.compile(r"([0-9]{1,15})(?:-([0-9]{1,15}))?")  # one, or a range with both ends
 MOST_SEEDS = 100_000  # of a range
 _HAVING = ("plan", "run", "status")  # verbs with `--have`
+_COMPUTING = ("run", "resume", "verify")  # verbs that need `--trust`
 Chosen = dict[str, list[Scalar]]  # the values of settings
 
 
@@ -92,6 +93,8 @@ class Selection:
         """Return the command of a verb on this selection, with its folders, to be copied."""
         have = self.have if verb in _HAVING else ()
         done = [f"--have {shlex.quote(str(folder))}" for folder in have]
+        if verb in _COMPUTING:
+            done += trust_words(self.cells, self.path.parent)
         return command_line(self.workspace, verb, self.words, *done)
 
 
