@@ -512,6 +512,10 @@ def test_a_file_too_large(workspace: Workspace) -> None:
             ("--jobs", "0"),
             "Invalid value for '--jobs': Input should be greater than or equal to 1\n",
         ),
+        (
+            ("--jobs", "99999999"),
+            "Invalid value for '--jobs': Input should be less than or equal to 100000\n",
+        ),
     ],
 )
 def test_mistakes_on_the_command_line(
