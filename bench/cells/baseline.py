@@ -4,7 +4,6 @@ Fields that `pretrain` has too mean the same here, and the evaluations are the s
 """
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -27,7 +26,7 @@ from bench.cells.axes import (
     metrics_of,
     training_images,
 )
-from bench.cells.cell import Cell, identity, varied_settings
+from bench.cells.cell import Cell, varied_settings
 from bench.cells.datasets import GUESS, Demand, accuracy_step, size_of
 from bench.cells.learning_rate import Rule, check_rate, ruled
 from bench.cells.linear_protocols import LinearProtocol, linear_protocol, linear_record
@@ -124,11 +123,11 @@ class Baseline(Accuracies, PlainImages, Cell):
         """Images of a step; 1 without steps."""
         return self.batch_size or 1
 
-    @cached_property
-    def id(self) -> str:
-        """16 hex digits over every field but the labels, protocols written out."""
-        fields = {k: v for k, v in self.model_dump(mode="json").items() if k not in LABELS}
-        return identity(
+    @property
+    def identified(self) -> dict[str, Any]:
+        """Every field but the labels, protocols written out."""
+        fields = self.model_dump(mode="json", exclude=set(LABELS))
+        return (
             fields | {"linear": linear_record(self.linear, once=True)} | warp_record(self.test_warp)
         )
 

@@ -5,10 +5,10 @@ import json
 import math
 from abc import ABC
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cache, cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -17,6 +17,7 @@ from bench.record import Record
 
 LARGEST_SEED = 2**32 - 1  # one word of a SeedSequence; larger ones take the word of another key
 LARGEST_FLOAT = (2 - 2**-23) * 2.0**127  # of float32, in which cells compute
+T = TypeVar("T")
 NUMBERS_A_LINE = 16  # float32 numbers in a cache line of 64 bytes
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -86,7 +87,23 @@ class Cell(Record, ABC):
     @cached_property
     def id(self) -> str:
         """16 hex digits over every field, defaults included."""
-        return identity(self.model_dump(mode="json"))
+        before, behind = self.canonical
+        return digest(f"{before}{self.seed}{behind}")
+
+    @property
+    def identified(self) -> dict[str, Any]:
+        """The fields that the id is made of, the seed among them."""
+        return self.model_dump(mode="json")
+
+    @cached_property
+    def canonical(self) -> tuple[str, str]:
+        """Their canonical JSON, before and behind the seed: the same for all cells of a point."""
+        fields = self.identified
+        before, behind = (
+            _CANONICAL.encode({k: v for k, v in fields.items() if is_there(k)})
+            for is_there in ("seed".__gt__, "seed".__lt__)
+        )
+        return f'{before[:-1]},"seed":', f",{behind[1:]}"
 
     @cached_property
     def but_seed(self) -> str:
@@ -121,7 +138,8 @@ class Cell(Record, ABC):
         if seed == self.seed:
             return self
         copied = copy(self)
-        copied.__dict__["seed"] = seed
+        point = {"canonical": self.canonical, "but_seed": self.but_seed}  # made once a point
+        copied.__dict__.update(point, seed=seed)
         object.__setattr__(copied, "__pydantic_fields_set__", self.__pydantic_fields_set__)
         return copied
 
@@ -153,12 +171,12 @@ class Cell(Record, ABC):
     @property
     def looks_at(self) -> str | None:
         """The data set whose images it needs; None: it needs none."""
-        return self.settings.get("dataset")
+        return vars(self).get("dataset")
 
     @property
     def own_epochs(self) -> int | None:
         """Epochs of the training that its own folder records; None: there is none, or no epochs."""
-        return self.settings.get("epochs") if self.training_id is None else None
+        return vars(self).get("epochs") if self.training_id is None else None
 
     @property
     def batch_over_ranks(self) -> int | None:
@@ -195,7 +213,8 @@ class Cell(Record, ABC):
     @property
     def kind(self) -> str:
         """The experiment and the sizes in words: cells of one kind take equally long for a step."""
-        return f"{self.experiment} {self.kind_of(self.settings)}".strip()
+        told = {n: vars(self).get(n) for n in self.sizes if n not in self.one_valued}
+        return f"{self.experiment} {self.kind_of(told)}".strip()
 
     @classmethod
     def kind_of(cls, settings: Mapping[str, Any]) -> str:
@@ -226,8 +245,17 @@ def too_much(cell: Cell) -> str | None:
 
 def impossible(cells: Iterable[Cell]) -> dict[str, int]:
     """Return why cells cannot be computed with their data sets, in one line, and how many each."""
-    found = (next((why for fails, why in _unmet(cell) if fails), None) for cell in cells)
+    found = per_point(cells, lambda cell: next((w for fails, w in _unmet(cell) if fails), None))
     return Counter(why for why in found if why is not None)
+
+
+def per_point(cells: Iterable[Cell], of: Callable[[Cell], T]) -> Iterator[T]:
+    """Yield something of each cell that does not depend on the seed: it is made once a point."""
+    found: dict[str, T] = {}
+    for cell in cells:
+        if cell.but_seed not in found:
+            found[cell.but_seed] = of(cell)
+        yield found[cell.but_seed]
 
 
 def _unmet(cell: Cell) -> Iterable[tuple[bool, str]]:
@@ -248,7 +276,12 @@ def varied_settings(cells: Sequence[Cell]) -> list[str]:
 
 def identity(fields: dict[str, Any]) -> str:
     """Return 16 hex digits of the SHA-256 of the canonical JSON of `fields`."""
-    return hashlib.sha256(_CANONICAL.encode(fields).encode()).hexdigest()[:16]
+    return digest(_CANONICAL.encode(fields))
+
+
+def digest(text: str) -> str:
+    """Return 16 hex digits of the SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def later(default: Any = None) -> Any:

@@ -133,12 +133,10 @@ class EncoderCell(Coordinates, OwnLoss, OwnMetrics, Cell):
         alone = self.training_id is None or self.target == "own" or self.arch.startswith(OF_TIMM)
         return None if alone else self.batch_size
 
-    @cached_property
-    def id(self) -> str:
-        """16 hex digits over every field but the labels, protocols written out."""
-        return identity(
-            self.science | {"linear": self._linear_record()} | warp_record(self.test_warp)
-        )
+    @property
+    def identified(self) -> dict[str, Any]:
+        """Every field but the labels, protocols written out."""
+        return self.science | {"linear": self._linear_record()} | warp_record(self.test_warp)
 
     @property
     def science(self) -> dict[str, Any]:

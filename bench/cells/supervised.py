@@ -3,7 +3,6 @@
 Fields that `pretrain` has too mean the same here.
 """
 
-from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -16,7 +15,7 @@ from pydantic import (
 
 from bench.cells.architectures import Stem, Timm
 from bench.cells.axes import PlainImages, Steps, ViewSet, images_an_epoch, training_images
-from bench.cells.cell import Cell, identity, without_later
+from bench.cells.cell import Cell, without_later
 from bench.cells.datasets import Demand, accuracy_step
 from bench.cells.learning_rate import check_rate, ruled
 from bench.cells.rules import Belongs
@@ -98,11 +97,10 @@ class Supervised(Steps, PlainImages, Cell):
         check_rate(lr=self.lr, base_lr=self.base_lr, lr_scaling=self.lr_scaling, N=self.N)
         return self
 
-    @cached_property
-    def id(self) -> str:
-        """16 hex digits over every field but the labels, and what came later at its default."""
-        fields = self.model_dump(mode="json", exclude=set(LABELS))
-        return identity(without_later(fields, type(self)))
+    @property
+    def identified(self) -> dict[str, Any]:
+        """Every field but the labels, and what came later at its default."""
+        return without_later(self.model_dump(mode="json", exclude=set(LABELS)), type(self))
 
     @property
     def work(self) -> float:

@@ -174,6 +174,8 @@ def main() -> None:
     """
     forget_warnings()
     _write_any_letter()
+    os.environ["MPLBACKEND"] = "agg"  # figures go to files, and an unknown name ends in an error
+    os.environ.pop("SOURCE_DATE_EPOCH", None)  # they have no date, and libraries fail on a word
     try:
         status = app(standalone_mode=False)
         print(end="", flush=True)  # to nowhere, where standard output is closed

@@ -145,6 +145,11 @@ def export_selections(
         raise BenchError(f"--to {to}: expected a folder, for CSV tables, or a .tar or .tar.gz file")
     if not archive:
         check_folder(to, "export")
+    if not archive and to.resolve() == chosen[0].results.resolve():
+        raise BenchError(
+            f"--to {to}: is the folder of results, where nothing could be computed beside tables; "
+            "name another folder"
+        )
     if not archive and encoders:
         raise BenchError(
             f"--encoders: tables cannot hold encoders; --to {to}.tar exports them, for other "

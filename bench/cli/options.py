@@ -121,9 +121,14 @@ Shard = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+MOST_JOBS = 100_000
 Jobs = Annotated[
     int | None,
-    typer.Option(min=1, help="Number of workers; default: one per GPU, or one per core."),
+    typer.Option(
+        min=1,
+        max=MOST_JOBS,
+        help="Number of workers; default: one per GPU, or one per core.",
+    ),
 ]
 
 Have = Annotated[

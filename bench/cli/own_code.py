@@ -1,5 +1,6 @@
 """Code of one's own on the command line: which folders are trusted, and a first try."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +17,7 @@ from bench.files.atomic import write_whole
 from bench.files.messages import tell
 from bench.loss_files import TRUST, trust, trusted, trusted_folders
 from bench.results.store import State, Store
+from bench.suites.own_losses import FOLDER
 from bench.text import counted
 
 Trust = Annotated[
@@ -47,6 +49,19 @@ def untrusted(cells: Iterable[Cell]) -> list[str]:
         for cell in _with_own_losses(cells)
         if trusted(cell.loss, str(cell.loss_file)) is None
     ] + untrusted_metrics(cells)
+
+
+def trust_words(cells: Iterable[Cell], suites: Path) -> list[str]:
+    """Return the option of a command on these cells; none without an objective of one's own.
+
+    Args:
+        cells: that it computes.
+        suites: their folder, beside whose files such objectives are by default.
+    """
+    if all(_own_file(cell) is None for cell in cells):
+        return []
+    folders = trusted_folders() or (suites / FOLDER,)
+    return [f"--trust {shlex.quote(str(folder))}" for folder in folders]
 
 
 def check_own_code(cells: Iterable[Cell], store: Store | None = None) -> None:

@@ -11,7 +11,7 @@ import typer
 from bench.analysis.deviations import deviations_of_scale
 from bench.analysis.needed_cells import Sets, needed_by_claims, needed_by_printed
 from bench.cells.baseline import settings_apart, without_baselines
-from bench.cells.cell import Cell, impossible, too_much
+from bench.cells.cell import Cell, impossible, per_point, too_much
 from bench.cli.options import (
     AsJson,
     Changes,
@@ -59,7 +59,9 @@ def plan(
     if limit_gpu_hours is not None:
         check_of_suite(selection)
     data = context.obj.data if probe else None
-    record = describe_plan(selection, jobs, probe_with=data, limit_hours=limit_gpu_hours)
+    record = describe_plan(
+        selection, jobs, probe_with=data, limit_hours=limit_gpu_hours, configs=as_json
+    )
     for fault in missing_data(selection.cells, context.obj.data) if record["missing"] else ():
         tell(f"to run, it needs {fault}")
     for line in untrusted(selection.cells) if record["missing"] else ():
@@ -73,6 +75,7 @@ def describe_plan(
     *,
     probe_with: Path | None = None,
     limit_hours: float | None = None,
+    configs: bool = True,
 ) -> Json:
     """Return the grid with the state of each cell, and what is predicted for the rest.
 
@@ -81,6 +84,7 @@ def describe_plan(
         jobs: workers; None: one per GPU or core.
         probe_with: a folder of data sets, to time a few steps of what nothing is known of.
         limit_hours: say what fits in, of GPUs or, without any, of cores.
+        configs: whether each cell has all its settings, not its axes alone.
 
     Raises:
         BenchError: the limit is no positive number, times that it needs are not known, or cells
@@ -99,20 +103,21 @@ def describe_plan(
         for fault in probe_unknown(prediction, selection.store, probe_with):
             tell(str(fault))
         prediction = predict(selection.cells, states, selection.store, places)
+    points = list({cell.but_seed: cell for cell in selection.cells}.values())
     record = {
         "suite": selection.suite.name,
         "scale": selection.scale,
         "title": selection.title,
         "protocol": selection.suite.scales[selection.scale].protocol,
         "what": selection.suite.scales[selection.scale].what,
-        "cells": _cells(selection.cells, states, prediction),
+        "cells": _cells(selection.cells, points, states, prediction, configs=configs),
         "missing": sum(state.state not in OVER for state in states),
         "failed": sum(state.state == State.FAILED for state in states),
         "predicted": prediction.record(),
         "recipes": recipes_of(selection.cells),
-        "views": view_texts(selection.cells),
+        "views": view_texts(points),
         "deviations": deviations_of_scale(
-            selection.suite, selection.cells, selection.paper_cells, selection.paper
+            selection.suite, points, selection.paper_cells, selection.paper
         ),
     }
     if limit_hours is not None:
@@ -121,16 +126,21 @@ def describe_plan(
 
 
 def _cells(
-    cells: Sequence[Cell], states: Sequence[CellState], prediction: Prediction
+    cells: Sequence[Cell],
+    points: Sequence[Cell],
+    states: Sequence[CellState],
+    prediction: Prediction,
+    *,
+    configs: bool,
 ) -> list[Json]:
     """Return each cell with its state and what is predicted of it."""
-    names = [*settings_apart(cells), "seed"]
+    names = [*settings_apart(points), "seed"]
     return [
         {
             "id": cell.id,
             "state": str(state.state),
-            "axes": {name: cell.settings.get(name) for name in names},
-            "config": cell.model_dump(mode="json"),
+            "axes": {name: getattr(cell, name, None) for name in names},
+            **({"config": cell.model_dump(mode="json")} if configs else {}),
             "predicted_s": prediction.seconds(estimate),
             "predicted_from": estimate.source,
         }
@@ -226,7 +236,7 @@ def _refuse_impossible(selection: Selection) -> None:
 
 def _warn(selection: Selection) -> None:
     """Tell on standard error what the data sets lack, and what these cells cannot decide."""
-    counts = Counter(warning for cell in selection.cells if (warning := too_much(cell)))
+    counts = Counter(warning for warning in per_point(selection.cells, too_much) if warning)
     if counts:
         texts = [f"{warning} ({n} cells)" for warning, n in counts.most_common(MOST_WARNINGS)]
         more = f"; and {len(counts) - MOST_WARNINGS} more" if len(counts) > MOST_WARNINGS else ""

@@ -43,6 +43,7 @@ from bench.results.names import table_files
 from bench.results.store import OVER, CellState, State
 from bench.text import counted
 
+FEW = 100  # cells, one of which was begun if any was, most of the time
 Executor = Annotated[
     str,
     typer.Option(help="Where cells are computed: local (workers), inline (this process) or slurm."),
@@ -77,16 +78,40 @@ def run(
 ) -> None:  # fmt: skip
     """Compute the missing cells of one or more suites, here or as Slurm jobs."""
     trust_folders(trust)
-    chosen = [
+    chosen = _selections(context, suite, scale, where, seeds, have, changes)
+    _compute(
+        context,
+        chosen,
+        RunOptions(executor, jobs, retry_failed, limit_gpu_hours, profile, pack, ranks),
+        shard,
+        as_json=as_json,
+    )
+
+
+def _selections(
+    context: typer.Context, suites: Sequence[str], scale: str | None, where: list[str] | None,
+    seeds: str | None, have: list[Path] | None, changes: list[str] | None,
+) -> list[Selection]:  # fmt: skip
+    return [
         select(context.obj, name, scale=scale, where=where, seeds=seeds, have=have, changes=changes)
-        for name in suite
+        for name in suites
     ]
+
+
+def _compute(
+    context: typer.Context,
+    chosen: list[Selection],
+    options: RunOptions,
+    shard: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Compute what is missing of the selections, and print the end."""
     chosen = sharded(chosen, shard)
     for selection in chosen:
         check_scales(selection)
-    if limit_gpu_hours is not None:
+    if options.limit_hours is not None:
         check_of_suite(chosen[0])
-    options = RunOptions(executor, jobs, retry_failed, limit_gpu_hours, profile, pack, ranks)
     counts = run_selections(chosen, options, context.obj.data)
     answer(counts, lambda record: print_end(record, chosen), as_json)
     raise typer.Exit(1 if counts["failed"] else 0)
@@ -95,22 +120,24 @@ def run(
 @wraps(run, assigned=())  # its arguments and options
 def resume(
     context: typer.Context, suite: SuiteNames, scale: Scale, where: Where, seeds: Seeds, have: Have,
-    changes: Changes, **options: Any,
+    changes: Changes, trust: Trust, shard: Shard, limit_gpu_hours: Limit, as_json: AsJson,
+    **options: Any,
 ) -> None:  # fmt: skip
     """Do what `bench run` does, but only if a cell of each suite was begun before."""
-    for name in suite:
-        check_begun(
-            select(
-                context.obj, name, scale=scale, where=where, seeds=seeds, have=have, changes=changes
-            )
-        )
-    run(context, suite, scale, where, seeds, changes, have=have, **options)
+    trust_folders(trust)
+    chosen = _selections(context, suite, scale, where, seeds, have, changes)
+    for selection in chosen:
+        check_begun(selection)
+    options["limit_hours"] = limit_gpu_hours
+    _compute(context, chosen, RunOptions(**options), shard, as_json=as_json)
 
 
 def check_begun(selection: Selection) -> None:
     """Raise a LaunchError if no cell of the selection was ever begun."""
-    states = selection.store.states(selection.cells)
-    if not any(s.attempts or s.state in (*OVER, State.QUEUED) for s in states):
+    cells = selection.cells
+    parts = map(selection.store.states, (cells[:FEW], cells[FEW:]))  # the rest only if need be
+    begun = (s.attempts or s.state in (*OVER, State.QUEUED) for states in parts for s in states)
+    if not any(begun):
         raise LaunchError(
             f"{selection.title}: nothing to resume in "
             f"{selection.results}; `{selection.command('run')}` starts it"

@@ -14,7 +14,7 @@ from bench.cells.detection import Detection
 from bench.cells.finetune import FineTune
 from bench.cells.groups import shards
 from bench.cells.speech import AnySpeech
-from bench.cli.own_code import tell_edited
+from bench.cli.own_code import tell_edited, trust_words
 from bench.cli.workspace import Workspace, command_line
 from bench.data.catalogue import (
     check_boxed,
@@ -29,17 +29,18 @@ from bench.files.yaml_file import scalar
 from bench.papers.reader import Paper
 from bench.results.names import table_files
 from bench.results.store import Store
-from bench.suites.expand import expand
+from bench.suites.expand import check_exclusions, expand
 from bench.suites.load import find_suite, known_suites, load_suite
 from bench.suites.protocol import check_scale
 from bench.suites.suite import PAPER, Scalar, Suite
-from bench.suites.validate import check_suite
+from bench.suites.validate import check_chosen, check_suite
 from bench.text import value_text
 
 SHARD = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
 SEEDS = re.compile(r"([0-9]{1,15})(?:-([0-9]{1,15}))?")  # one, or a range with both ends
 MOST_SEEDS = 100_000  # of a range
 _HAVING = ("plan", "run", "status")  # verbs with `--have`
+_COMPUTING = ("run", "resume", "verify")  # verbs that need `--trust`
 Chosen = dict[str, list[Scalar]]  # the values of settings
 
 
@@ -92,6 +93,8 @@ class Selection:
         """Return the command of a verb on this selection, with its folders, to be copied."""
         have = self.have if verb in _HAVING else ()
         done = [f"--have {shlex.quote(str(folder))}" for folder in have]
+        if verb in _COMPUTING:
+            done += trust_words(self.cells, self.path.parent)
         return command_line(self.workspace, verb, self.words, *done)
 
 
@@ -243,9 +246,21 @@ def check_scales(selection: Selection) -> None:
     scales = [scale for scale in suite.scales if scale != selection.scale]
     if selection.narrowed or selection.changes:  # the scale itself was not looked at as a whole
         scales.append(selection.scale)
+        every = list[Cell]()
+    else:
+        every = _one_seed(selection.cells)
     for scale in scales:
         seeds = (suite.scales[scale].seeds or suite.seeds)[:1]
-        check_scale(suite, scale, expand(suite, scale, path, seeds=seeds), selection.paper)
+        cells = expand(suite, scale, path, seeds=seeds)
+        check_scale(suite, scale, cells, selection.paper)
+        every += cells
+    check_exclusions(suite, path)
+    check_chosen(suite, path, every)
+
+
+def _one_seed(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells with the first cell's seed: one of each point."""
+    return [cell for cell in cells if cell.seed == cells[0].seed]
 
 
 def select_scales(path: Path, workspace: Workspace) -> list[Selection]:
@@ -256,11 +271,13 @@ def select_scales(path: Path, workspace: Workspace) -> list[Selection]:
     """
     suite = load_suite(path)
     paper = check_suite(suite, path)
+    check_exclusions(suite, path)
     selections = []
     for scale in suite.scales:
         cells = expand(suite, scale, path)
         check_scale(suite, scale, cells, paper)
         selections.append(Selection(suite, path, scale, cells, paper, workspace))
+    check_chosen(suite, path, [cell for s in selections for cell in _one_seed(s.cells)])
     return selections
 
 

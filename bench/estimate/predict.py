@@ -75,6 +75,7 @@ class Table:
         others = {t.machine for t in of_device if machine.device == "cpu"} - {machine.name}
         self._machines = [machine.name, *sorted(others)]
         self._rates = defaultdict[tuple[str, str, str], list[float]](list)
+        self._parts = dict[str, list[_Part]]()  # of each point
         for timing in of_device:
             self._peaks[timing.cell.kind].append(timing)
             source = "probe" if timing.is_probe else "finished"
@@ -86,7 +87,9 @@ class Table:
 
     def estimate(self, cell: Cell) -> Estimate:
         """Return the prediction for a cell that will be computed."""
-        own, *shared = _parts(cell)
+        if cell.but_seed not in self._parts:
+            self._parts[cell.but_seed] = list(_parts(cell))
+        own, *shared = self._parts[cell.but_seed]
         training = cell.training_id
         if os.path.exists(f"{self.store.root}/trained/{training}/summary.json"):
             training = None

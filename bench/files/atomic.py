@@ -51,9 +51,13 @@ def write_whole(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def copy_whole(source: Path, path: Path) -> None:
-    """Copy a file; create the folder if need be."""
-    with source.open("rb") as origin, whole_file(path) as file:
+def copy_whole(source: Path, path: Path, *, sync: bool = True) -> None:
+    """Copy a file; create the folder if need be.
+
+    Args:
+        sync: wait for the disk; without it that is left to the caller (`os.sync`).
+    """
+    with source.open("rb") as origin, whole_file(path, sync=sync) as file:
         shutil.copyfileobj(origin, file, COPY_BYTES)
 
 
@@ -75,7 +79,7 @@ def only_writer(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
+def whole_file(path: Path, *, sync: bool = True) -> Iterator[BinaryIO]:
     """Write by temporary file, fsync and rename, in a folder that is created if need be.
 
     Yields the file to write to. An error leaves what was there before. That the name outlives a
@@ -87,7 +91,8 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             path.parent.mkdir(parents=True, exist_ok=True)
             with partial.open("wb") as file:
                 yield file
-                _sync(file)
+                if sync:
+                    _sync(file)
             os.replace(partial, path)
         except BaseException as error:
             if isinstance(error, OSError) and error.filename in (partial, str(partial)):

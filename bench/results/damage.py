@@ -31,11 +31,10 @@ def damage_of(folder: CellFolder, *, whole: bool = False) -> str | None:
         vouched = check_files(folder.path, MOST_BYTES if whole else SMALL)
         if whole or not vouched:
             folder.result()
-        if whole:
+        if whole and not vouched:
             folder.history(finished=True)
             folder.arrays()
-            if not vouched:
-                check_zip(folder.path / ENCODER)
+            check_zip(folder.path / ENCODER)
     except Damaged as fault:
         return str(fault)
     return None

@@ -7,7 +7,7 @@ record every HEARTBEAT_S, and whoever finds its owner dead begins the next attem
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -44,7 +44,17 @@ def every(seconds: float, action: Callable[[], None]) -> Iterator[None]:
 
 def heartbeat(sign_of_life: Path) -> AbstractContextManager[None]:
     """Touch a file in the background while the block lasts."""
-    return every(HEARTBEAT_S, lambda: _touch(sign_of_life))
+    return heartbeats(lambda: [sign_of_life])
+
+
+def heartbeats(signs_of_life: Callable[[], Iterable[Path]]) -> AbstractContextManager[None]:
+    """Touch the files that are named at that moment, in the background while the block lasts."""
+
+    def touch_all() -> None:
+        for path in signs_of_life():
+            _touch(path)
+
+    return every(HEARTBEAT_S, touch_all)
 
 
 def _touch(path: Path) -> None:

@@ -5,24 +5,25 @@ last, so nobody sees half a cell, and a process killed half-way leaves only a de
 """
 
 import math
+import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bench.cells import CELLS
 from bench.errors import StoreError
-from bench.files.atomic import copy_whole, read_json, sync_folder
+from bench.files.atomic import copy_whole, read_json
 from bench.files.regular import sha256_of_file
 from bench.record import Json
 from bench.results.attempts import Attempt
-from bench.results.digests import DIGESTS, ENCODER, EVALUATIONS, TRAINED
+from bench.results.digests import ENCODER, EVALUATIONS, TRAINED, check_files
 from bench.results.folder import CellFolder, finished_in
-from bench.results.inspect import Checked, CheckEncoder, OtherCode, check, files_of
-from bench.results.lease import heartbeat
+from bench.results.inspect import CheckEncoder, OtherCode, check, files_of
+from bench.results.lease import heartbeats
 from bench.results.names import table_files
 from bench.results.owner import Owner
 from bench.results.provenance import flatten
@@ -30,6 +31,7 @@ from bench.results.records import EvaluationRecord, read_record
 from bench.results.store import Store
 
 IMPORT = "import"  # on whose behalf the attempt was made
+BATCH = 256  # cells whose files are copied before one wait for the disk
 POLL_S = 0.05  # while another process adds the same cell
 NO_CAUSES = ("attempt", "began", "peak_memory_gb", "wall_s")  # of other numbers, in provenance
 
@@ -41,6 +43,37 @@ class Source:
     path: Path
     encoders: bool = False
     left_out: list[Json] = field(default_factory=list)  # cells that this code does not have
+    sound: list[CellFolder] = field(default_factory=list)  # cells and encoders that may be added
+
+
+class _Copy(NamedTuple):
+    """A cell or encoder that this process adds."""
+
+    there: CellFolder
+    folder: CellFolder
+    attempt: Attempt
+
+    def copy_files(self) -> None:
+        """Copy all files but the summary, which the disk may still have to take."""
+        names = files_of(self.there)
+        # of an attempt that came to nothing
+        for stale in (self.folder.arrays_file, self.folder.history_file):
+            if stale.name not in names:
+                stale.unlink(missing_ok=True)
+        for name in names:
+            if name != self.there.summary_file.name:
+                copy_whole(self.there.path / name, self.folder.path / name, sync=False)
+
+    def finish(self) -> bool:
+        """Copy the summary, if nobody took the claim; return whether that was done."""
+        if not self.attempt.is_mine():
+            return False
+        added = not self.folder.is_done
+        if added:
+            copy_whole(self.there.summary_file, self.folder.summary_file)
+            self.folder.remove_checkpoint()
+        self.attempt.end("done")
+        return added
 
 
 @dataclass
@@ -56,10 +89,10 @@ class Merged:
 
 
 def merge(sources: Sequence[Source], store: Store, check_encoder: CheckEncoder) -> Merged:
-    """Add what is finished there and not here; memory does not grow with the number of cells.
+    """Add what is finished there and not here.
 
     Args:
-        sources: read twice: nothing is written before all in them was found sound.
+        sources: nothing is written before all in them was found sound.
         store: where cells are added.
         check_encoder: raises ValueError if a file does not hold weights.
 
@@ -73,21 +106,21 @@ def merge(sources: Sequence[Source], store: Store, check_encoder: CheckEncoder) 
     for source in sources:
         if not source.path.is_dir():
             raise StoreError(f"{source.path}: no such results folder")
-        if not sum(1 for _ in _checked(source, check_encoder)) and not source.left_out:
+        _check_all(source, check_encoder)
+        if not source.sound and not source.left_out:
             tables = f", but exported tables, which `--results {source.path}` reads"
             read = tables if table_files(source.path) else ""
             raise StoreError(f"{source.path}: no finished cell in it{read}")
     store.check_writable()
     merged = Merged()
     for source in sources:
-        for checked in _checked(source, check_encoder):
-            _merge_one(checked, store, merged)
+        _merge_all(source.sound, store, merged)
         merged.left_out += source.left_out
     return merged
 
 
-def _checked(source: Source, check_encoder: CheckEncoder) -> Iterator[Checked]:
-    """Yield the sound cells of a source, then the encoders that they use, if asked for."""
+def _check_all(source: Source, check_encoder: CheckEncoder) -> None:
+    """Note the sound cells of a source, then the encoders that they use, if asked for."""
     source.left_out, trainings = [], set[str | None]()
     for folder in (folder for kind in sorted(CELLS) for folder in finished_in(source.path, kind)):
         try:
@@ -97,32 +130,50 @@ def _checked(source: Source, check_encoder: CheckEncoder) -> Iterator[Checked]:
             source.left_out.append({"id": folder.name, "experiment": folder.kind, "why": why})
         else:
             trainings.add(checked.cell.training_id if checked.cell else None)
-            yield checked
+            source.sound.append(folder)
     for folder in finished_in(source.path, TRAINED) if source.encoders else ():
         if folder.name in trainings:
-            yield check(folder, check_encoder)
+            check(folder, check_encoder)
+            source.sound.append(folder)
 
 
-def _merge_one(checked: Checked, store: Store, merged: Merged) -> None:
-    there = checked.folder
+def _merge_all(sound: Sequence[CellFolder], store: Store, merged: Merged) -> None:
+    """Add the cells in batches: one wait for the disk makes all files of a batch sure."""
+    copies: list[_Copy] = []
+    try:
+        with heartbeats(lambda: [copy.attempt.path for copy in copies]):
+            for there in sound:
+                _merge_one(there, store, merged, copies)
+                if len(copies) == BATCH:
+                    _finish(copies, merged)
+            _finish(copies, merged)
+            os.sync()
+    finally:
+        for copy in copies:  # of which not every file was copied
+            if copy.attempt.is_mine():
+                copy.attempt.end("done" if copy.folder.is_done else "interrupted")
+
+
+def _merge_one(there: CellFolder, store: Store, merged: Merged, copies: "list[_Copy]") -> None:
+    """Copy a cell that is not here, all but its summary; compare one that is."""
+    check_files(there.path)  # again, if anything changed since they were found sound
     folder = CellFolder(store.root / there.kind / there.name)
     while not folder.is_done:
-        attempt = folder.claim(checked.cell, Owner.me(), IMPORT, retry_before=math.inf)
+        attempt = folder.claim(None, Owner.me(), IMPORT, retry_before=math.inf)
         if attempt is not None:
-            if _add(there, folder, attempt):
-                merged.added += checked.cell is not None
-                merged.encoders += checked.cell is None
-                return
-        elif _is_busy(folder):
+            copies.append(_Copy(there, folder, attempt))
+            copies[-1].copy_files()
+            return
+        if _is_busy(folder):
             merged.busy.append({"id": there.name, "experiment": there.kind})
             return
-        else:
-            time.sleep(POLL_S)
-    conflict = _compare(checked, folder)
+        _finish(copies, merged)  # another process that adds it may wait for one of these
+        time.sleep(POLL_S)
+    conflict = _compare(there, folder)
     if conflict is not None:
         merged.conflicts.append(conflict)
     else:
-        merged.same += checked.cell is not None
+        merged.same += there.kind != TRAINED
 
 
 def _is_busy(folder: CellFolder) -> bool:
@@ -131,35 +182,23 @@ def _is_busy(folder: CellFolder) -> bool:
     return last is not None and last.state == "running" and last.record["launch"] != IMPORT
 
 
-def _add(there: CellFolder, folder: CellFolder, attempt: Attempt) -> bool:
-    """Copy the files, the summary last; return whether they were added."""
-    summary, names = folder.summary_file.name, files_of(there)
-    try:
-        # of an attempt that came to nothing
-        for stale in (folder.arrays_file, folder.history_file, folder.path / DIGESTS):
-            if stale.name not in names:
-                stale.unlink(missing_ok=True)
-        with heartbeat(attempt.path):
-            for name in names:
-                if name != summary:
-                    copy_whole(there.path / name, folder.path / name)
-        if attempt.is_mine() and not folder.is_done:
-            copy_whole(there.summary_file, folder.summary_file)
-            sync_folder(folder.path)
-            folder.remove_checkpoint()
-            return True
-        return False
-    finally:
-        if attempt.is_mine():
-            attempt.end("done" if folder.is_done else "interrupted")
+def _finish(copies: "list[_Copy]", merged: Merged) -> None:
+    """Write the summaries of copied cells, with which they are done."""
+    if copies:
+        os.sync()
+    while copies:
+        if copies[-1].finish():
+            is_cell = copies[-1].there.kind != TRAINED
+            merged.added += is_cell
+            merged.encoders += not is_cell
+        copies.pop()
 
 
-def _compare(checked: Checked, folder: CellFolder) -> Json | None:
+def _compare(there: CellFolder, folder: CellFolder) -> Json | None:
     """Return how the numbers here and there differ; None if they are the same."""
-    there = checked.folder
-    values = _differing(folder.metrics() or {}, checked.metrics)
+    values = _differing(folder.metrics() or {}, there.metrics() or {})
     arrays = _differing_arrays(folder, there)
-    if checked.cell is None and not values and not arrays:
+    if there.kind == TRAINED and not values and not arrays:
         values = _merge_evaluations(there, folder)
     if not values and not arrays:
         return None

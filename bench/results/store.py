@@ -58,7 +58,7 @@ class CellState:
     lacks: tuple[str, ...] = ()  # metrics that its kept encoder has to be evaluated for
 
 
-DONE = CellState(State.DONE)
+DONE, QUEUED, MISSING = map(CellState, (State.DONE, State.QUEUED, State.MISSING))
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class Store:
             return set()
 
     def _state(self, cell: Cell, present: set[str], queued: dict[str, float]) -> CellState:
-        waiting = CellState(State.QUEUED if cell.id in queued else State.MISSING)
+        waiting = QUEUED if cell.id in queued else MISSING
         if cell.id not in present:
             former = present and any(name in present for name in self.former_ids(cell))
             return CellState(State.STALE) if former and waiting.state != State.QUEUED else waiting

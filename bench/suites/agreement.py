@@ -6,9 +6,10 @@ number in this range; `not used`: null; `used`: anything but null.
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from bench.errors import MOST_LISTED
 from bench.text import value_text
 
 NOT_USED, USED = "not used", "used"
@@ -41,6 +42,19 @@ def agrees(mine: Any, stated: Any) -> bool:
     if isinstance(mine, float) and isinstance(stated, int | float):
         return math.isclose(mine, stated, rel_tol=CLOSE)
     return bool(mine == stated)
+
+
+def typed(value: Any) -> tuple[bool, Any]:
+    """Return a value and whether it is a boolean: 2 equals 2.0, but 1 does not equal true."""
+    return isinstance(value, bool), value
+
+
+def no_cell_has(value: Any, there: Sequence[Any]) -> str:
+    """Return the end of an error line: no cell has a value, and which values there are."""
+    texts = [value_text(v) for v in there]
+    found = repr(value) if isinstance(value, str) and value in texts else value_text(value)
+    more = f" and {len(texts) - MOST_LISTED} more" if len(texts) > MOST_LISTED else ""
+    return f"no cell has the value {found}. There are: {', '.join(texts[:MOST_LISTED])}{more}."
 
 
 def stated_text(value: Any, joined_by: str = " or ") -> str:

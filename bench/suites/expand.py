@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import product
+from itertools import chain, product
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -21,6 +21,7 @@ from bench.cells.baseline import BASELINES, Baseline
 from bench.cells.cell import Cell
 from bench.errors import SuiteError, choices
 from bench.files.validation_errors import explain
+from bench.suites.agreement import no_cell_has, typed
 from bench.suites.baselines import baseline_cells
 from bench.suites.own_losses import (
     OwnLosses,
@@ -50,9 +51,9 @@ from bench.text import value_text
 MOST_CELLS = 100_000  # of a suite at a scale
 LONGEST_TEXT = 1000  # characters of a setting
 _UNCOUNTED = 10**15
-_SEVERAL = (list, frozenset)
 Placed = dict[str, tuple[Scalar, str]]  # setting -> its value and where in the file it stands
 Point = dict[str, Any]
+Rule = dict[str, frozenset[tuple[bool, Scalar]]]  # settings, each with the values that it takes
 
 
 class Axis(NamedTuple):
@@ -74,7 +75,8 @@ class ResolvedGrid:
     kind: type[Cell]
     fixed: Point
     axes: list[list[Point]]
-    exclude: list[dict[str, Any]]  # settings, each with a value or a set of them
+    exclude: list[Rule]
+    exclude_at: str  # where in the file those stand
     places: dict[str, str]  # where in the file each setting stands
     own: OwnLosses = field(default_factory=dict)  # objectives beside the suite
     suites: Path = Path()  # its folder
@@ -92,6 +94,15 @@ class ResolvedGrid:
                 point.update(part)
             if not any(_matches(point, rule) for rule in self.exclude):
                 yield point
+
+    def excludes(self, rule: Rule) -> bool:
+        """Return whether the rule has a point; each setting belongs to one axis or is fixed."""
+        rest = dict(rule)
+        for points in self.axes:
+            mine = {name: rest.pop(name) for name in Axis("", points).names() if name in rest}
+            if not any(_matches(self.fixed | point, mine) for point in points):
+                return False
+        return _matches(self.fixed, rest)
 
     def cells(
         self, points: list[Point], seeds: Sequence[int], presets: Mapping[str, Preset]
@@ -179,11 +190,12 @@ def expand(
     has_baselines = chosen.baselines is not None and not changes
     kinds = rules.pop("baseline", None) if has_baselines else None
     _check_chosen(rules, grids)
+    chosen_by = _rule(rules)
     presets = load_presets(path.parent)
     cells: list[Cell] = []
     with _without_garbage_collection():
         for grid in grids:
-            points = [point for point in grid.points() if _matches(point, rules)]
+            points = [point for point in grid.points() if _matches(point, chosen_by)]
             try:
                 cells += grid.cells(points, seeds, presets)
             except ValidationError as error:
@@ -240,7 +252,8 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[ResolvedGrid]:
                 kind=kind,
                 fixed={name: value for name, (value, _) in fixed.items()},
                 axes=[axis.points for axis in axes],
-                exclude=[{k: _as_set(allowed) for k, allowed in r.items()} for r in exclude],
+                exclude=[_rule(allowed) for allowed in exclude],
+                exclude_at=f"grids.{i}." * ("exclude" in block.model_fields_set) + "exclude",
                 places={name: place for name, (_, place) in fixed.items()}
                 | {name: f"{axis.place}.{name}" for axis in axes for name in axis.names()},
                 own=own,
@@ -248,6 +261,24 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[ResolvedGrid]:
             )
         )
     return grids
+
+
+def check_exclusions(suite: Suite, path: Path) -> None:
+    """Refuse an entry of `exclude` that leaves nothing out at any scale.
+
+    Raises:
+        SuiteError: there is one.
+    """
+    if not suite.exclude and not any(block.exclude for block in suite.grids):
+        return
+    left_out = dict[str, bool]()
+    for grid in chain.from_iterable(resolve(suite, scale, path) for scale in suite.scales):
+        for i, rule in enumerate(grid.exclude):
+            place = f"{grid.exclude_at}.{i}"
+            left_out[place] = left_out.get(place, False) or grid.excludes(rule)
+    for place, any_point in left_out.items():
+        if not any_point:
+            raise SuiteError(f"{path}: {place}: leaves nothing out: no point has these values")
 
 
 def check_sizes(values: Sequence[Scalar], key_path: str) -> None:
@@ -270,12 +301,14 @@ def _list_of(kind: type[Cell]) -> TypeAdapter[list[Cell]]:
     return TypeAdapter(list[kind])  # type: ignore[valid-type]
 
 
-def _matches(point: Point, rule: Mapping[str, Any]) -> bool:
-    """Return whether the point has the value of every setting of the rule, or one of several."""
-    return all(
-        point.get(name) in allowed if isinstance(allowed, _SEVERAL) else point.get(name) == allowed
-        for name, allowed in rule.items()
-    )
+def _rule(settings: Mapping[str, Scalar | list[Scalar]]) -> Rule:
+    listed = {name: v if isinstance(v, list) else [v] for name, v in settings.items()}
+    return {name: frozenset(map(typed, values)) for name, values in listed.items()}
+
+
+def _matches(point: Point, rule: Rule) -> bool:
+    """Return whether the point has one of the values of every setting of the rule."""
+    return all(typed(point.get(name)) in allowed for name, allowed in rule.items())
 
 
 def _kind(experiment: str, path: Path) -> type[Cell]:
@@ -377,10 +410,6 @@ def _scale_settings(
     return {name: value for name, value in placed.items() if name in names}
 
 
-def _as_set(allowed: Scalar | list[Scalar]) -> Scalar | frozenset[Scalar]:
-    return frozenset(allowed) if isinstance(allowed, list) else allowed
-
-
 def _check_values(fixed: Placed, axes: list[Axis], path: Path) -> None:
     for value, where in fixed.values():
         check_sizes([value], f"{path}: {where}")
@@ -390,7 +419,7 @@ def _check_values(fixed: Placed, axes: list[Axis], path: Path) -> None:
             for name, value in point.items():
                 check_sizes([value], f"{path}: {axis.place}.{name}")
             whole = {k: point.get(k, fixed.get(k, (None, ""))[0]) for k in names}
-            key = tuple((isinstance(value, bool), value) for value in whole.values())  # 2 is 2.0
+            key = tuple(map(typed, whole.values()))
             if key in seen and _is_of_grid(axis):
                 ((name, value),) = point.items()
                 raise SuiteError(f"{path}: {axis.place}.{name}: the value {value!r} twice")
@@ -458,17 +487,12 @@ def _check_chosen(rules: dict[str, list[Scalar]], grids: Sequence[ResolvedGrid])
     _check_asked(rules, "--where", grids)
     points = [point for grid in grids for point in grid.points()] if rules else []
     for name, wanted in rules.items():
-        there = list(dict.fromkeys(point.get(name) for point in points))
+        there = dict.fromkeys(typed(point.get(name)) for point in points)
+        if there.keys() == {typed(None)} and None not in wanted:
+            raise SuiteError(f"--where {name}: no cell sets it.")
         for value in wanted:
-            if value not in there:
-                texts = ", ".join("null" if v is None else str(v) for v in there)
-                is_their_text = isinstance(value, str) and value in map(str, there)
-                found = repr(value) if is_their_text else value  # '8' is not 8
-                raise SuiteError(
-                    f"--where {name}: no cell has the value {found}. There are: {texts}."
-                    if there != [None]
-                    else f"--where {name}: no cell sets it."
-                )
+            if typed(value) not in there:
+                raise SuiteError(f"--where {name}: {no_cell_has(value, [v for _, v in there])}")
 
 
 @contextmanager

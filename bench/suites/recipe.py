@@ -24,7 +24,7 @@ SIZE_FREE = ("adam", "adamw", "lars", "muon")
 
 def recipes_of(cells: Sequence[Cell]) -> list[Json]:
     """Return each distinct recipe of cells that train something, with the number of its cells."""
-    trained = [c.settings for c in without_baselines(cells) if c.settings.get(TRAINED_BY)]
+    trained = [vars(c) for c in without_baselines(cells) if vars(c).get(TRAINED_BY)]
     found = [tuple((name, known.get(name)) for name in RECIPE) for known in trained]
     return [{"settings": dict(recipe), "cells": n} for recipe, n in Counter(found).items()]
 

@@ -134,7 +134,7 @@ Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 Seeds = Annotated[list[Seed], Field(min_length=1), AfterValidator(_check_seeds)]
 Protocol = Literal["published", "reduced"]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=100)]  # of a file
-Exclusions = Annotated[list[dict[str, Scalar | list[Scalar]]], Field(max_length=100)]
+Exclusions = Annotated[list[Row], Field(max_length=100)]
 
 
 class Assumption(Record):

@@ -1,15 +1,21 @@
 """A suite held against the paper it names: do its artifacts, claims and rows exist?"""
 
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 from bench.cells import CELLS
+from bench.cells.cell import Cell
 from bench.errors import PublishedError, SuiteError, choices
 from bench.papers.reader import NO_PAPER, Paper, load_paper
 from bench.papers.tolerances import tolerance_of
-from bench.suites.figure import Choice
+from bench.suites.agreement import no_cell_has, typed
+from bench.suites.figure import Choice, Chosen
 from bench.suites.own_losses import own_losses, quantities_of, setting_names
-from bench.suites.printed_effects import printed_effects
-from bench.suites.suite import Suite
+from bench.suites.printed_effects import is_spoken_of, printed_effects
+from bench.suites.suite import SIDES, Suite
 from bench.text import value_text
 
 TIMES = ("step", "epoch")  # along a history
@@ -63,6 +69,61 @@ def check_suite(suite: Suite, path: Path) -> Paper:
     return paper
 
 
+def check_chosen(suite: Suite, path: Path, cells: Sequence[Cell]) -> None:
+    """Refuse what chooses cells by their settings and finds none at any scale.
+
+    A data set that no scale has may be named: what names it waits for one.
+
+    Args:
+        suite: the suite.
+        path: its file, for error lines.
+        cells: of all its scales, one seed of each point.
+
+    Raises:
+        SuiteError: a comparison, check, table or figure asks for cells that are not there.
+    """
+    for at, named in _choices_of_cells(suite):
+        wanted = {name: value for name, value in named.items() if name != "dataset"}
+        points = dict.fromkeys(tuple(typed(_of(cell, name)) for name in wanted) for cell in cells)
+        listed = [value if isinstance(value, list) else [value] for value in wanted.values()]
+        for i, (name, values) in enumerate(zip(wanted, listed, strict=True)):
+            there = dict.fromkeys(point[i] for point in points)
+            for value in values:
+                if typed(value) not in there:
+                    fault = no_cell_has(value, [v for _, v in there])
+                    raise SuiteError(f"{path}: {at(f'.{name}')}: {fault}")
+        if not any(tuple(map(typed, values)) in points for values in product(*listed)):
+            raise SuiteError(f"{path}: {at('')}: no cell has {value_text(wanted)}")
+
+
+def _choices_of_cells(suite: Suite) -> Iterator[tuple[Callable[[str], str], Chosen]]:
+    """Yield all settings that choose cells, each with what makes places in the file of it."""
+    for comparison in suite.compare:
+        for key in ("where", "gain_over", "baseline"):
+            yield partial(_at, comparison.key_path, key), getattr(comparison, key)
+    for claim, checks in suite.claims.items():
+        for i, check in enumerate(checks):
+            for key in SIDES:
+                cells = getattr(check, key, None) or {}
+                yield f"claims.{claim}.{i}.{key}".__add__, dict(cells)
+    for i, table in enumerate(suite.tables):
+        yield f"tables.{i}.where".__add__, dict(table.where)
+    for i, figure in enumerate(suite.figures):
+        yield f"figures.{i}.where".__add__, figure.where
+        yield f"figures.{i}.baseline".__add__, dict(figure.baseline)
+        for k, series in enumerate(figure.series):
+            yield f"figures.{i}.series.{k}.where".__add__, figure.where | series.where
+
+
+def _at(key_path: Callable[[str], str], key: str, name: str) -> str:
+    return key_path(f"{key}{name}")
+
+
+def _of(cell: Cell, name: str) -> Any:
+    value = getattr(cell, name, None)
+    return value if isinstance(value, Hashable) else repr(value)
+
+
 def _check_baselines(suite: Suite, paper: Paper, path: Path) -> None:
     """Every baseline is that of a printed row."""
     used = {(e.comparison.block, repr(e.over)) for e in printed_effects(suite, paper)}
@@ -91,7 +152,7 @@ def _check_names(suite: Suite, path: Path) -> None:
             named.append((f"{key_path}.metric", check.metric, judged))
             named.append((f"{key_path}.over", getattr(check, "over", None), settings))
             named.append((f"{key_path}.bound", getattr(check, "bound", None), metrics))
-            for key in ("where", "than", "other", "other_than"):
+            for key in SIDES:
                 cells = getattr(check, key, None) or {}
                 named += [(f"{key_path}.{key}.{name}", name, settings) for name in cells]
     for i, table in enumerate(suite.tables):
@@ -154,7 +215,14 @@ def _kinds(suite: Suite) -> set[str]:
 
 
 def _check_artifact_rows(suite: Suite, paper: Paper, path: Path) -> None:
-    """Every key that picks printed rows for a figure is one of theirs."""
+    """What picks printed rows, for a comparison or a figure, is a key of theirs and finds some."""
+    for comparison in suite.compare:
+        values = paper.artifact(comparison.artifact).values
+        if values and not any(is_spoken_of(value, comparison, ()) for value in values):
+            raise SuiteError(
+                f"{path}: {comparison.key_path('rows')}: no printed row of {comparison.artifact} "
+                f"has {value_text(comparison.rows)}"
+            )
     for i, figure in enumerate(suite.figures):
         values = [value for name in figure.artifacts for value in paper.artifact(name).values]
         known = sorted({suite.renamed.get(k, k) for value in values for k in value.settings})

@@ -2,11 +2,13 @@
 
 import shutil
 
+from tests.fakes.results import cells_of, finish
 from tests.fakes.suites import SUITE
 from tests.fakes.workspace import Workspace
 
 RUN = ("run", "small", "--executor", "inline", "--seeds", "0", "--json")
 HAVE = ("--have", "tables")
+METRICS = {"mi_lower_bound": 1.0}
 
 
 def test_what_was_exported_is_not_computed_again(workspace: Workspace) -> None:
@@ -26,6 +28,16 @@ def test_what_was_exported_is_not_computed_again(workspace: Workspace) -> None:
     assert workspace.call("--results", "tables", "status", "small", *seeds).json["done"] == 4
     assert workspace.call(*RUN, *HAVE).json["done"] == 8
     assert len(list((workspace.root / "results").rglob("summary.json"))) == 4
+
+
+def test_tables_are_not_written_into_the_results_that_they_are_of(workspace: Workspace) -> None:
+    finish(workspace.root / "results", cells_of(workspace.suite(SUITE), "tiny"), lambda _: METRICS)
+    answer = workspace.call("export", "small", "--to", "./results")
+    assert (answer.status, answer.err) == (
+        2, "bench: --to results: is the folder of results, where nothing could be computed beside "
+        "tables; name another folder\n",
+    )  # fmt: skip
+    assert workspace.call("resume", "small", "--executor", "inline").status == 0
 
 
 def test_tables_that_were_altered_or_are_none_are_one_line(workspace: Workspace) -> None:

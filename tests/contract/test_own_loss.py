@@ -32,6 +32,8 @@ def test_a_suite_alone_runs_no_code(workspace: Workspace) -> None:
     assert (planned.status, planned.err) == (0, line * 2)
     for verb in ("status", "show", "compare", "report", "claims"):
         workspace.call(verb, "digits")
+    begun = workspace.call("resume", "digits", *HERE).err
+    assert "`bench run digits --scale tiny --trust suites/losses` starts it" in begun
     (workspace.root / "other").mkdir()
     other = workspace.call("run", "digits", *HERE, "--trust", "other").err
     assert f"{workspace.root}/other has no such file" in other

@@ -267,6 +267,32 @@ MISTAKES: dict[str, tuple[SuiteData | str, str]] = {
         small({"exclude": [{"k": 8}]}),
         "suites/small.yaml: exclude.k: unknown key. ",
     ),
+    "nothing excluded": (
+        small({"exclude": [{"K": 8, "mi_true": 2}, {"K": True, "loss": "eqco"}]}),
+        "suites/small.yaml: exclude.1: leaves nothing out: no point has these values\n",
+    ),
+    "an empty exclusion": (
+        small({"exclude": [{}]}),
+        "suites/small.yaml: exclude.0: is empty; it needs at least one value.\n",
+    ),
+    "a check of cells that no scale has": (
+        small({"claims.toy-mi-steady.0.where.alpha": "512"}),
+        "suites/small.yaml: claims.toy-mi-steady.0.where.alpha: no cell has the value '512'. "
+        "There are: null, 512.\n",
+    ),
+    "a figure of cells that no scale has": (
+        small({"figures.0.where": {"output_relu": 1}}),
+        "suites/small.yaml: figures.0.where.output_relu: no cell has the value 1. There are: "
+        "true.\n",
+    ),
+    "a comparison of cells that no scale has": (
+        small({"compare.0.where": {"loss": "infonce", "alpha": 512}}),
+        "suites/small.yaml: compare.0.where: no cell has loss = infonce, alpha = 512\n",
+    ),
+    "a comparison with rows that are not printed": (
+        small({"compare.0.rows": {"K": 9}}),
+        "suites/small.yaml: compare.0.rows: no printed row of table-9 has K = 9\n",
+    ),
     "everything excluded": (
         small({"exclude": [{"K": [8, 16]}]}),
         "suites/small.yaml: scale 'tiny': no cell is left by --where and exclude\n",
@@ -456,6 +482,7 @@ def test_a_file_too_large(workspace: Workspace) -> None:
         (("--where", "K=99"), "--where K: no cell has the value 99. There are: 8, 16.\n"),
         (("--where", "K=8,loss=eqco"), "--where K=8,loss=eqco: expected one SETTING=VALUE"),
         (("--where", "k=8"), "--where k: unknown setting. "),
+        (("--where", "output_relu=1"), "--where output_relu: no cell has the value 1. There are: "),
         (("--where", "K=010"), "--where K: no cell has the value 10. There are: 8, 16.\n"),
         (("--where", "K=!!bool maybe"), "--where K: no cell has the value !!bool maybe. There"),
         (("--set", "steps=1:30"), "suites/small.yaml: --set steps: found '1:30', expected a whole"),
@@ -484,6 +511,10 @@ def test_a_file_too_large(workspace: Workspace) -> None:
         (
             ("--jobs", "0"),
             "Invalid value for '--jobs': Input should be greater than or equal to 1\n",
+        ),
+        (
+            ("--jobs", "99999999"),
+            "Invalid value for '--jobs': Input should be less than or equal to 100000\n",
         ),
     ],
 )

@@ -1,5 +1,6 @@
 """Whatever standard output is, and whatever suites say, a terminal gets plain lines."""
 
+import os
 import subprocess
 import sys
 
@@ -18,6 +19,24 @@ def test_any_standard_output_will_do(workspace: Workspace, redirected: str) -> N
     assert (answer.returncode, answer.stderr) == (0, b"")
     if ">&-" not in redirected:
         assert "small" in (workspace.root / "out").read_text("ascii")
+
+
+def test_figures_do_not_depend_on_the_screen_or_on_dates() -> None:
+    """Matplotlib fails on an unknown backend, and numpy on a date that is no number."""
+    drawn = (
+        "import bench.figures.style as s, matplotlib, numpy.f2py; print(matplotlib.get_backend())"
+    )
+    script = (
+        "import sys; from bench import cli; sys.argv = ['bench', '--version']\n"
+        f"try: cli.main()\nexcept SystemExit: pass\n{drawn}"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"MPLBACKEND": "nope", "SOURCE_DATE_EPOCH": "x"},
+        capture_output=True,
+        text=True,
+    )
+    assert (answer.stderr, answer.stdout.split()[-1:]) == ("", ["agg"])
 
 
 def test_what_a_suite_says_is_nothing_that_a_terminal_obeys(workspace: Workspace) -> None:

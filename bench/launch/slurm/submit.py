@@ -161,4 +161,5 @@ def _sbatch(work: PullCells, jobs: int, folder: Path, options: dict[str, Any]) -
     except FailedJobError as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
         reason = next((line for line in lines if "error" in line), lines[-1] if lines else "")
-        raise LaunchError(f"Slurm refuses the jobs: {reason.strip()}") from None
+        fewer = f"; `--jobs` asks for fewer than these {jobs}" if jobs > 1 else ""
+        raise LaunchError(f"Slurm refuses the jobs: {reason.strip()}{fewer}") from None

@@ -190,6 +190,8 @@ def test_a_refusal_is_told_in_sbatchs_own_words(
     with pytest.raises(LaunchError) as refused:
         module._sbatch(work, 1, tmp_path, {})
     assert str(refused.value) == "Slurm refuses the jobs: sbatch: error: no such partition"
+    with pytest.raises(LaunchError, match="; `--jobs` asks for fewer than these 9"):
+        module._sbatch(work, 9, tmp_path, {})
 
 
 def test_without_slurm_it_is_told(

@@ -86,12 +86,12 @@ def test_copying_gives_signs_of_life(tmp_path: Path, monkeypatch: pytest.MonkeyP
     here, (there, _) = Store(tmp_path / "here"), filled_store(tmp_path / "there")
     touched: list[bool] = []
 
-    def slow(source: Path, path: Path) -> None:
+    def slow(source: Path, path: Path, *, sync: bool = True) -> None:
         if path.name == "encoder.pt":
             (claim,) = path.parent.glob("attempts/0001.json")
             age(claim)
             touched.append(wait_until(claim, young=True))
-        copy_whole(source, path)
+        copy_whole(source, path, sync=sync)
 
     monkeypatch.setattr(module, "copy_whole", slow)
     assert take(there, here, encoders=True).encoders == 1
@@ -185,11 +185,11 @@ def test_a_running_cell_is_left_to_its_process(tmp_path: Path) -> None:
 def killed_at(name: str, archive: Path, root: Path) -> None:
     """Bring an archive in, and die when the file of that name is copied."""
 
-    def copy(source: Path, path: Path) -> None:
+    def copy(source: Path, path: Path, *, sync: bool = True) -> None:
         if path.name == name:
             path.with_name(f".{path.name}.half").write_bytes(source.read_bytes()[:10])
             os._exit(9)
-        copy_whole(source, path)
+        copy_whole(source, path, sync=sync)
 
     setattr(module, "copy_whole", copy)  # noqa: B010 - a name of another module
     bring_in(archive, Store(root))
@@ -220,7 +220,7 @@ def test_a_fault_half_way_gives_the_claim_up(
     here, there, (cell,) = Store(tmp_path / "here"), Store(tmp_path / "there"), make_cells(1)
     fill(there, cell)
 
-    def full(source: Path, path: Path) -> None:
+    def full(source: Path, path: Path, *, sync: bool = True) -> None:
         raise OSError("no space left")
 
     with monkeypatch.context() as patch:
