@@ -87,9 +87,10 @@ def _add(file: LossFile, found: dict[str, LossFile]) -> None:
     found[file.name] = file
 
 
-def quantities_of(own: OwnLosses) -> list[str]:
-    """Return what methods record of their own."""
-    files = [file.declared for file in own.values()]
+def quantities_of(kinds: Iterable[type[Cell]], own: OwnLosses) -> list[str]:
+    """Return what methods record of their own, if cells of these kinds may have one."""
+    trains = any(issubclass(kind, EncoderCell) for kind in kinds)
+    files = [file.declared for file in own.values() if trains]
     return [q for one in files if isinstance(one, MethodDeclaration) for q in one.quantities]
 
 

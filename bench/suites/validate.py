@@ -142,7 +142,7 @@ def _check_names(suite: Suite, path: Path) -> None:
     own = own_losses(path.parent)
     settings = [*dict.fromkeys(n for k in kinds for n in setting_names(k, own)), "experiment"]
     metrics = list(dict.fromkeys(n for kind in kinds for n in kind.metrics))
-    metrics += quantities_of(own)
+    metrics += quantities_of(kinds, own)
     judged = metrics + [n for kind in kinds for n in kind.of_provenance]
     named = _named_by_comparisons(suite, metrics, settings)
     named += [(f"renamed.{key}", name, settings) for key, name in suite.renamed.items()]

@@ -487,7 +487,7 @@ def test_a_file_in_the_place_of_the_folder_to_write_is_told(
 def test_methods_are_listed_with_their_sources(workspace: Workspace) -> None:
     every = workspace.call("methods", "--json").json
     assert [m["name"] for m in every][:3] == ["simclr", "moco", "moco-v2"]
-    assert len(every) == 59
+    assert len(every) == 72
     (ring,) = (m for m in every if m["name"] == "ring")
     assert (ring["like"], ring["family"]) == ("ball", "memory-bank")
     (simo,) = workspace.call("methods", "simo", "--json").json
@@ -516,7 +516,7 @@ def test_an_unknown_method_is_told(workspace: Workspace) -> None:
     answer = workspace.call("methods", "simmo")
     assert answer.status == 2
     assert answer.err.startswith("bench: no method 'simmo'. Did you mean 'simo' or ")
-    assert answer.err.endswith("? `bench methods` lists all 59.\n")
+    assert answer.err.endswith("? `bench methods` lists all 72.\n")
 
 
 def test_data_sets_are_listed_with_the_folders_there(workspace: Workspace) -> None:

@@ -77,7 +77,7 @@ SEEN = {
         YAML.replace("follow:", "epoch:"),
     ),
     "a parameter that is a setting": Mistake(
-        f"{AT}.yaml: parameters.momentum: bench calls something else so; choose another name",
+        f"{AT}.yaml: parameters.momentum: bench uses this name already; choose another name",
         YAML.replace("follow:", "momentum:"),
         CODE.replace("follow", "momentum"),
     ),
@@ -86,7 +86,7 @@ SEEN = {
         YAML.replace("parameters:\n", "parameters:\n  slope: {type: int, default: 1}\n"),
     ),
     "a quantity that is a metric": Mistake(
-        f"{AT}.yaml: quantities: train_loss: bench calls something else so",
+        f"{AT}.yaml: quantities: train_loss: bench uses this name already",
         YAML.replace("[teacher_entropy]", "[train_loss]"),
     ),
     "a quantity that is no name": Mistake(

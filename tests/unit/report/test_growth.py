@@ -28,7 +28,7 @@ def wide(folder: Path, ks: int) -> Path:
     """Write a suite with so many values of K, and made-up results of its cells."""
     document = yaml.safe_load((SUITES / f"{SUITE}.yaml").read_text())
     protocol = {"what": "made-up numbers", "protocol": "published"}
-    grid = {"grid": {"K": [64, 128, *range(600, 598 + ks)]}, "seeds": [0, 1]}
+    grid = {"grid": {"K": [64, 512, *range(600, 598 + ks)]}, "seeds": [0, 1]}
     document |= {"scales": {"wide": protocol | grid}, "scale": "wide"}
     path = folder / "suites" / f"{SUITE}.yaml"
     path.parent.mkdir(parents=True)

@@ -145,7 +145,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         f".cases.0.metric: {NO_METRIC}",
     ),
     "an unknown setting of a case": (
-        TABLE_9 | {"cases": [{"rows": {"K": 8}}, {"where": {"looss": "eqco"}}]},
+        TABLE_9 | {"cases": [{"rows": {"K": 64}}, {"where": {"looss": "eqco"}}]},
         ".cases.1.where.looss: found 'looss'. Did you mean 'loss'? ",
     ),
     "an unknown setting that a case gains over": (
