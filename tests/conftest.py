@@ -76,6 +76,7 @@ def workspace(
             patch.delenv("BENCH_DATA", raising=False)
             patch.delenv("BENCH_SUITES", raising=False)
             patch.setenv("BENCH_TRUST", "")  # which `--trust` sets
+            patch.setenv("MPLBACKEND", os.environ.get("MPLBACKEND", ""))  # which it sets too
             with pytest.raises(SystemExit) as stop:
                 cli.main()
         out, err = capsys.readouterr()
