@@ -198,7 +198,7 @@ def read_loss_file(path: Path, *, method: bool | None = None) -> LossFile:
     if not _NAME.fullmatch(path.stem) or keyword.iskeyword(name):
         raise SuiteError(f"{path}: '{path.stem}' names no function: use a-z, 0-9, - and _")
     code = path.with_suffix(".py")
-    module, source = _parsed(code, path)
+    module, source = parsed(code, f"; it holds the function of {path}")
     classes = [n for n in module.body if isinstance(n, ast.ClassDef) and n.name == METHOD]
     if method is None:
         method = bool(classes)
@@ -212,12 +212,12 @@ def read_loss_file(path: Path, *, method: bool | None = None) -> LossFile:
     if method and not classes:
         raise SuiteError(f"{code}: no class '{METHOD}'")
     main, known = (STEP, OF_METHOD) if method else (name, _known(name))
-    functions = _functions(classes[0] if method else module)
+    functions = functions_of(classes[0] if method else module)
     if main not in functions:
         where = f"{METHOD} has no function" if method else "no function"
         there = f"; there are {', '.join(functions)}" if functions else ""
         raise SuiteError(f"{code}: {where} '{main}'{there}")
-    arguments = {k: _arguments(functions[k], code, skip=method) for k in known if k in functions}
+    arguments = {k: arguments_of(functions[k], code, skip=method) for k in known if k in functions}
     _check_arguments(arguments, known, declared, code)
     _check_taken(arguments, main, declared, code, path)
     of = {k: tuple(names) for k, names in arguments.items()}
@@ -264,12 +264,20 @@ def _check_parameters(declared: Declaration | MethodDeclaration, path: Path) -> 
                     raise SuiteError(f"{place}: {fault}") from None
 
 
-def _parsed(code: Path, path: Path) -> tuple[ast.Module, bytes]:
-    """Return a Python file, parsed, and its bytes."""
+def parsed(code: Path, what: str = "") -> tuple[ast.Module, bytes]:
+    """Return a Python file, parsed, and its bytes; nothing of it is run.
+
+    Args:
+        code: the file.
+        what: words on it for the line that says that it is missing.
+
+    Raises:
+        SuiteError: in one line with its place, why it cannot be read.
+    """
     try:
         source = code.read_bytes()
     except OSError as fault:
-        raise SuiteError(f"{code}: {fault.strerror}; it holds the function of {path}") from None
+        raise SuiteError(f"{code}: {fault.strerror}{what}") from None
     try:
         return ast.parse(source, str(code)), source
     except SyntaxError as fault:
@@ -278,13 +286,17 @@ def _parsed(code: Path, path: Path) -> tuple[ast.Module, bytes]:
         raise SuiteError(f"{code}: {fault}") from None
 
 
-def _functions(module: ast.Module | ast.ClassDef) -> dict[str, ast.FunctionDef]:
+def functions_of(module: ast.Module | ast.ClassDef) -> dict[str, ast.FunctionDef]:
     """Return the functions of a Python file, or of a class."""
     return {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
 
 
-def _arguments(function: ast.FunctionDef, code: Path, *, skip: bool) -> dict[str, int]:
-    """Return the arguments of a function, each with its line; `skip` the first, `self`."""
+def arguments_of(function: ast.FunctionDef, code: Path, *, skip: bool = False) -> dict[str, int]:
+    """Return the arguments of a function, each with its line; `skip` the first, `self`.
+
+    Raises:
+        SuiteError: one of them cannot be given by name.
+    """
     given = function.args
     if star := given.vararg or given.kwarg or next(iter(given.posonlyargs), None):
         raise SuiteError(f"{code}:{star.lineno}: {function.name} takes '{star.arg}' not by name")

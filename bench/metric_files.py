@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.errors import SuiteError, choices
-from bench.loss_files import trusted_folders
+from bench.loss_files import arguments_of, functions_of, parsed, trusted_folders
 
 FOLDERS = {"evaluate": "evaluations", "record": "records"}
 """The folder beside the suites, by the setting that names one of its files."""
@@ -60,16 +60,8 @@ def read_metric_file(path: Path, setting: str) -> MetricFile:
     """
     if not path.stem.isidentifier() or keyword.iskeyword(path.stem):
         raise SuiteError(f"{path}: '{path.stem}' names no function: use a-z, 0-9 and _")
-    try:
-        source = path.read_bytes()
-        module = ast.parse(source, str(path))
-    except OSError as fault:
-        raise SuiteError(f"{path}: {fault.strerror}") from None
-    except SyntaxError as fault:
-        raise SuiteError(f"{path}:{fault.lineno or 1}: {fault.msg}") from None
-    except ValueError as fault:
-        raise SuiteError(f"{path}: {fault}") from None
-    functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
+    module, source = parsed(path)
+    functions = functions_of(module)
     if path.stem not in functions:
         there = f"; there are {', '.join(functions)}" if functions else ""
         raise SuiteError(f"{path}: no function '{path.stem}'{there}")
@@ -80,15 +72,12 @@ def read_metric_file(path: Path, setting: str) -> MetricFile:
 
 
 def _arguments(function: ast.FunctionDef, path: Path, setting: str) -> tuple[str, ...]:
-    given = function.args
-    if star := given.vararg or given.kwarg or next(iter(given.posonlyargs), None):
-        raise SuiteError(f"{path}:{star.lineno}: {function.name} takes '{star.arg}' not by name")
-    arguments = [*given.args, *given.kwonlyargs]
-    for argument in arguments:
-        if argument.arg not in GIVEN[setting]:
-            rest = choices(argument.arg, list(GIVEN[setting]))
-            raise SuiteError(f"{path}:{argument.lineno}: unknown argument '{argument.arg}'. {rest}")
-    names = tuple(argument.arg for argument in arguments)
+    lines = arguments_of(function, path)
+    for name, line in lines.items():
+        if name not in GIVEN[setting]:
+            rest = choices(name, list(GIVEN[setting]))
+            raise SuiteError(f"{path}:{line}: unknown argument '{name}'. {rest}")
+    names = tuple(lines)
     if not set(names) & set(NEEDED[setting]):
         raise SuiteError(
             f"{path}:{function.lineno}: {function.name} takes none of {', '.join(NEEDED[setting])}"

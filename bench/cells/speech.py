@@ -50,9 +50,9 @@ class Recordings(Axis):
     recordings: SetName
     """What the encoder learns from: `tones`, which are drawn, or a folder of recordings."""
     speaker_recordings: SetName | None = None
-    """Whose speakers are told apart; null: those of `recordings`."""
+    """The set whose speakers are classified; null: `recordings`."""
     word_recordings: SetName | None = None
-    """Whose words or intents are told apart; null: those of `recordings`."""
+    """The set whose words or intents are classified; null: `recordings`."""
     held_out: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Share of each class's training recordings that takes the place of the test recordings."""
     sample_rate: Annotated[int, Field(ge=1000, le=192_000)]

@@ -11,11 +11,11 @@ import typer
 from bench.cells.architectures import OF_TIMM
 from bench.cells.cell import Cell
 from bench.cells.pretrain import EncoderCell, Pretrain
-from bench.cli.own_metrics import try_own_metrics, untrusted_metrics
 from bench.errors import CellFailure, LaunchError
 from bench.files.atomic import write_whole
 from bench.files.messages import tell
 from bench.loss_files import TRUST, trust, trusted, trusted_folders
+from bench.metric_files import FOLDERS, trusted_metric
 from bench.results.store import State, Store
 from bench.suites.own_losses import FOLDER
 from bench.text import counted
@@ -41,14 +41,22 @@ def trust_folders(folders: list[Path] | None) -> None:
 def untrusted(cells: Iterable[Cell]) -> list[str]:
     """Return a line for each objective, method and metric whose code may not be run."""
     cells = list(cells)
+    code = [
+        (_kind(cell), cell.loss)
+        for cell in _with_own_losses(cells)
+        if trusted(cell.loss, str(cell.loss_file)) is None
+    ]
+    code += [
+        (setting, name)
+        for setting, name, identity in dict.fromkeys(m for cell in cells for m in _metrics_of(cell))
+        if trusted_metric(setting, name, identity) is None
+    ]
     there = ", ".join(map(str, trusted_folders()))
     why = f"{there} has no such file" if there else "none of it is run unless you trust its folder"
     return [
-        f"{_kind(cell)} '{cell.loss}' is your own code: {why}; "
-        f"name the folder of {cell.loss}.py by --trust"
-        for cell in _with_own_losses(cells)
-        if trusted(cell.loss, str(cell.loss_file)) is None
-    ] + untrusted_metrics(cells)
+        f"{kind} '{name}' is your own code: {why}; name the folder of {name}.py by --trust"
+        for kind, name in code
+    ]
 
 
 def trust_words(cells: Iterable[Cell], suites: Path) -> list[str]:
@@ -65,7 +73,7 @@ def trust_words(cells: Iterable[Cell], suites: Path) -> list[str]:
 
 
 def check_own_code(cells: Iterable[Cell], store: Store | None = None) -> None:
-    """Try each objective, method and network of timm before anything is computed; keep the code.
+    """Try each objective, method, metric and network of timm first; keep the code of objectives.
 
     Args:
         cells: to be computed.
@@ -74,35 +82,46 @@ def check_own_code(cells: Iterable[Cell], store: Store | None = None) -> None:
     Raises:
         LaunchError: in one line: code that is not trusted, or what is wrong with it.
     """
-    cells = list(cells)
-    try_own_metrics(cells, store)
-    cells = [cell for cell in cells if _own_file(cell) is not None or _of_timm(cell)]
+    cells = [c for c in cells if _own_file(c) is not None or _metrics_of(c) or _of_timm(c)]
     if store is not None and cells:
         states = store.states(cells)
         cells = [c for c, s in zip(cells, states, strict=True) if s.state != State.DONE]
-    own = _with_own_losses(cells)
-    for line in untrusted(own):
+    for line in untrusted(cells):
         raise LaunchError(line)
-    networks = {
-        (cell.arch, cell.image_size): cell for cell in cells if isinstance(cell, EncoderCell)
-    }
-    for cell in (c for c in networks.values() if _of_timm(c)):
-        from bench.experiments.loss_trial import try_network  # loads torch
-
-        try:
-            try_network(cell)
-        except CellFailure as fault:
-            raise LaunchError(str(fault)) from None
+    encoders = [cell for cell in cells if isinstance(cell, EncoderCell)]
+    metrics = {tuple(_metrics_of(cell)): cell for cell in encoders if _metrics_of(cell)}
+    networks = {(cell.arch, cell.image_size): cell for cell in encoders if _of_timm(cell)}
+    own = _with_own_losses(cells)
+    try:
+        _try(metrics.values(), networks.values(), own)
+    except CellFailure as fault:
+        raise LaunchError(str(fault)) from None
     for cell in own:
-        from bench.experiments.loss_trial import try_loss, try_method
-
-        try:
-            try_method(cell) if cell.target == "own" else try_loss(cell)
-        except CellFailure as fault:
-            raise LaunchError(str(fault)) from None
         file = trusted(cell.loss, str(cell.loss_file))
         if store is not None and file is not None:
             write_whole(store.code_of(cell) / f"{cell.loss_file}.py", file.source)
+
+
+def _try(
+    metrics: Iterable[EncoderCell], networks: Iterable[EncoderCell], own: Iterable[Pretrain]
+) -> None:
+    """Try a metric, network, or objective or method of each of these cells."""
+    if not (metrics or networks or own):
+        return
+    from bench.experiments import loss_trial  # loads torch
+
+    for cell in metrics:
+        loss_trial.try_metrics(cell)
+    for cell in networks:
+        loss_trial.try_network(cell)
+    for trained in own:
+        (loss_trial.try_method if trained.target == "own" else loss_trial.try_loss)(trained)
+
+
+def _metrics_of(cell: Cell) -> list[tuple[str, str, str]]:
+    """Return setting, name and digest of each metric of one's own."""
+    named = [(setting, getattr(cell, setting, None)) for setting in FOLDERS]
+    return [(s, name, getattr(cell, f"{s}_file")) for s, name in named if name is not None]
 
 
 def _own_states(cells: Iterable[Cell], store: Store) -> list[tuple[Cell, State]]:
@@ -129,7 +148,7 @@ def _own_file(cell: Cell) -> str | None:
 
 
 def _of_timm(cell: Cell) -> bool:
-    return str(cell.settings.get("arch")).startswith(OF_TIMM)
+    return str(getattr(cell, "arch", "")).startswith(OF_TIMM)
 
 
 def _kind(cell: Pretrain) -> str:

@@ -14,7 +14,7 @@ def rankme(x_ND: Tensor) -> float:
         x_ND: features, shape (N >= 1, D).
 
     Returns:
-        1 to min(N, D), but for what epsilon adds; 0 where all features are 0.
+        1 to min(N, D), and slightly more where epsilon counts; 0 if all features are 0.
 
     Raises:
         ValueError: x_ND has not this shape.
@@ -50,7 +50,7 @@ def lidar(x_NQD: Tensor) -> float:
         x_NQD: features of Q views of each image, shape (N >= 2, Q >= 2, D).
 
     Returns:
-        1 to min(N - 1, D), but for what epsilon adds; 0 where the means of all images are alike.
+        1 to min(N - 1, D), and slightly more where epsilon counts; 0 if all images have one mean.
 
     Raises:
         ValueError: x_NQD has not this shape.

@@ -1,4 +1,4 @@
-"""A few calls of an objective or a method of one's own, before anything is trained with it."""
+"""A few calls of an objective, a method or a metric of one's own, before anything is computed."""
 
 import torch
 from torch.nn.functional import normalize
@@ -13,10 +13,12 @@ from bench.methods.objectives import Pair
 from bench.methods.online_network import Online
 from bench.methods.own_loss import OwnLoss, faults_of
 from bench.methods.own_method import Moment, OwnMethod
+from bench.methods.own_metric import OwnMetric
 from bench.methods.sample_sets import Samples
 from bench.train.sources import views_of
 
-QUERIES = 8
+QUERIES, IMAGES = 8, 24
+OF_PAIR = ("query_ND", "key_ND", "pos_N", "neg_NK", "labels_N")
 
 
 def try_loss(cell: Pretrain) -> None:
@@ -36,7 +38,7 @@ def try_loss(cell: Pretrain) -> None:
         raise CellFailure(f"{code}: two calls give different values: draw with `generator`")
     if not first_N.requires_grad:
         raise CellFailure(f"{code}: {objective.file.function} has no gradient in its arguments")
-    with faults_of(objective.file):
+    with faults_of(objective.file.code):
         first_N.sum().backward()
     objective.remember([pair])
 
@@ -46,8 +48,8 @@ def try_method(cell: Pretrain) -> None:
 
     Raises:
         CellFailure: in one line with its place, an error of the code; or a loss that is not finite,
-            not the same each time, no function of the network, or not that of a method restored
-            from its parameters and buffers.
+            different in an equal training, no function of the network, or different in a method
+            that was restored from its parameters and buffers.
     """
     images = max(QUERIES, 2 * cell.bn_groups)
     cell = cell.model_copy(update={"batch_size": images, "N": images})
@@ -59,19 +61,34 @@ def try_method(cell: Pretrain) -> None:
         raise CellFailure(f"{code}: two trainings differ: draw with torch alone, which is seeded")
     if not loss.requires_grad:
         raise CellFailure(f"{code}: the loss has no gradient in the network")
-    with faults_of(first.method.file):
+    with faults_of(first.method.file.code):
         loss.backward()
     if all(weight.grad is None for weight in first.online.backbone.parameters()):
         raise CellFailure(f"{code}: the loss has no gradient in the network")
     first.method.after_step(first.online, first.moment(0))
     restored.online.load_state_dict(first.online.state_dict())
-    with faults_of(first.method.file):
+    with faults_of(first.method.file.code):
         restored.method.module.load_state_dict(first.method.module.state_dict())
     if not torch.equal(first.loss(1), restored.loss(1)):
         raise CellFailure(
             f"{code}: a training that is resumed would differ: keep what changes in buffers "
             "(register_buffer) or parameters"
         )
+
+
+def try_metrics(cell: EncoderCell) -> None:
+    """Call the cell's evaluation and record twice.
+
+    Raises:
+        CellFailure: in one line with its place, an error of the code; or values that are not
+            numbers, or not equal in both calls.
+    """
+    for setting in ("evaluate", "record"):
+        if getattr(cell, setting) is not None:
+            metric = OwnMetric(cell, setting)
+            if metric(_random_features(cell)) != metric(_random_features(cell)):
+                told = "; draw with `generator`" if setting == "evaluate" else ""
+                raise CellFailure(f"{metric.file.path}: two calls give different values{told}")
 
 
 def try_network(cell: EncoderCell) -> None:
@@ -101,6 +118,17 @@ class _Trial:
         moment = self.moment(step)
         given = {"labels_N": rows_N % 3, "rows_N": rows_N}
         return self.method.step(self.online, views, moment, step, **given).loss
+
+
+def _random_features(cell: EncoderCell) -> dict[str, object]:
+    draw, labels_N = torch.Generator().manual_seed(0), torch.arange(IMAGES) % 3
+    train_ND, test_MD = (torch.randn(IMAGES, cell.feature_dim, generator=draw) for _ in range(2))
+    pair = _random_pair(cell.trained)
+    return {name: getattr(pair, name) for name in OF_PAIR} | {
+        "train_ND": train_ND, "train_labels_N": labels_N, "test_MD": test_MD,
+        "test_labels_M": labels_N, "generator": torch.Generator().manual_seed(1),
+        "tau": cell.tau, "epoch": 0.5,
+    }  # fmt: skip
 
 
 def _random_pair(cell: Pretrain) -> Pair:

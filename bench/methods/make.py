@@ -27,7 +27,7 @@ from bench.networks.encoder import Towers
 
 
 def method_of(cell: Pretrain, online: Online, images: int) -> Method | OwnMethod:
-    """Return the method at the cell's coordinates, or that of its file.
+    """Return the method at the cell's coordinates, or the method in its file.
 
     Args and Raises as for `make_method`, and as for `OwnMethod`.
     """

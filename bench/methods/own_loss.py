@@ -3,7 +3,8 @@
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -12,10 +13,21 @@ from torch import Tensor, nn
 from bench.cells.pretrain import Pretrain
 from bench.data.streams import Purpose, stream
 from bench.errors import BenchError, CellFailure
-from bench.loss_files import BEGIN, UPDATE, Declaration, Learned, LossFile, trusted
+from bench.loss_files import (
+    BEGIN,
+    UPDATE,
+    Declaration,
+    Learned,
+    LossFile,
+    function_name,
+    trusted,
+)
 from bench.methods.objectives import Pair
 
 OWN = 2000  # the part of a direction's draw that an objective's own generator begins with
+
+
+F = TypeVar("F")
 
 
 class State(nn.Module):
@@ -49,7 +61,9 @@ class OwnLoss(nn.Module):
         super().__init__()
         self.file = found(cell)
         assert isinstance(self.file.declared, Declaration)
-        self._functions = defined(self.file, self.file.function, *self.file.hooks)
+        self._functions = defined(
+            self.file.source, self.file.code, self.file.function, *self.file.hooks
+        )
         self._settings = cell.parameters | {"tau": cell.tau}
         sizes = self._settings | {"feature_dim": cell.feature_dim}
         self.learned = nn.ParameterDict(
@@ -86,13 +100,13 @@ class OwnLoss(nn.Module):
         for pair in pairs:
             state = self.state.tensors()
             self._call(UPDATE, self.file.hooks[UPDATE], pair, state)
-            with faults_of(self.file):
+            with faults_of(self.file.code):
                 self.state.put(state)
 
     def _begun(self, given: Mapping[str, Any]) -> State:
         if BEGIN not in self.file.hooks:
             return State({})
-        with faults_of(self.file):
+        with faults_of(self.file.code):
             names = self.file.hooks[BEGIN]
             return State(self._functions[BEGIN](**{name: given[name] for name in names}))
 
@@ -111,7 +125,7 @@ class OwnLoss(nn.Module):
                 return pair.samples.correlation_DD
             return state if name == "state" else getattr(pair, name)
 
-        with faults_of(self.file):
+        with faults_of(self.file.code):
             return self._functions[function](**{name: given(name) for name in names})
 
     def _checked(self, loss_N: Any, queries: int) -> Tensor:
@@ -130,26 +144,43 @@ def found(cell: Pretrain) -> LossFile:
     Raises:
         CellFailure: no trusted folder has them as the cell was planned.
     """
+    return as_planned("loss", cell.loss, str(cell.loss_file), trusted)
+
+
+def as_planned(
+    setting: str, name: str, identity: str, look_up: Callable[[str, str], F | None]
+) -> F:
+    """Return the code that a setting of a cell names.
+
+    Args:
+        setting: of the cell.
+        name: its value.
+        identity: of the code, as the cell was planned.
+        look_up: from name and identity to the code; None where no trusted folder has it.
+
+    Raises:
+        CellFailure: no trusted folder has it.
+    """
     try:
-        file = trusted(cell.loss, str(cell.loss_file))
+        file = look_up(name, identity)
     except BenchError as fault:
         raise CellFailure(str(fault)) from None
     if file is None:
         raise CellFailure(
-            f"loss '{cell.loss}': no trusted folder has its file {cell.loss_file}; was it edited?"
+            f"{setting} '{name}': no trusted folder has its file {identity}; was it edited?"
         )
     return file
 
 
-def defined(file: LossFile, *wanted: str) -> dict[str, Callable[..., Any]]:
-    """Run the file; return what is wanted of it, by name.
+def defined(source: bytes, code: Path, *wanted: str) -> dict[str, Callable[..., Any]]:
+    """Run the source of a file; return what is wanted of it, by name.
 
     Raises:
         CellFailure: it raises an error.
     """
-    names: dict[str, Any] = {"__name__": file.function, "__file__": str(file.code)}
-    with faults_of(file):
-        exec(compile(file.source, str(file.code), "exec"), names)
+    names: dict[str, Any] = {"__name__": function_name(code), "__file__": str(code)}
+    with faults_of(code):
+        exec(compile(source, str(code), "exec"), names)
     return {name: names[name] for name in wanted}
 
 
@@ -161,8 +192,8 @@ def _first(declared: Learned, sizes: Mapping[str, Any], draw: np.random.Generato
 
 
 @contextmanager
-def faults_of(file: LossFile) -> Iterator[None]:
-    """Turn an error of the file's code into one line with its place.
+def faults_of(code: Path) -> Iterator[None]:
+    """Turn an error of a file's code into one line with its place.
 
     Raises:
         CellFailure: something else than memory is the cause.
@@ -175,7 +206,7 @@ def faults_of(file: LossFile) -> Iterator[None]:
         if "memory" in str(error).lower():  # a RuntimeError of torch on the CPU
             raise
         frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == str(file.code)]
-        place = f"{file.code}:{lines[-1]}" if lines else str(file.code)
+        lines = [frame.lineno for frame in frames if frame.filename == str(code)]
+        place = f"{code}:{lines[-1]}" if lines else str(code)
         why = " ".join(str(error).split())
         raise CellFailure(f"{place}: {type(error).__name__}: {why}") from error

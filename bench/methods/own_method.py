@@ -59,8 +59,8 @@ class OwnMethod:
             "tau": cell.tau, "feature_dim": cell.feature_dim, "batch_size": cell.batch_size,
             "images": images,
         }  # fmt: skip
-        made = defined(self.file, METHOD)[METHOD]
-        with faults_of(self.file), self._seeded(8):
+        made = defined(self.file.source, self.file.code, METHOD)[METHOD]
+        with faults_of(self.file.code), self._seeded(8):
             self.module = made(**self._given(MAKE, {"online": online}))
         if not isinstance(self.module, nn.Module):
             raise CellFailure(f"{self.file.code}: {METHOD} is no torch.nn.Module")
@@ -112,7 +112,7 @@ class OwnMethod:
         hook = online.backbone.register_forward_hook(lambda _m, _i, out: seen.append(out.detach()))
         given = images | {"online": online, "views": views, **moment._asdict()}
         try:
-            with faults_of(self.file), self._seeded(9, moment.epoch, place):
+            with faults_of(self.file.code), self._seeded(9, moment.epoch, place):
                 returned = self.module.step(**self._given(STEP, given))
         finally:
             hook.remove()
@@ -130,7 +130,7 @@ class OwnMethod:
         """
         if AFTER in self.file.hooks:
             given = {"online": online, **moment._asdict()}
-            with faults_of(self.file), torch.no_grad():
+            with faults_of(self.file.code), torch.no_grad():
                 self.module.after_step(**self._given(AFTER, given))
 
     def _given(self, function: str, more: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,17 +1,18 @@
 """A metric of a file: its code is run here, if the user trusts the folder, and nowhere else."""
 
 import math
-import traceback
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from bench.cells.pretrain import EncoderCell
-from bench.errors import BenchError, CellFailure
+from bench.errors import CellFailure
 from bench.methods.objectives import Pair
-from bench.metric_files import MetricFile, trusted_metric
+from bench.methods.own_loss import as_planned, defined, faults_of
+from bench.metric_files import trusted_metric
 
 
 class OwnMetric:
@@ -23,13 +24,10 @@ class OwnMetric:
         Raises:
             CellFailure: no trusted folder has it as the cell was planned, or it raises an error.
         """
-        self.file = _found(cell, setting)
-        names: dict[str, Any] = {"__name__": self.file.name, "__file__": str(self.file.path)}
-        try:
-            exec(compile(self.file.source, str(self.file.path), "exec"), names)
-        except Exception as error:
-            raise CellFailure(_line(self.file, error)) from error
-        self._function = names[self.file.name]
+        look_up = partial(trusted_metric, setting)
+        name, identity = getattr(cell, setting), getattr(cell, f"{setting}_file")
+        self.file = as_planned(setting, name, identity, look_up)
+        self._function = defined(self.file.source, self.file.path, name)[name]
 
     @torch.no_grad()
     def __call__(self, given: Mapping[str, Any]) -> float:
@@ -38,12 +36,8 @@ class OwnMetric:
         Raises:
             CellFailure: the function raises an error, or returns no finite number.
         """
-        try:
+        with faults_of(self.file.path):
             value = self._function(**{name: given[name] for name in self.file.arguments})
-        except (MemoryError, torch.OutOfMemoryError):
-            raise
-        except Exception as error:
-            raise CellFailure(_line(self.file, error)) from error
         is_one = isinstance(value, int | float) or (isinstance(value, Tensor) and value.ndim == 0)
         number = float(value) if is_one else math.nan
         if not math.isfinite(number):
@@ -89,24 +83,3 @@ class OwnRecord(nn.Module):
     def line(self) -> dict[str, float]:
         """Return the mean."""
         return {"own_record": float(self.sums[1] / self.sums[0])}
-
-
-def _found(cell: EncoderCell, setting: str) -> MetricFile:
-    name, identity = getattr(cell, setting), getattr(cell, f"{setting}_file")
-    try:
-        file = trusted_metric(setting, name, identity)
-    except BenchError as fault:
-        raise CellFailure(str(fault)) from None
-    if file is None:
-        raise CellFailure(
-            f"{setting} '{name}': no trusted folder has its file {identity}; was it edited?"
-        )
-    return file
-
-
-def _line(file: MetricFile, error: Exception) -> str:
-    """Return an error of the file's code in one line with its place."""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == str(file.path)]
-    place = f"{file.path}:{lines[-1]}" if lines else str(file.path)
-    return f"{place}: {type(error).__name__}: {' '.join(str(error).split())}"

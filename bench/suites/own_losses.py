@@ -76,7 +76,7 @@ def _add(file: LossFile, found: dict[str, LossFile]) -> None:
     if file.name in LOSSES or (path.parent != SHIPPED_METHODS and file.name in shipped()):
         raise SuiteError(f"{path}: bench has a loss '{file.name}'; choose another name")
     if file.name in found:
-        raise SuiteError(f"{path}: {found[file.name].path} has the same name; choose another one")
+        raise SuiteError(f"{path}: {found[file.name].path} has the same name; choose another name")
     for name in file.declared.parameters:
         if hasattr(Pretrain, name) or name in (*Pretrain.model_fields, *Pretrain.metrics):
             raise SuiteError(f"{path}: parameters.{name}: {taken}")
@@ -165,10 +165,20 @@ def check_own_losses(cells: Iterable[Cell], own: OwnLosses) -> None:
                     f"loss '{cell.loss}' is {'a method' if file.is_method else 'no method'} and "
                     f"target is '{cell.target}': target 'own' and a method's loss need each other"
                 )
-            _check_given(cell, [*file.arguments, *file.hooks.get(UPDATE, ())])
+            check_given(cell, f"loss '{cell.loss}'", [*file.arguments, *file.hooks.get(UPDATE, ())])
 
 
-def _check_given(cell: EncoderCell, arguments: Iterable[str]) -> None:
+def check_given(cell: EncoderCell, who: str, arguments: Iterable[str]) -> None:
+    """Check that a cell has what a function takes.
+
+    Args:
+        cell: whose function it is.
+        who: words that name the function.
+        arguments: that it takes.
+
+    Raises:
+        ValueError: the first that the cell does not have, in one line.
+    """
     compared = cell.negatives in ("batch", "queue") and cell.norm == "l2"
     with_all = cell.negatives == "batch" and cell.symmetric and cell.K is None
     similarities = "negatives 'batch' or 'queue', and norm 'l2'"
@@ -186,4 +196,4 @@ def _check_given(cell: EncoderCell, arguments: Iterable[str]) -> None:
     for name in arguments:
         there, what = needed.get(name, (True, ""))
         if not there:
-            raise ValueError(f"loss '{cell.loss}' takes {name}: it needs {what}")
+            raise ValueError(f"{who} takes {name}: it needs {what}")

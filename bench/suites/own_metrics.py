@@ -8,6 +8,7 @@ from bench.cells.cell import Cell
 from bench.cells.pretrain import EncoderCell
 from bench.errors import choices
 from bench.metric_files import FOLDERS, metric_files, read_metric_file
+from bench.suites.own_losses import check_given
 
 
 def with_own_metrics(
@@ -46,15 +47,4 @@ def check_own_metrics(cells: Iterable[Cell], suites: Path) -> None:
     for cell in cells:
         if isinstance(cell, EncoderCell) and cell.record is not None:
             file = read_metric_file(metric_files(suites, "record")[cell.record], "record")
-            compared = cell.negatives in ("batch", "queue") and cell.norm == "l2"
-            similar = (compared, "negatives 'batch' or 'queue', and norm 'l2'")
-            needed = {
-                "pos_N": similar,
-                "neg_NK": similar,
-                "labels_N": (cell.pretrain_on == "train", "pretrain_on 'train'"),
-                "tau": (cell.tau is not None, "the setting tau"),
-            }
-            for name in file.arguments:
-                there, what = needed.get(name, (True, ""))
-                if not there:
-                    raise ValueError(f"record '{cell.record}' takes {name}: it needs {what}")
+            check_given(cell, f"record '{cell.record}'", file.arguments)
