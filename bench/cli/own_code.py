@@ -17,14 +17,14 @@ from bench.files.messages import tell
 from bench.loss_files import TRUST, trust, trusted, trusted_folders
 from bench.metric_files import FOLDERS, trusted_metric
 from bench.results.store import State, Store
-from bench.suites.own_losses import FOLDER
+from bench.suites.own_losses import FOLDER, METHODS, shipped
 from bench.text import counted
 
 Trust = Annotated[
     list[Path] | None,
     typer.Option(
         envvar=TRUST,
-        help="A folder of losses or methods of your own, whose code may run. May be repeated.",
+        help="A folder of losses, methods or metrics of your own, whose code may run. May be repeated.",
     ),
 ]
 
@@ -60,16 +60,18 @@ def untrusted(cells: Iterable[Cell]) -> list[str]:
 
 
 def trust_words(cells: Iterable[Cell], suites: Path) -> list[str]:
-    """Return the option of a command on these cells; none without an objective of one's own.
+    """Return the options of a command on these cells that let it run the user's own code in them.
 
     Args:
         cells: that it computes.
-        suites: their folder, beside whose files such objectives are by default.
+        suites: their folder; where no folder is trusted, such code lies in its own folders there.
     """
-    if all(_own_file(cell) is None for cell in cells):
-        return []
-    folders = trusted_folders() or (suites / FOLDER,)
-    return [f"--trust {shlex.quote(str(folder))}" for folder in folders]
+    cells = list(cells)
+    own = [cell for cell in _with_own_losses(cells) if not _is_shipped(cell)]
+    folders = {METHODS if cell.target == "own" else FOLDER for cell in own}
+    folders |= {FOLDERS[setting] for cell in cells for setting, _, _ in _metrics_of(cell)}
+    paths = (trusted_folders() if folders else []) or [suites / name for name in sorted(folders)]
+    return [f"--trust {shlex.quote(str(path))}" for path in paths]
 
 
 def check_own_code(cells: Iterable[Cell], store: Store | None = None) -> None:
@@ -145,6 +147,11 @@ def tell_edited(cells: Iterable[Cell], store: Store) -> None:
 
 def _own_file(cell: Cell) -> str | None:
     return getattr(cell, "loss_file", None)
+
+
+def _is_shipped(cell: Pretrain) -> bool:
+    file = shipped().get(cell.loss)
+    return file is not None and file.identity == cell.loss_file
 
 
 def _of_timm(cell: Cell) -> bool:

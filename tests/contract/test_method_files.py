@@ -247,6 +247,8 @@ def test_a_suite_alone_runs_no_code(workspace: Workspace) -> None:
     for verb in ("plan", "status", "methods", "schema"):
         workspace.call(verb, *(["digits"] if verb in ("plan", "status") else []))
     assert not (workspace.root / "run").exists()
+    begun = workspace.call("resume", "digits").err
+    assert "`bench run digits --scale tiny --trust suites/methods` starts it" in begun
 
 
 @pytest.mark.slow

@@ -52,6 +52,21 @@ def cell_of(workspace: Workspace) -> Pretrain:
     return Pretrain.model_validate(cell["config"])
 
 
+def test_a_hint_names_the_folders_to_trust(workspace: Workspace) -> None:
+    write(workspace)
+    workspace.suite(SUITE)
+    begun = workspace.call("resume", "digits").err
+    assert f"`bench run digits --scale tiny {' '.join(TRUSTED)}` starts it" in begun
+    shipped: dict[str, Any] = {
+        "fixed.evaluate": None,
+        "fixed.record": None,
+        "tables": [],
+        "fixed.method": "clip",
+    }
+    workspace.suite(changed(SUITE, shipped | {"fixed.tau": None}))
+    assert "`bench run digits --scale tiny` starts it" in workspace.call("resume", "digits").err
+
+
 class Mistake(NamedTuple):
     """Files with a mistake, and how the line begins that says so."""
 
