@@ -24,7 +24,7 @@ Trust = Annotated[
     list[Path] | None,
     typer.Option(
         envvar=TRUST,
-        help="A folder of losses, methods or metrics of your own, whose code may run. May be repeated.",
+        help="A folder of losses, methods or metrics of your own: it may run. May be repeated.",
     ),
 ]
 
