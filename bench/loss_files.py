@@ -10,9 +10,9 @@ import hashlib
 import keyword
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BeforeValidator, Field, NonNegativeFloat, PositiveInt, ValidationError
 
@@ -123,23 +123,28 @@ class Declaration(Record):
     learned: dict[str, Annotated[Learned, BeforeValidator(_learned)]] = {}  # by name; or a number
 
 
-class MethodDeclaration(Record):
-    """What the YAML file of a method says: it is a preset too, of the name of the file."""
+class MetricDeclaration(Record):
+    """What the YAML file of a metric says, if it has one."""
 
     what: Annotated[str, Field(min_length=1)]
     version: PositiveInt
     parameters: dict[str, Parameter] = {}
+
+    @property
+    def learned(self) -> dict[str, Learned]:
+        """Nothing: a method's module has its own parameters, a metric has none."""
+        return {}
+
+
+class MethodDeclaration(MetricDeclaration):
+    """What the YAML file of a method says: it is a preset too, of the name of the file."""
+
     quantities: list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]] = []
     """What `step` returns beside the loss, to be recorded."""
     like: str | None = None  # the other keys: as of any preset
     recorded: list[str] = []
     collapses: str | None = None
     coordinates: dict[str, Any] = {}
-
-    @property
-    def learned(self) -> dict[str, Learned]:
-        """Nothing: the module has its own parameters."""
-        return {}
 
 
 class LossFile(NamedTuple):
@@ -202,24 +207,24 @@ def read_loss_file(path: Path, *, method: bool | None = None) -> LossFile:
     classes = [n for n in module.body if isinstance(n, ast.ClassDef) and n.name == METHOD]
     if method is None:
         method = bool(classes)
-    kind = MethodDeclaration if method else Declaration
-    try:
-        declared = kind.model_validate(load_yaml(path, SuiteError))
-    except ValidationError as error:
-        raise SuiteError(explain(error, path, root=kind)) from None
-    _check_names(declared, path)
-    _check_parameters(declared, path)
+    main, known = (STEP, OF_METHOD) if method else (name, _known(name))
+    given = {n for names in known.values() for n in names}
+    declared: Declaration | MethodDeclaration
+    if method:
+        declared = declaration(path, MethodDeclaration, given)
+    else:
+        declared = declaration(path, Declaration, given)
     if method and not classes:
         raise SuiteError(f"{code}: no class '{METHOD}'")
-    main, known = (STEP, OF_METHOD) if method else (name, _known(name))
     functions = functions_of(classes[0] if method else module)
     if main not in functions:
         where = f"{METHOD} has no function" if method else "no function"
         there = f"; there are {', '.join(functions)}" if functions else ""
         raise SuiteError(f"{code}: {where} '{main}'{there}")
     arguments = {k: arguments_of(functions[k], code, skip=method) for k in known if k in functions}
-    _check_arguments(arguments, known, declared, code)
-    _check_taken(arguments, main, declared, code, path)
+    if not method:
+        _check_state(arguments, code)
+    check_arguments(arguments, known, main, declared, path)
     of = {k: tuple(names) for k, names in arguments.items()}
     return LossFile(path, declared, source, of.pop(main), of)
 
@@ -229,10 +234,32 @@ def _known(name: str) -> dict[str, tuple[str, ...]]:
     return {name: GIVEN, BEGIN: BEGINNING, UPDATE: GIVEN}
 
 
-def _check_names(declared: Declaration | MethodDeclaration, path: Path) -> None:
-    given = [*GIVEN, *BEGINNING]
-    if isinstance(declared, MethodDeclaration):
-        given = [name for names in OF_METHOD.values() for name in names]
+D = TypeVar("D", Declaration, MetricDeclaration, MethodDeclaration)
+
+
+def declaration(path: Path, kind: type[D], given: Collection[str]) -> D:
+    """Return what a YAML file declares, checked but for what the Python beside it takes.
+
+    Args:
+        path: of the file.
+        kind: what it declares.
+        given: names that its functions are given, and so no parameter may have.
+
+    Raises:
+        SuiteError: in one line with its place, the first thing that is wrong with it.
+    """
+    try:
+        declared = kind.model_validate(load_yaml(path, SuiteError))
+    except ValidationError as error:
+        raise SuiteError(explain(error, path, root=kind)) from None
+    _check_names(declared, given, path)
+    _check_parameters(declared, path)
+    return declared
+
+
+def _check_names(
+    declared: Declaration | MetricDeclaration, given: Collection[str], path: Path
+) -> None:
     for key in ("parameters", "learned"):
         for name in getattr(declared, key):
             place = f"{path}: {key}.{name}"
@@ -250,7 +277,7 @@ def _check_names(declared: Declaration | MethodDeclaration, path: Path) -> None:
                 raise SuiteError(f"{path}: learned.{name}.shape: unknown size '{size}'. {rest}")
 
 
-def _check_parameters(declared: Declaration | MethodDeclaration, path: Path) -> None:
+def _check_parameters(declared: Declaration | MetricDeclaration, path: Path) -> None:
     for name, parameter in declared.parameters.items():
         place = f"{path}: parameters.{name}"
         numeric = parameter.type in ("float", "int")
@@ -306,13 +333,35 @@ def arguments_of(function: ast.FunctionDef, code: Path, *, skip: bool = False) -
     return {argument.arg: argument.lineno for argument in named}
 
 
-def _check_arguments(
+def _check_state(arguments: Mapping[str, Mapping[str, int]], code: Path) -> None:
+    for lines in arguments.values():
+        if "state" in lines and BEGIN not in arguments:
+            line = lines["state"]
+            raise SuiteError(f"{code}:{line}: state needs a function '{BEGIN}' that makes it")
+    if "state" not in arguments.get(UPDATE, {"state": 0}):
+        raise SuiteError(f"{code}: {UPDATE} does not take state, so that it changes nothing")
+
+
+def check_arguments(
     arguments: Mapping[str, Mapping[str, int]],
     known: Mapping[str, tuple[str, ...]],
-    declared: Declaration | MethodDeclaration,
-    code: Path,
+    main: str,
+    declared: Declaration | MetricDeclaration,
+    path: Path,
 ) -> None:
-    """Refuse what nobody hands a function."""
+    """Refuse what nobody hands a function, and what is declared and no function takes.
+
+    Args:
+        arguments: of each function, by name, each with its line.
+        known: what each function is given beside what is declared.
+        main: the function that what is learned belongs to.
+        declared: what the YAML file has.
+        path: of that file; the Python lies beside it.
+
+    Raises:
+        SuiteError: the first of them, in one line with its place.
+    """
+    code = path.with_suffix(".py")
     for function, lines in arguments.items():
         may_take = [*declared.parameters, *known[function]]
         may_take += declared.learned if function != BEGIN else []
@@ -320,20 +369,6 @@ def _check_arguments(
             if name not in may_take:
                 rest = choices(name, may_take)
                 raise SuiteError(f"{code}:{line}: unknown argument '{name}'. {rest}")
-            if name == "state" and BEGIN not in arguments:
-                raise SuiteError(f"{code}:{line}: state needs a function '{BEGIN}' that makes it")
-    if "state" not in arguments.get(UPDATE, {"state": 0}):
-        raise SuiteError(f"{code}: {UPDATE} does not take state, so that it changes nothing")
-
-
-def _check_taken(
-    arguments: Mapping[str, Mapping[str, int]],
-    main: str,
-    declared: Declaration | MethodDeclaration,
-    code: Path,
-    path: Path,
-) -> None:
-    """Refuse what is declared and no function takes."""
     taken = {name for lines in arguments.values() for name in lines}
     taken |= {str(size) for one in declared.learned.values() for size in one.shape}
     who = METHOD if main == STEP and isinstance(declared, MethodDeclaration) else main

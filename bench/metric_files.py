@@ -1,7 +1,8 @@
 """Metrics that users write: `NAME.py` holds a function, in `evaluations/` or `records/`.
 
 An evaluation is a number from frozen features; a record is a number from each batch that a network
-is trained with. Reading a file runs nothing: it is parsed, and hashed.
+is trained with. `NAME.yaml` declares its parameters, if it has some: settings of a cell are called
+`evaluate_...` and `record_...`. Reading the files runs nothing: Python is parsed, and hashed.
 """
 
 import ast
@@ -11,8 +12,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.errors import SuiteError, choices
-from bench.loss_files import arguments_of, functions_of, parsed, trusted_folders
+from bench.errors import SuiteError
+from bench.loss_files import (
+    MetricDeclaration,
+    Parameter,
+    arguments_of,
+    check_arguments,
+    declaration,
+    functions_of,
+    parsed,
+    trusted_folders,
+)
 
 FOLDERS = {"evaluate": "evaluations", "record": "records"}
 """The folder beside the suites, by the setting that names one of its files."""
@@ -31,6 +41,7 @@ class MetricFile(NamedTuple):
     path: Path
     source: bytes
     arguments: tuple[str, ...]
+    declared: MetricDeclaration | None = None
 
     @property
     def name(self) -> str:
@@ -39,13 +50,30 @@ class MetricFile(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """16 hex digits over the file."""
-        return hashlib.sha256(self.source).hexdigest()[:16]
+        """16 hex digits over the file and the declaration's version."""
+        version = f"{self.declared.version}\n".encode() if self.declared else b""
+        return hashlib.sha256(version + self.source).hexdigest()[:16]
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """What suites may set, by the names of the function's arguments."""
+        return self.declared.parameters if self.declared else {}
 
 
 def metric_files(suites: Path, setting: str) -> Mapping[str, Path]:
     """Return the files beside the suites that a setting may name, by name."""
     return {path.stem: path for path in sorted((suites / FOLDERS[setting]).glob("*.py"))}
+
+
+def declared_parameters(suites: Path, setting: str) -> dict[str, Parameter]:
+    """Return what suites may set of the metrics beside them, by the names of the settings.
+
+    Raises:
+        SuiteError: something is wrong with a file.
+    """
+    paths = [p for p in metric_files(suites, setting).values() if p.with_suffix(".yaml").exists()]
+    files = [read_metric_file(path, setting) for path in paths]
+    return {f"{setting}_{name}": p for file in files for name, p in file.parameters.items()}
 
 
 def read_metric_file(path: Path, setting: str) -> MetricFile:
@@ -68,21 +96,17 @@ def read_metric_file(path: Path, setting: str) -> MetricFile:
     function = functions[path.stem]
     if not (ast.get_docstring(function) or "").strip():
         raise SuiteError(f"{path}:{function.lineno}: {path.stem} has no docstring that says what")
-    return MetricFile(path, source, _arguments(function, path, setting))
-
-
-def _arguments(function: ast.FunctionDef, path: Path, setting: str) -> tuple[str, ...]:
-    lines = arguments_of(function, path)
-    for name, line in lines.items():
-        if name not in GIVEN[setting]:
-            rest = choices(name, list(GIVEN[setting]))
-            raise SuiteError(f"{path}:{line}: unknown argument '{name}'. {rest}")
-    names = tuple(lines)
-    if not set(names) & set(NEEDED[setting]):
+    lines, yaml = arguments_of(function, path), path.with_suffix(".yaml")
+    declared = None
+    if yaml.exists():
+        declared = declaration(yaml, MetricDeclaration, GIVEN[setting])
+    known, given = declared or MetricDeclaration(what="-", version=1), {path.stem: GIVEN[setting]}
+    check_arguments({path.stem: lines}, given, path.stem, known, yaml)
+    if not lines.keys() & set(NEEDED[setting]):
         raise SuiteError(
-            f"{path}:{function.lineno}: {function.name} takes none of {', '.join(NEEDED[setting])}"
+            f"{path}:{function.lineno}: {path.stem} takes none of {', '.join(NEEDED[setting])}"
         )
-    return names
+    return MetricFile(path, source, tuple(lines), declared)
 
 
 def trusted_metric(setting: str, name: str, identity: str) -> MetricFile | None:
@@ -91,8 +115,13 @@ def trusted_metric(setting: str, name: str, identity: str) -> MetricFile | None:
     Raises:
         SuiteError: a file of this name is there, and something is wrong with it.
     """
-    for folder in trusted_folders():
-        path = folder / f"{name}.py"
-        if path.is_file() and (file := read_metric_file(path, setting)).identity == identity:
-            return file
+    fault = None  # perhaps of a metric of the other kind with the same name
+    for path in (folder / f"{name}.py" for folder in trusted_folders()):
+        try:
+            if path.is_file() and (file := read_metric_file(path, setting)).identity == identity:
+                return file
+        except SuiteError as error:
+            fault = error
+    if fault is not None:
+        raise fault
     return None

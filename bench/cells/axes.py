@@ -330,6 +330,12 @@ class Optimisation(Steps):
     """Learning rate of biases and BN at N; null: lr, with muon half of it. Needs exempt or muon."""
     base_lr_bias: PositiveFloat | None = later()
     """Learning rate of biases and BN per 256 queries; lr_scaling computes lr_bias from it."""
+    weight_decay_end: NonNegativeFloat | None = later()
+    """Weight decay at the end, to which a cosine leads from weight_decay; null: it stays."""
+    clip_norm: PositiveFloat | None = later()
+    """Largest norm of a step's gradients together; a larger one is scaled down to it. null: any."""
+    clip_each: PositiveFloat | None = later()
+    """Largest norm of each weight's own gradient instead, as DINO's released code has it."""
     plateau_patience: PositiveInt | None = None
     """Epochs without a better kNN accuracy before a drop."""
     plateau_drops: PositiveInt | None = None

@@ -65,6 +65,12 @@ class OwnMetrics(Axis):
         return self
 
 
+def parameter_of(name: str) -> str:
+    """Return the setting whose file declares a parameter: `evaluate` or `record` before `_`."""
+    setting = name.partition("_")[0]
+    return setting if setting in ("evaluate", "record") else "loss"
+
+
 class EncoderCell(Coordinates, OwnLoss, OwnMetrics, Cell):
     """A cell with the settings of `pretrain`, whose encoder it trains or shares.
 
@@ -75,7 +81,7 @@ class EncoderCell(Coordinates, OwnLoss, OwnMetrics, Cell):
     """
 
     model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, bool | int | float | str]  # parameters of an own objective
+    __pydantic_extra__: dict[str, bool | int | float | str]  # parameters of one's own files
     precision: Literal["float32", "bf16"] = "float32"
     method: str
 
@@ -96,11 +102,11 @@ class EncoderCell(Coordinates, OwnLoss, OwnMetrics, Cell):
 
     @model_validator(mode="after")
     def _coordinates_agree(self) -> Self:
-        if self.loss_file is None:
-            for name in self.parameters:
+        for name in self.parameters:
+            if getattr(self, f"{parameter_of(name)}_file") is None:
                 raise ValueError(f"{name}: unknown key. {choices(name, self.setting_names())}")
-            if self.target == "own":
-                raise ValueError(f"loss '{self.loss}' is of no method: target 'own' needs one")
+        if self.loss_file is None and self.target == "own":
+            raise ValueError(f"loss '{self.loss}' is of no method: target 'own' needs one")
         if self.record is not None and self.target == "own":
             raise ValueError("record looks at queries and keys, and target 'own' has none")
         check_agreement(self)
@@ -207,6 +213,7 @@ class Pretrain(EncoderCell):
         The data of evaluations and their protocols are no part of it.
         """
         evaluation_fields = {name for kind in EVALUATIONS.values() for name in kind.settings}
+        evaluation_fields |= {n for n in self.parameters if parameter_of(n) == "evaluate"}
         return identity({k: v for k, v in self.science.items() if k not in evaluation_fields})
 
     @property
@@ -219,6 +226,8 @@ class Pretrain(EncoderCell):
         fields = EVALUATIONS[name].settings
         used = [f for f in fields if f != "knn_features" or self.knn_features]  # it came later
         record = {field: getattr(self, field) for field in used}
+        if name == "own":
+            record |= {n: v for n, v in self.parameters.items() if parameter_of(n) == "evaluate"}
         if name.endswith("linear"):
             record |= {"protocol": self._linear_record()}
         return record | (warp_record(self.test_warp) if name.startswith("warped") else {})

@@ -246,6 +246,11 @@ def _check_training(cell: Coordinates) -> None:
         cell.lr_bias is None or cell.exempt or cell.optimizer == "muon",
         "lr_bias needs exempt or optimizer 'muon': biases and BN apart",
     )
+    need(
+        not cell.weight_decay_end or cell.weight_decay > 0,
+        "weight_decay_end needs a weight_decay above 0, from which it is reached",
+    )
+    need(cell.clip_norm is None or cell.clip_each is None, "clip_norm and clip_each: keep one")
     scaling = cell.lr_scaling or "none"
     need(
         cell.base_lr_bias is None or cell.lr_bias == scaled_lr(cell.base_lr_bias, cell.N, scaling),

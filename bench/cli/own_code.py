@@ -91,7 +91,11 @@ def check_own_code(cells: Iterable[Cell], store: Store | None = None) -> None:
     for line in untrusted(cells):
         raise LaunchError(line)
     encoders = [cell for cell in cells if isinstance(cell, EncoderCell)]
-    metrics = {tuple(_metrics_of(cell)): cell for cell in encoders if _metrics_of(cell)}
+    metrics = {
+        (*_metrics_of(cell), *sorted(cell.parameters.items())): cell
+        for cell in encoders
+        if _metrics_of(cell)
+    }
     networks = {(cell.arch, cell.image_size): cell for cell in encoders if _of_timm(cell)}
     own = _with_own_losses(cells)
     try:

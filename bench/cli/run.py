@@ -46,7 +46,10 @@ from bench.text import counted
 FEW = 100  # cells, one of which was begun if any was, most of the time
 Executor = Annotated[
     str,
-    typer.Option(help="Where cells are computed: local (workers), inline (this process) or slurm."),
+    typer.Option(
+        help="Where cells are computed: local (workers), inline (this process), slurm, or one that "
+        "a package has registered with submitit."
+    ),
 ]
 RetryFailed = Annotated[bool, typer.Option(help="Try failed cells again.")]
 ProfileName = Annotated[
@@ -180,7 +183,7 @@ def run_selections(chosen: Sequence[Selection], options: RunOptions, data: Path)
         print_limited(limited)
         wanted = [cell for cell in cells if cell.id in limited["chosen"]]
         states = {cell.id: state for cell, state in zip(cells, before, strict=True)}
-    if options.executor == "slurm":
+    if options.submits:
         submitted = _submit(wanted, chosen[0], options, data)
         return _counts(cells, store.states(cells), submitted)
     title = ", ".join(f"{s.suite.name} ({s.scale})" for s in chosen)
@@ -226,8 +229,9 @@ def _submit(cells: Sequence[Cell], selection: Selection, options: RunOptions, da
     tell_of_evaluations(selection.store.states(cells))
     retry_before = selection.store.retry_from_now(cells) if options.retry_failed else 0.0
     submitted = submit(
-        cells, selection.store, data, profile, jobs=options.jobs, retry_before=retry_before
-    )
+        cells, selection.store, data, profile,
+        executor=options.executor, jobs=options.jobs, retry_before=retry_before,
+    )  # fmt: skip
     for why, count in submitted.misfits.items():
         warn(f"{counted(count, 'cell')} left out: {why}")
     return {

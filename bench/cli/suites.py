@@ -23,14 +23,13 @@ from bench.record import Json
 from bench.results.store import State, Store
 from bench.suites.expand import expand
 from bench.suites.load import find_suite, known_suites, load_suite
-from bench.suites.own_losses import own_losses
 from bench.suites.reference import suite_schema
 from bench.suites.shipped import HERE, copy_suites, shipped_suites
 from bench.suites.suite import Suite
 from bench.text import counted, value_text
 
 SCHEMAS: dict[str, Callable[[Path], Json]] = {
-    "suites": lambda suites: suite_schema(own_losses(suites)),
+    "suites": suite_schema,
     "papers": lambda _: paper_schema(),
 }
 

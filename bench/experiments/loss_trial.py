@@ -17,7 +17,7 @@ from bench.methods.own_metric import OwnMetric
 from bench.methods.sample_sets import Samples
 from bench.train.sources import views_of
 
-QUERIES, IMAGES = 8, 24
+QUERIES, MOST = 8, 256  # of a method, whose step is slow; and of what is not, at most
 OF_PAIR = ("query_ND", "key_ND", "pos_N", "neg_NK", "labels_N")
 
 
@@ -121,8 +121,8 @@ class _Trial:
 
 
 def _random_features(cell: EncoderCell) -> dict[str, object]:
-    draw, labels_N = torch.Generator().manual_seed(0), torch.arange(IMAGES) % 3
-    train_ND, test_MD = (torch.randn(IMAGES, cell.feature_dim, generator=draw) for _ in range(2))
+    draw, labels_N = torch.Generator().manual_seed(0), torch.arange(MOST) % 3
+    train_ND, test_MD = (torch.randn(MOST, cell.feature_dim, generator=draw) for _ in range(2))
     pair = _random_pair(cell.trained)
     return {name: getattr(pair, name) for name in OF_PAIR} | {
         "train_ND": train_ND, "train_labels_N": labels_N, "test_MD": test_MD,
@@ -132,17 +132,17 @@ def _random_features(cell: EncoderCell) -> dict[str, object]:
 
 
 def _random_pair(cell: Pretrain) -> Pair:
-    draw = torch.Generator().manual_seed(0)
+    draw, queries = torch.Generator().manual_seed(0), min(cell.batch_size, MOST)
 
     def outputs() -> torch.Tensor:
-        made = torch.randn(QUERIES, cell.feature_dim, generator=draw)
+        made = torch.randn(queries, cell.feature_dim, generator=draw)
         return normalize(made, dim=1).requires_grad_()
 
     query_ND, key_ND = outputs(), outputs()
     sim_NN = query_ND @ key_ND.T
-    others = ~torch.eye(QUERIES, dtype=torch.bool)
-    similarities = Similarities(sim_NN.diagonal(), sim_NN[others].view(QUERIES, -1))
-    labels_N = torch.arange(QUERIES) % 3
+    others = ~torch.eye(queries, dtype=torch.bool)
+    similarities = Similarities(sim_NN.diagonal(), sim_NN[others].view(queries, -1))
+    labels_N = torch.arange(queries) % 3
     samples = Samples(correlation(query_ND.detach()))
     draw_of = drawn_by(0, Purpose.NEGATIVES)
     queued_KD = outputs().detach()

@@ -10,7 +10,7 @@ from bench.environment import slots, visible_gpus
 from bench.errors import LaunchError, choices
 from bench.estimate.history import finished_timings
 from bench.estimate.predict import predict
-from bench.launch.slurm.profile import Profile, load_profile
+from bench.launch.slurm.profile import Profile, added_executors, load_profile
 from bench.results.store import Store
 
 EXECUTORS = ("local", "inline", "slurm")
@@ -28,15 +28,20 @@ class RunOptions:
     pack: str | None = None  # a number or auto
     ranks: int | None = None
 
+    @property
+    def submits(self) -> bool:
+        """Whether jobs are submitted that compute the cells: to Slurm, or by another's executor."""
+        return self.executor not in ("local", "inline")
+
     def check(self) -> None:
         """Raise a LaunchError if two of the settings have no meaning together."""
-        if self.executor not in EXECUTORS:
-            allowed = choices(self.executor, list(EXECUTORS))
+        if self.executor not in EXECUTORS and self.executor not in (added := added_executors()):
+            allowed = choices(self.executor, [*EXECUTORS, *added])
             raise LaunchError(f"--executor {self.executor}: unknown. {allowed}")
-        if self.executor != "slurm":
-            for name, value in (("profile", self.profile), ("ranks", self.ranks)):
-                if value is not None:
-                    raise LaunchError(f"--{name} belongs to --executor slurm")
+        if self.profile is not None and not self.submits:
+            raise LaunchError("--profile belongs to --executor slurm")
+        if self.ranks is not None and self.executor != "slurm":
+            raise LaunchError("--ranks belongs to --executor slurm")
         if self.pack is not None:
             if self.pack != "auto" and not (self.pack.isdecimal() and int(self.pack) > 0):
                 raise LaunchError(f"--pack {self.pack}: expected a number of workers, or auto")
@@ -49,7 +54,7 @@ class RunOptions:
 
     def workers(self, jobs: int | None) -> list[str | None]:
         """Return the workers that times are predicted for, each by its GPU or None."""
-        if self.executor == "slurm":
+        if self.submits:
             return ["0" if load_profile(self.profile).gpus_per_node else None]
         return [None] if self.executor == "inline" else slots(jobs)
 

@@ -28,6 +28,12 @@ class OwnMetric:
         name, identity = getattr(cell, setting), getattr(cell, f"{setting}_file")
         self.file = as_planned(setting, name, identity, look_up)
         self._function = defined(self.file.source, self.file.path, name)[name]
+        self._parameters = {k: cell.parameters[f"{setting}_{k}"] for k in self.file.parameters}
+
+    @property
+    def given(self) -> list[str]:
+        """What the function takes beside its parameters."""
+        return [name for name in self.file.arguments if name not in self._parameters]
 
     @torch.no_grad()
     def __call__(self, given: Mapping[str, Any]) -> float:
@@ -37,7 +43,8 @@ class OwnMetric:
             CellFailure: the function raises an error, or returns no finite number.
         """
         with faults_of(self.file.path):
-            value = self._function(**{name: given[name] for name in self.file.arguments})
+            known = {**given, **self._parameters}
+            value = self._function(**{name: known[name] for name in self.file.arguments})
         is_one = isinstance(value, int | float) or (isinstance(value, Tensor) and value.ndim == 0)
         number = float(value) if is_one else math.nan
         if not math.isfinite(number):
@@ -75,7 +82,7 @@ class OwnRecord(nn.Module):
         for pair in pairs:
             given = {
                 name: value.detach() if isinstance(value, Tensor) else value
-                for name in self.metric.file.arguments
+                for name in self.metric.given
                 for value in [self.tau if name == "tau" else getattr(pair, name)]
             }
             self.sums += self.sums.new_tensor([1.0, self.metric(given)])

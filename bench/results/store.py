@@ -37,7 +37,7 @@ class State(StrEnum):
 
 
 LOSS_FILES = "loss_files"  # the code of objectives of one's own, as cells were computed with it
-SLURM = "slurm"  # in the folder of launches: what was submitted
+SLURM, ELSEWHERE = KEPT = ("slurm", "elsewhere")  # in the folder of launches: what was submitted
 NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.ENOTSUP)
 """What file systems without hard links answer."""
 PROBE_BYTES = 2**14  # more than any record, less than a checkpoint
@@ -300,7 +300,7 @@ class Store:
                 shutil.rmtree(path.with_suffix(""), ignore_errors=True)
         for path in self.launches.glob("*"):
             held = path in readable or path.with_suffix(".json") in readable
-            if not held and path.name != SLURM:
+            if not held and path.name not in KEPT:
                 _remove_if_old(path)
         for path in self.root.glob(".*probe-*"):  # whole or half-written
             _remove_if_old(path)

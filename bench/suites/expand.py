@@ -21,11 +21,13 @@ from bench.cells.baseline import BASELINES, Baseline
 from bench.cells.cell import Cell
 from bench.errors import SuiteError, choices
 from bench.files.validation_errors import explain
+from bench.loss_files import Parameter
 from bench.suites.agreement import no_cell_has, typed
 from bench.suites.baselines import baseline_cells
 from bench.suites.own_losses import (
     OwnLosses,
     check_own_losses,
+    declared_beside,
     own_losses,
     setting_names,
     with_own_loss,
@@ -79,12 +81,13 @@ class ResolvedGrid:
     exclude_at: str  # where in the file those stand
     places: dict[str, str]  # where in the file each setting stands
     own: OwnLosses = field(default_factory=dict)  # objectives beside the suite
+    declared: Mapping[str, Parameter] = field(default_factory=dict)  # of those and of metrics
     suites: Path = Path()  # its folder
 
     @property
     def names(self) -> list[str]:
         """The settings that its cells may have."""
-        return setting_names(self.kind, self.own)
+        return setting_names(self.kind, self.declared)
 
     def points(self) -> Iterator[Point]:
         """Yield the settings of each point that is not excluded, without experiment and seed."""
@@ -227,10 +230,11 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[ResolvedGrid]:
     blocks = suite.grids or [Block()]
     kinds = [_kind(block.experiment or suite.experiment, path) for block in blocks]
     own = own_losses(path.parent)
+    declared = declared_beside(path.parent, own)
     shared = _shared_settings(suite, path)
     prefix = f"scales.{scale}."
     changes = _axes(chosen.grid, chosen.points, f"{prefix}grid", f"{prefix}points", path)
-    known = list(dict.fromkeys(name for kind in kinds for name in setting_names(kind, own)))
+    known = list(dict.fromkeys(name for kind in kinds for name in setting_names(kind, declared)))
     check_known(suite.fixed, known, f"{path}: fixed")
     check_known(suite.assumed, known, f"{path}: assumed")
     check_known(chosen.fixed, known, f"{path}: {prefix}fixed")
@@ -238,7 +242,7 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[ResolvedGrid]:
         check_known(axis.names(), known, f"{path}: {axis.place}")
     grids = []
     for i, (block, kind) in enumerate(zip(blocks, kinds, strict=True)):
-        names = setting_names(kind, own)
+        names = setting_names(kind, declared)
         fixed, axes = _block_settings(suite, block, f"grids.{i}.", names, shared, path)
         for axis in sorted(changes, key=_is_of_grid):  # rows first
             axes = _replaced(axes, axis, names, path)
@@ -257,6 +261,7 @@ def resolve(suite: Suite, scale: str, path: Path) -> list[ResolvedGrid]:
                 places={name: place for name, (_, place) in fixed.items()}
                 | {name: f"{axis.place}.{name}" for axis in axes for name in axis.names()},
                 own=own,
+                declared=declared,
                 suites=path.parent,
             )
         )

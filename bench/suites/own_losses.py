@@ -20,8 +20,11 @@ from bench.loss_files import (
     UPDATE,
     LossFile,
     MethodDeclaration,
+    Parameter,
+    Value,
     read_loss_file,
 )
+from bench.metric_files import FOLDERS, declared_parameters
 
 FOLDER, METHODS = "losses", "methods"
 """The folders beside the suites."""
@@ -29,6 +32,7 @@ OwnLosses = Mapping[str, LossFile]
 """Objectives and methods by name."""
 NOT_RECORDED = ("step", "epoch", "lr", *Pretrain.metrics)
 """Names that no method may give a quantity of its own."""
+TAKEN = "bench uses this name already; choose another name"
 
 
 @cache
@@ -72,18 +76,19 @@ def method_files(folder: Path) -> list[Path]:
 
 
 def _add(file: LossFile, found: dict[str, LossFile]) -> None:
-    path, taken = file.path, "bench uses this name already; choose another name"
+    path = file.path
     if file.name in LOSSES or (path.parent != SHIPPED_METHODS and file.name in shipped()):
         raise SuiteError(f"{path}: bench has a loss '{file.name}'; choose another name")
     if file.name in found:
         raise SuiteError(f"{path}: {found[file.name].path} has the same name; choose another name")
     for name in file.declared.parameters:
-        if hasattr(Pretrain, name) or name in (*Pretrain.model_fields, *Pretrain.metrics):
-            raise SuiteError(f"{path}: parameters.{name}: {taken}")
+        used = hasattr(Pretrain, name) or name in (*Pretrain.model_fields, *Pretrain.metrics)
+        if used or name.startswith(tuple(f"{setting}_" for setting in FOLDERS)):
+            raise SuiteError(f"{path}: parameters.{name}: {TAKEN}")
     if isinstance(file.declared, MethodDeclaration):
         for name in file.declared.quantities:
             if name in NOT_RECORDED:
-                raise SuiteError(f"{path}: quantities: {name}: {taken}")
+                raise SuiteError(f"{path}: quantities: {name}: {TAKEN}")
     found[file.name] = file
 
 
@@ -94,21 +99,39 @@ def quantities_of(kinds: Iterable[type[Cell]], own: OwnLosses) -> list[str]:
     return [q for one in files if isinstance(one, MethodDeclaration) for q in one.quantities]
 
 
-def setting_names(kind: type[Cell], own: OwnLosses) -> list[str]:
-    """Return the settings that a suite may give cells of a kind, parameters of objectives too."""
-    declared = [name for file in own.values() for name in file.declared.parameters]
+def declared_beside(suites: Path | None, own: OwnLosses) -> dict[str, Parameter]:
+    """Return the parameters of objectives, methods and metrics, by the names of the settings.
+
+    Args:
+        suites: the folder beside which metrics lie; None: there are none.
+        own: objectives and methods.
+
+    Raises:
+        SuiteError: something is wrong with the file of a metric.
+    """
+    known = {name: p for file in own.values() for name, p in file.declared.parameters.items()}
+    if suites is None:
+        return known
+    for setting, folder in FOLDERS.items():
+        declared = declared_parameters(suites, setting)
+        for name in declared:
+            if name in Pretrain.model_fields:
+                short = name.removeprefix(f"{setting}_")
+                raise SuiteError(f"{suites / folder}: parameters.{short}: {TAKEN}")
+        known |= declared
+    return known
+
+
+def setting_names(kind: type[Cell], declared: Iterable[str]) -> list[str]:
+    """Return the settings that a suite may give cells of a kind, declared parameters too."""
     more = declared if issubclass(kind, EncoderCell) else []
     return list(dict.fromkeys([*kind.setting_names(), *more]))
 
 
-def schemas_of(own: OwnLosses) -> dict[str, dict[str, str]]:
+def schemas_of(declared: Mapping[str, Parameter]) -> dict[str, dict[str, str]]:
     """Return the JSON schema of each parameter."""
     types = {"float": "number", "int": "integer", "bool": "boolean", "text": "string"}
-    return {
-        name: {"type": types[parameter.type]}
-        for file in own.values()
-        for name, parameter in file.declared.parameters.items()
-    }
+    return {name: {"type": types[parameter.type]} for name, parameter in declared.items()}
 
 
 def with_own_loss(
@@ -139,16 +162,31 @@ def with_own_loss(
     rest = {k: v for k, v in settings.items() if k not in everyone}
     if file is None:
         return rest
+    values = read_values(mine, given, f"loss '{loss}'", places)
+    return rest | {"loss_file": file.identity} | values
+
+
+def read_values(
+    declared: Mapping[str, Parameter],
+    given: Mapping[str, Any],
+    who: str,
+    places: Mapping[str, str],
+) -> dict[str, Value]:
+    """Return the value of each declared parameter, given or its default.
+
+    Raises:
+        ValueError: one of them is missing or not allowed.
+    """
     values = {}
-    for name, parameter in mine.items():
+    for name, parameter in declared.items():
         value = given.get(name, parameter.default)
         if value is None:
-            raise ValueError(f"{name} is missing: loss '{loss}' needs it ({parameter.rule})")
+            raise ValueError(f"{name} is missing: {who} needs it ({parameter.rule})")
         try:
             values[name] = parameter.read(value)
         except ValueError as fault:
             raise ValueError(f"{places.get(name, name)}: {fault}") from None
-    return rest | {"loss_file": file.identity} | values
+    return values
 
 
 def check_own_losses(cells: Iterable[Cell], own: OwnLosses) -> None:

@@ -7,14 +7,14 @@ from typing import Any
 from bench.cells.cell import Cell
 from bench.cells.pretrain import EncoderCell
 from bench.errors import choices
-from bench.metric_files import FOLDERS, metric_files, read_metric_file
-from bench.suites.own_losses import check_given
+from bench.metric_files import FOLDERS, declared_parameters, metric_files, read_metric_file
+from bench.suites.own_losses import check_given, read_values
 
 
 def with_own_metrics(
     settings: Mapping[str, Any], suites: Path, places: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the settings with the digests of the files that they name.
+    """Return the settings with the digests of the files that they name, and all parameters.
 
     Args:
         settings: of one cell.
@@ -22,11 +22,13 @@ def with_own_metrics(
         places: where in the file each setting stands.
 
     Raises:
-        ValueError: a setting names no file.
+        ValueError: a setting names no file, or a parameter is missing or not allowed.
         SuiteError: something is wrong with a file.
     """
     found = dict(settings)
     for setting, folder in FOLDERS.items():
+        declared, file = declared_parameters(suites, setting), None
+        given = {k: found.pop(k) for k in declared if k in found}
         if (name := settings.get(setting)) is not None:
             place = f"{places.get(setting, setting)}: {setting} '{name}'"
             files = metric_files(suites, setting)
@@ -34,7 +36,14 @@ def with_own_metrics(
                 raise ValueError(f"{place}: there is no {suites / folder}/{name}.py")
             if name not in files:
                 raise ValueError(f"{place} is unknown. {choices(str(name), list(files))}")
-            found[f"{setting}_file"] = read_metric_file(files[name], setting).identity
+            file = read_metric_file(files[name], setting)
+            found[f"{setting}_file"] = file.identity
+        mine = {f"{setting}_{k}": p for k, p in file.parameters.items()} if file else {}
+        given = {k: value for k, value in given.items() if value is not None}
+        for k in given:
+            if k not in mine:
+                raise ValueError(f"{places.get(k, k)}: is no parameter of {setting} '{name}'")
+        found |= read_values(mine, given, f"{setting} '{name}'", places)
     return found
 
 

@@ -1,5 +1,7 @@
 """What a suite may say: the JSON schema of its file, and every setting of `pretrain` in words."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from pydantic.fields import FieldInfo
@@ -17,8 +19,15 @@ from bench.cells.axes import (
 )
 from bench.cells.pretrain import EncoderCell
 from bench.cells.rules import BELONGS
+from bench.loss_files import Parameter
 from bench.suites.load import SuiteFile
-from bench.suites.own_losses import OwnLosses, schemas_of, setting_names
+from bench.suites.own_losses import (
+    OwnLosses,
+    declared_beside,
+    own_losses,
+    schemas_of,
+    setting_names,
+)
 from bench.suites.shared import shipped_assumptions, shipped_scales
 from bench.suites.suite import SIDES
 from bench.text import value_text
@@ -95,12 +104,14 @@ def _what(name: str, field: FieldInfo) -> str:
     return " ".join(part for part in parts if part)
 
 
-def suite_schema(own: OwnLosses | None = None) -> dict[str, Any]:
+def suite_schema(suites: Path | None = None) -> dict[str, Any]:
     """Return the schema: a suite's keys, and for each experiment the settings it takes.
 
     Args:
-        own: objectives beside the suites, whose parameters are settings too.
+        suites: the folder of suites; parameters of objectives and metrics there are settings too.
     """
+    own = own_losses(suites) if suites else {}
+    declared = declared_beside(suites, own)
     schema = SuiteFile.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "A suite of bench"
@@ -122,16 +133,16 @@ def suite_schema(own: OwnLosses | None = None) -> dict[str, Any]:
         if "check" in sides and any(key in sides for key in SIDES[1:]):
             sides["both"] = sides["where"]  # settings of all sides
     schema["properties"]["experiment"] = {"enum": list(CELLS)}
-    schema["allOf"] = [_rule(name, own or {}) for name in CELLS]
+    schema["allOf"] = [_rule(name, own, declared) for name in CELLS]
     return schema
 
 
-def _rule(experiment: str, own: OwnLosses) -> dict[str, Any]:
+def _rule(experiment: str, own: OwnLosses, declared: Mapping[str, Parameter]) -> dict[str, Any]:
     """Return: where this is the only experiment, settings are those of its cells."""
     kind = CELLS[experiment]
     full = kind.model_json_schema()
-    names = setting_names(kind, own)
-    known = schemas_of(own) | full["properties"]
+    names = setting_names(kind, declared)
+    known = schemas_of(declared) | full["properties"]
     settings = {name: known[name] for name in names}
     if issubclass(kind, EncoderCell):
         settings["loss"] |= {"enum": [*own, *settings["loss"]["enum"]]}

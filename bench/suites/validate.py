@@ -13,7 +13,7 @@ from bench.papers.reader import NO_PAPER, Paper, load_paper
 from bench.papers.tolerances import tolerance_of
 from bench.suites.agreement import no_cell_has, typed
 from bench.suites.figure import Choice, Chosen
-from bench.suites.own_losses import own_losses, quantities_of, setting_names
+from bench.suites.own_losses import declared_beside, own_losses, quantities_of, setting_names
 from bench.suites.printed_effects import is_spoken_of, printed_effects
 from bench.suites.suite import SIDES, Suite
 from bench.text import value_text
@@ -140,7 +140,8 @@ def _check_names(suite: Suite, path: Path) -> None:
     """Every metric and setting that a comparison, check or figure names is one of the cells'."""
     kinds = [CELLS[k] for k in _kinds(suite)]
     own = own_losses(path.parent)
-    settings = [*dict.fromkeys(n for k in kinds for n in setting_names(k, own)), "experiment"]
+    declared = declared_beside(path.parent, own)
+    settings = [*dict.fromkeys(n for k in kinds for n in setting_names(k, declared)), "experiment"]
     metrics = list(dict.fromkeys(n for kind in kinds for n in kind.metrics))
     metrics += quantities_of(kinds, own)
     judged = metrics + [n for kind in kinds for n in kind.of_provenance]

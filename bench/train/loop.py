@@ -25,7 +25,7 @@ from bench.results.folder import CellFolder
 from bench.signals import end_if_stopped, listening
 from bench.train.batches import Batches
 from bench.train.checkpoints import Checkpoint, divergence, load_checkpoint, save_checkpoint
-from bench.train.optimisers import momentum_at, optimiser_of, rate_of
+from bench.train.optimisers import by_cosine, clip, momentum_at, optimiser_of, rate_of
 from bench.train.probes import Probes
 from bench.train.sources import Source
 from bench.train.trainable import FiniteLosses, Trainable
@@ -100,6 +100,9 @@ class Training(Trainable):
         everything = [*self.online.parameters(), *self.method.learned]
         self.ranks.sum_gradients(everything, whole=seen_whole)
         self.probes.add_gradients()
+        self._decay(step)
+        if norm := self.cell.clip_norm or self.cell.clip_each:
+            clip(self.optimiser, norm, each=self.cell.clip_norm is None)
         self.move(step)
         if isinstance(self.method, OwnMethod):
             self.method.after_step(self.online, self._moment(step, epoch))
@@ -169,6 +172,14 @@ class Training(Trainable):
             steps_an_epoch=self.steps_an_epoch,
             dropped=self.plateau.dropped if self.plateau else 0,
         )
+
+    def _decay(self, step: int) -> None:
+        """Set the weight decay of a step, where it changes and for what is not exempt from it."""
+        start, end = self.cell.weight_decay, self.cell.weight_decay_end
+        if end is not None:
+            for group in self.optimiser.param_groups:
+                if group["weight_decay"]:
+                    group["weight_decay"] = by_cosine(step, start, end, steps=self.steps)
 
     def momentum(self, step: int) -> float | None:
         """Return the target network's momentum at a step; None without such a network."""

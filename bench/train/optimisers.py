@@ -222,7 +222,7 @@ class Muon(Optimizer):
             for weight, matrix in zip(own, moved, strict=True):
                 if matrix is not weight:
                     matrix.grad = None if weight.grad is None else _matrix(weight.grad)
-            part.param_groups[0]["lr"] = group["lr"]
+            part.param_groups[0] |= {name: group[name] for name in ("lr", "weight_decay")}
             part.step()
         return loss
 
@@ -344,6 +344,28 @@ def momentum_at(
     """
     if not 0 <= step <= steps:
         raise ValueError(f"step must be in 0..{steps}, found {step}")
-    if schedule == "fixed":
-        return momentum
-    return 1 - (1 - momentum) * (math.cos(math.pi * step / max(1, steps)) + 1) / 2
+    return momentum if schedule == "fixed" else by_cosine(step, momentum, 1.0, steps=steps)
+
+
+def by_cosine(step: int, start: float, end: float, *, steps: int) -> float:
+    """Return end + (start - end) (cos(pi step / steps) + 1) / 2.
+
+    So weight decay goes in DINO (arXiv:2104.14294, implementation details), momentum in BYOL.
+    """
+    return end + (start - end) * (math.cos(math.pi * step / max(1, steps)) + 1) / 2
+
+
+@torch.no_grad()
+def clip(optimiser: Optimizer, norm: float, *, each: bool) -> None:
+    """Scale down gradients g with a norm above `norm`: g <- g min(1, norm / (|g| + 1e-6)).
+
+    Args:
+        optimiser: of the weights.
+        norm: above 0.
+        each: whether |g| is the norm of a weight's own gradient, or of all of them together.
+    """
+    weights = [p for group in optimiser.param_groups for p in group["params"]]
+    grads = [p.grad for p in weights if p.grad is not None]
+    norms = torch.stack(torch._foreach_norm(grads))
+    sizes = norms if each else norms.norm().expand_as(norms)
+    torch._foreach_mul_(grads, list((norm / (sizes + 1e-6)).clamp(max=1.0).unbind()))

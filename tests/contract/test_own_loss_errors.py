@@ -149,7 +149,7 @@ TRIED = {
         f"{AT}.py:1: ModuleNotFoundError: No module named 'no_such'", code=f"import no_such\n{CODE}"
     ),
     "a mean in place of a value a query": Mistake(
-        f"{AT}.py: push_apart returns shape (), expected a number for each query, shape (8,)",
+        f"{AT}.py: push_apart returns shape (), expected a number for each query, shape (16,)",
         code=CODE.replace(".clamp(min=0)", ".mean()"),
     ),
     "no value": Mistake(

@@ -25,6 +25,17 @@ def hardest(neg_NK):
     """The largest similarity with a negative."""
     return neg_NK.amax(dim=1).mean()
 '''
+POWER = '''\
+def power(query_ND, key_ND, exponent):
+    """A power of the positives' cosine."""
+    return (query_ND * key_ND).sum(dim=1).abs().pow(exponent).mean()
+'''
+OF_POWER = """\
+what: "A power of the positives' cosine"
+version: 1
+parameters:
+  exponent: {type: float, above: 0, at_most: 4, default: 2}
+"""
 SUITE = changed(
     DIGITS,
     {
@@ -47,9 +58,21 @@ def write(workspace: Workspace, score: str = SCORE, hardest: str = HARDEST) -> N
         (workspace.root / folder / f"{name}.py").write_text(code)
 
 
+def cells_of(workspace: Workspace) -> list[Pretrain]:
+    cells = workspace.call("plan", "digits", "--json").json["cells"]
+    return [Pretrain.model_validate(cell["config"]) for cell in cells]
+
+
 def cell_of(workspace: Workspace) -> Pretrain:
-    (cell,) = workspace.call("plan", "digits", "--json").json["cells"]
-    return Pretrain.model_validate(cell["config"])
+    (cell,) = cells_of(workspace)
+    return cell
+
+
+def write_power(workspace: Workspace, folder: str, code: str = POWER, yaml: str = OF_POWER) -> None:
+    path = workspace.root / "suites" / folder / "power.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(code)
+    path.with_suffix(".yaml").write_text(yaml)
 
 
 def test_a_hint_names_the_folders_to_trust(workspace: Workspace) -> None:
@@ -245,6 +268,93 @@ def test_a_record_goes_on_to_the_bit(workspace: Workspace, monkeypatch: pytest.M
     assert torch.equal(whole.probes.own.sums, torch.zeros(2, dtype=torch.float64))  # type: ignore[union-attr]
 
 
+OF_FEATURES = POWER.replace("(query_ND, key_ND, ", "(train_ND, test_MD, ").replace(
+    "(query_ND * key_ND).sum(dim=1)", "(train_ND.mean(dim=0) - test_MD.mean(dim=0))"
+)
+WITH_POWERS: dict[str, Any] = {
+    "fixed.evaluate": "power", "fixed.record": "power", "grid.evaluate_exponent": [1, 3],
+    "grid.record_exponent": [0.5, 1], "tables": [
+        {"title": "powers", "metric": "own_record", "rows": ["record_exponent"],
+         "columns": "evaluate_exponent"},
+    ],
+}  # fmt: skip
+
+
+def test_metrics_have_parameters_each_under_its_own_name(workspace: Workspace) -> None:
+    write_power(workspace, "evaluations", OF_FEATURES)
+    write_power(workspace, "records")
+    workspace.suite(changed(SUITE, WITH_POWERS))
+    cells = cells_of(workspace)
+    assert len({cell.id for cell in cells}) == 4
+    assert len({cell.training_id for cell in cells}) == 2  # an evaluation's needs no training
+    assert len({cell.evaluation_id("own") for cell in cells}) == 4
+    answer = workspace.call("run", "digits", *HERE, *TRUSTED, "--json")
+    assert (answer.status, answer.json["done"]) == (0, 4), answer.err
+    powers: dict[tuple[float, float], tuple[float, float]] = {}
+    for path in (workspace.root / "results" / "pretrain").glob("*/summary.json"):
+        known = json.loads(path.read_text())["metrics"]
+        config = json.loads((path.parent / "cell.json").read_text())
+        both = (config["evaluate_exponent"], config["record_exponent"])
+        powers[both] = (known["own_evaluation"], known["own_record"])
+    assert powers[1, 0.5][1] == powers[3, 0.5][1] > powers[1, 1][1]
+    assert powers[1, 1][0] > powers[3, 1][0]
+    assert "record_exponent" in workspace.call("show", "digits").out
+    assert workspace.call("export", "digits", "--to", "tables").status == 0
+    assert workspace.call("--results", "tables", "status", "digits", "--json").json["done"] == 4
+
+
+PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "out of range": ("fixed.record_exponent: found 9, expected a number above 0 and at most 4", {
+        "fixed.record_exponent": 9}),
+    "of another type": ("fixed.record_exponent: found 'two', expected a number above 0 and at", {
+        "fixed.record_exponent": "two"}),
+    "without its metric": ("fixed.record_exponent: is no parameter of record 'hardest'", {
+        "fixed.record_exponent": 2, "fixed.record": "hardest"}),
+    "misspelt": ("fixed.record_exponnent: unknown key. Did you mean 'record_exponent'?", {
+        "fixed.record_exponnent": 2}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_mistake_in_a_parameter_is_one_line(workspace: Workspace, name: str) -> None:
+    says, changes = PARAMETERS[name]
+    write(workspace)
+    write_power(workspace, "records")
+    workspace.suite(changed(SUITE, {"fixed.record": "power", "tables": []} | changes))
+    answer = workspace.call("plan", "digits")
+    assert answer.status == 2
+    assert answer.err.startswith(f"bench: suites/digits.yaml: {says}"), answer.err
+    assert answer.err.count("\n") == 1
+
+
+DECLARED: dict[str, tuple[str, dict[str, str]]] = {
+    "taken by nobody": ("power.yaml: parameters.factor: power in suites/records/", {
+        "exponent: {": "factor: {type: int, default: 1}\n  exponent: {"}),
+    "given": ("power.yaml: parameters.tau: tau is given; take it as an argument alone", {
+        "exponent: {": "tau: {type: float, default: 1}\n  exponent: {"}),
+    "a default out of range": ("power.yaml: parameters.exponent: found 5, expected a number", {
+        "default: 2": "default: 5"}),
+    "an unknown key": ("power.yaml: learned: unknown key.", {
+        "version: 1": "version: 1\nlearned: {}"}),
+    "a setting's name": ("parameters.file: bench uses this name already; choose another name", {
+        "exponent: {": "file: {"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_a_mistake_in_a_declaration_is_one_line(workspace: Workspace, name: str) -> None:
+    says, changes = DECLARED[name]
+    write(workspace)
+    ((before, after),) = changes.items()
+    code = POWER.replace("exponent", "file") if after == "file: {" else POWER
+    write_power(workspace, "records", code, OF_POWER.replace(before, after))
+    workspace.suite(changed(SUITE, {"fixed.record": "power", "tables": []}))
+    answer = workspace.call("plan", "digits")
+    assert answer.status == 2
+    assert says in answer.err.replace(f"{workspace.root}/", "")
+    assert answer.err.count("\n") == 1
+
+
 @pytest.mark.slow
 def test_the_page_is_a_metric(workspace: Workspace) -> None:
     text = (ROOT / "docs" / "how-to" / "your-loss.md").read_text()
@@ -254,4 +364,4 @@ def test_the_page_is_a_metric(workspace: Workspace) -> None:
         path.write_text(block)
     (command,) = re.findall(r"^bench (run my-metrics.*)$", text, re.MULTILINE)
     answer = workspace.call(*command.split(), "--set", "width=4", *HERE, "--json")
-    assert (answer.status, answer.json["done"]) == (0, 2), answer.err
+    assert (answer.status, answer.json["done"]) == (0, 4), answer.err

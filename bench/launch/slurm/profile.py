@@ -1,5 +1,6 @@
 """What a cluster wants to be asked for: Slurm's options, kept by name in the user's own file."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -31,7 +32,8 @@ class Profile(Record):
     """How cells become jobs of one cluster. A job is one node, or as many as its ranks need.
 
     Keys that begin with `slurm_` are submitit's: slurm_partition, slurm_account, slurm_qos,
-    slurm_constraint, slurm_setup, slurm_additional_parameters, ...
+    slurm_constraint, slurm_setup, slurm_additional_parameters, ... So are those that begin with the
+    name of another executor that is registered with submitit.
     """
 
     timeout_min: PositiveInt = (
@@ -44,6 +46,7 @@ class Profile(Record):
     ranks: PositiveInt = 1  # processes that compute each cell together, one per GPU
     max_array_size: PositiveInt | None = None  # jobs of one `bench run`; default: the site's limit
     slurm: dict[str, Option] = {}  # without the prefix
+    elsewhere: dict[str, Option] = {}  # of other executors, with the prefix
 
     @property
     def workers_a_gpu(self) -> int:
@@ -127,22 +130,40 @@ def _checked(values: Any, where: str) -> Profile:
     ):
         raise LaunchError(f"{where}: expected the settings of one profile, such as timeout_min: 60")
     given = {str(key): value for key, value in values.items()}
-    slurm = {k.removeprefix("slurm_"): v for k, v in given.items() if k.startswith("slurm_")}
-    given_here = {key: value for key, value in given.items() if not key.startswith("slurm_")}
-    if "slurm" in given_here:
-        raise LaunchError(f"{where}: slurm: unknown key; write slurm_partition and the like")
-    _check_options(list(slurm), where)
+    for key in ("slurm", "elsewhere"):
+        if key in given:
+            raise LaunchError(f"{where}: {key}: unknown key; write slurm_partition and the like")
+    of = {key: _executor_of(key) for key in given if key not in Profile.model_fields}
+    _check_options({key: executor for key, executor in of.items() if executor}, where)
+    slurm = {k.removeprefix("slurm_"): given.pop(k) for k, name in of.items() if name == "slurm"}
+    elsewhere = {k: given.pop(k) for k, name in of.items() if name not in (None, "slurm")}
     try:
-        return Profile.model_validate(given_here | {"slurm": slurm}, strict=False)
+        more = {"slurm": slurm, "elsewhere": elsewhere}
+        return Profile.model_validate(given | more, strict=False)
     except ValidationError as error:
         raise LaunchError(explain(error, Path(where), root=Profile)) from None
 
 
-def _check_options(names: list[str], where: str) -> None:
-    from submitit import SlurmExecutor
+def added_executors() -> list[str]:
+    """Return the names of the executors that other packages have registered with submitit."""
+    from submitit.core.plugins import get_executors  # 0.2 s, and most commands need none
 
-    allowed = sorted(SlurmExecutor._valid_parameters() - set(OURS))
-    for name in names:
-        if name not in allowed:
-            known_options = choices(f"slurm_{name}", [f"slurm_{option}" for option in allowed])
-            raise LaunchError(f"{where}: slurm_{name}: not to be set here. {known_options}")
+    return sorted(get_executors().keys() - {"slurm", "local", "debug"})
+
+
+def _executor_of(key: str) -> str | None:
+    """Return the executor whose name a key of a profile begins with."""
+    names = ["slurm", *added_executors()]
+    return next((name for name in names if key.startswith(f"{name}_")), None)
+
+
+def _check_options(options: Mapping[str, str], where: str) -> None:
+    """Refuse an option that its executor, the value, does not have."""
+    from submitit.core.plugins import get_executors
+
+    for key, name in options.items():
+        ours = OURS if name == "slurm" else ()
+        allowed = sorted(get_executors()[name]._valid_parameters() - set(ours))
+        if key.removeprefix(f"{name}_") not in allowed:
+            known_options = choices(key, [f"{name}_{option}" for option in allowed])
+            raise LaunchError(f"{where}: {key}: not to be set here. {known_options}")

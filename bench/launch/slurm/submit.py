@@ -1,4 +1,4 @@
-"""Slurm: missing cells -> jobs that claim them, given to submitit; then the launcher may go."""
+"""Missing cells -> jobs that claim them, given to submitit for Slurm or another executor."""
 
 import pickle
 import re
@@ -34,9 +34,10 @@ from bench.launch.slurm.jobs import (
 from bench.launch.slurm.profile import Profile
 from bench.loss_files import trusted_folders
 from bench.results.code import code, code_text
-from bench.results.store import OVER, State, Store
+from bench.results.store import ELSEWHERE, OVER, SLURM, State, Store
 
 FOR_EVER = 1_000_000  # requeues after a time limit
+MOST_JOBS = 1000  # of a submission elsewhere than to Slurm, which has a limit of its own
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ def submit(
     data: Path,
     profile: Profile,
     *,
+    executor: str = SLURM,
     jobs: int | None = None,
     retry_before: float = 0.0,
 ) -> Submitted:
@@ -63,20 +65,18 @@ def submit(
 
     Args:
         data: the folder of data sets.
+        executor: by its name in submitit. Which jobs wait or run is known of Slurm's alone.
         jobs: at most so many at once; None: as many as keep all their workers busy at first.
         retry_before: failures that ended before this time (seconds since 1970) are tried again.
 
     Raises:
         LaunchError: there is no Slurm here, it refuses the jobs, or no cell fits the profile.
     """
-    if shutil.which("sbatch") is None:
-        raise LaunchError(
-            "--executor slurm: there is no sbatch here; run this on a login node of the cluster"
-        )
-    limit = _max_array_size(profile)
+    limit, alive = MOST_JOBS, list[SlurmJob]()
+    if executor == SLURM:
+        limit, alive = _max_array_size(profile), jobs_of(store.root)
+        forget_ended(store.root, alive)
     store.discard_damaged(cells)
-    alive = jobs_of(store.root)
-    forget_ended(store.root, alive)
     over = (State.DONE,) if retry_before else OVER
     states = store.states(cells)
     todo = [c for c, s in zip(cells, states, strict=True) if s.state not in over]
@@ -89,7 +89,9 @@ def submit(
     before = sum(_serves(job, todo, profile) for job in alive) if todo and not retry_before else 0
     if needed <= before:
         return Submitted(len(todo), 0, before, None, left_out)
-    folder = slurm_folder(store.root.resolve()) / f"bench-{uuid4().hex[:8]}"
+    there = slurm_folder(store.root.resolve())
+    there = there if executor == SLURM else there.with_name(ELSEWHERE)
+    folder = there / f"bench-{uuid4().hex[:8]}"
     work = PullCells(
         folder / STACKS,
         store.root.resolve(),
@@ -101,7 +103,7 @@ def submit(
     )
     _write_submission(folder, stacks, profile)
     try:
-        _sbatch(work, needed - before, folder, _options(profile))
+        _give(work, needed - before, folder, executor, _options(profile))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -123,7 +125,15 @@ def _write_submission(folder: Path, stacks: Sequence[Stack], profile: Profile) -
 
 
 def _max_array_size(profile: Profile) -> int:
-    """Return how many jobs an array may have; its highest index is one below MaxArraySize."""
+    """Return how many jobs an array may have; its highest index is one below MaxArraySize.
+
+    Raises:
+        LaunchError: there is no Slurm here, or it does not answer.
+    """
+    if shutil.which("sbatch") is None:
+        raise LaunchError(
+            "--executor slurm: there is no sbatch here; run this on a login node of the cluster"
+        )
     answer = ask("scontrol", "show", "config")
     if answer is None:
         raise LaunchError("--executor slurm: the controller does not answer (scontrol show config)")
@@ -143,23 +153,28 @@ def _options(profile: Profile) -> dict[str, Any]:
     }
     if profile.mem_gb:
         options["mem_gb"] = profile.mem_gb
-    return options | {f"slurm_{name}": value for name, value in profile.slurm.items()}
+    of_slurm = {f"slurm_{name}": value for name, value in profile.slurm.items()}
+    return options | of_slurm | profile.elsewhere
 
 
-def _sbatch(work: PullCells, jobs: int, folder: Path, options: dict[str, Any]) -> None:
+def _give(work: PullCells, jobs: int, folder: Path, executor: str, options: dict[str, Any]) -> None:
     """Submit one array of equal jobs, named like the folder.
 
     Raises:
-        LaunchError: Slurm refuses them.
+        LaunchError: they are refused.
     """
-    executor = submitit.AutoExecutor(folder, cluster="slurm", slurm_max_num_timeout=FOR_EVER)
-    executor.update_parameters(name=folder.name, slurm_array_parallelism=jobs, **options)
+    refusals: tuple[type[Exception], ...] = (FailedJobError,)
+    if executor != SLURM:  # code of another package
+        refusals = (Exception,)
     try:
-        with redirect_stderr(StringIO()), executor.batch():  # sbatch's own words, reported below
+        given = submitit.AutoExecutor(folder, cluster=executor, slurm_max_num_timeout=FOR_EVER)
+        given.update_parameters(name=folder.name, slurm_array_parallelism=jobs, **options)
+        with redirect_stderr(StringIO()), given.batch():  # sbatch's own words, reported below
             for _ in range(jobs):
-                executor.submit(work)
-    except FailedJobError as error:
+                given.submit(work)
+    except refusals as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
         reason = next((line for line in lines if "error" in line), lines[-1] if lines else "")
         fewer = f"; `--jobs` asks for fewer than these {jobs}" if jobs > 1 else ""
-        raise LaunchError(f"Slurm refuses the jobs: {reason.strip()}{fewer}") from None
+        who = "Slurm" if executor == SLURM else f"--executor {executor}: it"
+        raise LaunchError(f"{who} refuses the jobs: {reason.strip()}{fewer}") from None

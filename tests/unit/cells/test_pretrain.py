@@ -244,6 +244,14 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"lr_schedule": "triangular"},
         "lr_schedule 'triangular' rises in warmup_epochs, 1 or more",
     ),
+    "decay from nothing": (
+        {"weight_decay": 0.0, "weight_decay_end": 0.1},
+        "weight_decay_end needs a weight_decay above 0, from which it is reached",
+    ),
+    "clipped twice": (
+        {"clip_norm": 1.0, "clip_each": 1.0},
+        "clip_norm and clip_each: keep one",
+    ),
     "warm-up": ({"warmup_epochs": 3}, "warmup_epochs 3: there are 2 epochs"),
     "a rule without a rate": (
         {"lr_scaling": "linear"},

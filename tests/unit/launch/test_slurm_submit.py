@@ -36,7 +36,10 @@ class Sbatch:
         self.sizes: list[int] = []
         self.options: list[dict[str, Any]] = []
 
-    def __call__(self, work: Any, jobs: int, folder: Path, options: dict[str, Any]) -> None:
+    def __call__(
+        self, work: Any, jobs: int, folder: Path, executor: str, options: dict[str, Any]
+    ) -> None:
+        assert executor == "slurm"
         assert sorted(path.name for path in folder.iterdir()) == [STACKS, "submission.json"]
         if self.refuses:
             raise LaunchError("Slurm refuses the jobs: no")
@@ -57,7 +60,7 @@ class Sbatch:
 def sbatch(slurm: MadeUpSlurm, monkeypatch: pytest.MonkeyPatch) -> Sbatch:
     made = Sbatch(slurm)
     monkeypatch.setattr(shutil, "which", lambda _: "sbatch")
-    monkeypatch.setattr(module, "_sbatch", made)
+    monkeypatch.setattr(module, "_give", made)
     return made
 
 
@@ -188,10 +191,10 @@ def test_a_refusal_is_told_in_sbatchs_own_words(
     monkeypatch.setattr(Refuses, "update_parameters", lambda *_, **__: None)
     work: Any = None
     with pytest.raises(LaunchError) as refused:
-        module._sbatch(work, 1, tmp_path, {})
+        module._give(work, 1, tmp_path, "slurm", {})
     assert str(refused.value) == "Slurm refuses the jobs: sbatch: error: no such partition"
     with pytest.raises(LaunchError, match="; `--jobs` asks for fewer than these 9"):
-        module._sbatch(work, 9, tmp_path, {})
+        module._give(work, 9, tmp_path, "slurm", {})
 
 
 def test_without_slurm_it_is_told(

@@ -30,6 +30,7 @@ FURTHER = {
     "adamw": {"optimizer": "adamw", "lr_schedule": "triangular", "warmup_epochs": 1},
     "muon": {"optimizer": "muon", "lr_schedule": "triangular", "warmup_epochs": 1},
     "nesterov": {"nesterov": True},
+    "decay that grows, clipped gradients": {"weight_decay_end": 0.4, "clip_each": 0.05},
     "plateau": {
         "lr_schedule": "plateau", "plateau_patience": 1, "plateau_drops": 2,
         "knn_every_epochs": 1, "epochs": 4,

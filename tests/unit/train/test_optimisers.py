@@ -1,6 +1,7 @@
 """LARS by hand and by a loop; which parameters are spared; what a checkpoint holds."""
 
 import io
+import math
 import re
 from typing import Any, get_args
 
@@ -12,7 +13,7 @@ from torch.optim import Optimizer
 from torch.testing import assert_close
 
 from bench.networks.encoder import make_encoder
-from bench.train.optimisers import LARS, OptimiserName, make_optimiser
+from bench.train.optimisers import LARS, OptimiserName, clip, make_optimiser
 from tests.fakes.cells import small_cell, training_of
 
 NAMES: tuple[OptimiserName, ...] = get_args(OptimiserName)
@@ -166,6 +167,47 @@ def test_adamw_by_its_equations() -> None:
         step = (m / (1 - 0.7**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-8)
         w = w - 0.2 * 0.05 * w - 0.2 * step
     assert_close(found, w)
+
+
+@pytest.mark.parametrize("each", [True, False])
+@pytest.mark.parametrize("norm", [0.5, 2.5, 100.0])
+def test_gradients_are_clipped_as_torch_clips_them(norm: float, each: bool) -> None:
+    ours, torchs = ([nn.Parameter(drawn(*s)) for s in ((3, 2), (4,), (2,))] for _ in range(2))
+    for weights in (ours, torchs):
+        for k, weight in enumerate(weights[:2]):  # the last one has no gradient
+            weight.grad = drawn(*weight.shape, seed=k) / (1 + k)
+    clip(optimiser(ours), norm, each=each)
+    for group in [[weight] for weight in torchs] if each else [torchs]:
+        nn.utils.clip_grad_norm_(group, norm)
+    assert_close([w.grad for w in ours[:2]], [w.grad for w in torchs[:2]])
+    assert ours[2].grad is None
+
+
+@pytest.mark.parametrize("optimizer", NAMES)
+def test_weight_decay_may_change_at_any_step(optimizer: OptimiserName) -> None:
+    ends = []
+    for begun_with in (0.5, 0.01):
+        weight, bias = nn.Parameter(drawn(3, 2)), nn.Parameter(drawn(2))
+        made = optimiser([weight, bias], optimizer=optimizer, weight_decay=begun_with, exempt=False)
+        for group in made.param_groups:
+            group["weight_decay"] = 0.5
+        for k, parameter in enumerate((weight, bias)):
+            parameter.grad = drawn(*parameter.shape, seed=k)
+        made.step()
+        ends.append([weight, bias])
+    assert_close(ends[0], ends[1])
+
+
+@pytest.mark.slow
+def test_weight_decay_goes_by_a_cosine_but_for_what_is_exempt() -> None:
+    changes = {"exempt": True, "weight_decay": 0.1, "weight_decay_end": 0.4}
+    training = training_of(small_cell("simclr", **changes))
+    decays = []
+    for step in range(training.steps):
+        training.step(step)
+        decays.append([group["weight_decay"] for group in training.optimiser.param_groups])
+    shares = [(math.cos(math.pi * k / training.steps) + 1) / 2 for k in range(training.steps)]
+    assert decays == [[pytest.approx(0.4 - 0.3 * share), 0.0] for share in shares]
 
 
 @pytest.mark.parametrize("shape", [(8, 3, 3, 3), (4, 30), (30, 4)])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bench.cells.learning_rate import scaled_lr
-from bench.train.optimisers import learning_rate, momentum_at
+from bench.train.optimisers import by_cosine, learning_rate, momentum_at
 
 
 def rate(step: int, **change: Any) -> float:
@@ -95,3 +95,8 @@ def test_scaled_lr() -> None:
     assert scaled_lr(0.3, 4096, "linear") == pytest.approx(4.8)  # SimCLR's default
     assert scaled_lr(1.2, 4096, "sqrt") == pytest.approx(0.075 * 64)  # its other rule, there
     assert scaled_lr(0.1, 1024, "sqrt") == pytest.approx(0.2)
+
+
+def test_by_cosine_at_hand_values() -> None:
+    values = [by_cosine(step, 0.04, 0.4, steps=100) for step in (0, 25, 50, 100)]
+    assert values == pytest.approx([0.04, 0.4 - 0.18 * (1 + math.sqrt(0.5)), 0.22, 0.4])
