@@ -35,6 +35,7 @@ ADDED = {  # by a reader, with the recipes of the manual
     "suites/records",
     "suites/records/",
     "suites/records/hardest.py",
+    "suites/records/hardest.yaml",
     "tests/unit/losses/test_hinge.py",
 }
 
