@@ -1,10 +1,11 @@
 """Two results beside each other: which cells moved, by how much, and whether seeds explain it.
 
 A cell that both have is the same to the bit or it moved. Whether a group of cells (equal settings,
-several seeds) moved beyond noise is asked of its mean: by the differences of the seeds that both
-have, else against the seeds' spread (Welch). Of many groups and metrics some lie apart by chance,
-so Benjamini and Hochberg's rule decides: at most 5 % of what is called moved is so by chance, and
-where nothing moved, anything is called so 5 times in a hundred. One seed never says so.
+several seeds) moved beyond noise is asked of its mean over the seeds that both have: by their
+differences, seed by seed. Where both share fewer than two, the means are over each side's own seeds
+(Welch). Of many groups and metrics some lie apart by chance, so Benjamini and Hochberg's rule
+decides: at most 5 % of what is called moved is so by chance, and where nothing moved, anything is
+called so 5 times in a hundred. One seed never says so.
 """
 
 import json
@@ -37,15 +38,23 @@ class Group:
     there: BySeed = field(default_factory=dict)
 
     @property
-    def moved(self) -> Estimate | None:
-        """How far the mean there lies above the one here; None with too few seeds."""
-        return estimate(self.there, self.here)
+    def compared(self) -> tuple[BySeed, BySeed]:
+        """The numbers here and there of the seeds that both have; of all where one is too few.
+
+        One shared seed is too few if each side has two of its own.
+        """
+        sides = (self.here, self.there)
+        shared = self.here.keys() & self.there.keys()
+        if not shared or (len(shared) == 1 and min(map(len, sides)) > 1):
+            return sides
+        here, there = ({seed: side[seed] for seed in side if seed in shared} for side in sides)
+        return here, there
 
     @property
-    def means(self) -> tuple[float, float]:
-        """The means here and there."""
-        here, there = (float(np.mean(list(side.values()))) for side in (self.here, self.there))
-        return here, there
+    def moved(self) -> Estimate | None:
+        """How far the mean there lies above the one here; None with too few seeds."""
+        here, there = self.compared
+        return estimate(there, here)
 
 
 @dataclass
@@ -57,6 +66,7 @@ class Moved:
     only_here: int = 0
     only_there: int = 0
     groups: list[Json] = field(default_factory=list)  # whose means differ
+    tests: int = 0  # means compared
 
     @property
     def beyond_noise(self) -> int:
@@ -72,9 +82,10 @@ class Moved:
          model of processor}],
          "only_here": cells, "only_there": cells,
          "metrics": [{"metric", "moved": cells, "largest_difference"}],
-         "groups": [{"experiment", "settings", "metric", "n_here", "n_there", "here", "there",
-         "difference": there - here, "low", "high": its 95 % interval, "p_value": of the
-         difference being 0, "beyond_noise"}], "beyond_noise": groups}
+         "groups": [{"experiment", "settings", "metric", "n_here", "n_there": seeds compared,
+         "here", "there": their means, "difference": there - here, "low", "high": its 95 %
+         interval, "p_value": of the difference being 0, "beyond_noise", "corrected": it would be
+         beyond noise if it were the only test}], "beyond_noise": groups, "tests": means compared}
         """
         return {
             "same": self.same,
@@ -84,6 +95,7 @@ class Moved:
             "metrics": _by_metric(self.cells),
             "groups": self.groups,
             "beyond_noise": self.beyond_noise,
+            "tests": self.tests,
         }
 
 
@@ -195,9 +207,10 @@ def _judge(drift: Moved, groups: list[Group]) -> None:
         else move.p_value(steps[group.metric, group.experiment])
         for group, move in moves
     ]
-    limit = _limit(p_values)
+    limit, drift.tests = _limit(p_values), len(p_values)
     for (group, move), p_value in zip(moves, p_values, strict=True):
-        here, there = group.means
+        sides = group.compared
+        here, there = (float(np.mean([*side.values()])) for side in sides)
         if here == there:
             continue
         interval = move.interval(LEVEL) if move else None
@@ -206,8 +219,8 @@ def _judge(drift: Moved, groups: list[Group]) -> None:
                 "experiment": group.experiment,
                 "settings": group.settings,
                 "metric": group.metric,
-                "n_here": len(group.here),
-                "n_there": len(group.there),
+                "n_here": len(sides[0]),
+                "n_there": len(sides[1]),
                 "here": here,
                 "there": there,
                 "difference": move.mean if move else there - here,
@@ -215,6 +228,7 @@ def _judge(drift: Moved, groups: list[Group]) -> None:
                 "high": interval.high if interval else None,
                 "p_value": p_value if move else None,
                 "beyond_noise": p_value <= limit,
+                "corrected": limit < p_value <= 1 - LEVEL,
             }
         )
     drift.groups.sort(

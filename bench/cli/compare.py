@@ -235,6 +235,11 @@ def print_drift(record: Json) -> None:
             f"{record['beyond_noise']} of {len(groups)} differing means are significant"
             + (f"; {len(groups) - MOST_SHOWN} more with --json" if len(groups) > MOST_SHOWN else "")
         )
+        if withdrawn := sum(bool(group["corrected"]) for group in groups):
+            print_line(
+                f"{withdrawn} more would be significant alone, but not among "
+                f"{counted(record['tests'], 'test')} (Benjamini and Hochberg, 5 %)"
+            )
 
 
 def _print_causes(cells: Sequence[Json]) -> None:
@@ -267,6 +272,7 @@ def _group_row(group: Json, groups: Sequence[Json]) -> list[Entry]:
         if any(other["settings"].get(k) != v for other in groups)
     }
     beyond = "one seed" if group["p_value"] is None else "yes" if group["beyond_noise"] else "no"
+    beyond += ", corrected" if group["corrected"] else ""
     settings = ", ".join(f"{k} {value_text(v)}" for k, v in varied.items())
     return [
         Entry(beyond),

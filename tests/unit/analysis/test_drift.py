@@ -11,6 +11,7 @@ from scipy import stats
 
 from bench.analysis.drift import Moved, moved
 from bench.cells.cell import Cell
+from bench.cli.compare import print_drift
 from bench.errors import StoreError
 from bench.results.digests import write_digests
 from bench.results.export_tables import export_cells
@@ -50,7 +51,7 @@ def test_the_same_to_the_bit(tmp_path: Path, cells: list[Cell]) -> None:
     found = two(tmp_path, cells, lambda c: noise(c, 0), lambda c: noise(c, 0))
     assert found.record() == {
         "same": 24, "moved": [], "only_here": 0, "only_there": 0, "metrics": [], "groups": [],
-        "beyond_noise": 0,
+        "beyond_noise": 0, "tests": 8,
     }  # fmt: skip
 
 
@@ -104,6 +105,41 @@ def test_other_seeds_and_cells_of_one_side(tmp_path: Path, cells: list[Cell]) ->
     found = moved(Results(tmp_path / "a"), Results(tmp_path / "b"))
     assert (found.same, found.cells, found.only_here, found.only_there) == (0, [], 16, 8)
     assert found.beyond_noise == 0
+
+
+def test_means_are_over_the_seeds_that_both_have(tmp_path: Path, cells: list[Cell]) -> None:
+    """Seed 0, which one side has alone, is far off and moves no mean."""
+    finish(tmp_path / "a", cells, lambda c: {METRIC: 50.0 if c.seed == 0 else 1 + noise(c, 0)})
+    finish(tmp_path / "b", [c for c in cells if c.seed], lambda c: {METRIC: 2 + noise(c, 0)})
+    found = moved(Results(tmp_path / "a"), Results(tmp_path / "b"))
+    assert {(g["n_here"], g["n_there"]) for g in found.groups} == {(2, 2)}
+    for group in found.groups:
+        assert group["there"] - group["here"] == pytest.approx(1.0)
+        assert group["difference"] == pytest.approx(1.0)
+
+
+def test_the_number_of_tests_is_corrected_for_and_said(
+    tmp_path: Path, cells: list[Cell], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One group of eight lies at p = 0.02: enough alone, not among eight."""
+    one = {0: 0.9, 1: 1.0, 2: 1.35}  # t = 7.91 on 2 degrees of freedom
+
+    def there(cell: Any) -> float:
+        is_one = (cell.K, cell.mi_true, cell.loss) == (8, 2, "eqco")
+        return noise(cell, 0) + (one[cell.seed] if is_one else noise(cell, 1) / 1000)
+
+    found = two(tmp_path, cells, lambda c: noise(c, 0), there)
+    first = found.groups[0]
+    assert 0.05 / 8 < first["p_value"] < 0.05 < found.groups[1]["p_value"]
+    assert (first["beyond_noise"], first["corrected"], first["low"] > 0) == (False, True, True)
+    assert sum(group["corrected"] for group in found.groups) == 1
+    print_drift(found.record())
+    out = " ".join(capsys.readouterr().out.split())
+    assert "no, corrected mi_lower_bound" in out
+    assert out.endswith(
+        "0 of 8 differing means are significant 1 more would be significant alone, but not among "
+        "8 tests (Benjamini and Hochberg, 5 %)"
+    )
 
 
 def test_histories_and_arrays_count(tmp_path: Path, cells: list[Cell]) -> None:
