@@ -33,7 +33,7 @@ class Verb(NamedTuple):
 
 
 VERBS: dict[str, Verb] = {
-    "suites": Verb("Look up", "suites", "List every suite, its scales and how much is done."),
+    "suites": Verb("Look up", "suites", "List the suites by paper, or describe one."),
     "methods": Verb("Look up", "methods", "List the methods by their settings, or describe one."),
     "papers": Verb("Look up", "papers", "List the papers, or check a file of one's own."),
     "datasets": Verb("Look up", "datasets", "List the data sets, or download one."),

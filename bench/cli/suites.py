@@ -18,7 +18,7 @@ from bench.cli.workspace import Workspace, command_line
 from bench.errors import BenchError, choices
 from bench.files.messages import tell
 from bench.papers.file import paper_schema
-from bench.papers.reader import load_paper
+from bench.papers.reader import load_paper, load_papers
 from bench.record import Json
 from bench.results.store import State, Store
 from bench.suites.expand import expand
@@ -52,11 +52,18 @@ def suites(
     scale: Annotated[
         str | None, typer.Option(help="Only this scale.", autocompletion=scale_names)
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="List each suite with its title and scales.")
+    ] = False,
     have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """List every suite with its scales, their cells and how many are done; or describe one."""
+    """List the suites by paper, or describe one.
+
+    With --all or a filter each suite has its title, its scales and their cells done and in all.
+    """
+    is_filtered = bool(search or paper or dataset or scale)
     if name is not None:
-        if search or paper or dataset or scale:
+        if is_filtered or every:
             raise BenchError("a name chooses one suite: leave the other filters out")
         record = describe_suite(context.obj, name, had(have))
         answer([record], lambda _: print_suite(record, context.obj), as_json)
@@ -69,7 +76,8 @@ def suites(
     )
     if dataset is not None and not records:
         check_data_set(context.obj, dataset)
-    answer(records, lambda _: print_suites(records, context.obj), as_json)
+    printed = print_suites if every or is_filtered else print_names
+    answer(records, lambda _: printed(records, context.obj), as_json)
 
 
 def schema(
@@ -122,7 +130,7 @@ def describe_suites(
             faults.append(error)
             continue
         scales = {
-            name: {"cells": len(scale_cells), "done": _done(store, scale_cells)}
+            name: _counts(store, scale_cells)
             for name, scale_cells in cells.items()
             if dataset is None or dataset in datasets_of(scale_cells)
         }
@@ -149,9 +157,7 @@ def describe_suite(workspace: Workspace, name: str, have: Sequence[Path] = ()) -
     store, scales = Store(workspace.results, have=have), {}
     for selection in selections:
         non_baselines = without_baselines(selection.cells)
-        scales[selection.scale] = {
-            "cells": len(selection.cells),
-            "done": _done(store, selection.cells),
+        scales[selection.scale] = _counts(store, selection.cells) | {
             "protocol": suite.scales[selection.scale].protocol,
             "what": suite.scales[selection.scale].what,
             "datasets": datasets_of(selection.cells),
@@ -197,25 +203,78 @@ def _record(suite: Suite) -> Json:
     }
 
 
-def _done(store: Store, cells: Sequence[Cell]) -> int:
-    return sum(state.state == State.DONE for state in store.states(cells))
+def _counts(store: Store, cells: Sequence[Cell]) -> Json:
+    """Return how many cells there are, are done, and of these are baselines that suites share."""
+    done = [c for c, s in zip(cells, store.states(cells), strict=True) if s.state == State.DONE]
+    shared = len(done) - len(without_baselines(done))
+    return {"cells": len(cells), "done": len(done), "baselines_done": shared}
 
 
 def _values(name: str, cells: Sequence[Cell]) -> list[Any]:
     return list(dict.fromkeys(cell.settings.get(name) for cell in cells))
 
 
+def print_names(records: Sequence[Json], workspace: Workspace) -> None:
+    """Print the names by paper, on one screen, and how to see more."""
+    begun = {r["name"] for r in records if any(map(_own_done, r["scales"].values()))}
+    for paper, title, of_paper in _by_paper(records, workspace):
+        print_line(f"{paper or 'No paper'}{title}, {counted(len(of_paper), 'suite')}:")
+        names = (f"{r['name']}{'*' * (r['name'] in begun)}" for r in of_paper)
+        print_line("  ".join(names), indent="  ")
+    if begun:
+        print_line("* has finished cells here, other than baselines that suites share.")
+    for what, words in {
+        "each suite's title and scales": ["suites", "--all"],
+        "those of one paper": ["suites", "--paper", "dcl"],
+        "all about one": ["suites", records[0]["name"] if records else "NAME"],
+    }.items():
+        print_line(f"`{command_line(workspace, *words)}`: {what}")
+    _print_whose(workspace)
+
+
 def print_suites(records: Sequence[Json], workspace: Workspace) -> None:
-    """Print each suite's name with the cells done at each scale, its title, and their folder."""
-    for record in records:
-        scales = record["scales"].items()
-        counts = ", ".join(f"{name} {v['done']}/{v['cells']}" for name, v in scales)
-        print_line(f"{record['name']}: {counts}")
-        print_line(record["title"], indent="    ")
+    """Print each suite's name with the cells done at each scale, and its title."""
+    for paper, title, of_paper in _by_paper(records, workspace):
+        print_line(f"{paper or 'No paper'}{title}")
+        for record in of_paper:
+            counts = ", ".join(f"{name} {_done_text(v)}" for name, v in record["scales"].items())
+            print_line(f"{record['name']}: {counts}", indent="  ")
+            print_line(record["title"], indent="      ")
     print_line(f"{counted(len(records), 'suite')} (cells done/in all by scale).")
     if records:
         one = command_line(workspace, "suites", records[0]["name"])
         print_line(f"`{one}` describes one in full.")
+    _print_whose(workspace)
+
+
+def _by_paper(
+    records: Sequence[Json], workspace: Workspace
+) -> list[tuple[str | None, str, list[Json]]]:
+    """Return each paper with its title and suites, then the suites that have none."""
+    papers = load_papers(workspace.suites)
+    names = [name for name in [*papers, None] if any(r["paper"] == name for r in records)]
+    return [
+        (
+            name,
+            f" ({papers[name].title})" if name else "",
+            [r for r in records if r["paper"] == name],
+        )
+        for name in names
+    ]
+
+
+def _own_done(counts: Json) -> int:
+    return int(counts["done"] - counts["baselines_done"])
+
+
+def _done_text(counts: Json) -> str:
+    """Return the cells done and in all; baselines alone are no begin."""
+    if counts["done"] and not _own_done(counts):
+        return f"0/{counts['cells']} (and {counted(counts['done'], 'shared baseline')})"
+    return f"{counts['done']}/{counts['cells']}"
+
+
+def _print_whose(workspace: Workspace) -> None:
     if workspace.suites == shipped_suites():
         print_line("These are bench's own; `bench init` copies them here, to edit them.")
 

@@ -1,11 +1,18 @@
 """`bench suites`: filters of the list, and one suite described whole."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench.cells.baseline import without_baselines
+from bench.cli.suites import print_names
+from bench.cli.workspace import Workspace as Workspaces
+from bench.record import Json
+from tests.fakes.paths import ROOT
 from tests.fakes.results import cells_of, finish
-from tests.fakes.suites import DIGITS, SUITE, changed
+from tests.fakes.suites import DIGITS, SECONDS, SUITE, changed
 from tests.fakes.workspace import Workspace
 
 
@@ -54,14 +61,53 @@ def test_mistakes(two: Workspace, words: list[str], told: str) -> None:
 def test_the_list_fits_80_columns(two: Workspace) -> None:
     title = "A title of a suite that is too long for one line of a terminal and goes on and on"
     two.suite(changed(SUITE, {"title": title}), "other")
-    told = two.call("suites").out
+    told = two.call("suites", "--all").out
     assert max(map(len, told.splitlines())) <= 80
     assert told.startswith(
-        "digits: tiny 0/2\n    A few epochs on digits\nother: tiny 0/16, long 0/16\n"
+        "eqco (EqCo: Equivalent Rules for Self-supervised Contrastive Learning)\n"
+        "  other: tiny 0/16, long 0/16\n      A title of a suite"
     )
+    assert "\nNo paper\n  digits: tiny 0/2\n      A few epochs on digits\n" in told
     assert told.endswith(
         "3 suites (cells done/in all by scale).\n`bench suites digits` describes one in full.\n"
     )
+
+
+def test_names_are_grouped_by_paper_and_marked_where_begun(two: Workspace) -> None:
+    """A cell that is a baseline begins nothing: suites share it."""
+    scales = {"tiny": SECONDS | {"baselines": {"lr": 0.1}}}
+    path = two.suite(changed(DIGITS, {"scales": scales}), "with-baselines")
+    of_digits = cells_of(path, "tiny")
+    raw = [cell for cell in of_digits if cell not in without_baselines(of_digits)]
+    finish(two.root / "results", raw, lambda c: {name: 1.0 for name in c.metrics})
+    finish(
+        two.root / "results", cells_of(two.root / "suites" / "small.yaml", "tiny")[:3],
+        lambda _: {"mi_lower_bound": 1.0},
+    )  # fmt: skip
+    assert two.call("suites").out == (
+        "eqco (EqCo: Equivalent Rules for Self-supervised Contrastive Learning), 1 suite:\n"
+        "  small*\nNo paper, 2 suites:\n  digits  with-baselines\n"
+        "* has finished cells here, other than baselines that suites share.\n"
+        "`bench suites --all`: each suite's title and scales\n"
+        "`bench suites --paper dcl`: those of one paper\n"
+        "`bench suites digits`: all about one\n"
+    )
+    counts = f"  with-baselines: tiny 0/{len(of_digits)} (and {len(raw)} shared baseline"
+    assert counts in two.call("suites", "--search", "with-baselines").out
+
+
+def test_the_names_fit_one_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the shipped suites: 80 columns and 50 lines."""
+    texts = {path.stem: path.read_text() for path in sorted((ROOT / "suites").glob("*.yaml"))}
+    papers = {name: re.search(r"^paper: (\S+)$", text, re.M) for name, text in texts.items()}
+    records: list[Json] = [
+        {"name": name, "paper": paper and paper[1], "scales": {}} for name, paper in papers.items()
+    ]
+    print_names(records, Workspaces(ROOT / "suites", Path("results"), Path("datasets")))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= 80
+    assert all(name in " ".join(lines).split() for name in papers)
 
 
 def test_one_suite_is_described_whole(two: Workspace) -> None:
@@ -72,8 +118,8 @@ def test_one_suite_is_described_whole(two: Workspace) -> None:
     finish(two.root / "results", cells_of(path, "tiny")[:3], number)
     (record,) = two.call("suites", "small", "--json").json
     assert record["scales"]["tiny"] == {
-        "cells": 16, "done": 3, "protocol": "reduced", "what": "seconds", "datasets": [],
-        "seeds": [0, 1],
+        "cells": 16, "done": 3, "baselines_done": 0, "protocol": "reduced", "what": "seconds",
+        "datasets": [], "seeds": [0, 1],
         "axes": {"loss": ["infonce", "eqco"], "mi_true": [2.0, 10.0], "K": [8, 16]},
     }  # fmt: skip
     told = two.call("suites", "small").out
