@@ -16,7 +16,7 @@ from rich.text import Text
 from bench.cells.cell import Cell
 from bench.cells.groups import labels
 from bench.estimate.predict import Prediction
-from bench.launch.time_left import Expected, TimeLeft
+from bench.launch.time_left import Expected, Steady, TimeLeft
 from bench.results.standing import Standing, standing_of
 from bench.results.store import OVER, CellState, State, Store
 from bench.text import counted
@@ -75,6 +75,7 @@ class Progress:
         self.title, self.already, self.slots = title, already, slots
         self.followed, self.began = followed, time.monotonic()
         self.time_left = TimeLeft(followed.expected, slots, followed.stacks)
+        self.steady = Steady()
         self.console = Console(file=sys.stderr)
         self.live = Live(console=self.console, refresh_per_second=4, transient=True)
         self.last_line, self.last_at, self.last_counts = "", 0.0, Counter[State]()
@@ -103,7 +104,9 @@ class Progress:
         self.is_over = over
         due = self.console.is_terminal or self._is_due(counts)
         standings = self._standings(states) if due or over else {}
-        left_s = self.time_left.run_s(states, standings) if self.followed.cells else None
+        left_s = None
+        if self.followed.cells:
+            left_s = self.steady(self.time_left.run_s(states, standings))
         if due or over:
             self.last_line = self._line(counts, left_s)
         lines = [self.last_line, *self._cell_lines(standings)]

@@ -1,13 +1,15 @@
 """How long a run will still take: what was predicted, corrected by what its cells take.
 
-A stack that runs has the time left that its own steps tell. What other stacks took, or show that
-they will take, corrects the predictions of their kind. Between two records of a cell its time left
-falls by the time that has passed.
+A stack that runs has the time left that its own steps tell; the fewer they are, the more its
+prediction counts. What other stacks took, or show that they will take, corrects the predictions of
+their kind. Between two records of a cell its time left falls by the time that has passed. What a
+reader sees follows the estimate without jumps (`Steady`).
 """
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import exp
 from typing import NamedTuple
 
 from bench.estimate.predict import last_end, sum_known
@@ -15,6 +17,9 @@ from bench.results.standing import Standing
 from bench.results.store import OVER, CellState, State
 
 OVERDUE = 0.1  # of the time left at the last record: what is left of a stack that should be over
+TELLING = 0.1  # of a stack: so much of it, seen to pass, tells its pace without the prediction
+PATIENCE = 0.1  # of a time left: the time in which most of a new estimate is taken over
+LEAST_PATIENCE_S = 20.0
 
 
 class Expected(NamedTuple):
@@ -49,11 +54,35 @@ class _Stack:
             self.looks.append((now, share))
 
     def paced_s(self) -> float | None:
-        """Return the seconds that it takes in all by its own steps; None before two looks."""
-        if len(self.looks) < 2:
+        """Return the seconds that it takes in all by its own steps; None before two looks.
+
+        Steps seen from the first one on leave out the start: loading data, compiling. Of a stack in
+        few steps the first one counts.
+        """
+        looks = self.looks
+        if looks and looks[0][1] == 0 and (len(looks) > 2 or looks[-1][1] < TELLING):
+            looks = looks[1:]
+        if len(looks) < 2:
             return None
-        (first, before), (last, share) = self.looks[0], self.looks[-1]
+        (first, before), (last, share) = looks[0], looks[-1]
         return (last - first) / (share - before)
+
+    def whole_s(self, predicted_s: float | None) -> float | None:
+        """Return the seconds that it takes in all: by its steps, by the prediction, or a mean."""
+        paced_s, trust = self.paced_s(), self.trust
+        if paced_s is None or predicted_s is None:
+            return paced_s or predicted_s
+        return float(predicted_s ** (1 - trust) * paced_s**trust)
+
+    @property
+    def trust(self) -> float:
+        """How far its own steps decide, 0 to 1: by the part of it that was seen to pass."""
+        if len(self.looks) < 2:
+            return 0.0
+        (first, before), (last, share) = self.looks[0], self.looks[-1]
+        expected_s = self.expected.seconds or 0.0
+        overrun = (last - first) / expected_s if expected_s else 1.0
+        return min(1.0, max((share - before) / TELLING, overrun))
 
     def left_s(self, whole_s: float, now: float) -> float:
         """Return what is left since the last look if it takes so long in all."""
@@ -69,9 +98,31 @@ class _Stack:
         if self.ended is not None:
             return self.ended - self.began
         spent, paced_s, predicted_s = now - self.began, self.paced_s(), self.expected.seconds
-        if paced_s is not None and self.looks[0][1] == 0:
+        if paced_s is not None and self.looks[0][1] == 0 and self.trust == 1:
             return spent + self.left_s(paced_s, now)
         return spent if predicted_s is not None and spent > predicted_s else None
+
+
+class Steady:
+    """A time left that follows an estimate, and never by factors at once.
+
+    Of a new estimate most is taken over within PATIENCE of the time left.
+    """
+
+    def __init__(self) -> None:
+        """Begin with the first estimate as it is."""
+        self._shown: tuple[float, float] | None = None  # when, and seconds
+
+    def __call__(self, left_s: float | None) -> float | None:
+        """Return the seconds to show for an estimate made now."""
+        now = time.monotonic()
+        if left_s is not None and left_s > 0 and self._shown is not None:
+            at, before = self._shown
+            fallen = max(before - (now - at), OVERDUE * before)
+            patience_s = max(LEAST_PATIENCE_S, PATIENCE * (fallen * left_s) ** 0.5)
+            left_s = fallen * (left_s / fallen) ** (1 - exp((at - now) / patience_s))
+        self._shown = None if not left_s else (now, left_s)
+        return left_s
 
 
 class TimeLeft:
@@ -115,7 +166,7 @@ class TimeLeft:
         workers, waiting = list[float](), list[float]()
         for stack in self._stacks:
             if stack.ended is None:
-                whole_s = stack.paced_s() or self._whole_s(stack.expected, now)
+                whole_s = stack.whole_s(self._whole_s(stack.expected, now))
                 if whole_s is None:
                     return None
                 runs = stack.began is not None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench.launch.time_left import Expected, TimeLeft
+from bench.launch.time_left import Expected, Steady, TimeLeft
 from bench.results.standing import Standing
 from bench.results.store import CellState, State
 
@@ -137,6 +137,17 @@ def test_without_predictions_it_is_what_others_took(clock: Clock) -> None:
     assert left.run_s(states("done", "running", "queued"), {}) == 60
 
 
+def test_loading_before_the_first_step_tells_no_pace(clock: Clock) -> None:
+    """Its 20 s, with 1 % done, would make 2,000 s of 100."""
+    left = TimeLeft(expected(100.0), 1)
+    left.run_s(states("running"), {0: Standing()})
+    clock.now += 20
+    for percent in (1, 2, 3, 4):
+        shown = left.run_s(states("running"), {0: at(percent / 100)})
+        assert shown == pytest.approx(100 - percent, rel=0.01)
+        clock.now += 1
+
+
 def test_a_stopped_cell_begins_anew(clock: Clock) -> None:
     left = TimeLeft(expected(100.0), 1)
     left.run_s(states("running"), {0: at(0.1)})
@@ -176,3 +187,50 @@ def test_a_training_that_was_over_before_has_its_evaluations_left(clock: Clock) 
     assert left.run_s(states("running"), {0: Standing(is_trained=True)}) == pytest.approx(50)
     clock.now += 20
     assert left.run_s(states("running"), {0: Standing(is_trained=True)}) == pytest.approx(30)
+
+
+LENGTHS_S = (15, 120, 40, 300, 15, 120, 40, 300, 15, 15, 40, 300, 120, 40, 15, 120)
+PREDICTED = (0.5, 1.6, 0.8, 1.3, 2.0, 0.7, 1.1, 0.6, 1.5, 1.0, 1.4, 0.8, 1.2, 0.6, 1.7, 0.9)
+START_S, EPOCHS, SLOTS, LINE_S = 8, 50, 2, 30
+
+
+def shown_while_running(clock: Clock, wrong_by: float) -> list[tuple[float, float]]:
+    """Return what a run shows each second with what is truly left, both in seconds.
+
+    Cells of unequal length on two workers, whose first ones load for START_S before any step; a
+    tenth of each is evaluation. Predictions are wrong by PREDICTED and by a factor common to all.
+    """
+    predicted = [n * of * wrong_by for n, of in zip(LENGTHS_S, PREDICTED, strict=True)]
+    left = TimeLeft([Expected("kind", 0.9 * s, 0.1 * s) for s in predicted], SLOTS)
+    ends, spans, steady, found = [0.0] * SLOTS, list[tuple[float, float]](), Steady(), []
+    for length in LENGTHS_S:
+        began = min(ends)
+        ends[ends.index(began)] = began + length
+        spans.append((began, began + length))
+    for second in range(int(max(ends))):
+        names, standings = [], {}
+        for i, (began, end) in enumerate(spans):
+            names.append("done" if second >= end else "running" if second >= began else "queued")
+            if names[-1] == "running":
+                start = START_S if began == 0 else 0
+                share = max(0.0, (second - began - start) / (0.9 * (end - began) - start))
+                epoch = int(share * EPOCHS)
+                standings[i] = at(epoch / EPOCHS) if epoch else Standing()
+                if share >= 1:
+                    standings[i] = Standing(is_trained=True)
+        shown = steady(left.run_s(states(*names), standings))
+        assert shown is not None
+        found.append((shown, max(ends) - second))
+        clock.now += 1
+    return found
+
+
+@pytest.mark.parametrize("wrong_by", [1.0, 0.4, 2.5])
+def test_what_is_shown_never_jumps_and_comes_near(clock: Clock, wrong_by: float) -> None:
+    """From one line to the next, half a minute later, it moves by less than a factor of two."""
+    found = shown_while_running(clock, wrong_by)
+    for (before, _), (after, true) in zip(found, found[LINE_S:], strict=False):
+        if true > LINE_S:
+            assert 1 / 2 < after / max(before - LINE_S, LINE_S / 2) < 2
+    late = found[len(found) // 3 : -LINE_S]
+    assert all(1 / 2 < shown / true < 2 for shown, true in late)
