@@ -24,6 +24,7 @@ from bench.cli.selection import Selection, select
 from bench.errors import BenchError, NothingMeasured, choices
 from bench.files.messages import warn
 from bench.record import Json
+from bench.report.learning_curves import RECORDED
 from bench.results.archives import SUFFIXES, export_archive, unpacked
 from bench.results.export_tables import export_cells
 from bench.results.merge import Source
@@ -116,8 +117,8 @@ def _merge(sources: Sequence[Source], results: Path, as_json: bool) -> None:
 
 
 def read_by_figures(suite: Suite) -> set[str]:
-    """Return the metrics of histories that the suite's figures read; no check reads any."""
-    names: set[str] = set()
+    """Return the metrics of histories that pages show: the suite's figures, learning curves."""
+    names = set(RECORDED)
     for figure in suite.figures:
         if figure.kind.x == "record":
             names |= set(figure.columns)

@@ -52,7 +52,9 @@ def listed_rows(names: Sequence[str], path: Path) -> Rows:
     wanted = (text or b"").decode(errors="replace").split()
     listed = set(wanted)
     if len(listed) != len(wanted) or not wanted:
-        raise DataFailure(f"{path}: {len(wanted)} names, {len(listed)} of them different")
+        raise DataFailure(
+            f"{path}: lists {len(wanted)} names, but only {len(listed)} different ones"
+        )
     rows = np.array([row for row, name in enumerate(names) if name in listed], dtype=np.int64)
     if len(rows) != len(listed):
         strange = sorted(listed - set(names))

@@ -125,6 +125,12 @@ class Paper:
     equations: dict[str, dict[str, Any]]
     figures: dict[str, dict[str, Any]]
     tolerances: dict[str, Tolerance] = field(default_factory=dict)  # its own, by artifact
+    arxiv: str | None = None  # its number there
+
+    @property
+    def address(self) -> str | None:
+        """Where it can be read; None where its file names no place."""
+        return f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else None
 
     @property
     def values(self) -> list[PublishedValue]:
@@ -264,6 +270,7 @@ def _read(path: Path) -> Paper:
         equations={e.id: e.model_dump() for e in file.equations},
         figures={f.id: f.model_dump() for f in file.figures_without_numbers},
         tolerances=file.tolerances,
+        arxiv=file.paper.arxiv,
     )
 
 

@@ -16,7 +16,6 @@ from bench.report.others import beside_rows
 from bench.report.page import Page
 from bench.report.paper_table import Measured, paper_csv, paper_table, printed_notes
 from bench.report.section import SectionFacts
-from bench.report.tables import counts_text
 from bench.suites.others import Beside
 from bench.suites.suite import Layout
 
@@ -55,7 +54,7 @@ def write_artifact(
         "sections": sections,
         "printed": printed,
         "has_quoted": has_quoted(artifact),
-        "outcomes": {s.folder: _outcomes(s, artifact.id) for s in sections},
+        "outcomes": {s.folder: s.outcomes(artifact.id) for s in sections},
         "curves": _curves(paper.figures.get(artifact.id, {})),
         "notes": printed_notes(artifact),
         "to_run": coverage.to_run,
@@ -111,12 +110,6 @@ def _effects(
     if canvas is not None:
         save(canvas, page.with_name(f"{artifact.id}-effects"), ["svg"])
     return compared
-
-
-def _outcomes(section: SectionFacts, artifact: str) -> str:
-    """Return how many printed effects came out in which way at a scale; empty without any."""
-    rows = section.effects[artifact].rows if artifact in section.effects else []
-    return counts_text(row.verdict for row in rows if row.measured)
 
 
 def _curves(figure: dict[str, Any]) -> list[tuple[str, str]]:

@@ -37,6 +37,19 @@ def effect_words(record: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
+def short_words(judged: Judged) -> str:
+    """Return what a check measured and requires, without statistics; empty where it has nothing.
+
+    Such as `linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (holds if above 0)`.
+    """
+    record = judged.record()
+    if record["effect"] is None:
+        return ""
+    number = number_words(record["effect"], record["low"], record["high"])
+    unit = f" {record['unit']}" if record["unit"] else ""
+    return f"{record['subject']}: {number}{unit} (holds if {record['required']})"
+
+
 def _spread_words(record: Mapping[str, Any]) -> str:
     """Return where the standard error comes from; empty without one."""
     if record["freedom"] is None:

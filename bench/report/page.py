@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from bench.report.claim_words import (
     remark_text,
     seeds_text,
     seen_text,
+    short_words,
 )
 from bench.report.effects import EFFECTS_LEGEND
 from bench.report.formats import markdown_text, to_markdown
@@ -41,6 +44,8 @@ LABELS = {str(label) for labels in (Verdict, ClaimVerdict) for label in labels}
 PIXELS = 1.25 * 96 / 72  # per point: the text of a figure is as large as the text around it
 SIZE = re.compile(r'\b(height|width)="([\d.]+)pt"')
 SVG_HEAD = 1000  # characters of a figure's file that hold its size
+LINKS = {"Documentation": "Manual", "Source": "Source", "Issues": "Report a problem"}
+"""Words of links on every page, by the names of project URLs in `pyproject.toml`."""
 Crumbs = Sequence[tuple[str, str | None]]
 """Texts and addresses of the pages above this one; the last is this page, without address."""
 
@@ -74,11 +79,25 @@ class Page:
                 has_methods=(path.parent / self.root / "methods.html").is_file(),
                 cite=self.cite,
                 version=__version__,
+                project_links=project_links(),
             ),
         }
         for file, written in files.items():
             write_whole(file, written.encode())
         return list(files)
+
+
+@cache
+def project_links() -> dict[str, str]:
+    """Return the addresses of manual, source and issues that the package states, by their words.
+
+    The build of the manual adds the way to the manual next to the site where none is stated.
+    """
+    with suppress(PackageNotFoundError):
+        stated = metadata("contrastive-bench").get_all("Project-URL") or []
+        urls = dict(line.split(", ", 1) for line in stated)
+        return {words: urls[name] for name, words in LINKS.items() if name in urls}
+    return {}
 
 
 @dataclass
@@ -130,6 +149,7 @@ def _environment(*, html: bool) -> Environment:
         "room_meaning": ROOM_MEANING,
         "seeds": seeds_text,
         "seen": seen_text,
+        "short": short_words,
     }
     return environment
 

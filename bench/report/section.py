@@ -18,6 +18,7 @@ from bench.files.atomic import write_whole
 from bench.papers.reader import Artifact, Claim, Paper, Protocol
 from bench.report.effects import ArtifactEffects, artifact_effects, other_data_table
 from bench.report.formats import to_csv, to_latex
+from bench.report.learning_curves import learning_curves, trainings
 from bench.report.measured import measured_table
 from bench.report.origin import Origin, citation, origin_of
 from bench.report.page import Page
@@ -27,6 +28,7 @@ from bench.report.scale_words import scale_words
 from bench.report.tables import (
     Entry,
     Table,
+    counts_text,
     make_tables,
     setting_entry,
     summary_line,
@@ -82,7 +84,7 @@ class SectionFacts:
     doubts: list[str]  # why numbers that are marked mean nothing
     judged: list[tuple[Claim, ClaimVerdict, list[Judged]]]
     figures: list[Figure]  # that can be drawn
-    missing_figures: list[str]  # titles of those that cannot
+    curves: Figure | None  # how the trainings went
     assumed: list[tuple[str, str, str, str]]  # setting, value, why, values at this scale
     gaps: list[tuple[str, str, str, str]]  # methods, setting, value, source
     unstated: list[str]
@@ -113,6 +115,42 @@ class SectionFacts:
     def folder(self) -> str:
         """Where its pages are, below the site's folder."""
         return f"{self.suite.name}/{self.scale}"
+
+    @property
+    def missing_figures(self) -> list[str]:
+        """The titles of figures that cannot be drawn."""
+        return [f.title for f in self.suite.figures if f not in self.figures]
+
+    def outcomes(self, artifact: str) -> str:
+        """Return how many published effects came out in which way; empty without any."""
+        rows = self.effects[artifact].rows if artifact in self.effects else []
+        return counts_text(row.verdict for row in rows if row.measured)
+
+    @property
+    def artifacts_not_compared(self) -> list[Artifact]:
+        """The artifacts of which nothing here stands beside a published number."""
+        return [a for a, tables in self.artifacts if not tables and a.id not in self.effects]
+
+    @property
+    def main_figure(self) -> tuple[str, str] | None:
+        """The name and the title of the figure that says most; None without any."""
+        tables = [e.table for name, e in self.effects.items() if self.outcomes(name)]
+        effects = [(t.name, f"{t.title}; published as open circles") for t in tables]
+        return next(iter([*effects, *((f.name, f.caption) for f in self.figures)]), None)
+
+    @property
+    def untested(self) -> list[tuple[Claim, str]]:
+        """The claims of which nothing was tested at this scale, each with the reasons."""
+        return [
+            (claim, "; ".join(dict.fromkeys(row.missing or "" for row in rows)))
+            for claim, verdict, rows in self.judged
+            if verdict == ClaimVerdict.NOT_TESTED
+        ]
+
+    @property
+    def tested(self) -> list[tuple[Claim, ClaimVerdict, list[Judged]]]:
+        """The other claims, each with its verdict and its checks."""
+        return [one for one in self.judged if one[1] != ClaimVerdict.NOT_TESTED]
 
 
 def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
@@ -151,7 +189,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         doubts=doubt_lines(evidence.done),
         judged=by_claim(evidence.judged),
         figures=figures,
-        missing_figures=[f.title for f in suite.figures if f not in figures],
+        curves=learning_curves(figures, trainings(evidence.done)),
         assumed=_assumed(evidence),
         gaps=_preset_gaps(suite, evidence.cells),
         unstated=[u for protocol in _protocols(suite, paper) for u in protocol.unstated],
@@ -367,12 +405,16 @@ def _draw(evidence: Evidence, facts: SectionFacts, folder: Path) -> None:
     from bench.figures.panels import draw_figure
 
     suite = evidence.suite
-    for figure in facts.figures:
+    drawn = [(figure, evidence.cells, evidence.done) for figure in facts.figures]
+    if facts.curves:
+        trained = trainings(evidence.done)
+        drawn.append((facts.curves, [cell for cell, _ in trained], trained))
+    for figure, cells, done in drawn:
         canvas = draw_figure(
             figure,
             suite,
-            evidence.cells,
-            evidence.done,
+            cells,
+            done,
             evidence.paper,
             scale=evidence.scale,
             rooms=evidence.rooms,

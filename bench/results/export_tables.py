@@ -114,7 +114,7 @@ def _drop_torn_manifest(folder: Path) -> None:
     try:
         read_manifest(folder)
     except Damaged as fault:
-        warn(f"{fault}; tables that are not exported now have no digests")
+        warn(f"{fault}; tables that this export does not write can no longer be checked")
         (folder / DIGESTS).unlink()
 
 

@@ -121,6 +121,11 @@ class Figure(Choice, Quantity):
         return _listed(self.artifact)
 
     @property
+    def caption(self) -> str:
+        """What it shows: its title, and what is drawn against what."""
+        return f"{self.title}: {self.y_label or self.y} against {self.x_label or self.x}"
+
+    @property
     def kind(self) -> FigureKind:
         """What its kind reads."""
         return KINDS[self.draw]

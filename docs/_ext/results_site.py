@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 REFERENCE = Path(__file__).resolve().parents[2] / "reports" / "reference"
-BEFORE = "</ol>\n</nav>"  # of the line that says where a page is
+BEFORE = "</ul>\n</nav>"  # the end of the links in a page's head
+MANUAL = ">Manual</a>"  # stands there if the package states the manual's address
 
 
 def copy_site(app: Any, error: Exception | None) -> None:
@@ -27,9 +28,10 @@ def copy_site(app: Any, error: Exception | None) -> None:
         text = page.read_text()
         if BEFORE not in text:
             raise ValueError(f"{page}: no {BEFORE!r}")
-        manual = os.path.relpath(to.parent / "index.html", page.parent)
-        link = f'</ol>\n<p><a href="{manual}">Manual</a></p>\n</nav>'
-        page.write_text(text.replace(BEFORE, link, 1))
+        if MANUAL not in text:
+            manual = os.path.relpath(to.parent / "index.html", page.parent)
+            link = f'<li><a href="{manual}">Manual</a></li>\n{BEFORE}'
+            page.write_text(text.replace(BEFORE, link, 1))
 
 
 def setup(app: Any) -> dict[str, Any]:

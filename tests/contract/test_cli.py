@@ -38,10 +38,13 @@ def test_suites(done: Workspace) -> None:
             "title": "A small grid of gaussian-mi",
             "paper": "eqco",
             "artifacts": ["table-9"],
-            "scales": {"tiny": {"cells": 16, "done": 16}, "long": {"cells": 16, "done": 0}},
+            "scales": {
+                "tiny": {"cells": 16, "done": 16, "baselines_done": 0},
+                "long": {"cells": 16, "done": 0, "baselines_done": 0},
+            },
         }
     ]
-    assert "tiny 16/16, long 0/16" in done.call("suites").out
+    assert "tiny 16/16, long 0/16" in done.call("suites", "--all").out
 
 
 def test_one_broken_suite_hides_no_other(workspace: Workspace) -> None:

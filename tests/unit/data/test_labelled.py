@@ -30,8 +30,8 @@ def test_rows_are_in_the_order_of_the_images(tmp_path: Path) -> None:
     ("names", "why"),
     [
         (["a_1.JPEG", "c_1.JPEG"], "1 names are of no training image, such as c_1.JPEG"),
-        (["a_1.JPEG", "a_1.JPEG"], "2 names, 1 of them different"),
-        ([], "0 names, 0 of them different"),
+        (["a_1.JPEG", "a_1.JPEG"], "lists 2 names, but only 1 different ones"),
+        ([], "lists 0 names, but only 0 different ones"),
     ],
 )
 def test_a_list_of_other_images_is_told(tmp_path: Path, names: list[str], why: str) -> None:
