@@ -72,7 +72,16 @@ _KNOWN = (
         "shapes", "drawn shapes", "drawn shapes with boxes", 200, 100, 0, None, "drawn in code",
         "shapes",
     ),
+    DatasetInfo(
+        "shapes-keypoints", "drawn shapes", "drawn shapes with key points", 200, 100, 0, None,
+        "drawn in code", "shapes",
+    ),
+    DatasetInfo(
+        "shapes-long-tail", "drawn shapes", "drawn shapes, labelled as LVIS is", 200, 100, 0, None,
+        "drawn in code", "shapes",
+    ),
     DatasetInfo("coco", "COCO", "images with boxes", 118_287, 5000, 0, None, "", "coco"),
+    DatasetInfo("lvis", "LVIS", "images with boxes", 100_170, 19_809, 0, None, "", "coco"),
     DatasetInfo("voc07", "VOC 2007", "images with boxes", 5011, 4952, 0, None, "", "coco"),
     DatasetInfo(
         "voc07+12", "VOC 2007+2012", "images with boxes", 16_551, 4952, 0, None, "", "coco"
@@ -82,7 +91,10 @@ IMAGE_SETS = {info.name: info for info in _KNOWN if not info.has_boxes}
 """Data sets that encoders learn from, by name."""
 BOXED_SETS = {info.name: info for info in _KNOWN if info.has_boxes}
 """Data sets with boxes and masks, by name; any folder in COCO format is another one."""
-SHAPES = "shapes"
+SHAPES, KEY_SHAPES, TAIL_SHAPES = "shapes", "shapes-keypoints", "shapes-long-tail"
+DRAWN = frozenset({SHAPES, KEY_SHAPES, TAIL_SHAPES})
+Learnt = Literal["boxes", "masks", "keypoints"]
+"""What a detector learns of an object; masks and key points beside its box."""
 GUESS = IMAGE_SETS["cifar10"]  # for a data set of unknown size, such as a folder of images
 
 

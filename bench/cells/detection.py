@@ -16,31 +16,37 @@ from pydantic import (
 
 from bench.cells.architectures import ARCHITECTURES
 from bench.cells.axes import Fraction
-from bench.cells.datasets import BOXED_SETS, Demand
+from bench.cells.cell import later
+from bench.cells.datasets import BOXED_SETS, DRAWN, KEY_SHAPES, Demand, Learnt
 from bench.cells.pretrain import TransferCell
 
-MASK = "mask-rcnn"
+MASK, KEYPOINTS = "mask-rcnn", "keypoint-rcnn"
+LEARNT: dict[str, Learnt] = {"faster-rcnn": "boxes", MASK: "masks", KEYPOINTS: "keypoints"}
 OF_BOXES = ("ap_bbox", "ap50_bbox", "ap75_bbox", "aps_bbox", "apm_bbox", "apl_bbox")
 OF_MASKS = ("ap_mask", "ap50_mask", "ap75_mask")
+OF_KEYPOINTS = ("ap_keypoint", "ap50_keypoint", "ap75_keypoint")
+OF_TAIL = ("apr", "apc", "apf")
+"""Of LVIS's rare, common and frequent categories, behind each `_bbox` or `_mask`."""
 DROP = 0.1
 """What a drop multiplies the learning rate by."""
 ONE_X = 90_000 * 16  # images that a detector sees in the schedule that the field calls 1x
 BOX_SIDE, MASK_SIDE, C4_SIDE = 7, 14, 14  # of a region that is cut from features
 DEEP_HEAD = 4  # convolutions of the head 'four-conv', and of the mask head
+KEYPOINT_HEAD = 8  # convolutions of the key-point head
 
 
 class Detection(TransferCell):
-    """A Faster or Mask R-CNN whose backbone is an encoder of `pretrain`."""
+    """A Faster, Mask or Keypoint R-CNN whose backbone is an encoder of `pretrain`."""
 
     experiment: Literal["detection"]
     version: Literal[1] = 1
     detect_dataset: Annotated[str, Field(pattern=r"^\w[\w.+-]*$", max_length=100)]
-    """Images with boxes and masks: `shapes`, which are drawn, or a folder in COCO format."""
+    """Images with boxes: `shapes` and the like, which are drawn, or a folder in COCO format."""
     detect_images: PositiveInt | None = None
     """The detector learns from the first so many images of a fixed random order; null: all."""
 
-    detector: Literal["faster-rcnn", "mask-rcnn"]
-    """Whether the detector finds boxes alone, or boxes and masks."""
+    detector: Literal["faster-rcnn", "mask-rcnn", "keypoint-rcnn"]
+    """Whether the detector finds boxes alone, or masks or key points as well."""
     neck: Literal["fpn", "c4"]
     """Whether regions are cut from a feature pyramid, or from the last stage but one."""
     box_head: Literal["two-linear", "four-conv"] | None = None
@@ -54,13 +60,17 @@ class Detection(TransferCell):
     anchor_size: PositiveInt = 32
     """Side in pixels of the smallest anchor; four larger ones, or one per level, double it."""
     region_channels: PositiveInt = 256
-    """Channels of the pyramid and of the mask head."""
+    """Channels of the pyramid and of the mask head; the key-point head has twice as many."""
     head_units: PositiveInt = 1024
     """Units of the linear layers that classify a region of a pyramid."""
     proposals: PositiveInt = 1000
     """Regions proposed per test image; per training image twice as many."""
     sampled_regions: PositiveInt = 512
     """Proposed regions per training image that the region heads learn from."""
+    detections: PositiveInt = later(100)
+    """Objects found per test image at most: those with the highest scores."""
+    least_score: Fraction = later(0.05)
+    """Score below which nothing is found."""
 
     shorter_side: PositiveInt = 800
     """Pixels to which the shorter side of an image is resized."""
@@ -92,7 +102,10 @@ class Detection(TransferCell):
     sizes: ClassVar[tuple[str, ...]] = (
         "detector", "neck", "arch", "stem", "width", "shorter_side", "detect_batch_size",
     )  # fmt: skip
-    metrics: ClassVar[tuple[str, ...]] = (*OF_BOXES, *OF_MASKS, "train_loss")
+    metrics: ClassVar[tuple[str, ...]] = (
+        *OF_BOXES, *OF_MASKS, *OF_KEYPOINTS,
+        *(f"{ap}_{of}" for of in ("bbox", "mask") for ap in OF_TAIL), "train_loss",
+    )  # fmt: skip
 
     @model_validator(mode="after")
     def _detector_agrees(self) -> Self:
@@ -100,6 +113,11 @@ class Detection(TransferCell):
             raise ValueError("a detector needs a residual network and colour 'rgb'")
         if (self.box_head is None) != (self.neck == "c4"):
             raise ValueError("box_head is needed with neck 'fpn' and has no meaning with 'c4'")
+        if self.learns == "keypoints":
+            if self.neck == "c4":
+                raise ValueError("detector 'keypoint-rcnn' needs neck 'fpn'")
+            if self.detect_dataset in DRAWN - {KEY_SHAPES}:
+                raise ValueError(f"'{self.detect_dataset}' has no key points, '{KEY_SHAPES}' has")
         if self.frozen_backbone and self.backbone_bn == "batch":
             raise ValueError("backbone_bn 'batch' has no meaning with frozen_backbone")
         if (
@@ -118,6 +136,11 @@ class Detection(TransferCell):
         if self.detect_steps is not None and self.detect_warmup_steps > self.detect_steps:
             raise ValueError(f"detect_warmup_steps {self.detect_warmup_steps}: more than all steps")
         return self
+
+    @property
+    def learns(self) -> Learnt:
+        """What the detector learns of an object."""
+        return LEARNT[self.detector]
 
     @property
     def drops(self) -> list[int]:

@@ -309,7 +309,8 @@ class TransferCell(EncoderCell):
     def protocol(self) -> dict[str, Any]:
         """The experiment, its version, and the settings that `pretrain` does not have."""
         shared = set(EncoderCell.model_fields) - {"experiment", "version"}
-        return self.model_dump(mode="json", exclude=shared | self.parameters.keys())
+        own = self.model_dump(mode="json", exclude=shared | self.parameters.keys())
+        return without_later(own, type(self))
 
 
 NEIGHBOURS = 3  # times the perplexity: images that the map looks at around one

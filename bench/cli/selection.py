@@ -332,9 +332,9 @@ def missing_data(cells: Sequence[Cell], root: Path) -> Iterator[DataError]:
             check_recordings(name, root)
         except DataError as fault:
             yield fault
-    boxed = {cell.detect_dataset for cell in cells if isinstance(cell, Detection)}
-    for name in sorted(boxed):
+    boxed = {(cell.detect_dataset, cell.learns) for cell in cells if isinstance(cell, Detection)}
+    for name, learns in sorted(boxed):
         try:
-            check_boxed(name, root)
+            check_boxed(name, root, learns)
         except DataError as fault:
             yield fault

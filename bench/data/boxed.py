@@ -1,9 +1,10 @@
-"""Images with boxes and masks, wherever they come from: annotations as COCO's and pixels.
+"""Images with boxes, masks and key points from anywhere: annotations as COCO's and pixels.
 
-Shapes: n objects of an image, H x W pixels.
+Shapes: n objects of an image, P key points of each, H x W pixels.
 """
 
 import io
+import re
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from pycocotools.coco import COCO
 
+from bench.cells.datasets import Learnt
+
+HALF_A_PIXEL = 0.5
 Pixels = npt.NDArray[np.uint8]
 Read = Callable[[int], Pixels]
 """From the position of an image to its pixels, (H, W, 3)."""
@@ -25,6 +29,7 @@ class Objects(NamedTuple):
     boxes: npt.NDArray[np.float32]  # (n, 4): left, top, right and bottom, in pixels
     labels: npt.NDArray[np.int64]  # (n,): 1 is the first category, 0 would be none
     masks: Pixels  # (n, H, W), 0 or 1
+    keypoints: npt.NDArray[np.float32]  # (n, P, 3): x and y in pixels, above 0 where labelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +51,20 @@ class BoxedPart:
         ids = sorted(category["id"] for category in self.annotations["categories"])
         return {category: label for label, category in enumerate(ids, start=1)}
 
+    @property
+    def points(self) -> list[str]:
+        """The names of an object's key points, the same in all categories."""
+        found: list[str] = self.annotations["categories"][0].get("keypoints", [])
+        return found
+
+    @property
+    def mirrored_points(self) -> list[int]:
+        """Which point each one becomes in a mirrored image: of the left those of the right."""
+        names = {"left": "right", "right": "left"}
+        swapped = [re.sub("left|right", lambda m: names[m[0]], name) for name in self.points]
+        pairs = zip(swapped, self.points, strict=True)
+        return [self.points.index(name if name in self.points else own) for name, own in pairs]
+
     @cached_property
     def _index(self) -> COCO:
         return indexed(self.annotations)
@@ -56,21 +75,26 @@ class BoxedPart:
         rows = [i for i in range(len(self.images)) if any(True for _ in self._learnt(i))]
         return np.array(rows, dtype=np.int64)
 
-    def objects(self, row: int, *, with_masks: bool) -> Objects:
+    def objects(self, row: int, learns: Learnt) -> Objects:
         """Return the objects of an image; crowds and boxes without an area are left out.
+
+        COCO's key points are indices of pixels; half a pixel is added, to their centres.
 
         Args:
             row: position of the image.
-            with_masks: whether masks are made; there are none of them otherwise.
+            learns: whether masks or key points are made; there are none of them otherwise.
         """
         image = self.images[row]
         height, width = image["height"], image["width"]
         learnt = list(self._learnt(row))
         boxes = np.array([box for _, box in learnt], dtype=np.float32).reshape(-1, 4)
         labels = [self.labels[a["category_id"]] for a, _ in learnt]
-        drawn = [self._index.annToMask(a) for a, _ in learnt if with_masks]
+        drawn = [self._index.annToMask(a) for a, _ in learnt if learns == "masks"]
         masks = np.stack(drawn) if drawn else np.zeros((0, height, width), dtype=np.uint8)
-        return Objects(boxes, np.array(labels, dtype=np.int64), masks)
+        told = [a["keypoints"] for a, _ in learnt if learns == "keypoints"]
+        points = np.array(told, dtype=np.float32).reshape(len(told), len(self.points), 3)
+        points[:, :, :2] += HALF_A_PIXEL
+        return Objects(boxes, np.array(labels, dtype=np.int64), masks, points)
 
     def _learnt(self, row: int) -> Iterator[tuple[dict[str, Any], tuple[float, ...]]]:
         """Yield annotations with their boxes, cut off at the image's edges."""

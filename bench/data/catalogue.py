@@ -1,11 +1,11 @@
 """Where the files of each data set, and lists of labels, are looked for; no torch."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from bench.cells.datasets import BOXED_SETS, IMAGE_SETS, SHAPES, WHERE, streams
+from bench.cells.datasets import BOXED_SETS, DRAWN, IMAGE_SETS, WHERE, Learnt, streams
 from bench.cells.finetune import PUBLISHED_LISTS
 from bench.errors import DataError, DataMissing, choices
 
@@ -16,6 +16,10 @@ PART_NAMES: dict[Part, tuple[str, ...]] = {
     "test": ("test", "val", "val2017"),
 }
 """What the folder of a part with boxes may be called, in the order in which it is looked for."""
+OF_COCO: dict[Learnt, str] = {
+    "boxes": "instances_", "masks": "instances_", "keypoints": "person_keypoints_",
+}  # fmt: skip
+"""What the names of COCO's own files of annotations begin with."""
 LISTS = "imagenet_subsets"
 """The folder of published lists, beside `train` and `val` of the images."""
 
@@ -110,42 +114,53 @@ class PartFiles(NamedTuple):
     annotations: Path
 
 
-def part_files(name: str, root: Path, part: Part) -> PartFiles:
+def part_files(name: str, root: Path, part: Part, learns: Learnt = "boxes") -> PartFiles:
     """Return where a data set with boxes has a part.
 
     `<root>/<name>/<part>/` holds the images, and `annotations/<part>.json`, or COCO's own
-    `annotations/instances_<part>.json`, what is on them.
+    `annotations/instances_<part>.json` or `person_keypoints_<part>.json`, what is on them. LVIS's
+    own `annotations/lvis_v1_<part>.json` names the folder of each image.
 
     Args:
         name: of the data set, a folder below the root.
         root: the folder of data sets.
         part: train or test.
+        learns: which of COCO's own files is wanted.
 
     Raises:
         DataMissing: it is not there; the line says what is expected.
     """
-    folder = root / name
-    for called in PART_NAMES[part]:
-        for prefix in ("", "instances_"):
-            annotations = folder / "annotations" / f"{prefix}{called}.json"
-            if annotations.is_file() and (folder / called).is_dir():
-                return PartFiles(folder / called, annotations)
-    names = " or ".join(f"{called}/ with annotations/{called}.json" for called in PART_NAMES[part])
-    raise DataMissing(
-        f"{name}: no {part} part in {folder}: needs {names}; docs/how-to/detection.md shows it."
+    for files in _candidates(root / name, part, learns):
+        if files.annotations.is_file() and files.images.is_dir():
+            return files
+    prefix = OF_COCO[learns] if learns == "keypoints" else ""
+    names = " or ".join(
+        f"{called}/ with annotations/{prefix if called.endswith('2017') else ''}{called}.json"
+        for called in PART_NAMES[part]
     )
+    where = f"no {part} part in {root / name}"
+    raise DataMissing(f"{name}: {where}: needs {names}; docs/how-to/detection.md shows it.")
 
 
-def check_boxed(name: str, root: Path) -> None:
+def _candidates(folder: Path, part: Part, learns: Learnt) -> Iterator[PartFiles]:
+    for called in PART_NAMES[part]:
+        for prefix in ("", OF_COCO[learns]):
+            annotations = folder / "annotations" / f"{prefix}{called}.json"
+            yield PartFiles(folder / called, annotations)
+        yield PartFiles(folder, folder / "annotations" / f"lvis_v1_{called}.json")
+
+
+def check_boxed(name: str, root: Path, learns: Learnt = "boxes") -> None:
     """Raise DataMissing unless a data set with boxes is there; no file is opened.
 
     Args:
         name: of the data set; the shapes, which are drawn, are always there.
         root: the folder of data sets.
+        learns: what a detector is to learn of it.
     """
-    if name != SHAPES:
+    if name not in DRAWN:
         for part in PART_NAMES:
-            part_files(name, root, part)
+            part_files(name, root, part, learns)
 
 
 def boxed_sets(root: Path) -> dict[str, bool]:

@@ -1,20 +1,20 @@
-"""Data sets with boxes by name: the drawn shapes, or a folder in COCO format.
+"""Data sets with boxes by name: drawn shapes, or a folder in the format of COCO or LVIS.
 
-A folder's annotations are checked record by record. It has never read COCO itself: the tests write
-small folders in its format.
+A folder's annotations are checked record by record. It has never read COCO or LVIS themselves: the
+tests write small folders in their formats.
 """
 
 import json
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
-from bench.cells.datasets import SHAPES
+from bench.cells.datasets import DRAWN, Learnt
 from bench.data.boxed import BoxedPart, BoxedSet, Pixels
 from bench.data.catalogue import PartFiles, part_files
 from bench.data.decode import read_image
@@ -23,25 +23,28 @@ from bench.data.shapes import draw_shapes
 from bench.errors import DataTorn
 
 Entry = dict[str, Any]
+FREQUENCIES = ("r", "c", "f")  # of LVIS: up to 10 training images, up to 100, more
+NEGATIVE, NOT_EXHAUSTIVE = "neg_category_ids", "not_exhaustive_category_ids"
 LEAST_OF_POLYGON = 6  # numbers: three corners
 
 
-def load_coco_folder(name: str, root: Path, *, with_masks: bool) -> BoxedSet:
+def load_coco_folder(name: str, root: Path, learns: Learnt) -> BoxedSet:
     """Return a data set with boxes from `<root>/<name>`; `bench/data/catalogue.py` says where.
 
     Args:
         name: of the folder.
         root: the folder of data sets.
-        with_masks: whether every object needs a mask.
+        learns: what every object needs.
 
     Raises:
         DataMissing: there is no such folder, or it lacks a part.
         DataTorn: an annotation is not as COCO writes it, or an image is missing.
     """
-    files = {part: part_files(name, root, part) for part in ("train", "test")}
-    truths = [read_annotations(own.annotations, with_masks=with_masks) for own in files.values()]
+    files = {part: part_files(name, root, part, learns) for part in ("train", "test")}
+    truths = [read_annotations(own.annotations, learns) for own in files.values()]
     ids = [sorted(category["id"] for category in truth["categories"]) for truth in truths]
-    if ids[0] != ids[1]:
+    named = [truth["categories"][0].get("keypoints") for truth in truths]
+    if ids[0] != ids[1] or (learns == "keypoints" and named[0] != named[1]):
         raise DataTorn(f"{files['test'].annotations}: its categories are not those of train")
     pairs = list(zip(files.values(), truths, strict=True))
     signed = [line for own, truth in pairs for line in _signed(own, truth)]
@@ -51,12 +54,14 @@ def load_coco_folder(name: str, root: Path, *, with_masks: bool) -> BoxedSet:
     return BoxedSet(name, fingerprint_of(signed), *parts)
 
 
-def read_annotations(path: Path, *, with_masks: bool) -> Entry:
+def read_annotations(path: Path, learns: Learnt) -> Entry:
     """Return what a file of annotations holds, each record with `area` and `iscrowd`.
+
+    Objects are numbered from 1, since pycocotools takes the id 0 for "not found".
 
     Args:
         path: the file.
-        with_masks: whether every object needs a mask.
+        learns: what every object needs.
 
     Raises:
         DataTorn: it is no JSON, or a record is not as COCO writes it; the line says which.
@@ -68,15 +73,36 @@ def read_annotations(path: Path, *, with_masks: bool) -> Entry:
     lists = ("images", "annotations", "categories")
     if not isinstance(truth, dict) or not all(isinstance(truth.get(k), list) for k in lists):
         raise DataTorn(f"{path}: needs the lists {', '.join(lists)}")
-    for key, check in (("images", _image_fault), ("categories", lambda _: None)):
-        _check(path, truth, key, check)
-    known = {key: {entry["id"] for entry in truth[key]} for key in ("images", "categories")}
-    _check(path, truth, "annotations", partial(_object_fault, known, with_masks=with_masks))
+    federated = _is_federated(truth)
+    points = _points(truth) if learns == "keypoints" else []
+    _check(path, truth, "categories", partial(_category_fault, federated, points, learns))
+    kinds = {entry["id"] for entry in truth["categories"]}
+    for image in truth["images"]:
+        if isinstance(image, dict) and isinstance(image.get("coco_url"), str):
+            image.setdefault("file_name", "/".join(image["coco_url"].split("/")[-2:]))
+    _check(path, truth, "images", partial(_image_fault, kinds if federated else None))
+    known = {"images": {entry["id"] for entry in truth["images"]}, "categories": kinds}
+    _check(path, truth, "annotations", partial(_object_fault, known, learns, len(points)))
     objects = [
-        {"area": entry["bbox"][2] * entry["bbox"][3], "iscrowd": 0} | entry
-        for entry in truth["annotations"]
+        {"area": entry["bbox"][2] * entry["bbox"][3], "iscrowd": 0} | entry | {"id": number}
+        for number, entry in enumerate(truth["annotations"], start=1)
     ]
+    if learns == "keypoints":
+        objects = [o | {"num_keypoints": sum(v > 0 for v in o["keypoints"][2::3])} for o in objects]
     return {key: truth[key] for key in lists} | {"annotations": objects}
+
+
+def _is_federated(truth: Entry) -> bool:
+    """Return whether the annotations are LVIS's: an image is labelled for some categories alone."""
+    marks = (("categories", "frequency"), ("images", NEGATIVE), ("images", NOT_EXHAUSTIVE))
+    return any(isinstance(e, dict) and mark in e for key, mark in marks for e in truth[key])
+
+
+def _points(truth: Entry) -> list[Any]:
+    """Return the key points of the first category; whether they are any is checked for each."""
+    first = truth["categories"][:1]
+    found = first[0].get("keypoints") if first and isinstance(first[0], dict) else None
+    return found if isinstance(found, list) else []
 
 
 def _check(path: Path, truth: Entry, key: str, fault: Callable[[Entry], str | None]) -> None:
@@ -96,7 +122,25 @@ def _check(path: Path, truth: Entry, key: str, fault: Callable[[Entry], str | No
         raise DataTorn(f"{path}: {key} is empty")
 
 
-def _image_fault(entry: Entry) -> str | None:
+def _category_fault(federated: bool, points: list[Any], learns: Learnt, entry: Entry) -> str | None:
+    if federated and entry.get("frequency") not in FREQUENCIES:
+        return f"frequency must be r, c or f, as LVIS has it, found {entry.get('frequency')!r}"
+    if learns == "keypoints":
+        named = all(isinstance(point, str) for point in points)
+        if not points or not named or len({*points}) < len(points):
+            return "needs keypoints, a list of different names"
+        if entry.get("keypoints") != points:
+            return "its keypoints are not those of the first category"
+    return None
+
+
+def _image_fault(kinds: Iterable[int] | None, entry: Entry) -> str | None:
+    """Return what is wrong with an image; its lists of LVIS are looked at where `kinds` are given.
+
+    Args:
+        kinds: the ids of the categories; None: the format is COCO's.
+        entry: the record of the image.
+    """
     name = entry.get("file_name")
     if not isinstance(name, str) or not name:
         return "needs a file_name"
@@ -105,19 +149,38 @@ def _image_fault(entry: Entry) -> str | None:
     for side in ("width", "height"):
         if type(entry.get(side)) is not int or entry[side] < 1:
             return f"{side} must be a whole number above 0, found {entry.get(side)!r}"
+    for key in (NEGATIVE, NOT_EXHAUSTIVE):
+        listed = entry.get(key)
+        if kinds is not None and not (
+            isinstance(listed, list) and all(type(kind) is int and kind in kinds for kind in listed)
+        ):
+            return f"{key} must be a list of ids of categories, as LVIS has it"
     return None
 
 
-def _object_fault(known: dict[str, set[int]], entry: Entry, *, with_masks: bool) -> str | None:
+def _object_fault(
+    known: dict[str, set[int]], learns: Learnt, points: int, entry: Entry
+) -> str | None:
     for key, table in (("image_id", "images"), ("category_id", "categories")):
-        if entry.get(key) not in known[table]:
+        if type(entry.get(key)) is not int or entry[key] not in known[table]:
             return f"{key} {entry.get(key)!r} is none of {table}"
     box = entry.get("bbox")
     if not isinstance(box, list) or len(box) != 4 or not all(map(_is_number, box)):
         return f"bbox must be 4 numbers (left, top, width, height), found {box!r}"
     if not _is_number(entry.get("area", 0)) or entry.get("iscrowd", 0) not in (0, 1):
         return "area must be a number, and iscrowd 0 or 1"
-    return _mask_fault(entry.get("segmentation")) if with_masks else None
+    if learns == "keypoints":
+        return _points_fault(entry.get("keypoints"), points)
+    return _mask_fault(entry.get("segmentation")) if learns == "masks" else None
+
+
+def _points_fault(found: Any, points: int) -> str | None:
+    """Return what is wrong with the key points of an object, x, y and v of each in one list."""
+    if not isinstance(found, list) or len(found) != 3 * points or not all(map(_is_number, found)):
+        return f"keypoints must be {3 * points} numbers (x, y and v of each of {points})"
+    if not all(v in (0, 1, 2) for v in found[2::3]):
+        return "v of keypoints must be 0 (not labelled), 1 (hidden) or 2 (visible)"
+    return None
 
 
 def _mask_fault(found: Any) -> str | None:
@@ -170,18 +233,18 @@ def _pixels(folder: Path, images: list[Entry], row: int) -> Pixels:
     return pixels
 
 
-def load_boxed(name: str, root: Path, *, with_masks: bool) -> BoxedSet:
-    """Return a data set with boxes: the shapes, or a folder below `root` in COCO format.
+def load_boxed(name: str, root: Path, learns: Learnt) -> BoxedSet:
+    """Return a data set with boxes: drawn shapes, or a folder below `root`.
 
     Args:
         name: of the data set.
         root: the folder of data sets.
-        with_masks: whether every object needs a mask.
+        learns: what every object needs.
 
     Raises:
         DataMissing: it is not there.
         DataTorn: an annotation is not as COCO writes it, or an image is missing.
     """
-    if name == SHAPES:
-        return draw_shapes()
-    return load_coco_folder(name, root, with_masks=with_masks)
+    if name in DRAWN:
+        return draw_shapes(name)
+    return load_coco_folder(name, root, learns)

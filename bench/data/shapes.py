@@ -1,19 +1,35 @@
-"""Drawn shapes with their boxes and masks: discs, squares and triangles on a grainy ground."""
+"""Drawn shapes on a grainy ground, with their boxes and masks: discs, squares and triangles.
+
+`shapes-keypoints` are the same images with three key points per shape. `shapes-long-tail` has more
+kinds, most of them seldom, and is labelled as LVIS is (arXiv:1908.03195): of each image some kinds
+alone, and of some kinds not all objects.
+"""
 
 import json
+from collections import Counter
 from functools import cache
 from typing import Any
 
 import numpy as np
 from pycocotools import mask as rle
 
-from bench.cells.datasets import BOXED_SETS, SHAPES
+from bench.cells.datasets import BOXED_SETS, KEY_SHAPES, SHAPES, TAIL_SHAPES
 from bench.data.boxed import BoxedPart, BoxedSet, Pixels
 from bench.data.images import fingerprint_of
 from bench.data.streams import Purpose, stream
 
 SIDE = 64  # pixels of an image
 KINDS = ("disc", "square", "triangle")
+TAIL = {
+    "disc": 0.37, "square": 0.35, "triangle": 0.08, "diamond": 0.07, "cross": 0.06, "bar": 0.05,
+    "dome": 0.01, "ring": 0.01,
+}  # fmt: skip
+"""Kinds of the long tail and their shares of the training objects; in the test all are alike."""
+POINTS = ("top", "left", "right")
+RARE, COMMON = 10, 100  # training images that a category of this frequency has at most
+LEFT_OUT, IN_PART, DENIED = 0.3, 0.5, 0.5
+"""Of the long tail, the probability that an image with several kinds is not labelled for one of
+them, that several objects of a kind are not all labelled, and that the absence of a kind is."""
 RADII = (5, 14)  # from the centre to the edge, pixels
 MOST_OBJECTS = 4
 TRIES = 20  # to place an object apart from the others
@@ -21,40 +37,93 @@ GRAIN = 12  # standard deviation of a pixel of the ground
 
 
 @cache
-def draw_shapes() -> BoxedSet:
-    """Return the data set, which is the same everywhere."""
-    size = BOXED_SETS[SHAPES]
-    parts = [_part(which, count) for which, count in enumerate((size.train, size.test))]
+def draw_shapes(name: str = SHAPES) -> BoxedSet:
+    """Return a data set, which is the same everywhere.
+
+    Args:
+        name: shapes, shapes-keypoints or shapes-long-tail.
+    """
+    size = BOXED_SETS[name]
+    parts = [_part(name, which, count) for which, count in enumerate((size.train, size.test))]
+    if name == TAIL_SHAPES:
+        _state_frequencies(*(part.annotations for part in parts))
     told = (json.dumps(part.annotations, sort_keys=True).encode() for part in parts)
     pixels = (part.read(i).tobytes() for part in parts for i in range(len(part.images)))
-    return BoxedSet(SHAPES, fingerprint_of([*told, *pixels]), *parts)
+    return BoxedSet(name, fingerprint_of([*told, *pixels]), *parts)
 
 
-def _part(which: int, count: int) -> BoxedPart:
+def _part(name: str, which: int, count: int) -> BoxedPart:
+    tail = name == TAIL_SHAPES
+    kinds, own = (tuple(TAIL), (2,)) if tail else (KINDS, ())
+    shares = np.array([*TAIL.values()]) if tail and which == 0 else None
     pixels: list[Pixels] = []
     annotations: list[dict[str, Any]] = []
+    images: list[dict[str, Any]] = [
+        {"id": i + 1, "width": SIDE, "height": SIDE} for i in range(count)
+    ]
     for number in range(count):
-        ground, found = _scene(stream(0, Purpose.DATA, SIDE, which, number))
+        draw = stream(0, Purpose.DATA, SIDE, *own, which, number)
+        ground, found = _scene(draw, kinds, shares, with_points=name == KEY_SHAPES)
         pixels.append(ground)
+        if tail:
+            found, lists = _labelled(draw, found)
+            images[number] |= lists
         for annotation in found:
             annotation |= {"id": len(annotations) + 1, "image_id": number + 1}
             annotations.append(annotation)
-    images = [{"id": i + 1, "width": SIDE, "height": SIDE} for i in range(count)]
-    categories = [{"id": i + 1, "name": name} for i, name in enumerate(KINDS)]
+    points = {"keypoints": list(POINTS)} if name == KEY_SHAPES else {}
+    categories = [{"id": i + 1, "name": kind} | points for i, kind in enumerate(kinds)]
     truth = {"images": images, "annotations": annotations, "categories": categories}
     return BoxedPart(truth, pixels.__getitem__)
 
 
-def _scene(draw: np.random.Generator) -> tuple[Pixels, list[dict[str, Any]]]:
-    """Return an image and its objects; none of them touches another."""
+def _labelled(
+    draw: np.random.Generator, found: list[dict[str, Any]]
+) -> tuple[list[dict[str, Any]], dict[str, list[int]]]:
+    """Return the objects of an image that are labelled, and LVIS's two lists of categories."""
+    counts = Counter(annotation["category_id"] for annotation in found)
+    unseen = int(draw.choice([*counts])) if len(counts) > 1 and draw.random() < LEFT_OUT else None
+    in_part = {k for k, n in counts.items() if n > 1 and k != unseen and draw.random() < IN_PART}
+    first = {annotation["category_id"]: annotation for annotation in reversed(found)}
+    kept = [
+        annotation
+        for annotation in found
+        if (kind := annotation["category_id"]) != unseen
+        and (kind not in in_part or annotation is first[kind])
+    ]
+    absent = [kind for kind in range(1, len(TAIL) + 1) if kind not in counts]
+    denied = [kind for kind in absent if draw.random() < DENIED]
+    return kept, {"neg_category_ids": denied, "not_exhaustive_category_ids": sorted(in_part)}
+
+
+def _state_frequencies(train: dict[str, Any], test: dict[str, Any]) -> None:
+    """State the frequency of each category: rare, common or frequent in training images."""
+    pairs = {(a["category_id"], a["image_id"]) for a in train["annotations"]}
+    images = Counter(category for category, _ in pairs)
+    for category in (*train["categories"], *test["categories"]):
+        seen = images[category["id"]]
+        category["frequency"] = "r" if seen <= RARE else "c" if seen <= COMMON else "f"
+
+
+def _scene(
+    draw: np.random.Generator,
+    kinds: tuple[str, ...],
+    shares: np.ndarray[Any, np.dtype[np.float64]] | None,
+    *,
+    with_points: bool,
+) -> tuple[Pixels, list[dict[str, Any]]]:
+    """Return an image and its objects, of kinds with these shares; none touches another."""
     ground = draw.integers(60, 196, 3) + draw.normal(0, GRAIN, (SIDE, SIDE, 1))
     taken = np.zeros((SIDE, SIDE), dtype=bool)
     found = []
     for _ in range(draw.integers(1, MOST_OBJECTS + 1)):
         for _ in range(TRIES):
-            kind, radius = int(draw.integers(len(KINDS))), int(draw.integers(*RADII))
+            kind = int(
+                draw.integers(len(kinds)) if shares is None else draw.choice(len(kinds), p=shares)
+            )
+            radius = int(draw.integers(*RADII))
             row, column = draw.integers(radius, SIDE - radius, 2)
-            shape = _filled(KINDS[kind], row, column, radius)
+            shape = _filled(kinds[kind], row, column, radius)
             if not (taken & shape).any():
                 break
         else:
@@ -65,6 +134,8 @@ def _scene(draw: np.random.Generator) -> tuple[Pixels, list[dict[str, Any]]]:
         )
         ground = np.where(shape[:, :, None], far, ground)
         found.append({"category_id": kind + 1, "iscrowd": 0} | _outline(shape))
+        if with_points:
+            found[-1] |= _points(kinds[kind], int(row), int(column), radius)
     return ground.clip(0, 255).astype(np.uint8), found
 
 
@@ -76,9 +147,31 @@ def _filled(kind: str, row: int, column: int, radius: int) -> np.ndarray[Any, np
         inside = down**2 + right**2 <= radius**2
     elif kind == "square":
         inside = (abs(down) <= radius) & (abs(right) <= radius)
-    else:
+    elif kind == "triangle":
         inside = (abs(down) <= radius) & (2 * abs(right) <= down + radius)
+    elif kind == "diamond":
+        inside = abs(down) + abs(right) <= radius
+    elif kind == "cross":
+        inside = (np.minimum(abs(down), abs(right)) <= radius // 3) & (
+            np.maximum(abs(down), abs(right)) <= radius
+        )
+    elif kind == "bar":
+        inside = (abs(down) <= radius // 3) & (abs(right) <= radius)
+    elif kind == "dome":
+        inside = (down**2 + right**2 <= radius**2) & (down <= 0)
+    else:
+        inside = (down**2 + right**2 <= radius**2) & (4 * (down**2 + right**2) >= radius**2)
     return np.asarray(inside)
+
+
+def _points(kind: str, row: int, column: int, radius: int) -> dict[str, Any]:
+    """Return the key points of a shape around a centre, as COCO writes them; all are visible."""
+    low = row + radius if kind == "triangle" else row
+    places = [(column, row - radius), (column - radius, low), (column + radius, low)]
+    return {
+        "keypoints": [number for x, y in places for number in (x, y, 2)],
+        "num_keypoints": len(places),
+    }
 
 
 def _outline(shape: np.ndarray[Any, np.dtype[np.bool_]]) -> dict[str, Any]:

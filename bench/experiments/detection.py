@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.cells.detection import MASK, Detection
+from bench.cells.detection import Detection
 from bench.data.coco_folder import load_boxed
 from bench.experimental import ALONE, Ranks
 from bench.experiments import pretrain
@@ -44,7 +44,7 @@ def probe(cell: Detection, data: Path, device: str, clock: Clock) -> Spent:
 
 
 def _detecting(cell: Detection, data: Path, device: str, online: Online | None) -> Detecting:
-    images = load_boxed(cell.detect_dataset, data, with_masks=cell.detector == MASK)
+    images = load_boxed(cell.detect_dataset, data, cell.learns)
     return Detecting(cell, images, device, online)
 
 

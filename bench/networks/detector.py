@@ -1,4 +1,6 @@
-"""torchvision's Faster and Mask R-CNN (arXiv:1506.01497, arXiv:1703.06870) on an encoder of ours.
+"""torchvision's Faster, Mask and Keypoint R-CNN on an encoder of ours.
+
+Faster R-CNN: arXiv:1506.01497; masks and key points: arXiv:1703.06870.
 
 Shapes: n regions or detections of an image, C classes and the background, H x W pixels.
 """
@@ -17,17 +19,33 @@ from torchvision.models.detection.faster_rcnn import (
     FastRCNNPredictor,
     TwoMLPHead,
 )
+from torchvision.models.detection.keypoint_rcnn import (
+    KeypointRCNN,
+    KeypointRCNNHeads,
+    KeypointRCNNPredictor,
+)
 from torchvision.models.detection.mask_rcnn import MaskRCNN, MaskRCNNHeads, MaskRCNNPredictor
 from torchvision.ops import FeaturePyramidNetwork, MultiScaleRoIAlign
 from torchvision.ops.feature_pyramid_network import LastLevelMaxPool
 
-from bench.cells.detection import BOX_SIDE, C4_SIDE, DEEP_HEAD, MASK, MASK_SIDE, Detection
+from bench.cells.detection import (
+    BOX_SIDE,
+    C4_SIDE,
+    DEEP_HEAD,
+    KEYPOINT_HEAD,
+    KEYPOINTS,
+    MASK,
+    MASK_SIDE,
+    Detection,
+)
 from bench.networks.encoder import PartlyStill
 from bench.networks.resnet import ResNet
 
 ANCHORS = 5  # sizes of the anchors where there is one level
 RATIOS = (0.5, 1.0, 2.0)  # height over width of an anchor
 SAMPLES = 2  # per bin of a region and direction
+
+MODELS = {"faster-rcnn": FasterRCNN, MASK: MaskRCNN, KEYPOINTS: KeypointRCNN}
 
 Triple = tuple[float, float, float]
 
@@ -92,14 +110,17 @@ class Detector(PartlyStill):
         Args:
             images: (3, H, W) each, in [0, 1], of any sizes.
             targets: of each image `boxes` (n, 4) in pixels (left, top, right, bottom), `labels`
-                (n,) from 1 on, and, where masks are learnt, `masks` (n, H, W).
+                (n,) from 1 on, and, where they are learnt, `masks` (n, H, W) or `keypoints` (n, P,
+                3): x, y and whether it is labelled.
         """
         found: dict[str, Tensor] = self.model(images, targets)
         return found
 
     @torch.no_grad()
     def detections(self, images: list[Tensor]) -> list[dict[str, Tensor]]:
-        """Return what is found on each image: boxes, labels and scores, maybe masks in [0, 1].
+        """Return what is found on each image: boxes, labels and scores, maybe masks or key points.
+
+        Masks are in [0, 1].
 
         Args:
             images: (3, H, W) each, in [0, 1], of any sizes.
@@ -109,7 +130,14 @@ class Detector(PartlyStill):
 
 
 def make_detector(
-    cell: Detection, encoder: ResNet, classes: int, *, mean: Triple, std: Triple, seed: int
+    cell: Detection,
+    encoder: ResNet,
+    *,
+    classes: int,
+    points: int,
+    mean: Triple,
+    std: Triple,
+    seed: int,
 ) -> Detector:
     """Return the cell's detector on an encoder, whose layers it takes over.
 
@@ -117,6 +145,7 @@ def make_detector(
         cell: says which detector.
         encoder: the backbone, with plain batch norm.
         classes: of objects, the background not counted.
+        points: key points of an object, where they are learnt.
         mean: of each channel of the images, in [0, 1].
         std: of each channel.
         seed: of the first values of all that is new.
@@ -129,14 +158,18 @@ def make_detector(
             if cell.neck == "fpn"
             else _c4(cell, encoder, stages, classes)
         )
-        with_masks = cell.detector == MASK
-        kept = {k: part for k, part in parts.items() if with_masks or not k.startswith("mask_")}
-        model = (MaskRCNN if with_masks else FasterRCNN)(
-            **kept, image_mean=list(mean), image_std=list(std),
+        if cell.detector != MASK:  # which are made nevertheless, so that no other draw moves
+            parts = {name: part for name, part in parts.items() if not name.startswith("mask_")}
+        if cell.detector == KEYPOINTS:
+            parts |= _of_keypoints(cell, len(stages), points)
+        model = MODELS[cell.detector](
+            **parts,
+            image_mean=list(mean), image_std=list(std),
             min_size=cell.shorter_side, max_size=cell.longer_side,
             rpn_pre_nms_top_n_train=2 * cell.proposals, rpn_pre_nms_top_n_test=cell.proposals,
             rpn_post_nms_top_n_train=2 * cell.proposals, rpn_post_nms_top_n_test=cell.proposals,
             box_batch_size_per_image=cell.sampled_regions,
+            box_detections_per_img=cell.detections, box_score_thresh=cell.least_score,
         )  # fmt: skip
     return Detector(model, list(_standing_still(cell, encoder, model)))
 
@@ -181,6 +214,16 @@ def _pyramid(
         "mask_roi_pool": MultiScaleRoIAlign(levels, MASK_SIDE, SAMPLES),
         "mask_head": MaskRCNNHeads(channels, (channels,) * DEEP_HEAD, 1, norm_layer=norm),
         "mask_predictor": MaskRCNNPredictor(channels, channels, classes + 1),
+    }
+
+
+def _of_keypoints(cell: Detection, levels: int, points: int) -> dict[str, Any]:
+    """Return the parts that find key points in regions of a pyramid with so many levels."""
+    channels = 2 * cell.region_channels
+    return {
+        "keypoint_roi_pool": MultiScaleRoIAlign(list(map(str, range(levels))), MASK_SIDE, SAMPLES),
+        "keypoint_head": KeypointRCNNHeads(cell.region_channels, (channels,) * KEYPOINT_HEAD),
+        "keypoint_predictor": KeypointRCNNPredictor(channels, points),
     }
 
 

@@ -9,7 +9,13 @@ METRICS = {
     "rankme": "RankMe",
     "lidar": "LiDAR",
     "ap_bbox": "box AP",
-    "ap_segm": "mask AP",
+    "ap_mask": "mask AP",
+    "ap_keypoint": "key-point AP",
+    **{
+        f"ap{short}_{of}": f"{words} AP of {kind} categories"
+        for of, words in (("bbox", "box"), ("mask", "mask"))
+        for short, kind in (("r", "rare"), ("c", "common"), ("f", "frequent"))
+    },
     "few_shot_linear": "few-shot linear",
     "mi_lower_bound": "MI bound",
     "mi_lower_bound_approximate": "approximate MI bound",

@@ -3,7 +3,7 @@
 Shapes: n objects of an image, H x W pixels.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
 from typing import Any
@@ -14,13 +14,13 @@ from pycocotools import mask as rle
 from torch import Tensor
 from torch.optim import Optimizer
 
-from bench.cells.datasets import IMAGENET_MEAN, IMAGENET_STD
-from bench.cells.detection import DROP, MASK, Detection
-from bench.data.boxed import BoxedPart, BoxedSet
+from bench.cells.datasets import IMAGENET_MEAN, IMAGENET_STD, Learnt
+from bench.cells.detection import DROP, Detection
+from bench.data.boxed import HALF_A_PIXEL, BoxedPart, BoxedSet
 from bench.data.streams import Purpose, stream
 from bench.environment import cores
 from bench.errors import DataFailure
-from bench.evaluate.average_precision import average_precision
+from bench.evaluate.average_precision import Kind, average_precision
 from bench.methods.online_network import Online, copied_backbone
 from bench.networks.detector import Detector, make_detector, torch_seeded
 from bench.networks.resnet import ResNet
@@ -31,14 +31,18 @@ from bench.train.trainable import EpochMeans, FiniteLosses, Trainable
 SEEDS = 2**62  # of torch's generators
 HALF = 0.5  # probability from which a pixel is of an object
 Target = dict[str, Tensor]
+MEASURED: dict[Learnt, tuple[Kind, ...]] = {
+    "boxes": ("bbox",), "masks": ("bbox", "segm"), "keypoints": ("bbox", "keypoints"),
+}  # fmt: skip
+"""Of what the average precision is taken."""
 
 
 class Scenes:
     """Images and their objects by position; those of the next step are decoded meanwhile."""
 
-    def __init__(self, part: BoxedPart, *, with_masks: bool) -> None:
+    def __init__(self, part: BoxedPart, learns: Learnt) -> None:
         """Decode with as many threads as there are cores."""
-        self.part, self.with_masks = part, with_masks
+        self.part, self.learns = part, learns
         self._threads = ThreadPoolExecutor(cores(), thread_name_prefix="decode")
         self._ahead: dict[tuple[int, ...], list[Future[tuple[Tensor, Target]]]] = {}
 
@@ -57,13 +61,13 @@ class Scenes:
         return [self._threads.submit(self._one, int(row)) for row in rows]
 
     def _one(self, row: int) -> tuple[Tensor, Target]:
-        objects = self.part.objects(row, with_masks=self.with_masks)
+        objects = self.part.objects(row, self.learns)
         target = {
             "boxes": torch.from_numpy(objects.boxes),
             "labels": torch.from_numpy(objects.labels),
         }
-        if self.with_masks:
-            target["masks"] = torch.from_numpy(objects.masks)
+        if self.learns != "boxes":
+            target[self.learns] = torch.from_numpy(getattr(objects, self.learns))
         return as_tensor(self.part, row), target
 
 
@@ -92,11 +96,11 @@ class Detecting(Trainable):
         self.fingerprint = images.fingerprint
         self.rows = chosen_rows(cell, images.train)
         self.losses = FiniteLosses(device, at_once=device == "cpu")
-        self.scenes = Scenes(images.train, with_masks=cell.detector == MASK)
+        self.scenes = Scenes(images.train, cell.learns)
         per_epoch = len(self.rows) // cell.detect_batch_size
         self.steps = cell.detect_steps or (cell.detect_epochs or 0) * per_epoch
         self.steps_an_epoch = min(per_epoch, self.steps)
-        self.online = network(cell, len(images.train.labels), encoder).to(device)
+        self.online = network(cell, images.train, encoder).to(device)
         self.optimiser = _optimiser(cell, self.online)
         self.probes = EpochMeans(("train_loss",)).to(device)
 
@@ -124,7 +128,8 @@ class Detecting(Trainable):
             side = int(draw.integers(cell.shorter_side_from, cell.shorter_side + 1))
             self.online.model.transform.min_size = (side,)
         mirrored = draw.random(len(scenes)) < (0.5 if cell.flips else 0.0)
-        turned = [flipped(*s) if m else s for s, m in zip(scenes, mirrored, strict=True)]
+        points = self.scenes.part.mirrored_points
+        turned = [flipped(*s, points) if m else s for s, m in zip(scenes, mirrored, strict=True)]
         images = [image.to(self.device) for image, _ in turned]
         return images, [{k: v.to(self.device) for k, v in t.items()} for _, t in turned]
 
@@ -156,9 +161,9 @@ class Detecting(Trainable):
         """
         part = part or self.images.test
         found = [one for row in range(len(part.images)) for one in self.found_on(part, row)]
-        precisions = average_precision(part.annotations, found, "bbox")
-        if self.cell.detector == MASK:
-            precisions |= average_precision(part.annotations, found, "segm")
+        precisions: dict[str, float] = {}
+        for kind in MEASURED[self.cell.learns]:
+            precisions |= average_precision(part.annotations, found, kind)
         return precisions
 
     def found_on(self, part: BoxedPart, row: int) -> list[dict[str, Any]]:
@@ -174,18 +179,19 @@ class Detecting(Trainable):
         return list(detected(part, row, found))
 
 
-def network(cell: Detection, classes: int, encoder: Online | None) -> Detector:
+def network(cell: Detection, part: BoxedPart, encoder: Online | None) -> Detector:
     """Return the cell's detector on a copy of the encoder, or on its first values from scratch.
 
     Args:
         cell: whose network it is.
-        classes: of objects.
+        part: of the images; says how many categories and key points there are.
         encoder: what was trained; None: from scratch.
     """
     backbone = copied_backbone(cell.trained, encoder)
     assert isinstance(backbone, ResNet)  # the record allows no other
     seed = int(stream(cell.seed, Purpose.INIT, 1).integers(SEEDS))
-    return make_detector(cell, backbone, classes, mean=IMAGENET_MEAN, std=IMAGENET_STD, seed=seed)
+    counts = {"classes": len(part.labels), "points": len(part.points)}
+    return make_detector(cell, backbone, mean=IMAGENET_MEAN, std=IMAGENET_STD, seed=seed, **counts)
 
 
 def _optimiser(cell: Detection, online: Detector) -> Optimizer:
@@ -226,13 +232,22 @@ def as_tensor(part: BoxedPart, row: int) -> Tensor:
     return torch.from_numpy(np.array(part.read(row))).permute(2, 0, 1).float() / 255
 
 
-def flipped(image: Tensor, target: Target) -> tuple[Tensor, Target]:
-    """Return an image (3, H, W) mirrored left to right, with its boxes and masks."""
+def flipped(image: Tensor, target: Target, points: Sequence[int] = ()) -> tuple[Tensor, Target]:
+    """Return an image (3, H, W) mirrored left to right, with what is learnt of it.
+
+    Args:
+        image: of any size.
+        target: boxes, and maybe masks or key points.
+        points: which key point each one becomes.
+    """
     turned, width = copy(target), image.shape[-1]
     left, top, right, bottom = target["boxes"].unbind(dim=1)
     turned["boxes"] = torch.stack([width - right, top, width - left, bottom], dim=1)
     if "masks" in target:
         turned["masks"] = target["masks"].flip(-1)
+    if "keypoints" in target:
+        x, y, label = target["keypoints"][:, list(points)].unbind(dim=-1)
+        turned["keypoints"] = torch.stack([width - x, y, label], dim=-1)
     return image.flip(-1), turned
 
 
@@ -242,7 +257,8 @@ def detected(part: BoxedPart, row: int, found: dict[str, Tensor]) -> Iterator[di
     Args:
         part: of the images.
         row: position of the image.
-        found: boxes (n, 4), labels (n,), scores (n,) and maybe masks (n, 1, H, W).
+        found: boxes (n, 4), labels (n,), scores (n,), and maybe masks (n, 1, H, W) or keypoints
+            (n, P, 3).
     """
     categories = {label: category for category, label in part.labels.items()}
     boxes, scores = found["boxes"].double().cpu().numpy(), found["scores"].double().tolist()
@@ -253,4 +269,8 @@ def detected(part: BoxedPart, row: int, found: dict[str, Tensor]) -> Iterator[di
         if "masks" in found:
             mask = (found["masks"][i, 0] >= HALF).cpu().numpy()
             one["segmentation"] = rle.encode(np.asfortranarray(mask, dtype=np.uint8))
+        if "keypoints" in found:
+            points = found["keypoints"][i].double().cpu()
+            points[:, :2] -= HALF_A_PIXEL
+            one["keypoints"] = points.flatten().tolist()
         yield one

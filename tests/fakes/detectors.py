@@ -26,4 +26,4 @@ def detecting_cell(trained: Pretrain = TRAINED, **changes: Any) -> Detection:
 
 
 def detecting(cell: Detection, encoder: Online | None = None) -> Detecting:
-    return Detecting(cell, draw_shapes(), "cpu", encoder)
+    return Detecting(cell, draw_shapes(cell.detect_dataset), "cpu", encoder)

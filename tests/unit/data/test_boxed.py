@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bench.cells.datasets import BOXED_SETS, SHAPES
+from bench.cells.datasets import BOXED_SETS, KEY_SHAPES, SHAPES, TAIL_SHAPES, Learnt
 from bench.data.boxed import BoxedPart
 from bench.data.catalogue import check_boxed
 from bench.data.coco_folder import load_boxed, read_annotations
@@ -56,15 +56,15 @@ def both(root: Path, truth: dict[str, Any] = TRUTH, test: str = "val") -> Path:
 def test_what_is_learnt_of_an_image(tmp_path: Path) -> None:
     """Neither crowds nor empty boxes; what hangs over the edge is cut off; labels follow ids."""
     both(tmp_path)
-    part = load_boxed("mine", tmp_path, with_masks=True).train
-    objects = part.objects(0, with_masks=True)
+    part = load_boxed("mine", tmp_path, "masks").train
+    objects = part.objects(0, "masks")
     assert objects.boxes.tolist() == [[5, 1, 8, 3], [1, 0, 3, 6]]
     assert objects.labels.tolist() == [2, 1]  # ant is 1, cat is 2
     masks = np.zeros((2, 6, 8), dtype=np.uint8)
     masks[0, 1:3, 5:8], masks[1, :, 1:3] = 1, 1
     assert (objects.masks == masks).all()
-    assert part.objects(0, with_masks=False).masks.shape == (0, 6, 8)
-    assert part.objects(1, with_masks=True).boxes.shape == (0, 4)
+    assert part.objects(0, "boxes").masks.shape == (0, 6, 8)
+    assert part.objects(1, "masks").boxes.shape == (0, 4)
     assert part.learnable.tolist() == [0]
     assert part.annotations["annotations"][0]["area"] == 12
     assert [part.read(row).shape for row in (0, 1)] == [(6, 8, 3), (4, 4, 3)]
@@ -75,7 +75,7 @@ def test_what_is_learnt_of_an_image(tmp_path: Path) -> None:
 def test_parts_may_have_several_names(tmp_path: Path, test: str) -> None:
     both(tmp_path, test=test)
     check_boxed("mine", tmp_path)
-    assert len(load_boxed("mine", tmp_path, with_masks=False).test.images) == 2
+    assert len(load_boxed("mine", tmp_path, "boxes").test.images) == 2
 
 
 def test_coco_itself_is_such_a_folder(tmp_path: Path) -> None:
@@ -83,14 +83,14 @@ def test_coco_itself_is_such_a_folder(tmp_path: Path) -> None:
         path = write(tmp_path, TRUTH, part)
         path.rename(path.with_name(f"instances_{part}.json"))
     check_boxed("mine", tmp_path)
-    assert len(load_boxed("mine", tmp_path, with_masks=True).train.images) == 2
+    assert len(load_boxed("mine", tmp_path, "masks").train.images) == 2
 
 
 def test_the_fingerprint_follows_annotations_and_images(tmp_path: Path) -> None:
     path = both(tmp_path)
 
     def fingerprint() -> str:
-        return load_boxed("mine", tmp_path, with_masks=True).fingerprint
+        return load_boxed("mine", tmp_path, "masks").fingerprint
 
     first = fingerprint()
     assert fingerprint() == first
@@ -103,7 +103,7 @@ def test_the_fingerprint_follows_annotations_and_images(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_says_what_is_expected(tmp_path: Path) -> None:
-    for look in (check_boxed, lambda name, root: load_boxed(name, root, with_masks=True)):
+    for look in (check_boxed, lambda name, root: load_boxed(name, root, "masks")):
         with pytest.raises(DataMissing) as told:
             look("mine", tmp_path)
         assert str(told.value) == (
@@ -136,6 +136,10 @@ FAULTS: dict[str, tuple[Change, str]] = {
         lambda t: t["annotations"][1].update(category_id="cat"),
         "annotations[1]: category_id 'cat' is none of categories",
     ),
+    "several": (
+        lambda t: t["annotations"][1].update(category_id=[4]),
+        "annotations[1]: category_id [4] is none of categories",
+    ),
     "box": (
         lambda t: t["annotations"][2].update(bbox=[1, 2, 3]),
         "annotations[2]: bbox must be 4 numbers (left, top, width, height), found [1, 2, 3]",
@@ -167,16 +171,119 @@ def test_an_annotation_that_is_not_cocos_is_named(
     change(truth)
     path = write(tmp_path, truth)
     with pytest.raises(DataTorn) as error:
-        read_annotations(path, with_masks=True)
+        read_annotations(path, "masks")
     assert str(error.value) == f"{path}: {told}"
     if "segmentation" in told:
-        read_annotations(path, with_masks=False)  # boxes are enough for Faster R-CNN
+        read_annotations(path, "boxes")  # boxes are enough for Faster R-CNN
+
+
+def with_points() -> dict[str, Any]:
+    """Return the annotations with key points, as COCO's person_keypoints files have them."""
+    truth = copy.deepcopy(TRUTH)
+    for category in truth["categories"]:
+        category["keypoints"] = ["nose", "left_eye", "right_eye"]
+    for annotation in truth["annotations"]:
+        annotation["keypoints"] = [6, 1, 2, 5, 2, 1, 0, 0, 0]
+    return truth
+
+
+def of_lvis() -> dict[str, Any]:
+    """Return the annotations as LVIS's files have them."""
+    truth = copy.deepcopy(TRUTH)
+    for category, frequency in zip(truth["categories"], "fr", strict=True):
+        category["frequency"] = frequency
+    for image in truth["images"]:
+        image["coco_url"] = f"http://images.cocodataset.org/train2017/{image.pop('file_name')}"
+        image |= {"neg_category_ids": [20], "not_exhaustive_category_ids": []}
+    return truth
+
+
+FORMATS: dict[Learnt, Callable[[], dict[str, Any]]] = {"keypoints": with_points, "masks": of_lvis}
+THREE = "annotations[1]: keypoints must be 9 numbers (x, y and v of each of 3)"
+NOT_NAMED = "categories[0]: needs keypoints, a list of different names"
+NEGATIVE = "images[1]: neg_category_ids must be a list of ids of categories, as LVIS has it"
+OF_FORMATS: list[tuple[Learnt, Change, str]] = [
+    ("keypoints", lambda t: t["categories"][0].pop("keypoints"), NOT_NAMED),
+    ("keypoints", lambda t: t["categories"][0].update(keypoints=["nose"] * 3), NOT_NAMED),
+    ("keypoints", lambda t: t["categories"][0].update(keypoints=[1, 2, 3]), NOT_NAMED),
+    ("keypoints", lambda t: t["categories"].insert(0, "eye"),
+     "categories[0]: needs a whole number as id"),
+    ("keypoints", lambda t: t["categories"][1].update(keypoints=["tail"]),
+     "categories[1]: its keypoints are not those of the first category"),
+    ("keypoints", lambda t: t["annotations"][1].pop("keypoints"), THREE),
+    ("keypoints", lambda t: t["annotations"][1].update(keypoints=[1, 2, 2]), THREE),
+    ("keypoints", lambda t: t["annotations"][1]["keypoints"].__setitem__(0, float("nan")), THREE),
+    ("keypoints", lambda t: t["annotations"][1]["keypoints"].__setitem__(2, 3),
+     "annotations[1]: v of keypoints must be 0 (not labelled), 1 (hidden) or 2 (visible)"),
+    ("masks", lambda t: t["categories"][1].pop("frequency"),
+     "categories[1]: frequency must be r, c or f, as LVIS has it, found None"),
+    ("masks", lambda t: t["categories"][1].update(frequency="often"),
+     "categories[1]: frequency must be r, c or f, as LVIS has it, found 'often'"),
+    ("masks", lambda t: t["images"][1].pop("neg_category_ids"), NEGATIVE),
+    ("masks", lambda t: t["images"][1].update(neg_category_ids=[9]), NEGATIVE),
+    ("masks", lambda t: t["images"][0].update(not_exhaustive_category_ids="all"),
+     "images[0]: not_exhaustive_category_ids must be a list of ids of categories, as LVIS has it"),
+    ("masks", lambda t: t["images"][0].pop("coco_url"), "images[0]: needs a file_name"),
+    ("masks", lambda t: t["images"][0].update(coco_url="http://x/../b.png"),
+     "images[0]: file_name '../b.png' leads out of the folder of images"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("learns", "change", "told"), OF_FORMATS)
+def test_key_points_and_lists_that_do_not_fit_are_named(
+    tmp_path: Path, learns: Learnt, change: Change, told: str
+) -> None:
+    truth = FORMATS[learns]()
+    change(truth)
+    path = write(tmp_path, truth)
+    with pytest.raises(DataTorn) as error:
+        read_annotations(path, learns)
+    assert str(error.value) == f"{path}: {told}"
+    if learns == "keypoints" and "whole number" not in told:
+        read_annotations(path, "boxes")
+
+
+def test_cocos_own_key_points_are_a_file_beside_its_boxes(tmp_path: Path) -> None:
+    """They are indices of pixels, so half a pixel leads to a centre; objects count from 1."""
+    for part in ("train2017", "val2017"):
+        for prefix, truth in (
+            ("instances", copy.deepcopy(TRUTH)),
+            ("person_keypoints", with_points()),
+        ):
+            truth["annotations"][0]["id"] = 0
+            path = write(tmp_path, truth, part)
+            path.rename(path.with_name(f"{prefix}_{part}.json"))
+    part = load_boxed("mine", tmp_path, "keypoints").train
+    assert part.mirrored_points == [0, 2, 1]
+    points = part.objects(0, "keypoints").keypoints
+    assert points.shape == (2, 3, 3)
+    assert points[0].tolist() == [[6.5, 1.5, 2], [5.5, 2.5, 1], [0.5, 0.5, 0]]
+    kept = [(a["id"], a["num_keypoints"]) for a in part.annotations["annotations"]]
+    assert kept == [(1, 2), (2, 2), (3, 2), (4, 2)]
+    boxes = load_boxed("mine", tmp_path, "boxes").train
+    assert boxes.points == []
+    assert boxes.objects(0, "boxes").keypoints.size == 0
+    path.with_name("person_keypoints_val2017.json").unlink()
+    with pytest.raises(DataMissing, match=r"no test part .* person_keypoints_val2017\.json; docs"):
+        check_boxed("mine", tmp_path, "keypoints")
+
+
+def test_lvis_itself_is_such_a_folder(tmp_path: Path) -> None:
+    """Its annotations name the folder of each image, which may be one of COCO's training images."""
+    write(tmp_path, TRUTH, "train2017").unlink()
+    for part in ("train", "val"):
+        path = tmp_path / "mine" / "annotations" / f"lvis_v1_{part}.json"
+        path.write_text(json.dumps(of_lvis()))
+    check_boxed("mine", tmp_path)
+    test = load_boxed("mine", tmp_path, "masks").test
+    assert test.images[0]["file_name"] == "train2017/b.png"
+    assert test.read(1).max() == 3
 
 
 def test_files_that_do_not_fit_are_named(tmp_path: Path) -> None:
     def told() -> str:
         with pytest.raises(DataError) as error:
-            load_boxed("mine", tmp_path, with_masks=False).train.read(0)
+            load_boxed("mine", tmp_path, "boxes").train.read(0)
         return str(error.value)
 
     path, image = both(tmp_path), tmp_path / "mine" / "train" / "b.png"
@@ -200,7 +307,7 @@ def test_shapes_are_drawn_alike_and_their_masks_fit_their_boxes() -> None:
     assert (len(shapes.train.images), len(shapes.test.images)) == (known.train, known.test)
     assert set(shapes.train.labels.values()) == {1, 2, 3} == set(range(1, len(KINDS) + 1))
     for row in range(20):
-        objects, pixels = shapes.train.objects(row, with_masks=True), shapes.train.read(row)
+        objects, pixels = shapes.train.objects(row, "masks"), shapes.train.read(row)
         assert pixels.shape == (SIDE, SIDE, 3)
         assert (objects.masks.sum(axis=0) <= 1).all()  # none touches another
         for box, mask in zip(objects.boxes, objects.masks, strict=True):
@@ -217,3 +324,36 @@ def test_every_kind_of_shape_is_in_both_parts() -> None:
 
     shapes = draw_shapes()
     assert kinds(shapes.train) == kinds(shapes.test) == {1, 2, 3}
+
+
+def test_the_key_points_lie_in_the_shapes_of_the_same_images() -> None:
+    shapes, plain = draw_shapes(KEY_SHAPES).train, draw_shapes().train
+    assert shapes.points == ["top", "left", "right"]
+    for row in range(20):
+        assert (shapes.read(row) == plain.read(row)).all()
+        objects = shapes.objects(row, "keypoints")
+        masks = shapes.objects(row, "masks").masks
+        for mask, box, (top, left, right) in zip(
+            masks, objects.boxes, objects.keypoints, strict=True
+        ):
+            assert all(mask[int(y), int(x)] for x, y, _ in (top, left, right))
+            assert [left[0] - 0.5, top[1] - 0.5, right[0] + 0.5] == box[:3].tolist()
+
+
+def test_the_long_tail_is_labelled_as_lvis_is() -> None:
+    """Of each image some kinds: of those neither found nor denied nothing is known."""
+    shapes = draw_shapes(TAIL_SHAPES)
+    for part in (shapes.train, shapes.test):
+        frequencies = [category["frequency"] for category in part.annotations["categories"]]
+        assert [frequencies.count(f) for f in "rcf"] == [2, 4, 2]
+        seen = {(a["image_id"], a["category_id"]) for a in part.annotations["annotations"]}
+        assert {category for _, category in seen} == {*part.labels}
+        lists = ("neg_category_ids", "not_exhaustive_category_ids")
+        for image in part.images:
+            denied, in_part = (image[name] for name in lists)
+            assert all((image["id"], kind) in seen for kind in in_part)
+            assert not any((image["id"], kind) in seen for kind in denied)
+        counts = [sum(len(image[name]) for image in part.images) for name in lists]
+        known = len(part.images) * len(part.labels)
+        assert 10 < counts[1] < len(seen) < counts[0] + len(seen) < known
+    assert shapes.fingerprint == draw_shapes.__wrapped__(TAIL_SHAPES).fingerprint

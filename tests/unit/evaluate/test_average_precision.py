@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 from pycocotools import mask as rle
+from pycocotools.cocoeval import COCOeval
 
-from bench.evaluate.average_precision import average_precision
+from bench.data.boxed import indexed
+from bench.evaluate.average_precision import Kind, average_precision
 
 SIDE = 300  # pixels of both images
 TRUE = {1: [(0, 0, 20, 20), (100, 100, 100, 100)], 2: [(0, 0, 50, 50), (200, 200, 50, 50)]}
@@ -96,3 +98,107 @@ def test_a_crowd_is_neither_right_nor_wrong() -> None:
     # The second detection lies within it and does not count: right, right, right, wrong.
     low = average_precision(with_crowd, found(), "bbox")["ap50_bbox"]
     assert low == pytest.approx(76 / 1.01)
+
+
+def with_points(
+    shifts: dict[int, float], points: int
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return one object of 20 x 20 pixels, and one detection with some key points shifted down."""
+    known = truth() | {"annotations": truth()["annotations"][:1]}
+    known["categories"][0]["keypoints"] = [f"point {i}" for i in range(points)]
+    true = [number for i in range(points) for number in (i, 2 * i, 2)]
+    known["annotations"][0] |= {"keypoints": true, "num_keypoints": points}
+    shifted = [value + shifts.get(place, 0.0) for place, value in enumerate(true)]
+    one = {"image_id": 1, "category_id": 7, "score": 0.9, "bbox": [0, 0, 20, 20]}
+    return known, [one | {"keypoints": shifted}]
+
+
+def test_a_shifted_key_point_costs_what_the_similarity_says() -> None:
+    """(2 + exp(-4^2 / (2 (2 * 0.05)^2 400))) / 3 = 0.71: right up to 0.7, five overlaps of ten."""
+    measured = average_precision(*with_points({4: 4.0}, points=3), "keypoints")
+    assert measured == pytest.approx({"ap_keypoint": 50, "ap50_keypoint": 100, "ap75_keypoint": 0})
+
+
+def test_key_points_of_people_are_measured_as_pycocotools_measures_them() -> None:
+    known, results = with_points({1: 1.0, 31: 6.0, 34: 9.0}, points=17)
+    measured = average_precision(known, results, "keypoints")
+    index = indexed(known)
+    plain = [{k: v for k, v in one.items() if k != "bbox"} for one in results]
+    direct = COCOeval(index, index.loadRes(plain), "keypoints")
+    direct.evaluate()
+    direct.accumulate()
+    direct.summarize()
+    assert 0 < measured["ap_keypoint"] < 100
+    assert list(measured.values()) == pytest.approx([100 * share for share in direct.stats[:3]])
+
+
+def test_an_object_without_key_points_is_not_to_be_found() -> None:
+    known, results = with_points({}, points=3)
+    known["annotations"][0] |= {"keypoints": [0] * 9, "num_keypoints": 0}
+    assert average_precision(known, results, "keypoints") == {}
+    assert average_precision(known, [], "keypoints") == {}
+
+
+def box(category: int, image: int, left: int, score: float | None = None) -> dict[str, Any]:
+    """Return an object of 10 x 10 pixels, or with a score a detection."""
+    one: dict[str, Any] = {"image_id": image, "category_id": category, "bbox": [left, 0, 10, 10]}
+    return one | ({"area": 100, "iscrowd": 0} if score is None else {"score": score})
+
+
+def long_tail(**lists: dict[int, list[int]]) -> dict[str, Any]:
+    """Return one object of category 1 (rare), two of 2 (frequent), none of 3, on two images."""
+    objects = [box(1, 1, 0), box(2, 1, 50), box(2, 2, 50)]
+    return {
+        "images": [
+            {"id": image, "width": SIDE, "height": SIDE}
+            | {f"{name}_category_ids": of.get(image, []) for name, of in lists.items()}
+            for image in (1, 2)
+        ],
+        "categories": [{"id": i, "frequency": f} for i, f in zip((1, 2, 3), "rfc", strict=True)],
+        "annotations": [one | {"id": i} for i, one in enumerate(objects, start=1)],
+    }
+
+
+# Of category 1 a wrong one on image 2 with the highest score, then the right one; of category 2 one
+# of the two is found; category 3, without an object, is found on image 1.
+SEEN = [box(1, 2, 0, 0.9), box(1, 1, 0, 0.8), box(2, 1, 50, 0.7), box(3, 1, 0, 0.6)]
+HALF = 51 / 1.01  # percent: precision 1 up to recall 1/2, at 51 of the 101 points
+
+
+@pytest.mark.parametrize(
+    ("neg", "not_exhaustive", "rare"),
+    [
+        ({}, {}, 100.0),  # image 2 is not labelled for category 1: no false positive
+        ({2: [1]}, {}, 50.0),  # it is known to be absent there
+        ({2: [1]}, {2: [1]}, 100.0),  # nothing counts where objects may lack labels
+        ({1: [1]}, {1: [1]}, 100.0),  # which takes nothing from what is found
+    ],
+)
+def test_a_category_counts_where_an_image_is_labelled_for_it(
+    neg: dict[int, list[int]], not_exhaustive: dict[int, list[int]], rare: float
+) -> None:
+    truth = long_tail(neg=neg, not_exhaustive=not_exhaustive)
+    measured = average_precision(truth, SEEN, "bbox")
+    of_all = dict.fromkeys(("ap_bbox", "ap50_bbox", "ap75_bbox"), (rare + HALF) / 2)
+    assert measured == pytest.approx(of_all | {"apr_bbox": rare, "apf_bbox": HALF})
+
+
+def test_only_the_300_surest_detections_of_an_image_count() -> None:
+    known = long_tail(neg={}, not_exhaustive={})
+    right, surer = box(1, 1, 0, 0.5), [box(2, 1, 200, 0.95) for _ in range(300)]
+    rare = [average_precision(known, [*surer[:n], right], "bbox")["apr_bbox"] for n in (299, 300)]
+    assert rare == pytest.approx([100, 0])
+    assert average_precision(known, [], "bbox")["ap_bbox"] == 0
+
+
+@pytest.mark.parametrize("kind", ["bbox", "segm"])
+def test_with_all_labels_the_rules_are_those_of_coco(kind: Kind) -> None:
+    known, plain = truth(), average_precision(truth(), found(), kind)
+    for image in known["images"]:
+        image |= {"neg_category_ids": [7], "not_exhaustive_category_ids": []}
+    known["categories"][0]["frequency"] = "c"
+    measured = average_precision(known, found(), kind)
+    of = "_bbox" if kind == "bbox" else "_mask"
+    assert measured[f"apc{of}"] == measured[f"ap{of}"]
+    names = [f"{ap}{of}" for ap in ("ap", "ap50", "ap75")]
+    assert [measured[name] for name in names] == pytest.approx([plain[name] for name in names])

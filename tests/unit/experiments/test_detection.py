@@ -35,6 +35,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "four convolutions": {"box_head": "four-conv", "head_norm": "batch", "backbone_bn": "batch"},
     "masks": {"detector": "mask-rcnn", "shorter_side_from": 48},
     "frozen": {"detector": "mask-rcnn", "frozen_backbone": True},
+    "keypoints": {"detector": "keypoint-rcnn", "detect_dataset": "shapes-keypoints"},
     "c4": C4 | {"detector": "mask-rcnn"},
     "frozen c4": C4 | {"frozen_backbone": True},
 }
@@ -47,6 +48,8 @@ def test_it_shares_the_training_and_not_the_id() -> None:
     others = [detecting_cell(detect_lr=0.1), detecting_cell(seed=1), detecting_cell(flips=False)]
     assert len({cell.id, TRAINED.id, *(other.id for other in others)}) == 5
     assert detecting_cell(knn_k=7, features="projector").id == cell.id  # no evaluation is made
+    assert detecting_cell(detections=100, least_score=0.05).id == cell.id  # as before these came
+    assert detecting_cell(detections=300).id != cell.id != detecting_cell(least_score=0.0).id
     assert cell.training_work == TRAINED.training_work > 0
     assert cell.work == (2 * 6 + 100) * cell.shorter_side**2 * cell.width**2
 
@@ -78,6 +81,8 @@ def test_from_scratch_depends_on_the_network_alone() -> None:
         ({"arch": "small-alexnet", "stem": "cifar", "image_size": 16},
          "a detector needs a residual network and colour 'rgb'"),
         ({"detect_dataset": "../coco"}, "String should match pattern"),
+        ({"detector": "keypoint-rcnn"}, "'shapes' has no key points, 'shapes-keypoints' has"),
+        (KINDS["keypoints"] | C4, "detector 'keypoint-rcnn' needs neck 'fpn'"),
     ],
 )  # fmt: skip
 def test_a_detector_that_contradicts_itself(changes: dict[str, Any], why: str) -> None:
@@ -169,7 +174,7 @@ def test_torchs_own_generator_is_left_as_it_was() -> None:
 
 def test_a_mirrored_image_has_its_objects_where_they_are() -> None:
     part = draw_shapes().train
-    objects = part.objects(0, with_masks=True)
+    objects = part.objects(0, "masks")
     target = {
         "boxes": torch.from_numpy(objects.boxes), "masks": torch.from_numpy(objects.masks),
     }  # fmt: skip
@@ -182,6 +187,40 @@ def test_a_mirrored_image_has_its_objects_where_they_are() -> None:
     again, same = flipped(turned, found)
     assert torch.equal(again, image)
     assert torch.equal(same["boxes"], target["boxes"])
+
+
+def test_of_a_mirrored_object_left_and_right_change_sides() -> None:
+    target = {
+        "boxes": torch.tensor([[1.0, 0.0, 5.0, 4.0]]),
+        "keypoints": torch.tensor([[[3.5, 0.5, 2.0], [1.5, 3.5, 1.0], [4.5, 3.5, 0.0]]]),
+    }  # fmt: skip
+    points = draw_shapes("shapes-keypoints").train.mirrored_points
+    _, found = flipped(torch.zeros(3, 4, 10), target, points)
+    assert found["keypoints"].tolist() == [[[6.5, 0.5, 2], [5.5, 3.5, 0], [8.5, 3.5, 1]]]
+
+
+def test_key_points_are_learnt_found_and_written_as_pixels() -> None:
+    training = detecting(detecting_cell(**KINDS["keypoints"]))
+    _, targets = training._shown(0)
+    assert all(t["keypoints"].shape == (len(t["boxes"]), 3, 3) for t in targets)
+    part = training.images.test
+    found = {
+        "boxes": torch.zeros(1, 4), "labels": torch.tensor([1]), "scores": torch.tensor([0.5]),
+        "keypoints": torch.tensor([[[3.5, 0.5, 1.0], [1.5, 3.5, 1.0], [4.5, 3.5, 1.0]]]),
+    }  # fmt: skip
+    (one,) = detected(part, 0, found)
+    assert one["keypoints"] == [3, 0, 1, 1, 3, 1, 4, 3, 1]
+    few = part_of(part, np.arange(2))
+    assert {"ap_bbox", "ap_keypoint"} <= set(training.precisions(few)) <= set(Detection.metrics)
+
+
+def test_the_long_tail_is_measured_by_lviss_rules() -> None:
+    tail = {"detect_dataset": "shapes-long-tail", "least_score": 0.0, "detections": 5}
+    training = detecting(detecting_cell(**tail | {"detector": "mask-rcnn"}))
+    few = part_of(training.images.test, np.arange(4))
+    assert len(training.found_on(few, 0)) == 5
+    measured = set(training.precisions(few))
+    assert {"ap_mask", "apc_mask", "apf_bbox"} <= measured <= set(Detection.metrics)
 
 
 def test_a_detection_is_written_as_coco_writes_it() -> None:
@@ -200,7 +239,7 @@ def test_a_detection_is_written_as_coco_writes_it() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["masks", "frozen c4"])
+@pytest.mark.parametrize("kind", ["masks", "frozen c4", "keypoints"])
 def test_a_stopped_training_ends_like_another(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,7 +268,8 @@ def test_a_stopped_training_ends_like_another(
     assert moved(dict(whole.online.state_dict()), resumed.online) == set()
     histories = [(tmp_path / side / "cell" / "history.jsonl").read_bytes() for side in "ab"]
     assert histories[0] == histories[1]
-    assert whole.precisions() == resumed.precisions()
+    few = part_of(whole.images.test, np.arange(100 if cell.learns != "keypoints" else 3))
+    assert whole.precisions(few) == resumed.precisions(few)
 
 
 @pytest.mark.slow
@@ -301,6 +341,8 @@ SHARED = {
     "eqco-table-8": ("eqco-simo-and-moco", "eqco-simo-and-moco"),
     "unigrad-table-10": ("unigrad-figure-2", "unigrad-table-5"),
     "mutual-information-table-2b": ("mutual-information-table-1", "mutual-information-table-2a"),
+    "mutual-information-table-2c": ("mutual-information-table-1", "mutual-information-table-2a"),
+    "mutual-information-table-2e": ("mutual-information-table-1", "mutual-information-table-2a"),
     "mutual-information-table-2d": ("mutual-information-table-1", "mutual-information-table-2a"),
     "mutual-information-table-4": ("mutual-information-table-1", "mutual-information-table-2a"),
 }
