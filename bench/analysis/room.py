@@ -21,6 +21,12 @@ from bench.text import value_text
 RAW, UNTRAINED, LABELS = "raw pixels", "untrained network", "with labels"
 RAW_SPEECH = "log-mel statistics"
 
+
+def raw_inputs(metric: str) -> str:
+    """Return what the raw inputs of an accuracy are."""
+    return RAW_SPEECH if metric in OF_SPEECH else RAW
+
+
 Point = tuple[tuple[str, Any], ...]  # data, network, epochs and evaluation of cells
 
 
@@ -47,7 +53,7 @@ class Room:
     @property
     def raw_is(self) -> str:
         """What raw inputs are."""
-        return RAW_SPEECH if self.metric in OF_SPEECH else RAW
+        return raw_inputs(self.metric)
 
     @property
     def ceiling(self) -> float:

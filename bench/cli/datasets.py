@@ -1,4 +1,4 @@
-"""`bench datasets`: the images there are."""
+"""`bench datasets`: the images and recordings there are."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 
 from bench.cells.datasets import BOXED_SETS, IMAGE_SETS, DatasetInfo
+from bench.cells.speech import AUDIO_SETS, TONES
 from bench.cli.options import AsJson, answer
 from bench.cli.terminal import print_rows
 from bench.data.catalogue import boxed_sets, image_folders, is_present
 from bench.data.load import download
+from bench.data.recording_lists import KNOWN, recording_sets
 from bench.record import Json
 
 
@@ -27,8 +29,8 @@ def datasets(
 
 
 def describe_datasets(root: Path) -> list[Json]:
-    """Return every known data set, with boxes or without, and every folder of images in `root`."""
-    boxed = boxed_sets(root)
+    """Return every known data set, and every folder of images or recordings in `root`."""
+    boxed, heard = boxed_sets(root), recording_sets(root)
     records = [_known(info, is_present(info.name, root)) for info in IMAGE_SETS.values()]
     records += [
         _known(BOXED_SETS[name], is_there, how=f"{root / name} in COCO format")
@@ -36,11 +38,30 @@ def describe_datasets(root: Path) -> list[Json]:
         else _record(name, "images with boxes", is_there, f"{root / name} in COCO format")
         for name, is_there in boxed.items()
     ]
-    return records + [
-        _record(name, "images", True, str(path))
-        for name, path in image_folders(root).items()
-        if path.name not in boxed
-    ]
+    return (
+        records
+        + [
+            _record(name, "images", True, str(path))
+            for name, path in image_folders(root).items()
+            if path.name not in boxed and path.name not in heard
+        ]
+        + [
+            _record(name, _recordings(name), is_there, _audio_files(name, root))
+            for name, is_there in heard.items()
+        ]
+    )
+
+
+def _recordings(name: str) -> str:
+    """Return what a set of recordings is, with their number where it is known."""
+    return f"{sum(AUDIO_SETS[name])} recordings" if name in AUDIO_SETS else "recordings"
+
+
+def _audio_files(name: str, root: Path) -> str:
+    """Return where a set of recordings is looked for."""
+    if name == TONES:
+        return "drawn in code"
+    return f"{root / name}/{KNOWN[name].where}" if name in KNOWN else str(root / name)
 
 
 def _known(info: DatasetInfo, is_there: bool, how: str = "") -> Json:

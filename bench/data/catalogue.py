@@ -26,10 +26,11 @@ LISTS = "imagenet_subsets"
 
 def is_present(name: str, root: Path) -> bool:
     """Return whether the folders of a data set are there; no file is opened."""
-    return _is_there(check_present, name, root)
+    return is_there(check_present, name, root)
 
 
-def _is_there(check: Callable[[str, Path], None], name: str, root: Path) -> bool:
+def is_there(check: Callable[[str, Path], None], name: str, root: Path) -> bool:
+    """Return whether a check finds a data set."""
     try:
         check(name, root)
     except DataMissing:
@@ -166,7 +167,7 @@ def check_boxed(name: str, root: Path, learns: Learnt = "boxes") -> None:
 def boxed_sets(root: Path) -> dict[str, bool]:
     """Return whether the data sets with boxes are there: the known ones, and folders below root."""
     folders = sorted(path.parent.name for path in root.glob("*/annotations") if path.is_dir())
-    return {name: _is_there(check_boxed, name, root) for name in (*BOXED_SETS, *folders)}
+    return {name: is_there(check_boxed, name, root) for name in (*BOXED_SETS, *folders)}
 
 
 def published_list(folder: Path, share: float) -> Path:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from bench.cells.speech import TASKS, TONES
+from bench.cells.speech import AUDIO_SETS, TASKS, TONES
+from bench.data.catalogue import is_there
 from bench.errors import DataError, DataMissing, DataTorn
 
 ENDINGS = (".wav", ".flac")
@@ -38,6 +39,18 @@ def check_recordings(name: str, root: Path) -> None:
     if not any((folder / mark).exists() for mark in wanted):
         rule = f"needs {KNOWN[name].where}" if name in KNOWN else f"needs {WHERE}"
         raise DataMissing(f"{name}: no recordings in {folder}: {rule}; docs/how-to/speech.md.")
+
+
+def recording_sets(root: Path) -> dict[str, bool]:
+    """Return whether sets of recordings are there: the known ones, and folders below root.
+
+    Of a folder without a table the first file of a class decides.
+    """
+    tables = [path.parent.name for path in root.glob(f"*/{TABLE}")]
+    firsts = (next(folder.glob("*/*"), None) for folder in root.glob("*/train"))
+    heard = [f.parents[2].name for f in firsts if f is not None and f.suffix.lower() in ENDINGS]
+    names = dict.fromkeys([*AUDIO_SETS, *sorted({*tables, *heard})])
+    return {name: is_there(check_recordings, name, root) for name in names}
 
 
 def list_recordings(name: str, root: Path) -> list[Row]:

@@ -5,8 +5,8 @@
   `bench.launch.distributed` belong to it and stand where the order of imports needs them.
 - `gpu_usage`: memory and utilisation of a GPU. The tests make up what `nvidia-smi` says.
 
-Detection on COCO has run on made-up shapes alone. `bench.data.coco_folder`, which reads COCO's
-format, stands below this folder in the order of imports.
+Detection has run on made-up shapes alone. `bench.data.coco_folder`, which reads the formats of COCO
+and LVIS, stands below this folder in the order of imports.
 """
 
 from bench.experimental.ranks import ALONE, Ranks

@@ -9,7 +9,7 @@ from bench.analysis.compare import gain_bases
 from bench.analysis.contrasts import difference
 from bench.analysis.doubts import MARK, doubts_of
 from bench.analysis.measured import Measured
-from bench.analysis.room import Room, Rooms, room_lines
+from bench.analysis.room import Room, Rooms, raw_inputs, room_lines
 from bench.analysis.statistics import Interval, t_interval
 from bench.cells.cell import Cell
 from bench.cells.groups import telling_settings
@@ -27,7 +27,7 @@ from bench.results.fitness import Failed, failed_text
 from bench.results.reader import Done, Finished
 from bench.suites.suite import MeasuredTable, Suite
 
-NO_ROOM = "raw pixels, untrained network and network with labels: not computed yet"
+NO_ROOM = "{}, untrained network and network with labels: not computed yet"
 MOST_COLUMNS = 8  # of a table that no suite lays out
 LEAST_SEEDS = 3  # of an interval; of fewer the lowest and the highest are reported
 
@@ -195,7 +195,7 @@ def _notes(metric: str, found: Sequence[Found], rooms: Rooms) -> list[str]:
     """Return the rooms of all entries, and how many entries do not lie above their floor."""
     every = [cell for one in found for cell in one.cells]
     if rooms.are_missing(metric, every):
-        return [NO_ROOM]
+        return [NO_ROOM.format(raw_inputs(metric))]
     low = sum(
         _reaches_floor(interval, rooms.of(metric, one.cells))
         for one in found

@@ -11,6 +11,7 @@ from bench.analysis.compare import Compared
 from bench.analysis.compared_effects import OtherEffect
 from bench.analysis.doubts import MARK, doubt_lines, doubts_of
 from bench.analysis.evidence import Evidence
+from bench.analysis.room import raw_inputs
 from bench.analysis.verdicts import ClaimVerdict
 from bench.cells.cell import Cell, varied_settings
 from bench.cells.groups import telling_settings
@@ -77,6 +78,7 @@ class SectionFacts:
     other_effects: list[OtherEffect]  # on other data sets than the published numbers
     measured: list[Table]
     rooms: Table | None  # of accuracies
+    raw_inputs: str  # what an encoder is compared with
     missing_rooms: str | None  # what of them is not computed yet
     not_learned: list[str]  # sides of checks, with the numbers
     tolerances: list[str]
@@ -182,6 +184,7 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         other_effects=evidence.other_data,
         measured=_measured(evidence),
         rooms=room_table(evidence, _metrics(evidence)),
+        raw_inputs=raw_inputs(next(iter(_metrics(evidence)), "")),
         missing_rooms=missing_baselines(evidence),
         not_learned=not_learned(evidence),
         tolerances=tolerance_notes([row for row in compared if row.comparable and row.measured]),

@@ -545,8 +545,26 @@ def test_data_sets_with_boxes_are_listed(workspace: Workspace) -> None:
     assert (found["shapes"]["images"], found["coco"]["images"]) == (300, 123_287)
     assert not {"folder:street", "folder:half"} & found.keys()
     shown = workspace.call("--data", "sets", "datasets").out
-    assert "coco         images with boxes" in shown
+    assert re.search("^coco +images with boxes", shown, re.MULTILINE)
     assert "sets/coco in COCO format" in shown
+
+
+def test_recordings_are_listed_and_are_no_images(workspace: Workspace) -> None:
+    """A folder of one's own has a table, or a recording in its first class."""
+    sets = workspace.root / "sets"
+    for file in ("words/train/yes/a.WAV", "table/recordings.csv", "fsdd/recordings/0_a_0.wav"):
+        (sets / file).parent.mkdir(parents=True)
+        (sets / file).touch()
+    (sets / "pictures" / "train" / "cat").mkdir(parents=True)
+    (sets / "pictures" / "train" / "cat" / "a.png").touch()
+    found = {d["name"]: d for d in workspace.call("--data", "sets", "datasets", "--json").json}
+    there = {name for name, one in found.items() if one["present"] and "recordings" in one["what"]}
+    assert there == {"tones", "fsdd", "words", "table"}
+    assert not found["librispeech"]["present"]
+    assert found["fsdd"]["what"] == "3000 recordings"
+    assert found["fsdd"]["how"] == "sets/fsdd/recordings/<digit>_<speaker>_<index>.wav"
+    assert "folder:pictures" in found
+    assert "folder:words" not in found
 
 
 @pytest.mark.parametrize(

@@ -245,14 +245,14 @@ def test_key_points_and_lists_that_do_not_fit_are_named(
 
 def test_cocos_own_key_points_are_a_file_beside_its_boxes(tmp_path: Path) -> None:
     """They are indices of pixels, so half a pixel leads to a centre; objects count from 1."""
-    for part in ("train2017", "val2017"):
+    for name in ("train2017", "val2017"):
         for prefix, truth in (
             ("instances", copy.deepcopy(TRUTH)),
             ("person_keypoints", with_points()),
         ):
             truth["annotations"][0]["id"] = 0
-            path = write(tmp_path, truth, part)
-            path.rename(path.with_name(f"{prefix}_{part}.json"))
+            path = write(tmp_path, truth, name)
+            path.rename(path.with_name(f"{prefix}_{name}.json"))
     part = load_boxed("mine", tmp_path, "keypoints").train
     assert part.mirrored_points == [0, 2, 1]
     points = part.objects(0, "keypoints").keypoints
@@ -264,15 +264,15 @@ def test_cocos_own_key_points_are_a_file_beside_its_boxes(tmp_path: Path) -> Non
     assert boxes.points == []
     assert boxes.objects(0, "boxes").keypoints.size == 0
     path.with_name("person_keypoints_val2017.json").unlink()
-    with pytest.raises(DataMissing, match=r"no test part .* person_keypoints_val2017\.json; docs"):
+    with pytest.raises(DataMissing, match=r"no test part .*/person_keypoints_val2017\.json; docs"):
         check_boxed("mine", tmp_path, "keypoints")
 
 
 def test_lvis_itself_is_such_a_folder(tmp_path: Path) -> None:
     """Its annotations name the folder of each image, which may be one of COCO's training images."""
     write(tmp_path, TRUTH, "train2017").unlink()
-    for part in ("train", "val"):
-        path = tmp_path / "mine" / "annotations" / f"lvis_v1_{part}.json"
+    for name in ("train", "val"):
+        path = tmp_path / "mine" / "annotations" / f"lvis_v1_{name}.json"
         path.write_text(json.dumps(of_lvis()))
     check_boxed("mine", tmp_path)
     test = load_boxed("mine", tmp_path, "masks").test

@@ -215,7 +215,11 @@ def test_key_points_are_learnt_found_and_written_as_pixels() -> None:
 
 
 def test_the_long_tail_is_measured_by_lviss_rules() -> None:
-    tail = {"detect_dataset": "shapes-long-tail", "least_score": 0.0, "detections": 5}
+    tail: dict[str, Any] = {
+        "detect_dataset": "shapes-long-tail",
+        "least_score": 0.0,
+        "detections": 5,
+    }
     training = detecting(detecting_cell(**tail | {"detector": "mask-rcnn"}))
     few = part_of(training.images.test, np.arange(4))
     assert len(training.found_on(few, 0)) == 5
