@@ -30,7 +30,7 @@ def average_precision(
 ) -> dict[str, float]:
     """Return the average precisions in percent; one without an object to find is left out.
 
-    LVIS's rules hold where the images have lists of categories: see `_long_tail`.
+    LVIS's rules hold for boxes and masks where images have lists of categories: see `_long_tail`.
 
     Args:
         truth: COCO's keys images, annotations and categories.
@@ -44,7 +44,7 @@ def average_precision(
         results = [{k: v for k, v in one.items() if k != "bbox"} for one in results]
     with redirect_stdout(io.StringIO()):  # pycocotools tells what it does
         known = indexed(truth)
-        if "neg_category_ids" in truth["images"][0]:
+        if kind != "keypoints" and "neg_category_ids" in truth["images"][0]:
             return _long_tail(known, results, kind)
         if not found:
             to_find = any(_counts(annotation, kind) for annotation in truth["annotations"])
