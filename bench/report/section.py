@@ -78,7 +78,6 @@ class SectionFacts:
     other_effects: list[OtherEffect]  # on other data sets than the published numbers
     measured: list[Table]
     rooms: Table | None  # of accuracies
-    raw_inputs: str  # what an encoder is compared with
     missing_rooms: str | None  # what of them is not computed yet
     not_learned: list[str]  # sides of checks, with the numbers
     tolerances: list[str]
@@ -102,6 +101,12 @@ class SectionFacts:
     def what(self) -> str:
         """The scale, as the suite describes it."""
         return self.suite.scales[self.scale].what
+
+    @property
+    def raw_inputs(self) -> str:
+        """What an encoder is compared with."""
+        metrics = [table.metric for table in self.suite.tables]
+        return raw_inputs(metrics[0] if metrics else "")
 
     @property
     def other_data(self) -> Table | None:
@@ -184,7 +189,6 @@ def section_facts(evidence: Evidence, formats: Sequence[str]) -> SectionFacts:
         other_effects=evidence.other_data,
         measured=_measured(evidence),
         rooms=room_table(evidence, _metrics(evidence)),
-        raw_inputs=raw_inputs(next(iter(_metrics(evidence)), "")),
         missing_rooms=missing_baselines(evidence),
         not_learned=not_learned(evidence),
         tolerances=tolerance_notes([row for row in compared if row.comparable and row.measured]),
