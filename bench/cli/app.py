@@ -95,7 +95,10 @@ def command_of(name: str) -> Any:
     function = getattr(import_module(f"bench.cli.{verb.module}"), verb.function or name)
     alone = typer.Typer(add_completion=False, context_settings=_CONTEXT)
     alone.command(name, help=_paragraphs(function.__doc__ or ""))(function)
-    return typer.main.get_command(alone)
+    command: Any = typer.main.get_command(alone)
+    for option in (param for param in command.params if param.param_type_name == "option"):
+        option.metavar = ""  # a column of types would take half of a narrow terminal
+    return command
 
 
 def _paragraphs(text: str) -> str:

@@ -29,6 +29,7 @@ from bench.report.tables import (
     tolerance_lines,
 )
 from bench.results.reader import Results
+from bench.suites.load import known_suites
 from bench.text import counted, plain_text, value_text
 
 MOST_SHOWN = 40  # groups that are listed
@@ -60,6 +61,11 @@ def compare(
     if more and (len(more) > 1 or other or effects or scale or where or seeds):
         raise BenchError("compare takes a suite with its options, or two results and no option")
     if more:
+        if not Path(name).exists() and name in known_suites(context.obj.suites):
+            raise BenchError(
+                f"compare {name} {more[0]}: two names are two results folders. Name one suite, or "
+                "compare methods with `bench versus`"
+            )
         drift = describe_drift(Path(name), Path(more[0]))
         answer(drift, print_drift, as_json)
         raise typer.Exit(bool(drift["beyond_noise"]))

@@ -51,7 +51,7 @@ Executor = Annotated[
         "a package has registered with submitit."
     ),
 ]
-RetryFailed = Annotated[bool, typer.Option(help="Try failed cells again.")]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Try failed cells again.")]
 ProfileName = Annotated[
     str | None,
     typer.Option(

@@ -216,6 +216,9 @@ def test_the_verb(workspace: Workspace) -> None:
     [
         (("results", "nowhere"), 2, "nowhere: no such results folder; `bench run` makes one"),
         (("results", "empty"), 3, "results, empty: neither holds a finished cell to compare"),
+        (("small", "digits"), 2,
+         "compare small digits: two names are two results folders. Name one suite, or compare "
+         "methods with `bench versus`"),
         (("a", "b", "c"), 2,
          "compare takes a suite with its options, or two results and no option"),
         (("a", "b", "--where", "K=8"), 2,
