@@ -79,7 +79,7 @@ class Judged:
     smallest_effect: float | None = None  # distance from the threshold seen four times in five
     printed: PrintedCheck | None = None  # what the check gives on the published numbers
     room: Room | None = None  # from what it is with nothing learned to what it is with labels
-    unlearned: tuple[str, ...] = ()  # of each side that did not learn here: that, with the numbers
+    unlearned: tuple[str, ...] = ()  # of sides not detectably above baseline, with the numbers
     stand_in_for: str | None = None  # the paper's metric, where the scale judges another
     notes: tuple[str, ...] = ()  # of the suite, on the claim
 

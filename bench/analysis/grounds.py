@@ -20,7 +20,7 @@ from bench.suites.checks import Check, Where
 from bench.suites.metric_words import metric_words
 from bench.text import value_text
 
-NOT_COMPUTED = "its floor and ceiling are not computed yet"
+NOT_COMPUTED = "its trivial baseline and supervised accuracy are not computed yet"
 LEFT = 10.0
 """Percent points that floor and ceiling lie apart beyond the smallest effect that is seen.
 
@@ -86,8 +86,8 @@ class Footing:
         needed, cramped = least + LEFT, None
         if narrowest.room < needed:
             cramped = (
-                f"too little room: {narrowest.room:.1f} points of {needed:.1f} needed "
-                f"(the smallest detectable effect, {least:.2g}, and {LEFT:g} more)"
+                f"too little headroom: {narrowest.room:.1f} points of {needed:.1f} needed "
+                f"(the minimum detectable effect, {least:.2g}, and {LEFT:g} more)"
             )
         return Grounds(narrowest, False, self._unlearned, cramped)
 
@@ -113,7 +113,7 @@ class Footing:
         floor = fmean(room.floor for room in rooms.values())
         names = " or ".join(dict.fromkeys(room.floor_is for room in rooms.values()))
         told = (
-            f"{_family(self._check, where, side, measured)} did not learn here: "
+            f"{_family(self._check, where, side, measured)} is not detectably above baseline: "
             f"{metric_words(metric)} {floor + lead.mean:.1f}, {names} {floor:.1f}"
         )
         if lead.mean <= 0:

@@ -1,4 +1,4 @@
-"""Floor, ceiling and room of an accuracy: what it is with nothing learned, and with labels.
+"""Headroom of an accuracy: what it is with nothing learned, and with labels.
 
 An accuracy tells methods apart only where there is room for it: above what raw inputs and the
 untrained network have, below what the same network has that was trained with labels for as many
@@ -70,7 +70,7 @@ class Room:
         """The numbers in words."""
         parts = [(self.raw_is, self.raw), (UNTRAINED, self.untrained), (LABELS, self.labels)]
         text = ", ".join(f"{name} {interval.mean:.1f}" for name, interval in parts)
-        return f"{text}: room {self.room:.1f}"
+        return f"{text}: headroom {self.room:.1f}"
 
     def record(self) -> dict[str, Any]:
         """Return the numbers as `--json` has them."""

@@ -19,7 +19,6 @@ PERCENT = (0.0, 100.0)  # the range of an accuracy, and of its interval
 TIE = 0.02  # of the values' span: lines nearer than that hide each other
 WIDTHS = (1.2, 3.2)  # of lines that hide each other, the uppermost first
 ROOM_COLUMNS = ("floor", "floor is", "ceiling")
-CEILING_IS = "trained with labels"
 DOTTED, DASH_DOTTED = (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5))
 Item = TypeVar("Item")
 
@@ -158,15 +157,15 @@ def draw_room(frame: pd.DataFrame, ax: Axes, x: str | None) -> Axes:
         return ax
     highest = known.sort_values("floor").iloc[-1]
     for column, name, chosen, dash in (
-        ("floor", highest["floor is"], highest["floor"], DOTTED),
-        ("ceiling", CEILING_IS, known["ceiling"].min(), DASH_DOTTED),
+        ("floor", f"trivial baseline ({highest['floor is']})", highest["floor"], DOTTED),
+        ("ceiling", "supervised accuracy", known["ceiling"].min(), DASH_DOTTED),
     ):
         style: dict[str, Any] = {"color": GREY, "ls": dash, "lw": 0.8, "zorder": 1}
         several = known[column].nunique() > 1
         if several and x is not None and known.groupby(x)[column].nunique().max() == 1:
             along = known.groupby(x)[column].first()
-            ax.plot(along.index, along, label=f"{column}: {name}", **style)
+            ax.plot(along.index, along, label=name, **style)
         else:
             of = {"floor": "highest ", "ceiling": "lowest "}[column] if several else ""
-            ax.axhline(chosen, label=f"{of}{column}: {name}", **style)
+            ax.axhline(chosen, label=f"{of}{name}", **style)
     return ax

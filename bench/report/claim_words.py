@@ -13,13 +13,13 @@ def effect_words(record: Mapping[str, Any]) -> str:
     """Return a row of `bench claims --json` in words; empty where it has no effect.
 
     Such as `linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (95 % interval; holds if
-    above 0), n = 5 (spread pooled, 20 degrees of freedom); paper +4.8; smallest detectable
-    effect 1.2`.
+    above 0), n = 5 (seed variance pooled, 20 degrees of freedom); paper +4.8; minimum
+    detectable effect 1.2`.
     """
     if record["effect"] is None:
         return ""
     n = record["groups"]
-    worst = f", the least favourable of {n} comparisons" if n > 1 else ""
+    worst = f", the worst of {n} comparisons" if n > 1 else ""
     worst += f" ({group_words(record['group'])})" if record["group"] else ""
     unit, sides = record["unit"], sides_words(record["sides"])
     number = sides + number_words(record["effect"], record["low"], record["high"])
@@ -33,7 +33,7 @@ def effect_words(record: Mapping[str, Any]) -> str:
         parts.append(record["published_words"])
     if seen := record["smallest_effect"]:
         what = "effect" if record["threshold"] == 0 else "distance from the threshold"
-        parts.append(f"smallest detectable {what} {seen:.2g}")
+        parts.append(f"minimum detectable {what} {seen:.2g}")
     return "; ".join(parts)
 
 
@@ -54,7 +54,7 @@ def _spread_words(record: Mapping[str, Any]) -> str:
     """Return where the standard error comes from; empty without one."""
     if record["freedom"] is None:
         return ""
-    return f" (spread {record['spread']}, {record['freedom']:.2g} degrees of freedom)"
+    return f" (seed variance {record['spread']}, {record['freedom']:.2g} degrees of freedom)"
 
 
 def _other_words(other: Mapping[str, Any]) -> str:
@@ -79,11 +79,11 @@ def sides_words(sides: Sequence[float] | None) -> str:
 
 
 def effect_lines(judged: Judged) -> list[str]:
-    """Return the effect that decides, of how many it is the least favourable; and few others."""
+    """Return the effect that decides, of how many it is the worst; and few others."""
     effect = judged.effect
     if effect is None:
         return []
-    of = f", least favourable of {judged.groups}" if judged.groups > 1 else ""
+    of = f", worst of {judged.groups}" if judged.groups > 1 else ""
     of += f" ({group_words(judged.group)})" if judged.group else ""
     own = f"{sides_words(judged.sides)}{_interval_text(effect)}{of}"
     return [own, *(f"{group_words(of)} {_interval_text(e)}" for of, e in judged.others)]
@@ -134,4 +134,6 @@ def notes_elsewhere(notes: Sequence[str], judged: Iterable[Sequence[Any]]) -> li
 
 def room_text(room: dict[str, Any] | None) -> str:
     """Return the floor and the ceiling of a row of `bench claims --json`, where it has them."""
-    return "" if room is None else f"floor {room['floor']:.1f}, ceiling {room['ceiling']:.1f}"
+    if room is None:
+        return ""
+    return f"trivial baseline {room['floor']:.1f}, supervised {room['ceiling']:.1f}"

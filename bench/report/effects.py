@@ -65,7 +65,7 @@ def effects_table(effects: Sequence[ComparedEffect]) -> Table | None:
     last = ["in place of the paper's"] if any(replaced) else []
     heads = [
         *before, *settings, "published", *after, "measured [95 % interval]", "seeds",
-        "smallest detectable", "verdict", *last,
+        "minimum detectable", "verdict", *last,
     ]  # fmt: skip
     lines = [
         [
@@ -138,7 +138,7 @@ def _published(row: ComparedEffect) -> Entry:
 
 
 def _measured(row: ComparedEffect, decimals: int) -> list[Entry]:
-    """Return the measured effect, its seeds, the smallest detectable one, and the verdict."""
+    """Return the measured effect, its seeds, the minimum detectable one, and the verdict."""
     estimate, smallest = row.measured, row.smallest_effect
     verdict = Entry(str(row.verdict or ""))
     if estimate is None:

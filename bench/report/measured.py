@@ -201,7 +201,7 @@ def _notes(metric: str, found: Sequence[Found], rooms: Rooms) -> list[str]:
         for one in found
         if (interval := one.interval) is not None
     )
-    note = f"interval at or below the floor: {low} of {len(found)} entries"
+    note = f"interval at or below the trivial baseline: {low} of {len(found)} entries"
     return [*room_lines(rooms.of(metric, every)), *([note] if low else [])]
 
 

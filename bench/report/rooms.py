@@ -1,4 +1,4 @@
-"""Floor, ceiling and room on the pages: a table of them, what is missing, and who did not learn."""
+"""Headroom on the pages: a table of it, what is missing, and who did not learn."""
 
 from collections.abc import Sequence
 
@@ -8,15 +8,16 @@ from bench.analysis.room import LABELS, UNTRAINED, Room, apart
 from bench.cells.baseline import BASELINES
 from bench.report.tables import Entry, Table, mean_text, setting_entry
 
-TITLE = "Floor, ceiling and room (%; mean ± 95 % interval over seeds)"
+TITLE = "Trivial baselines, supervised accuracy and headroom (%; mean ± 95 % interval over seeds)"
 MEANING = (
-    "The floor is the larger of raw pixels and the untrained network; the ceiling is the same "
-    "network, trained with labels for as many epochs; the room is the distance between the two. "
-    "All are evaluated by the protocol of the cells. A claim about an accuracy is judged only if "
-    f"the room exceeds the smallest detectable effect of its check by {LEFT:g} points, and if each "
-    "side has learned: its mean lies above the floor by more than the smallest lead that its own "
-    "seeds let one detect. Where the claim itself says that a side does not learn, the latter is "
-    "not asked. Accuracies during training have no floor or ceiling if their kNN differs from the "
+    "The trivial baseline is the larger of raw pixels and the untrained network. The supervised "
+    "accuracy is of the same network, trained with labels for as many epochs. The headroom is the "
+    "distance between the two. All are evaluated by the protocol of the cells. A claim about an "
+    "accuracy is judged only under two conditions. The headroom exceeds the minimum detectable "
+    f"effect of its check by {LEFT:g} points. And the mean of each side lies above the trivial "
+    "baseline by more than the smallest lead that its own seeds let one detect; this is not asked "
+    "where the claim itself says that a side does not learn. Accuracies during training have "
+    "neither a trivial baseline nor a supervised accuracy if their kNN differs from the "
     "evaluation's."
 )
 
@@ -42,7 +43,7 @@ def room_table(evidence: Evidence, metrics: Sequence[str]) -> Table | None:
         for room in rooms
     ]
     once = [list(row) for row in dict.fromkeys(map(tuple, rows))]
-    heads = ["metric", *settings, rooms[0].raw_is, UNTRAINED, LABELS, "room"]
+    heads = ["metric", *settings, rooms[0].raw_is, UNTRAINED, LABELS, "headroom"]
     return Table("room", TITLE, heads, once)
 
 
@@ -59,7 +60,7 @@ def missing_baselines(evidence: Evidence) -> str | None:
         return None
     command = f"bench run {evidence.suite.name} --scale {evidence.scale}"
     return (
-        f"{planned - done} of the {planned} baseline cells, which give the floor and ceiling of "
+        f"{planned - done} of the {planned} baseline cells, for trivial baselines and supervised "
         f"accuracies, are not computed yet: `{command} --where baseline={','.join(BASELINES)}`."
     )
 

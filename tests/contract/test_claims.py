@@ -35,10 +35,10 @@ def test_a_claim_has_its_text_and_its_effect_in_words(measured: Workspace) -> No
         "\n"
         "holds  eqco/toy-mi-steady\n"
         f"{TEXT}"
-        "    MI bound, change over K at eqco, alpha 512, the least favourable of 2\n"
-        "    comparisons (mi_true 2, K 8 to 16): +0.08 [-0.22, 0.38] nats (95 % interval;\n"
-        "    holds if within ±10), n = 2 (spread separate, 2 degrees of freedom);\n"
-        "    smallest detectable distance from the threshold 0.38\n"
+        "    MI bound, change over K at eqco, alpha 512, the worst of 2 comparisons\n"
+        "    (mi_true 2, K 8 to 16): +0.08 [-0.22, 0.38] nats (95 % interval; holds if\n"
+        "    within ±10), n = 2 (seed variance separate, 2 degrees of freedom); minimum\n"
+        "    detectable distance from the threshold 0.38\n"
     )
 
 

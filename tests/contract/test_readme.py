@@ -126,7 +126,7 @@ def test_the_gains_that_its_picture_shows(workspace: Workspace) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("suite", ["eqco-figure-2", "dual-temperature-table-1"])
 def test_the_effects_on_images_that_it_names(workspace: Workspace, suite: str) -> None:
-    """Those of the claims' checks; of several comparisons, the least favourable one."""
+    """Those of the claims' checks; of several comparisons, the worst one."""
     answer = workspace.call(
         "--suites", str(SUITES), "--results", str(REFERENCE),
         "claims", suite, "--scale", "cifar", "--json",

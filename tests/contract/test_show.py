@@ -300,7 +300,7 @@ def test_commands_to_copy_keep_the_folders(measured: Workspace) -> None:
     assert f"Next: {kept} claims small --scale tiny` judges" in " ".join(whole.split())
     none = measured.call(*folders, "compare", "small", "--seeds", "7").out
     assert f"; {kept} run small --scale tiny --seeds 7` computes them" in none
-    assert f"{kept} suites small` describes one" in " ".join(
+    assert f"{kept} suites small`: all about one" in " ".join(
         measured.call(*folders, "suites").out.split()
     )
     assert f"{kept} plan small --scale tiny`" in measured.call(*folders, "suites", "small").out

@@ -325,12 +325,13 @@ def rooms_of(suite: Any, cells: Any, levels: dict[str, float]) -> Rooms:
         ({"raw": 40.0, "untrained": 30.0, "labels": 80.0}, None),
         (
             {"raw": 40.0, "untrained": 60.5, "labels": 80.0},
-            "dataset = cifar10, batch_size = 32, loss = infonce did not learn here: kNN 60.0, "
+            "dataset = cifar10, batch_size = 32, loss = infonce is not detectably above baseline: "
+            "kNN 60.0, "
             "untrained network 60.5",
         ),
         (
             {"raw": 55.0, "untrained": 30.0, "labels": 65.0},
-            "too little room: 10.0 points of 10.6 needed (the smallest detectable effect, "
+            "too little headroom: 10.0 points of 10.6 needed (the minimum detectable effect, "
             "0.64, and 10 more)",
         ),
     ],
@@ -353,7 +354,7 @@ def test_an_effect_without_learning_or_room_says_nothing(
         suite, "cifar", cells, done, paper, Rooms(suite.scales["cifar"].baselines)
     )
     (row, *_) = of_artifact(missing, "table-1-cifar10", "knn_top1")
-    assert row.why == "its floor and ceiling are not computed yet"
+    assert row.why == "its trivial baseline and supervised accuracy are not computed yet"
     assert row.record()["verdict"] == "cannot tell"
 
 

@@ -78,7 +78,7 @@ def test_sides_above_the_floor_are_judged() -> None:
     judged = judge(AT_64, sides(52, 50), baselines())
     assert (str(judged.verdict), judged.why, judged.unlearned) == ("holds", None, ())
     assert judged.room is not None
-    words = "raw pixels 40.0, untrained network 25.0, with labels 70.0: room 30.0"
+    words = "raw pixels 40.0, untrained network 25.0, with labels 70.0: headroom 30.0"
     assert judged.room.in_words == words
     assert judged.record()["room"] == {
         "metric": "knn_top1", "raw": 40.0, "untrained": 25.0, "labels": 70.0, "floor": 40.0,
@@ -99,7 +99,7 @@ def test_sides_above_the_floor_are_judged() -> None:
 def test_a_side_below_the_floor_decides_nothing(check: Any, numbers: Any, who: str) -> None:
     judged = judge(check, sides(*numbers), baselines())
     level = next(n for n in reversed(numbers) if n == 39)
-    told = f"{who} did not learn here: kNN {level:.1f}, raw pixels 40.0"
+    told = f"{who} is not detectably above baseline: kNN {level:.1f}, raw pixels 40.0"
     assert (str(judged.verdict), judged.unlearned[0]) == ("cannot tell", told)
     assert judged.effect is not None
     assert judged.why is not None
@@ -108,7 +108,10 @@ def test_a_side_below_the_floor_decides_nothing(check: Any, numbers: Any, who: s
 
 def test_the_untrained_network_may_be_the_floor() -> None:
     judged = judge(AT_64, sides(52, 44), baselines(untrained=45.0))
-    told = "loss = infonce, batch_size = 64 did not learn here: kNN 44.0, untrained network 45.0"
+    told = (
+        "loss = infonce, batch_size = 64 is not detectably above baseline: "
+        "kNN 44.0, untrained network 45.0"
+    )
     assert judged.why == told
 
 
@@ -126,7 +129,8 @@ def test_a_lead_over_the_floor_must_be_one_that_is_seen(points: int) -> None:
     who = value_text(side)
     assert (str(low.verdict), low.why) == (
         "cannot tell",
-        f"{who} did not learn here: kNN {40 + 0.99 * seen:.1f}, raw pixels 40.0; a lead this "
+        f"{who} is not detectably above baseline: "
+        f"kNN {40 + 0.99 * seen:.1f}, raw pixels 40.0; a lead this "
         f"small is not detectable, {seen:.2g} would be",
     )
     high = judge(check, lambda c: 40 + 1.01 * seen + rises(c), baselines())
@@ -166,8 +170,8 @@ def test_a_metric_without_room_decides_nothing() -> None:
     judged = judge(AT_64, sides(46, 44), baselines(labels=49.99 + seen))
     assert (str(judged.verdict), judged.unlearned, judged.why) == (
         "cannot tell", (),
-        f"too little room: {9.99 + seen:.1f} points of {10 + seen:.1f} needed (the "
-        f"smallest detectable effect, {seen:.2g}, and 10 more)",
+        f"too little headroom: {9.99 + seen:.1f} points of {10 + seen:.1f} needed (the "
+        f"minimum detectable effect, {seen:.2g}, and 10 more)",
     )  # fmt: skip
 
 
@@ -177,7 +181,7 @@ def test_without_its_baselines_nothing_is_judged_on_an_accuracy(kind: str) -> No
     for done in (some, [], None):
         judged = judge(AT_64, sides(52, 50), done)
         assert (str(judged.verdict), judged.missing, judged.room) == (
-            "not tested", "its floor and ceiling are not computed yet", None,
+            "not tested", "its trivial baseline and supervised accuracy are not computed yet", None,
         )  # fmt: skip
         assert judged.effect is not None
 
@@ -200,7 +204,9 @@ def test_a_side_is_judged_by_its_mean_along_the_axis() -> None:
     assert str(judge(check, falls, baselines()).verdict) == "holds"
     low = lambda c: 50 if c.batch_size == 512 else 36  # noqa: E731
     judged = judge(check, low, baselines())
-    assert judged.why == "loss = infonce did not learn here: kNN 38.8, raw pixels 40.0"
+    assert (
+        judged.why == "loss = infonce is not detectably above baseline: kNN 38.8, raw pixels 40.0"
+    )
 
 
 def test_one_group_that_fails_is_enough_though_another_did_not_learn() -> None:
@@ -212,8 +218,9 @@ def test_one_group_that_fails_is_enough_though_another_did_not_learn() -> None:
     judged = judge(BETTER, better("infonce"), baselines())
     assert (str(judged.verdict), judged.groups, judged.why) == (NOT_SEEN, 5, None)
     assert judged.unlearned == (
-        "loss = dcl, batch_size = 512 did not learn here: kNN 39.0, raw pixels 40.0",
-        "loss = infonce, batch_size = 512 did not learn here: kNN 39.0, raw pixels 40.0",
+        "loss = dcl, batch_size = 512 is not detectably above baseline: kNN 39.0, raw pixels 40.0",
+        "loss = infonce, batch_size = 512 is not detectably above baseline: "
+        "kNN 39.0, raw pixels 40.0",
     )
     assert str(judge(BETTER, better("dcl"), baselines()).verdict) == "cannot tell"
 

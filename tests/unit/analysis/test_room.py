@@ -1,4 +1,4 @@
-"""Floor, ceiling and room from finished baselines."""
+"""Trivial baselines, supervised accuracy and headroom from finished baselines."""
 
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,9 @@ def test_room_is_from_the_larger_of_raw_and_untrained_to_labels(path: Path) -> N
         60.0, "raw pixels", 92.5, 32.5,
     )  # fmt: skip
     assert (found.raw.n, found.untrained.n, found.labels.n) == (1, 2, 2)
-    assert found.in_words == "raw pixels 60.0, untrained network 42.5, with labels 92.5: room 32.5"
+    assert (
+        found.in_words == "raw pixels 60.0, untrained network 42.5, with labels 92.5: headroom 32.5"
+    )
     assert found.record() == {
         "metric": "knn_top1", "raw": 60.0, "untrained": 42.5, "labels": 92.5, "floor": 60.0,
         "ceiling": 92.5, "room": 32.5,
@@ -83,8 +85,8 @@ def test_baselines_of_all_seeds_count_whichever_cells_are_asked_of(path: Path) -
 def test_each_network_has_its_own_room(path: Path) -> None:
     found = rooms(path, baselines_of(path)).of("knn_top1", judged_of(path))
     assert room_lines(found) == [
-        "width = 4: raw pixels 60.0, untrained network 40.5, with labels 90.5: room 30.5",
-        "width = 8: raw pixels 60.0, untrained network 42.5, with labels 92.5: room 32.5",
+        "width = 4: raw pixels 60.0, untrained network 40.5, with labels 90.5: headroom 30.5",
+        "width = 8: raw pixels 60.0, untrained network 42.5, with labels 92.5: headroom 32.5",
     ]
     assert room_lines(found[:1]) == [found[0].in_words]
 

@@ -1,4 +1,4 @@
-"""Floor and ceiling as lines, by the numbers that are drawn."""
+"""Trivial baseline and supervised accuracy as lines, by the numbers that are drawn."""
 
 from typing import Any
 
@@ -40,8 +40,8 @@ def lines(ax: Axes) -> dict[str, tuple[list[float], list[float]]]:
 def test_a_room_is_two_lines_across_the_panel() -> None:
     ax = draw_room(rows((1, 40.0, "raw pixels", 70.0), (2, 40.0, "raw pixels", 70.0)), axes(), "x")
     assert lines(ax) == {
-        "floor: raw pixels": ([0, 1], [40.0, 40.0]),
-        "ceiling: trained with labels": ([0, 1], [70.0, 70.0]),
+        "trivial baseline (raw pixels)": ([0, 1], [40.0, 40.0]),
+        "supervised accuracy": ([0, 1], [70.0, 70.0]),
     }
 
 
@@ -49,8 +49,8 @@ def test_what_moves_along_x_is_drawn_along_it() -> None:
     """A run of ten epochs has a lower ceiling than one of twenty."""
     frame = rows((20, 40.0, "raw pixels", 70.0), (10, 40.0, "raw pixels", 60.0))
     assert lines(draw_room(frame, axes(), "x")) == {
-        "floor: raw pixels": ([0, 1], [40.0, 40.0]),
-        "ceiling: trained with labels": ([10, 20], [60.0, 70.0]),
+        "trivial baseline (raw pixels)": ([0, 1], [40.0, 40.0]),
+        "supervised accuracy": ([10, 20], [60.0, 70.0]),
     }
 
 
@@ -58,8 +58,8 @@ def test_what_moves_along_x_is_drawn_along_it() -> None:
 def test_of_several_rooms_that_x_does_not_tell_apart_the_common_one_is_drawn(x: str | None) -> None:
     frame = rows((1, 40.0, "raw pixels", 70.0), (1, 45.0, "untrained network", 60.0))
     assert lines(draw_room(frame, axes(), x)) == {
-        "highest floor: untrained network": ([0, 1], [45.0, 45.0]),
-        "lowest ceiling: trained with labels": ([0, 1], [60.0, 60.0]),
+        "highest trivial baseline (untrained network)": ([0, 1], [45.0, 45.0]),
+        "lowest supervised accuracy": ([0, 1], [60.0, 60.0]),
     }
 
 
@@ -100,7 +100,7 @@ def test_a_suites_figure_has_its_room() -> None:
         )
         assert canvas is not None
         (ax,) = canvas.axes
-        return {name for name in lines(ax) if "floor" in name or "ceiling" in name}
+        return {name for name in lines(ax) if "baseline" in name or "supervised" in name}
 
-    assert drawn("knn_top1") == {"floor: raw pixels", "ceiling: trained with labels"}
+    assert drawn("knn_top1") == {"trivial baseline (raw pixels)", "supervised accuracy"}
     assert drawn("q_b") == set()

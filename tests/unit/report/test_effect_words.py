@@ -42,7 +42,7 @@ def words(changes: dict[str, Any]) -> str:
 def test_the_whole_sentence() -> None:
     assert words({}) == (
         "linear, dcl - infonce at batch 32: +0.4 [-1.1, 1.8] points (95 % interval; holds if above "
-        "0), n = 5; paper at least +4.8; smallest detectable effect 1.2"
+        "0), n = 5; paper at least +4.8; minimum detectable effect 1.2"
     )
 
 
@@ -57,25 +57,28 @@ def test_what_a_check_asks_for() -> None:
     [
         ({"effect": None}, ""),
         ({"low": None, "high": None, "smallest_effect": None}, "+0.356 points (holds if above 0)"),
-        ({"spread": "pooled", "freedom": 15.6}, "n = 5 (spread pooled, 16 degrees of freedom); "),
+        (
+            {"spread": "pooled", "freedom": 15.6},
+            "n = 5 (seed variance pooled, 16 degrees of freedom); ",
+        ),
         ({"others": [OTHER]}, "n = 5; beside it moco +1.04 [0.52, 1.56]; "),
         ({"effect": 9e-15, "low": 9e-15, "high": 9e-15}, ": +9e-15 [9e-15, 9e-15] points"),
         ({"effect": 2e-9, "low": 1e-9, "high": 3e-9}, ": +2e-09 [1e-09, 3e-09] points"),
         ({"sides": [1.06, 0.704]}, "at batch 32: 1.06 - 0.704 = +0.4 [-1.1, 1.8] points"),
-        ({"groups": 3}, "at batch 32, the least favourable of 3 comparisons: +0.4 "),
+        ({"groups": 3}, "at batch 32, the worst of 3 comparisons: +0.4 "),
         ({"groups": 3, "group": {"K": [64, 128]}}, "of 3 comparisons (K 64 to 128): +0.4 "),
         (
             {"groups": 3, "group": {"tau": 0.1, "K": [64, 128]}},
             "of 3 comparisons (tau 0.1, K 64 to 128): +0.4 ",
         ),
-        ({"published": None}, "n = 5; smallest detectable effect 1.2"),
+        ({"published": None}, "n = 5; minimum detectable effect 1.2"),
         ({"stand_in_for": "knn_top1"}, "; paper kNN at least +4.8; "),
         ({"published": PUBLISHED | {"groups": 1}}, "; paper +4.8; "),
         ({"low": 0.351, "high": 0.361}, ": +0.3560 [0.3510, 0.3610] points"),
         ({"low": 0.356, "high": 0.356}, ": +0.356 [0.356, 0.356] points"),
         (
             {"check": EXCEEDS | {"by": 1.0}},
-            "(95 % interval; holds if above 1), n = 5; paper at least +4.8; smallest detectable "
+            "(95 % interval; holds if above 1), n = 5; paper at least +4.8; minimum detectable "
             "distance ",
         ),
         (
@@ -84,7 +87,7 @@ def test_what_a_check_asks_for() -> None:
                 "published": PUBLISHED | {"effect": -0.2},
             },
             "kNN, change over K: +0.4 [-1.1, 1.8] points (95 % interval; holds if within ±1), "
-            "n = 5; paper within ±0.2; smallest detectable distance from the threshold 1.2",
+            "n = 5; paper within ±0.2; minimum detectable distance from the threshold 1.2",
         ),
         (
             {"check": {"check": "below", "metric": "mi_lower_bound", "bound": "mi_true"}},

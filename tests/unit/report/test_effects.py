@@ -27,7 +27,7 @@ def test_a_row_stands_alone() -> None:
         "dcl/table-1-cifar10: effect of loss dcl over infonce on kNN top-1, scale cifar"
     )
     assert table.heads == [
-        "batch_size", "published", "measured [95 % interval]", "seeds", "smallest detectable",
+        "batch_size", "published", "measured [95 % interval]", "seeds", "minimum detectable",
         "verdict",
     ]  # fmt: skip
     assert [entry.text for entry in table.rows[0]] == [
@@ -81,7 +81,7 @@ def test_a_single_run_shows_no_interval() -> None:
     rows = effects("dcl-table-1", "cifar", lambda c: knn(c) if c.seed == 0 else None)
     own = of_artifact(rows, "table-1-cifar10", "knn_top1")
     assert texts(own, "measured [95 % interval]")[0] == "+3.20"
-    assert (texts(own, "seeds")[0], texts(own, "smallest detectable")[0]) == ("1", "")
+    assert (texts(own, "seeds")[0], texts(own, "minimum detectable")[0]) == ("1", "")
     assert texts(own, "verdict")[0] == "one seed"
 
 
@@ -101,9 +101,9 @@ def test_all_formats_take_the_table() -> None:
 
 def test_why_nothing_can_be_told_stands_below_once() -> None:
     rows = of_artifact(effects("dcl-table-1", "cifar", knn), "table-1-cifar10", "knn_top1")
-    table = effects_table([replace(row, why="too little room") for row in rows[:2]] + rows[2:])
+    table = effects_table([replace(row, why="too little headroom") for row in rows[:2]] + rows[2:])
     assert table is not None
-    assert table.notes == ["cannot tell at scale cifar: too little room"]
+    assert table.notes == ["cannot tell at scale cifar: too little headroom"]
     at = table.heads.index("verdict")
     assert [row[at].text for row in table.rows[:3]] == [
         "cannot tell",

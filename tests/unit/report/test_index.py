@@ -163,10 +163,10 @@ def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
     assert answer.text == text
     assert answer.claims == {}
     assert answer.noted is None
-    unsure = row | {"verdict": "cannot tell", "why": "dcl did not learn here"}
+    unsure = row | {"verdict": "cannot tell", "why": "dcl is not detectably above baseline"}
     (answer,) = answers([replace(summary, checks=[unsure])], [suite])
     assert answer.text.startswith("Undecided")
-    assert answer.lines[0].endswith("; dcl did not learn here")
+    assert answer.lines[0].endswith("; dcl is not detectably above baseline")
     assert answer.claims == {question.claims[0]: ClaimVerdict.NOT_SEEN}, "the claim's own verdict"
 
 

@@ -1,4 +1,4 @@
-"""Floor, ceiling and room on the pages, in tables and in what the command line prints."""
+"""Headroom on the pages, in tables and in what the command line prints."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from tests.fakes.workspace import Workspace
 
 pytestmark = pytest.mark.slow
 
-ROOM = "raw pixels 40.0, untrained network 25.0, with labels 70.0: room 30.0"
+ROOM = "raw pixels 40.0, untrained network 25.0, with labels 70.0: headroom 30.0"
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_room_stands_below_each_table_of_an_accuracy(workspace: Workspace, path:
     page = texts["roomy/tiny/index.md"]
     last_row = "| infonce | 50.20 ± 0.50 | 50.20 ± 0.50 |\n\n"
     assert f"{last_row}{ROOM}\n\n**q_B" in page
-    assert "| metric | raw pixels | untrained network | with labels | room |\n" in page
+    assert "| metric | raw pixels | untrained network | with labels | headroom |\n" in page
     assert "| knn_top1 | 40.0 | 25.0 ± 0.0 | 70.0 ± 0.0 | 30.0 |\n" in page
     assert "not computed yet" not in page
     assert "did not learn" not in page
@@ -58,17 +58,18 @@ def test_the_page_of_an_artifact_has_room_too(workspace: Workspace, path: Path) 
     texts = pages(workspace, path)
     for suffix in ("md", "html"):
         page = texts[f"dcl/table-1-cifar10.{suffix}"]
-        assert "Floor, ceiling and room" in page
+        assert "Trivial baselines, supervised accuracy and headroom" in page
         assert page.count(ROOM) == 2  # below the table, beside the check
 
 
 def test_the_page_says_who_did_not_learn(workspace: Workspace, path: Path) -> None:
     texts = pages(workspace, path, unlearned)
-    told = "loss = infonce, batch_size = 16 did not learn here: kNN 39.0, raw pixels 40.0"
+    who, what = "loss = infonce, batch_size = 16", "kNN 39.0, raw pixels 40.0"
+    told = f"{who} is not detectably above baseline: {what}"
     page = texts["roomy/tiny/index.md"]
     assert f"Checks that use these are not judged:\n\n- {told}\n" in page
     assert f"**cannot tell** ({told}; {ROOM})" in page
-    assert f"{ROOM}\n\ninterval at or below the floor: 1 of 4 entries\n" in page
+    assert f"{ROOM}\n\ninterval at or below the trivial baseline: 1 of 4 entries\n" in page
     assert f"<li>{told}</li>" in texts["roomy/tiny/index.html"]
 
 
@@ -77,13 +78,13 @@ def test_the_page_says_what_is_not_computed_yet(workspace: Workspace, path: Path
     page = pages(workspace, path, keep=kept)["roomy/tiny/index.md"]
     command = "bench run roomy --scale tiny --where baseline=raw,untrained,labels"
     assert (
-        "3 of the 7 baseline cells, which give the floor and ceiling of accuracies, are not "
+        "3 of the 7 baseline cells, for trivial baselines and supervised accuracies, are not "
         "computed yet: "
         f"`{command}`." in page
     )
     assert "\n\nraw pixels, untrained network and network with labels: not computed yet\n" in page
-    assert "): its floor and ceiling are not computed yet\n" in page
-    assert "room 30.0" not in page
+    assert "): its trivial baseline and supervised accuracy are not computed yet\n" in page
+    assert "headroom 30.0" not in page
 
 
 def test_a_scale_without_baselines_says_nothing_of_them(workspace: Workspace) -> None:
@@ -113,7 +114,8 @@ def test_claims_tell_room(workspace: Workspace, path: Path) -> None:
         assert (record["room"], record["verdict"], record["unlearned"]) == (expected, "holds", [])
     printed = " ".join(workspace.call("claims", "roomy").out.split())
     assert "raw pixels 40.0" in printed
-    assert "floor 40.0, ceiling 70.0" in workspace.call("claims", "--paper", "dcl").out
+    printed = " ".join(workspace.call("claims", "--paper", "dcl").out.split())
+    assert "trivial baseline 40.0, supervised 70.0" in printed
 
 
 def test_compared_accuracies_have_room_and_gains_have_none(
