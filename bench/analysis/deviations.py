@@ -5,6 +5,7 @@ a preset gives it. Settings that the paper states and that no cell of `paper` ha
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from bench.analysis.compare import pairings
@@ -57,7 +58,7 @@ def deviations_of_scale(
         paper: the suite's paper.
     """
     found = [(d.name, d.text) for d in deviations(cells, paper_cells)]
-    compared = {name for cell in cells for name in cell.settings} if paper_cells else set()
+    compared = set(chain.from_iterable(cell.settings for cell in cells if paper_cells))
     own = {name for name, _ in stated_departures(suite, without_baselines(paper_cells), paper)}
     left_out = (compared - own) | {name for name, _ in found}
     stated = stated_departures(suite, without_baselines(cells), paper)
@@ -72,10 +73,10 @@ def deviations(cells: Sequence[Cell], paper_cells: Sequence[Cell]) -> list[Devia
     Nearest is a cell of the same method, loss and data set, if there is one, with the fewest
     settings that differ. Where several are equally near, as along an axis, all their values count.
     """
-    mine, theirs = _points(cells), _points(paper_cells)
-    ranks = _ranks(paper_cells)
+    theirs = _points(paper_cells)
+    mine, ranks = _points(cells) if theirs else [], _ranks(paper_cells)
     found: dict[tuple[str, tuple[str, ...]], list[Texts]] = {}
-    for point in mine if theirs else ():
+    for point in mine:
         candidates = [t for t in theirs if t["experiment"] == point["experiment"]] or theirs
         names, nearest = _nearest(point, candidates, ranks)
         for name in names:
@@ -127,7 +128,8 @@ def _points(cells: Sequence[Cell]) -> list[Texts]:
 
 
 def _ranks(cells: Sequence[Cell]) -> dict[str, int]:
-    names = dict.fromkeys([*MATTER_MOST, *(name for cell in cells for name in cell.settings)])
+    of_cells = dict.fromkeys(tuple(cell.settings) for cell in cells)
+    names = dict.fromkeys([*MATTER_MOST, *chain.from_iterable(of_cells)])
     return {name: rank for rank, name in enumerate(names)}
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cache, cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -20,6 +20,7 @@ LARGEST_FLOAT = (2 - 2**-23) * 2.0**127  # of float32, in which cells compute
 T = TypeVar("T")
 NUMBERS_A_LINE = 16  # float32 numbers in a cache line of 64 bytes
 
+_OF_POINT = "of_point"  # what cells share that differ in their seeds alone
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 SIZE_WORDS = {
     "baseline": "{}", "detector": "{}", "neck": "{}", "arch": "{}", "stem": "{}", "precision": "{}",
@@ -87,28 +88,34 @@ class Cell(Record, ABC):
     @cached_property
     def id(self) -> str:
         """16 hex digits over every field, defaults included."""
-        before, behind = self.canonical
-        return digest(f"{before}{self.seed}{behind}")
+        return with_seed(self.canonical, self.seed)
 
     @property
     def identified(self) -> dict[str, Any]:
         """The fields that the id is made of, the seed among them."""
         return self.model_dump(mode="json")
 
-    @cached_property
+    @property
     def canonical(self) -> tuple[str, str]:
-        """Their canonical JSON, before and behind the seed: the same for all cells of a point."""
-        fields = self.identified
-        before, behind = (
-            _CANONICAL.encode({k: v for k, v in fields.items() if is_there(k)})
-            for is_there in ("seed".__gt__, "seed".__lt__)
-        )
-        return f'{before[:-1]},"seed":', f",{behind[1:]}"
+        """Their canonical JSON, before and behind the seed."""
+        return self.once_a_point("canonical", lambda: around_seed(self.identified))
 
-    @cached_property
+    @property
     def but_seed(self) -> str:
         """Every field but the seed, in one text: cells that have it in common are one point."""
-        return self.model_dump_json(exclude={"seed"})
+        return self.once_a_point("but_seed", lambda: self.model_dump_json(exclude={"seed"}))
+
+    def once_a_point(self, name: str, make: Callable[[], T]) -> T:
+        """Return what does not depend on the seed: it is made once for all that `with_seed` gave.
+
+        Args:
+            name: of the property.
+            make: what makes its value.
+        """
+        shared: dict[str, Any] = self.__dict__.setdefault(_OF_POINT, {})
+        if name not in shared:
+            shared[name] = make()
+        return cast(T, shared[name])
 
     @property
     def former_ids(self) -> list[str]:
@@ -138,8 +145,7 @@ class Cell(Record, ABC):
         if seed == self.seed:
             return self
         copied = copy(self)
-        point = {"canonical": self.canonical, "but_seed": self.but_seed}  # made once a point
-        copied.__dict__.update(point, seed=seed)
+        copied.__dict__ |= {"seed": seed, _OF_POINT: self.__dict__.setdefault(_OF_POINT, {})}
         object.__setattr__(copied, "__pydantic_fields_set__", self.__pydantic_fields_set__)
         return copied
 
@@ -213,6 +219,9 @@ class Cell(Record, ABC):
     @property
     def kind(self) -> str:
         """The experiment and the sizes in words: cells of one kind take equally long for a step."""
+        return self.once_a_point("kind", self._kind)
+
+    def _kind(self) -> str:
         told = {n: vars(self).get(n) for n in self.sizes if n not in self.one_valued}
         return f"{self.experiment} {self.kind_of(told)}".strip()
 
@@ -272,6 +281,20 @@ def varied_settings(cells: Sequence[Cell]) -> list[str]:
         for name, value in cell.settings.items():
             seen.setdefault(name, set()).add(value)
     return [name for name, values in seen.items() if len(values) > 1 and name != "seed"]
+
+
+def around_seed(fields: dict[str, Any]) -> tuple[str, str]:
+    """Return the canonical JSON of fields before and behind the seed, which is one of them."""
+    before, behind = (
+        _CANONICAL.encode({k: v for k, v in fields.items() if is_there(k)})
+        for is_there in ("seed".__gt__, "seed".__lt__)
+    )
+    return f'{before[:-1]},"seed":', f",{behind[1:]}"
+
+
+def with_seed(canonical: tuple[str, str], seed: int) -> str:
+    """Return the `identity` of fields, given around the seed."""
+    return digest(f"{canonical[0]}{seed}{canonical[1]}")
 
 
 def identity(fields: dict[str, Any]) -> str:

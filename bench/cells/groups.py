@@ -73,6 +73,7 @@ def without_followers(points: Sequence[Mapping[str, Any]], *, nulls_tell: bool =
     """
     names = [name for name in FIRST if name in points[0]]
     names += [name for name in points[0] if name not in names]
+    names = [n for n in names if any(point.get(n) != points[0][n] for point in points)]
     for name in reversed(names[:]):
         rest = [other for other in names if other != name]
         if _follows(

@@ -20,7 +20,15 @@ from bench.cells.axes import (
     metrics_of,
     training_images,
 )
-from bench.cells.cell import NOT_SET, Cell, identity, later, without_later
+from bench.cells.cell import (
+    NOT_SET,
+    Cell,
+    around_seed,
+    identity,
+    later,
+    with_seed,
+    without_later,
+)
 from bench.cells.datasets import (
     GUESS,
     Demand,
@@ -212,9 +220,13 @@ class Pretrain(EncoderCell):
 
         The data of evaluations and their protocols are no part of it.
         """
+        around = self.once_a_point("training", lambda: around_seed(self._training()))
+        return with_seed(around, self.seed)
+
+    def _training(self) -> dict[str, Any]:
         evaluation_fields = {name for kind in EVALUATIONS.values() for name in kind.settings}
         evaluation_fields |= {n for n in self.parameters if parameter_of(n) == "evaluate"}
-        return identity({k: v for k, v in self.science.items() if k not in evaluation_fields})
+        return {k: v for k, v in self.science.items() if k not in evaluation_fields}
 
     @property
     def evaluation_metrics(self) -> list[str]:

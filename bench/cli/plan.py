@@ -134,12 +134,13 @@ def _cells(
     configs: bool,
 ) -> list[Json]:
     """Return each cell with its state and what is predicted of it."""
-    names = [*settings_apart(points), "seed"]
+    names = settings_apart(points)
+    axes = {point.but_seed: {n: getattr(point, n, None) for n in names} for point in points}
     return [
         {
             "id": cell.id,
             "state": str(state.state),
-            "axes": {name: getattr(cell, name, None) for name in names},
+            "axes": axes[cell.but_seed] | {"seed": cell.seed},
             **({"config": cell.model_dump(mode="json")} if configs else {}),
             "predicted_s": prediction.seconds(estimate),
             "predicted_from": estimate.source,

@@ -12,7 +12,7 @@ from bench.report.tables import Entry
 from bench.suites.recipe import recipe_text
 from bench.text import counted, value_text
 
-MOST_SHOWN = 12  # cells that are listed one by one
+MOST_SHOWN = 12  # cells and recipes that are listed one by one
 
 MANY = 100  # hours, which are rounded to whole ones
 LEAST = 0.01  # hours that are reported
@@ -25,9 +25,11 @@ def print_plan(record: Json) -> None:
     if not cells:
         print_line("no cells: there are fewer trainings than parts")
         return
-    names = _telling_axes(cells)
+    points = _points(cells)
+    names = _telling_axes(points, len(cells))
     for name in names:
-        print_line(f"  {name}: {listed(_values_of(name, cells))}")
+        axes_of = points if name != "seed" else [c["axes"] for c in cells]
+        print_line(f"  {name}: {listed(_values_of(name, axes_of))}")
     if len(cells) <= MOST_SHOWN:
         rows = [
             [Entry(c["id"]), Entry(c["state"]), *(Entry(_axis_text(c["axes"][n])) for n in names)]
@@ -50,8 +52,11 @@ def print_plan(record: Json) -> None:
 
 def _print_recipes(record: Json) -> None:
     """Print how the cells are trained, and in what this deviates from the paper."""
-    for recipe in record["recipes"]:
+    recipes = record["recipes"]
+    for recipe in recipes[:MOST_SHOWN]:
         print_line(f"recipe: {recipe_text(recipe)}", indent="  ")
+    if len(recipes) > MOST_SHOWN:
+        print_line(f"and {len(recipes) - MOST_SHOWN} more recipes: --json has all", indent="  ")
     for line in record["views"]:
         print_line(line, indent="  ")
     if record["deviations"]:
@@ -60,9 +65,17 @@ def _print_recipes(record: Json) -> None:
             print_line(deviation, indent="  ")
 
 
-def _values_of(name: str, cells: Sequence[Json]) -> list[str]:
+def _points(cells: Sequence[Json]) -> list[Json]:
+    """Return the axes of each point, with one of its seeds."""
+    found = dict[tuple[Any, ...], Json]()
+    for axes in (cell["axes"] for cell in cells):
+        found.setdefault(tuple([v for name, v in axes.items() if name != "seed"]), axes)
+    return list(found.values())
+
+
+def _values_of(name: str, points: Sequence[Json]) -> list[str]:
     """Return the values of an axis in words; baselines have their kind alone."""
-    axes_of = [c["axes"] for c in cells if (name == "baseline") == bool(c["axes"].get("baseline"))]
+    axes_of = (a for a in points if (name == "baseline") == bool(a.get("baseline")))
     return list(dict.fromkeys(_axis_text(axes[name]) for axes in axes_of))
 
 
@@ -70,9 +83,10 @@ def _axis_text(value: Any) -> str:
     return value_text(value, null="null")
 
 
-def _telling_axes(cells: Sequence[Json]) -> list[str]:
+def _telling_axes(points: Sequence[Json], cells: int) -> list[str]:
     """Return the axes that tell cells apart, without those that follow from the others."""
-    return without_followers([cell["axes"] for cell in cells], nulls_tell=False)
+    axes = [{name: v for name, v in point.items() if name != "seed"} for point in points]
+    return without_followers(axes, nulls_tell=False) + ["seed"] * (len(points) < cells)
 
 
 def _print_kinds(p: Json) -> None:

@@ -7,10 +7,9 @@ run nothing is known: `bench plan --probe` times a few steps.
 """
 
 import heapq
-import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from bench.cells.cell import Cell
 from bench.cells.groups import make_stacks
 from bench.cells.pretrain import Pretrain
 from bench.estimate.history import Machine, Timing, finished_timings, machine_of, probed_timings
+from bench.results.digests import TRAINED
 from bench.results.store import OVER, CellState, State, Store
 from bench.text import counted
 
@@ -27,7 +27,7 @@ EVALUATIONS = ("linear", "few_shot", "test_warp")
 NO_CELL = "nothing comparable has run"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """Prediction for one cell; seconds of a worker, None where nothing of its kind has run."""
 
@@ -70,12 +70,13 @@ class Table:
 
     def __init__(self, store: Store, machine: Machine, timings: Sequence[Timing]) -> None:
         """Sort timings; only a CPU is predicted from other machines, after this one."""
-        self.store, self._peaks = store, defaultdict[str, list[Timing]](list)
+        self._at, self._peaks = store.root / TRAINED, defaultdict[str, list[Timing]](list)
+        self._trained = {path.name for path in self._at.glob("*")}
         of_device = [timing for timing in timings if timing.device == machine.device]
         others = {t.machine for t in of_device if machine.device == "cpu"} - {machine.name}
         self._machines = [machine.name, *sorted(others)]
         self._rates = defaultdict[tuple[str, str, str], list[float]](list)
-        self._parts = dict[str, list[_Part]]()  # of each point
+        self._found = dict[tuple[str, bool], Estimate]()  # of a point, trained already or not
         for timing in of_device:
             self._peaks[timing.cell.kind].append(timing)
             source = "probe" if timing.is_probe else "finished"
@@ -87,13 +88,17 @@ class Table:
 
     def estimate(self, cell: Cell) -> Estimate:
         """Return the prediction for a cell that will be computed."""
-        if cell.but_seed not in self._parts:
-            self._parts[cell.but_seed] = list(_parts(cell))
-        own, *shared = self._parts[cell.but_seed]
         training = cell.training_id
-        if os.path.exists(f"{self.store.root}/trained/{training}/summary.json"):
+        kept = training is not None and training in self._trained
+        if kept and (self._at / str(training) / "summary.json").exists():
             training = None
-        parts = [own, *shared] if training is not None else [own]
+        point = cell.but_seed, training is None
+        if point not in self._found:
+            self._found[point] = self._estimate(cell, training)
+        return replace(self._found[point], cell=cell, training=training)
+
+    def _estimate(self, cell: Cell, training: str | None) -> Estimate:
+        parts = list(_parts(cell))[: 1 if training is None else None]
         alike = self._peaks[cell.kind]
         peaks = {
             name: max((getattr(timing, name) or 0.0 for timing in alike), default=0.0) or None

@@ -8,15 +8,19 @@ from typing import Any
 
 import pandas as pd
 
+from bench.analysis.doubts import MARK
 from bench.analysis.room import Room, Rooms
 from bench.cells.cell import Cell
 from bench.cells.pretrain import Pretrain
 from bench.figures.marks import ROOM_COLUMNS
+from bench.results.fitness import Failed, failed_text
 from bench.results.reader import Done
 from bench.suites.figure import Choice, Figure, Quantity, Series
-from bench.text import value_text
+from bench.text import counted, value_text
 
 SERIES = "series"  # the column that tells apart lines which no setting tells apart
+FAILED = "failed"  # the column that says why a cell failed
+CROSS = "\N{MULTIPLICATION SIGN}"  # where it would be
 QUANTITY = "quantity"  # the column that tells apart the two of a figure with a twin axis
 NONE = "-"  # a setting that has no meaning for a cell
 Row = dict[str, Any]
@@ -89,13 +93,14 @@ def measured(
     cells: Sequence[Cell],
     done: Done,
     rooms: Rooms | None = None,
+    failed: Failed = (),
 ) -> pd.DataFrame:
     """Return a row per cell, or per record of its history, that has the quantity.
 
     Columns: x and y of the figure by their names, what tells lines and panels apart, `reference`,
     the quantity's `ribbon`, `seed`, `dataset`, and for points `point`, equal for cells that differ
     in the seed alone; ROOM_COLUMNS. Lines have a row without y for each planned cell that is not
-    done.
+    done, with the reason in FAILED if it failed.
 
     Args:
         figure: what is drawn.
@@ -103,16 +108,19 @@ def measured(
         cells: all cells of the scale.
         done: the finished ones.
         rooms: of the scale; None: it has none.
+        failed: the cells that failed.
     """
     cells = cells or [cell for cell, _ in done]
-    known = {cell.id for cell, _ in done}
+    known, reasons = {cell.id for cell, _ in done}, {cell.id: reason for cell, reason in failed}
     rows: list[Row] = []
     for line in _lines(figure, cells):
         line_rows = list(_measured_rows(figure, quantity, line, done, rooms or Rooms()))
-        if figure.kind.x == "setting" and line_rows:
-            missing = [c for c in cells if c.id not in known and quantity.y in c.metrics]
+        planned = (cell for cell in cells if quantity.y in cell.metrics and line.has(cell))
+        missing = [cell for cell in planned if cell.id not in known]
+        if figure.kind.x == "setting" and (line_rows or any(c.id in reasons for c in missing)):
             line_rows += [
-                _row(figure, quantity, line, cell, {}) for cell in missing if line.has(cell)
+                _row(figure, quantity, line, cell, {}) | {FAILED: reasons.get(cell.id)}
+                for cell in missing
             ]
         rows += [row for row in line_rows if row[figure.x] is not None]
     return pd.DataFrame(rows)
@@ -132,6 +140,30 @@ def has_points(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
         for line in _lines(figure, cells)
         for row in _measured_rows(figure, figure, line, done, Rooms())
     )
+
+
+def notes_on(figure: Figure, cells: Sequence[Cell], done: Done, failed: Failed) -> list[str]:
+    """Return why cells of a figure are not shown, or not to be believed, in a line each.
+
+    Args:
+        figure: what is drawn.
+        cells: all cells of the scale.
+        done: the finished ones.
+        failed: those that failed.
+    """
+    within = chosen_by(figure, cells or [cell for cell, _ in done])
+    reasons = Counter(reason for cell, reason in failed if within(cell))
+    drawn = [(cell, kept.unfit) for cell, kept in done if within(cell)]
+    partly = {cell.but_seed for cell, _ in failed}
+    lines = []
+    if reasons:
+        of = reasons.total() + len(drawn)
+        survivors = any(cell.but_seed in partly for cell, _ in drawn)
+        means = "; a mean there is over the rest" if survivors else ""
+        mark = f"{CROSS} " if figure.kind.x == "setting" else ""
+        lines = [f"{mark}cells failed: {failed_text(reasons, of)}{means}"]
+    others = Counter(why for cell, why in drawn if why and cell.but_seed not in partly)
+    return lines + [f"{MARK} {why}, in {counted(n, 'cell')}" for why, n in others.items()]
 
 
 def compares(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:

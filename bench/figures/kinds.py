@@ -20,7 +20,7 @@ from bench.analysis.compared_effects import measured_effects
 from bench.analysis.measured import Measured
 from bench.analysis.statistics import Interval, t_interval
 from bench.cells.cell import Cell
-from bench.figures.frames import chosen_by, label_of, line_column, panel_title
+from bench.figures.frames import FAILED, chosen_by, label_of, line_column, panel_title
 from bench.figures.layout import (
     BY_OTHERS,
     Place,
@@ -48,6 +48,7 @@ from bench.suites.figure import Choice, Figure
 MARKS = 8  # on a line over training, so that it is known without its colour
 UNKNOWN = "?"  # the line of a printed value whose paper does not say which line it is of
 BAND_ALPHA = 0.15
+CROSS_HEIGHT = 0.03  # of an axis, from one line's crosses to the next
 MOST_CLASSES = 100  # of a scatter
 PLANE = 2  # axes
 REAL = "biuf"  # kinds of numpy's types
@@ -107,7 +108,22 @@ class Curves(ABC):
         if self.by and len(named) < len(names):
             rows = frame[~frame[self.by].isin(named)]
             draw_unnamed(rows, ax, x=self.x, y=self.y, by=self.by, looks=looks)
+        if FAILED in frame:
+            self._draw_failed(frame[frame[FAILED].notna()], looks, ax, lines)
         return ax
+
+    def _draw_failed(
+        self, frame: pd.DataFrame, looks: Mapping[Any, Style], ax: Axes, lines: Named
+    ) -> None:
+        """Mark where cells failed: crosses at the lower edge, those of a line above another's."""
+        for name in ordered(frame[self.by]) if self.by else [""]:
+            label = "_failed" if name in lines else f"{line_label(self.by, name)} (failed)"
+            at = ordered(self._rows(frame, name)[self.x])
+            height = CROSS_HEIGHT * (1 + list(looks).index(name))
+            ax.plot(
+                at, [height] * len(at), ls="", marker="x", ms=4, mew=1, color=looks[name].colour,
+                transform=ax.get_xaxis_transform(), zorder=5, label=label,
+            )  # fmt: skip
 
     @abstractmethod
     def _draw(self, lines: Named, ax: Axes) -> None:

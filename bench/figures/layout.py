@@ -197,6 +197,20 @@ def add_legend(
     )  # fmt: skip
 
 
+def add_notes(canvas: Canvas, notes: Sequence[str]) -> None:
+    """Add lines to what stands above the legend's lines; the canvas grows by them."""
+    width, height = canvas.get_size_inches()
+    lines = [line for note in notes for line in _wrapped(note, width)]
+    if lines and canvas.legends:
+        title = canvas.legends[0].get_title()
+        title.set_text("\n".join([title.get_text(), *lines]))
+        canvas.set_size_inches(width, height + LINE_IN * len(lines))
+
+
+def _wrapped(text: str, width: float) -> list[str]:
+    return wrap(text, int(width / CHARACTER_IN), break_on_hyphens=False)
+
+
 def sources_text(numbers: Iterable[tuple[str, str]], width: float) -> str:
     """Return whose the numbers of other projects are, by data set, in lines that follow a title.
 
@@ -210,8 +224,7 @@ def sources_text(numbers: Iterable[tuple[str, str]], width: float) -> str:
     if not sources:
         return ""
     text = "; ".join(f"{data}: {', '.join(of)}" for data, of in sources.items())
-    lines = wrap(f"{BY_OTHERS}, {text}", int(width / CHARACTER_IN), break_on_hyphens=False)
-    return "".join(f"\n{line}" for line in lines)
+    return "".join(f"\n{line}" for line in _wrapped(f"{BY_OTHERS}, {text}", width))
 
 
 def seeds_text(counts: Iterable[int]) -> str:

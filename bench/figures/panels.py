@@ -11,10 +11,12 @@ from matplotlib.figure import Figure as Canvas
 from bench.analysis.room import Rooms
 from bench.cells.cell import Cell
 from bench.figures.frames import (
+    FAILED,
     compares,
     has_points,
     line_column,
     measured,
+    notes_on,
     panel_column,
     panel_title,
 )
@@ -23,6 +25,7 @@ from bench.figures.layout import (
     PUBLISHED,
     Place,
     add_legend,
+    add_notes,
     few_ticks,
     limit_percent,
     make_canvas,
@@ -35,6 +38,7 @@ from bench.figures.marks import LEAST_SEEDS, draw_room, named_lines, ordered
 from bench.figures.printed import SOURCE, by_others, printed
 from bench.figures.style import look
 from bench.papers.reader import Paper
+from bench.results.fitness import Failed
 from bench.results.reader import Done
 from bench.suites.figure import Figure, Quantity
 from bench.suites.suite import Suite
@@ -71,10 +75,12 @@ def draw_figure(  # noqa: PLR0913  # what is drawn, from what, and what stands b
     scale: str = "",
     rooms: Rooms | None = None,
     published: bool = True,
+    failed: Failed = (),
 ) -> Canvas | None:
     """Return the figure, or None if none of the results it needs is there.
 
-    Lines have gaps where cells are missing that would measure something.
+    Lines have gaps where cells are missing that would measure something, and crosses below where
+    cells failed.
 
     Args:
         figure: what is drawn.
@@ -86,19 +92,23 @@ def draw_figure(  # noqa: PLR0913  # what is drawn, from what, and what stands b
         rooms: of the scale: an accuracy has its floor and ceiling drawn.
         published: whether the cells follow the published protocol: printed values of their data
             set are then drawn among the measured ones, others in a panel of their own.
+        failed: the cells that failed.
     """
     with look():
         kind = KINDS[figure.draw]
         if issubclass(kind, OfCells):
-            return kind.canvas(figure, cells, done, scale)
-        frames = [measured(figure, quantity, cells, done, rooms) for quantity in figure.quantities]
-        if not _is_drawn(frames[0], figure):
-            return None
-        points = pd.concat(
-            [printed(figure, suite, paper), by_others(figure, suite, paper)], ignore_index=True
-        )
-        panels = _panels(figure, frames, points, published)
-        return _curves(figure, frames, panels)
+            canvas = kind.canvas(figure, cells, done, scale)
+        else:
+            frames = [measured(figure, q, cells, done, rooms, failed) for q in figure.quantities]
+            if not _is_drawn(frames[0], figure):
+                return None
+            points = pd.concat(
+                [printed(figure, suite, paper), by_others(figure, suite, paper)], ignore_index=True
+            )
+            canvas = _curves(figure, frames, _panels(figure, frames, points, published))
+        if canvas is not None:
+            add_notes(canvas, notes_on(figure, cells, done, failed))
+        return canvas
 
 
 def can_be_drawn(figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
@@ -130,7 +140,7 @@ def _panels(
         Panel(Place(panel_title(figure, value), q.y_label, q.y_label), value, q, rows, nothing)
         for q, frame in zip([figure, *figure.beside], frames, strict=False)
         for value, rows in _split(figure, frame)
-        if _is_drawn(rows, q)
+        if _is_drawn(rows, q) or (FAILED in rows and rows[FAILED].notna().any())
     ]
     if points.empty:
         return panels

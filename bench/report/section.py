@@ -426,6 +426,7 @@ def _draw(evidence: Evidence, facts: SectionFacts, folder: Path) -> None:
             scale=evidence.scale,
             rooms=evidence.rooms,
             published=evidence.is_published,
+            failed=evidence.failed,
         )
         if canvas is not None:
             save(canvas, folder / figure.name, facts.pictures)

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from bench.cells.baseline import BASELINES, LABELS, AnyBaseline, Baseline
-from bench.cells.cell import Cell
+from bench.cells.cell import Cell, per_point
 from bench.cells.pretrain import EncoderCell, Pretrain
 from bench.cells.speech import Speech, SpeechBaseline
 from bench.suites.suite import Scalar, Settings
@@ -45,8 +45,11 @@ def baseline_cells(
         ValidationError: a setting is missing or has a value of another type.
     """
     points: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for cell in cells:
-        if (shared := point_of(cell, settings)) is not None:
+    cells = list(cells)
+    of_points = per_point(cells, lambda cell: point_of(cell, settings))
+    for cell, of_point in zip(cells, of_points, strict=True):
+        if of_point is not None:
+            shared = of_point | {"seed": cell.seed}
             points.setdefault(tuple(shared.values()), shared)
     settings_of = [
         {"experiment": "baseline", "baseline": kind} | point | ONE_SEED.get(str(kind), {})

@@ -48,9 +48,8 @@ def facts(cell: Cell) -> dict[str, Any]:
     known = cell.settings | OF_EXPERIMENT.get(cell.experiment, {})
     if cell.experiment == "spirals":
         known["sgd_momentum"] = known.pop("momentum")  # elsewhere that of a momentum encoder
-    if "views" in known:
-        one_view = bool(getattr(cell, "one_view", False))
-        known |= view_facts(known["views"], known["view_strength"], one_view)
+    if (shown := views_of(cell)) is not None:
+        known |= view_facts(*shown)
     if (protocol := getattr(cell, "linear_protocol", None)) is not None:
         known |= _linear(protocol)
     if known.get("lr") is not None and known.get("base_lr", 0) is None:
@@ -89,6 +88,14 @@ def all_parts() -> list[dict[str, Any]]:
     """Return what each linear protocol stands for, and each view set, seen in one view or all."""
     views = [view_facts(name, 1.0, one_view) for name in view_names() for one_view in (False, True)]
     return [*map(_linear, LINEAR_PROTOCOLS.values()), *views]
+
+
+def views_of(cell: Cell) -> tuple[str, float, bool] | None:
+    """Return a cell's view set, its strength, and whether a step shows one view; None: no views."""
+    known = cell.settings
+    if "views" not in known:
+        return None
+    return known["views"], known["view_strength"], bool(getattr(cell, "one_view", False))
 
 
 @cache

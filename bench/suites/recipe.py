@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from bench.cells.baseline import without_baselines
-from bench.cells.cell import Cell
+from bench.cells.cell import Cell, per_point
 from bench.record import Json
 from bench.suites.agreement import stated_text
-from bench.suites.facts import facts
+from bench.suites.facts import view_facts, views_of
 from bench.text import counted, value_text
 
 RECIPE = {
@@ -24,8 +24,8 @@ SIZE_FREE = ("adam", "adamw", "lars", "muon")
 
 def recipes_of(cells: Sequence[Cell]) -> list[Json]:
     """Return each distinct recipe of cells that train something, with the number of its cells."""
-    trained = [vars(c) for c in without_baselines(cells) if vars(c).get(TRAINED_BY)]
-    found = [tuple((name, known.get(name)) for name in RECIPE) for known in trained]
+    trained = (cell for cell in without_baselines(cells) if vars(cell).get(TRAINED_BY))
+    found = per_point(trained, lambda cell: tuple((n, vars(cell).get(n)) for n in RECIPE))
     return [{"settings": dict(recipe), "cells": n} for recipe, n in Counter(found).items()]
 
 
@@ -41,10 +41,10 @@ def recipe_text(recipe: Json) -> str:
 def view_texts(cells: Sequence[Cell]) -> list[str]:
     """Return the augmentations of cells, each set once, without those that are never applied."""
     lines = {}
-    for cell in without_baselines(cells):
-        known = facts(cell)
-        parts = {k.removeprefix("views."): v for k, v in known.items() if k.startswith("views.")}
+    for shown in dict.fromkeys(map(views_of, without_baselines(cells))):
+        known = view_facts(*shown) if shown else {}
+        parts = {k.removeprefix("views."): v for k, v in known.items()}
         texts = [f"{name} {stated_text(value)}" for name, value in parts.items() if value]
-        if texts:
-            lines[f"views {known['views']}: {'; '.join(texts)}"] = True
+        if shown and texts:
+            lines[f"views {shown[0]}: {'; '.join(texts)}"] = True
     return list(lines)

@@ -1,5 +1,6 @@
 """Figures by the numbers they draw."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ from matplotlib.text import Text
 from bench.analysis.statistics import t_interval
 from bench.cells.losses import LOSSES
 from bench.cells.toys import GaussianMI
+from bench.figures.frames import CROSS
 from bench.figures.kinds import KINDS, Curves, History, Lines, Points, Scatter
 from bench.figures.layout import save
 from bench.figures.marks import MOST_LINES, summarise
 from bench.figures.panels import draw_figure
 from bench.figures.style import GREY, look, styles
 from bench.papers.reader import load_paper
+from bench.results.fitness import unfit
 from bench.results.reader import Finished
 from bench.suites import figure as declared
 from bench.suites.expand import expand
@@ -235,6 +238,43 @@ def test_a_suites_figure_has_a_panel_a_value(number: int) -> None:
         assert [drawn(line, "y") for line in printed] == [
             [6.1, 6.0, 6.0, 6.0], [4.1, 4.7, 5.4, 6.0],
         ]  # fmt: skip
+
+
+def test_failed_cells_are_crosses_and_means_over_the_rest_are_told() -> None:
+    """Of EqCo's cells with K = 64 one diverged; of InfoNCE's with K = 128 all did."""
+    path = SUITES / "eqco-table-9.yaml"
+    suite = load_suite(path)
+    cells = expand(suite, "paper", path, where={"mi_true": [6], "K": [64, 128]})
+    gone = {("eqco", 64): [0], ("infonce", 128): [0, 1, 2]}
+    lost = [c for c in cells if c.seed in gone.get((c.settings["loss"], c.settings["K"]), ())]
+    kept = [c for c in cells if c not in lost]
+    why = unfit([(c, {}) for c in kept], [(c, "diverged") for c in lost])
+    done = [(c, replace(finished(c), unfit=why.get(c.id))) for c in kept]  # type: ignore[arg-type]
+    failed = [(c, "diverged") for c in lost]
+    shown = suite.figures[0]
+    canvas = draw_figure(shown, suite, cells, done, load_paper("eqco"), failed=failed)
+    assert canvas is not None
+    crosses = [line for line in canvas.axes[0].lines if line.get_marker() == "x"]
+    assert [drawn(line, "x") for line in crosses] == [[64], [128]]
+    assert len({line.get_color() for line in crosses}) == 2
+    told = canvas.legends[0].get_title().get_text().splitlines()[1:]
+    assert (
+        " ".join(told) == f"{CROSS} cells failed: diverged 4 of 12; a mean there is over the rest"
+    )
+    whole = draw_figure(shown, suite, cells, done, load_paper("eqco"))
+    assert whole is not None
+    assert not [line for line in whole.axes[0].lines if line.get_marker() == "x"]
+
+
+def test_a_line_of_which_all_cells_failed_has_its_crosses_in_the_legend() -> None:
+    rows = [{"K": 64, "loss": "eqco", "m": 1.0, "seed": 0, "failed": None}]
+    rows += [
+        {"K": k, "loss": "infonce", "m": None, "seed": 0, "failed": "diverged"} for k in (64, 8)
+    ]
+    ax = Lines(x="K", y="m", by="loss").draw(pd.DataFrame(rows), new_axes())
+    assert [line.get_label() for line in ax.lines if drawn(line, "x") == [8, 64]] == [
+        "infonce (failed)"
+    ]
 
 
 def test_scatter_of_a_suite_takes_the_first_seed() -> None:

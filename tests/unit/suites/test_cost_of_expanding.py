@@ -67,3 +67,20 @@ def test_no_former_id_is_asked_for_in_an_empty_folder(
     cells = expand(load_suite(SUITE), "smoke", SUITE)
     monkeypatch.setattr(Store, "former_ids", lambda *_: pytest.fail("it was asked for"))
     assert {state.state for state in Store(tmp_path).states(cells)} == {State.MISSING}
+
+
+def test_what_does_not_depend_on_the_seed_is_made_once_a_point(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, whole = Counter[str](), EncoderCell.__dict__["science"].fget
+    noted = property(lambda cell: made.update(["science"]) or whole(cell))
+    monkeypatch.setattr(EncoderCell, "science", noted)
+    cells = expand(load_suite(SUITE), "cpu", SUITE, seeds=list(range(20)))
+    trained = [cell for cell in cells if isinstance(cell, EncoderCell)]
+    assert len({cell.training_id for cell in trained}) == len({c.id for c in trained}) == 20 * RATES
+    assert made["science"] == 2 * RATES  # the ids of cells, and of their trainings
+    alone = type(trained[7]).model_validate(trained[7].model_dump())
+    assert alone.training_id == trained[7].training_id
+    assert alone.kind == trained[7].kind
+    renamed = trained[7].model_copy(update={"epochs": 3})
+    assert renamed.training_id != trained[7].training_id
