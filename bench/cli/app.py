@@ -13,13 +13,14 @@ import typer
 from typer.core import TyperGroup
 
 from bench import __version__
-from bench.cli.workspace import Workspace
+from bench.cli.workspace import Workspace, check_link
 from bench.errors import INTERRUPTED, BenchError, DiskFailure, Interrupted, NothingMeasured
 from bench.files.messages import forget_warnings
 from bench.suites.shipped import default_suites, reference_results
 from bench.text import plain_text
 
 READER_GONE = 141  # the exit status that a shell gives a program which writes to a broken pipe
+MAY_BE_EMPTY = ("--formats",)  # a list of none
 REFERENCE = ("results", "reference")  # of a checkout; an installed package has it elsewhere
 
 
@@ -164,6 +165,8 @@ def _settings(
     for name, path in (("suites", suites), ("results", results), ("data", data)):
         if path is not None and path.exists() and not path.is_dir():
             raise BenchError(f"--{name} {path}: is not a folder")
+        if path is not None:
+            check_link(path, f"--{name} {path}")
     if results.parts[-2:] == REFERENCE and not results.exists():
         results = reference_results()
     context.obj = Workspace(suites or default_suites(), results, data)
@@ -180,6 +183,7 @@ def main() -> None:
     os.environ["MPLBACKEND"] = "agg"  # figures go to files, and an unknown name ends in an error
     os.environ.pop("SOURCE_DATE_EPOCH", None)  # they have no date, and libraries fail on a word
     try:
+        _refuse_empty(sys.argv[1:])
         status = app(standalone_mode=False)
         print(end="", flush=True)  # to nowhere, where standard output is closed
         if status == INTERRUPTED:  # Ctrl-C, which the library turns into a status
@@ -203,6 +207,16 @@ def main() -> None:
         where = f"{error.filename}: " if error.filename else ""
         status = _complain(f"{where}{error.strerror or error}")
     sys.exit(status or 0)
+
+
+def _refuse_empty(words: list[str]) -> None:
+    """Refuse an empty word: as a path it would be the current folder, not what was meant."""
+    for before, word in zip(["`bench`", *words], words, strict=False):
+        option, _, value = word.partition("=")
+        is_given = word.startswith("--") and "=" in word
+        name = option if is_given else before
+        if name not in MAY_BE_EMPTY and (word == "" or (is_given and not value)):
+            raise BenchError(f"{name}: an empty word follows; is a variable of the shell not set?")
 
 
 def _write_any_letter() -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from bench.cells.cell import Cell
+from bench.cli.workspace import check_link
 from bench.environment import place
 from bench.errors import BenchError
 from bench.results.store import CellState, State
@@ -172,6 +173,7 @@ def check_folder(to: Path, verb: str) -> None:
     for path in (to, *to.parents):
         if path.is_file():
             raise BenchError(f"--to {to}: {path} is a file; {verb} writes a folder")
+        check_link(path, f"--to {to}")
 
 
 def failures_of(cells: Sequence[Cell], states: Sequence[CellState]) -> list[dict[str, Any]]:

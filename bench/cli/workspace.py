@@ -27,14 +27,30 @@ def workspace_of(**given: str | Path | None) -> Workspace:
     """Return the folders: each as given, else from the environment, else the default.
 
     Raises:
-        BenchError: a folder is neither text nor a path.
+        BenchError: a folder is neither text nor a path, or empty.
     """
     for name, folder in given.items():
         if folder is not None and not isinstance(folder, str | Path):
             raise BenchError(f"{name} {folder!r}: expected the path of a folder")
+        if folder == "":
+            raise BenchError(f"{name} '': expected the path of a folder; '.' is the current one")
     defaults = Workspace(default_suites(), USUAL_RESULTS, Path("datasets"))
     chosen = {k: given.get(k) or os.environ.get(v) for k, v in VARIABLES.items()}
     return defaults._replace(**{k: Path(v) for k, v in chosen.items() if v})
+
+
+def check_link(path: Path, named: str) -> None:
+    """Check that a folder is no link to nothing, where no folder can be made.
+
+    Args:
+        path: the folder.
+        named: how messages begin.
+
+    Raises:
+        BenchError: it is.
+    """
+    if path.is_symlink() and not path.exists():
+        raise BenchError(f"{named}: is a link to {os.readlink(path)}, which does not exist")
 
 
 def command_line(workspace: Workspace, verb: str, *words: str) -> str:

@@ -11,7 +11,8 @@ import jsonschema
 import pytest
 
 from bench.cli.terminal import console
-from bench.errors import SuiteError
+from bench.cli.workspace import workspace_of
+from bench.errors import BenchError, SuiteError
 from bench.files.regular import sha256_of
 from bench.files.yaml_file import load_yaml
 from bench.papers.reader import load_paper
@@ -687,3 +688,44 @@ def test_nothing_is_computed_in_a_folder_of_exported_tables(
     (command,) = re.findall("`bench (.*?)`", answer.err)
     assert workspace.call(*command.split(), "--executor", "inline").status == 0
     assert (workspace.root / other / "gaussian-mi").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["--results", "", "run", "small"], "--results"),
+        (["--results=", "status", "small"], "--results"),
+        (["--suites", "", "suites"], "--suites"),
+        (["--data", "", "run", "small"], "--data"),
+        (["export", "small", "--to", ""], "--to"),
+        (["report", "small", "--to="], "--to"),
+        (["plan", "small", "--have", ""], "--have"),
+        (["import", ""], "import"),
+        (["init", ""], "init"),
+        ([""], "`bench`"),
+    ],
+)
+def test_an_empty_word_is_not_the_current_folder(
+    workspace: Workspace, words: list[str], name: str
+) -> None:
+    before = sorted(workspace.root.rglob("*"))
+    answer = workspace.call(*words)
+    told = f"bench: {name}: an empty word follows; is a variable of the shell not set?\n"
+    assert (answer.status, answer.out, answer.err) == (2, "", told)
+    assert sorted(workspace.root.rglob("*")) == before
+
+
+def test_an_empty_folder_in_python_is_a_mistake_too() -> None:
+    with pytest.raises(BenchError, match="results '': expected the path of a folder"):
+        workspace_of(results="")
+
+
+@pytest.mark.parametrize("option", ["--results", "--suites", "--data", "--to"])
+def test_a_folder_that_is_a_link_to_nothing_is_one_line(workspace: Workspace, option: str) -> None:
+    (workspace.root / "link").symlink_to("gone")
+    words = ["report", "small", "--to", "link"]
+    if option != "--to":
+        words = [option, "link", "status", "small"]
+    answer = workspace.call(*words)
+    told = f"bench: {option} link: is a link to gone, which does not exist\n"
+    assert (answer.status, answer.out, answer.err) == (2, "", told)

@@ -72,6 +72,19 @@ def test_failed_cells_are_shown_as_failed_and_survivors_are_marked(workspace: Wo
     ]
 
 
+def test_pages_and_their_figures_show_failed_cells(workspace: Workspace) -> None:
+    cells = cells_of(workspace.suite(changed(SUITE, {"grid.mi_true": [2]})), "tiny")
+    failed = [c for c in cells if c.settings["K"] == 8 and (c.seed or c.settings["alpha"])]
+    fail(workspace.root / "results", failed)
+    finish(workspace.root / "results", [c for c in cells if c not in failed], number)
+    assert workspace.call("report", "small", "--formats", "csv").status == 0
+    folder = workspace.root / "reports" / "small" / "tiny"
+    assert "diverged" in (folder / "index.md").read_text().partition("Failed")[2]
+    assert "cells failed: diverged 3 of 8; a mean there" in "".join(
+        path.read_text() for path in folder.glob("*.svg")
+    )
+
+
 def test_failed_cells_are_why_nothing_is_compared_or_judged(workspace: Workspace) -> None:
     cells = cells_of(workspace.suite(changed(SUITE, {"grid.K": [64, 256]})), "tiny")
     failed = [c for c in cells if c.settings["K"] == 64]
