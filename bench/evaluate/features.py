@@ -3,8 +3,9 @@
 Shapes: n training images, m test images, B a batch, D dimensions, C classes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -104,16 +105,26 @@ def normalise(features: Features, how: str) -> Features:
     Raises:
         ValueError: no such way.
     """
-    train, test = features.train, features.test
-    if how == "l2":
-        train, test = (nn.functional.normalize(x, dim=1) for x in (train, test))
-    elif how == "standardise":
-        mean, std = train.mean(dim=0), train.std(dim=0, correction=0)
-        std = torch.where(std > 1e-6 * mean.abs(), std, 1.0)
-        train, test = (train - mean) / std, (test - mean) / std
-    elif how != "none":
-        raise ValueError(f"features are normalised by none, l2 or standardise, found {how}")
+    ready = normaliser(features.train, how)
+    train, test = ready(features.train), ready(features.test)
     return Features(train, features.train_labels, test, features.test_labels)
+
+
+def normaliser(train_nD: Tensor, how: str) -> Callable[[Tensor], Tensor]:
+    """Return what normalises any rows of features as `normalise` does, given the training part.
+
+    Raises:
+        ValueError: no such way.
+    """
+    if how == "l2":
+        return partial(nn.functional.normalize, dim=1)
+    if how == "standardise":
+        mean, std = train_nD.mean(dim=0), train_nD.std(dim=0, correction=0)
+        std = torch.where(std > 1e-6 * mean.abs(), std, 1.0)
+        return lambda x_BD: (x_BD - mean) / std
+    if how == "none":
+        return lambda x_BD: x_BD
+    raise ValueError(f"features are normalised by none, l2 or standardise, found {how}")
 
 
 IMAGES_A_BLOCK = 4096  # whose distances to all classes are held at once

@@ -6,7 +6,7 @@ Shapes: n training images, D dimensions, C classes.
 import numpy as np
 import torch
 
-from bench.evaluate.features import Features, accuracy, check_labels, normalise
+from bench.evaluate.features import Features, accuracy, check_labels
 from bench.evaluate.knn import knn_top1
 from bench.evaluate.regression import logistic_scores
 
@@ -47,8 +47,7 @@ def few_shot(
             f"labels_a_class and draws must be 1 or more, found {labels_a_class} and {draws}"
         )
     drawn = [_drawn(features, labels_a_class, classes, generator) for _ in range(draws)]
-    ready = [normalise(draw, "standardise") for draw in drawn]
-    scores = logistic_scores(ready, classes, C=1.0, iterations=ITERATIONS)
+    scores = logistic_scores(drawn, classes, C=1.0, iterations=ITERATIONS, normalised="standardise")
     linear = [accuracy(scores_mC, features.test_labels).top1 for scores_mC in scores]
     nn = [knn_top1(draw, k=[1], tau=[None], classes=classes)[1, None].top1 for draw in drawn]
     return _mean_and_std("few_shot_linear_top1", linear) | _mean_and_std("few_shot_nn_top1", nn)

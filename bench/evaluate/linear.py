@@ -79,10 +79,16 @@ def linear_top1(
     check_labels(features, classes)
     if (shown is None) != (protocol.shown == "image"):
         raise ValueError(f"the protocol shows {protocol.shown}: give `shown` for all but 'image'")
-    ready = normalise(features, protocol.normalise)
     if protocol.optimizer == "lbfgs":
-        (scores,) = logistic_scores([ready], classes, C=protocol.C, iterations=protocol.epochs)
-        return accuracy(scores, ready.test_labels)
+        (scores,) = logistic_scores(
+            [features],
+            classes,
+            C=protocol.C,
+            iterations=protocol.epochs,
+            normalised=protocol.normalise,
+        )
+        return accuracy(scores, features.test_labels)
+    ready = normalise(features, protocol.normalise)
     watched, rows = ready, torch.arange(len(ready.train), device=ready.train.device)
     if protocol.schedule == "plateau":
         watched, rows = hold_out(ready, protocol.held_out, generator)

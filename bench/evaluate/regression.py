@@ -3,7 +3,7 @@
 Shapes: S draws of n training images each, D dimensions, C classes, F = D + 1 with the intercept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,16 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from bench.evaluate.features import Features
+from bench.evaluate.features import Features, normaliser
 
+ROWS = 4096  # of features that are normalised at once
 GRADIENT = 1e-7  # largest entry of the mean gradient at which a regression has ended
 MEMORY = 10  # pairs of steps and changes of the gradient that are remembered
 HALVINGS = 30  # of a step, at most, until the loss has fallen enough
 
 
 def logistic_scores(
-    draws: Sequence[Features], classes: int, *, C: float, iterations: int
+    draws: Sequence[Features], classes: int, *, C: float, iterations: int, normalised: str = "none"
 ) -> list[Tensor]:
     """Return each test part's probabilities (m, classes), float64, by scikit-learn's problem.
 
@@ -34,51 +35,69 @@ def logistic_scores(
         classes: of the labels, 0 to classes - 1.
         C: inverse strength of the penalty, above 0.
         iterations: at most.
+        normalised: how features are normalised before that, as `normalise` takes it.
     """
     seen = [draw.train_labels.unique(return_inverse=True) for draw in draws]
     own_C, labels_Sn = seen[0][0], torch.stack([label_n for _, label_n in seen])
     penalty = (2 if len(own_C) == 2 else 1) / C  # two rows share the weights of their difference
-    x_SnD = torch.stack([draw.train for draw in draws]).double()
-    weights_SFC = fit(x_SnD, one_hot(labels_Sn, len(own_C)).double(), penalty, iterations)
+    ready = [normaliser(draw.train, normalised) for draw in draws]
+    x_SnF = _with_ones([draw.train for draw in draws], ready)
+    weights_SFC = fit(x_SnF, one_hot(labels_Sn, len(own_C)).double(), penalty, iterations)
     scores = []
-    for draw, weight_FC in zip(draws, weights_SFC, strict=True):
+    for draw, of_draw, weight_FC in zip(draws, ready, weights_SFC, strict=True):
         scores_mC = draw.test.new_zeros(len(draw.test), classes, dtype=torch.float64)
-        logits = torch.addmm(weight_FC[-1], draw.test.double(), weight_FC[:-1])
+        logits = torch.addmm(weight_FC[-1], of_draw(draw.test).double(), weight_FC[:-1])
         scores.append(scores_mC.index_copy_(1, own_C, logits.softmax(dim=1)))
     return scores
 
 
-def fit(x_SnD: Tensor, one_hot_SnC: Tensor, penalty: float, iterations: int) -> Tensor:
+def _with_ones(
+    parts: Sequence[Tensor], normalisers: Sequence[Callable[[Tensor], Tensor]]
+) -> Tensor:
+    """Return normalised features and a 1 behind those of each image, float64 (S, n, D + 1).
+
+    They are the most that an evaluation holds, so no part of them is held twice.
+    """
+    n, dim = parts[0].shape
+    x_SnF = parts[0].new_ones(len(parts), n, dim + 1, dtype=torch.float64)
+    for x_nF, part_nD, normalised in zip(x_SnF, parts, normalisers, strict=True):
+        for x_BF, part_BD in zip(x_nF.split(ROWS), part_nD.split(ROWS), strict=True):
+            x_BF[:, :-1] = normalised(part_BD)
+    return x_SnF
+
+
+def fit(x_SnF: Tensor, one_hot_SnC: Tensor, penalty: float, iterations: int) -> Tensor:
     """Return the weights that solve each draw's problem, the intercepts last, (S, D + 1, C).
 
     With fewer images than dimensions the optimum is a combination of the images, so it is sought
     in the space that they span.
 
     Args:
-        x_SnD: features of each draw's images.
+        x_SnF: features of each draw's images, and a 1.
         one_hot_SnC: their classes.
         penalty: factor of the squared weights.
         iterations: most steps of the solver.
     """
-    if x_SnD.shape[1] >= x_SnD.shape[2]:
-        return _Problem(x_SnD, one_hot_SnC, penalty).solve(iterations)
-    base_SDn, within = torch.linalg.qr(x_SnD.mT)
-    weights = _Problem(within.mT, one_hot_SnC, penalty).solve(iterations)
+    if x_SnF.shape[1] >= x_SnF.shape[2] - 1:
+        return _Problem(x_SnF, one_hot_SnC, penalty).solve(iterations)
+    base_SDn, within = torch.linalg.qr(x_SnF[..., :-1].mT)
+    inside_SnF = torch.cat([within.mT, x_SnF[..., -1:]], dim=2)
+    weights = _Problem(inside_SnF, one_hot_SnC, penalty).solve(iterations)
     return torch.cat([base_SDn @ weights[:, :-1], weights[:, -1:]], dim=1)
 
 
 class _Problem:
     """The sum of the cross-entropies of S draws and their penalties; it knows its gradient."""
 
-    def __init__(self, x_SnD: Tensor, one_hot_SnC: Tensor, penalty: float) -> None:
-        self.x_SnF = torch.cat([x_SnD, torch.ones_like(x_SnD[..., :1])], dim=2)
-        self.x_SFn, self.one_hot_SnC = self.x_SnF.mT.contiguous(), one_hot_SnC
+    def __init__(self, x_SnF: Tensor, one_hot_SnC: Tensor, penalty: float) -> None:
+        self.x_SnF, self.one_hot_SnC = x_SnF, one_hot_SnC
         self.n, classes = one_hot_SnC.shape[1:]
-        self.penalty_F1 = torch.full_like(self.x_SnF[0, 0], penalty)[:, None]
+        self.penalty_F1 = x_SnF.new_full((x_SnF.shape[2], 1), penalty)
         self.penalty_F1[-1] = 0.0
         # A third of p (1 - p) at equal probabilities, for the weight that an image has in between.
         curvature = (classes - 1) / (3 * classes**2) or 1.0
-        hessian_SFF = curvature * (self.x_SFn @ self.x_SnF) + torch.diag(self.penalty_F1[:, 0])
+        squares_SFF = x_SnF.mT.contiguous() @ x_SnF  # a view would be rounded otherwise
+        hessian_SFF = curvature * squares_SFF + torch.diag(self.penalty_F1[:, 0])
         self.factor_SFF: Tensor = torch.linalg.cholesky(hessian_SFF)
 
     def loss(self, w_SFC: Tensor, logits_SnC: Tensor) -> tuple[Tensor, Tensor]:
@@ -87,7 +106,7 @@ class _Problem:
         loss_S = total_Sn1.sum(dim=(1, 2)) - _dot(logits_SnC, self.one_hot_SnC)
         decayed_SFC = self.penalty_F1 * w_SFC
         error_SnC = (logits_SnC - total_Sn1).exp_().sub_(self.one_hot_SnC)
-        return loss_S + 0.5 * _dot(decayed_SFC, w_SFC), self.x_SFn @ error_SnC + decayed_SFC
+        return loss_S + 0.5 * _dot(decayed_SFC, w_SFC), self.x_SnF.mT @ error_SnC + decayed_SFC
 
     def solve(self, iterations: int) -> Tensor:
         """Return the optimum by L-BFGS from 0, each draw with steps of its own.
@@ -95,7 +114,8 @@ class _Problem:
         Nocedal and Wright, Numerical Optimization, Alg. 7.4, with a Hessian to begin with that all
         classes share, and steps halved until the loss falls (Alg. 3.1).
         """
-        w = torch.zeros_like(self.x_SFn[..., :1]).repeat(1, 1, self.one_hot_SnC.shape[2])
+        S, _, F = self.x_SnF.shape
+        w = self.x_SnF.new_zeros(S, F, self.one_hot_SnC.shape[2])
         logits = self.x_SnF @ w
         loss, gradient = self.loss(w, logits)
         pairs: list[tuple[Tensor, Tensor, Tensor]] = []

@@ -1,13 +1,16 @@
 """Logistic regressions at once, against scikit-learn's one by one."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench.evaluate import regression
-from bench.evaluate.features import Features
+from bench.evaluate.features import Features, normalise
 from bench.evaluate.regression import logistic_scores
 from tests.fakes.features import CLASSES, clouds
 
@@ -101,3 +104,30 @@ def test_a_gpu_finds_the_same_optimum() -> None:
     (on_gpu,) = logistic_scores([there], CLASSES, C=1.0, iterations=1000)
     (on_cpu,) = logistic_scores([clouds()], CLASSES, C=1.0, iterations=1000)
     assert_close(on_gpu.cpu(), on_cpu, rtol=0, atol=PROBABILITIES)
+
+
+class Noted(TorchDispatchMode):
+    """Keep every tensor of float64 that has so many numbers."""
+
+    def __init__(self, least: int) -> None:
+        super().__init__()
+        self.least, self.kept = least, list[torch.Tensor]()
+
+    def __torch_dispatch__(  # type: ignore[no-untyped-def]
+        self, func, types, args=(), kwargs=None
+    ) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if isinstance(made, torch.Tensor) and made.dtype == torch.float64:
+            self.kept += [made] * (made.numel() >= self.least)
+        return made
+
+
+def test_features_are_in_memory_twice_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In float64, the second time while the Hessian is made."""
+    monkeypatch.setattr(regression, "ROWS", 32)
+    draw = clouds()
+    expected = logistic_scores([normalise(draw, "standardise")], CLASSES, C=1.0, iterations=5)
+    with Noted(draw.train.numel()) as noted:
+        found = logistic_scores([draw], CLASSES, C=1.0, iterations=5, normalised="standardise")
+    assert torch.equal(found[0], expected[0])
+    assert len({made.untyped_storage().data_ptr() for made in noted.kept}) == 2
