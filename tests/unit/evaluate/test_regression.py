@@ -73,7 +73,8 @@ def test_the_optimum_has_no_gradient() -> None:
     (draw,) = made(1, 200, 30, 7)
     x = draw.train[None].double()
     own = torch.nn.functional.one_hot(draw.train_labels, 7)[None].double()
-    weights = regression.fit(x, own, 1.0, 1000).requires_grad_()
+    with_ones = torch.cat([x, torch.ones_like(x[..., :1])], dim=2)
+    weights = regression.fit(with_ones, own, 1.0, 1000).requires_grad_()
     logits = x @ weights[:, :-1] + weights[:, -1:]
     loss = -(logits.log_softmax(dim=2) * own).sum() + 0.5 * weights[:, :-1].square().sum()
     (gradient,) = torch.autograd.grad(loss, weights)
@@ -110,7 +111,7 @@ class Noted(TorchDispatchMode):
     """Keep every tensor of float64 that has so many numbers."""
 
     def __init__(self, least: int) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.least, self.kept = least, list[torch.Tensor]()
 
     def __torch_dispatch__(  # type: ignore[no-untyped-def]
