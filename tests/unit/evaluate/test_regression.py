@@ -126,9 +126,9 @@ class Noted(TorchDispatchMode):
 def test_features_are_in_memory_twice_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     """In float64, the second time while the Hessian is made."""
     monkeypatch.setattr(regression, "ROWS", 32)
-    draw = clouds()
-    expected = logistic_scores([normalise(draw, "standardise")], CLASSES, C=1.0, iterations=5)
+    (draw,) = made(1, 200, 30, 7)
+    expected = logistic_scores([normalise(draw, "standardise")], 7, C=1.0, iterations=5)
     with Noted(draw.train.numel()) as noted:
-        found = logistic_scores([draw], CLASSES, C=1.0, iterations=5, normalised="standardise")
+        found = logistic_scores([draw], 7, C=1.0, iterations=5, normalised="standardise")
     assert torch.equal(found[0], expected[0])
     assert len({made.untyped_storage().data_ptr() for made in noted.kept}) == 2
