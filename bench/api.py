@@ -16,7 +16,7 @@ from bench.analysis.frame import history_frame, measured_frame, published_frame,
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.cli.evidence import done_of, evidence_of
-from bench.cli.selection import Chosen, Selection, choose, command_words
+from bench.cli.selection import Selected, Selection, choose, command_words
 from bench.cli.workspace import Workspace, beside_tables, command_line, workspace_of
 from bench.errors import BenchError, DiskFailure, Interrupted, NothingMeasured, choices
 from bench.papers.others import others as other_projects
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bench.experiments.loaded_encoder import LoadedEncoder
 
 Folder = str | Path | None
-Settings = Mapping[str, Scalar | Sequence[Scalar]]
+SettingValues = Mapping[str, Scalar | Sequence[Scalar]]
 _ONE = (str, int, float, type(None), np.generic)
 
 
@@ -40,7 +40,7 @@ def load(
     suite: str,
     *,
     scale: str | None = None,
-    where: Settings | None = None,
+    where: SettingValues | None = None,
     seeds: Iterable[int] | None = None,
     results: Folder = None,
     suites: Folder = None,
@@ -81,7 +81,7 @@ def histories(
     suite: str,
     *,
     scale: str | None = None,
-    where: Settings | None = None,
+    where: SettingValues | None = None,
     seeds: Iterable[int] | None = None,
     results: Folder = None,
     suites: Folder = None,
@@ -123,7 +123,7 @@ def arrays(
     suite: str,
     *,
     scale: str | None = None,
-    where: Settings | None = None,
+    where: SettingValues | None = None,
     seeds: Iterable[int] | None = None,
     results: Folder = None,
     suites: Folder = None,
@@ -254,7 +254,7 @@ def compare(
     suite: str,
     *,
     scale: str | None = None,
-    where: Settings | None = None,
+    where: SettingValues | None = None,
     seeds: Iterable[int] | None = None,
     results: Folder = None,
     suites: Folder = None,
@@ -326,9 +326,9 @@ def run(
     suite: str,
     *,
     scale: str | None = None,
-    where: Settings | None = None,
+    where: SettingValues | None = None,
     seeds: Iterable[int] | None = None,
-    changes: Settings | None = None,
+    changes: SettingValues | None = None,
     results: Folder = None,
     suites: Folder = None,
     data: Folder = None,
@@ -429,10 +429,10 @@ def _training_command(cell: Cell, workspace: Workspace) -> str:
 def _selected(
     suite: str,
     scale: str | None,
-    where: Settings | None,
+    where: SettingValues | None,
     seeds: Iterable[int] | None,
     *,
-    changes: Settings | None = None,
+    changes: SettingValues | None = None,
     **folders: Folder,
 ) -> Selection:
     name = text_of("suite", suite, "a suite's name, or the path of its file")
@@ -462,7 +462,7 @@ def text_of(argument: str, given: Any, what: str) -> str:
     return str(os.fspath(given))
 
 
-def values_of(argument: str, settings: Settings | None) -> Chosen:
+def values_of(argument: str, settings: SettingValues | None) -> Selected:
     """Return the values of each setting.
 
     Raises:

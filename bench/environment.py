@@ -31,7 +31,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Place(NamedTuple):
+class ProcessPlace(NamedTuple):
     """Which of the processes that were started together this one is."""
 
     rank: int = 0
@@ -40,7 +40,7 @@ class Place(NamedTuple):
     meets: bool = False  # torchrun has said where: MASTER_ADDR and MASTER_PORT
 
 
-def place() -> Place:
+def place() -> ProcessPlace:
     """Return this process's place among those of torchrun, or of a job's tasks.
 
     Tasks are submitit's, or those of a Slurm step (`srun -n 4 ...`); a batch script is no step.
@@ -54,7 +54,7 @@ def place() -> Place:
     local = tuple(f"SUBMITIT_LOCAL_{name}" for name in ("GLOBALID", "NTASKS", "LOCALID"))
     slurm = ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID")
     names = local if os.environ.get("SUBMITIT_EXECUTOR") == "local" else slurm
-    return _place(names) if all(name in os.environ for name in names) else Place()
+    return _place(names) if all(name in os.environ for name in names) else ProcessPlace()
 
 
 def this_job() -> str:
@@ -63,9 +63,9 @@ def this_job() -> str:
     return f"{array}_{index}" if array and index else os.environ.get("SLURM_JOB_ID", "")
 
 
-def _place(names: tuple[str, ...], *, meets: bool = False) -> Place:
+def _place(names: tuple[str, ...], *, meets: bool = False) -> ProcessPlace:
     rank, world_size, local_rank = map(_whole, names)
-    return Place(rank, world_size, local_rank, meets)
+    return ProcessPlace(rank, world_size, local_rank, meets)
 
 
 def _whole(name: str) -> int:

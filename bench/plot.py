@@ -21,7 +21,7 @@ __all__ = ["distribution", "history", "lines", "points", "printed", "scatter"]
 
 By = str | Sequence[str] | None
 LINE = "line"  # the column that tells lines apart where several settings do
-Arrays = Sequence[np.ndarray[Any, Any]]
+ArraySequence = Sequence[np.ndarray[Any, Any]]
 
 
 def lines(
@@ -115,7 +115,7 @@ def printed(frame: pd.DataFrame, *, x: str, by: By = None, ax: Axes | None = Non
     return Lines(x=x, y="value", by=line).draw_printed(rows, _axes(ax))
 
 
-def distribution(shares: Mapping[Any, Arrays], *, ax: Axes | None = None) -> Axes:
+def distribution(shares: Mapping[Any, ArraySequence], *, ax: Axes | None = None) -> Axes:
     """Draw densities over equal bins of [0, 1], means over seeds.
 
     Args:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from bench.cells import CELLS
 from bench.errors import BenchError
 from bench.estimate.history import Machine, Timing, finished_timings
-from bench.estimate.predict import Table
+from bench.estimate.predict import SecondsTable
 from bench.results.store import Store
 from bench.suites.expand import expand
 from bench.suites.load import load_suite, suite_paths
@@ -73,7 +73,7 @@ def errors_of(timings: Sequence[Timing]) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for (name, machine), part in parts.items():
         rest = [t for t in timings if stack_of(t) != name]
-        table = Table(Store(Path("none")), machine, rest)
+        table = SecondsTable(Store(Path("none")), machine, rest)
         for timing in part:
             estimate, measured = table.estimate(timing.cell), measured_s(timing)
             if estimate.own_s is None or estimate.shared_s is None or measured is None:

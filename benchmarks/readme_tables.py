@@ -23,7 +23,7 @@ from bench.analysis.compare import Compared
 from bench.analysis.evidence import Evidence, gather
 from bench.analysis.others import Seen, seen_claims
 from bench.analysis.verdicts import ClaimVerdict, Verdict
-from bench.analysis.verdicts import Evidence as Kind
+from bench.analysis.verdicts import EvidenceKind as Kind
 from bench.cli.claims import describe_claims
 from bench.cli.selection import select_scales
 from bench.cli.workspace import Workspace, workspace_of

@@ -19,7 +19,7 @@ from bench.suites.others import (
     ACCURACIES,
     Counterpart,
     EffectBeside,
-    Row,
+    OtherRow,
     SourceEffect,
     effects_beside,
     identity_of,
@@ -35,7 +35,7 @@ from bench.text import counted, value_text
 MOST_PLACES = 6  # of a line
 
 
-def values_beside(suite: Suite, paper: Paper) -> dict[Row, list[Counterpart]]:
+def values_beside(suite: Suite, paper: Paper) -> dict[OtherRow, list[Counterpart]]:
     """Return the numbers of other projects beside each published value that has any.
 
     Args:

@@ -29,7 +29,7 @@ from bench.analysis.grounds import NOT_COMPUTED, Footing, Grounds
 from bench.analysis.measured import Measured
 from bench.analysis.room import Room, Rooms
 from bench.analysis.statistics import ERROR, LEVEL, How, Interval
-from bench.analysis.verdicts import ClaimVerdict, Evidence, kind_of_evidence, worst
+from bench.analysis.verdicts import ClaimVerdict, EvidenceKind, kind_of_evidence, worst
 from bench.cells.cell import Cell
 from bench.errors import PublishedError
 from bench.files.yaml_file import load_yaml
@@ -62,7 +62,7 @@ class Judged:
     check: Check
     verdict: ClaimVerdict = ClaimVerdict.NOT_TESTED
     effect: Interval | None = None  # of the group that decides
-    evidence: Evidence | None = None  # None: the scale has no such cells
+    evidence: EvidenceKind | None = None  # None: the scale has no such cells
     missing: str | None = None  # why it was not tested
     why: str | None = None  # nothing can be told
     corrected: bool = False  # fails before the correction for several comparisons, not after it
@@ -319,7 +319,7 @@ def _corrected(checks: list[Judged]) -> list[Judged]:
 
 def _at_scale(judged: Judged) -> Judged:
     """Return the check, not seen where it fails at a reduced scale."""
-    reduced = judged.evidence in (Evidence.IMAGES_REDUCED, Evidence.TOYS_REDUCED)
+    reduced = judged.evidence in (EvidenceKind.IMAGES_REDUCED, EvidenceKind.TOYS_REDUCED)
     if judged.verdict != ClaimVerdict.FAILS or not reduced:
         return judged
     return replace(judged, verdict=ClaimVerdict.NOT_SEEN)
@@ -350,7 +350,7 @@ class JudgedScale:
     judged: list[Judged]
 
 
-class Place(NamedTuple):
+class Mention(NamedTuple):
     """One artifact or claim, and the suites that speak of it; the reason where none does."""
 
     of: Artifact | Claim
@@ -369,7 +369,7 @@ class Place(NamedTuple):
 
 
 def claim_rows(
-    places: Sequence[Place], scales: Sequence[JudgedScale], scale: str | None = None
+    places: Sequence[Mention], scales: Sequence[JudgedScale], scale: str | None = None
 ) -> list[Json]:
     """Return the rows of `bench claims --json` without a suite, in the order of the papers.
 
@@ -411,7 +411,7 @@ def overall_verdict(results: Sequence[tuple[ClaimVerdict, bool]]) -> ClaimVerdic
     return worst(published or [verdict for verdict, _ in tested])
 
 
-def counts_by_evidence(rows: Sequence[Json]) -> dict[Evidence, Counter[ClaimVerdict]]:
+def counts_by_evidence(rows: Sequence[Json]) -> dict[EvidenceKind, Counter[ClaimVerdict]]:
     """Return how many claims have each verdict, apart for each kind of evidence.
 
     A claim counts once for each kind that tests it, with the worst verdict there.
@@ -419,18 +419,18 @@ def counts_by_evidence(rows: Sequence[Json]) -> dict[Evidence, Counter[ClaimVerd
     Args:
         rows: of `claim_rows`.
     """
-    found: dict[Evidence, dict[tuple[str, str], list[ClaimVerdict]]] = {}
+    found: dict[EvidenceKind, dict[tuple[str, str], list[ClaimVerdict]]] = {}
     of_claim: dict[tuple[str, str], list[Json]] = {}
     for row in rows:
         of_claim.setdefault((row["paper"], row["claim"]), []).append(row)
     for name, own in of_claim.items():
         for row in deciding(own):
             if row["evidence"] and row["verdict"] != ClaimVerdict.NOT_TESTED:
-                of_kind = found.setdefault(Evidence(row["evidence"]), {})
+                of_kind = found.setdefault(EvidenceKind(row["evidence"]), {})
                 of_kind.setdefault(name, []).append(ClaimVerdict(row["verdict"]))
     return {
         kind: Counter(worst(verdicts) for verdicts in found.get(kind, {}).values())
-        for kind in Evidence
+        for kind in EvidenceKind
     }
 
 
@@ -449,7 +449,7 @@ def claim_row(claim: str, judged_scale: JudgedScale) -> Json | None:
     }
 
 
-def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) -> Json:
+def _untested(place: Mention, scales: Sequence[JudgedScale], scale: str | None) -> Json:
     assert isinstance(place.of, Claim)
     of_scales = [
         f"{s.suite.name} at {s.scale}: {judged.missing}"
@@ -470,23 +470,23 @@ def _untested(place: Place, scales: Sequence[JudgedScale], scale: str | None) ->
     return row | {"verdict": str(ClaimVerdict.NOT_TESTED)}
 
 
-def artifact_places(suites: Sequence[Suite], papers: Iterable[Paper]) -> list[Place]:
+def artifact_places(suites: Sequence[Suite], papers: Iterable[Paper]) -> list[Mention]:
     """Return every artifact of the papers, in their order."""
     named = {s.name: (s.paper, {*s.reproduces, *(c.artifact for c in s.compare)}) for s in suites}
     return _places("artifacts", named, papers)
 
 
-def claim_places(suites: Sequence[Suite], papers: Iterable[Paper]) -> list[Place]:
+def claim_places(suites: Sequence[Suite], papers: Iterable[Paper]) -> list[Mention]:
     """Return every claim of the papers, in their order."""
     return _places("claims", {s.name: (s.paper, set(s.claims)) for s in suites}, papers)
 
 
 def _places(
     kind: str, named: dict[str, tuple[str | None, set[str]]], papers: Iterable[Paper]
-) -> list[Place]:
+) -> list[Mention]:
     reasons = load_yaml(NOT_COVERED, PublishedError)
     return [
-        Place(
+        Mention(
             entry,
             [suite for suite, (of, names) in named.items() if of == paper.id and name in names],
             reasons.get(paper.id, {}).get(kind, {}).get(name),

@@ -48,7 +48,7 @@ from bench.suites.protocol import stated_of, stated_settings
 from bench.suites.suite import Scalar, Scale, Settings, Suite, axis_values
 from bench.text import value_text
 
-Values = set[Scalar]
+ScalarSet = set[Scalar]
 
 
 class Counterparts:
@@ -59,7 +59,7 @@ class Counterparts:
         artifact: Sequence[Settings],
         suite: Sequence[Settings],
         cells: Sequence[dict[str, Any]],
-        in_row: Mapping[str, Values] = MappingProxyType({}),
+        in_row: Mapping[str, ScalarSet] = MappingProxyType({}),
     ) -> None:
         """Look up which values there are.
 
@@ -85,7 +85,7 @@ class Counterparts:
 
 
 def _pairs(
-    here: Values, everywhere: Values, measured: Values, in_row: Values
+    here: ScalarSet, everywhere: ScalarSet, measured: ScalarSet, in_row: ScalarSet
 ) -> dict[Scalar, Scalar]:
     """Return the counterparts of printed values: of an artifact's alone, or of all."""
     if len(measured) == 1 and not (here | in_row) & measured:
@@ -96,11 +96,11 @@ def _pairs(
     return pairs if all(pairs[value] == value for value in everywhere & measured) else {}
 
 
-def _are_numbers(values: Values) -> bool:
+def _are_numbers(values: ScalarSet) -> bool:
     return all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
 
 
-def _values(name: str, rows: Iterable[dict[str, Any]]) -> Values:
+def _values(name: str, rows: Iterable[dict[str, Any]]) -> ScalarSet:
     return {row[name] for row in rows if row.get(name) is not None}
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bench.analysis.measured import Measured, Metrics, Noise
-from bench.analysis.statistics import Estimate, Seeds, Term, contrast, sure_to_a_step
+from bench.analysis.statistics import Estimate, NumbersBySeed, Term, contrast, sure_to_a_step
 from bench.cells.cell import Cell
 from bench.cells.groups import CellIndex
 from bench.suites.checks import Check, Effect
@@ -22,8 +22,8 @@ from bench.suites.checks import Check, Effect
 Key = tuple[Any, ...]  # what tells a group from others: pairs of a setting and its value
 Known = dict[str, Any]  # the settings of a cell
 KeyOf = Callable[[Known], Key]
-Series = dict[Any, Term]  # the points of a group of one side, by the value of the axis
-Pair = tuple[Sequence[Cell], Sequence[Cell]]  # the cells of a difference: one side, the other
+TermsByPoint = dict[Any, Term]  # the points of a group of one side, by the value of the axis
+CellPair = tuple[Sequence[Cell], Sequence[Cell]]  # the cells of a difference: one side, the other
 
 NO_CELL = "no cell of this scale has the settings that the check names"
 MOST_SHOWN = 4  # groups of a check whose effects are reported one by one
@@ -45,7 +45,7 @@ class Group:
         return tuple(dict.fromkeys(cell.id for side in self.sides for cell in side))
 
 
-def difference(metric: str, pairs: Sequence[Pair], measured: Measured) -> Estimate | None:
+def difference(metric: str, pairs: Sequence[CellPair], measured: Measured) -> Estimate | None:
     """Return how far one side lies above the other; None where no seed says anything.
 
     Args:
@@ -60,7 +60,9 @@ def difference(metric: str, pairs: Sequence[Pair], measured: Measured) -> Estima
         for side, sign in zip(pair, (1, -1), strict=True):
             points = dict[str, Term]()
             for cell in side:
-                term = points.setdefault(cell.but_seed, Term(1.0, Seeds(), noise.alike(cell)))
+                term = points.setdefault(
+                    cell.but_seed, Term(1.0, NumbersBySeed(), noise.alike(cell))
+                )
                 if (value := measured.metrics.get(cell.id, {}).get(metric)) is not None:
                     term.values[cell.seed] = value
             terms += [_by(t, sign / len(pairs) / len(points)) for t in points.values()]
@@ -166,7 +168,7 @@ def lead_of(
     cells, metric = [cell for cell in side if cell.id in floors], check.metric
     noise, points = measured.noise(metric, cells), dict[str, Term]()
     for cell in cells:
-        term = points.setdefault(cell.but_seed, Term(1.0, Seeds(), noise.alike(cell)))
+        term = points.setdefault(cell.but_seed, Term(1.0, NumbersBySeed(), noise.alike(cell)))
         term.values[cell.seed] = measured.metrics[cell.id][metric] - floors[cell.id]
     terms = [_by(term, 1 / len(points)) for term in points.values()]
     return _estimate(terms, noise, _step(metric, cells, measured.metrics))
@@ -273,16 +275,16 @@ def _whole_seeds(
     return whole, missing
 
 
-def _series(check: Check, cells: Sequence[Cell], metrics: Metrics, noise: Noise) -> Series:
+def _series(check: Check, cells: Sequence[Cell], metrics: Metrics, noise: Noise) -> TermsByPoint:
     """Return the points of one side of a group by the value of the axis.
 
     Raises:
         ValueError: a point has two numbers of one seed.
     """
-    series = Series()
+    series = TermsByPoint()
     for cell in cells:
         at = cell.known[check.along] if check.along else None
-        term = series.setdefault(at, Term(1.0, Seeds(), noise.alike(cell)))
+        term = series.setdefault(at, Term(1.0, NumbersBySeed(), noise.alike(cell)))
         if cell.seed in term.values:
             raise ValueError(f"two cells of seed {cell.seed} in one group: {cell.id}")
         term.values[cell.seed] = check.number(metrics[cell.id])

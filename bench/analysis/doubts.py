@@ -18,7 +18,7 @@ from bench.cells.axes import TEMPERATURES, training_images
 from bench.cells.cell import Cell
 from bench.cells.pretrain import Pretrain
 from bench.cells.toys import GaussianMI, MarginCell, OptimalBound, VinceGaussian
-from bench.results.reader import Done, Finished, History
+from bench.results.reader import Done, Finished, TrainingHistory
 from bench.text import counted
 
 MARK = "†"  # beside a number
@@ -73,7 +73,7 @@ def doubt_lines(done: Done) -> list[str]:
 def _without(finished: Finished, doubts: Doubts) -> Finished:
     kept = {name: value for name, value in finished.metrics.items() if name not in doubts}
 
-    def history() -> History:
+    def history() -> TrainingHistory:
         return [
             {k: v for k, v in line.items() if k in KEYS or (kept and k not in doubts)}
             for line in finished.history

@@ -28,7 +28,7 @@ BySeed = dict[int, float]
 
 
 @dataclass
-class Group:
+class SeedGroup:
     """A metric of cells that differ in the seed alone, here and there."""
 
     experiment: str
@@ -108,7 +108,7 @@ def moved(here: Results, there: Results, only: Iterable[tuple[str, str]] | None 
         only: the cells to look at, as (experiment, id); default: all that either has.
     """
     drift = Moved()
-    groups: dict[tuple[str, str, str], Group] = {}
+    groups: dict[tuple[str, str, str], SeedGroup] = {}
     for kind, name in _either(here, there) if only is None else only:
         mine, theirs = here.kept(kind, name), there.kept(kind, name)
         if mine is None and theirs is None:
@@ -174,7 +174,7 @@ def _compare_cell(
 
 
 def _add(
-    groups: dict[tuple[str, str, str], Group],
+    groups: dict[tuple[str, str, str], SeedGroup],
     kind: str,
     fields: Json,
     mine: Finished | None,
@@ -189,14 +189,14 @@ def _add(
     key, seed = json.dumps(settings, sort_keys=True), int(fields.get("seed", 0))
     for side, kept in (("here", mine), ("there", theirs)):
         for metric, value in kept.metrics.items() if kept else ():
-            group = groups.setdefault((kind, key, metric), Group(kind, settings, metric))
+            group = groups.setdefault((kind, key, metric), SeedGroup(kind, settings, metric))
             numbers: BySeed = getattr(group, side)
             if seed in numbers:
                 raise StoreError(f"{kind}: seed {seed} is there twice with the settings {key}")
             numbers[seed] = value
 
 
-def _judge(drift: Moved, groups: list[Group]) -> None:
+def _judge(drift: Moved, groups: list[SeedGroup]) -> None:
     """Fill in the groups whose means differ, and which of them moved beyond noise."""
     both = [g for g in groups if g.here and g.there]
     steps = _steps(both)
@@ -236,7 +236,7 @@ def _judge(drift: Moved, groups: list[Group]) -> None:
     )
 
 
-def _is_rounding(group: Group) -> bool:
+def _is_rounding(group: SeedGroup) -> bool:
     shared = [(group.here[s], group.there[s]) for s in group.here if s in group.there]
     return bool(shared) and all(isclose(a, b, rel_tol=ROUNDING) for a, b in shared)
 
@@ -248,7 +248,7 @@ def _limit(p_values: list[float]) -> float:
     return below[-1] if below else -1.0
 
 
-def _steps(groups: list[Group]) -> dict[tuple[str, str], float]:
+def _steps(groups: list[SeedGroup]) -> dict[tuple[str, str], float]:
     """Return the step of each metric: that of the cells, else the least gap between its values."""
     values: dict[tuple[str, str], set[float]] = {}
     steps: dict[tuple[str, str], float] = {}
@@ -264,7 +264,7 @@ def _steps(groups: list[Group]) -> dict[tuple[str, str], float]:
     return steps
 
 
-def _step_of_cells(group: Group) -> float | None:
+def _step_of_cells(group: SeedGroup) -> float | None:
     try:
         return CELLS[group.experiment].model_construct(**group.settings).step_of(group.metric)
     except AttributeError:  # a cell of another version, without the setting that says it

@@ -28,7 +28,7 @@ from bench.files.validation_errors import explain
 from bench.files.yaml_file import load_yaml
 from bench.record import Record
 from bench.results.fitness import Failed
-from bench.results.reader import Done, Finished, History
+from bench.results.reader import Done, Finished, TrainingHistory
 from bench.suites.checks import At, Check
 from bench.suites.suite import Comparison
 
@@ -149,7 +149,7 @@ class Measured:
         return {name: v for name, v in variances.items() if v is not None}
 
 
-def number_at(history: History, metric: str, at: At) -> float | None:
+def number_at(history: TrainingHistory, metric: str, at: At) -> float | None:
     """Return one number of a metric's history; None where it was not recorded."""
     points = [(r["epoch"], r[metric]) for r in history if metric in r and "epoch" in r]
     if not points:

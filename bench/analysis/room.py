@@ -27,7 +27,7 @@ def raw_inputs(metric: str) -> str:
     return RAW_SPEECH if metric in OF_SPEECH else RAW
 
 
-Point = tuple[tuple[str, Any], ...]  # data, network, epochs and evaluation of cells
+SettingsPoint = tuple[tuple[str, Any], ...]  # data, network, epochs and evaluation of cells
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Room:
     """Between which accuracies cells have something to say, each a mean over seeds, in percent."""
 
     metric: str
-    point: Point
+    point: SettingsPoint
     raw: Interval  # of one seed, for raw inputs have none
     untrained: Interval
     labels: Interval
@@ -94,7 +94,7 @@ class Rooms:
         self._measured: dict[str, list[dict[str, float]]] = {}  # by baselines but for their seed
         for cell, finished in baselines or []:
             self._measured.setdefault(cell.but_seed, []).append(finished.metrics)
-        self._needed: dict[Point, dict[str, str]] = {}
+        self._needed: dict[SettingsPoint, dict[str, str]] = {}
 
     def of(self, metric: str, cells: Iterable[Cell]) -> list[Room]:
         """Return the room of a metric for each data set, network and evaluation of the cells.
@@ -132,7 +132,7 @@ class Rooms:
         needed = [key for p in points if p is not None for key in self._needed[p].values()]
         return any(key not in self._measured for key in needed)
 
-    def _point(self, metric: str, cell: Cell) -> Point | None:
+    def _point(self, metric: str, cell: Cell) -> SettingsPoint | None:
         """Return what the baselines of a cell are made of; None: they have no such metric."""
         if self._settings is None or metric not in ACCURACIES:
             return None

@@ -130,7 +130,7 @@ class Variance(NamedTuple):
     freedom: int
 
 
-class Seeds(dict[int, float]):
+class NumbersBySeed(dict[int, float]):
     """A point's number per seed; the mean and the variance are computed once, when all are in."""
 
     @cached_property
@@ -151,7 +151,7 @@ class Term(NamedTuple):
     """
 
     weight: float
-    values: Seeds
+    values: NumbersBySeed
     alike: Hashable = None
 
 
@@ -260,5 +260,7 @@ def estimate(mine: Mapping[int, float], theirs: Mapping[int, float]) -> Estimate
 
     Paired over the seeds that both have, if there are two; else by Welch where each side has two.
     """
-    difference = contrast([Term(1.0, Seeds(mine)), Term(-1.0, Seeds(theirs))], "paired")
+    difference = contrast(
+        [Term(1.0, NumbersBySeed(mine)), Term(-1.0, NumbersBySeed(theirs))], "paired"
+    )
     return None if difference is None or isinf(difference.error) else difference

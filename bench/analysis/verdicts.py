@@ -42,7 +42,7 @@ class ClaimVerdict(StrEnum):
     HOLDS = "holds"
 
 
-class Evidence(StrEnum):
+class EvidenceKind(StrEnum):
     """Kinds of evidence; nothing is counted over several of them."""
 
     IMAGES = "images at the published protocol"
@@ -62,11 +62,11 @@ NOTHING = "the tolerance includes what is measured where nothing is learned"
 BOTH = "the interval includes 0 and the published effect"
 NEITHER_NONE = "the interval includes 0 and effects larger than rounding"
 
-Judged = tuple[Verdict, str | None]
+VerdictWithReason = tuple[Verdict, str | None]
 """A verdict, and the reason where nothing can be told."""
 
 
-def kind_of_evidence(experiment: str, protocol: str) -> Evidence:
+def kind_of_evidence(experiment: str, protocol: str) -> EvidenceKind:
     """Return which kind of evidence cells are.
 
     Args:
@@ -74,12 +74,12 @@ def kind_of_evidence(experiment: str, protocol: str) -> Evidence:
         protocol: of their scale: published or reduced.
     """
     if experiment in IDENTITY:
-        return Evidence.IDENTITIES
+        return EvidenceKind.IDENTITIES
     if experiment in TOYS:
-        return Evidence.TOYS if protocol == "published" else Evidence.TOYS_REDUCED
+        return EvidenceKind.TOYS if protocol == "published" else EvidenceKind.TOYS_REDUCED
     if experiment in SPEECH:
-        return Evidence.SPEECH if protocol == "published" else Evidence.SPEECH_REDUCED
-    return Evidence.IMAGES if protocol == "published" else Evidence.IMAGES_REDUCED
+        return EvidenceKind.SPEECH if protocol == "published" else EvidenceKind.SPEECH_REDUCED
+    return EvidenceKind.IMAGES if protocol == "published" else EvidenceKind.IMAGES_REDUCED
 
 
 def judge_value(
@@ -89,7 +89,7 @@ def judge_value(
     *,
     comparable: bool = True,
     nothing: float | None = None,
-) -> Judged:
+) -> VerdictWithReason:
     """Return the verdict on a published value or on a gain published as one number.
 
     Args:
@@ -117,7 +117,9 @@ def judge_value(
     return Verdict.CANNOT_TELL, WIDE
 
 
-def judge_effect(published: float, half_unit: float, measured: Interval | None) -> Judged:
+def judge_effect(
+    published: float, half_unit: float, measured: Interval | None
+) -> VerdictWithReason:
     """Return the verdict on a published difference of two numbers, in its own direction.
 
     Args:

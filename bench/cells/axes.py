@@ -19,7 +19,7 @@ from pydantic import (
 from bench.cells.architectures import Arch, Stem
 from bench.cells.cell import later
 from bench.cells.datasets import GUESS, TrainingImages, size_of
-from bench.cells.learning_rate import Rule
+from bench.cells.learning_rate import ScalingRule
 from bench.cells.losses import LossName
 from bench.record import Record
 
@@ -139,7 +139,7 @@ class Encoder(Axis):
     """Similarity of two outputs (mutual-information, App. I)."""
 
 
-class Comparison(Axis):
+class ComparisonAxis(Axis):
     """Who is compared with whom."""
 
     target: Literal["shared", "stop-gradient", "momentum", "bank", "own"]
@@ -208,7 +208,7 @@ class Comparison(Axis):
     """Which of these keys are the K_scalar negatives."""
 
 
-class Objective(Axis):
+class ObjectiveAxis(Axis):
     """What is made small; options belong to the losses that `losses.py` says."""
 
     loss: LossName
@@ -267,7 +267,7 @@ class Objective(Axis):
     """Whether both views are queries."""
 
 
-class Steps(Axis):
+class StepsAxis(Axis):
     """How long, how fast."""
 
     epochs: PositiveInt
@@ -282,7 +282,7 @@ class Steps(Axis):
     """Learning rate at N: the one that is used."""
     base_lr: PositiveFloat | None = None
     """Learning rate per 256 queries, from which lr_scaling computes lr."""
-    lr_scaling: Rule | None = None
+    lr_scaling: ScalingRule | None = None
     """How lr follows from base_lr, for every optimiser: equal to it, times N / 256, or times sqrt(N
     / 256)."""
     sgd_momentum: Fraction = 0.9
@@ -317,7 +317,7 @@ class Steps(Axis):
         return self
 
 
-class Optimisation(Steps):
+class Optimisation(StepsAxis):
     """How long, how fast, and what is watched meanwhile."""
 
     N: PositiveInt
@@ -393,7 +393,7 @@ class Evaluation(Accuracies):
         return self.knn_features or self.features
 
 
-class Coordinates(Evaluation, Optimisation, Objective, Comparison, Encoder, DataAndViews):
+class Coordinates(Evaluation, Optimisation, ObjectiveAxis, ComparisonAxis, Encoder, DataAndViews):
     """Every axis: a method, its data and training, and what is measured of it, as one point."""
 
     @property
@@ -491,9 +491,9 @@ HEADS = tuple(
     for name in Encoder.model_fields
     if name not in ("arch", "stem", "width", "zero_init_residual")
 )
-TEMPERATURES = tuple(name for name in Objective.model_fields if name.startswith("tau"))
+TEMPERATURES = tuple(name for name in ObjectiveAxis.model_fields if name.startswith("tau"))
 """Settings that are temperatures: name a new one `tau_...`, so that doubts look at it too."""
-OWN_OF_LOSS = frozenset(Objective.model_fields) - {"tau"}
+OWN_OF_LOSS = frozenset(ObjectiveAxis.model_fields) - {"tau"}
 """Settings that say what a loss is; the temperature is a training setting of every method."""
-OWN_OF_METHOD = OWN_OF_LOSS | frozenset(Comparison.model_fields) | frozenset(HEADS) | {"method"}
+OWN_OF_METHOD = OWN_OF_LOSS | frozenset(ComparisonAxis.model_fields) | frozenset(HEADS) | {"method"}
 """Settings that say what a method is: its loss, what is compared with what, and the heads."""

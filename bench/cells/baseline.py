@@ -28,7 +28,7 @@ from bench.cells.axes import (
 )
 from bench.cells.cell import Cell, varied_settings
 from bench.cells.datasets import GUESS, Demand, accuracy_step, size_of
-from bench.cells.learning_rate import Rule, check_rate, ruled
+from bench.cells.learning_rate import ScalingRule, check_rate, ruled
 from bench.cells.linear_protocols import LinearProtocol, linear_protocol, linear_record
 from bench.cells.speech import ACCURACIES as OF_SPEECH
 from bench.cells.speech import SpeechBaseline
@@ -73,7 +73,7 @@ class Baseline(Accuracies, PlainImages, Cell):
     optimizer: Literal["sgd", "lars", "adam"] | None = None
     lr: PositiveFloat | None = None
     base_lr: PositiveFloat | None = None
-    lr_scaling: Rule | None = None
+    lr_scaling: ScalingRule | None = None
     sgd_momentum: Fraction = 0.9
     weight_decay: NonNegativeFloat | None = None
     lr_schedule: Literal["constant", "cosine"] | None = None

@@ -3,10 +3,10 @@
 import math
 from typing import Any, Literal, get_args
 
-Rule = Literal["none", "linear", "sqrt"]
+ScalingRule = Literal["none", "linear", "sqrt"]
 
 
-def scaled_lr(base_lr: float, N: int, rule: Rule) -> float:
+def scaled_lr(base_lr: float, N: int, rule: ScalingRule) -> float:
     """Return the learning rate at N queries per step, from one that holds at 256.
 
     `none` keeps it; `linear` is base_lr N / 256 (arXiv:1706.02677); `sqrt` is
@@ -26,14 +26,14 @@ def ruled(settings: dict[str, Any], N: Any) -> dict[str, Any]:
     base, rule = settings.get("base_lr"), settings.get("lr_scaling", "none")
     if "lr" in settings or not isinstance(base, int | float) or not isinstance(N, int):
         return {}
-    if rule not in get_args(Rule):
+    if rule not in get_args(ScalingRule):
         return {}
     bias, N = settings.get("base_lr_bias"), max(N, 1)  # a smaller N is refused as such
     of_biases = {"lr_bias": scaled_lr(bias, N, rule)} if isinstance(bias, int | float) else {}
     return {"lr_scaling": rule, "lr": scaled_lr(base, N, rule)} | of_biases
 
 
-def check_rate(*, lr: float, base_lr: float | None, lr_scaling: Rule | None, N: int) -> None:
+def check_rate(*, lr: float, base_lr: float | None, lr_scaling: ScalingRule | None, N: int) -> None:
     """Check that a learning rate is that of its rule, if there is one.
 
     Args:

@@ -46,7 +46,7 @@ from bench.errors import choices
 WATCH_K, WATCH_TAU = 200, 0.1  # cosine; unigrad, released-code-knn
 
 
-class OwnLoss(Axis):
+class OwnLossFiles(Axis):
     """The files of the objective or method, where it has some (`bench.loss_files`)."""
 
     loss_file: Annotated[str, Field(pattern=r"^[0-9]+-[0-9a-f]{16}$")] | None = later()
@@ -79,7 +79,7 @@ def parameter_of(name: str) -> str:
     return setting if setting in ("evaluate", "record") else "loss"
 
 
-class EncoderCell(Coordinates, OwnLoss, OwnMetrics, Cell):
+class EncoderCell(Coordinates, OwnLossFiles, OwnMetrics, Cell):
     """A cell with the settings of `pretrain`, whose encoder it trains or shares.
 
     `trained` is the cell of `pretrain` with the same encoder, which is trained once for all cells

@@ -259,15 +259,15 @@ def _check_training(cell: Coordinates) -> None:
     check_rate(lr=cell.lr, base_lr=cell.base_lr, lr_scaling=cell.lr_scaling, N=cell.N)
 
 
-Values = tuple[str | None, ...]
+OptionValues = tuple[str | None, ...]
 
 
 class Belongs(NamedTuple):
     """A setting has a meaning with some values of another, and may be needed with some of them."""
 
     other: str
-    needed: Values
-    allowed: Values = ()
+    needed: OptionValues
+    allowed: OptionValues = ()
     or_with: tuple["Belongs", ...] = ()  # other settings, of which one is enough
 
     @property
@@ -303,7 +303,7 @@ class Belongs(NamedTuple):
         )
 
 
-def or_(values: Values) -> str:
+def or_(values: OptionValues) -> str:
     """Return a list of values in words, such as "'ball' or 'ring'"."""
     return " or ".join("null" if value is None else f"'{value}'" for value in values)
 

@@ -12,7 +12,7 @@ from pydantic import (
     model_validator,
 )
 
-from bench.cells.axes import Axis, Share, Steps
+from bench.cells.axes import Axis, Share, StepsAxis
 from bench.cells.cell import Cell, identity, without_later
 from bench.cells.learning_rate import check_rate, ruled
 from bench.cells.losses import LOSSES
@@ -92,7 +92,7 @@ class Recordings(Axis):
         return float(epochs * AUDIO_SETS.get(self.recordings, guess).train + sum(evaluated))
 
 
-class Speech(Steps, Recordings, Cell):
+class Speech(StepsAxis, Recordings, Cell):
     """An encoder pretrained in the manner of wav2vec 2.0 (arXiv:2006.11477), then frozen."""
 
     experiment: Literal["speech"]

@@ -14,7 +14,7 @@ from pydantic import (
 )
 
 from bench.cells.architectures import Stem, Timm
-from bench.cells.axes import PlainImages, Steps, ViewSet, images_an_epoch, training_images
+from bench.cells.axes import PlainImages, StepsAxis, ViewSet, images_an_epoch, training_images
 from bench.cells.cell import Cell, without_later
 from bench.cells.datasets import Demand, accuracy_step
 from bench.cells.learning_rate import check_rate, ruled
@@ -40,7 +40,7 @@ def of_one_size(views: str) -> str:
     return views
 
 
-class Supervised(Steps, PlainImages, Cell):
+class Supervised(StepsAxis, PlainImages, Cell):
     """One classifier (DCL, App. 7; dual temperature, Sec. E), tested after every epoch."""
 
     experiment: Literal["supervised"]

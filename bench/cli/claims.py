@@ -20,14 +20,14 @@ from bench.analysis.claims import (
 from bench.analysis.evidence import Evidence
 from bench.analysis.others import SeenByOthers, seen_claims
 from bench.analysis.verdicts import ClaimVerdict
-from bench.analysis.verdicts import Evidence as Kind
+from bench.analysis.verdicts import EvidenceKind as Kind
 from bench.cells.baseline import baselines_among, without_baselines
 from bench.cli.evidence import done_text, evidence_of, results_in
 from bench.cli.options import (
     AsJson,
-    Scale,
-    Seeds,
-    Where,
+    AtScale,
+    Matching,
+    SeedList,
     answer,
     paper_names,
     suite_names,
@@ -65,7 +65,7 @@ def claims(
         str | None,
         typer.Option(help="Only claims with this verdict.", autocompletion=verdict_names),
     ] = None,
-    scale: Scale = None, where: Where = None, seeds: Seeds = None, as_json: AsJson = False,
+    scale: AtScale = None, where: Matching = None, seeds: SeedList = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Print the papers' claims with verdicts and effects.
 

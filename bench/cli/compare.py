@@ -13,7 +13,7 @@ from bench.analysis.evidence import Evidence
 from bench.analysis.verdicts import Verdict
 from bench.cells.cell import Cell
 from bench.cli.evidence import done_text, evidence_of, print_added_later
-from bench.cli.options import AsJson, Scale, Seeds, Where, answer
+from bench.cli.options import AsJson, AtScale, Matching, SeedList, answer
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import interval_text, print_doubts, print_line, print_rows, print_table
 from bench.errors import BenchError, NothingMeasured
@@ -48,7 +48,7 @@ def compare(
     effects: Annotated[
         bool, typer.Option("--effects", help="Compare differences between rows; at any scale.")
     ] = False,
-    scale: Scale = None, where: Where = None, seeds: Seeds = None, as_json: AsJson = False,
+    scale: AtScale = None, where: Matching = None, seeds: SeedList = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Print measured values beside published ones, or beside other results, with verdicts.
 

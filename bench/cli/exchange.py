@@ -12,10 +12,10 @@ import typer
 from bench.cli.evidence import done_of, evidence_of, results_of
 from bench.cli.options import (
     AsJson,
-    Scale,
-    Seeds,
+    AtScale,
+    Matching,
+    SeedList,
     SuiteNames,
-    Where,
     answer,
     check_folder,
     under,
@@ -27,7 +27,7 @@ from bench.record import Json
 from bench.report.learning_curves import RECORDED
 from bench.results.archives import SUFFIXES, export_archive, unpacked
 from bench.results.export_tables import export_cells
-from bench.results.merge import Source
+from bench.results.merge import MergedFolder
 from bench.results.merge import merge as merge_sources
 from bench.results.store import State, Store
 from bench.results.trackers import TRACKERS, export_histories
@@ -38,17 +38,17 @@ MOST_SHOWN = 40  # cells that are listed
 FORMS = ("safetensors", "parquet", "hub", *TRACKERS)
 """What `--as` writes for other programs."""
 
-Encoders = Annotated[bool, typer.Option("--encoders", help="Include trained encoders.")]
+EncodersOption = Annotated[bool, typer.Option("--encoders", help="Include trained encoders.")]
 
 
 def export(
     context: typer.Context,
     suite: SuiteNames,
     to: Annotated[Path, typer.Option(help="Folder of CSV tables, or a .tar or .tar.gz file.")],
-    scale: Scale = None,
-    where: Where = None,
-    seeds: Seeds = None,
-    encoders: Encoders = False,
+    scale: AtScale = None,
+    where: Matching = None,
+    seeds: SeedList = None,
+    encoders: EncodersOption = False,
     histories: Annotated[
         bool,
         typer.Option(
@@ -92,20 +92,22 @@ def import_(
     """Add the cells of archives to the results; exit status 1 if any conflicts with one here."""
     with ExitStack() as stack:
         folders = [stack.enter_context(unpacked(path)) for path in file]
-        _merge([Source(path, encoders=True) for path in folders], context.obj.results, as_json)
+        _merge(
+            [MergedFolder(path, encoders=True) for path in folders], context.obj.results, as_json
+        )
 
 
 def merge(
     context: typer.Context,
     folder: Annotated[list[Path], typer.Argument(help="Other results folders.")],
-    encoders: Encoders = False,
+    encoders: EncodersOption = False,
     as_json: AsJson = False,
 ) -> None:
     """Add the finished cells of results folders; exit status 1 if any conflicts with one here."""
-    _merge([Source(path, encoders) for path in folder], context.obj.results, as_json)
+    _merge([MergedFolder(path, encoders) for path in folder], context.obj.results, as_json)
 
 
-def _merge(sources: Sequence[Source], results: Path, as_json: bool) -> None:
+def _merge(sources: Sequence[MergedFolder], results: Path, as_json: bool) -> None:
     def check_encoder(path: Path) -> None:
         from bench.experiments.encoder_folder import check_encoder as check  # loads torch
 

@@ -92,7 +92,7 @@ SuiteNames = Annotated[
         help="Suites, by name (`bench suites` lists them) or path.", autocompletion=suite_names
     ),
 ]
-Scale = Annotated[
+AtScale = Annotated[
     str | None,
     typer.Option(
         help="The size: paper, gpu, cifar, cpu, smoke or another scale of the suite; default: the "
@@ -100,7 +100,7 @@ Scale = Annotated[
         autocompletion=scale_names,
     ),
 ]
-Where = Annotated[
+Matching = Annotated[
     list[str] | None,
     typer.Option(help="Only cells with these values of a setting: K=64,128. May be repeated."),
 ]
@@ -112,7 +112,7 @@ Changes = Annotated[
         "suite: compare, claims and report leave them out.",
     ),
 ]
-Seeds = Annotated[str | None, typer.Option(help="Replace the suite's seeds: 0,1,2 or 0-4.")]
+SeedList = Annotated[str | None, typer.Option(help="Replace the suite's seeds: 0,1,2 or 0-4.")]
 Shard = Annotated[
     str | None,
     typer.Option(

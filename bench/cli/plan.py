@@ -14,15 +14,15 @@ from bench.cells.baseline import settings_apart, without_baselines
 from bench.cells.cell import Cell, impossible, per_point, too_much
 from bench.cli.options import (
     AsJson,
+    AtScale,
     Changes,
     Have,
     Jobs,
     Limit,
-    Scale,
-    Seeds,
+    Matching,
+    SeedList,
     Shard,
     SuiteName,
-    Where,
     answer,
 )
 from bench.cli.own_code import Trust, check_own_code, trust_folders, untrusted
@@ -42,8 +42,9 @@ MOST_WARNINGS = 3  # in the line of them
 
 
 def plan(
-    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None, changes: Changes = None, jobs: Jobs = None, limit_gpu_hours: Limit = None,
+    context: typer.Context, suite: SuiteName, scale: AtScale = None, where: Matching = None,
+    seeds: SeedList = None, changes: Changes = None, jobs: Jobs = None,
+    limit_gpu_hours: Limit = None,
     probe: Annotated[
         bool, typer.Option("--probe", help="Time a few steps of cells whose cost is unknown.")
     ] = False,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bench.cli.options import AsJson, Scale, answer, check_folder
+from bench.cli.options import AsJson, AtScale, answer, check_folder
 from bench.cli.selection import check_scale_known, select, select_scales
 from bench.cli.workspace import Workspace
 from bench.errors import BenchError, choices
@@ -24,7 +24,7 @@ from bench.text import counted, plain_text
 def report(
     context: typer.Context,
     suite: Annotated[list[str] | None, typer.Argument(help="Suites; default: all.")] = None,
-    scale: Scale = None,
+    scale: AtScale = None,
     every: Annotated[
         bool,
         typer.Option("--all", help="Write all suites and scales that have results; the default."),

@@ -13,15 +13,15 @@ import typer
 from bench.cells.cell import Cell, impossible
 from bench.cli.options import (
     AsJson,
+    AtScale,
     Changes,
     Have,
     Jobs,
     Limit,
-    Scale,
-    Seeds,
+    Matching,
+    SeedList,
     Shard,
     SuiteNames,
-    Where,
     answer,
     failures_of,
     print_failures,
@@ -59,10 +59,10 @@ ProfileName = Annotated[
         help="For slurm: the name of a profile in ~/.config/bench/profiles.yaml, or a file.",
     ),
 ]
-Pack = Annotated[
+PackOption = Annotated[
     str | None, typer.Option(help="Number of workers per GPU (without GPUs: per job), or auto.")
 ]
-Ranks = Annotated[
+RanksOption = Annotated[
     int | None,
     typer.Option(
         min=1,
@@ -73,10 +73,11 @@ Ranks = Annotated[
 
 
 def run(
-    context: typer.Context, suite: SuiteNames, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None, changes: Changes = None, jobs: Jobs = None, executor: Executor = "local",
+    context: typer.Context, suite: SuiteNames, scale: AtScale = None, where: Matching = None,
+    seeds: SeedList = None, changes: Changes = None, jobs: Jobs = None,
+    executor: Executor = "local",
     retry_failed: RetryFailed = False, limit_gpu_hours: Limit = None, profile: ProfileName = None,
-    pack: Pack = None, ranks: Ranks = None, trust: Trust = None, shard: Shard = None,
+    pack: PackOption = None, ranks: RanksOption = None, trust: Trust = None, shard: Shard = None,
     have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Compute the missing cells of one or more suites, here or as Slurm jobs."""
@@ -122,9 +123,9 @@ def _compute(
 
 @wraps(run, assigned=())  # its arguments and options
 def resume(
-    context: typer.Context, suite: SuiteNames, scale: Scale, where: Where, seeds: Seeds, have: Have,
-    changes: Changes, trust: Trust, shard: Shard, limit_gpu_hours: Limit, as_json: AsJson,
-    **options: Any,
+    context: typer.Context, suite: SuiteNames, scale: AtScale, where: Matching, seeds: SeedList,
+    have: Have, changes: Changes, trust: Trust, shard: Shard, limit_gpu_hours: Limit,
+    as_json: AsJson, **options: Any,
 ) -> None:  # fmt: skip
     """Do what `bench run` does, but only if a cell of each suite was begun before."""
     trust_folders(trust)

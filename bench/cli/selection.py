@@ -41,7 +41,7 @@ SEEDS = re.compile(r"([0-9]{1,15})(?:-([0-9]{1,15}))?")  # one, or a range with 
 MOST_SEEDS = 100_000  # of a range
 _HAVING = ("plan", "run", "status")  # verbs with `--have`
 _COMPUTING = ("run", "resume", "verify")  # verbs that need `--trust`
-Chosen = dict[str, list[Scalar]]  # the values of settings
+Selected = dict[str, list[Scalar]]  # the values of settings
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Selection:
     paper: Paper
     workspace: Workspace
     have: tuple[Path, ...] = ()  # folders of exported tables, whose cells count as done
-    changes: Chosen = field(default_factory=dict)  # settings not the suite's
+    changes: Selected = field(default_factory=dict)  # settings not the suite's
     narrowed: tuple[str, ...] = ()  # --where and --seeds, as on the command line
 
     @property
@@ -171,10 +171,10 @@ def choose(
     name: str,
     *,
     scale: str | None = None,
-    where: Chosen | None = None,
+    where: Selected | None = None,
     seeds: Sequence[int] | None = None,
     have: Sequence[Path] | None = None,
-    changes: Chosen | None = None,
+    changes: Selected | None = None,
 ) -> Selection:
     """Return a selection; the arguments are those of `select`, as values instead of text."""
     path = find_suite(name, workspace.suites)
@@ -294,9 +294,9 @@ def _seeds(text: str | None) -> list[int] | None:
     return list(dict.fromkeys(chain.from_iterable(ranges)))
 
 
-def _settings(option: str, texts: list[str] | None) -> Chosen:
+def _settings(option: str, texts: list[str] | None) -> Selected:
     """Return setting -> values of an option's texts such as `K=64,128`."""
-    rules: Chosen = {}
+    rules: Selected = {}
     for text in texts or []:
         name, _, values = text.partition("=")
         if not name.strip() or not values or "=" in values:

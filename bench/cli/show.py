@@ -7,7 +7,7 @@ import typer
 from bench.analysis.beside import CellBeside, cells_beside, lines_by_artifact, numbers_words
 from bench.cells.baseline import without_baselines
 from bench.cli.evidence import done_of, done_text, print_added_later, results_of, rooms_of
-from bench.cli.options import AsJson, Changes, Scale, Seeds, SuiteName, Where, answer
+from bench.cli.options import AsJson, AtScale, Changes, Matching, SeedList, SuiteName, answer
 from bench.cli.selection import Selection, select
 from bench.cli.terminal import print_doubts, print_line, print_table
 from bench.record import Json
@@ -24,8 +24,8 @@ MOST_LINES = 40  # of tables behind a run; `show` prints all
 
 
 def show(
-    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None, changes: Changes = None, as_json: AsJson = False,
+    context: typer.Context, suite: SuiteName, scale: AtScale = None, where: Matching = None,
+    seeds: SeedList = None, changes: Changes = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Print what was measured as the suite's tables, whether or not it can be compared.
 

@@ -14,13 +14,13 @@ import typer
 from bench.cells.groups import labels
 from bench.cli.options import (
     AsJson,
+    AtScale,
     Changes,
     Have,
-    Scale,
-    Seeds,
+    Matching,
+    SeedList,
     Shard,
     SuiteName,
-    Where,
     answer,
     failures_of,
     print_failures,
@@ -51,8 +51,8 @@ USUAL = ("None", "Resources", "Priority", "Dependency", "JobArrayTaskLimit", "Be
 
 
 def status(
-    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None, changes: Changes = None,
+    context: typer.Context, suite: SuiteName, scale: AtScale = None, where: Matching = None,
+    seeds: SeedList = None, changes: Changes = None,
     watch: Annotated[bool, typer.Option(help="Follow until no cell runs and no job waits.")]
     = False, shard: Shard = None, have: Have = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -252,8 +252,8 @@ def _print_jobs(jobs: Sequence[Json]) -> None:
 
 
 def cancel(
-    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None, as_json: AsJson = False,
+    context: typer.Context, suite: SuiteName, scale: AtScale = None, where: Matching = None,
+    seeds: SeedList = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Stop the jobs and launchers that compute a suite's cells; checkpoints are kept."""
     selection = select(context.obj, suite, scale=scale, where=where, seeds=seeds)

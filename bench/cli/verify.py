@@ -11,7 +11,7 @@ import typer
 from bench.analysis.causes import OTHER_MODEL, tells_processors
 from bench.analysis.recomputed import verified
 from bench.cells.cell import Cell
-from bench.cli.options import AsJson, Scale, Seeds, SuiteName, Where, answer, under
+from bench.cli.options import AsJson, AtScale, Matching, SeedList, SuiteName, answer, under
 from bench.cli.own_code import Trust, check_own_code, trust_folders
 from bench.cli.run import check_data
 from bench.cli.selection import Selection, select
@@ -27,8 +27,8 @@ MOST_SHOWN = 40  # cells that are listed
 
 
 def verify(
-    context: typer.Context, suite: SuiteName, scale: Scale = None, where: Where = None,
-    seeds: Seeds = None,
+    context: typer.Context, suite: SuiteName, scale: AtScale = None, where: Matching = None,
+    seeds: SeedList = None,
     sample: Annotated[
         int | None, typer.Option(min=1, help="Number of cells, chosen at random; default: all.")
     ] = None,

@@ -11,7 +11,7 @@ from bench.analysis.versus import SETTINGS, Lead, lead, setting_of
 from bench.cells.baseline import without_baselines
 from bench.cells.cell import Cell
 from bench.cli.evidence import results_in
-from bench.cli.options import AsJson, Scale, answer, method_names, paper_names
+from bench.cli.options import AsJson, AtScale, answer, method_names, paper_names
 from bench.cli.selection import check_scale_known, command_words
 from bench.cli.terminal import print_line, print_rows
 from bench.cli.workspace import Workspace, command_line
@@ -33,7 +33,7 @@ class NoSuiteHasBoth(BenchError):
     """No suite has cells of both methods or losses."""
 
 
-Name = Annotated[
+MethodOrLoss = Annotated[
     str,
     typer.Argument(
         help="A method (`bench methods` lists them) or a loss.", autocompletion=method_names
@@ -42,7 +42,7 @@ Name = Annotated[
 
 
 def versus(
-    context: typer.Context, first: Name, second: Name, scale: Scale = None,
+    context: typer.Context, first: MethodOrLoss, second: MethodOrLoss, scale: AtScale = None,
     paper: Annotated[
         str | None, typer.Option(help="Only suites of this paper.", autocompletion=paper_names)
     ] = None,

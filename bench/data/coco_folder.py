@@ -22,7 +22,7 @@ from bench.data.images import fingerprint_of
 from bench.data.shapes import draw_shapes
 from bench.errors import DataTorn
 
-Entry = dict[str, Any]
+CocoEntry = dict[str, Any]
 FREQUENCIES = ("r", "c", "f")  # of LVIS: up to 10 training images, up to 100, more
 NEGATIVE, NOT_EXHAUSTIVE = "neg_category_ids", "not_exhaustive_category_ids"
 LEAST_OF_POLYGON = 6  # numbers: three corners
@@ -54,7 +54,7 @@ def load_coco_folder(name: str, root: Path, learns: Learnt) -> BoxedSet:
     return BoxedSet(name, fingerprint_of(signed), *parts)
 
 
-def read_annotations(path: Path, learns: Learnt) -> Entry:
+def read_annotations(path: Path, learns: Learnt) -> CocoEntry:
     """Return what a file of annotations holds, each record with `area` and `iscrowd`.
 
     Objects are numbered from 1, since pycocotools takes the id 0 for "not found".
@@ -92,20 +92,22 @@ def read_annotations(path: Path, learns: Learnt) -> Entry:
     return {key: truth[key] for key in lists} | {"annotations": objects}
 
 
-def _is_federated(truth: Entry) -> bool:
+def _is_federated(truth: CocoEntry) -> bool:
     """Return whether the annotations are LVIS's: an image is labelled for some categories alone."""
     marks = (("categories", "frequency"), ("images", NEGATIVE), ("images", NOT_EXHAUSTIVE))
     return any(isinstance(e, dict) and mark in e for key, mark in marks for e in truth[key])
 
 
-def _points(truth: Entry) -> list[Any]:
+def _points(truth: CocoEntry) -> list[Any]:
     """Return the key points of the first category; whether they are any is checked for each."""
     first = truth["categories"][:1]
     found = first[0].get("keypoints") if first and isinstance(first[0], dict) else None
     return found if isinstance(found, list) else []
 
 
-def _check(path: Path, truth: Entry, key: str, fault: Callable[[Entry], str | None]) -> None:
+def _check(
+    path: Path, truth: CocoEntry, key: str, fault: Callable[[CocoEntry], str | None]
+) -> None:
     """Raise a DataTorn for the first record of a list that has no id of its own or a fault."""
     seen: set[int] = set()
     for place, entry in enumerate(truth[key]):
@@ -122,7 +124,9 @@ def _check(path: Path, truth: Entry, key: str, fault: Callable[[Entry], str | No
         raise DataTorn(f"{path}: {key} is empty")
 
 
-def _category_fault(federated: bool, points: list[Any], learns: Learnt, entry: Entry) -> str | None:
+def _category_fault(
+    federated: bool, points: list[Any], learns: Learnt, entry: CocoEntry
+) -> str | None:
     if federated and entry.get("frequency") not in FREQUENCIES:
         return f"frequency must be r, c or f, as LVIS has it, found {entry.get('frequency')!r}"
     if learns == "keypoints":
@@ -134,7 +138,7 @@ def _category_fault(federated: bool, points: list[Any], learns: Learnt, entry: E
     return None
 
 
-def _image_fault(kinds: Iterable[int] | None, entry: Entry) -> str | None:
+def _image_fault(kinds: Iterable[int] | None, entry: CocoEntry) -> str | None:
     """Return what is wrong with an image; its lists of LVIS are looked at where `kinds` are given.
 
     Args:
@@ -159,7 +163,7 @@ def _image_fault(kinds: Iterable[int] | None, entry: Entry) -> str | None:
 
 
 def _object_fault(
-    known: dict[str, set[int]], learns: Learnt, points: int, entry: Entry
+    known: dict[str, set[int]], learns: Learnt, points: int, entry: CocoEntry
 ) -> str | None:
     for key, table in (("image_id", "images"), ("category_id", "categories")):
         if type(entry.get(key)) is not int or entry[key] not in known[table]:
@@ -201,7 +205,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _signed(files: PartFiles, truth: Entry) -> Iterator[bytes]:
+def _signed(files: PartFiles, truth: CocoEntry) -> Iterator[bytes]:
     """Yield the annotations' bytes, and the name and size of each image.
 
     Raises:
@@ -218,7 +222,7 @@ def _signed(files: PartFiles, truth: Entry) -> Iterator[bytes]:
         yield f"{image['file_name']} {size}".encode()
 
 
-def _pixels(folder: Path, images: list[Entry], row: int) -> Pixels:
+def _pixels(folder: Path, images: list[CocoEntry], row: int) -> Pixels:
     """Return the pixels (H, W, 3) of an image.
 
     Raises:

@@ -21,7 +21,7 @@ COLUMNS = ("file", "part", *TASKS)
 WHERE = f"{TABLE}, or train/<word>/*.wav and test/<word>/*.wav (or .flac)"
 
 
-class Row(NamedTuple):
+class ListedRecording(NamedTuple):
     """A recording: its file, its part, and the label of each task, empty where there is none."""
 
     path: Path
@@ -53,7 +53,7 @@ def recording_sets(root: Path) -> dict[str, bool]:
     return {name: is_there(check_recordings, name, root) for name in names}
 
 
-def list_recordings(name: str, root: Path) -> list[Row]:
+def list_recordings(name: str, root: Path) -> list[ListedRecording]:
     """Return the recordings of a folder, in the order of their names or of the table.
 
     Args:
@@ -89,13 +89,13 @@ def _files(folder: Path, pattern: str) -> list[Path]:
     return sorted(path for path in found if not path.name.startswith("."))
 
 
-def _of_folders(folder: Path) -> Iterator[Row]:
+def _of_folders(folder: Path) -> Iterator[ListedRecording]:
     for part in PARTS:
         for path in _files(folder / part, "*/*"):
-            yield Row(path, part, word=path.parent.name)
+            yield ListedRecording(path, part, word=path.parent.name)
 
 
-def _of_table(folder: Path, table: Path) -> Iterator[Row]:
+def _of_table(folder: Path, table: Path) -> Iterator[ListedRecording]:
     """Yield the rows of a table with the columns file, part, and speaker, word or both."""
     lines = list(_csv(table))
     heads = list(lines[0][1]) if lines else []
@@ -119,7 +119,7 @@ def _of_table(folder: Path, table: Path) -> Iterator[Row]:
             if not label:
                 raise DataTorn(f"{table}: line {line}: no {task}")
         seen.add(name)
-        yield Row(folder / name, part, **labels)
+        yield ListedRecording(folder / name, part, **labels)
 
 
 def _csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -135,22 +135,22 @@ def _csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         raise DataTorn(f"{path}: cannot be read as a table: {fault}") from fault
 
 
-def _fsdd(folder: Path) -> Iterator[Row]:
+def _fsdd(folder: Path) -> Iterator[ListedRecording]:
     """Yield the Free Spoken Digit Dataset: recordings 0 to 4 of a digit are its test part."""
     for path in _files(folder, "recordings/*"):
         if (name := re.fullmatch(r"(\d)_(\w+)_(\d+)", path.stem)) is None:
             raise DataTorn(f"{path}: the name is not <digit>_<speaker>_<index>")
         digit, speaker, index = name.groups()
-        yield Row(path, "test" if int(index) < 5 else "train", speaker, digit)
+        yield ListedRecording(path, "test" if int(index) < 5 else "train", speaker, digit)
 
 
-def _librispeech(folder: Path) -> Iterator[Row]:
+def _librispeech(folder: Path) -> Iterator[ListedRecording]:
     """Yield LibriSpeech's three training parts, from which encoders learn; no labels."""
     for path in _files(folder, "train-*/*/*/*"):
-        yield Row(path, "train")
+        yield ListedRecording(path, "train")
 
 
-def _voxceleb1(folder: Path) -> Iterator[Row]:
+def _voxceleb1(folder: Path) -> Iterator[ListedRecording]:
     """Yield VoxCeleb1 by its split for identification, without the validation part."""
     parts = {"1": "train", "3": "test"}
     for number, line in enumerate(_text(folder / "iden_split.txt").splitlines(), 1):
@@ -158,16 +158,16 @@ def _voxceleb1(folder: Path) -> Iterator[Row]:
         if digit not in ("1", "2", "3") or name.count("/") != 2 or ".." in name:
             raise DataTorn(f"{folder / 'iden_split.txt'}: line {number}: found {line!r}")
         if digit in parts:
-            yield Row(folder / "wav" / name, parts[digit], speaker=name.split("/")[0])
+            yield ListedRecording(folder / "wav" / name, parts[digit], speaker=name.split("/")[0])
 
 
-def _fluent(folder: Path) -> Iterator[Row]:
+def _fluent(folder: Path) -> Iterator[ListedRecording]:
     """Yield Fluent Speech Commands: an intent is action, object and location together."""
     for part in PARTS:
         for line, cells in _csv(table := folder / "data" / f"{part}_data.csv"):
             try:
                 intent = " ".join(cells[key] for key in ("action", "object", "location"))
-                yield Row(folder / cells["path"], part, word=intent)
+                yield ListedRecording(folder / cells["path"], part, word=intent)
             except KeyError as fault:
                 raise DataTorn(f"{table}: line {line}: no column {fault}") from fault
 
@@ -180,7 +180,7 @@ def _text(path: Path) -> str:
 
 
 class _Corpus(NamedTuple):
-    rows: Callable[[Path], Iterator[Row]]
+    rows: Callable[[Path], Iterator[ListedRecording]]
     mark: str  # what shows that it is there
     where: str
 

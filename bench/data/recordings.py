@@ -19,7 +19,7 @@ from torch import Tensor
 from bench.cells.speech import AUDIO_SETS, TASKS, TONES
 from bench.data.images import fingerprint_of, share_of_each_class
 from bench.data.load import HELD_OUT_SEED
-from bench.data.recording_lists import Row, list_recordings
+from bench.data.recording_lists import ListedRecording, list_recordings
 from bench.data.streams import Purpose, stream
 from bench.errors import Damaged, DataTorn, StoreError
 from bench.files.regular import read_regular
@@ -34,7 +34,7 @@ SPEAKERS = WORDS = 4  # of the tones
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class LabelledRecordings:
     """Recordings of one part, and the labels of each task, int64 (n,), -1: none."""
 
     waves: Sequence[Tensor]
@@ -48,14 +48,14 @@ class Corpus:
     name: str
     classes: dict[str, int]
     fingerprint: str
-    train: Part
-    test: Part
+    train: LabelledRecordings
+    test: LabelledRecordings
 
 
 class _OnDisk(Sequence[Any]):
     """Waves that are read when they are needed."""
 
-    def __init__(self, rows: Sequence[Row], sample_rate: int, least: int) -> None:
+    def __init__(self, rows: Sequence[ListedRecording], sample_rate: int, least: int) -> None:
         self._rows, self._sample_rate, self._least = rows, sample_rate, least
 
     def __len__(self) -> int:
@@ -110,7 +110,7 @@ def load_recordings(
 
 def _corpus(
     name: str,
-    rows: Sequence[Row],
+    rows: Sequence[ListedRecording],
     waves: Sequence[Tensor],
     fingerprint: str,
     held_out: float | None,
@@ -132,7 +132,9 @@ def _corpus(
     for part, taken in chosen.items():
         places = np.flatnonzero(taken).tolist()
         own = waves.of(places) if isinstance(waves, _OnDisk) else [waves[i] for i in places]
-        parts[part] = Part(own, {t: torch.from_numpy(labels[t][places]) for t in tasks})
+        parts[part] = LabelledRecordings(
+            own, {t: torch.from_numpy(labels[t][places]) for t in tasks}
+        )
     classes = {task: len(names[task]) for task in tasks}
     return Corpus(name, classes, fingerprint, parts["train"], parts["test"])
 
@@ -194,7 +196,7 @@ def normalised(wave: np.ndarray[Any, np.dtype[np.float64]]) -> Wave:
     return scaled
 
 
-def _tones(sample_rate: int) -> tuple[list[Row], list[Tensor]]:
+def _tones(sample_rate: int) -> tuple[list[ListedRecording], list[Tensor]]:
     """Return drawn sounds of 0.3 s: a speaker is a timbre and a height, a word how it glides."""
     draw, time = stream(TONES_SEED, Purpose.DATA), np.arange(int(0.3 * sample_rate)) / sample_rate
     rows, waves = [], []
@@ -207,7 +209,7 @@ def _tones(sample_rate: int) -> tuple[list[Row], list[Tensor]]:
         strengths = [1.0, 0.9 - 0.2 * speaker, 0.3 * speaker]
         sound = sum(s * np.sin((k + 1) * phase) for k, s in enumerate(strengths))
         sound = sound + draw.normal(0, 0.1, len(time))
-        rows.append(Row(Path(f"{place}.wav"), part, f"{speaker}", f"{word}"))
+        rows.append(ListedRecording(Path(f"{place}.wav"), part, f"{speaker}", f"{word}"))
         waves.append(torch.from_numpy(normalised(sound)))
     return rows, waves
 

@@ -26,9 +26,9 @@ from bench.data.folders import Files, class_names, list_files
 from bench.data.images import ImageData, fingerprint_of
 from bench.errors import DataTorn
 
-Numbers = npt.NDArray[np.float64]
+Float64s = npt.NDArray[np.float64]
 Pixels = npt.NDArray[np.uint8]
-Box = Callable[[Numbers, int, int], tuple[SupportsInt, SupportsInt, SupportsInt, SupportsInt]]
+Box = Callable[[Float64s, int, int], tuple[SupportsInt, SupportsInt, SupportsInt, SupportsInt]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class _Rows(Dataset[tuple[Tensor, ...] | DataTorn]):
         return tuple(torch.from_numpy(np.stack(view)) for view in zip(*views, strict=True))
 
 
-def _cut(image: Image.Image, numbers: Numbers, *, box: Box, sizes: Sequence[int]) -> list[Pixels]:
+def _cut(image: Image.Image, numbers: Float64s, *, box: Box, sizes: Sequence[int]) -> list[Pixels]:
     """Return the crops of one image, V times (3, size, size), for numbers (V, U)."""
     crops = []
     for size, numbers_of_crop in zip(sizes, numbers, strict=True):
@@ -139,7 +139,7 @@ def random_crops(
     files: Sequence[Path],
     sizes: Sequence[int],
     order: Sequence[npt.NDArray[np.int64]] | npt.NDArray[np.int64],
-    crops: Callable[[int], Numbers],
+    crops: Callable[[int], Float64s],
     box: Box,
     *,
     workers: int,

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+Float32s = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
 # Covariances of z and of the noise in mutual-information, App. E; X and Y are z + noise.
 VINCE_COVARIANCE = np.array([[1.0, -0.5], [-0.5, 1.0]]) + np.array([[1.0, 0.9], [0.9, 1.0]])
@@ -19,7 +19,7 @@ def correlation_for(mi: float, d: int) -> float:
     return math.sqrt(-math.expm1(-2 * mi / d))
 
 
-def normal_pairs(generator: np.random.Generator, count: int, d: int) -> tuple[Array, Array]:
+def normal_pairs(generator: np.random.Generator, count: int, d: int) -> tuple[Float32s, Float32s]:
     """Return X and eps of EqCo's Eq. 14, standard normal, shape (count, d) each.
 
     Args:
@@ -31,7 +31,7 @@ def normal_pairs(generator: np.random.Generator, count: int, d: int) -> tuple[Ar
     return x, eps
 
 
-def correlate(x: Array, eps: Array, rho: float) -> Array:
+def correlate(x: Float32s, eps: Float32s, rho: float) -> Float32s:
     """Return Y = rho X + sqrt(1 - rho^2) eps (EqCo, Eq. 14).
 
     Args:
@@ -43,7 +43,7 @@ def correlate(x: Array, eps: Array, rho: float) -> Array:
 
 
 def log_density_ratio(
-    x: Array, y: Array, rho: float
+    x: Float32s, y: Float32s, rho: float
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """Return log p(y|x)/p(y) of pairs drawn by Eq. 14, summed over the last axis, in float64.
 
@@ -58,7 +58,7 @@ def log_density_ratio(
     return np.asarray(inner.sum(-1) - y64.shape[-1] / 2 * math.log(variance))
 
 
-def vince_pairs(generator: np.random.Generator, count: int) -> tuple[Array, Array]:
+def vince_pairs(generator: np.random.Generator, count: int) -> tuple[Float32s, Float32s]:
     """Return X and Y of mutual-information, App. E, shape (count, 1) each."""
     factor = np.linalg.cholesky(VINCE_COVARIANCE)
     pairs = (generator.standard_normal((count, 2)) @ factor.T).astype(np.float32)
@@ -80,7 +80,7 @@ def two_spirals(
     *,
     turns: float,
     arms: Literal["rotated", "mirrored"],
-) -> tuple[Array, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+) -> tuple[Float32s, np.ndarray[tuple[int], np.dtype[np.int64]]]:
     """Return points on two Archimedean spirals and which one each is on.
 
     The first runs counter-clockwise from the origin to radius 2. The second is the first turned by

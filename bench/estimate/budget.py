@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bench.errors import LaunchError
-from bench.estimate.predict import Estimate, total_s
+from bench.estimate.predict import CellPrediction, total_s
 
 ROUNDING = 1e-9  # of the limit: sums of floats
 
@@ -25,7 +25,7 @@ class Needed(NamedTuple):
 
 
 @dataclass
-class Choice:
+class AffordableCells:
     """The cells to compute, and the seeds with which each claim can be judged."""
 
     limit_s: float
@@ -37,8 +37,8 @@ class Choice:
 class _Basket:
     """What was chosen so far."""
 
-    def __init__(self, estimates: Iterable[Estimate], limit_s: float) -> None:
-        self.choice = Choice(limit_s)
+    def __init__(self, estimates: Iterable[CellPrediction], limit_s: float) -> None:
+        self.choice = AffordableCells(limit_s)
         self.left = {e.cell.id: e for e in estimates if e.is_left}
         self.done = {e.cell.id for e in estimates if e.source == "done"}
         self.trained: set[str | None] = set()
@@ -69,11 +69,11 @@ class _Basket:
 
 
 def choose(
-    estimates: Sequence[Estimate],
+    estimates: Sequence[CellPrediction],
     claims: Sequence[Needed],
     printed: Sequence[Needed],
     limit_s: float,
-) -> Choice:
+) -> AffordableCells:
     """Return the cells to compute within `limit_s` seconds of one worker.
 
     A larger limit never leaves fewer claims testable: claims get their first seed in an order

@@ -28,7 +28,7 @@ NO_CELL = "nothing comparable has run"
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CellPrediction:
     """Prediction for one cell; seconds of a worker, None where nothing of its kind has run."""
 
     cell: Cell
@@ -47,25 +47,25 @@ class Estimate:
         return self.source not in ("done", "failed")
 
 
-class _Part(NamedTuple):
+class _Work(NamedTuple):
     """The training of a cell, or the rest, as it is looked up."""
 
     work: float
     groups: tuple[str, ...]  # of cells, from near to far, its kind last
 
 
-def _parts(cell: Cell) -> Iterator[_Part]:
+def _parts(cell: Cell) -> Iterator[_Work]:
     """Yield what a cell does by itself, and the training that it shares, if any."""
     known, kind = cell.known, f"own {cell.kind}"
     evaluated = [known.get(name) for name in EVALUATIONS]
-    yield _Part(cell.work, (f"own {cell.but_seed}", f"{kind} {evaluated}", kind))
+    yield _Work(cell.work, (f"own {cell.but_seed}", f"{kind} {evaluated}", kind))
     if cell.training_id is not None:
         kind = f"training {Pretrain.kind_of(known)}"
         near = f"{kind} {known['method']} {known['dataset']}"
-        yield _Part(cell.training_work, (near, kind))
+        yield _Work(cell.training_work, (near, kind))
 
 
-class Table:
+class SecondsTable:
     """Seconds per unit of work by machine and group of cells, and peaks of memory by kind."""
 
     def __init__(self, store: Store, machine: Machine, timings: Sequence[Timing]) -> None:
@@ -76,7 +76,7 @@ class Table:
         others = {t.machine for t in of_device if machine.device == "cpu"} - {machine.name}
         self._machines = [machine.name, *sorted(others)]
         self._rates = defaultdict[tuple[str, str, str], list[float]](list)
-        self._found = dict[tuple[str, bool], Estimate]()  # of a point, trained already or not
+        self._found = dict[tuple[str, bool], CellPrediction]()  # of a point, trained already or not
         for timing in of_device:
             self._peaks[timing.cell.kind].append(timing)
             source = "probe" if timing.is_probe else "finished"
@@ -86,7 +86,7 @@ class Table:
                     for group in part.groups:
                         self._rates[source, timing.machine, group].append(seconds / part.work)
 
-    def estimate(self, cell: Cell) -> Estimate:
+    def estimate(self, cell: Cell) -> CellPrediction:
         """Return the prediction for a cell that will be computed."""
         training = cell.training_id
         kept = training is not None and training in self._trained
@@ -97,7 +97,7 @@ class Table:
             self._found[point] = self._estimate(cell, training)
         return replace(self._found[point], cell=cell, training=training)
 
-    def _estimate(self, cell: Cell, training: str | None) -> Estimate:
+    def _estimate(self, cell: Cell, training: str | None) -> CellPrediction:
         parts = list(_parts(cell))[: 1 if training is None else None]
         alike = self._peaks[cell.kind]
         peaks = {
@@ -110,13 +110,15 @@ class Table:
                 seconds = [seconds for seconds, _, _ in found]
                 _, source, message = found[-1]
                 where = f" on another machine ({machine or 'unnamed'})" if i else ""
-                return Estimate(
+                return CellPrediction(
                     cell, training, sum(seconds[1:]), seconds[0], source, message + where,
                     is_near=not i, **peaks,
                 )  # fmt: skip
-        return Estimate(cell, training, None, None, "unknown", NO_CELL, is_near=False, **peaks)
+        return CellPrediction(
+            cell, training, None, None, "unknown", NO_CELL, is_near=False, **peaks
+        )
 
-    def _find(self, machine: str, part: _Part) -> tuple[float, str, str] | None:
+    def _find(self, machine: str, part: _Work) -> tuple[float, str, str] | None:
         """Return the seconds of a part, their source, and this in words; None: not known."""
         for source in ("finished", "probe"):
             for group in part.groups:
@@ -131,13 +133,13 @@ class Table:
 class Prediction:
     """Seconds of work and peak memory of some cells; None where nothing like them has run."""
 
-    estimates: list[Estimate]
+    estimates: list[CellPrediction]
     machine: Machine
     places: Sequence[str | None]  # one entry a worker, its GPU or None
     sharing: Counter[str] = field(default_factory=Counter)  # cells left, by training
 
     @property
-    def left(self) -> list[Estimate]:
+    def left(self) -> list[CellPrediction]:
         """Of the cells that will be computed."""
         return [e for e in self.estimates if e.is_left]
 
@@ -151,19 +153,19 @@ class Prediction:
         """Seconds of one worker for all that is left, each shared training once."""
         return total_s(self.left)
 
-    def parts(self, estimate: Estimate) -> tuple[float | None, float | None]:
+    def parts(self, estimate: CellPrediction) -> tuple[float | None, float | None]:
         """Return a cell's equal part of a shared training, and the seconds of the rest."""
         cells, shared_s = self.sharing[estimate.training or ""], estimate.shared_s
         return None if shared_s is None else shared_s / max(1, cells), estimate.own_s
 
-    def seconds(self, estimate: Estimate) -> float | None:
+    def seconds(self, estimate: CellPrediction) -> float | None:
         """Return a cell's seconds, its equal part of a shared training among them."""
         return sum_known(self.parts(estimate))
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON, with the wall time on the workers, in all and for each kind."""
         known = [e for e in self.left if e.source != "unknown"]
-        kinds: dict[str, list[Estimate]] = defaultdict(list)
+        kinds: dict[str, list[CellPrediction]] = defaultdict(list)
         for estimate in self.left:
             kinds[estimate.cell.kind].append(estimate)
         return {
@@ -186,7 +188,7 @@ class Prediction:
             ],
         }
 
-    def _totals(self, left: Sequence[Estimate]) -> dict[str, Any]:
+    def _totals(self, left: Sequence[CellPrediction]) -> dict[str, Any]:
         work = total_s(left)
         return {
             "wall_s": None if work is None else _rounded(wall_s(left, len(self.places)), 1),
@@ -203,13 +205,13 @@ def sum_known(seconds: Sequence[float | None]) -> float | None:
     return sum(known) if len(known) == len(seconds) else None
 
 
-def total_s(estimates: Sequence[Estimate]) -> float | None:
+def total_s(estimates: Sequence[CellPrediction]) -> float | None:
     """Return the seconds of one worker for these cells, each shared training once."""
     shared = {e.training: e.shared_s for e in estimates if e.training is not None}
     return sum_known([*(e.own_s for e in estimates), *shared.values()])
 
 
-def wall_s(estimates: Sequence[Estimate], slots: int) -> float:
+def wall_s(estimates: Sequence[CellPrediction], slots: int) -> float:
     """Return when the last of so many workers ends, the longest stack first."""
     by_id = {e.cell.id: e for e in estimates}
     stacks = make_stacks([e.cell for e in estimates], slots)
@@ -260,11 +262,11 @@ def predict(
         done = [cell.id for cell, s in pairs if s == State.DONE and cell.experiment == name]
         timings += finished_timings(name, store, done)
     machine = machine or machine_of(slots)
-    table = Table(store, machine, timings)
+    table = SecondsTable(store, machine, timings)
     estimates = [
         table.estimate(cell)
         if state not in leave
-        else Estimate(cell, None, 0.0, 0.0, str(state), str(state))
+        else CellPrediction(cell, None, 0.0, 0.0, str(state), str(state))
         for cell, state in pairs
     ]
     sharing = Counter(e.training for e in estimates if e.training is not None)

@@ -15,7 +15,7 @@ from bench.evaluate.features import Accuracy, Features, accuracy, check_labels, 
 from bench.evaluate.plateau import Plateau
 from bench.evaluate.regression import logistic_scores
 
-Shown = Callable[[int, Sequence[Tensor]], Iterable[Tensor]]
+ViewsOfStep = Callable[[int, Sequence[Tensor]], Iterable[Tensor]]
 """From an epoch and rows of the training part, a batch each, to features of new views of them."""
 INIT_STD = 0.01  # of the weights; biases begin at 0 (unigrad, released-code-linear-eval)
 
@@ -58,7 +58,7 @@ def linear_top1(
     classes: int,
     generator: np.random.Generator,
     optimiser: Callable[..., torch.optim.Optimizer],
-    shown: Shown | None = None,
+    shown: ViewsOfStep | None = None,
 ) -> Accuracy:
     """Return the test accuracy, in percent, of a linear classifier after its last epoch.
 
@@ -117,7 +117,7 @@ def _fit(
     protocol: LinearProtocol,
     generator: np.random.Generator,
     steps: torch.optim.Optimizer,
-    shown: Shown,
+    shown: ViewsOfStep,
 ) -> None:
     """Train on what is shown of the training part; the test part is what a plateau watches."""
     n = len(features.train)

@@ -19,7 +19,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.rendezvous import rendezvous
 
-from bench.environment import Place
+from bench.environment import ProcessPlace
 from bench.errors import CellFailure, Interrupted, LaunchError, Preempted, RankLost
 from bench.signals import warned
 
@@ -254,7 +254,7 @@ ALONE = Ranks()
 
 
 @contextmanager
-def joined(place: Place, device: str) -> Iterator[Ranks]:
+def joined(place: ProcessPlace, device: str) -> Iterator[Ranks]:
     """Meet the other ranks: gloo on CPUs and for words, nccl between GPUs.
 
     Args:

@@ -17,7 +17,7 @@ from bench.experiments.timing import deterministic, seconds_of, steps_s
 from bench.networks.encoder import make_encoder
 from bench.results.folder import CellFolder, Folders
 from bench.train.loop import train
-from bench.train.sources import Source, open_source
+from bench.train.sources import ImageSource, open_source
 from bench.train.supervised import SupervisedTraining
 
 
@@ -100,7 +100,7 @@ def nothing_learned(cell: Baseline, device: str) -> nn.Module:
 
 
 def _trained_with_labels(
-    cell: Baseline, source: Source, folder: CellFolder, device: str
+    cell: Baseline, source: ImageSource, folder: CellFolder, device: str
 ) -> nn.Module:
     """Return the encoder of a classifier that was trained by cross-entropy."""
     training = SupervisedTraining(_classifier(cell), source, device)

@@ -13,7 +13,7 @@ from bench.methods.online_network import Online
 from bench.results.folder import CellFolder, Folders
 from bench.train.detection import Detecting
 from bench.train.loop import train
-from bench.train.sources import Source
+from bench.train.sources import ImageSource
 
 
 def run(
@@ -53,7 +53,7 @@ def _result(
     folder: CellFolder,
     data: Path,
     device: str,
-    _source: Source | None,
+    _source: ImageSource | None,
     online: Online | None,
 ) -> Result:
     detecting = _detecting(cell, data, device, online)

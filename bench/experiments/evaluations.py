@@ -20,7 +20,7 @@ from bench.errors import CellFailure, DataFailure
 from bench.evaluate.features import Accuracy, Features, class_separation, extract
 from bench.evaluate.few_shot import few_shot
 from bench.evaluate.knn import knn_top1
-from bench.evaluate.linear import OnlineLinear, Shown, linear_top1
+from bench.evaluate.linear import OnlineLinear, ViewsOfStep, linear_top1
 from bench.evaluate.ranks import effective_rank, lidar, rankme
 from bench.experiments.encoder_folder import Layers, encoder_of
 from bench.losses import (
@@ -34,7 +34,7 @@ from bench.losses import (
 from bench.methods.online_network import Online
 from bench.methods.own_metric import OwnMetric
 from bench.train.optimisers import make_optimiser
-from bench.train.sources import EVALUATED_AT_ONCE, Part, Rows, Source, views_of
+from bench.train.sources import EVALUATED_AT_ONCE, ImageSource, Part, Rows, views_of
 
 PARTS: tuple[Part, Part] = ("train", "test")
 PAIRS_A_BATCH = 512  # of views, for alignment
@@ -51,7 +51,7 @@ Evaluated = Pretrain | Baseline
 class Evaluator:
     """Evaluates one encoder for cells that share it: features are extracted once."""
 
-    def __init__(self, cells: Sequence[Cell], source: Source) -> None:
+    def __init__(self, cells: Sequence[Cell], source: ImageSource) -> None:
         """Take the labelled images of a source: those trained on, and the test images."""
         self.cells = [cell for cell in cells if isinstance(cell, Evaluated)]
         self.source, self.classes = source, source.meta.classes
@@ -197,7 +197,7 @@ class Evaluator:
         )
         return {"linear_top1": top.top1, "linear_top5": top.top5}
 
-    def _shown(self, cell: Evaluated, views: Views, online: Layers) -> Shown:
+    def _shown(self, cell: Evaluated, views: Views, online: Layers) -> ViewsOfStep:
         """Return what gives features of a new view of labelled training images in every epoch."""
         source, encoder = copy(self.source), encoder_of(cell.features, online)
         source.views = views

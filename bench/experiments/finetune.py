@@ -20,7 +20,7 @@ from bench.methods.online_network import Online
 from bench.results.folder import CellFolder, Folders
 from bench.train.finetune import FineTuning
 from bench.train.loop import train
-from bench.train.sources import OnDisk, Rows, Source, open_source
+from bench.train.sources import ImageSource, OnDisk, Rows, open_source
 
 
 def run(
@@ -52,7 +52,7 @@ def probe(cell: FineTune, data: Path, device: str, clock: Clock) -> Spent:
     return Spent(shared, seconds)
 
 
-def labelled_rows(cell: FineTune, source: Source) -> Rows:
+def labelled_rows(cell: FineTune, source: ImageSource) -> Rows:
     """Return the rows of the source's training part that have a label in this cell, in order.
 
     Raises:
@@ -73,7 +73,7 @@ def _result(
     folder: CellFolder,
     data: Path,
     device: str,
-    source: Source | None,
+    source: ImageSource | None,
     online: Online | None,
 ) -> Result:
     source = source or open_source(cell.trained, data, device)

@@ -1,7 +1,8 @@
 """The papers' equations on random features: our functions on one side, the papers' on the other.
 
-Formulas are those of `bench/papers/data`, written out again here. `Draw` comes first, then one
-function for each identity, by paper: DCL, EqCo, mutual information, UniGrad, dual temperature.
+Formulas are those of `bench/papers/data`, written out again here. `RandomFeatures` comes first,
+then one function for each identity, by paper: DCL, EqCo, mutual information, UniGrad, dual
+temperature.
 """
 
 import math
@@ -49,7 +50,7 @@ class Deviations(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Draw:
+class RandomFeatures:
     """Random features in float64, all of one stream: N samples of d dimensions, a temperature."""
 
     random: np.random.Generator
@@ -105,12 +106,12 @@ STEP = 0.05  # by which a similarity is raised
 HARD = 0.5  # by which a pair's similarity is
 
 
-def q_b_in_every_gradient(draw: Draw) -> Deviations:
+def q_b_in_every_gradient(draw: RandomFeatures) -> Deviations:
     """Return autograd of InfoNCE against eq-3a to eq-3c, and 1 against the weights' sum."""
     return _gradients_of_one_view(draw, coupled=True)
 
 
-def dcl_has_no_q_b(draw: Draw) -> Deviations:
+def dcl_has_no_q_b(draw: RandomFeatures) -> Deviations:
     """Return autograd of DCL against eq-3a to eq-3c with 1 for q_B; q_B times it is InfoNCE's."""
     pos, neg = draw.similarities()
     q = q_b(pos, neg, tau=draw.tau)
@@ -120,7 +121,7 @@ def dcl_has_no_q_b(draw: Draw) -> Deviations:
     return Deviations([*differences, *_gradients_of_one_view(draw, coupled=False).differences])
 
 
-def _gradients_of_one_view(draw: Draw, *, coupled: bool) -> Deviations:
+def _gradients_of_one_view(draw: RandomFeatures, *, coupled: bool) -> Deviations:
     """Return the gradients of the first image's loss in its first view, z as free vectors."""
     a, b, tau, i = draw.units(), draw.units(), draw.tau, 0
     loss = (infonce if coupled else dcl)(*two_view_similarities(a, b), tau=tau)[i]
@@ -143,7 +144,7 @@ def _gradients_of_one_view(draw: Draw, *, coupled: bool) -> Deviations:
     )
 
 
-def q_b_easy_cases(draw: Draw) -> Deviations:
+def q_b_easy_cases(draw: RandomFeatures) -> Deviations:
     """Return by how much q_B falls with the positive, rises with a negative and with their number.
 
     And q_B against Eq. 4. The temperature is so mild that no negative is lost in rounding.
@@ -159,7 +160,7 @@ def q_b_easy_cases(draw: Draw) -> Deviations:
     return Deviations([q - eq_4], [q - closer, q - fewer, q_b(pos, harder, tau=tau) - q])
 
 
-def mean_of_dclw_weight(draw: Draw) -> Deviations:
+def mean_of_dclw_weight(draw: RandomFeatures) -> Deviations:
     """Return eq-7-vmf's weight against its formula, its mean against 1; E[s] less E[w s]."""
     pos, _ = draw.similarities()
     s = pos.detach()
@@ -168,7 +169,7 @@ def mean_of_dclw_weight(draw: Draw) -> Deviations:
     return Deviations([w - (2 - terms / terms.mean()), w.mean() - 1], [s.mean() - (w * s).mean()])
 
 
-def dclw_tends_to_dcl(draw: Draw) -> Deviations:
+def dclw_tends_to_dcl(draw: RandomFeatures) -> Deviations:
     """Return DCLW at sigma = 1e12 against DCL, and by how much their distance falls before."""
     pos, neg = (x.detach() for x in draw.similarities())
     free = dcl(pos, neg, tau=draw.tau)
@@ -183,7 +184,7 @@ def dclw_tends_to_dcl(draw: Draw) -> Deviations:
     return Deviations([excess(1e12)], [-far.diff()])
 
 
-def hard_pair_among_negatives(draw: Draw) -> Deviations:
+def hard_pair_among_negatives(draw: RandomFeatures) -> Deviations:
     """Return what one harder pair does to the third sample's negatives, tau = 1 (App. 5).
 
     Gradients of eq-a5-uniform-n3 and eq-a5-dclneg-n3 against the shares of their exponentials; the
@@ -210,7 +211,7 @@ def hard_pair_among_negatives(draw: Draw) -> Deviations:
     return Deviations([*differences, dcl_hard - dcl_easy], [uniform_easy - uniform_hard])
 
 
-def potential_of_distance(draw: Draw) -> Deviations:
+def potential_of_distance(draw: RandomFeatures) -> Deviations:
     """Return exp(-||x - y||^2/tau) against e^{-2/tau} e^{2 x.y/tau} (eq-a5-distance).
 
     The margin: how far from constant its ratio with e^{x.y/tau} is, in nats.
@@ -225,7 +226,7 @@ def potential_of_distance(draw: Draw) -> Deviations:
     return Deviations([ours - paper, -distances / tau - (2 * sim - 2) / tau], [ratio.std()])
 
 
-def infonce_tends_to_dcl(draw: Draw) -> Deviations:
+def infonce_tends_to_dcl(draw: RandomFeatures) -> Deviations:
     """Return by how much InfoNCE's loss comes nearer to DCL's as negatives double.
 
     The gap is log(1 + e^{-L_DC}) = -log q_B, and q_B is the ratio of the gradients.
@@ -245,19 +246,19 @@ ALPHA = 256.0
 COUNTS = (1, 4, 16, 64, 256, 1024)  # K
 
 
-def prior_under_eqco(draw: Draw) -> Deviations:
+def prior_under_eqco(draw: RandomFeatures) -> Deviations:
     """Return the posterior where similarities tell nothing against P+ = 1/(1 + alpha), any K."""
     margins = [eqco_margin(ALPHA, K, draw.tau) for K in COUNTS]
     return Deviations([_posteriors(draw, margins) - 1 / (1 + ALPHA)])
 
 
-def prior_without_margin(draw: Draw) -> Deviations:
+def prior_without_margin(draw: RandomFeatures) -> Deviations:
     """Return the same without a margin against P+ = 1/(K + 1)."""
     priors = torch.tensor([1 / (K + 1) for K in COUNTS], dtype=torch.float64)
     return Deviations([_posteriors(draw, [0.0] * len(COUNTS)) - priors])
 
 
-def _posteriors(draw: Draw, margins: list[float]) -> Tensor:
+def _posteriors(draw: RandomFeatures, margins: list[float]) -> Tensor:
     alike = torch.tanh(draw.normal(1))
     return torch.cat(
         [
@@ -267,7 +268,7 @@ def _posteriors(draw: Draw, margins: list[float]) -> Tensor:
     )
 
 
-def permuted_bank(draw: Draw) -> Deviations:
+def permuted_bank(draw: RandomFeatures) -> Deviations:
     """Return the sum of Eq. 1 over the data set before and after a joint permutation (Thm. 2.1)."""
     g, bank = draw.units().detach(), draw.units().detach()
     order = torch.from_numpy(draw.random.permutation(draw.N))
@@ -282,7 +283,7 @@ def _instance_loss(g: Tensor, bank: Tensor, tau: float) -> Tensor:
     return infonce(sim.diagonal(), sim[others].reshape(len(g), -1), tau=tau).sum()
 
 
-def simclr_is_infonce(draw: Draw) -> Deviations:
+def simclr_is_infonce(draw: RandomFeatures) -> Deviations:
     """Return log K less SimCLR's loss against Eq. 5 of the same logits (Lemma B.1)."""
     pos, neg = two_view_similarities(draw.units().detach(), draw.units().detach())
     K = 1 + neg.shape[1]
@@ -291,7 +292,7 @@ def simclr_is_infonce(draw: Draw) -> Deviations:
     return Deviations([ours - (logits[:, 0] - logits.exp().mean(dim=1).log())])
 
 
-def la0_is_ball(draw: Draw) -> Deviations:
+def la0_is_ball(draw: RandomFeatures) -> Deviations:
     """Return LA with C = {i} against BALL over the same B, and both against Lemma 4.3."""
     s, nearest = _nearest_first(draw)
     nearest_entry, others = s[:, 0], s[:, 1:nearest]
@@ -301,7 +302,7 @@ def la0_is_ball(draw: Draw) -> Deviations:
     return Deviations([la0 - ball, la0 + lemma])
 
 
-def la_below_la0(draw: Draw) -> Deviations:
+def la_below_la0(draw: RandomFeatures) -> Deviations:
     """Return by how much L^LA0 exceeds L^LA - log |C|, the own entry the nearest (Lemma 4.4)."""
     s, nearest = _nearest_first(draw)
     la0 = la(s[:, 0], s[:, 1:nearest], tau=draw.tau, normaliser="constant", own_entry="always")
@@ -310,7 +311,7 @@ def la_below_la0(draw: Draw) -> Deviations:
     return Deviations(margins=[-la0 - (gain - la0 - math.log(close))])
 
 
-def la_is_a_difference(draw: Draw) -> Deviations:
+def la_is_a_difference(draw: RandomFeatures) -> Deviations:
     """Return LA by two logsumexp terms against Eq. 2 with the softmax over all (Lemma B.3)."""
     s, nearest = _nearest_first(draw)
     close = _close(draw, nearest)
@@ -321,7 +322,7 @@ def la_is_a_difference(draw: Draw) -> Deviations:
     return Deviations([ours - eq_2])
 
 
-def _nearest_first(draw: Draw) -> tuple[Tensor, int]:
+def _nearest_first(draw: RandomFeatures) -> tuple[Tensor, int]:
     """Return similarities of each view with all entries, nearest first, and how many B has.
 
     The own entry is the nearest: what Lemma 4.4 assumes.
@@ -330,7 +331,7 @@ def _nearest_first(draw: Draw) -> tuple[Tensor, int]:
     return sim.sort(dim=1, descending=True).values, max(3, draw.N // 2)
 
 
-def _close(draw: Draw, nearest: int) -> int:
+def _close(draw: RandomFeatures, nearest: int) -> int:
     """Return how many C has, a part of B: at least two."""
     return int(draw.random.integers(2, nearest))
 
@@ -347,7 +348,7 @@ DYNAMIC: dict[str, Any] = {
 }
 
 
-def gradient_of_moco(draw: Draw) -> Deviations:
+def gradient_of_moco(draw: RandomFeatures) -> Deviations:
     """Return autograd of Eq. 1 over a bank, and the gradient form, against Eq. 18."""
     u1, tau = draw.units(), draw.tau
     bank = draw.units(3 * draw.N).detach()  # the positives first
@@ -364,7 +365,7 @@ def gradient_of_moco(draw: Draw) -> Deviations:
     return Deviations([gradient(loss, u1) - eq_18, gradient(form.mean(), u1) - eq_18])
 
 
-def gradient_of_simclr(draw: Draw) -> Deviations:
+def gradient_of_simclr(draw: RandomFeatures) -> Deviations:
     """Return autograd of Eq. 19's mean over all views against Eq. 20, both brackets."""
     z, tau, n = draw.units(2 * draw.N), draw.tau, 2 * draw.N
     pos, neg = two_view_similarities(z[: draw.N], z[draw.N :])
@@ -376,7 +377,7 @@ def gradient_of_simclr(draw: Draw) -> Deviations:
     return Deviations([gradient(infonce(pos, neg, tau=tau).mean(), z) - eq_20])
 
 
-def gradient_of_directpred(draw: Draw) -> Deviations:
+def gradient_of_directpred(draw: RandomFeatures) -> Deviations:
     """Return autograd of Eq. 22, and the gradient form, against Eq. 26."""
     u1, u2, F = draw.units(), draw.units().detach(), _correlation(draw)
     values, U = torch.linalg.eigh(F)
@@ -398,7 +399,7 @@ def _directpred_form(u1: Tensor, u2: Tensor, W: Tensor, G: Tensor, negative: Ten
     return form
 
 
-def gradient_of_barlow_twins(draw: Draw) -> Deviations:
+def gradient_of_barlow_twins(draw: RandomFeatures) -> Deviations:
     """Return autograd of Eq. 29 against Eq. 32, its sum over the batch written out."""
     u1, u2 = leaf(_whitened(draw)), _whitened(draw)
     W = u1.detach().mT @ u2 / draw.N
@@ -408,7 +409,7 @@ def gradient_of_barlow_twins(draw: Draw) -> Deviations:
     return Deviations([gradient(barlow_twins(u1, u2, balance=LAMBDA).mean(), u1) - eq_32])
 
 
-def gradient_of_vicreg(draw: Draw) -> Deviations:
+def gradient_of_vicreg(draw: RandomFeatures) -> Deviations:
     """Return autograd of Eq. 10 against Eq. 39, both of its lines."""
     u1, u2, n, d = leaf(draw.normal(draw.N, draw.d)), draw.normal(draw.N, draw.d), draw.N, draw.d
     u = u1.detach()
@@ -433,7 +434,7 @@ def gradient_of_vicreg(draw: Draw) -> Deviations:
     return Deviations([slope - first, slope - second])
 
 
-def gradient_of_unigrad(draw: Draw) -> Deviations:
+def gradient_of_unigrad(draw: RandomFeatures) -> Deviations:
     """Return autograd of Eq. 15, a sum over samples there, against Eq. 14."""
     u1, u2 = draw.units(), draw.units().detach()
     samples = draw.units(3 * draw.d).detach()
@@ -445,7 +446,7 @@ def gradient_of_unigrad(draw: Draw) -> Deviations:
     return Deviations([loss - eq_15, gradient(loss, u1) - eq_14])
 
 
-def directpred_parallel_term(draw: Draw) -> Deviations:
+def directpred_parallel_term(draw: RandomFeatures) -> Deviations:
     """Return Eq. 27's gradient through the normalisation against that of Eq. 28.
 
     The margin: how large the term is before the normalisation.
@@ -466,7 +467,7 @@ def directpred_parallel_term(draw: Draw) -> Deviations:
     return Deviations(differences, [(eq_27 - eq_28).norm(dim=1)])
 
 
-def shared_target(draw: Draw) -> Deviations:
+def shared_target(draw: RandomFeatures) -> Deviations:
     """Return the update by gradient forms of both views with shared targets and detached ones."""
     x1, x2 = draw.normal(draw.N, draw.d), draw.normal(draw.N, draw.d)
     weight = leaf(draw.normal(draw.d, draw.d))
@@ -498,7 +499,7 @@ def _form(online: Tensor, target: Tensor, row: dict[str, Any]) -> Tensor:
     return gradient_form(online, target, **row, samples_MD=samples)
 
 
-def memory_of_f(draw: Draw) -> Deviations:
+def memory_of_f(draw: RandomFeatures) -> Deviations:
     """Return by how many bytes F is smaller than a bank of K > d outputs, or larger for K < d."""
     F = correlation(draw.units())
     banks = {K: draw.normal(K, draw.d).nbytes for K in (draw.d - 1, draw.d, draw.d + 1)}
@@ -508,17 +509,17 @@ def memory_of_f(draw: Draw) -> Deviations:
     )
 
 
-def _correlation(draw: Draw) -> Tensor:
+def _correlation(draw: RandomFeatures) -> Tensor:
     """Return an F of full rank."""
     return correlation(draw.units(3 * draw.d))
 
 
-def _whitened(draw: Draw) -> Tensor:
+def _whitened(draw: RandomFeatures) -> Tensor:
     """Return batch-normalised outputs."""
     return batch_norm(draw.normal(draw.N, draw.d), None, None, training=True)
 
 
-def cross_entropy_is_infonce(draw: Draw) -> Deviations:
+def cross_entropy_is_infonce(draw: RandomFeatures) -> Deviations:
     """Return cross-entropy of o/tau, InfoNCE with one-hot keys, and Eq. 1 against each other."""
     logits = draw.normal(draw.N, draw.d)
     labels = torch.from_numpy(draw.random.integers(draw.d, size=draw.N))
@@ -533,7 +534,7 @@ def cross_entropy_is_infonce(draw: Draw) -> Deviations:
     return Deviations([cross_entropy(logits, labels, tau=draw.tau) - by_keys, by_keys - closed])
 
 
-def drift_of_all_keys(draw: Draw) -> Deviations:
+def drift_of_all_keys(draw: RandomFeatures) -> Deviations:
     """Return what a drift of all keys does to InfoNCE and its gradient, for any temperature.
 
     And by how much the share of a drift of the negatives alone, as of old keys in a queue, in the
@@ -553,7 +554,7 @@ def drift_of_all_keys(draw: Draw) -> Deviations:
     )
 
 
-def cached_is_large_batch(draw: Draw) -> Deviations:
+def cached_is_large_batch(draw: RandomFeatures) -> Deviations:
     """Return the gradient of a step by gradient caching against that of one large batch.
 
     Of a network's weights, for InfoNCE and DCL of both views with all other images (2101.06983).

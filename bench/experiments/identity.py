@@ -7,7 +7,7 @@ import torch
 from bench.cells.toys import Identity
 from bench.data.streams import Purpose, stream
 from bench.experiments import identities
-from bench.experiments.identities import Deviations, Draw
+from bench.experiments.identities import Deviations, RandomFeatures
 from bench.experiments.outcome import Outcome, Result
 from bench.results.folder import CellFolder
 
@@ -23,9 +23,9 @@ def run(cells: Sequence[Identity], folders: Sequence[CellFolder], device: str) -
     return [Result(_metrics(cell)) for cell in cells]
 
 
-def identity_named(name: str) -> Callable[[Draw], Deviations]:
+def identity_named(name: str) -> Callable[[RandomFeatures], Deviations]:
     """Return the function of an identity: `la0-is-ball` is `la0_is_ball`."""
-    identity: Callable[[Draw], Deviations] = getattr(identities, name.replace("-", "_"))
+    identity: Callable[[RandomFeatures], Deviations] = getattr(identities, name.replace("-", "_"))
     return identity
 
 
@@ -33,7 +33,7 @@ def _metrics(cell: Identity) -> dict[str, float]:
     """Return the worst of all draws: of equal sides, and of sides of which one is larger."""
     identity = identity_named(cell.identity)
     draws = [
-        identity(Draw(stream(cell.seed, Purpose.DATA, i), cell.N, cell.d))
+        identity(RandomFeatures(stream(cell.seed, Purpose.DATA, i), cell.N, cell.d))
         for i in range(cell.draws)
     ]
     differences = [x.detach().abs().max() for deviations in draws for x in deviations.differences]

@@ -32,11 +32,11 @@ from bench.results.lease import Lease
 from bench.results.provenance import describe
 from bench.signals import listening
 from bench.train.loop import Training, train
-from bench.train.sources import Source, open_source
+from bench.train.sources import ImageSource, open_source
 
-OutcomeOf = Callable[[Any, "Shared", Online], Outcome]
+OutcomeOf = Callable[[Any, "SharedTraining", Online], Outcome]
 """From a cell, what it shares with others, and the trained encoder to its outcome."""
-TransferResult = Callable[[Any, CellFolder, Path, str, Source | None, Online | None], Result]
+TransferResult = Callable[[Any, CellFolder, Path, str, ImageSource | None, Online | None], Result]
 """From a cell, its folder, the folder of data sets, the device, the source of the encoder's images
 and the encoder, both None from scratch, to the result of training on."""
 NO_METRICS = ("step", "epoch", "lr", "knn_top1")  # of a line of history
@@ -114,7 +114,7 @@ def run_transfer(
         return one_by_one(from_scratch, cells, folders, device)
     folder_of = dict(zip((cell.id for cell in cells), folders, strict=True))
 
-    def outcome(cell: TransferCell, shared: Shared, online: Online) -> Outcome:
+    def outcome(cell: TransferCell, shared: SharedTraining, online: Online) -> Outcome:
         def result() -> Result:
             folder = folder_of[cell.id]
             found = result_of(cell, folder, folders.data, device, shared.source, online)
@@ -148,7 +148,7 @@ def _outcomes(
 ) -> list[Outcome]:
     """Return the outcomes; a failure of the training, which is raised, is of all cells alike."""
     with listening() if ranks.many else nullcontext(), deterministic(device):
-        shared = Shared(cells, folders, device, ranks)
+        shared = SharedTraining(cells, folders, device, ranks)
         faults = [shared.evaluator.fault(each) for each in cells]
         if all(faults):
             return [fault for fault in faults if fault]
@@ -168,7 +168,7 @@ def _outcomes(
     return outcomes
 
 
-class Shared:
+class SharedTraining:
     """What cells of one encoder share: its cell of `pretrain`, images, folder and evaluations."""
 
     def __init__(
@@ -292,7 +292,7 @@ def probe(cell: Pretrain, data: Path, device: str, clock: Clock) -> Spent:
     return Spent(shared_s, own_s)
 
 
-def _outcome(cell: Pretrain, shared: Shared, online: Online) -> Outcome:
+def _outcome(cell: Pretrain, shared: SharedTraining, online: Online) -> Outcome:
     """Return what one cell asks for; a failure of its own harms no other."""
     home = shared.home
 

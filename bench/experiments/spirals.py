@@ -31,13 +31,13 @@ def run(cells: Sequence[Spirals], folders: Sequence[CellFolder], device: str) ->
         folders: their folders, in the same order.
         device: where to compute, as torch names it.
     """
-    encoders = Encoders(cells, device)
+    encoders = SpiralEncoders(cells, device)
     failures = train_stack(encoders, folders, steps=cells[0].iterations, record_every=RECORD_EVERY)
     results = encoders.results([folder.history() for folder in folders])
     return [failure or result for failure, result in zip(failures, results, strict=True)]
 
 
-class Encoders:
+class SpiralEncoders:
     """The encoders of a stack of cells, their banks, their optimiser; half the points train."""
 
     def __init__(self, cells: Sequence[Spirals], device: str) -> None:

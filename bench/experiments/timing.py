@@ -13,7 +13,7 @@ from torch.utils import deterministic as memory
 from bench.cells.cell import Cell
 from bench.cells.datasets import streams
 from bench.experiments.outcome import Clock
-from bench.train.sources import Source
+from bench.train.sources import ImageSource
 from bench.train.trainable import Trainable
 
 ENOUGH_S = 0.5  # of steps that are timed
@@ -75,7 +75,7 @@ def seconds_unless_long(work: Callable[[], Any], clock: Clock, *, expected_s: fl
     return seconds_of(work, clock) if expected_s <= LONGEST_S else expected_s
 
 
-def forward_s(network: nn.Module, source: Source, clock: Clock) -> float:
+def forward_s(network: nn.Module, source: ImageSource, clock: Clock) -> float:
     """Return the seconds of the forward pass of one image, from a few images.
 
     Args:

@@ -17,7 +17,7 @@ from bench.evaluate.features import extract
 from bench.experimental import ALONE, Ranks
 from bench.experiments.encoder_folder import encoder_of
 from bench.experiments.outcome import Outcome, Result
-from bench.experiments.pretrain import Shared, probe, run_on_encoder
+from bench.experiments.pretrain import SharedTraining, probe, run_on_encoder
 from bench.methods.online_network import Online
 from bench.results.folder import Folders
 
@@ -60,7 +60,7 @@ def run(
     return run_on_encoder(cells, folders, device, ranks, _mapped, with_history=False)
 
 
-def _mapped(cell: TSNE, shared: Shared, online: Online) -> Outcome:
+def _mapped(cell: TSNE, shared: SharedTraining, online: Online) -> Outcome:
     """Return unit features of test images as points, with the images' labels."""
     source = shared.source
     features = extract(encoder_of(cell.features, online), source.plain("test"))

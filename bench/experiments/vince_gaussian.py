@@ -30,7 +30,7 @@ def run(
         folders: their folders, in the same order.
         device: where to compute, as torch names it.
     """
-    encoders = Encoders(cells, device)
+    encoders = GaussianEncoders(cells, device)
     per_epoch = encoders.steps_per_epoch
     failures = train_stack(
         encoders, folders, steps=cells[0].epochs * per_epoch, record_every=per_epoch
@@ -39,7 +39,7 @@ def run(
     return [failure or Result(m) for failure, m in zip(failures, metrics, strict=True)]
 
 
-class Encoders:
+class GaussianEncoders:
     """The encoders g_theta (of x) and g_phi (of y) of a stack of cells, banks and optimiser."""
 
     def __init__(self, cells: Sequence[VinceGaussian], device: str) -> None:

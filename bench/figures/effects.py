@@ -17,7 +17,7 @@ from bench.figures.layout import (
     BY_OTHERS,
     PANEL_IN,
     PUBLISHED,
-    Place,
+    PanelPlace,
     add_legend,
     make_canvas,
     seeds_text,
@@ -43,7 +43,7 @@ MOST_LEVEL = 6  # names of places that are not turned
 
 
 @dataclass
-class Panel:
+class EffectPanel:
     """Effects that share an axis of effects, and the place of each along the other axis."""
 
     title: str
@@ -74,7 +74,7 @@ def draw_effects(effects: Sequence[ComparedEffect]) -> Canvas | None:
     return canvas
 
 
-def effect_panels(rows: Sequence[ComparedEffect]) -> tuple[str | None, list[Panel]]:
+def effect_panels(rows: Sequence[ComparedEffect]) -> tuple[str | None, list[EffectPanel]]:
     """Return the setting that effects stand over, None for one line each, and the panels."""
     axis = _axis(rows)
     panels = _panels(rows, axis)
@@ -84,7 +84,7 @@ def effect_panels(rows: Sequence[ComparedEffect]) -> tuple[str | None, list[Pane
     return axis, panels
 
 
-def draw_panel(panel: Panel, ax: Axes, scales: Sequence[str], *, upright: bool) -> Axes:
+def draw_panel(panel: EffectPanel, ax: Axes, scales: Sequence[str], *, upright: bool) -> Axes:
     """Draw the effects of a panel, each at its place.
 
     Args:
@@ -177,19 +177,19 @@ def _axis(rows: Sequence[ComparedEffect]) -> str | None:
     return max(counts, key=lambda name: counts[name], default=None)
 
 
-def _panels(rows: Sequence[ComparedEffect], axis: str | None) -> list[Panel]:
+def _panels(rows: Sequence[ComparedEffect], axis: str | None) -> list[EffectPanel]:
     """Return a panel for each metric, over an axis for each contrast and other settings too."""
     settings = [name for name in varied_settings(rows) if name != axis]
     short = _short_contrasts(rows)
     several = len(set(short.values())) > 1
-    panels: dict[str, Panel] = {}
+    panels: dict[str, EffectPanel] = {}
     for row in rows:
         words = [f"{n} {value_text(row.at[n])}" for n in settings if row.at.get(n) is not None]
         words = [*([short[row.contrast]] if several or (not axis and not words) else []), *words]
         metric = metric_title(row.metric)
         title = "\n".join([metric, ", ".join(words)]) if axis and words else metric
         name = value_text(row.at.get(axis), null="-") if axis else _broken(", ".join(words))
-        panel = panels.setdefault(title, Panel(title, [], [], []))
+        panel = panels.setdefault(title, EffectPanel(title, [], [], []))
         panel.rows.append(row)
         panel.names.append(name)
     for panel in panels.values():
@@ -215,18 +215,18 @@ def _short_contrasts(rows: Sequence[ComparedEffect]) -> dict[str, str]:
     return {row.contrast: row.contrast.removeprefix(f"{name} ") for row in rows}
 
 
-def _canvas(panels: Sequence[Panel], axis: str | None) -> tuple[Canvas, list[Axes]]:
+def _canvas(panels: Sequence[EffectPanel], axis: str | None) -> tuple[Canvas, list[Axes]]:
     """Return a canvas: panels over an axis side by side, else below each other."""
 
-    def label(panel: Panel) -> str:
+    def label(panel: EffectPanel) -> str:
         percent = all("top1" in row.metric or "top5" in row.metric for row in panel.rows)
         return "effect (points)" if percent else "effect"
 
     if axis:
-        places = [Place(panel.title, label(panel), "") for panel in panels]
+        places = [PanelPlace(panel.title, label(panel), "") for panel in panels]
         size = COLUMN_IN if len(places) == 1 else PANEL_IN, HEIGHT_IN
         return make_canvas(places, axis.replace("_", " "), size=size)
-    places = [Place(panel.title, "", panel.title) for panel in panels]
+    places = [PanelPlace(panel.title, "", panel.title) for panel in panels]
     most = max(sum(name.count("\n") + 1 for name in panel.places) for panel in panels)
     size = TEXT_IN * 0.75, LINE_IN * min(most, MOST_LINES) + FRAME_IN
     canvas, axes = make_canvas(places, "", one_x=True, a_row=1, size=size)

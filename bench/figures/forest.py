@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from bench.analysis.questions import HERE, OTHERS, PUBLISHED, EffectRow, Findings
-from bench.figures.layout import Place, add_legend, make_canvas
+from bench.figures.layout import PanelPlace, add_legend, make_canvas
 from bench.figures.style import GREY, TEXT_IN, look
 
 LINE_IN = 0.13  # height of a line of an effect's name
@@ -61,7 +61,7 @@ def _drawn(lines: Sequence[tuple[str, Sequence[EffectRow]]], title: str, width: 
             end - height / 2 for end, height in zip(accumulate(heights), heights, strict=True)
         ]
         size, unit = (width, FRAME_IN + LINE_IN * sum(heights)), lines[0][1][0].unit
-        canvas, (ax,) = make_canvas([Place("", "", "")], f"effect ({unit})", size=size)
+        canvas, (ax,) = make_canvas([PanelPlace("", "", "")], f"effect ({unit})", size=size)
         ax.axvline(0, color=GREY, lw=0.8, zorder=1)
         for kind, (label, marker, filling) in LABELS.items():
             points = [

@@ -15,7 +15,7 @@ from bench.cells.pretrain import Pretrain
 from bench.figures.marks import ROOM_COLUMNS
 from bench.results.fitness import Failed, failed_text
 from bench.results.reader import Done
-from bench.suites.figure import Choice, Figure, Quantity, Series
+from bench.suites.figure import DrawnCells, Figure, Quantity, Series
 from bench.text import counted, value_text
 
 SERIES = "series"  # the column that tells apart lines which no setting tells apart
@@ -26,7 +26,7 @@ NONE = "-"  # a setting that has no meaning for a cell
 Row = dict[str, Any]
 
 
-def chosen_by(choice: Choice, cells: Sequence[Cell]) -> Callable[[Cell], bool]:
+def chosen_by(choice: DrawnCells, cells: Sequence[Cell]) -> Callable[[Cell], bool]:
     """Return what says whether a cell is one that a figure draws.
 
     Args:

@@ -23,7 +23,7 @@ from bench.cells.cell import Cell
 from bench.figures.frames import FAILED, chosen_by, label_of, line_column, panel_title
 from bench.figures.layout import (
     BY_OTHERS,
-    Place,
+    PanelPlace,
     add_legend,
     make_canvas,
     seeds_text,
@@ -43,7 +43,7 @@ from bench.figures.marks import (
 )
 from bench.figures.style import GREY, Style, styles
 from bench.results.reader import Arrays, Done
-from bench.suites.figure import Choice, Figure
+from bench.suites.figure import DrawnCells, Figure
 
 MARKS = 8  # on a line over training, so that it is known without its colour
 UNKNOWN = "?"  # the line of a printed value whose paper does not say which line it is of
@@ -68,7 +68,7 @@ KINDS: dict[str, type["Curves"] | type["OfCells"]] = {}
 """The classes by the word of a suite's `draw`."""
 
 
-Named = dict[Any, tuple[pd.DataFrame, Style]]
+DrawnByName = dict[Any, tuple[pd.DataFrame, Style]]
 """Rows and style of each line that has a name."""
 
 
@@ -113,7 +113,7 @@ class Curves(ABC):
         return ax
 
     def _draw_failed(
-        self, frame: pd.DataFrame, looks: Mapping[Any, Style], ax: Axes, lines: Named
+        self, frame: pd.DataFrame, looks: Mapping[Any, Style], ax: Axes, lines: DrawnByName
     ) -> None:
         """Mark where cells failed: crosses at the lower edge, those of a line above another's."""
         for name in ordered(frame[self.by]) if self.by else [""]:
@@ -126,10 +126,12 @@ class Curves(ABC):
             )  # fmt: skip
 
     @abstractmethod
-    def _draw(self, lines: Named, ax: Axes) -> None:
+    def _draw(self, lines: DrawnByName, ax: Axes) -> None:
         """Draw the named lines."""
 
-    def _draw_reference(self, reference: str, frame: pd.DataFrame, lines: Named, ax: Axes) -> None:
+    def _draw_reference(
+        self, reference: str, frame: pd.DataFrame, lines: DrawnByName, ax: Axes
+    ) -> None:
         """Draw the reference of each line in its colour; once, in grey, where all share it."""
         shared = frame.groupby(self.x)[reference].nunique().max() == 1
         one = {reference: (frame, Style(GREY, "", ""))}
@@ -196,7 +198,7 @@ class Curves(ABC):
 class Lines(Curves, draw="lines"):
     """A metric over a setting. Where nothing was measured (nan) the line is interrupted."""
 
-    def _draw(self, lines: Named, ax: Axes) -> None:
+    def _draw(self, lines: DrawnByName, ax: Axes) -> None:
         means = [self._line(rows) for rows, _ in lines.values()]
         widths = widths_apart([mean.set_index(self.x)["mean"] for mean in means])
         for (name, (rows, style)), line, width in zip(lines.items(), means, widths, strict=True):
@@ -214,7 +216,7 @@ class History(Curves, draw="history"):
 
     most_intervals = 4  # more of them hide each other
 
-    def _draw(self, lines: Named, ax: Axes) -> None:
+    def _draw(self, lines: DrawnByName, ax: Axes) -> None:
         banded = self.ribbon or len(self.names or lines) <= self.most_intervals
         for name, (rows, style) in lines.items():
             line = self._line(rows[rows[self.y].notna()])
@@ -237,7 +239,7 @@ class Points(Curves, draw="points"):
     The column `point` says which rows belong together.
     """
 
-    def _draw(self, lines: Named, ax: Axes) -> None:
+    def _draw(self, lines: DrawnByName, ax: Axes) -> None:
         for name, (rows, style) in lines.items():
             across, up = (interval_drawn(summarise(rows, "point", m), m) for m in (self.x, self.y))
             ax.errorbar(
@@ -333,7 +335,9 @@ class Scatter(OfArrays, draw="scatter"):
         values = ordered(chosen)
         titles = [panel_title(figure, value) for value in values]
         # Noise makes one panel's points reach farther than another's: each has its own axes then.
-        places = [Place(title, figure.y_label, title if figure.noise else "") for title in titles]
+        places = [
+            PanelPlace(title, figure.y_label, title if figure.noise else "") for title in titles
+        ]
         canvas, axes = make_canvas(places, figure.x_label, one_x=not figure.noise)
         for value, ax in zip(values, axes, strict=True):
             cell, kept = chosen[value]
@@ -393,7 +397,7 @@ class Distribution(OfArrays, draw="distribution"):
         for cell, kept in done:
             name = label_of(figure.line_names, cell.settings) if figure.by else ""
             shares.setdefault(name, []).append(kept.arrays[figure.y])
-        canvas, axes = make_canvas([Place("", figure.y_label, "")], figure.x_label)
+        canvas, axes = make_canvas([PanelPlace("", figure.y_label, "")], figure.x_label)
         by = figure.line_names[0] if len(figure.line_names) == 1 else None
         cls.draw({name: shares[name] for name in ordered(shares)}, axes[0], by)
         if figure.log_y:
@@ -459,7 +463,7 @@ class Gains(OfCells, draw="gains"):
             measured: the cells of a suite at a scale, and the finished ones among them.
         """
         within = chosen_by(figure, measured.cells)
-        is_base = chosen_by(Choice(where=dict(figure.baseline)), [])
+        is_base = chosen_by(DrawnCells(where=dict(figure.baseline)), [])
         cells = {cell.id: cell for cell in measured.cells if within(cell)}
         found = []
         for side in _sides(figure, list(cells.values())):
@@ -475,7 +479,7 @@ class Gains(OfCells, draw="gains"):
 
     @staticmethod
     def _canvas(figure: Figure, found: Sequence[Gain]) -> Canvas:
-        canvas, (ax,) = make_canvas([Place("", figure.y_label, "")], figure.x_label)
+        canvas, (ax,) = make_canvas([PanelPlace("", figure.y_label, "")], figure.x_label)
         ax.axhline(0, color=GREY, lw=0.8, zorder=1)
         lines = ordered(gain.line for gain in found)
         for line, style in styles(lines).items():

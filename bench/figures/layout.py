@@ -43,7 +43,7 @@ METADATA: dict[str, dict[str, Any]] = {  # without dates and versions
 
 
 @dataclass(frozen=True)
-class Place:
+class PanelPlace:
     """Where one panel's lines are drawn, and with which axis."""
 
     title: str
@@ -52,7 +52,7 @@ class Place:
 
 
 def make_canvas(
-    places: Sequence[Place],
+    places: Sequence[PanelPlace],
     x_label: str,
     *,
     one_x: bool = False,

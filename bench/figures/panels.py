@@ -23,7 +23,7 @@ from bench.figures.frames import (
 from bench.figures.kinds import KINDS, UNKNOWN, Curves, OfCells, line_label
 from bench.figures.layout import (
     PUBLISHED,
-    Place,
+    PanelPlace,
     add_legend,
     add_notes,
     few_ticks,
@@ -48,7 +48,7 @@ from bench.suites.suite import Suite
 class Panel:
     """What one panel shows."""
 
-    place: Place
+    place: PanelPlace
     value: Any  # of the settings that tell panels apart
     quantity: Quantity
     rows: pd.DataFrame  # measured
@@ -137,7 +137,7 @@ def _panels(
     """Return the panels: of each value of a setting or of each quantity, then the printed ones."""
     nothing = points[:0]
     panels = [
-        Panel(Place(panel_title(figure, value), q.y_label, q.y_label), value, q, rows, nothing)
+        Panel(PanelPlace(panel_title(figure, value), q.y_label, q.y_label), value, q, rows, nothing)
         for q, frame in zip([figure, *figure.beside], frames, strict=False)
         for value, rows in _split(figure, frame)
         if _is_drawn(rows, q) or (FAILED in rows and rows[FAILED].notna().any())
@@ -151,7 +151,7 @@ def _panels(
         datasets = "" if "dataset" in figure.panel_names else " and ".join(ordered(rows["dataset"]))
         head = f"{PUBLISHED} ({datasets})" if datasets else PUBLISHED
         title = f"{head}\n{panel_title(figure, value)}".strip()
-        place = Place(title, figure.y_label, title)
+        place = PanelPlace(title, figure.y_label, title)
         panels.append(Panel(place, value, figure, frames[0][:0], rows))
     return panels
 

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple, get_args
 
 from bench.errors import SuiteError
 
-Group = Literal["bench.suites", "bench.methods", "bench.papers"]
-GROUPS: tuple[Group, ...] = get_args(Group)
+EntryPointGroup = Literal["bench.suites", "bench.methods", "bench.papers"]
+GROUPS: tuple[EntryPointGroup, ...] = get_args(EntryPointGroup)
 """Entry points under which an installed package names folders of YAML files."""
 
 
@@ -22,7 +22,7 @@ class PluginFolder(NamedTuple):
 
 
 @cache
-def plugin_folders(group: Group) -> tuple[PluginFolder, ...]:
+def plugin_folders(group: EntryPointGroup) -> tuple[PluginFolder, ...]:
     """Return the folders of a group in the order of their packages; no package is imported.
 
     Raises:

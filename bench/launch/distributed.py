@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from bench.cells.cell import Cell
-from bench.environment import Place, place, visible_gpus
+from bench.environment import ProcessPlace, place, visible_gpus
 from bench.errors import Interrupted, LaunchError, RankLost
 from bench.experimental import Ranks
 from bench.experimental.ranks import joined
@@ -23,7 +23,7 @@ from bench.results.folder import Folders
 from bench.results.store import Store
 from bench.signals import listening
 
-Lead = Callable[[Assignment], None]
+ComputeWithRanks = Callable[[Assignment], None]
 
 
 class OutOfStep(LaunchError):
@@ -31,7 +31,7 @@ class OutOfStep(LaunchError):
 
 
 @contextmanager
-def leading(cells: Sequence[Cell], store: Store, data: Path) -> Iterator[Lead | None]:
+def leading(cells: Sequence[Cell], store: Store, data: Path) -> Iterator[ComputeWithRanks | None]:
     """Join the ranks; yield a function that computes to the first, None to the others at the end.
 
     Args:
@@ -61,7 +61,7 @@ def leading(cells: Sequence[Cell], store: Store, data: Path) -> Iterator[Lead | 
         ranks.tell(None)
 
 
-def gpu_of(position: Place, gpus: Sequence[str]) -> str | None:
+def gpu_of(position: ProcessPlace, gpus: Sequence[str]) -> str | None:
     """Return the GPU of a rank, chosen by its number on this machine; None without GPUs.
 
     Raises:

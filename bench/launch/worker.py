@@ -24,7 +24,7 @@ from bench.record import Json
 from bench.results.attempts import all_attempts
 from bench.results.code import keep_edits
 from bench.results.folder import CellFolder, Folders
-from bench.results.lease import Claim, Lease, every
+from bench.results.lease import HeldFolder, Lease, every
 from bench.results.names import is_metric
 from bench.results.owner import Owner
 from bench.results.provenance import describe
@@ -38,9 +38,9 @@ KILLED = "its worker was killed {} times (memory?)"
 NO_MEMORY = ("DefaultCPUAllocator: can't allocate memory", "Storage size calculation overflowed")
 """What a RuntimeError of torch says where memory does not suffice."""
 
-Compute = Callable[[Sequence[Cell], Folders], tuple[Sequence[Outcome], Json]]
+ComputeCells = Callable[[Sequence[Cell], Folders], tuple[Sequence[Outcome], Json]]
 """Computes a stack; returns an outcome for each cell, and the provenance that they share."""
-Held = tuple[Cell, Claim]
+Held = tuple[Cell, HeldFolder]
 
 
 _computed = count()  # stacks of this process: the first one waits for libraries to load
@@ -118,7 +118,7 @@ def _following(launch: Launch) -> AbstractContextManager[None]:
     return nullcontext() if launch.owner == me else every(FOLLOW_EVERY_S, look)
 
 
-def compute_stacks(assignment: Assignment, compute: Compute, *, recovers: bool = True) -> None:
+def compute_stacks(assignment: Assignment, compute: ComputeCells, *, recovers: bool = True) -> None:
     """Claim and compute every cell that is not done and that no living process holds.
 
     Args:
@@ -166,7 +166,7 @@ def kills(folder: CellFolder, since: float) -> int:
     )
 
 
-def _is_given_up(lease: Lease, claim: Claim, since: float) -> bool:
+def _is_given_up(lease: Lease, claim: HeldFolder, since: float) -> bool:
     """Give a cell up that killed too many workers, maybe with their whole Slurm jobs.
 
     A launcher that survives its workers gives cells up by itself, with their last words.
@@ -186,7 +186,11 @@ def _by_step(held: Sequence[Held]) -> list[list[Held]]:
 
 
 def _compute_and_settle(
-    held: Sequence[Held], lease: Lease, assignment: Assignment, compute: Compute, recovers: bool
+    held: Sequence[Held],
+    lease: Lease,
+    assignment: Assignment,
+    compute: ComputeCells,
+    recovers: bool,
 ) -> None:
     """Compute a stack and write its outcomes; if it fails as a whole, each cell by itself."""
     cells = [cell for cell, _ in held]
@@ -236,7 +240,7 @@ def provenance_of(device: str, spent: Json, cells: Sequence[Cell]) -> Json:
     }
 
 
-def settle(lease: Lease, claim: Claim, outcome: Outcome, provenance: Json) -> None:
+def settle(lease: Lease, claim: HeldFolder, outcome: Outcome, provenance: Json) -> None:
     """Write the outcome of a cell and release its claim.
 
     Nothing is written if another process has taken over the claim.
@@ -255,7 +259,7 @@ def settle(lease: Lease, claim: Claim, outcome: Outcome, provenance: Json) -> No
     lease.end(claim, "done")
 
 
-def fail(lease: Lease, claim: Claim, error: Exception) -> None:
+def fail(lease: Lease, claim: HeldFolder, error: Exception) -> None:
     """End an attempt as failed: reason and message in its record, the traceback in its log."""
     reason = error.reason if isinstance(error, CellFailure) else "code"
     if _is_out_of_memory(error):

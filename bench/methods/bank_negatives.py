@@ -25,7 +25,7 @@ from bench.methods.negatives import Anchor, Similarities
 FIRST_BATCHES = 10  # assumed: "initial batches" in arXiv:1805.01978, Sec. 3.2
 
 
-class Normaliser(nn.Module):
+class BankNormaliser(nn.Module):
     """kappa of Z = kappa n: a number, or the mean of e^{s / tau} over the first batches' negatives.
 
     The estimate of arXiv:1805.01978, Sec. 3.2, without gradient. While the first batches last it is
@@ -85,7 +85,7 @@ class BankNegatives(nn.Module):
         self.pairs_of_samples = cell.loss == "la" and cell.normaliser == "sampled"
         self.normaliser = None
         if cell.normaliser == "constant" and cell.tau is not None:
-            self.normaliser = Normaliser(cell.kappa, cell.tau)
+            self.normaliser = BankNormaliser(cell.kappa, cell.tau)
 
     def shares(self, epoch: float) -> Shares:
         """Return the shares of the ball and of the inner ball, annealed or not.
@@ -145,11 +145,11 @@ class BankNegatives(nn.Module):
         if self.normaliser is not None:
             self.normaliser.remember()
 
-    def _chosen(self, anchor: Anchor, bank: Bank, rows_N: Tensor) -> "Chosen":
+    def _chosen(self, anchor: Anchor, bank: Bank, rows_N: Tensor) -> "BankRows":
         """Return who is compared with whom, in blocks, so that memory does not grow with n."""
         n = len(bank.entries)
         if anchor.epoch < self.cell.uniform_epochs:
-            return Chosen(draw_uniform(n, rows_N, self.K, anchor.draw))
+            return BankRows(draw_uniform(n, rows_N, self.K, anchor.draw))
         shares = self.shares(anchor.epoch)
         centre_ND = bank.of(rows_N) if self.cell.centre == "entry" else anchor.query_ND.detach()
         size = max(1, BLOCK_NUMBERS // n)
@@ -160,11 +160,11 @@ class BankNegatives(nn.Module):
             )
         ]
         negatives, near, allowed = zip(*blocks, strict=True)
-        return Chosen(torch.cat(negatives), _joined(near), _joined(allowed))
+        return BankRows(torch.cat(negatives), _joined(near), _joined(allowed))
 
     def _block(
         self, bank: Bank, centre: Tensor, rows: Tensor, shares: Shares, draw: Draw
-    ) -> "Chosen":
+    ) -> "BankRows":
         """Return negatives and close neighbours of a block of queries."""
         n, K, drawn = len(bank.entries), self.K, self.cell.drawn
         inner, outer = count(shares.inner, n), count(shares.outer, n)
@@ -186,14 +186,14 @@ class BankNegatives(nn.Module):
         L = self.cell.neighbour_count
         if self.cell.neighbours == "k-neighbourhood":
             if L is None:
-                return Chosen(index, index, same_cluster(bank, rows, index))
-            return Chosen(index, draw_from_cluster(bank, rows, L, draw.of(0)))
+                return BankRows(index, index, same_cluster(bank, rows, index))
+            return BankRows(index, draw_from_cluster(bank, rows, L, draw.of(0)))
         if order is None or near == 0 or L is None:
-            return Chosen(index)
-        return Chosen(index, draw_between(order[:, :near], 0, L, draw.of(0), banned_Nm=None))
+            return BankRows(index)
+        return BankRows(index, draw_between(order[:, :near], 0, L, draw.of(0), banned_Nm=None))
 
 
-class Chosen(NamedTuple):
+class BankRows(NamedTuple):
     """Rows of the bank for each query."""
 
     negatives_NK: Tensor

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
-from bench.methods.method import Encoded, Method, Seen
+from bench.methods.method import Encoded, Method, StepInput
 from bench.methods.online_network import Online, Projected
 
 
-def encode_all(method: Method, online: Online, batches: Sequence[Seen]) -> Encoded:
+def encode_all(method: Method, online: Online, batches: Sequence[StepInput]) -> Encoded:
     """Return what the networks make of all batches, one behind the other.
 
     Outputs of the online network are leaves, in which the loss's gradient is left.
@@ -30,7 +30,7 @@ def encode_all(method: Method, online: Online, batches: Sequence[Seen]) -> Encod
     return Encoded([_joined(of_view) for of_view in views], keys)
 
 
-def pass_on(method: Method, online: Online, batches: Sequence[Seen], encoded: Encoded) -> None:
+def pass_on(method: Method, online: Online, batches: Sequence[StepInput], encoded: Encoded) -> None:
     """Encode each batch again, and add to the weights' gradients its part of the outputs'."""
     begin = 0
     for seen in batches:

@@ -15,7 +15,7 @@ from bench.methods.negatives import (
     Negatives,
     Onlookers,
     QueueNegatives,
-    Scalar,
+    ScalarDictionary,
 )
 from bench.methods.objectives import make_objective
 from bench.methods.online_network import Online
@@ -86,7 +86,7 @@ def _negatives(cell: Pretrain) -> Negatives:
 def _queue(cell: Pretrain) -> QueueNegatives:
     scalar = None
     if cell.K_scalar is not None and cell.scalar_size is not None and cell.scalar_drawn is not None:
-        scalar = Scalar(cell.K_scalar, cell.scalar_size, cell.scalar_drawn)
+        scalar = ScalarDictionary(cell.K_scalar, cell.scalar_size, cell.scalar_drawn)
     drawn = cell.drawn if cell.drawn in ("earliest", "newest") else "uniform"
     return QueueNegatives(
         cell.queue_size or cell.count,

@@ -34,7 +34,7 @@ KEPT = 1000  # the part of a draw that says which keys are remembered; parts bel
 GLOBAL = 2  # views whose outputs are keys; what comes after them are queries alone
 
 
-class Seen(NamedTuple):
+class StepInput(NamedTuple):
     """What a method is shown in a step."""
 
     views: Sequence[Tensor]  # of the same images, (N, 3, H, W) each; on several ranks, their rows
@@ -52,7 +52,7 @@ class Encoded(NamedTuple):
     keys: dict[int, Tensor]  # by a momentum network, of each view that it saw
 
 
-class Compared(NamedTuple):
+class ComparedBatch(NamedTuple):
     """A batch in the eyes of a method."""
 
     pairs: list[Pair]  # one a direction
@@ -107,7 +107,7 @@ class Method:
                 bank.fit_clusters(stream(self.cell.seed, Purpose.NEGATIVES, epoch, 0, 1 + i))
             self.ranks.first_has(bank.clusters)
 
-    def compare(self, online: Online, seen: Seen) -> Compared:
+    def compare(self, online: Online, seen: StepInput) -> ComparedBatch:
         """Return the similarities of each direction; nothing is remembered yet.
 
         There is no `simclr.py`: a method is a point on the axes of `Pretrain`, which its preset in
@@ -121,14 +121,14 @@ class Method:
         """
         return self.compare_encoded(online.witness, seen, self.encode(online, seen))
 
-    def encode(self, online: Online, seen: Seen) -> Encoded:
+    def encode(self, online: Online, seen: StepInput) -> Encoded:
         """Return what the networks make of the views; batch norm takes note of them."""
         projected = self.project(online, seen)
         if not isinstance(self.target, Momentum):
             return Encoded(projected, {})
         return Encoded(projected, {v: self.target.keys(seen.views[v]) for v in self._keyed()})
 
-    def compare_encoded(self, witness: Witness, seen: Seen, encoded: Encoded) -> Compared:
+    def compare_encoded(self, witness: Witness, seen: StepInput, encoded: Encoded) -> ComparedBatch:
         """Return the similarities of each direction of what is encoded; views are not read."""
         projected = encoded.projected
         keys = encoded.keys or {v: self._key(projected[v]) for v in self._keyed()}
@@ -159,9 +159,9 @@ class Method:
                 )
             )  # fmt: skip
         towers = len(projected) if self.cell.colour == "lab" else 1
-        return Compared(pairs, list(keys.values()), projected, F_DD, towers)
+        return ComparedBatch(pairs, list(keys.values()), projected, F_DD, towers)
 
-    def remember(self, compared: Compared, seen: Seen) -> None:
+    def remember(self, compared: ComparedBatch, seen: StepInput) -> None:
         """Take note of the batch's keys, after its backward pass."""
         if isinstance(self.objective, OwnLoss):
             self.objective.remember(compared.pairs)
@@ -181,7 +181,7 @@ class Method:
         both_views = self.cell.negative_views == "both"
         return range(GLOBAL) if self.cell.symmetric or both_views else (1,)
 
-    def project(self, online: Online, seen: Seen) -> list[Projected]:
+    def project(self, online: Online, seen: StepInput) -> list[Projected]:
         """Return what the online network makes of the views that it needs to see."""
         views = list(seen.views)
         if self.cell.colour == "lab":
@@ -210,7 +210,7 @@ class Method:
         assert isinstance(self.target, Shared)
         return self.target.keys(projected.projection_ND)
 
-    def _positive(self, keys: Mapping[int, Tensor], a: int, seen: Seen) -> Tensor:
+    def _positive(self, keys: Mapping[int, Tensor], a: int, seen: StepInput) -> Tensor:
         """Return the key of each query of a view: the other view's, or a local view's mean of both.
 
         A mixed image has the keys of its two images mixed in the same shares (`cutmix-rule`).

@@ -144,7 +144,7 @@ class Onlookers(BatchNegatives):
         return super().similarities(anchor._replace(query_ND=query_ND, positive_ND=positive_ND))
 
 
-class Scalar(NamedTuple):
+class ScalarDictionary(NamedTuple):
     """A dictionary of the scalar component of dual temperature (supplement, Sec. B)."""
 
     K: int
@@ -163,7 +163,7 @@ class QueueNegatives(nn.Module):
         K: int,
         start: np.random.Generator | None,
         drawn: Literal["uniform", "earliest", "newest"] = "uniform",
-        scalar: Scalar | None = None,
+        scalar: ScalarDictionary | None = None,
     ) -> None:
         """Keep `size` keys; begin with random unit vectors, or empty if `start` is None.
 

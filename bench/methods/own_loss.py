@@ -30,7 +30,7 @@ OWN = 2000  # the part of a direction's draw that an objective's own generator b
 F = TypeVar("F")
 
 
-class State(nn.Module):
+class OwnState(nn.Module):
     """Tensors by name that are in every checkpoint; no gradient reaches them."""
 
     def __init__(self, tensors: Mapping[str, Tensor]) -> None:
@@ -103,12 +103,12 @@ class OwnLoss(nn.Module):
             with faults_of(self.file.code):
                 self.state.put(state)
 
-    def _begun(self, given: Mapping[str, Any]) -> State:
+    def _begun(self, given: Mapping[str, Any]) -> OwnState:
         if BEGIN not in self.file.hooks:
-            return State({})
+            return OwnState({})
         with faults_of(self.file.code):
             names = self.file.hooks[BEGIN]
-            return State(self._functions[BEGIN](**{name: given[name] for name in names}))
+            return OwnState(self._functions[BEGIN](**{name: given[name] for name in names}))
 
     def _call(
         self, function: str, names: Iterable[str], pair: Pair, state: dict[str, Tensor]

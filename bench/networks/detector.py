@@ -86,7 +86,7 @@ class Stages(nn.Module):
         return found
 
 
-class Backbone(nn.Sequential):
+class DetectorBackbone(nn.Sequential):
     """Stages of an encoder, behind them a pyramid if there is one."""
 
     def __init__(self, stages: Stages, pyramid: nn.Module | None, out_channels: int) -> None:
@@ -203,7 +203,7 @@ def _pyramid(
         )
     )
     return {
-        "backbone": Backbone(Stages(encoder, stages), pyramid, channels),
+        "backbone": DetectorBackbone(Stages(encoder, stages), pyramid, channels),
         "rpn_anchor_generator": AnchorGenerator(
             tuple((cell.anchor_size * 2**i,) for i in range(len(levels) + 1)),
             (RATIOS,) * (len(levels) + 1),
@@ -236,7 +236,7 @@ def _c4(cell: Detection, encoder: ResNet, stages: list[str], classes: int) -> di
     (channels,) = _channels(encoder, stages[-2:-1])
     sizes = tuple(cell.anchor_size * 2**i for i in range(ANCHORS))
     return {
-        "backbone": Backbone(Stages(encoder, stages[-2:-1]), None, channels),
+        "backbone": DetectorBackbone(Stages(encoder, stages[-2:-1]), None, channels),
         "rpn_anchor_generator": AnchorGenerator((sizes,), (RATIOS,)),
         "box_roi_pool": MultiScaleRoIAlign(["0"], C4_SIDE, SAMPLES),
         "box_head": nn.Sequential(last, nn.AdaptiveAvgPool2d(1), nn.Flatten()),

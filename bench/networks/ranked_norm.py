@@ -19,7 +19,7 @@ from bench.networks.batchnorm import (
     batch_norm_2d,
 )
 
-Norm = nn.BatchNorm1d | nn.BatchNorm2d
+BatchNorm = nn.BatchNorm1d | nn.BatchNorm2d
 
 
 class RankedBatchNorm(nn.Module):
@@ -32,7 +32,7 @@ class RankedBatchNorm(nn.Module):
     running_var: Tensor
     num_batches_tracked: Tensor
 
-    def __init__(self, norm: Norm, ranks: Ranks) -> None:
+    def __init__(self, norm: BatchNorm, ranks: Ranks) -> None:
         """Take over the parameters and statistics of a layer under their names."""
         super().__init__()
         self.weight, self.bias = norm.weight, norm.bias
@@ -64,7 +64,7 @@ class RankedBatchNorm(nn.Module):
         return normalised
 
 
-class Spread(NamedTuple):
+class RankGroups(NamedTuple):
     """How a batch's groups lie on the ranks."""
 
     ranks: Ranks
@@ -73,7 +73,7 @@ class Spread(NamedTuple):
     parts: list[tuple[int, int]]  # of this rank's rows, in order: the group, and how many
 
 
-def spread_of(n: int, groups: int, ranks: Ranks) -> Spread:
+def spread_of(n: int, groups: int, ranks: Ranks) -> RankGroups:
     """Return where the groups' rows are; group g has rows g B / G to (g + 1) B / G.
 
     Args:
@@ -92,7 +92,7 @@ def spread_of(n: int, groups: int, ranks: Ranks) -> Spread:
         (g, min(end, (g + 1) * rows) - max(begin, g * rows))
         for g in range(begin // rows, -(-end // rows))
     ]
-    return Spread(ranks, groups, rows, parts)
+    return RankGroups(ranks, groups, rows, parts)
 
 
 class _Normalise(torch.autograd.Function):
@@ -100,7 +100,7 @@ class _Normalise(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, eps: float, spread: Spread
+        ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, eps: float, spread: RankGroups
     ) -> tuple[Tensor, Tensor, Tensor]:
         mean_GC, var_GC = _statistics(x, weight.dtype, spread)
         pieces = x.split([count for _, count in spread.parts])
@@ -117,7 +117,7 @@ class _Normalise(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         """With h = (x - mean) / std: dx = weight / std (dy - mean(dy) - h mean(dy h))."""
         x, weight, mean_GC, scale_GC = ctx.saved_tensors
-        spread: Spread = ctx.spread
+        spread: RankGroups = ctx.spread
         counts = [count for _, count in spread.parts]
         sums_2GC = mean_GC.new_zeros(2, *mean_GC.shape)
         held = []
@@ -143,7 +143,7 @@ class _Normalise(torch.autograd.Function):
         )
 
 
-def _statistics(x: Tensor, dtype: torch.dtype, spread: Spread) -> tuple[Tensor, Tensor]:
+def _statistics(x: Tensor, dtype: torch.dtype, spread: RankGroups) -> tuple[Tensor, Tensor]:
     """Return mean and variance of each group, (G, C), put together from those of its parts."""
     table = torch.zeros(3, spread.groups, x.shape[1], dtype=dtype, device=x.device)
     axes = [i for i in range(x.dim()) if i != 1]
@@ -165,7 +165,7 @@ def _summed(x: Tensor) -> Tensor:
     return x.sum(dim=[i for i in range(x.dim()) if i != 1])
 
 
-def groups_of(norm: Norm) -> int:
+def groups_of(norm: BatchNorm) -> int:
     """Return how many parts of a batch a layer normalises separately."""
     return norm.groups if isinstance(norm, GroupBatchNorm1d | GroupBatchNorm2d) else 1
 
@@ -184,7 +184,7 @@ def spread_norms(network: nn.Module, ranks: Ranks) -> None:
                 setattr(module, name, _on_rank(child, ranks))
 
 
-def _on_rank(norm: Norm, ranks: Ranks) -> nn.Module:
+def _on_rank(norm: BatchNorm, ranks: Ranks) -> nn.Module:
     groups, channels = groups_of(norm), norm.num_features
     if groups % ranks.world_size:
         return RankedBatchNorm(norm, ranks)

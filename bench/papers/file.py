@@ -33,7 +33,7 @@ Text = Annotated[str, Field(min_length=1)]
 Settings = dict[str, Any]  # a value, a list of allowed values, or bounds
 
 
-class Head(Record):
+class PaperHead(Record):
     """Which paper it is."""
 
     id: PaperId  # the name of the file without its ending, with hyphens for underscores
@@ -63,7 +63,7 @@ class Quoted(Record):
     stated: bool = False  # whether the paper says so
 
 
-class Row(Record):
+class PrintedRow(Record):
     """One printed number; every other key is a setting that it was printed for."""
 
     model_config = ConfigDict(extra="allow")
@@ -92,7 +92,7 @@ class ArtifactEntry(Record):
     setting: Settings = {}  # what all rows share: settings, `metric` and `unit`
     cases: list[Case] = []
     source: str | None = "measured"  # by the authors, or quoted
-    rows: list[Row] = []  # the printed numbers
+    rows: list[PrintedRow] = []  # the printed numbers
     inferred: Settings = {}  # settings that follow from other places; not compared
     note: str | None = None
 
@@ -148,7 +148,7 @@ class FigureEntry(Record):
 class PaperFile(Record):
     """Everything that is recorded of one paper."""
 
-    paper: Head
+    paper: PaperHead
     artifacts: list[ArtifactEntry] = []
     protocols: list[ProtocolEntry] = []
     claims: list[ClaimEntry] = []

@@ -28,7 +28,7 @@ _OF_ROW = {"protocol", "metric", "value", "std", "printed", "at", "commit", "not
 """Keys of a row that are no settings."""
 
 
-class Source(Record):
+class OtherProject(Record):
     """Who measured: a repository at a commit."""
 
     id: str
@@ -68,7 +68,7 @@ class OthersProtocol(Record):
 
 
 class _File(Record):
-    source: Source
+    source: OtherProject
     protocols: dict[str, OthersProtocol]
     rows: list[dict[str, Any]]
 
@@ -77,7 +77,7 @@ class _File(Record):
 class OthersRow:
     """One number that another project measured, in percent."""
 
-    source: Source
+    source: OtherProject
     position: int  # among the rows of its file, from 0
     protocol: OthersProtocol
     settings: dict[str, Any]  # method, loss, and what the source states
@@ -195,7 +195,7 @@ def _percent(value: object, place: str) -> float:
 
 
 @cache
-def source_named(name: str) -> Source:
+def source_named(name: str) -> OtherProject:
     """Return a source by its id.
 
     Raises:

@@ -15,7 +15,15 @@ from typing import Any, TypeVar
 from bench.errors import PublishedError, choices
 from bench.files.plugin_folders import plugin_folders
 from bench.files.yaml_file import yaml_files
-from bench.papers.file import ArtifactEntry, Case, PaperFile, Quoted, Row, paper_name, read_file
+from bench.papers.file import (
+    ArtifactEntry,
+    Case,
+    PaperFile,
+    PrintedRow,
+    Quoted,
+    paper_name,
+    read_file,
+)
 from bench.papers.tolerances import Tolerance
 from bench.record import Record
 
@@ -159,10 +167,10 @@ class Paper:
 NO_PAPER = Paper("", "", "", 0, {}, {}, {}, {}, {})
 """Of suites that cross settings which no paper ran."""
 
-Entry = TypeVar("Entry")
+EntryT = TypeVar("EntryT")
 
 
-def _named(table: dict[str, Entry], name: str, complaint: str) -> Entry:
+def _named(table: dict[str, EntryT], name: str, complaint: str) -> EntryT:
     if name not in table:
         raise PublishedError(f"{complaint} '{name}'. {choices(name, list(table))}")
     return table[name]
@@ -310,10 +318,10 @@ def _artifact(paper: str, entry: ArtifactEntry) -> Artifact:
     )
 
 
-def _value(paper: str, artifact: ArtifactEntry, position: int, row: Row) -> PublishedValue:
+def _value(paper: str, artifact: ArtifactEntry, position: int, row: PrintedRow) -> PublishedValue:
     """Return a row with what its artifact says of all rows."""
     own = row.__pydantic_extra__
-    shared = {k: v for k, v in artifact.setting.items() if k not in Row.model_fields}
+    shared = {k: v for k, v in artifact.setting.items() if k not in PrintedRow.model_fields}
 
     def said(key: str) -> Any:
         return getattr(row, key) if key in row.model_fields_set else artifact.setting.get(key)

@@ -14,9 +14,9 @@ from bench.report.errata import has_quoted
 from bench.report.origin import citation, origin_of_all
 from bench.report.others import beside_rows
 from bench.report.page import Page
-from bench.report.paper_table import Measured, paper_csv, paper_table, printed_notes
+from bench.report.paper_table import MeasuredNumber, paper_csv, paper_table, printed_notes
 from bench.report.section import SectionFacts
-from bench.suites.others import Beside
+from bench.suites.others import WithOthers
 from bench.suites.suite import Layout
 
 TOP = "../index.html"
@@ -31,7 +31,7 @@ class Coverage:
     to_run: Sequence[tuple[str, str, str]]  # suite, scale, what: those without results
     reason: str | None  # why no suite speaks of it
     formats: Sequence[str]  # of files beside the page
-    others: Sequence[Beside] = ()  # printed numbers that other projects have measured
+    others: Sequence[WithOthers] = ()  # printed numbers that other projects have measured
     seen: Mapping[str, SeenByOthers] = field(default_factory=dict)  # claims, by id
 
 
@@ -43,7 +43,9 @@ def write_artifact(
     page.parent.mkdir(parents=True, exist_ok=True)
     sections = _sections(artifact, paper, coverage)
     measured = [
-        Measured(s.scale, s.words, row) for s in sections for row in s.compared.get(artifact.id, [])
+        MeasuredNumber(s.scale, s.words, row)
+        for s in sections
+        for row in s.compared.get(artifact.id, [])
     ]
     printed = paper_table(artifact, coverage.layout, measured)
     if printed and "csv" in coverage.formats:

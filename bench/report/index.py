@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.analysis.claims import (
-    Place,
+    Mention,
     artifact_places,
     claim_places,
     counts_by_evidence,
@@ -15,7 +15,7 @@ from bench.analysis.claims import (
 from bench.analysis.others import ClaimKey, SeenByOthers
 from bench.analysis.questions import Findings
 from bench.analysis.verdicts import ClaimVerdict, Verdict
-from bench.analysis.verdicts import Evidence as Kind
+from bench.analysis.verdicts import EvidenceKind as Kind
 from bench.papers.others import others as all_numbers
 from bench.papers.reader import Paper
 from bench.report.claim_words import effect_words
@@ -125,7 +125,10 @@ def _origin_lines(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
 
 
 def _paper(
-    paper: Paper, summaries: Sequence[Summary], artifacts: Sequence[Place], claims: Sequence[Place]
+    paper: Paper,
+    summaries: Sequence[Summary],
+    artifacts: Sequence[Mention],
+    claims: Sequence[Mention],
 ) -> dict[str, Any]:
     paper_summaries = [s for s in summaries if s.paper == paper.id]
     listed = [_artifact(paper, p, paper_summaries) for p in artifacts if p.paper == paper.id]
@@ -168,7 +171,7 @@ def _evidence(
     ]
 
 
-def _artifact(paper: Paper, place: Place, summaries: Sequence[Summary]) -> dict[str, Any]:
+def _artifact(paper: Paper, place: Mention, summaries: Sequence[Summary]) -> dict[str, Any]:
     artifact = paper.artifact(place.id)
     suite_summaries = [s for s in summaries if s.suite in place.suites]
     results, kinds = [], set()
@@ -201,7 +204,7 @@ def _measured(summary: Summary, artifact: str, *, prints: bool) -> tuple[str, bo
     return "the paper prints no number", 2 * summary.done >= summary.cells
 
 
-def _claim(paper: Paper, place: Place, summaries: Sequence[Summary]) -> dict[str, Any]:
+def _claim(paper: Paper, place: Mention, summaries: Sequence[Summary]) -> dict[str, Any]:
     claim_summaries = [s for s in summaries if place.id in s.claims and s.suite in place.suites]
     tested = [s for s in claim_summaries if s.claims[place.id] != ClaimVerdict.NOT_TESTED]
     decisive = [s for s in claim_summaries if s.judged] or claim_summaries
@@ -229,7 +232,7 @@ def _claim(paper: Paper, place: Place, summaries: Sequence[Summary]) -> dict[str
     }
 
 
-def _status(place: Place) -> str:
+def _status(place: Mention) -> str:
     """Return why there is nothing to show."""
     if place.suites:
         return "no results yet: " + ", ".join(f"`bench run {name}`" for name in place.suites)

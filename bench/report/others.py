@@ -9,15 +9,17 @@ from bench.analysis.others import SeenByOthers
 from bench.papers.others import others, sources
 from bench.papers.reader import Paper
 from bench.report.page import Page
-from bench.report.paper_table import Measured, best_measured, printed_text
+from bench.report.paper_table import MeasuredNumber, best_measured, printed_text
 from bench.suites.metric_words import metric_words
-from bench.suites.others import Beside, Counterpart
+from bench.suites.others import Counterpart, WithOthers
 from bench.text import value_text
 
 TITLE = "Measured by others"
 
 
-def beside_rows(found: Sequence[Beside], measured: Sequence[Measured]) -> list[dict[str, Any]]:
+def beside_rows(
+    found: Sequence[WithOthers], measured: Sequence[MeasuredNumber]
+) -> list[dict[str, Any]]:
     """Return a row for each printed number with counterparts: published, measured here, by others.
 
     The number by others with the fewest settings that differ or are not stated comes first.

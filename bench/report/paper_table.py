@@ -20,11 +20,11 @@ NAMED_BY = ("method", "loss")  # what a printed name stands for
 FORMULAS = ("positive_gradient", "negative_gradient", "balance_factor", "sample_set")
 DASH = "-"
 MOST_UNDER = 4  # measured numbers next to a published one
-Key = tuple[Any, ...]
+RowKey = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredNumber:
     """A measured number next to a published one."""
 
     scale: str
@@ -48,7 +48,7 @@ class Measured:
 
 
 def paper_table(
-    artifact: Artifact, layout: Layout | None, measured: Sequence[Measured]
+    artifact: Artifact, layout: Layout | None, measured: Sequence[MeasuredNumber]
 ) -> Table | None:
     """Return an artifact's table; None where it prints no number.
 
@@ -65,7 +65,7 @@ def paper_table(
     names = [key for key in keys if key != column and _tells_apart(key, column, artifact.values)]
     if column is None or not _has_a_place_each(artifact.values, names, column):
         names, column = keys, None
-    grid: dict[Key, dict[Any, Entry]] = {}
+    grid: dict[RowKey, dict[Any, Entry]] = {}
     for value in _by_metric(artifact.values) if METRIC in names else artifact.values:
         key = tuple(_of(value, name) for name in names)
         head = _of(value, column) if column else None
@@ -87,9 +87,9 @@ def paper_table(
     return Table(artifact.id, title, heads, rows, notes)
 
 
-def best_measured(measured: Sequence[Measured]) -> dict[int, list[Measured]]:
+def best_measured(measured: Sequence[MeasuredNumber]) -> dict[int, list[MeasuredNumber]]:
     """Return what stands under each printed row: of the published protocol alone, where any is."""
-    under: dict[int, list[Measured]] = {}
+    under: dict[int, list[MeasuredNumber]] = {}
     for entry in measured:
         under.setdefault(entry.compared.published.row, []).append(entry)
     return {row: _best(row_values) for row, row_values in under.items()}
@@ -101,9 +101,9 @@ def _by_metric(values: Sequence[PublishedValue]) -> list[PublishedValue]:
     return sorted(values, key=lambda value: order.index(value.metric))
 
 
-def _best(measured: Sequence[Measured]) -> list[Measured]:
+def _best(measured: Sequence[MeasuredNumber]) -> list[MeasuredNumber]:
     """Return those of the published protocol, else all; of each reading the one of most seeds."""
-    best: dict[str, Measured] = {}
+    best: dict[str, MeasuredNumber] = {}
     for row in [m for m in measured if m.compared.comparable] or measured:
         reading = f"{row.compared.what}, {row.compared.reading_text}"
         if reading not in best or _seeds(row) > _seeds(best[reading]):
@@ -111,7 +111,7 @@ def _best(measured: Sequence[Measured]) -> list[Measured]:
     return list(best.values())[:MOST_UNDER]
 
 
-def _seeds(measured: Measured) -> int:
+def _seeds(measured: MeasuredNumber) -> int:
     return measured.compared.measured.n if measured.compared.measured else 0
 
 
@@ -152,7 +152,7 @@ def _of(value: PublishedValue, key: str) -> Any:
     return setting if isinstance(setting, int | float | str | None) else str(setting)
 
 
-def _place(value: PublishedValue, measured: Sequence[Measured]) -> Entry:
+def _place(value: PublishedValue, measured: Sequence[MeasuredNumber]) -> Entry:
     text = printed_text(value)
     row = f"{value.paper}/{value.artifact}, row {value.row + 1}"
     if not measured:
@@ -223,7 +223,7 @@ def metric_head(metric: str) -> str:
     return metric_title(metric) + unit
 
 
-def paper_csv(artifact: Artifact, measured: Sequence[Measured]) -> str:
+def paper_csv(artifact: Artifact, measured: Sequence[MeasuredNumber]) -> str:
     """Return a line for each printed number and each number measured of it, as CSV."""
     keys = list(dict.fromkeys(k for value in artifact.values for k in value.row_settings))
     measured_heads = ["suite_scale", "data", "reading", "measured", "low", "high", "n", "verdict"]
@@ -243,7 +243,7 @@ def _source(value: PublishedValue) -> str:
     return "not known" if value.is_quoted else ""
 
 
-def _numbers(m: Measured) -> list[Any]:
+def _numbers(m: MeasuredNumber) -> list[Any]:
     measured = m.compared.measured
     interval = [measured.mean, measured.low, measured.high, measured.n] if measured else [None] * 4
     return [m.scale, m.words, m.compared.reading_text, *interval, str(m.verdict)]

@@ -10,7 +10,7 @@ from typing import TypeVar
 from rich.console import Console
 from rich.progress import track
 
-from bench.analysis.claims import Place, artifact_places
+from bench.analysis.claims import Mention, artifact_places
 from bench.analysis.evidence import gather
 from bench.analysis.others import ClaimKey, SeenByOthers, seen_claims
 from bench.cells.baseline import without_baselines
@@ -131,7 +131,7 @@ class Site:
         return index if everything or not asked else self.to / asked[0] / "index.html"
 
     def _judge(
-        self, shown: set[str], places: Sequence[Place], asked: Sequence[str], *, everything: bool
+        self, shown: set[str], places: Sequence[Mention], asked: Sequence[str], *, everything: bool
     ) -> tuple[dict[str, SectionFacts], list[Summary]]:
         """Judge suite after suite and write the pages of those that are shown.
 
@@ -164,7 +164,7 @@ class Site:
         return facts, summaries
 
     def _write_artifact(
-        self, place: Place, facts: dict[str, SectionFacts], seen: Mapping[ClaimKey, SeenByOthers]
+        self, place: Mention, facts: dict[str, SectionFacts], seen: Mapping[ClaimKey, SeenByOthers]
     ) -> None:
         paper = self.papers[place.paper]
         scales = [s for s in self.scales if s.suite.name in place.suites]

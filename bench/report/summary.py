@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from bench.analysis.claims import JudgedScale, by_claim, claim_row
 from bench.analysis.evidence import Evidence
 from bench.analysis.verdicts import ClaimVerdict, Verdict, kind_of_evidence
-from bench.analysis.verdicts import Evidence as Kind
+from bench.analysis.verdicts import EvidenceKind as Kind
 from bench.record import Json
 from bench.report.origin import Origin, origin_of
 from bench.report.scale_words import scale_words

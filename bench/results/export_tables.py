@@ -17,7 +17,7 @@ from bench.results.digests import DIGESTS
 from bench.results.folder import CellFolder
 from bench.results.provenance import flatten
 from bench.results.store import Store
-from bench.results.tables import CELL, Arrays, Row, Tables, read_manifest
+from bench.results.tables import CELL, Arrays, CellRow, Tables, read_manifest
 from bench.text import csv_text
 
 
@@ -65,7 +65,7 @@ def _export(
             continue
         count += 1
         metrics, provenance = folder.result()
-        rows[cell.id] = Row(cell.model_dump(mode="json"), metrics, flatten(provenance))
+        rows[cell.id] = CellRow(cell.model_dump(mode="json"), metrics, flatten(provenance))
         arrays[cell.id] = folder.arrays()
         histories[cell.id] = _history(folder, history)
     if count:

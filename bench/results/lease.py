@@ -62,7 +62,7 @@ def _touch(path: Path) -> None:
         os.utime(path)
 
 
-class Claim(NamedTuple):
+class HeldFolder(NamedTuple):
     """A folder that this process holds, by a running attempt."""
 
     folder: CellFolder
@@ -84,7 +84,7 @@ class Lease:
             retry_before: failures that ended before this time (seconds since 1970) are tried again.
         """
         self.launch, self.retry_before = launch, retry_before
-        self.claims: list[Claim] = []
+        self.claims: list[HeldFolder] = []
         self._owner, self._checked_at = Owner.me(), time.monotonic()
         self._heartbeat = every(HEARTBEAT_S, self._touch)
 
@@ -105,7 +105,7 @@ class Lease:
         for claim in list(self.claims):
             self.end(claim, "done" if claim.folder.is_done else "interrupted", reason)
 
-    def claim(self, folder: CellFolder, cell: Cell | None = None) -> Claim | None:
+    def claim(self, folder: CellFolder, cell: Cell | None = None) -> HeldFolder | None:
         """Claim a folder; None if it is done, failed, or a living process holds it.
 
         Args:
@@ -115,12 +115,12 @@ class Lease:
         attempt = folder.claim(cell, self._owner, self.launch, retry_before=self.retry_before)
         if attempt is None:
             return None
-        self.claims.append(Claim(folder, attempt))
+        self.claims.append(HeldFolder(folder, attempt))
         return self.claims[-1]
 
     def wait_for(
         self, folder: CellFolder, stop: Callable[[], bool] = lambda: False
-    ) -> Claim | None:
+    ) -> HeldFolder | None:
         """Claim the folder of a trained encoder as soon as nobody holds it; None if it is done.
 
         Args:
@@ -151,7 +151,11 @@ class Lease:
                 raise CellFailure(f"another process took over the training in {folder.path}")
 
     def end(
-        self, claim: Claim, state: Ending, reason: str | None = None, message: str | None = None
+        self,
+        claim: HeldFolder,
+        state: Ending,
+        reason: str | None = None,
+        message: str | None = None,
     ) -> None:
         """End the attempt of a claim, unless another process took it over, and give it up.
 

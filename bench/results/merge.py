@@ -37,7 +37,7 @@ NO_CAUSES = ("attempt", "began", "peak_memory_gb", "wall_s")  # of other numbers
 
 
 @dataclass
-class Source:
+class MergedFolder:
     """Another results folder, such as the copy of another machine's or an unpacked archive."""
 
     path: Path
@@ -88,7 +88,7 @@ class Merged:
     busy: list[Json] = field(default_factory=list)
 
 
-def merge(sources: Sequence[Source], store: Store, check_encoder: CheckEncoder) -> Merged:
+def merge(sources: Sequence[MergedFolder], store: Store, check_encoder: CheckEncoder) -> Merged:
     """Add what is finished there and not here.
 
     Args:
@@ -119,7 +119,7 @@ def merge(sources: Sequence[Source], store: Store, check_encoder: CheckEncoder) 
     return merged
 
 
-def _check_all(source: Source, check_encoder: CheckEncoder) -> None:
+def _check_all(source: MergedFolder, check_encoder: CheckEncoder) -> None:
     """Note the sound cells of a source, then the encoders that they use, if asked for."""
     source.left_out, trainings = [], set[str | None]()
     for folder in (folder for kind in sorted(CELLS) for folder in finished_in(source.path, kind)):

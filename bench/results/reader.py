@@ -20,7 +20,7 @@ from bench.results.store import Store
 from bench.results.tables import Exported
 from bench.text import counted
 
-History = list[dict[str, float]]
+TrainingHistory = list[dict[str, float]]
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 REFERENCE = "the reference results, which come with bench, answer"
@@ -37,13 +37,13 @@ class Finished:
 
     metrics: dict[str, float]
     provenance: dict[str, Any]  # flat: commit, dirty, packages, processor, device, wall_s, ...
-    read_history: Callable[[], History] = list
+    read_history: Callable[[], TrainingHistory] = list
     read_arrays: Callable[[], Arrays] = dict
     unfit: str | None = None  # why no mean is made of it
     of_table: bool = False  # whose histories may lack metrics that no figure reads
 
     @cached_property
-    def history(self) -> History:
+    def history(self) -> TrainingHistory:
         """The records of metrics while it trained."""
         return self.read_history()
 
@@ -189,7 +189,7 @@ def _finished(folder: CellFolder) -> Finished | None:
     return Finished(metrics, origin, partial(_history, folder), partial(_arrays, folder))
 
 
-def _history(folder: CellFolder) -> History:
+def _history(folder: CellFolder) -> TrainingHistory:
     """Return the history of a finished cell; none, and it is reported, if it is damaged."""
     try:
         return folder.history(finished=True)

@@ -41,10 +41,10 @@ GONE = f"is missing, but {DIGESTS} names it"
 FORMULA = "=+-@"  # a spreadsheet would compute what begins so
 
 Arrays = dict[str, np.ndarray[Any, Any]]
-History = list[dict[str, float]]
+TrainingHistory = list[dict[str, float]]
 
 
-class Row(NamedTuple):
+class CellRow(NamedTuple):
     """What a table holds of a cell."""
 
     fields: dict[str, Any]
@@ -52,7 +52,7 @@ class Row(NamedTuple):
     provenance: dict[str, Any]
 
     @classmethod
-    def of(cls, texts: dict[str, str]) -> "Row":
+    def of(cls, texts: dict[str, str]) -> "CellRow":
         """Return the row of a line of a table, by the names of its columns."""
         row, metrics = cls({}, {}, {}), texts.get(METRICS, "").split()
         for name, text in texts.items():
@@ -100,17 +100,17 @@ class Tables:
         self.arrays_file = root / f"{stem}.arrays.npz"
 
     @cached_property
-    def rows(self) -> dict[str, Row]:
+    def rows(self) -> dict[str, CellRow]:
         """The row of each cell, by its id.
 
         Raises:
             StoreError: two rows have one id, or settings have another id (tables without digests).
         """
-        rows: dict[str, Row] = {}
+        rows: dict[str, CellRow] = {}
         is_verified = self.cells_file.name in read_manifest(self.root)
         for names, line in _read_lines(self.cells_file):
             texts = dict(zip(names, line, strict=True))
-            name, row = texts.get(CELL) or texts["id"], Row.of(texts)
+            name, row = texts.get(CELL) or texts["id"], CellRow.of(texts)
             if name in rows:
                 raise Damaged(f"{self.cells_file}: has cell {foreign_text(name)} twice")
             actual = None if is_verified else id_of(str(row.fields.get("experiment")), row.fields)
@@ -176,7 +176,7 @@ class Tables:
             raise StoreError(f"{self.cells_file}: {name}: {why}")
         return record
 
-    def history(self, name: str) -> History:
+    def history(self, name: str) -> TrainingHistory:
         """Return the records of a cell, parsed at once: there are millions of numbers.
 
         Raises:
@@ -185,7 +185,7 @@ class Tables:
         records = self.histories.get(name, [])
         texts = ("{" + ",".join(f'"{k}":{v}' for k, v in r.items()) + "}" for r in records)
         try:
-            parsed: History = json.loads(f"[{','.join(texts)}]")
+            parsed: TrainingHistory = json.loads(f"[{','.join(texts)}]")
         except (ValueError, RecursionError) as fault:
             raise StoreError(f"{self.history_file}: {name}: cannot be read ({fault})") from fault
         return parsed
@@ -228,7 +228,7 @@ class Exported:
         """Return the fields of the cell with an id, empty if it is not there."""
         return self.tables[name][0].rows[name].fields if name in self.tables else {}
 
-    def history(self, name: str) -> History:
+    def history(self, name: str) -> TrainingHistory:
         """Return the records of a cell, with the metrics that any of the tables has kept of it."""
         first, *others = (tables.history(name) for tables in self.tables[name])
         for records in others:

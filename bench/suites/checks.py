@@ -25,7 +25,7 @@ from bench.text import value_text
 Where = dict[str, bool | int | float | str | None]
 Margin = Annotated[float, Field(ge=0)]
 Direction = Literal["rising", "falling"]
-Axis = Sequence[Collection[Any]]
+ValuesOfSides = Sequence[Collection[Any]]
 """For each side the values of the axis at which it has points; [None] without an axis."""
 
 DIRECTION = "the direction, not the size"
@@ -143,7 +143,7 @@ class CheckRecord(Record, ABC):
         return metrics[self.metric]
 
     @abstractmethod
-    def effects(self, axis: Axis) -> list[Effect]:
+    def effects(self, axis: ValuesOfSides) -> list[Effect]:
         """Return the effects of a group whose sides have points at these values of the axis."""
 
     def place(self, effect: Effect) -> dict[str, Any]:
@@ -259,7 +259,7 @@ class Flat(Within):
     check: Literal["flat"]
     over: str
 
-    def effects(self, axis: Axis) -> list[Effect]:
+    def effects(self, axis: ValuesOfSides) -> list[Effect]:
         """Return the changes between any two values."""
         return [Effect((a, b), _change(0, a, b)) for a, b in combinations(_shared(axis), 2)]
 
@@ -279,7 +279,7 @@ class Beside(CheckRecord):
         """What is subtracted from the effects."""
         return self.value or 0.0
 
-    def effects(self, axis: Axis) -> list[Effect]:
+    def effects(self, axis: ValuesOfSides) -> list[Effect]:
         """Return the one difference."""
         return [Effect((), _lead(len(axis), None))]
 
@@ -323,7 +323,7 @@ class Below(CheckRecord):
         """Return the excess."""
         return metrics[self.metric] - metrics[self.bound]
 
-    def effects(self, axis: Axis) -> list[Effect]:
+    def effects(self, axis: ValuesOfSides) -> list[Effect]:
         """Return the one excess."""
         return [Effect((), [Weight(side, None, 1.0) for side in range(len(axis))])]
 
@@ -343,7 +343,7 @@ class Ordered(CheckRecord):
     over: str
     direction: Direction
 
-    def effects(self, axis: Axis) -> list[Effect]:
+    def effects(self, axis: ValuesOfSides) -> list[Effect]:
         """Return each step."""
         sign = _sign(self.direction)
         return [Effect((a, b), _change(0, a, b, sign)) for a, b in pairwise(_shared(axis))]
@@ -364,7 +364,7 @@ class Peak(Sized):
     near: Annotated[list[float], Field(min_length=2, max_length=2)]
     than: Where | None = None
 
-    def effects(self, axis: Axis) -> list[Effect]:
+    def effects(self, axis: ValuesOfSides) -> list[Effect]:
         """Return the mean near the value less the mean elsewhere."""
         values = _shared(axis, least=1)
         inside = [a for a in values if self.near[0] <= a <= self.near[1]]
@@ -414,7 +414,7 @@ class GainExceeds(Sized):
         """The four sides."""
         return [self.where, self.than, self.other, self.other_than]
 
-    def effects(self, axis: Axis) -> list[Effect]:
+    def effects(self, axis: ValuesOfSides) -> list[Effect]:
         """Return the difference of the two leads."""
         signs = (1.0, -1.0, -1.0, 1.0)
         return [Effect((), [Weight(i, None, signs[i]) for i in range(len(axis))])]
@@ -443,7 +443,7 @@ class GainGrows(Sized):
     direction: Direction
     mean: bool = False
 
-    def effects(self, axis: Axis) -> list[Effect]:
+    def effects(self, axis: ValuesOfSides) -> list[Effect]:
         """Return the growth from one end to the other."""
         if not (values := _shared(axis)):
             return []
@@ -466,7 +466,7 @@ class Change(Sized):
     over: str
     direction: Direction
 
-    def effects(self, axis: Axis) -> list[Effect]:
+    def effects(self, axis: ValuesOfSides) -> list[Effect]:
         """Return the change from one end to the other."""
         if not (values := _shared(axis)):
             return []
@@ -496,7 +496,7 @@ class MovesLess(Sized):
         """Where the part of the axis that is compared begins."""
         return {} if self.over_from is None else {self.over: self.over_from}
 
-    def effects(self, axis: Axis) -> list[Effect]:
+    def effects(self, axis: ValuesOfSides) -> list[Effect]:
         """Return the difference of the changes, and the same with the own change turned round."""
         if not (values := _shared(axis)):
             return []
@@ -533,7 +533,7 @@ def settings_words(settings: Where) -> str:
     )
 
 
-def _shared(axis: Axis, least: int = LEAST_POINTS) -> list[Any]:
+def _shared(axis: ValuesOfSides, least: int = LEAST_POINTS) -> list[Any]:
     """Return the values that all sides have, in order; none where they are too few."""
     values = sorted(a for a in axis[0] if all(a in other for other in axis[1:]))
     return values if len(values) >= least else []

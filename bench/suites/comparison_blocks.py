@@ -13,7 +13,7 @@ _SETTINGS = ("where", "gain_over", "baseline")  # keys of a case that hold setti
 MOST_COMPARISONS = 1000  # of a block
 
 
-class Case(RowsAndCells):
+class BlockComparison(RowsAndCells):
     """One of a block's comparisons, as what it adds to the block."""
 
     metric: str | None = None
@@ -31,7 +31,7 @@ class ComparisonBlock(RowsAndCells):
     artifacts: dict[str, Settings] = {}  # in place of `artifact`: each with the cells it is of
     metric: str | None = None
     metrics: list[str] | dict[str, str] = []  # in place of `metric`; as a mapping: its `reading`
-    cases: list[Case] = []
+    cases: list[BlockComparison] = []
     reading: str | None = None
     argmax: str | None = None
     std_over: str | None = None
@@ -121,7 +121,7 @@ def _metrics(block: ComparisonBlock) -> list[_Part]:
     return [_Part({"metric": name}, {"metric": f"metrics.{i}"}) for i, name in names]
 
 
-def _case(case: Case, case_path: str) -> _Part:
+def _case(case: BlockComparison, case_path: str) -> _Part:
     paths = [f"{key}.{name}" for key in _SETTINGS for name in getattr(case, key)]
     paths += ["metric"] if case.metric else []
     return _Part(case.model_dump(exclude_unset=True), {key: f"{case_path}.{key}" for key in paths})

@@ -39,8 +39,8 @@ from bench.suites.suite import (
     LARGEST_WHOLE,
     Axes,
     Block,
+    PointRow,
     Points,
-    Row,
     Scalar,
     Scale,
     Settings,
@@ -58,7 +58,7 @@ Point = dict[str, Any]
 Rule = dict[str, frozenset[tuple[bool, Scalar]]]  # settings, each with the values that it takes
 
 
-class Axis(NamedTuple):
+class GridAxis(NamedTuple):
     """Points of which each cell has one: the values of a setting, or the rows of a list."""
 
     place: str  # where in the file it stands
@@ -102,7 +102,7 @@ class ResolvedGrid:
         """Return whether the rule has a point; each setting belongs to one axis or is fixed."""
         rest = dict(rule)
         for points in self.axes:
-            mine = {name: rest.pop(name) for name in Axis("", points).names() if name in rest}
+            mine = {name: rest.pop(name) for name in GridAxis("", points).names() if name in rest}
             if not any(_matches(self.fixed | point, mine) for point in points):
                 return False
         return _matches(self.fixed, rest)
@@ -145,7 +145,7 @@ class ResolvedGrid:
         taken = {k: list(v) for k, v in changes.items() if k in self.names}
         axes = []
         for points in self.axes:
-            names = Axis("", points).names()
+            names = GridAxis("", points).names()
             given = [name for name in names if name in taken]
             rest = " and ".join(name for name in names if name not in taken)
             if given and rest:
@@ -340,17 +340,17 @@ def _given(suite: Suite, block: Block, key: str) -> Any:
 
 def _axes(
     grid: Axes, points: Points | None, at_grid: str, at_points: str, path: Path
-) -> list[Axis]:
+) -> list[GridAxis]:
     """Return what multiplies: the settings of a grid, then each list of points."""
-    axes = [Axis(at_grid, [{name: value} for value in values]) for name, values in grid.items()]
+    axes = [GridAxis(at_grid, [{name: value} for value in values]) for name, values in grid.items()]
     lists = point_lists(points)
     for i, rows in enumerate(lists):
         place = f"{at_points}.{i}" if len(lists) > 1 else at_points
-        axes.append(Axis(place, _multiplied(rows, f"{path}: {place}")))
+        axes.append(GridAxis(place, _multiplied(rows, f"{path}: {place}")))
     return axes
 
 
-def _multiplied(rows: Sequence[Row], key_path: str) -> list[Point]:
+def _multiplied(rows: Sequence[PointRow], key_path: str) -> list[Point]:
     """Return the rows of a list, those with listed values multiplied out."""
     count = sum(prod(len(v) for v in row.values() if isinstance(v, list)) for row in rows)
     if count > MOST_CELLS:
@@ -360,7 +360,7 @@ def _multiplied(rows: Sequence[Row], key_path: str) -> list[Point]:
 
 def _block_settings(
     suite: Suite, block: Block, prefix: str, names: list[str], shared: Placed, path: Path
-) -> tuple[Placed, list[Axis]]:
+) -> tuple[Placed, list[GridAxis]]:
     """Return a block's fixed settings and its axes, the suite's own settings filled in."""
     at = {key: f"{prefix * (key in block.model_fields_set)}{key}" for key in Block.model_fields}
     grid, points = _given(suite, block, "grid"), _given(suite, block, "points")
@@ -381,15 +381,15 @@ def _block_settings(
     return fixed, axes
 
 
-def _is_of_grid(axis: Axis) -> bool:
+def _is_of_grid(axis: GridAxis) -> bool:
     return axis.place.endswith("grid")
 
 
-def _replaced(axes: list[Axis], new: Axis, names: list[str], path: Path) -> list[Axis]:
+def _replaced(axes: list[GridAxis], new: GridAxis, names: list[str], path: Path) -> list[GridAxis]:
     """Return the axes with one of the scale in place of those that name its settings."""
     points = [{k: v for k, v in point.items() if k in names} for point in new.points]
     points = [point for point in points if point]
-    given = Axis(new.place, points).names()
+    given = GridAxis(new.place, points).names()
     hit = [i for i, axis in enumerate(axes) if given.keys() & axis.names().keys()]
     if not points:
         return axes
@@ -399,8 +399,8 @@ def _replaced(axes: list[Axis], new: Axis, names: list[str], path: Path) -> list
                 f"{path}: {new.place}.{next(iter(given))}: is coupled with others by points"
             )
         if hit:
-            return [Axis(new.place, points) if i == hit[0] else a for i, a in enumerate(axes)]
-    return [a for i, a in enumerate(axes) if i not in hit] + [Axis(new.place, points)]
+            return [GridAxis(new.place, points) if i == hit[0] else a for i, a in enumerate(axes)]
+    return [a for i, a in enumerate(axes) if i not in hit] + [GridAxis(new.place, points)]
 
 
 def _scale_settings(
@@ -415,7 +415,7 @@ def _scale_settings(
     return {name: value for name, value in placed.items() if name in names}
 
 
-def _check_values(fixed: Placed, axes: list[Axis], path: Path) -> None:
+def _check_values(fixed: Placed, axes: list[GridAxis], path: Path) -> None:
     for value, where in fixed.values():
         check_sizes([value], f"{path}: {where}")
     for axis in axes:
@@ -438,7 +438,7 @@ def _check_distinct(cells: Sequence[Cell], grid: ResolvedGrid, path: Path) -> No
     seen = set[str]()
     for cell in cells:
         if cell.id in seen:
-            names = [name for points in grid.axes for name in Axis("", points).names()]
+            names = [name for points in grid.axes for name in GridAxis("", points).names()]
             twice = value_text({name: cell.settings.get(name) for name in names})
             raise SuiteError(f"{path}: two points are one cell: {twice}")
         seen.add(cell.id)

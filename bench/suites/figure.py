@@ -13,7 +13,7 @@ from bench.record import Record
 
 Value = bool | int | float | str | None
 Chosen = dict[str, Value | list[Value]]  # of a list: any of its values
-Names = str | Annotated[list[str], Field(min_length=1)]
+NameOrNames = str | Annotated[list[str], Field(min_length=1)]
 FigureName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
@@ -43,17 +43,17 @@ def _known(name: str) -> str:
     return name
 
 
-Draw = Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": list(KINDS)})]
+DrawnAs = Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": list(KINDS)})]
 
 
-class Choice(Record):
+class DrawnCells(Record):
     """Which cells are drawn."""
 
     where: Chosen = {}  # only cells with these settings
     largest: list[str] = []  # of those, only cells in which these settings are largest
 
 
-class Series(Choice):
+class Series(DrawnCells):
     """One line of a figure whose lines no setting tells apart."""
 
     label: str
@@ -68,22 +68,22 @@ class Quantity(Record):
     ribbon: str | None = None  # a metric: the line is drawn as mean ± it
 
 
-class Figure(Choice, Quantity):
+class Figure(DrawnCells, Quantity):
     """A picture of the suite's results."""
 
     name: FigureName
     title: str
-    draw: Draw
+    draw: DrawnAs
     # y: a metric; for scatter an array of points; for distribution one of shares in bins of [0, 1]
     x: str  # a setting; for history `step`, `epoch` or a metric; for points a metric; for scatter
     # the array of labels; for distribution the bins' unit; for gains a metric of the baseline
     x_label: str
-    by: Names | None = None  # one line per value; several settings: per combination of values
+    by: NameOrNames | None = None  # one line per value; several settings: per combination of values
     series: list[Series] = []  # in place of `by`
-    panels: Names | None = None  # one panel per value of this setting or of these
+    panels: NameOrNames | None = None  # one panel per value of this setting or of these
     beside: list[Quantity] = []  # further quantities, each in a panel of its own
     twin: Quantity | None = None  # a second quantity, on an axis at the right
-    artifact: Names | None = None  # whose printed values are drawn
+    artifact: NameOrNames | None = None  # whose printed values are drawn
     artifact_rows: Chosen = {}  # only printed rows that have these values or do not name them
     artifact_metric: str | None = None  # of the printed values, where it is another one than y
     log_x: bool = False
@@ -151,7 +151,7 @@ class Figure(Choice, Quantity):
         return self
 
 
-def _listed(names: Names | None) -> list[str]:
+def _listed(names: NameOrNames | None) -> list[str]:
     if names is None:
         return []
     return [names] if isinstance(names, str) else names

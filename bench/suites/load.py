@@ -80,7 +80,7 @@ class ScaleEntry(SharedScaleEntry):
         )
 
 
-class ClaimEntry(Record):
+class ClaimChecks(Record):
     """The checks of a claim, with what is to be known of them."""
 
     notes: Notes  # shown below the claim
@@ -135,7 +135,7 @@ class SuiteFile(SuiteBase):
     claims: dict[
         str,
         Annotated[
-            Annotated[Checks, Tag("[checks]")] | Annotated[ClaimEntry, Tag("[claim]")],
+            Annotated[Checks, Tag("[checks]")] | Annotated[ClaimChecks, Tag("[claim]")],
             Discriminator(_kind_of_claim),
         ],
     ] = {}  # checks of each claim
@@ -156,7 +156,7 @@ class SuiteFile(SuiteBase):
     def checks(self) -> dict[str, list[Check]]:
         """Return the checks of each claim."""
         return {
-            name: claim.checks if isinstance(claim, ClaimEntry) else claim
+            name: claim.checks if isinstance(claim, ClaimChecks) else claim
             for name, claim in self.claims.items()
         }
 
@@ -178,7 +178,7 @@ class SuiteFile(SuiteBase):
             base = named(entry.like, known, place, "shared scale") if entry.like else None
             scales[name] = entry.filled(base, self)
         self._check_used(scales, path)
-        entries = {n: claim for n, claim in self.claims.items() if isinstance(claim, ClaimEntry)}
+        entries = {n: claim for n, claim in self.claims.items() if isinstance(claim, ClaimChecks)}
         assumed, notes = self._assumed(path)
         keys = {name: getattr(self, name) for name in SuiteBase.model_fields}
         return Suite(

@@ -49,7 +49,7 @@ WITHOUT_TAU = ("cosine", "barlow-twins", "vicreg", "align-uniform")
 NOT_STATED = "not stated"
 MOST_UNKNOWN = 3  # settings that are named; of more only how many
 SAME = 0.06  # points: the same number of one project, with more digits elsewhere
-Key = frozenset[tuple[str, str]]
+Facts = frozenset[tuple[str, str]]
 
 
 class Counterpart(NamedTuple):
@@ -228,10 +228,10 @@ def counterparts(
     ]
 
 
-Row = tuple[str, int]  # artifact and row of a published number
+OtherRow = tuple[str, int]  # artifact and row of a published number
 
 
-class Beside(NamedTuple):
+class WithOthers(NamedTuple):
     """A printed number, and the numbers of other projects that belong to it."""
 
     value: PublishedValue
@@ -239,7 +239,7 @@ class Beside(NamedTuple):
     others: list[Counterpart]
 
 
-def beside(paper: Paper, artifact: str, suites: Iterable[Suite]) -> list[Beside]:
+def beside(paper: Paper, artifact: str, suites: Iterable[Suite]) -> list[WithOthers]:
     """Return the printed numbers of an artifact that have counterparts, in the paper's order.
 
     Args:
@@ -247,13 +247,15 @@ def beside(paper: Paper, artifact: str, suites: Iterable[Suite]) -> list[Beside]
         artifact: id of its table, figure or text.
         suites: those of the paper; the first that compares a number counts.
     """
-    found: dict[Row, Beside] = {}
+    found: dict[OtherRow, WithOthers] = {}
     for suite in suites:
         found = numbers_beside(suite, paper, artifact) | found
     return [found[row] for row in sorted(found) if found[row].others]
 
 
-def numbers_beside(suite: Suite, paper: Paper, artifact: str | None = None) -> dict[Row, Beside]:
+def numbers_beside(
+    suite: Suite, paper: Paper, artifact: str | None = None
+) -> dict[OtherRow, WithOthers]:
     """Return the printed numbers that a suite compares, each with its counterparts if it has any.
 
     Args:
@@ -261,12 +263,12 @@ def numbers_beside(suite: Suite, paper: Paper, artifact: str | None = None) -> d
         paper: the suite's.
         artifact: the only one; None: all.
     """
-    found: dict[Row, Beside] = {}
+    found: dict[OtherRow, WithOthers] = {}
     for comparison, value in printed_points(suite, paper):
         row = value.artifact, value.row
         if artifact in (None, value.artifact) and not comparison.gain_over and row not in found:
             others_here = counterparts(value, comparison, suite, paper)
-            found[row] = Beside(value, comparison.metric, others_here)
+            found[row] = WithOthers(value, comparison.metric, others_here)
     return found
 
 
@@ -311,7 +313,7 @@ def _with_facts(metric: str, rows: Iterable[OthersRow]) -> list[tuple[OthersRow,
 @cache
 def _merged() -> list[OthersRow]:
     """Return all rows, numbers of several trials as their mean."""
-    trials: dict[tuple[str, Key, str, str], list[OthersRow]] = {}
+    trials: dict[tuple[str, Facts, str, str], list[OthersRow]] = {}
     rows = []
     for row in others():
         if row.trial is None:
@@ -411,9 +413,9 @@ def _effects(check: Check, rows: Sequence[tuple[OthersRow, dict[str, Any]]]) -> 
     named = {name for side in check.sides for name in side}
     if check.along is not None:
         named.add(check.along)
-    sides: list[dict[Key, dict[Any, OthersRow]]] = []
+    sides: list[dict[Facts, dict[Any, OthersRow]]] = []
     for side in check.sides:
-        of_side: dict[Key, dict[Any, OthersRow]] = {}
+        of_side: dict[Facts, dict[Any, OthersRow]] = {}
         for row, known in rows:
             along = known.get(check.along) if check.along else None
             if all(_has(known, n, v) for n, v in side.items()) and (along is not None) == bool(
@@ -445,7 +447,7 @@ def _exact(
 
 
 def _contrasts(
-    check: Check, sides: Sequence[Mapping[Key, Mapping[Any, OthersRow]]], named: set[str]
+    check: Check, sides: Sequence[Mapping[Facts, Mapping[Any, OthersRow]]], named: set[str]
 ) -> list[SourceEffect]:
     """Return each number of the first side over the one of the second that is most like it."""
     found = []
@@ -487,8 +489,8 @@ def _open(row: OthersRow, named: set[str]) -> dict[str, tuple[str, str]]:
 
 
 def _without(
-    side: Mapping[Key, Mapping[Any, OthersRow]], keys: set[Key]
-) -> dict[Key, Mapping[Any, OthersRow]]:
+    side: Mapping[Facts, Mapping[Any, OthersRow]], keys: set[Facts]
+) -> dict[Facts, Mapping[Any, OthersRow]]:
     return {key: rows for key, rows in side.items() if key not in keys}
 
 
@@ -516,7 +518,7 @@ def _words(settings: Mapping[str, Any], name: str) -> str:
     return value_text(settings[name]) if name in settings else NOT_STATED
 
 
-def _rest(row: OthersRow, named: set[str]) -> Key:
+def _rest(row: OthersRow, named: set[str]) -> Facts:
     """Return what two numbers have in common that differ in the named settings alone."""
     more = {"data": row.dataset, "selection": row.protocol.selection, "code": row.commit}
     return _key(_compared(row, named) | more)
@@ -531,5 +533,5 @@ def _compared(row: OthersRow, named: set[str]) -> dict[str, Any]:
     return {name: v for name, v in row.settings.items() if name not in left_out}
 
 
-def _key(settings: Mapping[str, Any]) -> Key:
+def _key(settings: Mapping[str, Any]) -> Facts:
     return frozenset((name, value_text(value)) for name, value in settings.items())

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.errors import PublishedError, choices
-from bench.papers.file import Case, Fault, PaperFile, Row, read_file
+from bench.papers.file import Case, Fault, PaperFile, PrintedRow, read_file
 from bench.papers.others import source_named
 from bench.papers.vocabulary import remark_keys, vocabulary
 from bench.suites.agreement import NOT_USED, USED
@@ -44,7 +44,7 @@ def _in_cases(place: Keys, cases: Sequence[Case]) -> Iterator[Fault]:
                 yield Fault((*place, i, "when", key), f"no cell has this setting. {rule}")
 
 
-def _in_rows(place: Keys, rows: Sequence[Row]) -> Iterator[Fault]:
+def _in_rows(place: Keys, rows: Sequence[PrintedRow]) -> Iterator[Fault]:
     for i, row in enumerate(rows):
         if row.quoted_from is not None:
             try:

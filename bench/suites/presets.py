@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from bench.cells.axes import Comparison, DataAndViews, Encoder, Objective, Optimisation
+from bench.cells.axes import ComparisonAxis, DataAndViews, Encoder, ObjectiveAxis, Optimisation
 from bench.cells.losses import LOSS_OPTIONS, kappa_of
 from bench.cells.rules import BELONGS, DRAWN, WITH_GRADIENT
 from bench.errors import SuiteError, choices
@@ -31,7 +31,7 @@ from bench.suites.suite import Scalar
 
 COORDINATES: dict[str, FieldInfo] = {
     name: field
-    for axis in (DataAndViews, Encoder, Comparison, Objective, Optimisation)
+    for axis in (DataAndViews, Encoder, ComparisonAxis, ObjectiveAxis, Optimisation)
     for name, field in axis.model_fields.items()
 }
 """Settings that a preset may fill in."""

@@ -16,7 +16,9 @@ from bench.papers.reader import Paper, PublishedValue
 from bench.suites.suite import Comparison, Settings, Suite
 from bench.text import value_text
 
-Points = Sequence[tuple[Comparison, PublishedValue]]  # printed rows, and how they are compared
+ComparedPoints = Sequence[
+    tuple[Comparison, PublishedValue]
+]  # printed rows, and how they are compared
 Partners = dict[tuple[str, str], dict[str, PublishedValue]]  # by metric, settings and artifact
 
 
@@ -67,7 +69,7 @@ def printed_effects(suite: Suite, paper: Paper) -> list[PrintedEffect]:
     return [effect for effect in effects if effect is not None]
 
 
-def printed_points(suite: Suite, paper: Paper) -> Points:
+def printed_points(suite: Suite, paper: Paper) -> ComparedPoints:
     """Return the printed numbers that are compared with a metric of cells, and by what."""
     metrics = CELLS[suite.experiment].metrics
     return [

@@ -10,11 +10,11 @@ from bench.cells import CELLS
 from bench.cells.axes import (
     LABELS,
     Axis,
-    Comparison,
+    ComparisonAxis,
     DataAndViews,
     Encoder,
     Evaluation,
-    Objective,
+    ObjectiveAxis,
     Optimisation,
 )
 from bench.cells.pretrain import EncoderCell
@@ -35,8 +35,8 @@ from bench.text import value_text
 AXES: dict[str, type[Axis]] = {
     "data and views": DataAndViews,
     "encoder": Encoder,
-    "target, negatives, neighbours": Comparison,
-    "objective": Objective,
+    "target, negatives, neighbours": ComparisonAxis,
+    "objective": ObjectiveAxis,
     "training": Optimisation,
     "evaluation": Evaluation,
 }

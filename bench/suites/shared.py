@@ -21,7 +21,7 @@ from bench.record import Record
 from bench.suites.suite import (
     Assumption,
     Notes,
-    Protocol,
+    ProtocolKind,
     Seeds,
     Settings,
     SharedScale,
@@ -29,7 +29,7 @@ from bench.suites.suite import (
     refuse_columns,
 )
 
-Entry = TypeVar("Entry", bound=BaseModel)
+EntryT = TypeVar("EntryT", bound=BaseModel)
 Built = TypeVar("Built")
 OWN = {"baselines", "stand_in", "judged", "unjudged"}  # keys that null or false may set too
 _HERE = Path(__file__).parent
@@ -47,7 +47,9 @@ class SharedScaleEntry(Record):
 
     like: str | None = None  # the shared scale that this one begins with
     what: str | None = None  # one line that says what is run and how long it takes
-    protocol: Protocol | None = None  # whether it follows the paper, so that values are compared
+    protocol: ProtocolKind | None = (
+        None  # whether it follows the paper, so that values are compared
+    )
     fixed: Settings = {}  # settings that replace the suite's
     why: dict[str, str] = {}  # reasons for settings, shown where a suite takes their values
     seeds: Seeds | None = None  # in place of the suite's
@@ -172,8 +174,8 @@ def read_folder(
 
 
 def read_entries(
-    path: Path, kind: type[Entry], known: Mapping[str, object], noun: str
-) -> dict[str, Entry]:
+    path: Path, kind: type[EntryT], known: Mapping[str, object], noun: str
+) -> dict[str, EntryT]:
     """Return the entries of a file by name.
 
     Raises:

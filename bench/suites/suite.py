@@ -116,13 +116,15 @@ Notes = Annotated[list[str], OneOrMore(str)]
 SIDES = ("where", "than", "other", "other_than")
 """Keys of a check that choose cells."""
 SuiteCheck = Annotated[Check, BeforeValidator(_with_both)]
-Row = Annotated[dict[str, Scalar | list[Scalar]], Field(min_length=1), AfterValidator(_check_lists)]
+PointRow = Annotated[
+    dict[str, Scalar | list[Scalar]], Field(min_length=1), AfterValidator(_check_lists)
+]
 """Settings of one cell; a list stands for one row for each of its values."""
 Points = Annotated[
     list[
         Annotated[
-            Annotated[Row, Tag("[row]")]
-            | Annotated[Annotated[list[Row], Field(min_length=1)], Tag("[rows]")],
+            Annotated[PointRow, Tag("[row]")]
+            | Annotated[Annotated[list[PointRow], Field(min_length=1)], Tag("[rows]")],
             Discriminator(lambda entry: "[rows]" if isinstance(entry, list) else "[row]"),
         ]
     ],
@@ -132,9 +134,9 @@ Points = Annotated[
 """A list of rows, or several such lists, which multiply."""
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 Seeds = Annotated[list[Seed], Field(min_length=1), AfterValidator(_check_seeds)]
-Protocol = Literal["published", "reduced"]
+ProtocolKind = Literal["published", "reduced"]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=100)]  # of a file
-Exclusions = Annotated[list[Row], Field(max_length=100)]
+Exclusions = Annotated[list[PointRow], Field(max_length=100)]
 
 
 class Assumption(Record):
@@ -171,7 +173,7 @@ class SharedScale(Record):
     """A scale that many suites use by its name; it knows nothing of a suite's axes."""
 
     what: str
-    protocol: Protocol
+    protocol: ProtocolKind
     fixed: Settings = {}
     seeds: Seeds | None = None
     baselines: Settings | None = None  # of the training with labels; null: the scale has none
@@ -316,14 +318,14 @@ class Suite(SuiteBase):
         return [*self.claim_notes.get(claim, []), *named]
 
 
-def point_lists(points: Points | None) -> list[list[Row]]:
+def point_lists(points: Points | None) -> list[list[PointRow]]:
     """Return the lists of rows of which each cell has one of each."""
     lists = [entry for entry in points or [] if isinstance(entry, list)]
     rows = [entry for entry in points or [] if isinstance(entry, dict)]
     return lists + ([rows] if rows else [])
 
 
-def rows_of(row: Row) -> Iterator[Settings]:
+def rows_of(row: PointRow) -> Iterator[Settings]:
     """Yield the rows that a row stands for: one for each combination of its listed values."""
     values = [value if isinstance(value, list) else [value] for value in row.values()]
     return (dict(zip(row, choice, strict=True)) for choice in product(*values))

@@ -12,14 +12,14 @@ from bench.errors import PublishedError, SuiteError, choices
 from bench.papers.reader import NO_PAPER, Paper, load_paper
 from bench.papers.tolerances import tolerance_of
 from bench.suites.agreement import no_cell_has, typed
-from bench.suites.figure import Choice, Chosen
+from bench.suites.figure import Chosen, DrawnCells
 from bench.suites.own_losses import declared_beside, own_losses, quantities_of, setting_names
 from bench.suites.printed_effects import is_spoken_of, printed_effects
 from bench.suites.suite import SIDES, Suite
 from bench.text import value_text
 
 TIMES = ("step", "epoch")  # along a history
-Named = list[tuple[str, str | None, list[str]]]
+NamedChecks = list[tuple[str, str | None, list[str]]]
 """Places in the file, each with the name found there and the names that it may have."""
 
 
@@ -166,8 +166,8 @@ def _check_names(suite: Suite, path: Path) -> None:
             raise SuiteError(f"{path}: {key_path}: found '{name}'. {choices(name, known)}")
 
 
-def _named_by_comparisons(suite: Suite, metrics: list[str], settings: list[str]) -> Named:
-    named: Named = []
+def _named_by_comparisons(suite: Suite, metrics: list[str], settings: list[str]) -> NamedChecks:
+    named: NamedChecks = []
     for comparison in suite.compare:
         at = comparison.key_path
         named.append((at("metric"), comparison.metric, metrics))
@@ -178,8 +178,8 @@ def _named_by_comparisons(suite: Suite, metrics: list[str], settings: list[str])
     return named
 
 
-def _named_by_figures(suite: Suite, settings: list[str], metrics: list[str]) -> Named:
-    named: Named = []
+def _named_by_figures(suite: Suite, settings: list[str], metrics: list[str]) -> NamedChecks:
+    named: NamedChecks = []
     recorded = [*metrics, *(name for kind in _kinds(suite) for name in CELLS[kind].of_history)]
     for i, figure in enumerate(suite.figures):
         key_path = f"figures.{i}"
@@ -206,8 +206,8 @@ def _named_by_figures(suite: Suite, settings: list[str], metrics: list[str]) -> 
     return named
 
 
-def _named_by_choice(key_path: str, choice: Choice, settings: list[str]) -> Named:
-    named: Named = [(f"{key_path}.where.{name}", name, settings) for name in choice.where]
+def _named_by_choice(key_path: str, choice: DrawnCells, settings: list[str]) -> NamedChecks:
+    named: NamedChecks = [(f"{key_path}.where.{name}", name, settings) for name in choice.where]
     return named + [(f"{key_path}.largest", name, settings) for name in choice.largest]
 
 

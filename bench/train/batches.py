@@ -11,10 +11,10 @@ from torch import Tensor
 from bench.data.images import sent
 from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix, draw_cutmix
-from bench.train.sources import EVERY, Rows, Shown, Source
+from bench.train.sources import EVERY, ImageCell, ImageSource, Rows
 
 
-class Steps(NamedTuple):
+class DrawnBy(NamedTuple):
     """What batches are drawn by, in place of a cell."""
 
     seed: int  # of the order and of the views
@@ -39,7 +39,11 @@ class Batches:
     """The training images of a source, in a new random order each epoch."""
 
     def __init__(
-        self, cell: Shown | Steps, source: Source, share: slice = EVERY, rows: Rows | None = None
+        self,
+        cell: ImageCell | DrawnBy,
+        source: ImageSource,
+        share: slice = EVERY,
+        rows: Rows | None = None,
     ) -> None:
         """Drop what does not fill a last step of N queries, as the field does.
 

@@ -30,7 +30,7 @@ from bench.train.trainable import EpochMeans, FiniteLosses, Trainable
 
 SEEDS = 2**62  # of torch's generators
 HALF = 0.5  # probability from which a pixel is of an object
-Target = dict[str, Tensor]
+BoxTarget = dict[str, Tensor]
 MEASURED: dict[Learnt, tuple[Kind, ...]] = {
     "boxes": ("bbox",), "masks": ("bbox", "segm"), "keypoints": ("bbox", "keypoints"),
 }  # fmt: skip
@@ -44,9 +44,9 @@ class Scenes:
         """Decode with as many threads as there are cores."""
         self.part, self.learns = part, learns
         self._threads = ThreadPoolExecutor(cores(), thread_name_prefix="decode")
-        self._ahead: dict[tuple[int, ...], list[Future[tuple[Tensor, Target]]]] = {}
+        self._ahead: dict[tuple[int, ...], list[Future[tuple[Tensor, BoxTarget]]]] = {}
 
-    def shown(self, rows: Rows, following: Rows) -> list[tuple[Tensor, Target]]:
+    def shown(self, rows: Rows, following: Rows) -> list[tuple[Tensor, BoxTarget]]:
         """Return the images (3, H, W) in [0, 1] of some rows, and what is to be learnt of them.
 
         Args:
@@ -57,10 +57,10 @@ class Scenes:
         self._ahead = {tuple(following): self._begin(following)}
         return [one.result() for one in begun]
 
-    def _begin(self, rows: Rows) -> list[Future[tuple[Tensor, Target]]]:
+    def _begin(self, rows: Rows) -> list[Future[tuple[Tensor, BoxTarget]]]:
         return [self._threads.submit(self._one, int(row)) for row in rows]
 
-    def _one(self, row: int) -> tuple[Tensor, Target]:
+    def _one(self, row: int) -> tuple[Tensor, BoxTarget]:
         objects = self.part.objects(row, self.learns)
         target = {
             "boxes": torch.from_numpy(objects.boxes),
@@ -117,7 +117,7 @@ class Detecting(Trainable):
         self.descend(step, loss)
         self.probes.add(loss.detach().expand(1, len(images)))
 
-    def _shown(self, step: int) -> tuple[list[Tensor], list[Target]]:
+    def _shown(self, step: int) -> tuple[list[Tensor], list[BoxTarget]]:
         """Return the images of a step and what is on them, mirrored and sized as drawn."""
         cell = self.cell
         scenes = self.scenes.shown(
@@ -232,7 +232,9 @@ def as_tensor(part: BoxedPart, row: int) -> Tensor:
     return torch.from_numpy(np.array(part.read(row))).permute(2, 0, 1).float() / 255
 
 
-def flipped(image: Tensor, target: Target, points: Sequence[int] = ()) -> tuple[Tensor, Target]:
+def flipped(
+    image: Tensor, target: BoxTarget, points: Sequence[int] = ()
+) -> tuple[Tensor, BoxTarget]:
     """Return an image (3, H, W) mirrored left to right, with what is learnt of it.
 
     Args:

@@ -19,9 +19,9 @@ from bench.evaluate.features import accuracy, extract
 from bench.losses.classification import cross_entropy
 from bench.methods.online_network import Online, copied_backbone
 from bench.networks.encoder import PartlyStill, initialise
-from bench.train.batches import Batches, Steps
+from bench.train.batches import Batches, DrawnBy
 from bench.train.optimisers import learning_rate, make_optimiser
-from bench.train.sources import Rows, Source
+from bench.train.sources import ImageSource, Rows
 from bench.train.trainable import EpochMeans, FiniteLosses, Trainable
 
 PER_IMAGE = ("train_loss", "train_top1")
@@ -60,7 +60,7 @@ class FineTuning(Trainable):
     probes: EpochMeans
 
     def __init__(
-        self, cell: FineTune, source: Source, rows: Rows, device: str, encoder: Online | None
+        self, cell: FineTune, source: ImageSource, rows: Rows, device: str, encoder: Online | None
     ) -> None:
         """Put a classifier on an encoder, drawn from the cell's seed.
 
@@ -78,7 +78,7 @@ class FineTuning(Trainable):
         self.source = copy(source)
         self.source.views = make_views(cell.tune_views, size=cell.image_size).first()
         size = min(cell.tune_batch_size, len(rows))
-        steps = Steps(cell.seed, size, size)
+        steps = DrawnBy(cell.seed, size, size)
         self.batches = Batches(steps, self.source, rows=rows)
         self.steps_an_epoch = self.batches.per_epoch
         self.steps = cell.tune_epochs * self.steps_an_epoch

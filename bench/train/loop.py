@@ -17,7 +17,7 @@ from bench.evaluate.plateau import Plateau
 from bench.experimental import ALONE, Ranks
 from bench.methods.cached import encode_all, pass_on
 from bench.methods.make import method_of
-from bench.methods.method import Compared, Method, Seen
+from bench.methods.method import ComparedBatch, Method, StepInput
 from bench.methods.online_network import Online
 from bench.methods.own_method import Moment, OwnMethod
 from bench.networks.ranked_norm import statistics_apart
@@ -27,7 +27,7 @@ from bench.train.batches import Batches
 from bench.train.checkpoints import Checkpoint, divergence, load_checkpoint, save_checkpoint
 from bench.train.optimisers import by_cosine, clip, momentum_at, optimiser_of, rate_of
 from bench.train.probes import Probes
-from bench.train.sources import Source
+from bench.train.sources import ImageSource
 from bench.train.trainable import FiniteLosses, Trainable
 
 Watch = Callable[[nn.Module], dict[str, float]]
@@ -41,7 +41,9 @@ class Training(Trainable):
     online: Online
     probes: Probes
 
-    def __init__(self, cell: Pretrain, source: Source, device: str, ranks: Ranks = ALONE) -> None:
+    def __init__(
+        self, cell: Pretrain, source: ImageSource, device: str, ranks: Ranks = ALONE
+    ) -> None:
         """Initialise from the cell's seed; of several ranks each takes its share of a batch.
 
         Raises:
@@ -125,19 +127,19 @@ class Training(Trainable):
         encoded = encode_all(self.method, self.online, batches)
         draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, places.start // len(places))
         labels_N = torch.cat([seen.labels_N for seen in batches if seen.labels_N is not None])
-        seen = Seen((), draw, epoch=batches[0].epoch, labels_N=labels_N)
+        seen = StepInput((), draw, epoch=batches[0].epoch, labels_N=labels_N)
         compared = self.method.compare_encoded(self.online.witness, seen, encoded)
         self._add(step, compared, seen, 1)
         pass_on(self.method, self.online, batches, encoded)
 
-    def _seen(self, step: int, epoch: int, index: int) -> Seen:
+    def _seen(self, step: int, epoch: int, index: int) -> StepInput:
         """Return one batch of an epoch."""
         batch = self.batches.batch(epoch, index)
         draw = drawn_by(self.cell.seed, Purpose.NEGATIVES, epoch, index)
         done = step / self.steps_an_epoch  # epochs
-        return Seen(batch.views, draw, batch.rows, done, batch.mixes, batch.labels)
+        return StepInput(batch.views, draw, batch.rows, done, batch.mixes, batch.labels)
 
-    def _add(self, step: int, compared: Compared, seen: Seen, shares: int) -> None:
+    def _add(self, step: int, compared: ComparedBatch, seen: StepInput, shares: int) -> None:
         """Add the gradients of what is compared, one of so many shares of a step."""
         assert isinstance(self.method, Method)
         losses = [self.method.objective(pair) for pair in compared.pairs]
@@ -150,7 +152,7 @@ class Training(Trainable):
         if self.head is not None and seen.labels_N is not None:
             self.head.step(compared.features, seen.labels_N)
 
-    def _add_own(self, method: OwnMethod, moment: Moment, place: int, seen: Seen) -> None:
+    def _add_own(self, method: OwnMethod, moment: Moment, place: int, seen: StepInput) -> None:
         """Add the gradients of one batch of a method that makes its step itself."""
         images = {"labels_N": seen.labels_N, "rows_N": seen.rows_N}
         stepped = method.step(self.online, seen.views, moment, place, **images)

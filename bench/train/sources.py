@@ -63,7 +63,7 @@ def normalised(
 
 Part = Literal["train", "test"]
 Rows = np.ndarray[tuple[int], np.dtype[np.int64]]
-Draw = Callable[[int], np.random.Generator]  # of a step
+GeneratorOfStep = Callable[[int], np.random.Generator]  # of a step
 EVERY = slice(None)  # of a batch's rows
 EVALUATED_AT_ONCE = 512
 SHORTER_SIDE = 256 / 224  # of an image on disk, before its centre is taken, in sides of the crop
@@ -78,13 +78,13 @@ class Meta(NamedTuple):
     std: tuple[float, float, float]
 
 
-Shown = Pretrain | Supervised
+ImageCell = Pretrain | Supervised
 """A cell that is shown images, batch by batch."""
-WithImages = Shown | Baseline
+WithImages = ImageCell | Baseline
 """A cell that has images."""
 
 
-class Source(Protocol):
+class ImageSource(Protocol):
     """Where the images of a cell come from."""
 
     meta: Meta
@@ -92,7 +92,12 @@ class Source(Protocol):
     views: Views  # that `pairs` gives
 
     def pairs(
-        self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0, share: slice = EVERY
+        self,
+        part: Part,
+        order: Sequence[Rows],
+        draw: GeneratorOfStep,
+        start: int = 0,
+        share: slice = EVERY,
     ) -> Iterator[tuple[Tensor, ...]]:
         """Yield the V views of a share of each step's rows, from step `start` on.
 
@@ -133,9 +138,14 @@ class InMemory:
         self.resized_to = cell.resized_to
 
     def pairs(
-        self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0, share: slice = EVERY
+        self,
+        part: Part,
+        order: Sequence[Rows],
+        draw: GeneratorOfStep,
+        start: int = 0,
+        share: slice = EVERY,
     ) -> Iterator[tuple[Tensor, ...]]:
-        """See `Source`."""
+        """See `ImageSource`."""
         pixels, side = self.parts[part].pixels, self.resized_to
         height, width = (side, side) if side else pixels.shape[-2:]
         for step in range(start, len(order)):
@@ -145,11 +155,11 @@ class InMemory:
             yield tuple(map(self.normalise, self.views.apply(images, drawn.rows(share))))
 
     def plain(self, part: Part) -> Iterator[Tensor]:
-        """See `Source`; images of another size than the views' are resized."""
+        """See `ImageSource`; images of another size than the views' are resized."""
         yield from map(self.normalise, self._resized(part))
 
     def warped(self, by: Warp) -> Iterator[Tensor]:
-        """See `Source`; what is outside an image is black."""
+        """See `ImageSource`; what is outside an image is black."""
         images = int((self.labels["test"] >= 0).sum())
         yield from map(self.normalise, warped(lambda: self._resized("test"), images, by))
 
@@ -190,9 +200,14 @@ class OnDisk:
         self.device, self.workers = device, cores()
 
     def pairs(
-        self, part: Part, order: Sequence[Rows], draw: Draw, start: int = 0, share: slice = EVERY
+        self,
+        part: Part,
+        order: Sequence[Rows],
+        draw: GeneratorOfStep,
+        start: int = 0,
+        share: slice = EVERY,
     ) -> Iterator[tuple[Tensor, ...]]:
-        """See `Source`; only the share is decoded."""
+        """See `ImageSource`; only the share is decoded."""
         views = self.views
 
         def crops(step: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
@@ -209,7 +224,7 @@ class OnDisk:
             yield tuple(map(self.normalise, views.apply(None, parameters, cropped=there)))
 
     def plain(self, part: Part) -> Iterator[Tensor]:
-        """See `Source`; the shorter side is resized, the centre taken, as the field does."""
+        """See `ImageSource`; the shorter side is resized, the centre taken, as the field does."""
         resize = round(self.size * SHORTER_SIDE)
         for pixels in centre_crops(self.paths[part], self.size, resize, workers=self.workers):
             yield self.normalise(pixels.to(self.device).float() / 255)
@@ -237,7 +252,7 @@ def views_of(cell: WithImages) -> Views:
     return views.first() if cell.one_view else views
 
 
-def open_source(cell: WithImages, root: Path, device: str) -> Source:
+def open_source(cell: WithImages, root: Path, device: str) -> ImageSource:
     """Return the cell's images.
 
     Args:

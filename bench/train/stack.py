@@ -15,7 +15,7 @@ from bench.results.folder import CellFolder
 from bench.signals import listening
 from bench.train.checkpoints import Checkpoint, divergence, load_checkpoint, save_checkpoint
 
-CellState = dict[str, Tensor]
+TensorsByName = dict[str, Tensor]
 
 
 def stacked(arrays: Iterable[np.ndarray[Any, Any]], device: str) -> Tensor:
@@ -57,7 +57,7 @@ class StackState:
         self.rows = [list(indices) for indices in rows]
         self.parameters = [p for group in optimiser.param_groups for p in group["params"]]
 
-    def split(self) -> list[CellState]:
+    def split(self) -> list[TensorsByName]:
         """Return the part of each cell."""
         named = dict(self.further)
         for i, parameter in enumerate(self.parameters):
@@ -69,7 +69,7 @@ class StackState:
             for indices in self.rows
         ]
 
-    def join(self, states: Sequence[CellState]) -> None:
+    def join(self, states: Sequence[TensorsByName]) -> None:
         """Go on from what `split` returned, for the same cells or any other stack of them."""
         for i, parameter in enumerate(self.parameters):
             prefix = f"{i}."
@@ -90,7 +90,7 @@ class StackState:
         for name, tensor in self.further.items():
             self._fill(tensor, name, states)
 
-    def _fill(self, tensor: Tensor, name: str, states: Sequence[CellState]) -> None:
+    def _fill(self, tensor: Tensor, name: str, states: Sequence[TensorsByName]) -> None:
         for indices, state in zip(self.rows, states, strict=True):
             tensor[indices] = state[name].to(tensor.device)
 

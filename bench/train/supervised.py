@@ -25,7 +25,7 @@ from bench.losses.probes import q_b
 from bench.networks.encoder import initialise, make_encoder
 from bench.train.batches import Batches
 from bench.train.optimisers import optimiser_of, rate_of
-from bench.train.sources import Source
+from bench.train.sources import ImageSource
 from bench.train.trainable import EpochMeans, FiniteLosses, Trainable
 
 PER_IMAGE = ("train_loss", "train_top1", "q_b")
@@ -37,7 +37,7 @@ class SupervisedTraining(Trainable):
     cell: Supervised
     probes: EpochMeans
 
-    def __init__(self, cell: Supervised, source: Source, device: str) -> None:
+    def __init__(self, cell: Supervised, source: ImageSource, device: str) -> None:
         """Initialise from the cell's seed; the labels that are wrong come from it alone.
 
         Raises:
@@ -104,7 +104,7 @@ def objective_of(cell: Supervised) -> Callable[[Tensor, Tensor], Tensor]:
     return partial(cross_entropy if cell.loss == "cross-entropy" else decoupled, tau=cell.tau)
 
 
-def given_labels(cell: Supervised, source: Source) -> Tensor:
+def given_labels(cell: Supervised, source: ImageSource) -> Tensor:
     """Return the labels to train on, int64, the cell's noise on them.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bench.analysis import claims
-from bench.analysis.claims import Place, artifact_places, claim_places
+from bench.analysis.claims import Mention, artifact_places, claim_places
 from bench.errors import PublishedError
 from bench.files.yaml_file import load_yaml
 from bench.papers.reader import NOT_COVERED, PAPERS, Paper, load_paper, load_papers
@@ -19,7 +19,7 @@ from tests.fakes.paths import SUITES
 LOADED = [load_suite(path) for path in suite_paths(SUITES).values()]
 BOTH = pytest.mark.parametrize("places", [artifact_places, claim_places])
 SHIPPED = list(load_papers().values())
-Places = Callable[[list[Suite], list[Paper]], list[Place]]
+Places = Callable[[list[Suite], list[Paper]], list[Mention]]
 
 
 def reasons() -> list[tuple[str, str, str, str]]:

@@ -104,12 +104,12 @@ def test_naming_what_a_preset_says_changes_nothing(method: str) -> None:
 
 def test_no_module_knows_a_method_by_name() -> None:
     """A name may stand for a view set, a loss or a protocol as well; those words are left out."""
-    from bench.cells.axes import Comparison, DataAndViews, Objective
+    from bench.cells.axes import ComparisonAxis, DataAndViews, ObjectiveAxis
     from bench.cells.linear_protocols import LINEAR_PROTOCOLS
 
     literals = {
         str(value)
-        for record in (Comparison, DataAndViews, Objective)
+        for record in (ComparisonAxis, DataAndViews, ObjectiveAxis)
         for field in record.model_fields.values()
         for value in re.findall(r"'([a-z0-9-]+)'", str(field.annotation))
     }

@@ -17,7 +17,7 @@ from bench.results.archives import unpacked
 from bench.results.attempts import begin_attempt
 from bench.results.folder import CellFolder
 from bench.results.inspect import CheckEncoder
-from bench.results.merge import Merged, Source, merge
+from bench.results.merge import Merged, MergedFolder, merge
 from bench.results.owner import Owner
 from bench.results.records import sealed
 from bench.results.store import Store
@@ -119,4 +119,4 @@ def no_encoder(path: Path) -> None:
 
 def bring_in(file: Path, store: Store, check: CheckEncoder = no_encoder) -> Merged:
     with unpacked(file) as folder:
-        return merge([Source(folder, encoders=True)], store, check)
+        return merge([MergedFolder(folder, encoders=True)], store, check)

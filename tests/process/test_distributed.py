@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench.environment import Place, place
+from bench.environment import ProcessPlace, place
 from bench.errors import BenchError, LaunchError
 from bench.launch.distributed import gpu_of
 from bench.launch.options import check_ranks
@@ -95,11 +95,11 @@ def test_toys_run_on_one_rank() -> None:
 
 
 def test_each_rank_has_a_gpu_of_its_own() -> None:
-    assert gpu_of(Place(5, 8, 1), ["4", "7"]) == "7"
-    assert gpu_of(Place(5, 8, 1), ["4"]) == "4"  # Slurm has bound it
-    assert gpu_of(Place(1, 2, 1, meets=True), []) is None
+    assert gpu_of(ProcessPlace(5, 8, 1), ["4", "7"]) == "7"
+    assert gpu_of(ProcessPlace(5, 8, 1), ["4"]) == "4"  # Slurm has bound it
+    assert gpu_of(ProcessPlace(1, 2, 1, meets=True), []) is None
     with pytest.raises(LaunchError) as error:
-        gpu_of(Place(1, 2, 1, meets=True), ["0"])
+        gpu_of(ProcessPlace(1, 2, 1, meets=True), ["0"])
     assert str(error.value) == (
         "rank 1 is number 1 of its machine, where 1 GPUs are visible: start one rank per GPU"
     )
@@ -113,17 +113,20 @@ LOCAL = {"SUBMITIT_EXECUTOR": "local"} | {
     f"SUBMITIT_LOCAL_{k}": v for k, v in {"GLOBALID": "0", "NTASKS": "1", "LOCALID": "0"}.items()
 }
 PLACES = [
-    ({}, Place()),
-    (TORCHRUN, Place(3, 4, 1, meets=True)),
-    (STEP, Place(2, 8, 0)),
-    ({"SLURM_NTASKS": "8", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}, Place()),  # a batch script
-    (STEP | LOCAL, Place(0, 1, 0)),  # a local worker below a step
+    ({}, ProcessPlace()),
+    (TORCHRUN, ProcessPlace(3, 4, 1, meets=True)),
+    (STEP, ProcessPlace(2, 8, 0)),
+    (
+        {"SLURM_NTASKS": "8", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"},
+        ProcessPlace(),
+    ),  # a batch script
+    (STEP | LOCAL, ProcessPlace(0, 1, 0)),  # a local worker below a step
 ]
 
 
 @pytest.mark.parametrize(("variables", "expected"), PLACES)
 def test_a_process_knows_its_place(
-    variables: dict[str, str], expected: Place, monkeypatch: pytest.MonkeyPatch
+    variables: dict[str, str], expected: ProcessPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in (*TORCHRUN, *STEP, *LOCAL):
         monkeypatch.delenv(name, raising=False)

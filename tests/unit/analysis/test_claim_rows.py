@@ -3,9 +3,9 @@
 import re
 from dataclasses import replace
 
-from bench.analysis.claims import Judged, JudgedScale, Place, claim_rows, overall_verdict
+from bench.analysis.claims import Judged, JudgedScale, Mention, claim_rows, overall_verdict
 from bench.analysis.statistics import Interval
-from bench.analysis.verdicts import ClaimVerdict, Evidence
+from bench.analysis.verdicts import ClaimVerdict, EvidenceKind
 from bench.cli.claims import describe_claims, totals_lines
 from bench.cli.workspace import Workspace as Folders
 from bench.papers.reader import load_paper
@@ -22,11 +22,11 @@ def judged(verdict: ClaimVerdict, mean: float | None, position: int = 0) -> Judg
     check = SUITE.claims["toy-mi-steady"][position]
     claim = load_paper("eqco").claim("toy-mi-steady")
     missing = None if effect else "no seed"
-    return Judged(claim, "quick", check, verdict, effect, Evidence.TOYS, missing)
+    return Judged(claim, "quick", check, verdict, effect, EvidenceKind.TOYS, missing)
 
 
-def place(name: str, suites: list[str], reason: str | None = None) -> Place:
-    return Place(load_paper("eqco").claim(name), suites, reason)
+def place(name: str, suites: list[str], reason: str | None = None) -> Mention:
+    return Mention(load_paper("eqco").claim(name), suites, reason)
 
 
 def test_the_worst_check_decides_at_each_scale() -> None:

@@ -14,8 +14,8 @@ from bench.analysis.statistics import (
     Estimate,
     How,
     Interval,
+    NumbersBySeed,
     Pools,
-    Seeds,
     Term,
     Variance,
     contrast,
@@ -57,7 +57,7 @@ def test_separate_variances_are_welchs_test() -> None:
     mine, theirs = [1.0, 2.0, 4.0], [0.5, 0.7, 0.9, 3.0]
     expected = stats.ttest_ind(mine, theirs, equal_var=False).confidence_interval(0.95)
     sides = dict(enumerate(mine)), dict(enumerate(theirs, start=9))
-    found = contrast([Term(1.0, Seeds(sides[0])), Term(-1.0, Seeds(sides[1]))])
+    found = contrast([Term(1.0, NumbersBySeed(sides[0])), Term(-1.0, NumbersBySeed(sides[1]))])
     assert found is not None
     told = found.interval(0.95)
     assert (told.low, told.high) == pytest.approx((expected.low, expected.high))
@@ -70,7 +70,7 @@ def test_separate_variances_are_welchs_test() -> None:
 
 def test_a_shared_variance_is_students_test_and_takes_in_other_points() -> None:
     mine, theirs, third = [1.0, 2.0, 4.0], [0.5, 0.7, 2.4], [7.0, 9.0]
-    terms = [Term(w, Seeds(enumerate(v)), "a") for w, v in ((1.0, mine), (-1.0, theirs))]
+    terms = [Term(w, NumbersBySeed(enumerate(v)), "a") for w, v in ((1.0, mine), (-1.0, theirs))]
     two = pooled([mine, theirs])
     assert two is not None
     found = contrast(terms, "pooled", {"a": two})
@@ -86,14 +86,14 @@ def test_a_shared_variance_is_students_test_and_takes_in_other_points() -> None:
 
 def test_paired_seeds_cancel_what_both_sides_share() -> None:
     mine, theirs = {0: 1.1, 1: 5.2, 2: 9.3}, {0: 1.0, 1: 5.0, 2: 9.0, 3: 50.0}
-    found = contrast([Term(1.0, Seeds(mine)), Term(-1.0, Seeds(theirs))], "paired")
+    found = contrast([Term(1.0, NumbersBySeed(mine)), Term(-1.0, NumbersBySeed(theirs))], "paired")
     assert found is not None
     assert found.interval(0.9) == t_interval([mine[s] - theirs[s] for s in (0, 1, 2)], 0.9)
 
 
 def test_one_shared_seed_has_no_interval() -> None:
     def between(mine: dict[int, float], theirs: dict[int, float]) -> Estimate | None:
-        return contrast([Term(1.0, Seeds(mine)), Term(-1.0, Seeds(theirs))])
+        return contrast([Term(1.0, NumbersBySeed(mine)), Term(-1.0, NumbersBySeed(theirs))])
 
     alone = between({0: 1.0}, {0: 3.0, 1: 5.0})
     assert alone is not None
@@ -108,7 +108,7 @@ def test_one_shared_seed_has_no_interval() -> None:
 def test_an_effect_lies_outside_where_the_interval_does() -> None:
     """The p-value is the level at which the interval just reaches the region."""
     values = [1.0, 2.0, 4.0]
-    found = contrast([Term(1.0, Seeds(enumerate(values)))])
+    found = contrast([Term(1.0, NumbersBySeed(enumerate(values)))])
     assert found is not None
     for region in (Region(3.0, math.inf), Region(-9.0, 0.4), Region(5.0, 6.0), Region(0.0, 0.0)):
         p = found.p_outside(region)
@@ -132,7 +132,7 @@ def test_the_smallest_effect_is_seen_four_times_in_five() -> None:
     effect = 1.65  # standard deviations of a run
     seen, sizes = 0, []
     for row in draws:
-        found = contrast([Term(1.0, Seeds(enumerate(effect + row)))])
+        found = contrast([Term(1.0, NumbersBySeed(enumerate(effect + row)))])
         assert found is not None
         seen += found.interval().inside(Region(0.0, math.inf))
         sizes.append(found.smallest_effect or 0.0)
@@ -177,7 +177,10 @@ def test_points_without_spread() -> None:
 )  # fmt: skip
 def test_where_the_error_comes_from(how: How, shared: Pools, told: How) -> None:
     """A contrast is pooled where one of its points shares a variance with others."""
-    terms = [Term(1.0, Seeds({0: 1.0, 1: 2.0}), "a"), Term(-1.0, Seeds({0: 3.0, 1: 5.0}), "b")]
+    terms = [
+        Term(1.0, NumbersBySeed({0: 1.0, 1: 2.0}), "a"),
+        Term(-1.0, NumbersBySeed({0: 3.0, 1: 5.0}), "b"),
+    ]
     found = contrast(terms, how, shared)
     assert found is not None
     assert found.how == told

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from bench.cells.toys import GaussianMI
 from bench.errors import LaunchError
-from bench.estimate.budget import Choice, Needed, choose
-from bench.estimate.predict import Estimate
+from bench.estimate.budget import AffordableCells, Needed, choose
+from bench.estimate.predict import CellPrediction
 from tests.fakes.toys import toy
 
 
@@ -19,18 +19,18 @@ def cell(number: int) -> GaussianMI:
     return toy(seed=number)
 
 
-def estimate(number: int, own_s: float | None, training: str | None = None) -> Estimate:
+def estimate(number: int, own_s: float | None, training: str | None = None) -> CellPrediction:
     """Return what is predicted of a cell; 10 s of a shared training, own_s None: it is done."""
     source, shared = ("done", 0.0) if own_s is None else ("finished", 10.0 if training else 0.0)
     training = None if own_s is None else training
-    return Estimate(cell(number), training, shared, own_s or 0.0, source, "finished cells")
+    return CellPrediction(cell(number), training, shared, own_s or 0.0, source, "finished cells")
 
 
 def needed(name: str, seed: int, *numbers: int) -> Needed:
     return Needed(name, seed, frozenset(cell(i).id for i in numbers))
 
 
-def numbers(choice: Choice, most: int = 20) -> list[int]:
+def numbers(choice: AffordableCells, most: int = 20) -> list[int]:
     return [i for i in range(most) if cell(i).id in choice.cells]
 
 
@@ -74,20 +74,20 @@ def test_printed_values_come_before_cells_of_nothing() -> None:
 
 @pytest.mark.parametrize("broken", [0, 1])
 def test_a_failed_cell_takes_its_claim_with_it(broken: int) -> None:
-    failed = Estimate(cell(broken), None, 0.0, 0.0, "failed", "failed")
+    failed = CellPrediction(cell(broken), None, 0.0, 0.0, "failed", "failed")
     estimates = [estimate(1 - broken, 1.0), failed]
     choice = choose(estimates, [needed("a", 0, 0, 1)], [], 9.0)
     assert (numbers(choice), choice.seeds) == ([], {"a": []})
 
 
 def test_unknown_times_are_told() -> None:
-    unknown = Estimate(cell(0), None, None, None, "unknown", "")
+    unknown = CellPrediction(cell(0), None, None, None, "unknown", "")
     with pytest.raises(LaunchError, match=f"^the run time of {cell(0).kind} is not known$"):
         choose([unknown], [], [], 1.0)
 
 
 class Case(NamedTuple):
-    estimates: list[Estimate]
+    estimates: list[CellPrediction]
     claims: list[Needed]
 
 
@@ -108,7 +108,7 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(estimates, claims)
 
 
-def cost_of(chosen: set[str], estimates: list[Estimate]) -> float:
+def cost_of(chosen: set[str], estimates: list[CellPrediction]) -> float:
     own = [e for e in estimates if e.cell.id in chosen]
     trainings = {e.training: e.shared_s or 0.0 for e in own if e.training}
     return sum(e.own_s or 0.0 for e in own) + sum(trainings.values())

@@ -8,7 +8,7 @@ import pytest
 from bench.cells.cell import Cell
 from bench.cells.pretrain import Pretrain
 from bench.estimate.history import Machine, Timing, finished_timings, timing_of, write_probe
-from bench.estimate.predict import NO_CELL, Estimate, Prediction, predict, total_s, wall_s
+from bench.estimate.predict import NO_CELL, CellPrediction, Prediction, predict, total_s, wall_s
 from bench.files.atomic import write_whole
 from bench.results.provenance import flatten, processor
 from bench.results.store import Store
@@ -246,5 +246,5 @@ def test_a_resumed_training_is_known_by_its_attempts(tmp_path: Path) -> None:
     assert predicted(store, small_cell()).estimates[0].source == "unknown"
     finish_encoder(store, small_cell(seed=2), training_s=4.0, evaluation_s=1.0)
     (estimate,) = predicted(store, small_cell()).estimates
-    assert isinstance(estimate, Estimate)
+    assert isinstance(estimate, CellPrediction)
     assert estimate.shared_s == pytest.approx(4.0, rel=0.1)

@@ -38,7 +38,7 @@ def test_vince_restricts_what_it_is_told_to() -> None:
     cell = VinceGaussian.model_validate(
         VINCE | {"method": "vince", "valid_percent": 10.0, "seed": 0}
     )
-    encoders = vince_gaussian.Encoders([cell], "cpu")
+    encoders = vince_gaussian.GaussianEncoders([cell], "cpu")
     rows = torch.arange(cell.dataset_size)[None]
     query, keys = encoders.embed(encoders.train_x, 0), encoders.embed(encoders.train_y, 1)
     loss = [
@@ -54,7 +54,7 @@ def test_vince_restricts_what_it_is_told_to() -> None:
 def test_batch_loss_of_spirals_is_the_loop() -> None:
     """Two views, each the other's positive, the other 2 B - 2 views negatives."""
     cell = Spirals.model_validate(SPIRALS | {"source": "batch", "eta": 0.3, "seed": 0})
-    encoders = spirals.Encoders([cell], "cpu")
+    encoders = spirals.SpiralEncoders([cell], "cpu")
     rows = encoders.batch(0)
     batch = encoders.points.gather(1, rows[..., None].expand(-1, -1, 2))
     loss = encoders._batch_loss(batch, rows, 0)
@@ -73,7 +73,7 @@ def test_bank_of_spirals_moves_by_its_rate() -> None:
     cell = Spirals.model_validate(
         SPIRALS | {"source": "bank", "K": 100, "bank_rate": 0.5, "eta": 0.3, "seed": 0}
     )
-    encoders = spirals.Encoders([cell], "cpu")
+    encoders = spirals.SpiralEncoders([cell], "cpu")
     before, rows = encoders.bank.clone(), encoders.batch(0)
     batch = encoders.points.gather(1, rows[..., None].expand(-1, -1, 2))
     query = encoders.embed(encoders.view(batch, 0, 0)).detach()
@@ -87,7 +87,7 @@ def test_bank_of_spirals_moves_by_its_rate() -> None:
 
 def test_an_epoch_of_spirals_sees_every_point_at_most_once() -> None:
     cell = Spirals.model_validate(SPIRALS | {"source": "batch", "eta": 0.3, "seed": 0})
-    encoders = spirals.Encoders([cell], "cpu")
+    encoders = spirals.SpiralEncoders([cell], "cpu")
     per_epoch = encoders.train_count // cell.batch_size
     rows = torch.cat([encoders.batch(step)[0] for step in range(per_epoch)]).tolist()
     assert len(set(rows)) == len(rows) == per_epoch * cell.batch_size

@@ -11,7 +11,7 @@ from bench.analysis.compared_effects import ComparedEffect, shown_effects
 from bench.figures.effects import (
     MOST_LINES,
     MOST_UPRIGHT,
-    Panel,
+    EffectPanel,
     draw_effects,
     draw_panel,
     effect_panels,
@@ -33,7 +33,7 @@ def table_1(*scales: str) -> list[ComparedEffect]:
     return shown_effects(of_artifact(rows, "table-1-cifar10", "knn_top1"))
 
 
-def drawn(panel: Panel, scales: list[str], *, upright: bool) -> dict[str, Any]:
+def drawn(panel: EffectPanel, scales: list[str], *, upright: bool) -> dict[str, Any]:
     """Return the line and the bars of each label."""
     ax = draw_panel(panel, Canvas().subplots(), scales, upright=upright)
     found: dict[Any, Any] = {c.get_label(): (c[0], c[2]) for c in ax.containers}
@@ -148,7 +148,7 @@ def test_of_many_places_some_have_their_names(upright: bool, most: int) -> None:
     row = table_1("cifar")[0]
     for count, written in ((most, most), (most + 60, most // 2)):
         places = [str(i) for i in range(count)]
-        panel = Panel("many", [row] * count, places, places)
+        panel = EffectPanel("many", [row] * count, places, places)
         ax = draw_panel(panel, Canvas().subplots(), ["cifar"], upright=upright)
         axis = ax.xaxis if upright else ax.yaxis
         names = [label.get_text() for label in axis.get_ticklabels()]

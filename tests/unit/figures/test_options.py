@@ -15,7 +15,7 @@ from bench.figures.panels import can_be_drawn, draw_figure
 from bench.figures.style import styles
 from bench.papers.reader import load_paper
 from bench.results.reader import Finished
-from bench.suites.figure import Choice, Figure
+from bench.suites.figure import DrawnCells, Figure
 from bench.suites.load import load_suite
 from tests.fakes.made_up import canvas_of, drawn, results_of
 from tests.fakes.paths import SUITES
@@ -101,7 +101,7 @@ def test_series_take_the_cells_in_which_the_other_setting_is_largest() -> None:
 
 def test_the_largest_is_that_of_the_scale_done_or_not() -> None:
     cells, _ = results_of(path_of("dcl-figure-4"), "cpu")
-    longest = chosen_by(Choice(largest=["epochs"]), cells)
+    longest = chosen_by(DrawnCells(largest=["epochs"]), cells)
     assert {c.settings["epochs"] for c in cells} == {2, 5, 20}
     assert {c.settings["epochs"] for c in cells if longest(c)} == {20}
     short = [(c, Finished({}, {}, lambda: [])) for c in cells if c.settings["epochs"] < 20]
@@ -110,7 +110,7 @@ def test_the_largest_is_that_of_the_scale_done_or_not() -> None:
 
 def test_of_a_list_any_value_is_drawn() -> None:
     cells, _ = results_of(path_of("mutual-information-figure-7"), "gpu")
-    chosen = chosen_by(Choice(where={"method": ["ir", "cmc"], "bank_rate": 0.5}), cells)
+    chosen = chosen_by(DrawnCells(where={"method": ["ir", "cmc"], "bank_rate": 0.5}), cells)
     found = {(c.settings["method"], c.settings["bank_rate"]) for c in cells if chosen(c)}
     assert found == {("ir", 0.5), ("cmc", 0.5)}
 

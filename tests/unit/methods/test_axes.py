@@ -17,8 +17,8 @@ from bench.losses import correlation, infonce
 from bench.methods.bank import Bank, first_entries
 from bench.methods.bank_negatives import BankNegatives
 from bench.methods.make import make_method
-from bench.methods.method import Method, Seen
-from bench.methods.negatives import Anchor, QueueNegatives, Scalar, Similarities
+from bench.methods.method import Method, StepInput
+from bench.methods.negatives import Anchor, QueueNegatives, ScalarDictionary, Similarities
 from bench.methods.online_network import Online
 from bench.suites.presets import paper_presets
 from tests.fakes.cells import method_of, small_cell, training_of
@@ -34,9 +34,9 @@ def which(key: int = 0) -> Draw:
     return drawn_by(key, Purpose.NEGATIVES)
 
 
-def shown(views: int = 2, size: int = 8, **more: Any) -> Seen:
+def shown(views: int = 2, size: int = 8, **more: Any) -> StepInput:
     values = torch.from_numpy(draw(7).standard_normal((views, N, 3, size, size))).float()
-    return Seen(tuple(values), which(1), torch.arange(N) * 2, **more)
+    return StepInput(tuple(values), which(1), torch.arange(N) * 2, **more)
 
 
 def parts(name: str, **changes: Any) -> tuple[Method, Online]:
@@ -195,7 +195,9 @@ def test_the_loss_of_two_towers_is_a_sum() -> None:
     batch = training.batches.batch(0, 0)
     draw = drawn_by(0, Purpose.NEGATIVES, 0, 0)
     state = {k: v.clone() for k, v in training.online.state_dict().items()}
-    pairs = method_of(training).compare(training.online, Seen(batch.views, draw, batch.rows)).pairs
+    pairs = (
+        method_of(training).compare(training.online, StepInput(batch.views, draw, batch.rows)).pairs
+    )
     total = torch.stack([method_of(training).objective(pair).mean() for pair in pairs]).sum()
     first = next(training.online.parameters())
     of_queries = [pair.query_ND for pair in pairs]
@@ -385,7 +387,7 @@ def test_a_mixed_image_has_mixed_keys() -> None:
 
 def test_the_scalar_component_has_a_dictionary_of_its_own() -> None:
     """dual-temperature, supplement, Sec. B: the earliest, newest or random of the newest keys."""
-    queue = QueueNegatives(4, 3, K=4, start=draw(), scalar=Scalar(2, 6, "earliest"))
+    queue = QueueNegatives(4, 3, K=4, start=draw(), scalar=ScalarDictionary(2, 6, "earliest"))
     fed = normalize(torch.from_numpy(draw(1).standard_normal((7, 3))), dim=1).float()
     for part in fed.split(2):
         queue.remember([part], which())
@@ -395,7 +397,7 @@ def test_the_scalar_component_has_a_dictionary_of_its_own() -> None:
     assert_close(found.neg_NK, query @ fed[-4:].T)
     assert found.scalar_NK is not None
     assert_close(found.scalar_NK, query @ fed[1:3].T)  # of the last six, the oldest two
-    queue.scalar = Scalar(2, 6, "newest")
+    queue.scalar = ScalarDictionary(2, 6, "newest")
     newest = queue.similarities(anchor).scalar_NK
     assert newest is not None
     assert_close(newest, query @ fed[-2:].T)

@@ -13,7 +13,7 @@ from bench.data.draws import Draw, drawn_by
 from bench.data.streams import Purpose
 from bench.losses import infonce
 from bench.methods.make import make_method
-from bench.methods.method import Compared, Method, Seen
+from bench.methods.method import ComparedBatch, Method, StepInput
 from bench.methods.online_network import Online, Projected
 from bench.methods.targets import Momentum
 from bench.methods.witness import Dot
@@ -51,9 +51,9 @@ def method_of(name: str, **changes: Any) -> Method:
     return make_method(cell, Online(cell), 96)
 
 
-def compared(method: Method, a: Tensor, b: Tensor) -> Compared:
+def compared(method: Method, a: Tensor, b: Tensor) -> ComparedBatch:
     given: Any = Given()
-    return method.compare(given, Seen((a, b), which()))
+    return method.compare(given, StepInput((a, b), which()))
 
 
 def loss_of(method: Method, a: Tensor, b: Tensor) -> Tensor:
@@ -84,7 +84,7 @@ def test_mocos_queue_is_lightlys() -> None:
     theirs = lightly_loss("NTXentLoss", temperature=0.2, memory_bank_size=(N, D))
     method.negatives.double()  # type: ignore[attr-defined]
     a, b = embeddings()
-    method.remember(compared(method, b, a), Seen((b, a), which()))  # keys of a
+    method.remember(compared(method, b, a), StepInput((b, a), which()))  # keys of a
     theirs.memory_bank.bank = normalize(a.detach(), dim=1)
     ours = loss_of(method, a, b)
     assert_close(ours, theirs(a, b.detach()), rtol=0, atol=1e-6)
@@ -100,7 +100,7 @@ def test_keys_enter_the_queue_after_both_directions() -> None:
     found = compared(method, a, b)
     for query, pair in zip((a, b), found.pairs, strict=True):
         assert_close(pair.neg_NK, normalize(query, dim=1) @ before.T)
-    method.remember(found, Seen((a, b), which()))
+    method.remember(found, StepInput((a, b), which()))
     after = method.negatives.memory.content()  # type: ignore[attr-defined]
     assert_close(after, torch.cat([normalize(a, dim=1), normalize(b, dim=1)]))
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from bench.analysis.claims import claims_of_artifact
-from bench.analysis.verdicts import ClaimVerdict, Evidence
+from bench.analysis.verdicts import ClaimVerdict, EvidenceKind
 from bench.papers.questions import questions
 from bench.papers.reader import PAPERS, load_paper
 from bench.report.questions import answers
@@ -155,7 +155,7 @@ def test_an_effect_that_is_smaller_than_the_sentence_is_not_denied(
         "notes": [], "subject": "kNN, dcl - infonce", "required": "above 2.4", "unit": "points",
     }  # fmt: skip
     summary = Summary(
-        suite.name, "cifar", "small digits", "", "dcl", Evidence.IMAGES_REDUCED,
+        suite.name, "cifar", "small digits", "", "dcl", EvidenceKind.IMAGES_REDUCED,
         False, True, 1, 1, {}, frozenset(), {},
         {question.claims[0]: ClaimVerdict.NOT_SEEN}, {}, [row], None,
     )  # fmt: skip

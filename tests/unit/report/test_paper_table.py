@@ -13,7 +13,7 @@ from bench.papers.names import value_name
 from bench.papers.reader import load_paper
 from bench.papers.tolerances import tolerance_of
 from bench.report.paper_table import (
-    Measured,
+    MeasuredNumber,
     metric_head,
     paper_csv,
     paper_table,
@@ -26,7 +26,7 @@ BATCHES = Layout(rows=["loss"], columns="batch_size")
 
 
 def table(
-    artifact: str, layout: Layout | None = None, measured: tuple[Measured, ...] = ()
+    artifact: str, layout: Layout | None = None, measured: tuple[MeasuredNumber, ...] = ()
 ) -> Table:
     paper, _, name = artifact.partition("/")
     found = paper_table(load_paper(paper).artifact(name), layout, measured)
@@ -34,7 +34,9 @@ def table(
     return found
 
 
-def measured(row: int, values: list[float], scale: str = "paper", **changes: object) -> Measured:
+def measured(
+    row: int, values: list[float], scale: str = "paper", **changes: object
+) -> MeasuredNumber:
     value = load_paper("dcl").artifact("table-1-cifar10").values[row]
     compared = Compared(
         artifact="table-1-cifar10", row=value.row_settings, metric=str(value.metric), reading=None,
@@ -42,7 +44,7 @@ def measured(row: int, values: list[float], scale: str = "paper", **changes: obj
         allowed=tolerance_of("dcl", "table-1-cifar10", str(value.metric)),
         verdict=Verdict.SAME, cells=("a", "b"),
     )  # fmt: skip
-    return Measured(scale, "published protocol", replace(compared, **changes))  # type: ignore[arg-type]
+    return MeasuredNumber(scale, "published protocol", replace(compared, **changes))  # type: ignore[arg-type]
 
 
 def test_rows_and_columns_are_the_papers() -> None:

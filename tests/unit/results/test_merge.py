@@ -17,7 +17,7 @@ from bench.results import merge as module
 from bench.results.archives import export_archive
 from bench.results.attempts import last_attempt
 from bench.results.digests import write_digests
-from bench.results.merge import Merged, Source, merge
+from bench.results.merge import Merged, MergedFolder, merge
 from bench.results.owner import Owner
 from bench.results.reader import Results
 from bench.results.store import Store
@@ -38,7 +38,7 @@ from tests.fakes.toys import make_cells
 
 
 def take(there: Store, here: Store, *, encoders: bool = False) -> Merged:
-    return merge([Source(there.root, encoders)], here, check_encoder)
+    return merge([MergedFolder(there.root, encoders)], here, check_encoder)
 
 
 def test_cells_of_other_folders_are_added_once(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_cells_of_other_folders_are_added_once(tmp_path: Path) -> None:
     third, more = filled_store(tmp_path / "third", 5)
     fill(here, cell, 0.5 + len(cell.experiment))  # as it is there
     before = picture(here.folder(cell).path)
-    merged = merge([Source(there.root), Source(third.root)], here, no_encoder)
+    merged = merge([MergedFolder(there.root), MergedFolder(third.root)], here, no_encoder)
     assert (merged.added, merged.same, merged.conflicts, merged.busy) == (5, 5, [], [])
     assert picture(here.folder(cell).path) == before
     assert set(states(here, [*cells, *more])) == {"done"}
@@ -284,4 +284,4 @@ def test_cells_of_other_code_are_left_out_and_damaged_ones_refused(tmp_path: Pat
         take(there, Store(tmp_path / "new"))
     assert not (tmp_path / "new").exists()
     with pytest.raises(StoreError, match="nowhere: no such results folder"):
-        merge([Source(tmp_path / "nowhere")], here, no_encoder)
+        merge([MergedFolder(tmp_path / "nowhere")], here, no_encoder)

@@ -23,7 +23,7 @@ from bench.results.inspect import inspect
 from bench.results.names import table_files
 from bench.results.reader import Results
 from bench.results.store import Store
-from bench.results.tables import Row, Tables
+from bench.results.tables import CellRow, Tables
 from tests.fakes.archives import picture
 from tests.fakes.cells import small_cell
 from tests.fakes.flips import flip
@@ -102,7 +102,7 @@ def test_a_table_that_holds_something_else_is_told(
         Results(tmp_path / "out").find(cell)
 
 
-def former_texts(row: Row, name: str) -> dict[str, str]:
+def former_texts(row: CellRow, name: str) -> dict[str, str]:
     metrics = {f"metric.{k}": v for k, v in row.metrics.items()}
     origin = {f"origin.{k}": v for k, v in row.provenance.items()}
     return {"id": name} | {k: json.dumps(v) for k, v in {**row.fields, **metrics, **origin}.items()}
@@ -179,7 +179,7 @@ def test_the_reference_tables_come_out_with_the_same_numbers() -> None:
         stem = path.name.removesuffix(".gz").removesuffix(".csv")
         for name, row in Tables(REFERENCE, stem).rows.items() if ".history" not in stem else ():
             rows += 1
-            assert Row.of(row.texts(name)) == row
+            assert CellRow.of(row.texts(name)) == row
     assert rows > 100
 
 

@@ -14,7 +14,7 @@ from torch.testing import assert_close
 from bench.data.draws import drawn_by
 from bench.data.streams import Purpose, stream
 from bench.errors import Diverged, Interrupted
-from bench.methods.method import Seen
+from bench.methods.method import StepInput
 from bench.results.folder import CellFolder
 from bench.train.loop import Training, train
 from tests.fakes.cells import METHODS, each, method_of, small_cell, training_of, weights
@@ -184,7 +184,9 @@ def test_accumulated_gradients_are_the_mean_over_batches() -> None:
     losses = []
     for place in (0, 1):
         batch = both.batches.batch(0, place)
-        found = method_of(both).compare(online, Seen(batch.views, drawn_by(0, Purpose.NEGATIVES)))
+        found = method_of(both).compare(
+            online, StepInput(batch.views, drawn_by(0, Purpose.NEGATIVES))
+        )
         losses.append(torch.cat([method_of(both).objective(pair) for pair in found.pairs]).mean())
     mean = torch.stack(losses).mean()
     expected = torch.autograd.grad(mean, list(online.parameters()))
@@ -220,7 +222,7 @@ def test_probes_are_the_means_of_an_epoch(tmp_path: Path) -> None:
         with torch.no_grad():
             pairs = (
                 method_of(training)
-                .compare(training.online, Seen(batch.views, drawn_by(0, Purpose.NEGATIVES)))
+                .compare(training.online, StepInput(batch.views, drawn_by(0, Purpose.NEGATIVES)))
                 .pairs
             )
         training.online.load_state_dict(state)

@@ -20,7 +20,7 @@ from bench.errors import DataFailure, Interrupted
 from bench.results.folder import CellFolder
 from bench.train.batches import Batches
 from bench.train.loop import Training, train
-from bench.train.sources import InMemory, Source, chosen_rows, chosen_split, open_source
+from bench.train.sources import ImageSource, InMemory, chosen_rows, chosen_split, open_source
 from tests.fakes.cells import small_cell, training_of, weights
 from tests.fakes.torchvision_views import one_view
 
@@ -201,7 +201,7 @@ def cell_with(**fields: Any) -> Pretrain:
     return small_cell().model_copy(update=fields)
 
 
-def sources_of(root: Path, **fields: Any) -> list[Source]:
+def sources_of(root: Path, **fields: Any) -> list[ImageSource]:
     """Return the images in memory, 16 x 16, and pictures on disk, of one cell's settings."""
     return [
         open_source(cell_with(**fields | {"dataset": name}), root, "cpu")
@@ -209,7 +209,7 @@ def sources_of(root: Path, **fields: Any) -> list[Source]:
     ]
 
 
-def epoch_of(source: Source, start: int = 0) -> list[tuple[Tensor, ...]]:
+def epoch_of(source: ImageSource, start: int = 0) -> list[tuple[Tensor, ...]]:
     """Return three steps of four images each, from step `start` on."""
     order = np.split(np.arange(12), 3)
     return list(source.pairs("train", order, lambda step: stream(0, Purpose.VIEWS, step), start))
