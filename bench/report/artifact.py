@@ -69,16 +69,15 @@ def write_artifact(
             if claim.id in coverage.seen
         ],
     }
-    title, origins = f"{paper.id}/{artifact.id}", [s.origin for s in sections if s.origin]
+    title = f"{paper.id}/{artifact.id}"
+    origin = origin_of_all([s.origin for s in sections if s.origin])
     return Page(
         "artifact.md.j2",
         title=title,
         root="../",
         crumbs=[("Papers", TOP), (paper.id, f"{TOP}#{paper.id}"), (artifact.id, None)],
         values=values,
-        cite=citation(
-            f"{paper.id}-{artifact.id}", f"{title}: {artifact.what}", origin_of_all(origins)
-        ),
+        cite=citation(f"{paper.id}-{artifact.id}", f"{title}: {artifact.what}", origin),
     ).write(page)
 
 

@@ -7,8 +7,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from bench.cells.cell import Cell
 from bench.errors import Damaged, StoreError
 from bench.files.messages import tell_once, warn
@@ -17,11 +15,8 @@ from bench.results.fitness import Failed, unfit
 from bench.results.folder import CellFolder, finished_in
 from bench.results.provenance import flatten
 from bench.results.store import Store
-from bench.results.tables import Exported
+from bench.results.tables import Arrays, Exported, TrainingHistory
 from bench.text import counted
-
-TrainingHistory = list[dict[str, float]]
-Arrays = dict[str, np.ndarray[Any, Any]]
 
 REFERENCE = "the reference results, which come with bench, answer"
 NO_HISTORY, NO_ARRAYS = f"its history is left out {UNTIL}", f"its arrays are left out {UNTIL}"

@@ -33,7 +33,8 @@ def finished(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace
         lambda *asked: Evaluator.geometry(*asked) | {"hardness": 0.25},
     )
     monkeypatch.setattr(
-        "bench.experiments.pretrain.Shared.train", lambda *_: pytest.fail("it is trained again")
+        "bench.experiments.pretrain.SharedTraining.train",
+        lambda *_: pytest.fail("it is trained again"),
     )
     return workspace
 
@@ -103,7 +104,8 @@ def test_ranks_are_asked_of_finished_cells_by_the_suite_alone(
     workspace.suite(changed(ONE, {"fixed.ranks": True}))
     assert "lidar: to evaluate in 1 cell" in (workspace.call("status", "small").out)
     monkeypatch.setattr(
-        "bench.experiments.pretrain.Shared.train", lambda *_: pytest.fail("it is trained again")
+        "bench.experiments.pretrain.SharedTraining.train",
+        lambda *_: pytest.fail("it is trained again"),
     )
     assert workspace.call("run", "small", "--executor", "inline").out.startswith("1 done")
     assert metrics_of(workspace).keys() > {"rankme", "effective_rank", "lidar", "alignment"}

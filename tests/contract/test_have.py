@@ -68,15 +68,15 @@ def test_doctor_counts_the_tables_that_no_digest_covers(workspace: Workspace) ->
     assert workspace.call(*RUN, "--where", "mi_true=2").status == 0
     assert workspace.call("export", "small", "--to", "tables").status == 0
     sound = workspace.call("--results", "tables", "doctor", "--json")
-    assert "; 1 file of exported tables, as digests.json" in _cells_detail(sound.json)
+    assert "; 2 files of exported tables, as digests.json" in _cells_detail(sound.json)
     (workspace.root / "tables" / "own.csv").write_text("cell\n", "utf-8")
     answer = workspace.call("--results", "tables", "doctor", "--json")
     assert answer.status == sound.status
     detail = _cells_detail(answer.json)
-    assert "; 2 files of exported tables, 1 of them unverified (not in" in detail
+    assert "; 3 files of exported tables, 1 of them unverified (not in" in detail
     (workspace.root / "tables" / "digests.json").unlink()
     detail = _cells_detail(workspace.call("--results", "tables", "doctor", "--json").json)
-    assert "; 2 files of exported tables, 2 of them unverified" in detail
+    assert "; 3 files of exported tables, 3 of them unverified" in detail
 
 
 def _cells_detail(findings: list[dict[str, str]]) -> str:

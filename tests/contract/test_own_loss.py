@@ -113,6 +113,7 @@ def test_the_ten_lines_of_the_manual_are_a_loss(workspace: Workspace) -> None:
     assert [name for name, _ in blocks] == [
         "losses/push-apart.py", "losses/push-apart.yaml", "my-loss.yaml",
         "evaluations/centroid_top1.py", "records/hardest.py", "my-metrics.yaml",
+        "records/hardest.yaml",
     ]  # fmt: skip
     for name, block in blocks:
         path = workspace.root / "suites" / name

@@ -284,7 +284,7 @@ def test_cells_of_one_encoder_share_it_with_pretrain(
     home = TrainedFolder.of(TRAINED, Store(tmp_path).folders([TRAINED], tmp_path))
     before = {p: p.read_bytes() for p in home.path.rglob("*") if p.is_file()}
     monkeypatch.setattr(
-        "bench.experiments.pretrain.Shared.train", lambda *_: pytest.fail("trained")
+        "bench.experiments.pretrain.SharedTraining.train", lambda *_: pytest.fail("trained")
     )
     steps: dict[str, Any] = {"detect_epochs": None, "detect_steps": 2}
     cells = [detecting_cell(), detecting_cell(**KINDS["masks"], **steps)]

@@ -264,7 +264,7 @@ def test_cells_of_one_encoder_share_it_with_pretrain(
     home = TrainedFolder.of(TRAINED, Store(tmp_path).folders([TRAINED], tmp_path))
     before = {p: p.read_bytes() for p in home.path.rglob("*") if p.is_file()}
     monkeypatch.setattr(
-        "bench.experiments.pretrain.Shared.train", lambda *_: pytest.fail("trained")
+        "bench.experiments.pretrain.SharedTraining.train", lambda *_: pytest.fail("trained")
     )
     cells = [tuning_cell(), tuning_cell(label_fraction=0.1, test_warp="digits-25", knn_k=200)]
     found = run(tmp_path, *cells)

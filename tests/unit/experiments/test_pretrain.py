@@ -90,7 +90,7 @@ def test_a_new_protocol_uses_the_trained_encoder_again(
     cell = small_cell(**FULL)
     first = metrics(tmp_path, cell)
     monkeypatch.setattr(
-        "bench.experiments.pretrain.Shared.train", lambda *_: pytest.fail("trained")
+        "bench.experiments.pretrain.SharedTraining.train", lambda *_: pytest.fail("trained")
     )
     evaluated: list[str] = []
     from bench.experiments.evaluations import Evaluator
@@ -264,7 +264,7 @@ def test_what_cannot_be_evaluated_is_told_before_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "bench.experiments.pretrain.Shared.train", lambda *_: pytest.fail("trained")
+        "bench.experiments.pretrain.SharedTraining.train", lambda *_: pytest.fail("trained")
     )
     found = outcomes(tmp_path, small_cell(knn_k=97), small_cell(few_shot=80))
     assert [str(outcome) for outcome in found] == [

@@ -55,7 +55,7 @@ def test_points_are_of_the_encoder_that_pretrain_trains(
     home = TrainedFolder.of(TRAINED, Store(tmp_path).folders([TRAINED], tmp_path))
     before = {p: p.read_bytes() for p in home.path.rglob("*") if p.is_file()}
     monkeypatch.setattr(
-        "bench.experiments.pretrain.Shared.train", lambda *_: pytest.fail("trained")
+        "bench.experiments.pretrain.SharedTraining.train", lambda *_: pytest.fail("trained")
     )
     mapped = run(tmp_path, map_of())
     assert isinstance(plain, Result)
@@ -92,7 +92,7 @@ def test_it_trains_what_is_not_there_and_pretrain_takes_it(
     alone = run(tmp_path / "alone", TRAINED)
     mapped = run(tmp_path / "both", map_of())
     monkeypatch.setattr(
-        "bench.experiments.pretrain.Shared.train", lambda *_: pytest.fail("trained")
+        "bench.experiments.pretrain.SharedTraining.train", lambda *_: pytest.fail("trained")
     )
     after = run(tmp_path / "both", TRAINED)
     assert isinstance(mapped, Result)

@@ -111,7 +111,7 @@ def former_texts(row: CellRow, name: str) -> dict[str, str]:
 def former(store: Store, cells: Sequence[Cell], folder: Path) -> None:
     """Write the tables of version 0.2.0.dev1: JSON in each entry, `metric.` before names."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bench.results.tables.Row.texts", former_texts)
+        patch.setattr("bench.results.tables.CellRow.texts", former_texts)
         export_cells(cells, store, folder)
 
 
