@@ -18,7 +18,8 @@ from bench.cells.axes import TEMPERATURES, training_images
 from bench.cells.cell import Cell
 from bench.cells.pretrain import Pretrain
 from bench.cells.toys import GaussianMI, MarginCell, OptimalBound, VinceGaussian
-from bench.results.reader import Done, Finished, TrainingHistory
+from bench.results.reader import Done, Finished
+from bench.results.tables import TrainingHistory
 from bench.text import counted
 
 MARK = "†"  # beside a number

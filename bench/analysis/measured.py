@@ -28,7 +28,8 @@ from bench.files.validation_errors import explain
 from bench.files.yaml_file import load_yaml
 from bench.record import Record
 from bench.results.fitness import Failed
-from bench.results.reader import Done, Finished, TrainingHistory
+from bench.results.reader import Done, Finished
+from bench.results.tables import TrainingHistory
 from bench.suites.checks import At, Check
 from bench.suites.suite import Comparison
 

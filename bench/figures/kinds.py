@@ -42,7 +42,8 @@ from bench.figures.marks import (
     widths_apart,
 )
 from bench.figures.style import GREY, Style, styles
-from bench.results.reader import Arrays, Done
+from bench.results.reader import Done
+from bench.results.tables import Arrays
 from bench.suites.figure import DrawnCells, Figure
 
 MARKS = 8  # on a line over training, so that it is known without its colour
