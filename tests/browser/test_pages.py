@@ -121,10 +121,13 @@ def test_no_page_complains_and_no_link_or_image_is_broken(page: Any, site: Path)
 
 def test_images_are_drawn(page: Any, site: Path) -> None:
     page.goto((site / PARTIAL).as_uri())
-    picture = page.locator("figure img").first
-    picture.scroll_into_view_if_needed()
+    pictures = page.locator("figure img").all()
+    for picture in pictures:  # each is loaded when it comes into view
+        picture.scroll_into_view_if_needed()
     page.wait_for_function("[...document.images].every((i) => i.complete && i.naturalWidth > 0)")
-    assert picture.evaluate("i => getComputedStyle(i).backgroundColor") == "rgb(255, 255, 255)"
+    for picture in pictures:
+        colour = picture.evaluate("i => getComputedStyle(i).backgroundColor")
+        assert colour == "rgb(255, 255, 255)"
 
 
 def test_sorting_by_the_keyboard(page: Any, site: Path) -> None:
