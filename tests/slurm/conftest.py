@@ -40,7 +40,7 @@ def on_slurm(
 
 @pytest.fixture
 def wait_for() -> Callable[..., None]:
-    def wait(condition: Callable[[], object], seconds: float = 120, what: str = "") -> None:
+    def wait(condition: Callable[[], object], seconds: float = 300, what: str = "") -> None:
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, f"waited in vain {what}"
