@@ -238,7 +238,7 @@ D = TypeVar("D", Declaration, MetricDeclaration, MethodDeclaration)
 
 
 def declaration(path: Path, kind: type[D], given: Collection[str]) -> D:
-    """Return what a YAML file declares, checked but for what the Python beside it takes.
+    """Return what a YAML file declares; the arguments of its functions are checked elsewhere.
 
     Args:
         path: of the file.

@@ -21,10 +21,10 @@ from bench.cells.cell import later
 from bench.cells.datasets import GUESS, TrainingImages, size_of
 from bench.cells.learning_rate import ScalingRule
 from bench.cells.losses import LossName
+from bench.cells.view_recipes import Share
 from bench.record import Record
 
 Fraction = Annotated[float, Field(ge=0, lt=1)]
-Share = Annotated[float, Field(gt=0, le=1)]
 BN = Literal["none", "hidden", "all"]  # of a head: nowhere, after hidden layers, after each layer
 ViewSet = Literal[
     "simclr", "simclr-cifar", "moco-v1", "moco-v1-lab", "moco-v2", "byol", "hypersphere",

@@ -88,7 +88,7 @@ class Cell(Record, ABC):
     @cached_property
     def id(self) -> str:
         """16 hex digits over every field, defaults included."""
-        return with_seed(self.canonical, self.seed)
+        return id_with_seed(self.canonical, self.seed)
 
     @property
     def identified(self) -> dict[str, Any]:
@@ -292,7 +292,7 @@ def around_seed(fields: dict[str, Any]) -> tuple[str, str]:
     return f'{before[:-1]},"seed":', f",{behind[1:]}"
 
 
-def with_seed(canonical: tuple[str, str], seed: int) -> str:
+def id_with_seed(canonical: tuple[str, str], seed: int) -> str:
     """Return the `identity` of fields, given around the seed."""
     return digest(f"{canonical[0]}{seed}{canonical[1]}")
 

@@ -24,9 +24,9 @@ from bench.cells.cell import (
     NOT_SET,
     Cell,
     around_seed,
+    id_with_seed,
     identity,
     later,
-    with_seed,
     without_later,
 )
 from bench.cells.datasets import (
@@ -221,7 +221,7 @@ class Pretrain(EncoderCell):
         The data of evaluations and their protocols are no part of it.
         """
         around = self.once_a_point("training", lambda: around_seed(self._training()))
-        return with_seed(around, self.seed)
+        return id_with_seed(around, self.seed)
 
     def _training(self) -> dict[str, Any]:
         evaluation_fields = {name for kind in EVALUATIONS.values() for name in kind.settings}

@@ -12,10 +12,11 @@ from pydantic import (
     model_validator,
 )
 
-from bench.cells.axes import Axis, Share, StepsAxis
+from bench.cells.axes import Axis, StepsAxis
 from bench.cells.cell import Cell, identity, without_later
 from bench.cells.learning_rate import check_rate, ruled
 from bench.cells.losses import LOSSES
+from bench.cells.view_recipes import Share
 
 SetName = Annotated[str, Field(pattern=r"^\w[\w.+-]*$", max_length=100)]
 TASKS = ("speaker", "word")

@@ -22,12 +22,11 @@ from torch.utils.data import DataLoader, Dataset
 from bench.cells.datasets import IMAGENET_MEAN, IMAGENET_STD, WHERE
 from bench.data.catalogue import imagenet_folder
 from bench.data.decode import centre_crop, read_image
-from bench.data.folders import Files, class_names, list_files
+from bench.data.folders import Files, Pixels, class_names, list_files
 from bench.data.images import ImageData, fingerprint_of
 from bench.errors import DataTorn
 
 Float64s = npt.NDArray[np.float64]
-Pixels = npt.NDArray[np.uint8]
 Box = Callable[[Float64s, int, int], tuple[SupportsInt, SupportsInt, SupportsInt, SupportsInt]]
 
 

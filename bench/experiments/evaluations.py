@@ -14,6 +14,8 @@ from bench.cells.baseline import Baseline
 from bench.cells.cell import Cell
 from bench.cells.pretrain import WATCH_K, WATCH_TAU, Pretrain
 from bench.cells.view_recipes import WARPS, Recipe
+from bench.data.catalogue import Part
+from bench.data.labelled import Rows
 from bench.data.streams import Purpose, stream
 from bench.data.views.views import Views
 from bench.errors import CellFailure, DataFailure
@@ -34,7 +36,7 @@ from bench.losses import (
 from bench.methods.online_network import Online
 from bench.methods.own_metric import OwnMetric
 from bench.train.optimisers import make_optimiser
-from bench.train.sources import EVALUATED_AT_ONCE, ImageSource, Part, Rows, views_of
+from bench.train.sources import EVALUATED_AT_ONCE, ImageSource, views_of
 
 PARTS: tuple[Part, Part] = ("train", "test")
 PAIRS_A_BATCH = 512  # of views, for alignment

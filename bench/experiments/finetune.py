@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bench.cells.finetune import FineTune
 from bench.data.catalogue import published_list
-from bench.data.labelled import listed_rows, stratified_rows
+from bench.data.labelled import Rows, listed_rows, stratified_rows
 from bench.errors import DataFailure
 from bench.experimental import ALONE, Ranks
 from bench.experiments import pretrain
@@ -20,7 +20,7 @@ from bench.methods.online_network import Online
 from bench.results.folder import CellFolder, Folders
 from bench.train.finetune import FineTuning
 from bench.train.loop import train
-from bench.train.sources import ImageSource, OnDisk, Rows, open_source
+from bench.train.sources import ImageSource, OnDisk, open_source
 
 
 def run(

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from bench.cells import CELLS
-from bench.figures.frames import is_allowed, label_of, line_column, panel_column
+from bench.figures.frames import Row, is_allowed, label_of, line_column, panel_column
 from bench.figures.kinds import UNKNOWN
 from bench.papers.reader import Paper, PublishedValue
 from bench.suites.figure import Figure
@@ -16,7 +16,6 @@ from bench.suites.suite import Comparison, Suite
 
 DIGITS = 6  # decimals of a sum of printed numbers
 SOURCE = "by others: source"  # the column that only other projects' numbers have filled
-Row = dict[str, Any]
 
 
 def printed(figure: Figure, suite: Suite, paper: Paper) -> pd.DataFrame:

@@ -28,6 +28,7 @@ from torchvision.models.detection.mask_rcnn import MaskRCNN, MaskRCNNHeads, Mask
 from torchvision.ops import FeaturePyramidNetwork, MultiScaleRoIAlign
 from torchvision.ops.feature_pyramid_network import LastLevelMaxPool
 
+from bench.cells.datasets import Triple
 from bench.cells.detection import (
     BOX_SIDE,
     C4_SIDE,
@@ -46,8 +47,6 @@ RATIOS = (0.5, 1.0, 2.0)  # height over width of an anchor
 SAMPLES = 2  # per bin of a region and direction
 
 MODELS = {"faster-rcnn": FasterRCNN, MASK: MaskRCNN, KEYPOINTS: KeypointRCNN}
-
-Triple = tuple[float, float, float]
 
 
 @contextmanager

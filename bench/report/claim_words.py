@@ -114,7 +114,7 @@ def remark_text(judged: Judged) -> str:
         judged.missing,
         judged.why,
         f"tests only this part of the claim: {part}" if part else None,
-        f"stands in for {stand_in}" if stand_in else None,
+        f"replaces {stand_in}" if stand_in else None,
         "not counted in the verdict" if judged.check.shown else None,
         room.in_words if room else "accuracy without learning unknown" if unknown else None,
     ]

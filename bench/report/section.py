@@ -104,7 +104,7 @@ class SectionFacts:
 
     @property
     def raw_inputs(self) -> str:
-        """What an encoder is compared with."""
+        """Raw pixels, or for speech log-mel statistics."""
         metrics = [table.metric for table in self.suite.tables]
         return raw_inputs(metrics[0] if metrics else "")
 

@@ -1,4 +1,4 @@
-"""A suite as a scale shows it: where the paper's metric has no room, another one stands in."""
+"""A suite as a scale shows it: another metric replaces one without headroom."""
 
 from typing import Any
 

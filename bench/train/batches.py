@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from bench.data.images import sent
+from bench.data.labelled import Rows
 from bench.data.streams import Purpose, stream
 from bench.data.views import CutMix, draw_cutmix
-from bench.train.sources import EVERY, ImageCell, ImageSource, Rows
+from bench.train.sources import EVERY, ImageCell, ImageSource
 
 
 class DrawnBy(NamedTuple):

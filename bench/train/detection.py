@@ -17,6 +17,7 @@ from torch.optim import Optimizer
 from bench.cells.datasets import IMAGENET_MEAN, IMAGENET_STD, Learnt
 from bench.cells.detection import DROP, Detection
 from bench.data.boxed import HALF_A_PIXEL, BoxedPart, BoxedSet
+from bench.data.labelled import Rows
 from bench.data.streams import Purpose, stream
 from bench.environment import cores
 from bench.errors import DataFailure
@@ -25,7 +26,6 @@ from bench.methods.online_network import Online, copied_backbone
 from bench.networks.detector import Detector, make_detector, torch_seeded
 from bench.networks.resnet import ResNet
 from bench.train.optimisers import learning_rate, make_optimiser
-from bench.train.sources import Rows
 from bench.train.trainable import EpochMeans, FiniteLosses, Trainable
 
 SEEDS = 2**62  # of torch's generators

@@ -13,6 +13,7 @@ from torch.optim import Optimizer
 
 from bench.cells.finetune import FineTune
 from bench.cells.view_recipes import WARPS
+from bench.data.labelled import Rows
 from bench.data.streams import Purpose, stream
 from bench.data.views import make_views
 from bench.evaluate.features import accuracy, extract
@@ -21,7 +22,7 @@ from bench.methods.online_network import Online, copied_backbone
 from bench.networks.encoder import PartlyStill, initialise
 from bench.train.batches import Batches, DrawnBy
 from bench.train.optimisers import learning_rate, make_optimiser
-from bench.train.sources import ImageSource, Rows
+from bench.train.sources import ImageSource
 from bench.train.trainable import EpochMeans, FiniteLosses, Trainable
 
 PER_IMAGE = ("train_loss", "train_top1")

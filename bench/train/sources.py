@@ -6,7 +6,7 @@ images as they are, for feature extraction. Shapes: B images of a batch, H x W p
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -17,7 +17,9 @@ from bench.cells.datasets import Triple, streams
 from bench.cells.pretrain import Pretrain
 from bench.cells.supervised import Supervised
 from bench.cells.view_recipes import Warp
+from bench.data.catalogue import Part
 from bench.data.images import Images, Split, sent
+from bench.data.labelled import Rows
 from bench.data.load import load_images, with_held_out
 from bench.data.streaming import ImageFiles, centre_crops, load_files, random_crops
 from bench.data.streams import Purpose, stream
@@ -61,9 +63,7 @@ def normalised(
     return normalise
 
 
-Part = Literal["train", "test"]
-Rows = np.ndarray[tuple[int], np.dtype[np.int64]]
-GeneratorOfStep = Callable[[int], np.random.Generator]  # of a step
+Streams = Callable[[int], np.random.Generator]  # of a step
 EVERY = slice(None)  # of a batch's rows
 EVALUATED_AT_ONCE = 512
 SHORTER_SIDE = 256 / 224  # of an image on disk, before its centre is taken, in sides of the crop
@@ -92,12 +92,7 @@ class ImageSource(Protocol):
     views: Views  # that `pairs` gives
 
     def pairs(
-        self,
-        part: Part,
-        order: Sequence[Rows],
-        draw: GeneratorOfStep,
-        start: int = 0,
-        share: slice = EVERY,
+        self, part: Part, order: Sequence[Rows], draw: Streams, start: int = 0, share: slice = EVERY
     ) -> Iterator[tuple[Tensor, ...]]:
         """Yield the V views of a share of each step's rows, from step `start` on.
 
@@ -138,12 +133,7 @@ class InMemory:
         self.resized_to = cell.resized_to
 
     def pairs(
-        self,
-        part: Part,
-        order: Sequence[Rows],
-        draw: GeneratorOfStep,
-        start: int = 0,
-        share: slice = EVERY,
+        self, part: Part, order: Sequence[Rows], draw: Streams, start: int = 0, share: slice = EVERY
     ) -> Iterator[tuple[Tensor, ...]]:
         """See `ImageSource`."""
         pixels, side = self.parts[part].pixels, self.resized_to
@@ -200,12 +190,7 @@ class OnDisk:
         self.device, self.workers = device, cores()
 
     def pairs(
-        self,
-        part: Part,
-        order: Sequence[Rows],
-        draw: GeneratorOfStep,
-        start: int = 0,
-        share: slice = EVERY,
+        self, part: Part, order: Sequence[Rows], draw: Streams, start: int = 0, share: slice = EVERY
     ) -> Iterator[tuple[Tensor, ...]]:
         """See `ImageSource`; only the share is decoded."""
         views = self.views

@@ -483,7 +483,7 @@ def test_what_is_missing_is_told() -> None:
         "not tested", "no seed has all of its cells done",
     )  # fmt: skip
     nowhere = judge(check | {"where": {"loss": "dcl"}}, lambda _: 1.0)
-    assert nowhere.missing == "no cell of this scale has the settings that the check names"
+    assert nowhere.missing == "no cell of this scale has the settings of the check"
 
 
 # Of every predicate: a check, and made data under which it holds and fails.
