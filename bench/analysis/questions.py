@@ -1,7 +1,7 @@
 """What papers, other projects and runs here say of a disputed question, effect by effect."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from bench.analysis.others import (
@@ -53,6 +53,7 @@ class EffectRow:
     says: str = ""  # of others yes or no, where it counts; here the verdict
     uncounted: str = ""  # of others that count neither way: contrast, other data, within the noise
     links: tuple[str, ...] = ()
+    settings: Json = field(default_factory=dict)  # of both sides
 
     @property
     def short_data(self) -> str:
@@ -200,7 +201,7 @@ def _published(question: Question, suite: Suite, claim: str) -> list[EffectRow]:
                 EffectRow(
                     PUBLISHED, str(suite.paper), f"{suite.paper}/{claim}", _what(check.subject),
                     _data(check, suite), metric_words(check.metric), check.unit, printed.effect,
-                    remark=remark,
+                    remark=remark, settings=dict(check.where),
                 )
             )  # fmt: skip
     return rows
@@ -214,6 +215,8 @@ def _by_others(question: Question, suite: Suite, claim: str) -> list[EffectRow]:
             metric_words(e.metric), "points", e.value, remark=e.more_words,
             says=str(answer or ""), uncounted="" if answer else why_uncounted(e, data),
             links=tuple(row.link for row in e.rows),
+            settings={n: v for n, v in e.rows[0].settings.items() if all(
+                row.settings.get(n) == v for row in e.rows)},
         )
         for e, answer in seen_by_others(suite, claim).effects
         if _takes(question, suite, claim, e.check)

@@ -1,4 +1,4 @@
-"""The kinds of figures, one class each.
+"""The kinds of figures, one class each; gains stand in `gains.py`.
 
 A new kind is a class here, with the word of a suite's `draw`, and a line in `KINDS` of
 `suites/figure.py`, which says what its x names and which keys it may have.
@@ -6,7 +6,7 @@ A new kind is a class here, with the word of a suite's `draw`, and a line in `KI
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar
@@ -16,11 +16,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from bench.analysis.compared_effects import measured_effects
-from bench.analysis.measured import Measured
-from bench.analysis.statistics import Interval, t_interval
 from bench.cells.cell import Cell
-from bench.figures.frames import FAILED, chosen_by, label_of, line_column, panel_title
+from bench.figures.frames import FAILED, chosen_by, label_of, panel_title
 from bench.figures.layout import (
     BY_OTHERS,
     PanelPlace,
@@ -44,7 +41,7 @@ from bench.figures.marks import (
 from bench.figures.style import GREY, Style, styles
 from bench.results.reader import Done
 from bench.results.tables import Arrays
-from bench.suites.figure import DrawnCells, Figure
+from bench.suites.figure import Figure
 
 MARKS = 8  # on a line over training, so that it is known without its colour
 UNKNOWN = "?"  # the line of a printed value whose paper does not say which line it is of
@@ -429,92 +426,6 @@ class Distribution(OfArrays, draw="distribution"):
     def _fits(cls, figure: Figure, arrays: Arrays) -> bool:
         shares = _real(arrays, figure.y)
         return shares is not None and shares.ndim == 1
-
-
-@dataclass(frozen=True)
-class Gain:
-    """One group of cells over its baseline."""
-
-    line: Any  # of the settings that tell lines apart
-    across: Interval  # of the baseline's cells
-    gain: Interval  # with the uncorrected 95 % interval that pages have elsewhere
-
-
-class Gains(OfCells, draw="gains"):
-    """How far cells lie above a baseline, against what the baseline measured."""
-
-    @classmethod
-    def is_drawable(cls, figure: Figure, cells: Sequence[Cell], done: Done) -> bool:
-        """Whether any gain can be estimated."""
-        return bool(cls.found(figure, Measured("", cells, done)))
-
-    @classmethod
-    def canvas(cls, figure: Figure, cells: Sequence[Cell], done: Done, scale: str) -> Canvas | None:
-        """Draw a point for each gain, with both intervals."""
-        found = cls.found(figure, Measured(scale, cells, done))
-        return cls._canvas(figure, found) if found else None
-
-    @staticmethod
-    def found(figure: Figure, measured: Measured) -> list[Gain]:
-        """Return the gains that a figure draws.
-
-        Args:
-            figure: its `baseline` names the settings of the cells that a gain is taken over; the
-                other values of the same settings are the other sides.
-            measured: the cells of a suite at a scale, and the finished ones among them.
-        """
-        within = chosen_by(figure, measured.cells)
-        is_base = chosen_by(DrawnCells(where=dict(figure.baseline)), [])
-        cells = {cell.id: cell for cell in measured.cells if within(cell)}
-        found = []
-        for side in _sides(figure, list(cells.values())):
-            for effect in measured_effects(figure.y, side, figure.baseline, measured):
-                if effect.estimate is None or not cells.keys() >= set(effect.cells):
-                    continue
-                base = [name for name in effect.cells if is_base(cells[name])]
-                known = [measured.metrics.get(name, {}).get(figure.x) for name in base]
-                if told := [value for value in known if value is not None]:
-                    line = label_of(figure.line_names, effect.settings | side)
-                    found.append(Gain(line, t_interval(told), effect.estimate.interval()))
-        return found
-
-    @staticmethod
-    def _canvas(figure: Figure, found: Sequence[Gain]) -> Canvas:
-        canvas, (ax,) = make_canvas([PanelPlace("", figure.y_label, "")], figure.x_label)
-        ax.axhline(0, color=GREY, lw=0.8, zorder=1)
-        lines = ordered(gain.line for gain in found)
-        for line, style in styles(lines).items():
-            points = [gain for gain in found if gain.line == line]
-            across, up = [gain.across for gain in points], [gain.gain for gain in points]
-            ax.errorbar(
-                [i.mean for i in across], [i.mean for i in up], xerr=_reaches(across),
-                yerr=_reaches(up), color=style.colour, marker=style.marker, ls="", ms=4,
-                elinewidth=0.7, capsize=1.5, label=line_label(line_column(figure), line),
-            )  # fmt: skip
-        add_legend(
-            canvas,
-            [ax],
-            "difference of means, mean of the baseline:\n95 % intervals over seeds "
-            f"({seeds_text(gain.gain.n for gain in found)})",
-        )
-        return canvas
-
-
-def _sides(figure: Figure, cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
-    """Yield the settings of each side that a gain is of."""
-    names = list(figure.baseline)
-    values = dict.fromkeys(tuple(cell.known.get(name) for name in names) for cell in cells)
-    for value in values:
-        if value != tuple(figure.baseline.values()):
-            yield dict(zip(names, value, strict=True))
-
-
-def _reaches(intervals: Sequence[Interval]) -> list[list[float]]:
-    """Return how far each interval reaches below and above its mean; a single seed has none."""
-    return [
-        [0.0 if i.low is None else i.mean - i.low for i in intervals],
-        [0.0 if i.high is None else i.high - i.mean for i in intervals],
-    ]
 
 
 def _real(arrays: Arrays, name: str) -> np.ndarray[Any, Any] | None:

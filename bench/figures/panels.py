@@ -10,6 +10,7 @@ from matplotlib.figure import Figure as Canvas
 
 from bench.analysis.room import Rooms
 from bench.cells.cell import Cell
+from bench.figures import gains  # noqa: F401  # it is one of the kinds
 from bench.figures.frames import (
     FAILED,
     compares,

@@ -27,6 +27,7 @@ class Question(Record):
     where: dict[str, Any]
     figure: str
     more: list[str] = []  # PAPER/CLAIM: further claims of the page
+    map: str | None = None  # a suite without a paper that measures the question over more settings
     holds: str | None = None  # in place of Yes, where the check asks for less than the question
 
     @property

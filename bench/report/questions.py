@@ -10,6 +10,7 @@ from bench.analysis.verdicts import ClaimVerdict, worst
 from bench.papers.questions import Question, questions
 from bench.report.claim_words import effect_words
 from bench.report.page import Page
+from bench.report.section import SectionFacts
 from bench.report.summary import Summary
 from bench.suites.suite import Suite
 
@@ -78,7 +79,10 @@ def all_findings(summaries: Sequence[Summary], suites: Sequence[Suite]) -> list[
 
 
 def write_questions(
-    to: Path, found: Sequence[Findings], claims: Collection[tuple[str, str]]
+    to: Path,
+    found: Sequence[Findings],
+    claims: Collection[tuple[str, str]],
+    facts: Sequence[SectionFacts],
 ) -> list[Path]:
     """Write a page for each question; return their files.
 
@@ -86,6 +90,7 @@ def write_questions(
         to: the site's folder.
         found: what is known of each.
         claims: paper and id of those on the page *Measured by others*.
+        facts: of suites at scales with results, the maps of questions among them.
     """
     from bench.figures.forest import draw_forest  # loads matplotlib
     from bench.figures.layout import save
@@ -100,6 +105,7 @@ def write_questions(
             "found": one,
             "picture": f"{one.question.name}.svg" if drawn else None,
             "with_page": {"/".join(pair) for pair in claims},
+            "maps": [one_map for one_map in facts if one_map.suite.name == one.question.map],
         }
         crumbs = [("Papers", "../index.html"), (one.question.question, None)]
         pages += Page("question.md.j2", one.question.question, "../", crumbs, values).write(page)

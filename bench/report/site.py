@@ -19,6 +19,7 @@ from bench.environment import cores
 from bench.errors import StoreError
 from bench.files.atomic import copy_whole
 from bench.files.messages import tell
+from bench.papers.questions import questions
 from bench.papers.reader import Paper
 from bench.report.artifact import Coverage, write_artifact
 from bench.report.errata import write_errata
@@ -124,7 +125,7 @@ class Site:
             found = all_findings(summaries, suites)
             self.pages += write_others(self.to, seen, self.papers)
             self.pages += write_errata(self.to, self.papers)
-            self.pages += write_questions(self.to, found, seen)
+            self.pages += write_questions(self.to, found, seen, list(facts.values()))
             papers = list(self.papers.values())
             first = write_index(self.to, summaries, suites, papers, seen, found)
             self.pages = [*first, *self.pages]
@@ -142,6 +143,8 @@ class Site:
             StoreError: it was asked for.
         """
         needed = {name for place in places for name in place.suites}
+        if everything:
+            needed |= {question.map for question in questions() if question.map}
         tasks = [
             _Task(s, self.to, self.formats, s.folder in shown, needs_facts)
             for s in self.scales

@@ -20,7 +20,8 @@ FigureName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 class FigureKind(NamedTuple):
     """What a kind of figure reads, and which keys it may have besides those of every figure."""
 
-    x: Literal["setting", "metric", "record", "array"]  # what x names; a record is of a history
+    x: Literal["setting", "metric", "either", "record", "array"]  # what x names; a record is of a
+    # history, either a setting or a metric
     keys: tuple[str, ...] = ()
 
 
@@ -31,7 +32,7 @@ KINDS = {
     ),
     "history": FigureKind("record", ("beside", "twin", "ribbon", "log_y")),
     "points": FigureKind("metric"),
-    "gains": FigureKind("metric", ("baseline",)),
+    "gains": FigureKind("either", ("baseline", "question", "log_x")),
     "scatter": FigureKind("array", ("noise",)),
     "distribution": FigureKind("array", ("log_y",)),
 }
@@ -76,7 +77,8 @@ class Figure(DrawnCells, Quantity):
     draw: DrawnAs
     # y: a metric; for scatter an array of points; for distribution one of shares in bins of [0, 1]
     x: str  # a setting; for history `step`, `epoch` or a metric; for points a metric; for scatter
-    # the array of labels; for distribution the bins' unit; for gains a metric of the baseline
+    # the array of labels; for distribution the bins' unit; for gains a setting, or a metric of
+    # the baseline
     x_label: str
     by: NameOrNames | None = None  # one line per value; several settings: per combination of values
     series: list[Series] = []  # in place of `by`
@@ -90,6 +92,7 @@ class Figure(DrawnCells, Quantity):
     log_y: bool = False
     reference: str | None = None  # a setting or metric drawn dashed
     baseline: dict[str, Value] = {}  # of gains: settings of the cells that y's gain is taken over
+    question: str | None = None  # of gains: whose published effects and others' are drawn
     noise: str | None = None  # of a scatter, a setting: U(0, it) is added to each coordinate
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 from bench.cells import CELLS
 from bench.cells.cell import Cell
 from bench.errors import PublishedError, SuiteError, choices
+from bench.papers.questions import questions
 from bench.papers.reader import NO_PAPER, Paper, load_paper
 from bench.papers.tolerances import tolerance_of
 from bench.suites.agreement import no_cell_has, typed
@@ -191,8 +192,10 @@ def _named_by_figures(suite: Suite, settings: list[str], metrics: list[str]) -> 
         for k, series in enumerate(figure.series):
             named += _named_by_choice(f"{key_path}.series.{k}", series, settings)
             named.append((f"{key_path}.series.{k}.x", series.x, settings))
-        if figure.kind.x == "metric":
-            named += [(f"{key_path}.{k}", getattr(figure, k), metrics) for k in ("x", "y")]
+        if figure.kind.x in ("metric", "either"):
+            across = metrics if figure.kind.x == "metric" else [*settings, *metrics]
+            named += [(f"{key_path}.x", figure.x, across), (f"{key_path}.y", figure.y, metrics)]
+        named.append((f"{key_path}.question", figure.question, [q.name for q in questions()]))
         if figure.kind.x == "record":
             named.append((f"{key_path}.x", figure.x, [*recorded, *TIMES]))
         if figure.kind.x == "setting":

@@ -1,14 +1,17 @@
 """Figures of gains: their intervals are those of other pages, their places the baseline's means."""
 
+import numpy as np
 import pytest
 from matplotlib.container import ErrorbarContainer
+from matplotlib.lines import Line2D
 from pydantic import ValidationError
 
 from bench.analysis.contrasts import difference
 from bench.analysis.measured import Measured
+from bench.analysis.others import seen_by_others
 from bench.cells.cell import Cell
 from bench.cells.pretrain import Pretrain
-from bench.figures.kinds import Gains
+from bench.figures.gains import Gains
 from bench.figures.panels import can_be_drawn, draw_figure
 from bench.papers.reader import load_paper
 from bench.results.reader import Done, Finished
@@ -73,3 +76,54 @@ def test_a_figure_of_gains_names_its_baseline() -> None:
         Figure.model_validate(FIGURE.model_dump() | {"baseline": {}})
     with pytest.raises(ValidationError, match="baseline: belongs to draw: gains, not to 'points'"):
         Figure.model_validate(FIGURE.model_dump() | {"draw": "points"})
+
+
+MAP_PATH = SUITES / "map-dcl.yaml"
+MAP = load_suite(MAP_PATH)
+AGAINST_TAU, AGAINST_Q_B = MAP.figures
+MAP_CELLS = [cell for cell in expand(MAP, "cpu", MAP_PATH) if isinstance(cell, Pretrain)]
+
+
+def of_map(cell: Cell) -> Finished:
+    """Numbers of a cell: DCL gains 10 times the temperature, at whatever learning rate."""
+    known = cell.known
+    gain = 10 * known["tau"] if known["loss"] == "dcl" else 0.0
+    return Finished({"knn_top1": 70 + gain + cell.seed / 10, "q_b_cv": 1 / known["tau"]}, {})
+
+
+def test_each_side_has_its_own_learning_rate() -> None:
+    done_map = [(cell, of_map(cell)) for cell in MAP_CELLS]
+    found = Gains.found(AGAINST_Q_B, Measured("cpu", MAP_CELLS, done_map))
+    points = {cell.but_seed for cell in MAP_CELLS}
+    assert len(found) == len(points) / 2
+    for gain in found:
+        assert gain.gain.mean == pytest.approx(10 * gain.line)
+        assert gain.across.mean == pytest.approx(1 / gain.line)
+
+
+def test_along_a_setting_published_effects_and_others_stand_beside_gains() -> None:
+    done_map = [(cell, of_map(cell)) for cell in MAP_CELLS]
+    canvas = draw_figure(AGAINST_TAU, MAP, MAP_CELLS, done_map, load_paper("dcl"), scale="cpu")
+    assert canvas is not None
+    panels = {ax.get_title(): ax for ax in canvas.axes}
+    assert list(panels) == ["batch_size = 32", "batch_size = 256"]
+    for ax in panels.values():
+        lines = [bar.lines[0] for bar in ax.containers if isinstance(bar, ErrorbarContainer)]
+        assert len(lines) == 2  # optimisers
+        for line in lines:
+            assert np.asarray(line.get_xdata()).tolist() == [0.03, 0.07, 0.2, 0.5]
+            assert np.asarray(line.get_ydata()) == pytest.approx([0.3, 0.7, 2.0, 5.0])
+    published = [
+        sorted(float(np.asarray(line.get_ydata())[0]) for line in ax.lines if "publ" in of(line))
+        for ax in panels.values()
+    ]
+    assert published == [[1.7, 4.8, 7.9], [4.1]]
+    (others,) = (line for line in panels["batch_size = 32"].lines if of(line) == "by others")
+    rows = seen_by_others(SUITE, "small-batch-cifar-stl10").effects
+    effects = [e for e, answer in rows if answer and e.at.get("batch_size", 32) == 32]
+    assert sorted(np.asarray(others.get_ydata())) == sorted(e.value for e in effects)
+    assert set(np.asarray(others.get_xdata())) == {e.rows[0].settings["tau"] for e in effects}
+
+
+def of(line: Line2D) -> str:
+    return str(line.get_label())
