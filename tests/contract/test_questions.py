@@ -152,7 +152,7 @@ def test_a_question_has_a_page_with_every_effect_and_a_place_on_the_first_screen
 ) -> None:
     suites = [load_suite(path) for path in suite_paths(SUITES).values()]
     found = all_findings([], suites)
-    pages = write_questions(tmp_path, found, {("dcl", "small-batch-cifar-stl10")})
+    pages = write_questions(tmp_path, found, {("dcl", "small-batch-cifar-stl10")}, [])
     assert {page.stem for page in pages} >= DISPUTED
     page = (tmp_path / "questions" / "dcl-small-batch.md").read_text()
     (one,) = (one for one in found if one.question.name == "dcl-small-batch")
