@@ -48,4 +48,4 @@ def check_rate(*, lr: float, base_lr: float | None, lr_scaling: ScalingRule | No
     if (base_lr is None) != (lr_scaling is None):
         raise ValueError("base_lr and lr_scaling belong together; without them give lr")
     if base_lr is not None and lr_scaling is not None and lr != scaled_lr(base_lr, N, lr_scaling):
-        raise ValueError("lr and base_lr disagree; keep one of them")
+        raise ValueError("lr and base_lr disagree; change base_lr alone: lr follows from it")

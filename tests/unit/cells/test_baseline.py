@@ -51,7 +51,7 @@ def test_where_the_rate_comes_from_enters_no_id() -> None:
         (
             "labels",
             {"lr": 0.1, "base_lr": 0.8, "lr_scaling": "linear"},
-            "lr and base_lr disagree; keep one of them",
+            "lr and base_lr disagree; change base_lr alone: lr follows from it",
         ),
         (
             "raw",

@@ -271,7 +271,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "two rates": (
         {"base_lr": 0.1, "lr_scaling": "none"},
-        "lr and base_lr disagree; keep one of them",
+        "lr and base_lr disagree; change base_lr alone: lr follows from it",
     ),
     "linear protocol": (
         {"linear": "mocco"},
