@@ -32,7 +32,7 @@ from bench.environment import slots
 from bench.errors import LaunchError
 from bench.estimate.predict import predict
 from bench.launch.progress import Followed, Progress, duration, expected_of, standing_text
-from bench.launch.slurm.jobs import SlurmJob, ask, jobs_of
+from bench.launch.slurm.jobs import SlurmJob, ask, jobs_of, submitted_elsewhere
 from bench.record import Json
 from bench.results.code import code, code_text
 from bench.results.owner import Owner
@@ -99,6 +99,7 @@ def describe_status(selection: Selection) -> Json:
             for job in jobs or ()
         ],
         "slurm_answers": jobs is not None,
+        "unknown_jobs": _unknown_jobs(selection, states),
         "left_core_s": None,
     }
     if counts[State.DONE] + counts[State.FAILED] < len(states):
@@ -122,6 +123,19 @@ def _jobs(selection: Selection) -> list[SlurmJob] | None:
         return jobs_of(selection.results, {cell.id for cell in selection.cells})
     except LaunchError:
         return None
+
+
+def _unknown_jobs(selection: Selection, states: Sequence[CellState]) -> dict[str, str]:
+    """Return the executors whose jobs may compute unfinished cells, each with its logs."""
+    cells = zip(selection.cells, states, strict=True)
+    unfinished = {cell.id for cell, state in cells if state.state != State.DONE}
+    return submitted_elsewhere(selection.results, unfinished)
+
+
+def _print_unknown(jobs: dict[str, str]) -> None:
+    for name, logs in jobs.items():
+        text = f"  jobs of --executor {name} may wait or run; only Slurm's are listed and "
+        print(plain_text(f"{text}stopped here: use {name}'s own tools (logs: {logs})"))
 
 
 def _other_code(job: SlurmJob) -> str | None:
@@ -196,6 +210,7 @@ def print_status(record: Json, again: str) -> None:
     if not record["slurm_answers"]:
         print("  Slurm does not answer: jobs that were submitted may still run")
     _print_jobs(record["jobs"])
+    _print_unknown(record["unknown_jobs"])
     print_failures(record["failures"])
     for line in record["added_later"]:
         print_line(line, indent="  ")
@@ -277,7 +292,13 @@ def stop(selection: Selection) -> Json:
     elsewhere: list[str] = []
     for owner in selection.store.launchers_of(wanted):
         (stopped if _end(owner) else elsewhere).append(f"{owner.host}:{owner.pid}")
-    return {"jobs": jobs, "launchers": stopped, "elsewhere": elsewhere}
+    unknown = _unknown_jobs(selection, selection.store.states(selection.cells))
+    return {
+        "jobs": jobs,
+        "launchers": stopped,
+        "elsewhere": elsewhere,
+        "unknown_jobs": unknown,
+    }
 
 
 def _end(owner: Owner) -> bool:
@@ -298,3 +319,4 @@ def print_cancelled(record: Json) -> None:
     print(f"{counted(jobs, 'job')} and {counted(launchers, 'launcher')} {verb} asked to stop")
     for name in record["elsewhere"]:
         print(f"  launcher {plain_text(name)}: runs on another machine; stop it there")
+    _print_unknown(record["unknown_jobs"])

@@ -58,11 +58,12 @@ class LaunchRecord(Record):
 
 
 class SubmissionRecord(Record):
-    """What was submitted to Slurm (`bench.launch.slurm.jobs.Submission`)."""
+    """What was submitted to Slurm or elsewhere (`bench.launch.slurm.jobs.Submission`)."""
 
     cells: list[str]
     profile: dict[str, Any]
     code: str | None = None
+    executor: str = "slurm"
 
 
 class EvaluationRecord(Record):

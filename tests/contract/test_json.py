@@ -21,7 +21,7 @@ from tests.fakes.workspace import Workspace
 NAMED_BY_DATA = {
     "assumed", "at", "axes", "claims", "column", "config", "coordinates", "failed", "group",
     "metrics", "further_differences", "of", "origin", "over", "row", "scales", "settings",
-    "versions", "where",
+    "unknown_jobs", "versions", "where",
 }  # fmt: skip
 PAGE = (ROOT / "docs" / "reference" / "json.md").read_text()
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))

@@ -15,7 +15,7 @@ from bench.errors import LaunchError
 from bench.launch.slurm.profile import Profile
 from bench.results.owner import LEASE_S
 from bench.results.records import SubmissionRecord, read_records
-from bench.results.store import SLURM
+from bench.results.store import ELSEWHERE, SLURM
 
 TIMEOUT_S = 60.0
 RECORD = "submission.json"
@@ -31,6 +31,7 @@ class Submission:
     cells: frozenset[str]  # their ids
     profile: Profile
     code: str | None  # that ran when they were submitted, in words; None: not recorded
+    executor: str  # by its name in submitit
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def jobs_of(results: Path, cells: Set[str] | None = None) -> list[SlurmJob]:
     """
     submissions = {
         s.folder.name: s
-        for s in _submissions(results)
+        for s in _submissions(slurm_folder(results))
         if cells is None or not s.cells.isdisjoint(cells)
     }
     if not submissions:  # without a name squeue would list everybody's jobs
@@ -80,6 +81,18 @@ def jobs_of(results: Path, cells: Set[str] | None = None) -> list[SlurmJob]:
         name, job, state, reason, node, elapsed = line.strip().split("|", 5)
         found.append(SlurmJob(job, state, reason, node, elapsed, submissions[name]))
     return found
+
+
+def submitted_elsewhere(results: Path, cells: Set[str]) -> dict[str, str]:
+    """Return the other executors that jobs for any of these cells were given to.
+
+    Whether such jobs still wait or run is not known here.
+
+    Returns:
+        By name, the folder with the logs of the last submission.
+    """
+    folder = slurm_folder(results).with_name(ELSEWHERE)
+    return {s.executor: str(s.folder) for s in _submissions(folder) if s.cells & cells}
 
 
 def forget_ended(results: Path, jobs: list[SlurmJob]) -> None:
@@ -96,13 +109,18 @@ def forget_ended(results: Path, jobs: list[SlurmJob]) -> None:
             path.with_name(STACKS).unlink(missing_ok=True)
 
 
-def _submissions(results: Path) -> Iterator[Submission]:
-    """Yield the submissions that may have jobs; damaged records are reported and left out."""
-    paths = sorted(slurm_folder(results).glob(f"*/{RECORD}"))
+def _submissions(folder: Path) -> Iterator[Submission]:
+    """Yield the submissions that may have jobs, the oldest first.
+
+    Damaged records are reported and left out.
+    """
+    paths = sorted(folder.glob(f"*/{RECORD}"), key=lambda path: path.stat().st_mtime)
     records = read_records(paths, SubmissionRecord, "a submission", "its jobs are not known")
     for path, record in records:
         profile = Profile.model_validate(record["profile"])
-        yield Submission(path.parent, frozenset(record["cells"]), profile, record.get("code"))
+        executor = record.get("executor", SLURM)
+        cells = frozenset(record["cells"])
+        yield Submission(path.parent, cells, profile, record.get("code"), executor)
 
 
 def ask(*command: str) -> str | None:

@@ -101,7 +101,7 @@ def submit(
         since=time.time(),
         retry_before=retry_before,
     )
-    _write_submission(folder, stacks, profile)
+    _write_submission(folder, stacks, profile, executor)
     try:
         _give(work, needed - before, folder, executor, _options(profile))
     except BaseException:
@@ -116,11 +116,18 @@ def _serves(job: SlurmJob, cells: Sequence[Cell], profile: Profile) -> bool:
     return submission.profile == profile and submission.cells.issuperset(c.id for c in cells)
 
 
-def _write_submission(folder: Path, stacks: Sequence[Stack], profile: Profile) -> None:
+def _write_submission(
+    folder: Path, stacks: Sequence[Stack], profile: Profile, executor: str
+) -> None:
     folder.mkdir(parents=True)
     ids = [cell.id for stack in stacks for cell in stack]
     write_whole(folder / STACKS, pickle.dumps(stacks))
-    record = {"cells": ids, "profile": profile.model_dump(), "code": code_text(code())}
+    record = {
+        "cells": ids,
+        "profile": profile.model_dump(),
+        "code": code_text(code()),
+        "executor": executor,
+    }
     write_whole(folder / RECORD, to_json(record))
 
 

@@ -92,6 +92,26 @@ def test_it_gets_jobs_that_pull_the_cells(pier: list[Any], tmp_path: Path) -> No
     assert submission.function.stacks.exists()
 
 
+def test_status_and_cancel_say_that_its_jobs_are_not_known(
+    pier: list[Any], workspace: Workspace
+) -> None:
+    for _ in range(2):
+        given = workspace.call("run", "small", "--executor", "pier", "--jobs", "1", "--json")
+        assert given.status == 0, given.err
+    logs = str(Path(given.json["submitted"]["logs"]).relative_to(workspace.root))
+    line = (
+        "  jobs of --executor pier may wait or run; only Slurm's are listed and stopped here: "
+        f"use pier's own tools (logs: {logs})\n"
+    )
+    for verb in ("status", "cancel"):
+        assert workspace.call(verb, "small").out.count(line) == 1
+        assert workspace.call(verb, "small", "--json").json["unknown_jobs"] == {"pier": logs}
+    other = workspace.call("run", "small", "--executor", "inline", "--where", "K=8")
+    assert other.status == 0
+    assert line not in workspace.call("status", "small", "--where", "K=8").out
+    assert line in workspace.call("status", "small").out
+
+
 def test_what_it_raises_is_one_line(pier: list[Any], tmp_path: Path) -> None:
     profile = Profile(elsewhere={"pier_queue": "closed"})
     with pytest.raises(LaunchError) as error:
